@@ -1,0 +1,3 @@
+"""Clew: a durable memory for AI agents."""
+
+__version__ = "0.1.0"

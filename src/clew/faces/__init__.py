@@ -1,0 +1,1 @@
+"""How the world reaches the registry: MCP, web, command line. Knows protocols, knows no SQL."""

@@ -1,0 +1,1 @@
+"""Thought sessions, cipher, notebooks, mental models: plain functions over a transaction."""

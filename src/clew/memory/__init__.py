@@ -1,0 +1,1 @@
+"""Governed Markdown blocks, proposals, contradictions, drift: plain functions over a transaction."""

@@ -1,0 +1,1 @@
+"""Branches, documents, graph, cards, engine, trace, anchors: plain functions over a transaction."""

@@ -1,0 +1,1 @@
+"""Ranked search over everything the store holds: plain functions over a transaction."""

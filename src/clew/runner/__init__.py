@@ -1,0 +1,1 @@
+"""The out-of-process worker that executes delegated jobs."""

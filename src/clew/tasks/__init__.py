@@ -1,0 +1,1 @@
+"""Plans, tasks, steps, gates, proofs and jobs: plain functions over a transaction."""

@@ -1,1 +1,4 @@
-"""Rows, transactions, migrations, events and the search index. Imports nothing of Clew but errors, ids, clock and settings."""
+"""Rows, transactions, migrations, events and the search index.
+
+Imports nothing of Clew but errors, ids, clock and settings.
+"""

@@ -1,0 +1,21 @@
+"""Time, behind one seam so that tests and replays can set it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+Clock = Callable[[], int]
+
+
+def system_clock() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def rfc3339(ts_ms: int) -> str:
+    """UTC with millisecond precision, trailing zeros trimmed: 2026-11-15T10:00:00.25Z."""
+    moment = datetime.fromtimestamp(ts_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    fraction = f"{ts_ms % 1000:03d}".rstrip("0")
+    return f"{moment}.{fraction}Z" if fraction else f"{moment}Z"

@@ -1,0 +1,118 @@
+"""Every id and path from outside is checked here, once, before anything else sees it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from clew.errors import ClewError, invalid, shorten
+
+WORKSPACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}")
+AGENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+ANCHOR = re.compile(r"a:[a-z0-9][a-z0-9-]{0,63}")
+PLAN = re.compile(r"PLAN-\d{3,}")
+TASK = re.compile(r"TASK-\d{3,}")
+STEP = re.compile(r"STEP-[0-9A-F]{8,}")
+STEP_PATH = re.compile(r"s:\d{1,6}(\.s:\d{1,6})*")
+NODE_PATH = re.compile(r"s:\d{1,6}(\.s:\d{1,6})*\.t:\d{1,6}")
+JOB = re.compile(r"JOB-\d{3,}")
+JOB_EVENT = re.compile(r"(JOB-\d{3,})@(\d+)")
+DOC_ENTRY = re.compile(r"(.+)@(\d{1,18})")
+CONFLICT = re.compile(r"CONFLICT-[0-9a-f]{32}")
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+MAX_NAME = 256
+MAX_NODE_ID = 1024
+MAX_TYPE = 128
+
+
+def check_workspace(value: str) -> str:
+    if not WORKSPACE.fullmatch(value) or ".." in value or "//" in value or value.endswith("/"):
+        raise invalid(
+            "workspace",
+            f"{shorten(value, 60)!r} is not a workspace id",
+            "Use 1 to 128 ASCII letters, digits, '.', '_', '/', '-', starting with a letter or digit,"
+            " such as acme/repo.",
+        )
+    return value
+
+
+def check_agent(value: str) -> str:
+    lowered = value.strip().lower()
+    if not AGENT.fullmatch(lowered):
+        raise invalid(
+            "agent_id",
+            f"{shorten(value, 60)!r} is not an agent id",
+            "Use 1 to 64 letters, digits, '.', '_', '-', starting with a letter or digit.",
+        )
+    return lowered
+
+
+def check_anchor(value: str, field: str = "anchor") -> str:
+    lowered = value.strip().lower()
+    if not ANCHOR.fullmatch(lowered):
+        raise invalid(
+            field,
+            f"{shorten(value, 80)!r} is not an anchor id",
+            "Use a: and 1 to 64 lower-case letters, digits or '-', such as a:storage.",
+            kind="prefix",
+            allowed=["a:"],
+        )
+    return lowered
+
+
+def check_name(value: str, field: str) -> str:
+    """Names of branches, documents, tags and the like: any text on one line, trimmed."""
+    trimmed = value.strip()
+    if not trimmed:
+        raise invalid(field, "must not be empty", f"Give {field} a name.", kind="non_empty")
+    if len(trimmed) > MAX_NAME or CONTROL.search(trimmed):
+        raise invalid(field, f"must be one line of at most {MAX_NAME} characters", kind="length", max_chars=MAX_NAME)
+    if ".." in trimmed.split("/"):
+        raise invalid(field, "must not contain a '..' part")
+    return trimmed
+
+
+def check_node_id(value: str, field: str = "id") -> str:
+    trimmed = value.strip()
+    if not trimmed:
+        raise invalid(field, "must not be empty", kind="non_empty")
+    if len(trimmed.encode("utf-8", "replace")) > MAX_NODE_ID:
+        raise invalid(field, f"longer than {MAX_NODE_ID} bytes", kind="length", max_chars=MAX_NODE_ID)
+    if "|" in trimmed or CONTROL.search(trimmed):
+        raise invalid(field, "must not contain '|' or control characters")
+    return trimmed
+
+
+def check_kind(value: str, field: str) -> str:
+    """Node types and edge relations."""
+    trimmed = value.strip()
+    if not trimmed:
+        raise invalid(field, "must not be empty", kind="non_empty")
+    if len(trimmed) > MAX_TYPE or "|" in trimmed or CONTROL.search(trimmed):
+        raise invalid(field, f"must be at most {MAX_TYPE} characters without '|' or control characters")
+    return trimmed
+
+
+def normal_tags(values: list[str] | tuple[str, ...], field: str = "tags") -> list[str]:
+    """Trimmed, lower-cased, without duplicates, sorted."""
+    tags = {value.strip().lower() for value in values}
+    tags.discard("")
+    for tag in tags:
+        if "|" in tag or CONTROL.search(tag) or len(tag) > MAX_NAME:
+            raise invalid(field, f"{shorten(tag, 60)!r} holds '|', control characters or is too long")
+    return sorted(tags)
+
+
+def confined(root: Path, path: str, field: str = "path") -> Path:
+    """`path` inside `root`, links resolved; anything else is refused."""
+    if not path or CONTROL.search(path):
+        raise invalid(field, "must be a non-empty path without control characters")
+    try:
+        base = root.resolve()
+        resolved = (base / path).resolve()
+    except (OSError, RuntimeError) as problem:
+        raise ClewError("IO_ERROR", f"{field}: cannot resolve the path: {problem}") from problem
+    if resolved != base and base not in resolved.parents:
+        raise invalid(field, f"{shorten(path, 120)!r} lies outside {base}", f"Give a path below {base}.")
+    return resolved

@@ -1,0 +1,256 @@
+"""Branches: a name, the branch it started from, and how much of that one it sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from clew.errors import ClewError, suggest, unknown_id
+from clew.ids import check_name
+from clew.registry.budget import Budget, Trim
+from clew.registry.context import Context
+from clew.registry.operation import Bounded, Input, Name, operation
+from clew.store.search import unindex_where
+
+MAX_DEPTH = 32
+END = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    id: int
+    name: str
+    base_id: int | None
+    base_seq: int | None
+    created_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One part of a branch's view: what stands on `branch` up to and including seq `cutoff`."""
+
+    branch: int
+    cutoff: int
+
+
+_SELECT = "SELECT id, name, base_id, base_seq, created_at_ms FROM branch"
+
+
+def branch_named(ctx: Context, name: str, field: str = "branch") -> Branch:
+    name = check_name(name, field)
+    row = ctx.tx.one(f"{_SELECT} WHERE workspace = ? AND name = ? AND deleted_at_ms IS NULL", ctx.workspace, name)
+    if row is None:
+        raise unknown_id(
+            "branch",
+            name,
+            "Name an existing branch, or create it first.",
+            [suggest("branch_list", "Shows the branches there are."), _creation(name)],
+        )
+    return Branch(**row)
+
+
+def branch_by_id(ctx: Context, number: int) -> Branch:
+    row = ctx.tx.one(f"{_SELECT} WHERE workspace = ? AND id = ?", ctx.workspace, number)
+    if row is None:
+        raise ClewError("INTERNAL", f"branch number {number} is not stored")
+    return Branch(**row)
+
+
+def checked_out(ctx: Context) -> Branch:
+    if ctx.ws.checkout is None:
+        raise ClewError(
+            "NO_CHECKOUT",
+            "no branch is checked out",
+            "Check out a branch.",
+            suggestions=[suggest("checkout", "Checks out the default branch.", "high", ref="main")],
+        )
+    return branch_by_id(ctx, ctx.ws.checkout)
+
+
+def chain(ctx: Context, branch: Branch, as_of: int | None = None) -> list[Link]:
+    """The branch's view, nearest part first.
+
+    Everything written on a branch is newer than what it inherits, so the parts never overlap in seq: reading them in
+    this order is reading from the newest entry to the oldest.
+    """
+    links = [Link(branch.id, END if as_of is None else as_of)]
+    while branch.base_id is not None and branch.base_seq is not None:
+        if len(links) > MAX_DEPTH:
+            raise ClewError("INVALID_INPUT", f"branch {branch.name} lies deeper than {MAX_DEPTH} bases")
+        links.append(Link(branch.base_id, min(branch.base_seq, links[-1].cutoff)))
+        branch = branch_by_id(ctx, branch.base_id)
+    return links
+
+
+def create_branch(ctx: Context, name: str, base: Branch | None) -> Branch:
+    """A new branch that sees what `base` holds now; without a base it starts empty."""
+    name = check_name(name, "name")
+    if ctx.tx.one(f"{_SELECT} WHERE workspace = ? AND name = ? AND deleted_at_ms IS NULL", ctx.workspace, name):
+        raise ClewError(
+            "CONFLICT",
+            f"branch {name} exists already",
+            "Choose another name, or check it out.",
+            suggestions=[suggest("checkout", "Checks out the branch that exists.", "high", ref=name)],
+        )
+    if base is not None and len(chain(ctx, base)) >= MAX_DEPTH:
+        raise ClewError(
+            "INVALID_INPUT",
+            f"branch {base.name} already lies {MAX_DEPTH} bases deep",
+            "Branch from one of its bases.",
+            [{"kind": "range", "field": "from", "le": MAX_DEPTH}],
+            [suggest("branch_list", "Shows the branches and their bases.")],
+        )
+    branch = Branch(ctx.ws.count("branch"), name, base.id if base else None, ctx.ws.seq if base else None, ctx.now_ms)
+    ctx.tx.run(
+        "INSERT INTO branch (workspace, id, name, base_id, base_seq, created_seq, created_at_ms)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        ctx.workspace,
+        branch.id,
+        branch.name,
+        branch.base_id,
+        branch.base_seq,
+        ctx.ws.seq,
+        branch.created_at_ms,
+    )
+    payload = {"base_branch": base.name if base else None, "base_seq": branch.base_seq}
+    ctx.emit("reasoning", "branch_created", name, payload)
+    return branch
+
+
+def check_out(ctx: Context, branch: Branch) -> str | None:
+    """Make a branch current; returns the name of the one before."""
+    previous = branch_by_id(ctx, ctx.ws.checkout).name if ctx.ws.checkout is not None else None
+    if ctx.ws.checkout != branch.id:
+        ctx.ws.checkout = branch.id
+        ctx.emit("reasoning", "checkout_changed", branch.name, {"previous": previous})
+    return previous
+
+
+def branch_json(ctx: Context, branch: Branch) -> dict[str, Any]:
+    base = branch_by_id(ctx, branch.base_id).name if branch.base_id is not None else None
+    return {"name": branch.name, "base_branch": base, "base_seq": branch.base_seq}
+
+
+def _creation(name: str) -> Any:
+    return suggest("branch_create", "Creates the branch from the checked-out one.", "low", name=name)
+
+
+class BranchCreate(Input):
+    name: Annotated[Name, Field(description="Name of the new branch.")]
+    from_: Annotated[Name | None, Field(alias="from", description="Branch to start from; default: the checkout.")] = (
+        None
+    )
+
+
+@operation("branch_create", writes=True, example={"name": "what-if"})
+def branch_create(ctx: Context, args: BranchCreate) -> dict[str, Any]:
+    """Start a branch from another one's present state; nothing is copied."""
+    base = branch_named(ctx, args.from_, "from") if args.from_ else checked_out(ctx)
+    return {"workspace": ctx.workspace, "branch": branch_json(ctx, create_branch(ctx, args.name, base))}
+
+
+class BranchList(Bounded):
+    limit: Annotated[int, Field(ge=1, le=500, description="Most branches to list.")] = 200
+
+
+@operation("branch_list", budget=Budget((Trim("branches", drop="last"),), 16_000, keep=("workspace", "count")))
+def branch_list(ctx: Context, args: BranchList) -> dict[str, Any]:
+    """List the branches of the workspace with their bases."""
+    rows = ctx.tx.all(
+        "SELECT branch.name, base.name AS base_branch, branch.base_seq, branch.created_at_ms FROM branch"
+        " LEFT JOIN branch AS base ON base.workspace = branch.workspace AND base.id = branch.base_id"
+        " WHERE branch.workspace = ? AND branch.deleted_at_ms IS NULL ORDER BY branch.name LIMIT ?",
+        ctx.workspace,
+        args.limit + 1,
+    )
+    shown = rows[: args.limit]
+    return {
+        "workspace": ctx.workspace,
+        "branches": shown,
+        "count": len(shown),
+        "truncated": len(rows) > len(shown),
+    }
+
+
+class Checkout(Input):
+    ref: Annotated[Name, Field(description="Branch to check out.")]
+
+
+@operation("checkout", writes=True, idempotent=True, example={"ref": "main"})
+def checkout(ctx: Context, args: Checkout) -> dict[str, Any]:
+    """Make a branch the default of reads and writes that name none."""
+    branch = branch_named(ctx, args.ref, "ref")
+    return {"workspace": ctx.workspace, "previous": check_out(ctx, branch), "current": branch.name}
+
+
+class BranchRename(Input):
+    old: Annotated[Name, Field(description="Present name.")]
+    new: Annotated[Name, Field(description="New name.")]
+
+
+@operation("branch_rename", writes=True, example={"old": "what-if", "new": "what-if-2"})
+def branch_rename(ctx: Context, args: BranchRename) -> dict[str, Any]:
+    """Rename a branch; everything on it follows."""
+    branch = branch_named(ctx, args.old, "old")
+    new = check_name(args.new, "new")
+    taken = ctx.tx.one(
+        f"{_SELECT} WHERE workspace = ? AND name = ? AND deleted_at_ms IS NULL AND id <> ?",
+        ctx.workspace,
+        new,
+        branch.id,
+    )
+    if taken:
+        raise ClewError(
+            "CONFLICT",
+            f"branch {new} exists already",
+            "Choose another name.",
+            suggestions=[suggest("branch_list", "Shows the names that are taken.")],
+        )
+    if new != branch.name:
+        ctx.tx.run("UPDATE branch SET name = ? WHERE workspace = ? AND id = ?", new, ctx.workspace, branch.id)
+        ctx.emit("reasoning", "branch_renamed", new, {"previous": branch.name})
+    return {"workspace": ctx.workspace, "previous": branch.name, "current": new}
+
+
+class BranchDelete(Input):
+    name: Annotated[Name, Field(description="Branch to delete.")]
+
+
+@operation("branch_delete", writes=True, destructive=True, example={"name": "what-if"})
+def branch_delete(ctx: Context, args: BranchDelete) -> dict[str, Any]:
+    """Remove a branch that nothing rests on; its entries stay stored but are no longer shown."""
+    branch = branch_named(ctx, args.name, "name")
+    _refuse_in_use(ctx, branch)
+    ctx.tx.run(
+        "UPDATE branch SET deleted_at_ms = ? WHERE workspace = ? AND id = ?", ctx.now_ms, ctx.workspace, branch.id
+    )
+    unindex_where(ctx.tx, ctx.workspace, "branch = ?", branch.id)
+    ctx.emit("reasoning", "branch_deleted", branch.name, {"id": branch.id})
+    return {"workspace": ctx.workspace, "name": branch.name, "deleted": True}
+
+
+def _refuse_in_use(ctx: Context, branch: Branch) -> None:
+    children = ctx.tx.all(
+        "SELECT name FROM branch WHERE workspace = ? AND base_id = ? AND deleted_at_ms IS NULL ORDER BY name LIMIT 3",
+        ctx.workspace,
+        branch.id,
+    )
+    owner = ctx.tx.value("SELECT id FROM reasoning_ref WHERE workspace = ? AND branch = ?", ctx.workspace, branch.id)
+    if ctx.ws.checkout == branch.id:
+        problem, way = "is checked out", suggest("branch_list", "Shows branches to check out instead.")
+    elif children:
+        problem = f"is the base of {', '.join(row['name'] for row in children)}"
+        way = suggest("branch_list", "Shows which branches rest on it.")
+    elif owner:
+        problem, way = f"belongs to {owner}", suggest("branch_list", "Shows the other branches.")
+    else:
+        return
+    raise ClewError(
+        "INVALID_INPUT",
+        f"branch {branch.name} {problem} and cannot be deleted",
+        "Check out or delete the other one first.",
+        [{"kind": "state", "field": "name"}],
+        [way],
+    )

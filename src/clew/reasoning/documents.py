@@ -1,0 +1,186 @@
+"""Documents: append-only logs addressed by branch and name, read from the newest entry backwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from clew.clock import rfc3339
+from clew.reasoning.branches import Branch, Link, branch_by_id, chain
+from clew.registry.context import Context
+from clew.store.database import Row
+from clew.store.search import Item, index_item
+
+NOTES, GRAPH, TRACE = "notes", "graph", "trace"
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Entries of one branch with `low < seq <= high`."""
+
+    branch: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Some entries, oldest first, and whether older ones follow."""
+
+    entries: list[Row]
+    has_more: bool
+
+    def page(self, cursor: int | None, limit: int) -> dict[str, Any]:
+        next_cursor = self.entries[0]["seq"] if self.has_more and self.entries else None
+        return {
+            "cursor": cursor,
+            "next_cursor": next_cursor,
+            "has_more": self.has_more,
+            "limit": limit,
+            "count": len(self.entries),
+        }
+
+
+def append(
+    ctx: Context,
+    branch: int,
+    doc: str,
+    *,
+    content: str | None,
+    kind: str = "note",
+    doc_kind: str = NOTES,
+    title: str | None = None,
+    format: str | None = None,
+    meta: dict[str, Any] | None = None,
+    source: str | None = None,
+    event_type: str | None = None,
+    subject: str | None = None,
+    path: str | None = None,
+    item_source: str | None = "note",
+) -> Row:
+    """Add an entry; with `item_source` it is findable at once as an item of that source."""
+    touch_document(ctx, branch, doc, doc_kind)
+    row: Row = {
+        "workspace": ctx.workspace,
+        "seq": ctx.ws.next_seq(),
+        "branch": branch,
+        "doc": doc,
+        "kind": kind,
+        "ts_ms": ctx.now_ms,
+        "title": title,
+        "format": format,
+        "meta": orjson.dumps(meta, option=orjson.OPT_SORT_KEYS).decode() if meta is not None else None,
+        "content": content,
+        "source": source,
+        "event_type": event_type,
+        "subject": subject,
+        "path": path,
+        "agent": ctx.agent,
+    }
+    columns = ", ".join(row)
+    ctx.tx.run(f"INSERT INTO entry ({columns}) VALUES ({', '.join('?' * len(row))})", *row.values())
+    if item_source is not None:
+        _index(ctx, row, item_source)
+    return row
+
+
+def touch_document(ctx: Context, branch: int, doc: str, kind: str) -> None:
+    ctx.tx.run(
+        "INSERT INTO document (workspace, branch, doc, kind, created_at_ms, updated_at_ms) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (workspace, branch, doc) DO UPDATE SET updated_at_ms = excluded.updated_at_ms",
+        ctx.workspace,
+        branch,
+        doc,
+        kind,
+        ctx.now_ms,
+        ctx.now_ms,
+    )
+
+
+def _index(ctx: Context, row: Row, source: str) -> None:
+    item = Item(
+        ref=f"{row['doc']}@{row['seq']}",
+        source=source,
+        kind=row["format"],
+        seq=row["seq"],
+        ts_ms=row["ts_ms"],
+        title=row["title"],
+        body=row["content"],
+        branch=row["branch"],
+        doc=row["doc"],
+    )
+    index_item(ctx.tx, ctx.workspace, item)
+
+
+def view(ctx: Context, branch: Branch, as_of: int | None = None) -> list[Range]:
+    """The ranges that make up what a branch shows, newest first."""
+    return [Range(link.branch, 0, link.cutoff) for link in chain(ctx, branch, as_of)]
+
+
+def difference(shown: list[Link], hidden: list[Link]) -> list[Range]:
+    """The ranges of one view that another view does not show, newest first."""
+    known = {link.branch: link.cutoff for link in hidden}
+    ranges = [Range(link.branch, known.get(link.branch, 0), link.cutoff) for link in shown]
+    return [span for span in ranges if span.low < span.high]
+
+
+def tail(ctx: Context, ranges: list[Range], doc: str, cursor: int | None, limit: int) -> Slice:
+    """The newest `limit` entries before `cursor`, oldest first."""
+    rows: list[Row] = []
+    for span in ranges:
+        high = span.high if cursor is None else min(span.high, cursor - 1)
+        rows += ctx.tx.all(
+            "SELECT * FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND seq > ? AND seq <= ?"
+            " ORDER BY seq DESC LIMIT ?",
+            ctx.workspace,
+            span.branch,
+            doc,
+            span.low,
+            high,
+            limit + 1 - len(rows),
+        )
+        if len(rows) > limit:
+            break
+    return Slice(rows[:limit][::-1], len(rows) > limit)
+
+
+def entry_json(ctx: Context, row: Row, names: dict[int, str] | None = None) -> dict[str, Any]:
+    """An entry as callers see it."""
+    shared = {
+        "seq": row["seq"],
+        "ts": rfc3339(row["ts_ms"]),
+        "ts_ms": row["ts_ms"],
+        "branch": branch_name(ctx, row["branch"], names),
+        "doc": row["doc"],
+        "kind": row["kind"],
+    }
+    if row["kind"] == "event":
+        return {
+            **shared,
+            "event_id": row["source"],
+            "event_type": row["event_type"],
+            "task_id": row["subject"],
+            "path": row["path"],
+        }
+    return {
+        **shared,
+        "title": row["title"],
+        "format": row["format"],
+        "meta": orjson.loads(row["meta"]) if row["meta"] else None,
+        "content": row["content"],
+    }
+
+
+def entries_json(ctx: Context, rows: list[Row]) -> list[dict[str, Any]]:
+    names: dict[int, str] = {}
+    return [entry_json(ctx, row, names) for row in rows]
+
+
+def branch_name(ctx: Context, number: int, names: dict[int, str] | None = None) -> str:
+    if names is None:
+        return branch_by_id(ctx, number).name
+    if number not in names:
+        names[number] = branch_by_id(ctx, number).name
+    return names[number]

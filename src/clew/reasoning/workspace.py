@@ -1,0 +1,231 @@
+"""The workspace as callers see it: make it, look at it, choose it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from clew import __version__
+from clew.clock import rfc3339
+from clew.errors import ClewError, invalid, suggest
+from clew.ids import check_workspace
+from clew.reasoning.branches import branch_by_id
+from clew.reasoning.documents import GRAPH, NOTES, TRACE
+from clew.registry.budget import Budget, Drop
+from clew.registry.catalogue import TIERS, catalogue
+from clew.registry.context import Context
+from clew.registry.lines import command
+from clew.registry.operation import Bounded, Input, operation
+from clew.store.events import event_id
+from clew.store.search import index_gaps
+from clew.store.workspaces import MAIN
+
+DEFAULTS = {"branch": MAIN, "docs": {"notes": NOTES, "graph": GRAPH, "trace": TRACE}}
+
+GOLDEN_PATH = [
+    {"tool": "tasks_macro_start", "purpose": "start a task with steps"},
+    {"tool": "tasks_snapshot", "purpose": "see where you are and what is next"},
+    {"tool": "think_card", "purpose": "keep a hypothesis, test, evidence or decision"},
+    {"tool": "tasks_macro_close_step", "purpose": "close the step with its proof"},
+    {"tool": "recall", "purpose": "find what is already known"},
+]
+
+
+class Init(Input):
+    pass
+
+
+@operation("init", writes=True, idempotent=True)
+def init(ctx: Context, args: Init) -> dict[str, Any]:
+    """Make sure that the workspace exists, with its default branch checked out."""
+    if ctx.ws.checkout is None:
+        ctx.ws.checkout = 1
+    ctx.suggest(suggest("think_card", "Keeps a first thought.", "low", card={"type": "note", "text": "First note."}))
+    return {
+        "workspace": ctx.workspace,
+        "storage_dir": storage(ctx),
+        "schema_version": schema_version(ctx),
+        "checkout": checkout_name(ctx),
+        "defaults": DEFAULTS,
+    }
+
+
+class Status(Bounded):
+    verbosity: Annotated[Literal["full", "compact"], Field(description="compact leaves out what rarely changes.")] = (
+        "full"
+    )
+
+
+def status_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    if "workspace" not in result:
+        return ["ready", "tasks_snapshot"]
+    policy = result["workspace_policy"]
+    state = (
+        f"ready checkout={result['checkout'] or '-'} workspace={result['workspace']} mode={policy['workspace_mode']}"
+    )
+    state += " lock=true" if policy["workspace_lock"] else ""
+    state += f" version={result['server']['version']}"
+    last_event, last_entry = result.get("last_task_event"), result.get("last_doc_entry")
+    if last_event:
+        state += f" | last task_event={last_event['event_id']}"
+    if last_entry:
+        state += f"{'' if last_event else ' | last'} doc={last_entry['doc']}@{last_entry['seq']}"
+    return [state, command("tasks_snapshot", {"workspace": result["workspace"]}, default_workspace)]
+
+
+STATUS_BUDGET = Budget(
+    (Drop("portals"), Drop("golden_path"), Drop("defaults"), Drop("index"), Drop("last_event")),
+    {"core": 20_000, "daily": 40_000, "full": 60_000},
+    keep=("workspace", "checkout", "server", "workspace_policy"),
+)
+
+
+@operation("status", tier="core", portal=True, lines=status_lines, budget=STATUS_BUDGET)
+def status(ctx: Context, args: Status) -> dict[str, Any]:
+    """Say which workspace and branch are in use, what happened last and how to go on."""
+    result = {
+        "server": {"name": "clew", "version": __version__},
+        "workspace": ctx.workspace,
+        "workspace_exists": True,
+        "schema_version": schema_version(ctx),
+        "toolset": ctx.session.toolset,
+        "checkout": checkout_name(ctx),
+        "focus": ctx.ws.focus,
+        "workspace_policy": policy(ctx),
+        "last_task_event": (last := _last_task_event(ctx)),
+        "last_event": last,
+        "last_doc_entry": _last_entry(ctx),
+        "truncated": False,
+    }
+    if args.verbosity == "compact":
+        return {**result, "next_action": {"tool": "tasks_snapshot", "args": {}}}
+    return {
+        **result,
+        "defaults": DEFAULTS,
+        "store": {"engine": ctx.tx.engine, "place": storage(ctx)},
+        "index": {"items": _count(ctx, "item"), "lag": index_gaps(ctx.tx, ctx.workspace)},
+        "golden_path": [item for item in GOLDEN_PATH if catalogue().find(item["tool"])],
+        "portals": {tier: [entry.name for entry in catalogue().listed(tier)] for tier in TIERS[:2]},
+    }
+
+
+class WorkspaceUse(Input):
+    pass
+
+
+def use_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    line = f"workspace now={result['workspace']}"
+    line += f" prev={result['previous']}" if result["previous"] != result["workspace"] else ""
+    return [line + (" override=cleared" if result["override_cleared"] else ""), "status"]
+
+
+@operation("workspace_use", tier="core", writes=True, idempotent=True, portal=True, lines=use_lines)
+def workspace_use(ctx: Context, args: WorkspaceUse) -> dict[str, Any]:
+    """Make the named workspace the default of this connection."""
+    if args.workspace is None:
+        raise invalid(
+            "workspace",
+            "is required",
+            "Name the workspace to use.",
+            [suggest("status", "Shows the workspace in use.")],
+            kind="missing_required",
+        )
+    previous = _durable(ctx).workspace_override or ctx.settings.workspace
+    wanted = check_workspace(args.workspace)
+    cleared = wanted == ctx.settings.workspace and ctx.session.workspace_override is not None
+    ctx.session.workspace_override = None if wanted == ctx.settings.workspace else wanted
+    return {**_chosen(ctx, wanted, previous), "override_cleared": cleared}
+
+
+class WorkspaceReset(Input):
+    pass
+
+
+def reset_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    line = f"workspace auto={result['workspace']}"
+    return [line + (f" prev={result['previous']}" if result["previous"] != result["workspace"] else ""), "status"]
+
+
+@operation("workspace_reset", writes=True, idempotent=True, portal=True, lines=reset_lines, workspace=False)
+def workspace_reset(ctx: Context, args: WorkspaceReset) -> dict[str, Any]:
+    """Go back to the server's own default workspace."""
+    previous = _durable(ctx).workspace_override or ctx.settings.workspace
+    ctx.session.workspace_override = None
+    return _chosen(ctx, ctx.settings.workspace, previous)
+
+
+def policy(ctx: Context) -> dict[str, Any]:
+    settings, override = ctx.settings, ctx.session.workspace_override
+    allowed = settings.workspace_allowlist
+    explicit = settings.origins.get("workspace", "default") != "default"
+    return {
+        "default_workspace": settings.workspace,
+        "workspace_override": override,
+        "workspace_effective": override or settings.workspace,
+        "workspace_mode": "allowlist" if allowed else "explicit" if explicit else "auto",
+        "workspace_allowlist": list(allowed[:20]),
+        "workspace_allowlist_count": len(allowed),
+        "workspace_allowlist_truncated": len(allowed) > 20,
+        "workspace_lock": settings.workspace_lock,
+        "project_guard_configured": settings.project_guard is not None,
+        "project_guard_stored": ctx.ws.project_guard is not None,
+        "default_agent_id": ctx.session.agent_id or settings.agent_id,
+    }
+
+
+def checkout_name(ctx: Context) -> str | None:
+    return branch_by_id(ctx, ctx.ws.checkout).name if ctx.ws.checkout is not None else None
+
+
+def schema_version(ctx: Context) -> str:
+    from clew.store.migrations import latest
+
+    return f"v{latest()}"
+
+
+def storage(ctx: Context) -> str:
+    return "postgresql" if ctx.settings.database_url else str(ctx.settings.home)
+
+
+def _durable(ctx: Context) -> Any:
+    if not ctx.session.durable:
+        raise ClewError(
+            "NOT_ALLOWED",
+            "this connection keeps no state between calls, so a default workspace would be forgotten",
+            "Give `workspace` in each call.",
+            suggestions=[suggest("status", "Shows the workspace of this call.")],
+        )
+    return ctx.session
+
+
+def _chosen(ctx: Context, workspace: str, previous: str) -> dict[str, Any]:
+    chosen = policy(ctx)
+    return {
+        "workspace": workspace,
+        "previous": previous,
+        "default_workspace": chosen["default_workspace"],
+        "workspace_override": chosen["workspace_override"],
+        "workspace_mode": chosen["workspace_mode"],
+    }
+
+
+def _last_task_event(ctx: Context) -> dict[str, Any] | None:
+    row = ctx.tx.one(
+        "SELECT seq, ts_ms FROM event WHERE workspace = ? AND topic = 'tasks' ORDER BY seq DESC LIMIT 1", ctx.workspace
+    )
+    return {"event_id": event_id(row["seq"]), "ts": rfc3339(row["ts_ms"]), "ts_ms": row["ts_ms"]} if row else None
+
+
+def _last_entry(ctx: Context) -> dict[str, Any] | None:
+    row = ctx.tx.one(
+        "SELECT entry.seq, entry.ts_ms, branch.name AS branch, entry.doc, entry.kind FROM entry"
+        " JOIN branch ON branch.workspace = entry.workspace AND branch.id = entry.branch"
+        " WHERE entry.workspace = ? ORDER BY entry.seq DESC LIMIT 1",
+        ctx.workspace,
+    )
+    return {**row, "ts": rfc3339(row["ts_ms"])} if row else None
+
+
+def _count(ctx: Context, table: str) -> int:
+    return int(ctx.tx.value(f"SELECT count(*) FROM {table} WHERE workspace = ?", ctx.workspace))

@@ -1,0 +1,181 @@
+"""The door: raw arguments become a checked input, or an error that says what to write instead."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import ValidationError
+
+from clew.errors import ClewError, Hint, Suggestion, shorten, suggest
+from clew.registry.operation import Input, Operation
+
+MAX_ARGUMENTS = 4_000_000
+MAX_DEPTH = 32
+SHOWN = 5
+
+
+def check_raw(arguments: Any) -> dict[str, Any]:
+    """Refuse what no model should ever see: non-objects, huge or deep values, text that cannot be stored."""
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, dict):
+        raise ClewError("INVALID_INPUT", "arguments: expected an object", hints=[_type_hint("arguments", "object")])
+    _measure(arguments, "arguments", 0, MAX_ARGUMENTS)
+    return arguments
+
+
+def _measure(value: Any, where: str, depth: int, room: int) -> int:
+    if depth > MAX_DEPTH:
+        raise ClewError("INVALID_INPUT", f"{where}: nested deeper than {MAX_DEPTH} levels", hints=[{"kind": "depth"}])
+    if isinstance(value, str):
+        return _text_room(value, where, room)
+    if isinstance(value, dict):
+        for key, item in value.items():
+            room = _measure(str(key), where, depth + 1, room)
+            room = _measure(item, f"{where}.{key}" if depth else str(key), depth + 1, room)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            room = _measure(item, where, depth + 1, room - 2)
+    elif isinstance(value, float) and value != value:
+        raise ClewError("INVALID_INPUT", f"{where}: not a number", hints=[_type_hint(where, "number")])
+    return room
+
+
+def _text_room(text: str, where: str, room: int) -> int:
+    room -= len(text)
+    where = shorten(where, 80)
+    if room < 0:
+        raise ClewError(
+            "INVALID_INPUT",
+            f"{where}: the arguments are longer than {MAX_ARGUMENTS} characters together",
+            "Split the text over several calls.",
+            [{"kind": "length", "field": where, "max_chars": MAX_ARGUMENTS}],
+        )
+    if "\x00" in text or not _encodable(text):
+        raise ClewError(
+            "INVALID_INPUT",
+            f"{where}: holds a NUL character or half of a surrogate pair, which cannot be stored",
+            "Remove these characters.",
+            [{"kind": "characters", "field": where}],
+        )
+    return room
+
+
+def _encodable(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def parse(operation: Operation, arguments: dict[str, Any]) -> Input:
+    """The checked input of an operation."""
+    named = {operation.input.synonyms.get(name, name): value for name, value in arguments.items() if value is not None}
+    try:
+        return operation.input.model_validate(named)
+    except ValidationError as problem:
+        raise explained(operation, named, problem) from None
+
+
+def argument_names(operation: Operation) -> list[str]:
+    return [field.alias or name for name, field in operation.input.model_fields.items()]
+
+
+def explained(operation: Operation, arguments: dict[str, Any], problem: ValidationError) -> ClewError:
+    """A validation error in words, with hints and calls that run."""
+    errors = problem.errors(include_url=False, include_context=True, include_input=False)
+    known = argument_names(operation)
+    said = [_say(error, known) for error in errors]
+    messages = list(dict.fromkeys(message for message, _ in said))
+    more = f" (and {len(messages) - SHOWN} more)" if len(messages) > SHOWN else ""
+    return ClewError(
+        "INVALID_INPUT",
+        "; ".join(messages[:SHOWN]) + more,
+        f"See the schema of {operation.name}; a minimal call is in details.example.",
+        [hint for _, hint in said][:SHOWN],
+        _ways_out(operation, arguments, errors),
+        {"example": {"name": operation.name, "arguments": operation.example}},
+    )
+
+
+def _say(error: Any, known: list[str]) -> tuple[str, Hint]:
+    kind, path = error["type"], _path(error["loc"])
+    context = error.get("ctx", {})
+    if kind == "extra_forbidden":
+        near = nearest(str(error["loc"][-1]), known)
+        advice = f"; did you mean {near}?" if near else f"; known: {', '.join(known)}"
+        return f"{path}: unknown argument{advice}", {"kind": "unknown_argument", "field": path, "nearest": near}
+    if kind == "missing":
+        return f"{path}: is required", {"kind": "missing_required", "field": path}
+    if kind in {"literal_error", "enum"}:
+        expected = str(context.get("expected", ""))
+        return f"{path}: expected one of {expected}", {"kind": "choice", "field": path, "expected": expected}
+    if kind.endswith(("_type", "_parsing")):
+        expected = kind.removesuffix("_type").removesuffix("_parsing").replace("_", " ")
+        return f"{path}: expected {expected}", _type_hint(path, expected)
+    if kind.startswith(("too_", "string_too_", "greater_", "less_")):
+        limits = {name: value for name, value in context.items() if isinstance(value, (int, float))}
+        return f"{path}: {error['msg'].lower()}", {"kind": "range", "field": path, **limits}
+    return f"{path}: {error['msg'].removeprefix('Value error, ')}", {"kind": "value", "field": path}
+
+
+def _type_hint(field: str, expected: str) -> Hint:
+    return {"kind": "type", "field": field, "expected": expected}
+
+
+def _path(location: tuple[Any, ...]) -> str:
+    """`steps[2].title`; the names pydantic gives to union members are left out."""
+    text = ""
+    for part in location:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif "[" not in part and "-" not in part:
+            text += f".{part}" if text else part
+    return shorten(text or "arguments", 120)
+
+
+def nearest(name: str, known: list[str]) -> str | None:
+    """The known name that was probably meant."""
+    folded = {candidate.replace("_", "").lower(): candidate for candidate in known}
+    plain = shorten(name, 60).replace("_", "").lower()
+    found = get_close_matches(plain, folded, n=1, cutoff=0.6)
+    return folded[found[0]] if found else None
+
+
+def _ways_out(operation: Operation, arguments: dict[str, Any], errors: list[Any]) -> list[Suggestion]:
+    ways = []
+    mended = _mended(operation, arguments, errors)
+    if mended is not None:
+        ways.append(suggest(operation.name, "The same call with the argument mended.", "high", **mended))
+    ways.append(
+        suggest("op_search", "Shows the arguments of this operation.", "medium", query=operation.name, detail="schema")
+    )
+    return ways
+
+
+def _mended(operation: Operation, arguments: dict[str, Any], errors: list[Any]) -> dict[str, Any] | None:
+    """The arguments with misspelt names corrected and numbers moved into range, when that is all that is wrong."""
+    mended = dict(arguments)
+    for error in errors:
+        name, context = error["loc"][0], error.get("ctx", {})
+        if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:
+            near = nearest(str(name), argument_names(operation))
+            value = mended.pop(str(name), None)
+            if near is None or near in mended:
+                return None
+            mended[near] = value
+        elif error["type"] == "missing":
+            continue  # a misspelt name may be the missing one; the check below tells
+        elif error["type"] in {"greater_than_equal", "less_than_equal"} and len(error["loc"]) == 1:
+            mended[str(name)] = context.get("ge", context.get("le"))
+        else:
+            return None
+    try:
+        operation.input.model_validate(mended)
+    except ValidationError:
+        return None
+    return mended

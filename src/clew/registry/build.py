@@ -1,0 +1,115 @@
+"""Writes the generated index from the declarations: `python -m clew.registry.build`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from clew.registry import operation as operations
+from clew.registry import prompt as prompts
+from clew.registry import resource as resources
+from clew.registry.catalogue import TIERS, import_everything
+from clew.registry.operation import Operation
+
+INDEX = Path(__file__).with_name("index.json")
+
+
+def index() -> dict[str, list[dict[str, Any]]]:
+    """Everything that is declared, in a fixed order."""
+    import_everything()
+    ordered = sorted(operations.declared().values(), key=lambda item: (TIERS.index(item.tier), item.name))
+    return {
+        "operations": [_operation(item) for item in ordered],
+        "resources": [_resource(item) for _, item in sorted(resources.declared().items())],
+        "prompts": [_prompt(item) for _, item in sorted(prompts.declared().items())],
+    }
+
+
+def render() -> bytes:
+    return orjson.dumps(index(), option=orjson.OPT_INDENT_2) + b"\n"
+
+
+def _operation(item: Operation) -> dict[str, Any]:
+    return {
+        "name": item.name,
+        "tier": item.tier,
+        "domain": item.domain,
+        "module": item.module,
+        "summary": item.summary,
+        "description": item.description,
+        "read_only": not item.writes,
+        "destructive": item.destructive,
+        "idempotent": item.idempotent,
+        "lines": item.portal,
+        "aliases": list(item.aliases),
+        "example": item.example,
+        "input_schema": input_schema(item),
+    }
+
+
+def input_schema(item: Operation) -> dict[str, Any]:
+    schema: dict[str, Any] = slim(item.input.model_json_schema())
+    if not item.workspace:
+        schema.get("properties", {}).pop("workspace", None)
+    schema.pop("description", None)
+    return {"type": "object", **schema, "additionalProperties": False}
+
+
+def slim(value: Any) -> Any:
+    """Without titles and null defaults, and `x | null` as plain `x`: a missing argument says the same."""
+    if isinstance(value, list):
+        return [slim(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {k: v for k, v in value.items() if not (k == "title" and isinstance(v, str))}
+    if "default" in kept and kept["default"] is None:
+        del kept["default"]
+    options = kept.get("anyOf")
+    if isinstance(options, list):
+        real = [option for option in options if option != {"type": "null"}]
+        if len(real) == 1 and len(real) < len(options):
+            del kept["anyOf"]
+            kept = {**real[0], **kept}
+        else:
+            kept["anyOf"] = real
+    return {key: _properties(item) if key == "properties" else slim(item) for key, item in kept.items()}
+
+
+def _properties(properties: dict[str, Any]) -> dict[str, Any]:
+    """Here `title` is a field's name and stays."""
+    return {name: slim(schema) for name, schema in properties.items()}
+
+
+def _resource(item: resources.Resource) -> dict[str, Any]:
+    return {
+        "uri": item.uri,
+        "name": item.name,
+        "title": item.title,
+        "mime_type": item.mime_type,
+        "summary": item.summary,
+        "module": item.module,
+        "template": item.template,
+    }
+
+
+def _prompt(item: prompts.Prompt) -> dict[str, Any]:
+    arguments = [{"name": a.name, "description": a.description, "required": a.required} for a in item.arguments]
+    return {
+        "name": item.name,
+        "title": item.title,
+        "summary": item.summary,
+        "module": item.module,
+        "arguments": arguments,
+    }
+
+
+def main() -> None:
+    INDEX.write_bytes(render())
+    sys.stderr.write(f"wrote {INDEX}\n")
+
+
+if __name__ == "__main__":
+    main()

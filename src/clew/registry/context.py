@@ -1,0 +1,145 @@
+"""What an operation is given: transaction, workspace, clock, agent; and where it puts what it has to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from clew.clock import Clock
+from clew.errors import ClewError, Suggestion, warning
+from clew.registry.session import Session
+from clew.settings import Settings
+from clew.store.database import Database, Row, Transaction
+from clew.store.workspaces import Workspace, create_workspace, find_workspace
+
+if TYPE_CHECKING:
+    from clew.registry.dispatch import Dispatcher
+
+Progress = Callable[[float, float | None, str | None], None]
+
+
+class Remarks:
+    """Warnings, suggestions and work to do after the commit, collected over one call."""
+
+    def __init__(self) -> None:
+        self.warnings: list[dict[str, str]] = []
+        self.suggestions: list[Suggestion] = []
+        self.after: list[Callable[[], None]] = []
+
+
+class Context:
+    """One call, bound to one transaction (or, in mode `own`, to none yet)."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        session: Session,
+        workspace: str,
+        agent: str | None,
+        progress: Progress | None = None,
+        remarks: Remarks | None = None,
+        ws: Workspace | None = None,
+    ) -> None:
+        self.dispatcher = dispatcher
+        self.session = session
+        self.workspace = workspace
+        self.agent = agent
+        self.remarks = remarks or Remarks()
+        self._progress = progress
+        self._ws = ws
+
+    @property
+    def settings(self) -> Settings:
+        return self.dispatcher.settings
+
+    @property
+    def database(self) -> Database:
+        return self.dispatcher.database
+
+    @property
+    def clock(self) -> Clock:
+        return self.dispatcher.clock
+
+    @property
+    def ws(self) -> Workspace:
+        if self._ws is None:
+            raise RuntimeError("no transaction is open; use ctx.reading() or ctx.writing()")
+        return self._ws
+
+    @property
+    def tx(self) -> Transaction:
+        return self.ws.tx
+
+    @property
+    def now_ms(self) -> int:
+        return self.ws.now_ms
+
+    def warn(self, code: str, message: str, recovery: str) -> None:
+        self.remarks.warnings.append(warning(code, message, recovery))
+
+    def suggest(self, suggestion: Suggestion) -> None:
+        self.remarks.suggestions.append(suggestion)
+
+    def after_commit(self, action: Callable[[], None]) -> None:
+        """Run once the transaction is durable, outside of it: files, notices, caches."""
+        self.remarks.after.append(action)
+
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        if self._progress is not None:
+            self._progress(done, total, message)
+
+    def emit(
+        self,
+        topic: str,
+        type: str,
+        subject: str | None = None,
+        payload: dict[str, Any] | None = None,
+        path: str | None = None,
+    ) -> Row:
+        return self.ws.emit(topic, type, subject, payload, path)
+
+    @contextmanager
+    def reading(self) -> Iterator[Context]:
+        with self.database.read() as tx:
+            row = find_workspace(tx, self.workspace)
+            if row is not None:
+                yield self._bound(tx, row)
+                return
+        with self.writing():
+            pass
+        with self.database.read() as tx:
+            row = find_workspace(tx, self.workspace)
+            if row is None:
+                raise ClewError("INTERNAL", f"workspace {self.workspace} vanished")
+            yield self._bound(tx, row)
+
+    @contextmanager
+    def writing(self) -> Iterator[Context]:
+        """One transaction; what it did is durable when the block ends."""
+        with self.database.write() as tx:
+            row = find_workspace(tx, self.workspace)
+            bound = self._bound(tx, row or create_workspace(tx, self.workspace, self.clock()))
+            if row is None:
+                bound.emit("system", "workspace_created", self.workspace)
+            self._keep_guard(bound.ws)
+            yield bound
+            bound.ws.save()
+
+    def _bound(self, tx: Transaction, row: Row) -> Context:
+        ws = Workspace(tx, row, self.clock, self.agent)
+        self._check_guard(ws)
+        return Context(self.dispatcher, self.session, self.workspace, self.agent, self._progress, self.remarks, ws)
+
+    def _check_guard(self, ws: Workspace) -> None:
+        guard = self.settings.project_guard
+        if guard and ws.project_guard and ws.project_guard != guard:
+            raise ClewError(
+                "PROJECT_GUARD_MISMATCH",
+                f"workspace {ws.id} belongs to {ws.project_guard}, this server to {guard}",
+                "Name another workspace, or start the server in the project that owns this one.",
+            )
+
+    def _keep_guard(self, ws: Workspace) -> None:
+        if ws.project_guard is None and self.settings.project_guard:
+            ws.project_guard = self.settings.project_guard

@@ -1,0 +1,332 @@
+"""From a name and raw arguments to an answer: the one path that every face takes."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from clew.clock import Clock, system_clock
+from clew.errors import ClewError, Suggestion, suggest, unknown_id, warning
+from clew.ids import check_agent, check_workspace
+from clew.registry import budget as budgets
+from clew.registry import lines as line_protocol
+from clew.registry import operation as operations
+from clew.registry import prompt as prompts
+from clew.registry import resource as resources
+from clew.registry.arguments import check_raw, nearest, parse
+from clew.registry.catalogue import catalogue, import_everything
+from clew.registry.context import Context, Progress, Remarks
+from clew.registry.envelope import Answer, compact, failure, success
+from clew.registry.operation import Input, Operation
+from clew.registry.redaction import redact, redact_text
+from clew.registry.session import Session
+from clew.registry.suggestions import fitted
+from clew.settings import Settings
+from clew.store.database import Database
+
+log = logging.getLogger("clew.dispatch")
+
+
+@dataclass(frozen=True)
+class ResourceText:
+    uri: str
+    mime_type: str
+    text: str
+
+
+@dataclass(frozen=True)
+class PromptText:
+    description: str
+    messages: list[tuple[str, str]]
+
+
+@dataclass
+class Call:
+    """One call on its way through the dispatcher."""
+
+    name: str
+    session: Session
+    workspace: str
+    explicit_workspace: bool
+    fmt: str | None
+    progress: Progress | None
+    remarks: Remarks
+    ts_ms: int = 0
+
+
+class Dispatcher:
+    def __init__(self, settings: Settings, database: Database, clock: Clock = system_clock) -> None:
+        self.settings = settings
+        self.database = database
+        self.clock = clock
+
+    def call(
+        self, name: str, arguments: dict[str, Any] | None, session: Session, progress: Progress | None = None
+    ) -> Answer:
+        """Run an operation. Never raises for anything a caller can send or a store can do."""
+        call = Call(name, session, self.settings.workspace, False, None, progress, Remarks())
+        operation: Operation | None = None
+        try:
+            operation = find_operation(name)
+            call.name = operation.name
+            raw = self._unwrap(call, operation, check_raw(arguments))
+            args = parse(operation, raw)
+            result = self._run(call, operation, args)
+            return result if isinstance(result, Answer) else self._answer(call, operation, result)
+        except ClewError as error:
+            return self._refusal(call, operation, error)
+        except Exception as defect:
+            log.exception("operation %s failed", call.name)
+            internal = ClewError("INTERNAL", f"{type(defect).__name__}: {defect}", "Report this; nothing was written.")
+            return self._refusal(call, operation, internal)
+
+    def invoke(self, ctx: Context, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Run another operation inside the transaction of this one, under the same checks."""
+        operation = find_operation(name)
+        if operation.mode == "own":
+            raise ClewError("INVALID_INPUT", f"{name} opens transactions of its own and cannot run inside another")
+        args = parse(operation, {"workspace": ctx.workspace, **check_raw(arguments)})
+        return self._shaped(operation.function(ctx, args))
+
+    def read_resource(self, uri: str, session: Session) -> ResourceText:
+        found, values = find_resource(uri)
+        with self._context(session).reading() as ctx:
+            text = found.function(ctx, **values)
+        return ResourceText(uri, found.mime_type, redact_text(text))
+
+    def get_prompt(self, name: str, arguments: dict[str, str], session: Session) -> PromptText:
+        found = find_prompt(name)
+        missing = [item.name for item in found.arguments if item.required and not arguments.get(item.name)]
+        if missing:
+            raise ClewError("INVALID_INPUT", f"prompt {name} needs {', '.join(missing)}")
+        with self._context(session).reading() as ctx:
+            text = found.function(ctx, arguments)
+        return PromptText(found.summary, [("user", redact_text(text))])
+
+    def complete(self, ref_kind: str, ref: str, argument: str, value: str, session: Session) -> list[str]:
+        completer = _completer(ref_kind, ref, argument)
+        if completer is None:
+            return []
+        with self._context(session).reading() as ctx:
+            return completer(ctx, value)[:100]
+
+    def _context(self, session: Session) -> Context:
+        workspace = session.workspace_override or self.settings.workspace
+        return Context(self, session, workspace, self._agent(session, None))
+
+    def _unwrap(self, call: Call, operation: Operation, raw: dict[str, Any]) -> dict[str, Any]:
+        """Take out what belongs to every call: the workspace and the format."""
+        raw = dict(raw)
+        if "fmt" not in operation.input.model_fields:
+            call.fmt = _format(raw.pop("fmt", None))
+        elif isinstance(raw.get("fmt"), str):
+            call.fmt = _format(raw["fmt"])
+        given = raw.get("workspace")
+        if given is not None and not isinstance(given, str):
+            return raw  # the model says what is wrong
+        call.explicit_workspace = given is not None
+        call.workspace = self._workspace(call.session, given, operation)
+        return raw
+
+    def _workspace(self, session: Session, given: str | None, operation: Operation) -> str:
+        default = session.workspace_override or self.settings.workspace
+        chosen = check_workspace(given) if given is not None else default
+        allowed = self.settings.workspace_allowlist
+        if self.settings.workspace_lock and chosen != self.settings.workspace:
+            raise ClewError(
+                "WORKSPACE_LOCKED",
+                f"this server is locked to workspace {self.settings.workspace}; the call names {chosen}",
+                f"Leave workspace out, or set it to {self.settings.workspace}.",
+                suggestions=[suggest("status", "Shows the workspace this server serves.")],
+            )
+        if allowed and chosen not in allowed and chosen != self.settings.workspace:
+            raise ClewError(
+                "WORKSPACE_NOT_ALLOWED",
+                f"workspace {chosen} is not on the allow list",
+                f"Use one of {', '.join(sorted({*allowed, self.settings.workspace}))}.",
+                suggestions=[suggest("status", "Shows the workspaces that are allowed.")],
+            )
+        return chosen
+
+    def _agent(self, session: Session, given: str | None) -> str | None:
+        chosen = given or session.agent_id or self.settings.agent_id
+        return check_agent(chosen) if chosen else None
+
+    def _run(self, call: Call, operation: Operation, args: Input) -> dict[str, Any] | Answer:
+        agent = self._agent(call.session, getattr(args, "agent_id", None))
+        ctx = Context(self, call.session, call.workspace, agent, call.progress, call.remarks)
+        if operation.mode == "own":
+            result = operation.function(ctx, args)
+            call.ts_ms = self.clock()
+        elif operation.mode == "write":
+            with ctx.writing() as bound:
+                result = operation.function(bound, args)
+                call.ts_ms = bound.now_ms
+        else:
+            with ctx.reading() as bound:
+                result = operation.function(bound, args)
+                # The state's own time, so that the same state gives the same bytes.
+                call.ts_ms = bound.ws.updated_at_ms
+        for action in call.remarks.after:
+            action()
+        if isinstance(result, Answer):
+            return result  # another operation's answer, passed on
+        return self._bounded(call, operation, args, self._shaped(result))
+
+    def _shaped(self, result: Any) -> dict[str, Any]:
+        if not isinstance(result, dict):
+            raise TypeError(f"an operation returned {type(result).__name__}, not an object")
+        return result
+
+    def _bounded(self, call: Call, operation: Operation, args: Input, result: dict[str, Any]) -> dict[str, Any]:
+        budget = operation.budget
+        asked = [getattr(args, name, None) for name in ("max_chars", "context_budget")]
+        given = [limit for limit in asked if limit is not None]
+        default = budget.default_for(call.session.toolset) if budget else None
+        if budget is None or (not given and default is None):
+            return result
+        limit = min(given) if given else budgets.escalated(default or 0, budgets.size(result))
+        fit = budgets.fit(result, budget, limit)
+        _budget_warnings(call.remarks, fit)
+        described = {"max_chars": fit.max_chars, "used_chars": fit.used_chars, "truncated": fit.truncated}
+        return {**fit.result, "budget": described}
+
+    def _answer(self, call: Call, operation: Operation, result: dict[str, Any]) -> Answer:
+        suggestions = self._suggestions(call, call.remarks.suggestions)
+        envelope = success(operation.intent, result, call.remarks.warnings, suggestions, call.ts_ms)
+        return self._finished(call, operation, envelope)
+
+    def _refusal(self, call: Call, operation: Operation | None, error: ClewError) -> Answer:
+        ways = list(error.suggestions) or [_default_way(call, operation)]
+        suggestions = self._suggestions(call, ways)
+        # An error leaves no state behind, so its time is that of the call.
+        envelope = failure(error, call.remarks.warnings, suggestions, self.clock())
+        return self._finished(call, operation, envelope)
+
+    def _suggestions(self, call: Call, suggestions: list[Suggestion]) -> list[Suggestion]:
+        placed = [_in_workspace(item, call) for item in suggestions]
+        return fitted(placed, catalogue(), call.session.toolset)
+
+    def _finished(self, call: Call, operation: Operation | None, envelope: dict[str, Any]) -> Answer:
+        text = compact(envelope)
+        shown = redact(envelope, text)
+        if shown is not envelope:
+            text = compact(shown)
+        answer = Answer(shown["success"], shown, text)
+        if operation is not None and (operation.portal or call.fmt == "lines" or operation.raw_text):
+            answer.lines = self._lines(call, operation, shown)
+            answer.text = "\n".join(answer.lines)
+        return answer
+
+    def _lines(self, call: Call, operation: Operation, envelope: dict[str, Any]) -> list[str]:
+        default = call.session.workspace_override or self.settings.workspace
+        if not envelope["success"]:
+            return line_protocol.error_lines(envelope["error"], envelope["suggestions"], default)
+        if operation.raw_text:
+            return [envelope["result"].get("text", "")]
+        if operation.lines is None:
+            return line_protocol.generic_lines(operation.intent)
+        rendered = operation.lines(envelope["result"], default)
+        return [line for line in rendered if line] + line_protocol.warning_lines(envelope["warnings"])
+
+
+def find_operation(name: str) -> Operation:
+    """The declared operation, importing only the module that holds it."""
+    entry = catalogue().find(name) if isinstance(name, str) else None
+    if entry is not None:
+        importlib.import_module(entry.module)
+        found = operations.declared().get(entry.name)
+        if found is not None:
+            return found
+    import_everything()
+    if name in operations.declared():
+        return operations.declared()[name]
+    raise _unknown_operation(str(name))
+
+
+def find_resource(uri: str) -> tuple[resources.Resource, dict[str, str]]:
+    for entry in catalogue().resources:
+        importlib.import_module(entry.module)
+        found = resources.declared()[entry.uri]
+        values = found.match(uri)
+        if values is not None:
+            return found, values
+    raise unknown_id("resource", uri, "List the resources and their templates.")
+
+
+def find_prompt(name: str) -> prompts.Prompt:
+    for entry in catalogue().prompts:
+        if entry.name == name:
+            importlib.import_module(entry.module)
+            return prompts.declared()[name]
+    raise unknown_id("prompt", name, "List the prompts.")
+
+
+def _completer(ref_kind: str, ref: str, argument: str) -> resources.Completer | None:
+    if ref_kind == "prompt":
+        found = {item.name: item.complete for item in find_prompt(ref).arguments}
+        return found.get(argument)
+    for entry in catalogue().resources:
+        if entry.uri == ref:
+            importlib.import_module(entry.module)
+            return resources.declared()[ref].completers.get(argument)
+    return None
+
+
+def _unknown_operation(name: str) -> ClewError:
+    near = nearest(name, [entry.name for entry in catalogue().operations])
+    advice = f" Did you mean {near}?" if near else ""
+    return ClewError(
+        "UNKNOWN_TOOL",
+        f"no operation is called {name[:80]!r}",
+        f"Find operations by words with op_search.{advice}",
+        suggestions=[suggest("op_search", "Finds operations by words.", "high", query=near or name[:80] or "help")],
+    )
+
+
+def _format(value: Any) -> str | None:
+    if value in (None, "json", "lines"):
+        return value if isinstance(value, str) else None
+    raise ClewError(
+        "INVALID_INPUT",
+        "fmt: expected one of 'json', 'lines'",
+        hints=[{"kind": "choice", "field": "fmt", "expected": "'json' or 'lines'"}],
+    )
+
+
+def _in_workspace(suggestion: Suggestion, call: Call) -> Suggestion:
+    """A suggestion of a call that named its workspace names it too."""
+    if not call.explicit_workspace or suggestion["action"] != "call_tool" or "workspace" in suggestion["params"]:
+        return suggestion
+    entry = catalogue().find(suggestion["target"])
+    if entry is None or "workspace" not in entry.input_schema.get("properties", {}):
+        return suggestion
+    return {**suggestion, "params": {**suggestion["params"], "workspace": call.workspace}}
+
+
+def _default_way(call: Call, operation: Operation | None) -> Suggestion:
+    if operation is None:
+        return suggest("op_search", "Finds operations by words.", "high", query="help")
+    return suggest(
+        "op_search", "Shows the arguments of this operation.", "medium", query=operation.name, detail="schema"
+    )
+
+
+def _budget_warnings(remarks: Remarks, fit: budgets.Fitted) -> None:
+    if fit.clamped:
+        remarks.warnings.append(
+            warning("BUDGET_MIN_CLAMPED", f"max_chars raised to {budgets.SMALLEST}", "Give a larger max_chars.")
+        )
+    if fit.minimal:
+        remarks.warnings.append(
+            warning("BUDGET_MINIMAL", "The answer did not fit; only a signal is left", "Give a larger max_chars.")
+        )
+    elif fit.truncated:
+        left = ", ".join(f"{count} of {path}" for path, count in sorted(fit.left_out.items())) or "long texts"
+        remarks.warnings.append(
+            warning(
+                "BUDGET_TRUNCATED", f"Left out to fit max_chars: {left}", "Give a larger max_chars or smaller limits."
+            )
+        )

@@ -1,0 +1,63 @@
+"""The one shape of every answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from clew.clock import rfc3339
+from clew.errors import ClewError, Suggestion
+
+
+@dataclass
+class Answer:
+    """`envelope` is the structured content; `text` is what a client shows."""
+
+    ok: bool
+    envelope: dict[str, Any]
+    text: str = ""
+    lines: list[str] = field(default_factory=list)
+
+
+def success(
+    intent: str,
+    result: dict[str, Any],
+    warnings: list[dict[str, str]],
+    suggestions: list[Suggestion],
+    ts_ms: int,
+) -> dict[str, Any]:
+    return _envelope(True, intent, result, warnings, suggestions, None, ts_ms)
+
+
+def failure(
+    error: ClewError, warnings: list[dict[str, str]], suggestions: list[Suggestion], ts_ms: int
+) -> dict[str, Any]:
+    return _envelope(False, "error", {}, warnings, suggestions, error.to_dict(), ts_ms)
+
+
+def _envelope(
+    ok: bool,
+    intent: str,
+    result: dict[str, Any],
+    warnings: list[dict[str, str]],
+    suggestions: list[Suggestion],
+    error: dict[str, Any] | None,
+    ts_ms: int,
+) -> dict[str, Any]:
+    return {
+        "success": ok,
+        "intent": intent,
+        "result": result,
+        "warnings": warnings,
+        "suggestions": suggestions,
+        "context": {},
+        "error": error,
+        "timestamp": rfc3339(ts_ms),
+    }
+
+
+def compact(value: Any) -> str:
+    """Compact JSON with sorted keys: equal state, equal bytes."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()

@@ -1,0 +1,154 @@
+"""How an operation is declared: one name, one input model, one function."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from clew.registry.budget import Budget
+from clew.registry.context import Context
+
+Tier = Literal["core", "daily", "full"]
+Mode = Literal["read", "write", "own"]
+
+MAX_NUMBER = 2**53 - 1
+MAX_TEXT = 1_000_000
+
+Text = Annotated[str, Field(max_length=MAX_TEXT)]
+Name = Annotated[str, Field(max_length=1024)]
+Title = Annotated[str, Field(max_length=1000)]
+Names = Annotated[list[Annotated[str, Field(max_length=1024)]], Field(max_length=1000)]
+Whole = Annotated[int, Field(ge=0, le=MAX_NUMBER)]
+Meta = Annotated[dict[str, Any], Field(description="Any JSON object; kept as given.")]
+
+
+class Input(BaseModel):
+    """Base of every input model: strict types, unknown arguments refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    synonyms: ClassVar[dict[str, str]] = {}
+    """Other names under which an argument is accepted."""
+
+    workspace: Annotated[str | None, Field(max_length=256, description="Workspace id; default: the server's.")] = None
+
+
+class Bounded(Input):
+    """An input with an output budget."""
+
+    max_chars: Annotated[
+        int | None, Field(ge=0, le=MAX_NUMBER, description="Most characters of the JSON result; the rest is left out.")
+    ] = None
+
+
+class ContextBounded(Bounded):
+    context_budget: Annotated[
+        int | None, Field(ge=0, le=MAX_NUMBER, description="Same as max_chars; the smaller one counts.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Operation:
+    name: str
+    function: Callable[[Context, Any], Any]
+    input: type[Input]
+    tier: Tier
+    domain: str
+    module: str
+    summary: str
+    description: str
+    mode: Mode
+    idempotent: bool
+    destructive: bool
+    budget: Budget | None
+    lines: Callable[..., list[str]] | None
+    portal: bool
+    raw_text: bool
+    intent: str
+    workspace: bool
+    example: dict[str, Any]
+    writes: bool
+    result: Any = None
+    aliases: tuple[str, ...] = ()
+
+
+_declared: dict[str, Operation] = {}
+
+Fn = TypeVar("Fn", bound=Callable[..., Any])
+
+
+def operation(
+    name: str,
+    *,
+    tier: Tier = "full",
+    writes: bool = False,
+    mode: Mode | None = None,
+    idempotent: bool | None = None,
+    destructive: bool = False,
+    budget: Budget | None = None,
+    lines: Callable[..., list[str]] | None = None,
+    portal: bool = False,
+    raw_text: bool = False,
+    intent: str | None = None,
+    workspace: bool = True,
+    example: dict[str, Any] | None = None,
+    result: Any = None,
+    aliases: Iterable[str] = (),
+) -> Callable[[Fn], Fn]:
+    """Declare a function `(ctx, input) -> result` as an operation.
+
+    `mode` is `read` or `write` (one transaction around the call) or `own` (the function opens its transactions itself
+    because it works on files, models or processes in between). `portal` operations answer in lines. `example` is a
+    minimal valid call.
+    """
+
+    def declare(function: Fn) -> Fn:
+        if name in _declared and _declared[name].function.__qualname__ != function.__qualname__:
+            raise ValueError(f"operation {name} is declared twice")
+        text = inspect.cleandoc(function.__doc__ or "")
+        summary, _, description = text.partition("\n")
+        if not summary:
+            raise ValueError(f"operation {name} needs a docstring")
+        _declared[name] = Operation(
+            name=name,
+            function=function,
+            input=_input_of(function),
+            tier=tier,
+            domain=function.__module__.split(".")[1],
+            module=function.__module__,
+            summary=summary,
+            description=description.strip(),
+            mode=mode or ("write" if writes else "read"),
+            writes=writes,
+            idempotent=(not writes) if idempotent is None else idempotent,
+            destructive=destructive,
+            budget=budget,
+            lines=lines,
+            portal=portal,
+            raw_text=raw_text,
+            intent=intent or name,
+            workspace=workspace,
+            example=example or {},
+            result=result,
+            aliases=tuple(aliases),
+        )
+        return function
+
+    return declare
+
+
+def declared() -> dict[str, Operation]:
+    """Every operation whose module has been imported."""
+    return _declared
+
+
+def _input_of(function: Callable[..., Any]) -> type[Input]:
+    hints = get_type_hints(function)
+    models = [kind for kind in hints.values() if isinstance(kind, type) and issubclass(kind, Input)]
+    if len(models) != 1:
+        raise TypeError(f"{function.__qualname__} must take exactly one Input")
+    return models[0]

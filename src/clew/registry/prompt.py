@@ -1,0 +1,49 @@
+"""How a prompt is declared: a name, arguments, and the function that writes it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from clew.registry.context import Context
+from clew.registry.resource import Completer
+
+
+@dataclass(frozen=True)
+class Argument:
+    name: str
+    description: str
+    required: bool = False
+    complete: Completer | None = None
+
+
+@dataclass(frozen=True)
+class Prompt:
+    name: str
+    title: str
+    summary: str
+    module: str
+    arguments: tuple[Argument, ...]
+    function: Callable[[Context, dict[str, str]], str]
+
+
+_declared: dict[str, Prompt] = {}
+
+Fn = TypeVar("Fn", bound=Callable[[Context, dict[str, str]], str])
+
+
+def prompt(name: str, *, title: str, arguments: tuple[Argument, ...] = ()) -> Callable[[Fn], Fn]:
+    """Declare a function `(ctx, arguments) -> text` as a prompt; the text becomes one user message."""
+
+    def declare(function: Fn) -> Fn:
+        summary = inspect.cleandoc(function.__doc__ or "").partition("\n")[0]
+        _declared[name] = Prompt(name, title, summary, function.__module__, arguments, function)
+        return function
+
+    return declare
+
+
+def declared() -> dict[str, Prompt]:
+    return _declared

@@ -1,0 +1,75 @@
+"""How a resource is declared: one address, or an RFC 6570 template with simple names."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import unquote
+
+from clew.registry.context import Context
+
+Completer = Callable[[Context, str], list[str]]
+
+
+@dataclass(frozen=True)
+class Resource:
+    uri: str
+    name: str
+    title: str
+    mime_type: str
+    summary: str
+    module: str
+    function: Callable[..., str]
+    completers: dict[str, Completer]
+
+    @property
+    def template(self) -> bool:
+        return "{" in self.uri
+
+    def match(self, uri: str) -> dict[str, str] | None:
+        """The template's values in an address, or None when it is not ours."""
+        found = re.fullmatch(_pattern(self.uri), uri)
+        return {name: unquote(value) for name, value in found.groupdict().items()} if found else None
+
+
+_declared: dict[str, Resource] = {}
+
+Fn = TypeVar("Fn", bound=Callable[..., str])
+
+
+def resource(
+    uri: str,
+    *,
+    name: str,
+    title: str,
+    mime_type: str = "text/markdown",
+    completers: dict[str, Completer] | None = None,
+) -> Callable[[Fn], Fn]:
+    """Declare a function `(ctx, **template values) -> text` as a resource; it may only read."""
+
+    def declare(function: Fn) -> Fn:
+        summary = inspect.cleandoc(function.__doc__ or "").partition("\n")[0]
+        _declared[uri] = Resource(uri, name, title, mime_type, summary, function.__module__, function, completers or {})
+        return function
+
+    return declare
+
+
+def declared() -> dict[str, Resource]:
+    return _declared
+
+
+def _pattern(uri: str) -> str:
+    """`{name}` stands for one path segment, `{+name}` for the rest of the address."""
+    parts = re.split(r"(\{\+?\w+\})", uri)
+    return "".join(_part(part) for part in parts)
+
+
+def _part(part: str) -> str:
+    if not part.startswith("{"):
+        return re.escape(part)
+    name = part.strip("{}+")
+    return rf"(?P<{name}>.+)" if part.startswith("{+") else rf"(?P<{name}>[^/]+)"

@@ -1,0 +1,62 @@
+"""Suggestions that fit the listed tools: hidden ones are swapped for a listed equivalent or disclosed first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clew.errors import Suggestion
+from clew.registry.catalogue import Catalogue
+
+_INSTEAD = {
+    "init": "status",
+    "tasks_context": "tasks_snapshot",
+    "tasks_resume": "tasks_snapshot",
+    "tasks_resume_pack": "tasks_snapshot",
+    "tasks_resume_super": "tasks_snapshot",
+}
+_KEPT = {
+    "tasks_snapshot": frozenset({"workspace", "task", "plan", "target", "max_chars"}),
+    "status": frozenset({"workspace"}),
+}
+
+
+def fitted(suggestions: list[Suggestion], catalogue: Catalogue, toolset: str) -> list[Suggestion]:
+    """Each suggestion once, each either listed in this toolset or preceded by the call that lists it."""
+    result: list[Suggestion] = []
+    for suggestion in suggestions:
+        swapped = _swapped(suggestion, toolset)
+        if swapped not in result:
+            result.append(swapped)
+    tier = _tier_needed(result, catalogue, toolset)
+    return [disclosure(tier), *result] if tier else result
+
+
+def disclosure(tier: str) -> Suggestion:
+    return {
+        "action": "call_method",
+        "method": "tools/list",
+        "reason": "Lists the operation that the next suggestion calls.",
+        "priority": "high",
+        "validated": True,
+        "params": {"toolset": tier},
+    }
+
+
+def _swapped(suggestion: Suggestion, toolset: str) -> Suggestion:
+    target = suggestion.get("target", "")
+    if toolset == "full" or target not in _INSTEAD:
+        return suggestion
+    instead = _INSTEAD[target]
+    params: dict[str, Any] = {k: v for k, v in suggestion["params"].items() if k in _KEPT[instead]}
+    return {**suggestion, "target": instead, "params": params}
+
+
+def _tier_needed(suggestions: list[Suggestion], catalogue: Catalogue, toolset: str) -> str | None:
+    """The smallest toolset that lists everything suggested, when the current one does not."""
+    order = ["core", "daily", "full"]
+    needed = order.index(toolset)
+    for suggestion in suggestions:
+        entry = catalogue.find(suggestion.get("target", ""))
+        if entry is not None:
+            needed = max(needed, order.index(entry.tier))
+    return order[needed] if needed > order.index(toolset) else None

@@ -1,0 +1,252 @@
+"""Settings: a flag, then CLEW_*, then the seeds' names, then clew.toml, then the default."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clew.errors import ClewError
+from clew.ids import check_agent, check_workspace
+
+TOOLSETS = {"core": "core", "minimal": "core", "daily": "daily", "dx": "daily", "full": "full"}
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+@dataclass(frozen=True)
+class Setting:
+    name: str
+    env: tuple[str, ...]
+    default: str
+    help: str
+    secret: bool = False
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("home", ("CLEW_HOME",), "~/.clew", "Data directory; holds clew.db."),
+    Setting(
+        "database_url",
+        ("CLEW_DATABASE_URL",),
+        "",
+        "PostgreSQL address; empty means the embedded SQLite store.",
+        True,
+    ),
+    Setting(
+        "workspace",
+        ("CLEW_WORKSPACE", "BRANCHMIND_WORKSPACE"),
+        "the project directory's name",
+        "Workspace of calls that name none.",
+    ),
+    Setting(
+        "workspace_lock",
+        ("CLEW_WORKSPACE_LOCK", "BRANCHMIND_WORKSPACE_LOCK"),
+        "true when a workspace is given and no allow list",
+        "Refuse calls that name another workspace.",
+    ),
+    Setting(
+        "workspace_allowlist",
+        ("CLEW_WORKSPACE_ALLOWLIST", "BRANCHMIND_WORKSPACE_ALLOWLIST"),
+        "",
+        "Workspaces that calls may name, separated by comma, semicolon or space.",
+    ),
+    Setting(
+        "project_guard",
+        ("CLEW_PROJECT_GUARD", "BRANCHMIND_PROJECT_GUARD"),
+        "",
+        "Mark stored with a workspace on first use; another mark is refused later.",
+    ),
+    Setting(
+        "toolset",
+        ("CLEW_TOOLSET", "BRANCHMIND_TOOLSET"),
+        "daily",
+        "Which tools are listed: core, daily or full. All can be called.",
+    ),
+    Setting(
+        "memory_dir",
+        ("CLEW_MEMORY_DIR", "MIND_MEM_WORKSPACE"),
+        "<home>/workspaces/<workspace>/memory",
+        "Directory of the Markdown memory.",
+    ),
+    Setting(
+        "host",
+        ("CLEW_HOST", "HOST"),
+        "127.0.0.1",
+        "Address to listen on; anything but loopback needs a token.",
+    ),
+    Setting("port", ("CLEW_PORT", "PORT"), "1731", "Port of the HTTP server."),
+    Setting(
+        "observatory_port",
+        ("CLEW_OBSERVATORY_PORT", "THOUGHTBOX_OBSERVATORY_PORT"),
+        "1729",
+        "Port of the Observatory when it runs by itself.",
+    ),
+    Setting("token", ("CLEW_TOKEN", "MIND_MEM_TOKEN"), "", "Bearer token that HTTP callers must send.", True),
+    Setting(
+        "agent_id",
+        ("CLEW_AGENT_ID", "BRANCHMIND_AGENT_ID"),
+        "",
+        "Name recorded as the author of writes; `auto` makes and keeps one.",
+    ),
+    Setting(
+        "embedding_model",
+        ("CLEW_EMBEDDING_MODEL",),
+        "",
+        "Directory of an ONNX embedding model; empty means the installed extra, if any.",
+    ),
+    Setting("log_level", ("CLEW_LOG_LEVEL",), "warning", "debug, info, warning or error; logs go to stderr."),
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    home: Path
+    database_url: str | None
+    workspace: str
+    workspace_lock: bool
+    workspace_allowlist: tuple[str, ...]
+    project_guard: str | None
+    toolset: str
+    memory_dir: Path | None
+    host: str
+    port: int
+    observatory_port: int
+    token: str | None
+    agent_id: str | None
+    embedding_model: str | None
+    log_level: str
+    project_root: Path
+    origins: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def database_file(self) -> Path:
+        return self.home / "clew.db"
+
+
+def load_settings(
+    flags: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> Settings:
+    environ = os.environ if environ is None else environ
+    root = project_root(cwd or Path.cwd())
+    raw, origins = _gather(flags or {}, environ, _toml(root, environ))
+    workspace = raw["workspace"] or derived_workspace(root)
+    allowlist = tuple(part for part in re.split(r"[,;\s]+", raw["workspace_allowlist"]) if part)
+    return Settings(
+        home=Path(raw["home"]).expanduser().absolute(),
+        database_url=raw["database_url"] or None,
+        workspace=check_workspace(workspace),
+        workspace_lock=_lock(raw["workspace_lock"], bool(raw["workspace"]), allowlist),
+        workspace_allowlist=tuple(check_workspace(name) for name in allowlist),
+        project_guard=raw["project_guard"] or None,
+        toolset=_toolset(raw["toolset"]),
+        memory_dir=Path(raw["memory_dir"]).expanduser().absolute() if raw["memory_dir"] else None,
+        host=raw["host"],
+        port=_port("port", raw["port"]),
+        observatory_port=_port("observatory_port", raw["observatory_port"]),
+        token=raw["token"] or None,
+        agent_id=check_agent(raw["agent_id"]) if raw["agent_id"] else None,
+        embedding_model=raw["embedding_model"] or None,
+        log_level=_log_level(raw["log_level"]),
+        project_root=root,
+        origins=origins,
+    )
+
+
+def project_root(cwd: Path) -> Path:
+    """The nearest directory upwards that holds .git, else the directory itself."""
+    for folder in (cwd, *cwd.parents):
+        if (folder / ".git").exists():
+            return folder
+    return cwd
+
+
+def derived_workspace(root: Path) -> str:
+    slug = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-")
+    return slug[:128] or "default"
+
+
+_DERIVED = frozenset({"workspace", "workspace_lock", "memory_dir"})
+
+
+def _gather(
+    flags: Mapping[str, Any], environ: Mapping[str, str], toml: Mapping[str, Any]
+) -> tuple[dict[str, str], dict[str, str]]:
+    raw: dict[str, str] = {}
+    origins: dict[str, str] = {}
+    for setting in SETTINGS:
+        value, origin = _pick(setting, flags, environ, toml)
+        raw[setting.name] = value
+        origins[setting.name] = origin
+    return raw, origins
+
+
+def _pick(
+    setting: Setting, flags: Mapping[str, Any], environ: Mapping[str, str], toml: Mapping[str, Any]
+) -> tuple[str, str]:
+    if flags.get(setting.name) is not None:
+        return _text(flags[setting.name]), "flag"
+    for name in setting.env:
+        if environ.get(name, "").strip():
+            return environ[name].strip(), name
+    if toml.get(setting.name) is not None:
+        return _text(toml[setting.name]), "clew.toml"
+    return ("" if setting.name in _DERIVED else setting.default), "default"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(str(item) for item in value)
+    return str(value)
+
+
+def _toml(root: Path, environ: Mapping[str, str]) -> Mapping[str, Any]:
+    home = Path(environ.get("CLEW_HOME", "~/.clew")).expanduser()
+    for path in (root / "clew.toml", home / "clew.toml"):
+        if path.is_file():
+            try:
+                return tomllib.loads(path.read_text(encoding="utf-8"))
+            except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+                raise ClewError(
+                    "INVALID_INPUT", f"{path} is not valid TOML: {problem}", f"Mend or remove {path}."
+                ) from problem
+    return {}
+
+
+def _lock(value: str, explicit: bool, allowlist: tuple[str, ...]) -> bool:
+    if not value:
+        return explicit and not allowlist
+    return _flag("workspace_lock", value)
+
+
+def _flag(name: str, value: str) -> bool:
+    lowered = value.lower()
+    if lowered in {"1", "true", "yes", "on"}:
+        return True
+    if lowered in {"0", "false", "no", "off"}:
+        return False
+    raise ClewError("INVALID_INPUT", f"{name}: {value!r} is neither true nor false", f"Set {name} to true or false.")
+
+
+def _toolset(value: str) -> str:
+    if value.lower() not in TOOLSETS:
+        raise ClewError("INVALID_INPUT", f"toolset: {value!r} is unknown", "Use core, daily or full.")
+    return TOOLSETS[value.lower()]
+
+
+def _port(name: str, value: str) -> int:
+    if not value.isdigit() or not 0 <= int(value) <= 65535:
+        raise ClewError("INVALID_INPUT", f"{name}: {value!r} is not a port", "Use a number from 0 to 65535.")
+    return int(value)
+
+
+def _log_level(value: str) -> str:
+    if value.lower() not in {"debug", "info", "warning", "error"}:
+        raise ClewError("INVALID_INPUT", f"log_level: {value!r} is unknown", "Use debug, info, warning or error.")
+    return value.lower()

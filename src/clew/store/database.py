@@ -1,0 +1,63 @@
+"""The port behind which the two engines stand: short transactions, `?` parameters, rows as dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+Row = dict[str, Any]
+
+
+class Transaction(Protocol):
+    """One transaction. Everything read in it is one consistent state of the database."""
+
+    engine: str
+    writable: bool
+
+    def all(self, sql: str, *params: Any) -> list[Row]: ...
+
+    def one(self, sql: str, *params: Any) -> Row | None: ...
+
+    def value(self, sql: str, *params: Any) -> Any: ...
+
+    def run(self, sql: str, *params: Any) -> int:
+        """Execute, return the number of rows changed."""
+        ...
+
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None: ...
+
+    def notify(self, channel: str) -> None:
+        """Wake the processes that follow `channel` once this transaction is committed."""
+        ...
+
+
+class Database(Protocol):
+    """An engine with the current schema. Opens nothing until it is first used."""
+
+    engine: str
+
+    def read(self) -> AbstractContextManager[Transaction]: ...
+
+    def write(self) -> AbstractContextManager[Transaction]:
+        """Commits when the block ends, rolls back when it raises."""
+        ...
+
+    def changes(self, wait: float) -> Iterator[None]:
+        """Yields when another transaction may have committed, and at least every `wait` seconds."""
+        ...
+
+    def integrity(self) -> list[str]:
+        """What is wrong with the stored bytes; empty when nothing is."""
+        ...
+
+    def schema_version(self) -> int: ...
+
+    def describe(self) -> dict[str, Any]: ...
+
+    def close(self) -> None: ...
+
+
+def placeholders(count: int) -> str:
+    """`?, ?, ?` for an IN list."""
+    return ", ".join("?" * count)

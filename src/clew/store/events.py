@@ -1,0 +1,82 @@
+"""The event table as a live feed that any process can follow."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from clew.store.database import Database, Row, Transaction
+
+PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    workspace: str
+    seq: int
+    ts_ms: int
+    topic: str
+    type: str
+    subject: str | None
+    path: str | None
+    agent: str | None
+    at_seq: int
+    payload: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        return event_id(self.seq)
+
+
+def event_id(seq: int) -> str:
+    return f"evt_{seq:016d}"
+
+
+def event_from(row: Row) -> EventRow:
+    return EventRow(**{**row, "payload": orjson.loads(row["payload"])})
+
+
+def positions(tx: Transaction) -> dict[str, int]:
+    """Where each workspace's log ends now."""
+    return {row["id"]: row["event_seq"] for row in tx.all("SELECT id, event_seq FROM workspace ORDER BY id")}
+
+
+def events_after(tx: Transaction, workspace: str, after: int, limit: int = PAGE) -> list[EventRow]:
+    rows = tx.all("SELECT * FROM event WHERE workspace = ? AND seq > ? ORDER BY seq LIMIT ?", workspace, after, limit)
+    return [event_from(row) for row in rows]
+
+
+def follow(
+    database: Database, after: dict[str, int] | None, stop: threading.Event, wait: float = 1.0
+) -> Iterator[list[EventRow]]:
+    """Yields the events written since `after` (default: from now on), by any process, in order.
+
+    An empty list comes at least every `wait` seconds, so that the caller can look at its own affairs.
+    """
+    seen = dict(after) if after is not None else _now(database)
+    for _ in database.changes(wait):
+        if stop.is_set():
+            return
+        yield _advance(database, seen)
+
+
+def _now(database: Database) -> dict[str, int]:
+    with database.read() as tx:
+        return positions(tx)
+
+
+def _advance(database: Database, seen: dict[str, int]) -> list[EventRow]:
+    found: list[EventRow] = []
+    with database.read() as tx:
+        for workspace, end in positions(tx).items():
+            while seen.get(workspace, 0) < end:
+                page = events_after(tx, workspace, seen.get(workspace, 0))
+                if not page:
+                    break
+                found.extend(page)
+                seen[workspace] = page[-1].seq
+    return found

@@ -1,0 +1,62 @@
+"""Text to search terms: the same function for what is stored and what is asked.
+
+A word gives its stem; a code word (`users.email`, `pgDump`, `BM4_HYPOTHESIS`) gives itself whole, its parts and their
+stems, so that either way of writing finds it. Scripts without spaces give overlapping pairs of characters.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+import Stemmer
+
+_WORD = re.compile(r"[^\W_]+(?:[._:/@#'’-]+[^\W_]+)*|\w+", re.UNICODE)
+_PART = re.compile(r"[^\W_]+", re.UNICODE)
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
+_APOSTROPHE = re.compile(r"['’]")
+
+MAX_TERM = 64
+_stem = Stemmer.Stemmer("english")
+
+
+def terms(text: str) -> list[str]:
+    """The terms of a text, in order, with repeats."""
+    found: list[str] = []
+    for match in _WORD.finditer(unicodedata.normalize("NFKC", text)):
+        found.extend(_word_terms(match.group()))
+    return found
+
+
+@lru_cache(maxsize=20_000)
+def _word_terms(word: str) -> tuple[str, ...]:
+    plain = _APOSTROPHE.sub("", fold(word)) if _APOSTROPHE.search(word) else fold(word)
+    if _UNSPACED.search(plain):
+        return tuple(_unspaced_terms(plain))
+    parts = [fold(part) for chunk in _PART.findall(word) for part in _CAMEL.split(chunk) if part]
+    if len(parts) <= 1 or (plain.isalpha() and _APOSTROPHE.search(word)):
+        return (stem(plain),)
+    return (plain[:MAX_TERM], *(stem(part) for part in parts))
+
+
+def _unspaced_terms(text: str) -> list[str]:
+    found = []
+    for run in _UNSPACED.findall(text):
+        found += [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+    found += [stem(part) for part in _PART.findall(_UNSPACED.sub(" ", text))]
+    return found
+
+
+def stem(word: str) -> str:
+    return str(_stem.stemWord(word))[:MAX_TERM]
+
+
+def fold(word: str) -> str:
+    """Lower case without accents: café and cafe are one word."""
+    lowered = word.casefold()
+    if lowered.isascii():
+        return lowered
+    decomposed = unicodedata.normalize("NFD", lowered)
+    return unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))

@@ -1,0 +1,152 @@
+"""The workspace row: the unit of isolation, its commit-ordered counter and its events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from clew.clock import Clock
+from clew.errors import ClewError
+from clew.store.database import Row, Transaction
+
+MAIN = "main"
+
+
+class Workspace:
+    """An open workspace inside a transaction.
+
+    In a write transaction the row is locked first, so writers of one workspace queue on it and the numbers it hands
+    out become visible in order. `save` puts the counters back before the commit.
+    """
+
+    def __init__(self, tx: Transaction, row: Row, clock: Clock, agent: str | None) -> None:
+        self.tx = tx
+        self.id: str = row["id"]
+        self.seq: int = row["seq"]
+        self.event_seq: int = row["event_seq"]
+        self.checkout: int | None = row["checkout"]
+        self.focus: str | None = row["focus"]
+        self.project_guard: str | None = row["project_guard"]
+        self.created_at_ms: int = row["created_at_ms"]
+        self.updated_at_ms: int = row["updated_at_ms"]
+        self.agent = agent
+        self._clock = clock
+        self._now: int | None = None
+        self._saved = self._state()
+
+    @property
+    def now_ms(self) -> int:
+        """One moment for the whole operation, never before the workspace's last write."""
+        if self._now is None:
+            self._now = max(self._clock(), self.updated_at_ms)
+        return self._now
+
+    def next_seq(self) -> int:
+        self.seq += 1
+        return self.seq
+
+    def count(self, name: str) -> int:
+        """The next number of a named counter, such as `card` or `task`."""
+        sql = (
+            "INSERT INTO counter (workspace, name, value) VALUES (?, ?, 1)"
+            " ON CONFLICT (workspace, name) DO UPDATE SET value = counter.value + 1 RETURNING value"
+        )
+        return int(self.tx.value(sql, self.id, name))
+
+    def emit(
+        self,
+        topic: str,
+        type: str,
+        subject: str | None = None,
+        payload: dict[str, Any] | None = None,
+        path: str | None = None,
+    ) -> Row:
+        """Record what a mutation did, in the mutation's own transaction."""
+        if type not in EVENT_TYPES:
+            raise ValueError(f"event type {type} is not declared in EVENT_TYPES")
+        self.event_seq += 1
+        body = orjson.dumps(payload or {}, option=orjson.OPT_SORT_KEYS).decode()
+        sql = (
+            "INSERT INTO event (workspace, seq, ts_ms, topic, type, subject, path, agent, at_seq, payload)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        )
+        row = (self.id, self.event_seq, self.now_ms, topic, type, subject, path, self.agent, self.seq, body)
+        self.tx.run(sql, *row)
+        names = (
+            "workspace",
+            "seq",
+            "ts_ms",
+            "topic",
+            "type",
+            "subject",
+            "path",
+            "agent",
+            "at_seq",
+            "payload",
+        )
+        return {**dict(zip(names, row, strict=True)), "payload": payload or {}}
+
+    def save(self) -> None:
+        if self._state() == self._saved:
+            return
+        sql = (
+            "UPDATE workspace SET seq = ?, event_seq = ?, checkout = ?, focus = ?, project_guard = ?, updated_at_ms = ?"
+            " WHERE id = ?"
+        )
+        self.tx.run(sql, *self._state(), self.now_ms, self.id)
+        self.tx.notify(self.id)
+        self.updated_at_ms = self.now_ms
+        self._saved = self._state()
+
+    def _state(self) -> tuple[Any, ...]:
+        return (self.seq, self.event_seq, self.checkout, self.focus, self.project_guard)
+
+
+EVENT_TYPES: dict[str, str] = {
+    "workspace_created": "A workspace was used for the first time.",
+    "branch_created": "A branch was created from another one's snapshot.",
+    "branch_renamed": "A branch got another name.",
+    "branch_deleted": "A branch was removed from view; its entries stay stored.",
+    "checkout_changed": "Another branch was checked out.",
+    "note_committed": "An entry was appended to a notes document.",
+    "notes_merged": "Notes of one branch were copied into another.",
+}
+
+
+def declare_events(types: dict[str, str]) -> None:
+    """A domain names the events it writes, each with a one-line meaning for the reference page."""
+    EVENT_TYPES.update(types)
+
+
+def find_workspace(tx: Transaction, workspace: str) -> Row | None:
+    lock = " FOR UPDATE" if tx.writable and tx.engine == "postgres" else ""
+    return tx.one(f"SELECT * FROM workspace WHERE id = ?{lock}", workspace)
+
+
+def create_workspace(tx: Transaction, workspace: str, now_ms: int) -> Row:
+    """Insert the workspace with its branch `main` checked out; another process may have been first."""
+    number = tx.value(
+        "INSERT INTO counter (workspace, name, value) VALUES ('', 'workspace', 1)"
+        " ON CONFLICT (workspace, name) DO UPDATE SET value = counter.value + 1 RETURNING value"
+    )
+    added = tx.run(
+        "INSERT INTO workspace (id, number, seq, event_seq, checkout, created_at_ms, updated_at_ms)"
+        " VALUES (?, ?, 0, 0, 1, ?, ?) ON CONFLICT (id) DO NOTHING",
+        workspace,
+        number,
+        now_ms,
+        now_ms,
+    )
+    if added:
+        tx.run(
+            "INSERT INTO branch (workspace, id, name, created_seq, created_at_ms) VALUES (?, 1, ?, 0, ?)",
+            workspace,
+            MAIN,
+            now_ms,
+        )
+        tx.run("INSERT INTO counter (workspace, name, value) VALUES (?, 'branch', 1)", workspace)
+    row = find_workspace(tx, workspace)
+    if row is None:
+        raise ClewError("INTERNAL", f"workspace {workspace} was created and is not there")
+    return row

@@ -15,7 +15,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from clew.errors import ClewError
 from clew.store.database import Row
-from clew.store.migrations import latest, statements
+from clew.store.migrations import latest, pending, statements
 from clew.store.sqlite import too_new
 
 MIGRATION_LOCK = 0x434C4557
@@ -148,7 +148,7 @@ def migrate(connection: psycopg.Connection[Any]) -> None:
         raise too_new("the database", version)
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
-        for number in range(_version(connection) + 1, latest() + 1):
+        for number in pending(_version(connection)):
             for statement in statements(number, "postgres"):
                 connection.execute(statement)
             connection.execute(

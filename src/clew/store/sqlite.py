@@ -16,7 +16,7 @@ import apsw
 
 from clew.errors import ClewError
 from clew.store.database import Row
-from clew.store.migrations import latest, statements
+from clew.store.migrations import latest, pending, statements
 
 BUSY_SECONDS = 20.0
 APPLICATION_ID = 0x434C4557  # "CLEW"
@@ -196,7 +196,7 @@ def migrate(connection: apsw.Connection, path: Path, seconds: float) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = _pragma(connection, "user_version")
-        for number in range(version + 1, latest() + 1):
+        for number in pending(version):
             for statement in statements(number, "sqlite"):
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")

@@ -31,6 +31,11 @@ def latest() -> int:
     return max(int(match.group(1)) for match in numbers if match)
 
 
+def pending(version: int) -> list[int]:
+    """The migrations that a database of this version still needs, in order."""
+    return [number for number in migrations() if number > version]
+
+
 def statements(number: int, engine: str) -> list[str]:
     """The statements of one migration for one engine."""
     kept, wanted = [], True

@@ -1,0 +1,76 @@
+"""What is shipped: the wheel carries every file, the locks are exact, the descriptions agree."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import clew
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    target = tmp_path_factory.mktemp("dist")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(target)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    return zipfile.ZipFile(next(target.glob("*.whl")))
+
+
+def test_the_wheel_holds_every_file_of_the_package(wheel: zipfile.ZipFile) -> None:
+    here = {
+        path.relative_to(ROOT / "src").as_posix()
+        for path in (ROOT / "src" / "clew").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert here <= set(wheel.namelist()), sorted(here - set(wheel.namelist()))
+
+
+def test_the_wheel_brings_the_command_the_extras_and_the_licence(wheel: zipfile.ZipFile) -> None:
+    info = f"clew-{clew.__version__}.dist-info"
+    assert "clew = clew.faces.cli.main:main" in wheel.read(f"{info}/entry_points.txt").decode()
+    metadata = wheel.read(f"{info}/METADATA").decode()
+    assert {"postgres", "notebooks", "semantic", "all"} == set(re.findall(r"Provides-Extra: (\w+)", metadata))
+    assert "Apache License" in wheel.read(f"{info}/licenses/LICENSE").decode()
+
+
+@pytest.mark.parametrize("name", ["run", "test"])
+def test_a_lock_pins_exact_versions_and_names_no_host(name: str) -> None:
+    lines = (ROOT / "requirements" / f"{name}.lock").read_text().splitlines()
+    pinned = re.compile(r"[a-z0-9-]+==[0-9][0-9a-z.]*( ; .+)?")
+    assert lines
+    assert not [line for line in lines if not pinned.fullmatch(line) or "://" in line]
+    assert not [line for line in lines if line.startswith("torch")]
+
+
+def test_the_locks_cover_the_declared_dependencies() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    groups, extras = project["dependency-groups"], project["project"]["optional-dependencies"]
+    declared = [*project["project"]["dependencies"], *groups["build"]]
+    declared += [line for name, lines in extras.items() if name != "all" for line in lines]
+
+    def names(lines: list[str]) -> set[str]:
+        return {re.split(r"[\[<>=;! ]", line)[0].lower() for line in lines}
+
+    for lock, wanted in (("run", declared), ("test", declared + groups["test"])):
+        locked = names((ROOT / "requirements" / f"{lock}.lock").read_text().splitlines())
+        assert names(wanted) <= locked, (
+            f"run `make lock`: {sorted(names(wanted) - locked)} not in {lock}.lock"
+        )
+
+
+def test_the_registry_description_agrees_with_the_package() -> None:
+    server = json.loads((ROOT / "server.json").read_text())
+    assert server["version"] == server["packages"][0]["version"] == clew.__version__
+    assert f"mcp-name: {server['name']}" in (ROOT / "README.md").read_text()
+    assert len(server["description"]) <= 100

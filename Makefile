@@ -1,0 +1,103 @@
+# Clew: every developer command. Needs Python 3.11+, make and pip; nothing is installed outside .venv.
+#
+#   make run     start Clew over HTTP on 127.0.0.1      make check   format, lint, strict types, import direction
+#   make test    everything that can fail, tested       make bench   measure against the targets in DESIGN
+#   make lock    resolve the locks again                make index   rebuild the operation index and the reference
+#   make clean   remove what make made
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+VENV    := .venv
+PY      := $(VENV)/bin/python
+WORKERS ?= 2
+# Extra arguments for pytest, such as: make test TESTS="tests/faces -x"
+TESTS   ?=
+# Arguments for `clew serve`, such as: make run ARGS="--port 1740"
+ARGS    ?=
+
+# The first interpreter that is new enough; say PYTHON=... to choose another.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
+
+# pip, told to keep quiet unless something is wrong.
+PIP_INSTALL := $(PY) -m pip install --quiet --progress-bar off
+
+.PHONY: help run test check bench lock index docs clean browser
+
+help:
+	@sed -n '2,8s/^# \{0,1\}//p' Makefile
+
+run: $(VENV)/run.stamp
+	@echo "clew: starting over HTTP on this machine; stop it with Ctrl-C"
+	@exec $(VENV)/bin/clew serve --http $(ARGS)
+
+test: $(VENV)/test.stamp browser
+	@echo "clew: running every test with $(WORKERS) workers on SQLite and PostgreSQL"
+	@$(PY) -m pytest -n $(WORKERS) --dist worksteal $(TESTS) \
+		&& echo "clew: all tests passed" \
+		|| { code=$$?; echo "clew: TESTS FAILED (pytest exit code $$code)"; exit $$code; }
+
+check: $(VENV)/test.stamp
+	@echo "clew: format";           $(PY) -m ruff format --check .
+	@echo "clew: lint";             $(PY) -m ruff check .
+	@echo "clew: strict types";     $(PY) -m mypy
+	@echo "clew: import direction"; $(PY) -m pytest tests/test_layers.py
+	@echo "clew: all checks passed"
+
+bench: $(VENV)/test.stamp
+	@echo "clew: measuring; results go to benchmarks/results"
+	@$(PY) -m benchmarks $(ARGS)
+
+index: $(VENV)/test.stamp
+	@$(PY) -m clew.registry.build
+
+docs: $(VENV)/test.stamp
+	@$(PY) -m clew.faces.cli.docs
+
+# Chromium for the browser tests. Only root can install it; without it those tests say why they are skipped.
+browser: $(VENV)/test.stamp
+	@if [ -d tests/browser ] && ! command -v chromium >/dev/null 2>&1; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+			echo "clew: installing chromium and its driver for the browser tests"; \
+			apt-get -qq update >/dev/null && \
+			DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium chromium-driver >/dev/null \
+			|| echo "clew: chromium could not be installed"; \
+		else echo "clew: no chromium here and no right to install it; browser tests will be skipped"; fi; fi
+
+# Some distributions ship Python without ensurepip: then pip, which is there, installs itself into the environment.
+$(PY):
+	@test -n "$(PYTHON)" || { echo "clew: no Python 3.11 or newer found; install one or run: make PYTHON=/path/to/python"; exit 1; }
+	@echo "clew: creating $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || { \
+		$(PYTHON) -m venv --without-pip --clear $(VENV) && $(PYTHON) -m pip --python $(VENV) install --quiet pip; }
+
+# A stamp is newer than its lock while the environment matches it, so a second run installs nothing.
+$(VENV)/run.stamp: requirements/run.lock pyproject.toml | $(PY)
+	@echo "clew: installing what Clew runs on (once, a minute or so)"
+	@$(PIP_INSTALL) -r requirements/run.lock
+	@$(PIP_INSTALL) --no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(VENV)/test.stamp: requirements/test.lock $(VENV)/run.stamp
+	@echo "clew: installing what the tests need (once)"
+	@$(PIP_INSTALL) -r requirements/test.lock
+	@touch $@
+
+# uv resolves for every platform at once; it lives in a scratch environment, no one else needs it.
+lock: | $(PY)
+	@echo "clew: resolving the locks"
+	@$(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/python -m pip install --quiet uv
+	@cd requirements && \
+	compile="../$(VENV)/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		--no-emit-index-url --no-annotate --no-header"; \
+	$$compile --all-extras --group ../pyproject.toml:build ../pyproject.toml -o run.lock && \
+	$$compile --all-extras --group ../pyproject.toml:build --group ../pyproject.toml:test ../pyproject.toml \
+		--constraint run.lock -o test.lock
+	@echo "clew: requirements/run.lock and requirements/test.lock are up to date"
+
+clean:
+	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	@echo "clew: removed $(VENV), caches and builds; your data in CLEW_HOME is untouched"

@@ -1,1 +1,4 @@
-"""Operations declared once: names, inputs, envelope, budgets, dispatch. Imports the store, never a protocol library."""
+"""Operations declared once: names, inputs, envelope, budgets, dispatch.
+
+Imports the store, never a protocol library.
+"""

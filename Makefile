@@ -54,7 +54,7 @@ index: $(VENV)/test.stamp
 	@$(PY) -m clew.registry.build
 
 docs: $(VENV)/test.stamp
-	@$(PY) -m clew.faces.cli.docs
+	@$(PY) -m clew.faces.cli.reference
 
 # Chromium for the browser tests. Only root can install it; without it those tests say why they are skipped.
 browser: $(VENV)/test.stamp

@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "clew"
 DOMAIN = ("reasoning", "tasks", "ledger", "memory", "recall")
 
 # What each layer may import of Clew, besides itself and the foundation (settings, errors, ids, ...).
-# A dotted entry admits that module only: the live feed is the one part of the store that a face may use.
+# A dotted entry admits that module only: of the store a face may name the port and follow the live feed.
 MAY_IMPORT = {
     "foundation": (),
     "store": (),
@@ -19,9 +19,9 @@ MAY_IMPORT = {
     **dict.fromkeys(DOMAIN, ("registry", "store", *DOMAIN)),
     "app": ("registry", "store"),
     "runner": ("registry", "app"),
-    "faces.mcp": ("registry", "app", "store.events", "faces.web"),
-    "faces.web": ("registry", "app", "store.events"),
-    "faces.cli": ("registry", "app", "store.events", "faces.mcp", "faces.web", "runner"),
+    "faces.mcp": ("registry", "app", "store.database", "store.events", "faces.web"),
+    "faces.web": ("registry", "app", "store.database", "store.events"),
+    "faces.cli": ("registry", "app", "store.database", "store.events", "faces.mcp", "faces.web", "runner"),
     "faces": (),
 }
 # Inside a function the registry may reach down into the domain it dispatches to; at import time it may not,

@@ -64,9 +64,7 @@ def test_the_locks_cover_the_declared_dependencies() -> None:
 
     for lock, wanted in (("run", declared), ("test", declared + groups["test"])):
         locked = names((ROOT / "requirements" / f"{lock}.lock").read_text().splitlines())
-        assert names(wanted) <= locked, (
-            f"run `make lock`: {sorted(names(wanted) - locked)} not in {lock}.lock"
-        )
+        assert names(wanted) <= locked, f"run `make lock`: {sorted(names(wanted) - locked)} not in {lock}.lock"
 
 
 def test_the_registry_description_agrees_with_the_package() -> None:

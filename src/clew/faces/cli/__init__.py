@@ -1,1 +1,1 @@
-"""The command line."""
+"""The command line: reads argv, calls the dispatcher, writes text or JSON and an exit code."""

@@ -1,0 +1,1 @@
+"""One module for each command of `clew`; found by name, imported when called. See ../group.py."""

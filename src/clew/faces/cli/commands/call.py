@@ -1,0 +1,91 @@
+"""`clew call`: any operation from the shell."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from clew.faces.cli.exits import Exit, exit_for
+from clew.faces.cli.opening import call, opened, settings_of
+from clew.faces.cli.output import describe_error, describe_warnings, say, show_json
+from clew.faces.cli.words import parse_arguments
+from clew.registry.catalogue import catalogue
+from clew.registry.envelope import Answer
+
+
+def register(app: typer.Typer) -> None:
+    app.command("call")(call_command)
+
+
+def complete_operation(incomplete: str) -> list[tuple[str, str]]:
+    return [(entry.name, entry.summary) for entry in catalogue().operations if entry.name.startswith(incomplete)]
+
+
+def complete_argument(ctx: typer.Context, incomplete: str) -> list[str]:
+    entry = catalogue().find(ctx.params.get("name") or "")
+    names = entry.input_schema.get("properties", {}) if entry else {}
+    return [f"{name}=" for name in names if name.startswith(incomplete)]
+
+
+def call_command(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="Operation, or one of its aliases.", autocompletion=complete_operation)],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="key=value, key:=JSON, '{...}', @file, or - for JSON on stdin.", autocompletion=complete_argument
+        ),
+    ] = None,
+    lines: Annotated[bool, typer.Option("--lines", help="Ask for the line format (fmt=lines).")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole envelope as JSON.")] = False,
+) -> None:
+    """Call an operation and print its result; its error goes to stderr with what to do next.
+
+    A value is read as the operation's schema says: numbers, true/false, JSON lists and objects, else text.
+    A key given twice makes a list where one is allowed.
+
+    Examples:
+
+    - `clew call status`
+    - `clew call notes_commit content="Retries need jitter" title=Network`
+    - `clew call branch_list limit=5 --json` prints the envelope
+    - `clew call notes_commit --json '{"content": "from JSON"}'`
+    - `echo '{"content": "from a pipe"}' | clew call notes_commit --json -`
+    """
+    entry = catalogue().find(name)
+    given = parse_arguments(arguments or [], entry.input_schema if entry else {}, sys.stdin)
+    if lines:
+        given["fmt"] = "lines"
+    with opened(settings_of(ctx)) as clew:
+        answer = call(clew, name, given, _show_progress if sys.stderr.isatty() else None)
+    raise typer.Exit(show_answer(answer, as_json))
+
+
+def show_answer(answer: Answer, as_json: bool) -> Exit:
+    """Print an answer; the exit code that goes with it."""
+    error = answer.envelope["error"]
+    if as_json:
+        show_json(answer.envelope)
+    elif error:
+        describe_error(error, answer.envelope["suggestions"])
+    else:
+        _show_result(answer)
+        describe_warnings([] if answer.lines else answer.envelope["warnings"])
+    return exit_for(error["code"] if error else None)
+
+
+def _show_result(answer: Answer) -> None:
+    if answer.lines:
+        say(answer.text)
+    else:
+        show_json(answer.envelope["result"])
+
+
+def _show_progress(done: float, total: float | None, message: str | None) -> None:
+    share = f"{done:g}/{total:g}" if total else f"{done:g}"
+    sys.stderr.write(f"\r\x1b[2K{share} {message or ''}")
+    if total is not None and done >= total:
+        sys.stderr.write("\r\x1b[2K")
+    sys.stderr.flush()

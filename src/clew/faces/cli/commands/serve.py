@@ -1,0 +1,40 @@
+"""`clew serve`: the declaration for --help and completion; the work is in ../serving.py."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from clew.faces.cli.serving import Plain, serve
+
+
+def register(app: typer.Typer) -> None:
+    app.command("serve")(serve_command)
+
+
+def serve_command(
+    ctx: typer.Context,
+    http: Annotated[bool, typer.Option("--http", help="Listen over HTTP instead of stdio.")] = False,
+    host: Annotated[str | None, typer.Option(help="Address; anything but loopback needs a token.")] = None,
+    port: Annotated[str | None, typer.Option(help="Port; 0 takes a free one.")] = None,
+    toolset: Annotated[str | None, typer.Option(help="Tools to list: core, daily or full. All are callable.")] = None,
+    workspace: Annotated[str | None, typer.Option(help="Workspace of calls that name none.")] = None,
+    token: Annotated[
+        str | None, typer.Option(help="Token that callers must send. Prefer CLEW_TOKEN: others can read options.")
+    ] = None,
+    home: Annotated[str | None, typer.Option(help="Data directory.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Announce the HTTP addresses as JSON.")] = False,
+) -> None:
+    """Serve agents over MCP: on stdio (what clients start), or over HTTP.
+
+    Examples:
+
+    - `clew serve` speaks MCP on standard input and output
+    - `clew serve --http` listens on 127.0.0.1:1731 and prints how to connect
+    - `clew serve --http --port 0 --json` takes a free port and prints it for a script
+    - `clew serve --workspace acme/api --toolset full` serves one workspace with every tool listed
+    """
+    own = {"host": host, "port": port, "toolset": toolset, "workspace": workspace, "token": token, "home": home}
+    flags = {**ctx.obj, **{name: value for name, value in own.items() if value is not None}}
+    raise typer.Exit(serve(Plain(http, as_json, flags)))

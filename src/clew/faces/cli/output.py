@@ -1,0 +1,100 @@
+"""Writing for people and for programs. Colour only on a terminal, and never with NO_COLOR; Rich is loaded only then."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
+
+import orjson
+
+from clew.errors import ClewError
+from clew.faces.cli.words import command_for
+
+_PRETTY = orjson.OPT_INDENT_2
+
+
+def has_colour(stream: TextIO) -> bool:
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def say(text: str = "", style: str = "", stream: TextIO | None = None) -> None:
+    """One line, styled when someone is looking."""
+    stream = stream or sys.stdout
+    if style and has_colour(stream):
+        from rich.console import Console
+        from rich.text import Text
+
+        Console(file=stream, soft_wrap=True).print(Text(text, style=style))
+    else:
+        stream.write(text + "\n")
+
+
+def complain(text: str, style: str = "") -> None:
+    say(text, style, sys.stderr)
+
+
+def show_json(value: Any) -> None:
+    """The same bytes on a terminal and in a pipe, but for colour."""
+    text = orjson.dumps(value, option=_PRETTY).decode()
+    if has_colour(sys.stdout):
+        from rich.console import Console
+
+        Console(soft_wrap=True).print_json(text, indent=2, ensure_ascii=False)
+    else:
+        sys.stdout.write(text + "\n")
+
+
+def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    rows = list(rows)
+    if has_colour(sys.stdout):
+        _show_rich_table(headers, rows)
+        return
+    widths = [max(len(row[place]) for row in [headers, *rows]) for place in range(len(headers))]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        say("  ".join(cells).rstrip())
+
+
+def _show_rich_table(headers: Sequence[str], rows: list[Sequence[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for place, header in enumerate(headers):
+        table.add_column(header, style="bold" if place == 0 else "", no_wrap=place == 0)
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    Console().print(table)
+
+
+def show_error(error: ClewError, as_json: bool) -> None:
+    """A problem that no operation answered: bad settings, bad words, a store that does not open."""
+    if as_json:
+        show_json({"success": False, "error": error.to_dict(), "suggestions": error.suggestions})
+    else:
+        describe_error(error.to_dict(), error.suggestions)
+
+
+def describe_error(error: dict[str, Any], suggestions: Iterable[dict[str, Any]]) -> None:
+    complain(f"error {error['code']}: {error['message']}", "bold red")
+    if error.get("recovery"):
+        complain(f"  {error['recovery']}")
+    for suggestion in suggestions:
+        if suggestion["action"] != "call_tool":
+            continue  # a protocol method, such as another tool list: nothing for a shell
+        complain(f"  try: {suggested_command(suggestion)}", "cyan")
+
+
+def describe_warnings(warnings: Iterable[dict[str, Any]]) -> None:
+    for warning in warnings:
+        complain(f"warning {warning['code']}: {warning['message']} {warning.get('recovery', '')}".rstrip(), "yellow")
+
+
+def suggested_command(suggestion: dict[str, Any]) -> str:
+    from clew.registry.catalogue import catalogue
+
+    entry = catalogue().find(suggestion["target"])
+    return command_for(suggestion["target"], suggestion.get("params", {}), entry.input_schema if entry else {})

@@ -1,0 +1,77 @@
+"""`clew serve`: from flags to a running server. Loads no command-line library: its start is on every client's clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from clew.app import Clew, open_clew
+from clew.errors import ClewError
+from clew.faces.cli.exits import Exit
+from clew.settings import Settings, load_settings
+
+SWITCHES = {"--http": "http", "--json": "as_json"}
+VALUES = {
+    "--host": "host",
+    "--port": "port",
+    "--toolset": "toolset",
+    "--workspace": "workspace",
+    "--token": "token",
+    "--home": "home",
+}
+
+
+@dataclass
+class Plain:
+    """What `clew serve` was asked for; `flags` go to the settings, where they are checked."""
+
+    http: bool = False
+    as_json: bool = False
+    flags: dict[str, object] = field(default_factory=dict)
+
+
+def parse_plainly(words: list[str]) -> Plain | None:
+    """The plain spelling `--name value` or `--name=value`; None for anything else, which Typer then explains."""
+    plain, rest = Plain(), list(words)
+    while rest:
+        name, equals, value = rest.pop(0).partition("=")
+        if name in SWITCHES and not equals:
+            setattr(plain, SWITCHES[name], True)
+        elif name in VALUES and (equals or (rest and not rest[0].startswith("-"))):
+            plain.flags[VALUES[name]] = value if equals else rest.pop(0)
+        else:
+            return None
+    return plain
+
+
+def serve(plain: Plain) -> int:
+    settings = load_settings(plain.flags)
+    clew = open_clew(settings)
+    try:
+        if plain.http:
+            return _serve_http(clew, settings, plain.as_json)
+        from clew.faces.mcp.stdio import run_stdio
+
+        run_stdio(clew)
+        return Exit.OK
+    finally:
+        clew.close()
+
+
+def _serve_http(clew: Clew, settings: Settings, as_json: bool) -> int:
+    from clew.faces.mcp.http import run_http
+
+    def announce(address: str) -> None:
+        from clew.faces.cli.banner import show_addresses
+
+        show_addresses(settings, address, as_json)
+
+    try:
+        run_http(clew, settings.host, settings.port, on_ready=announce)
+    except ClewError as error:
+        if error.code not in ("UNAVAILABLE", "NOT_ALLOWED"):
+            raise
+        from clew.faces.cli.output import show_error
+
+        show_error(error, as_json)
+        return Exit.ADDRESS
+    return Exit.OK

@@ -1,0 +1,147 @@
+"""Arguments of an operation as words of a command line, and back."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+from clew.errors import ClewError
+
+Schema = dict[str, Any]
+
+_PAIR = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(:?=)(.*)", re.DOTALL)
+_WHOLE = re.compile(r"-?\d+")
+_TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+def parse_arguments(words: Iterable[str], schema: Schema, stdin: Iterable[str] = ()) -> dict[str, Any]:
+    """`key=value` (read as the schema says), `key:=JSON`, `{...}`, `@file` or `-` for stdin; later words win."""
+    arguments: dict[str, Any] = {}
+    given: set[str] = set()
+    for word in words:
+        pair = _PAIR.fullmatch(word)
+        if pair is None:
+            arguments.update(_object(word, stdin))
+        else:
+            _take(arguments, given, pair, schema)
+    return arguments
+
+
+def render_arguments(arguments: dict[str, Any], schema: Schema) -> list[str]:
+    """Words that `parse_arguments` reads back as exactly these arguments, quoted for a shell."""
+    return [shlex.quote(_word(key, value, schema)) for key, value in arguments.items()]
+
+
+def command_for(name: str, arguments: dict[str, Any], schema: Schema) -> str:
+    return " ".join(["clew", "call", name, *render_arguments(arguments, schema)])
+
+
+def _take(arguments: dict[str, Any], given: set[str], pair: re.Match[str], schema: Schema) -> None:
+    key, sign, text = pair.groups()
+    field = field_schema(schema, key)
+    value = _json(text, f"{key}:=") if sign == ":=" else read_value(text, field, schema)
+    if key not in given:
+        arguments[key] = value
+    elif "array" in types_of(field, schema):
+        before = arguments[key] if isinstance(arguments[key], list) else [arguments[key]]
+        arguments[key] = before + (value if isinstance(value, list) else [value])
+    else:
+        raise usage(f"{key} is given twice and takes one value", f"Give {key} once.")
+    given.add(key)
+
+
+def _object(word: str, stdin: Iterable[str]) -> dict[str, Any]:
+    if word == "-":
+        value = _json("".join(stdin), "stdin")
+    elif word.startswith("@"):
+        value = _json(_file(word[1:]), word[1:])
+    elif word.startswith("{"):
+        value = _json(word, "the argument")
+    else:
+        raise usage(f"{word!r} is not an argument", "Write key=value, key:=JSON, '{...}', @file or - for stdin.")
+    if not isinstance(value, dict):
+        raise usage(f"{word!r} holds {type(value).__name__}, not an object", 'Give a JSON object such as {"key": 1}.')
+    return value
+
+
+def _file(name: str) -> str:
+    from pathlib import Path
+
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise usage(f"{name} cannot be read: {problem}", "Name a file that holds a JSON object.") from problem
+
+
+def _json(text: str, where: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as problem:
+        raise usage(
+            f"{where} is not valid JSON: {problem}", "Quote the JSON for your shell: '{\"key\": 1}'."
+        ) from problem
+
+
+def usage(message: str, recovery: str) -> ClewError:
+    return ClewError("INVALID_INPUT", message, recovery)
+
+
+def field_schema(schema: Schema, key: str) -> Schema:
+    found = schema.get("properties", {}).get(key, {})
+    return found if isinstance(found, dict) else {}
+
+
+def types_of(field: Schema, schema: Schema) -> set[str]:
+    """JSON types a field admits; empty when it admits anything."""
+    if "$ref" in field:
+        return types_of(_resolve(field["$ref"], schema), schema)
+    for union in ("anyOf", "oneOf"):
+        if union in field:
+            return {kind for option in field[union] for kind in types_of(option, schema)}
+    if "type" in field:
+        return {field["type"]} if isinstance(field["type"], str) else set(field["type"])
+    values = field.get("enum", [field["const"]] if "const" in field else [])
+    return {"string"} if values and all(isinstance(value, str) for value in values) else set()
+
+
+def _resolve(reference: str, schema: Schema) -> Schema:
+    found: Any = schema
+    for part in reference.removeprefix("#/").split("/"):
+        found = found.get(part, {})
+    return found if isinstance(found, dict) else {}
+
+
+def read_value(text: str, field: Schema, schema: Schema) -> Any:
+    """The value a person meant. What fits no admitted type stays text, and the operation says what is wrong."""
+    types = types_of(field, schema)
+    if types == {"string"}:
+        return text
+    if types & {"integer", "number"} and _WHOLE.fullmatch(text):
+        return int(text)
+    if "boolean" in types and text.lower() in _TRUTH:
+        return _TRUTH[text.lower()]
+    value = _maybe_json(text, types)
+    return [value] if "array" in types and "string" not in types and isinstance(value, str) else value
+
+
+def _maybe_json(text: str, types: set[str]) -> Any:
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+    return value if not types or _type_name(value) in types else text
+
+
+def _type_name(value: Any) -> str:
+    names = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+    return names.get(type(value), "null")
+
+
+def _word(key: str, value: Any, schema: Schema) -> str:
+    if isinstance(value, str) and read_value(value, field_schema(schema, key), schema) == value:
+        return f"{key}={value}"
+    return f"{key}:={orjson.dumps(value).decode()}"

@@ -1,0 +1,108 @@
+"""Every command teaches, is documented, and keeps to the promised exit codes."""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from clew.errors import ERROR_CODES
+from clew.faces.cli.exits import Exit, exit_for
+from clew.faces.cli.group import command_modules, load_command
+from clew.faces.cli.reference import PAGES
+from clew.faces.cli.root import app
+from tests.faces.cli.conftest import Shell
+
+DOCS = Path(__file__).parents[3] / "docs"
+COMMANDS = list(command_modules())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_an_example(name: str) -> None:
+    shown = CliRunner().invoke(app, [name, "--help"])
+    assert shown.exit_code == 0
+    assert re.search(rf"Examples?:.*clew (--\S+ \S+ )?{name}", shown.output, re.DOTALL), shown.output
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_and_option_is_documented(name: str) -> None:
+    page = (DOCS / "cli.md").read_text()
+    section = re.search(rf"^### clew {name}\n(.*?)(?=^##|\Z)", page, re.DOTALL | re.MULTILINE)
+    assert section, f"docs/cli.md has no section '### clew {name}'"
+    command = load_command(name)
+    assert command is not None
+    options = [option for param in command.params for option in param.opts if option.startswith("--")]
+    missing = [option for option in options if option != "--help" and f"`{option}" not in section[1]]
+    assert not [option for option in missing if option not in section[1]]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_can_answer_in_json(name: str) -> None:
+    command = load_command(name)
+    assert command is not None
+    assert "--json" in [option for param in command.params for option in param.opts]
+
+
+@pytest.mark.parametrize("name", list(PAGES))
+def test_generated_pages_are_up_to_date(name: str) -> None:
+    assert (DOCS / name).read_text() == PAGES[name](), "run `make docs`"
+
+
+def test_exit_codes_are_documented() -> None:
+    page = (DOCS / "cli.md").read_text()
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)} == {int(code) for code in Exit}
+
+
+def test_every_error_code_has_an_exit_code() -> None:
+    assert exit_for(None) is Exit.OK
+    for code in ERROR_CODES:
+        assert exit_for(code) in (Exit.REFUSED, Exit.USAGE, Exit.STORE)
+    assert {code for code in ERROR_CODES if exit_for(code) is Exit.STORE} == {
+        code for code in ERROR_CODES if code.startswith("STORE_")
+    }
+
+
+@pytest.mark.parametrize("words", [["nonsense"], ["call"], ["call", "status", "--nonsense"], ["connect", "emacs"]])
+def test_a_line_that_is_not_understood_exits_2(clew: Shell, words: list[str]) -> None:
+    ran = clew(*words)
+    assert ran.code == 2
+    assert ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_a_misspelt_command_names_the_nearest(clew: Shell) -> None:
+    ran = clew("docter")
+    assert ran.code == 2
+    assert "doctor" in ran.err
+
+
+def test_version_in_both_forms(clew: Shell) -> None:
+    assert clew("version").out.startswith("clew ")
+    assert set(clew("version", "--json").json) == {"clew", "python"}
+
+
+def test_status_in_both_forms(clew: Shell) -> None:
+    clew("call", "notes_commit", "content=x")
+    plain, full = clew("status"), clew("status", "--json")
+    assert (plain.code, full.code) == (0, 0)
+    assert re.search(r"^checkout +main$", plain.out, re.MULTILINE)
+    assert full.json["result"]["workspace"]
+
+
+def complete(clew: Shell, line: str) -> list[str]:
+    words = line.split(" ")
+    env = {"_CLEW_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    return clew(env=env).out.split()
+
+
+def test_completion_knows_commands_operations_and_arguments(clew: Shell) -> None:
+    assert "doctor" in complete(clew, "clew do")
+    assert "branch_create" in complete(clew, "clew call branch_cr")
+    assert "content=" in complete(clew, "clew call notes_commit cont")
+    assert complete(clew, "clew connect cu") == ["cursor"]
+
+
+def test_a_new_command_needs_only_a_file() -> None:
+    folder = Path(__file__).parents[3] / "src" / "clew" / "faces" / "cli" / "commands"
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    assert set(command_modules().values()) == files

@@ -1,0 +1,145 @@
+"""`clew doctor`: the truth about an installation, and the way to mend it."""
+
+import json
+import os
+import socket
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faces.cli.conftest import Ran, Shell, Writer
+
+
+def finding(ran: Ran, check: str) -> dict[str, Any]:
+    return next(item for item in ran.json["findings"] if item["check"] == check)
+
+
+def test_a_fresh_home_is_healthy(clew: Shell) -> None:
+    ran = clew("doctor", "--json")
+    assert ran.code == 0, ran.out
+    assert ran.json["ok"] is True
+    for check in ("python", "store", "integrity", "permissions", "call", "index", "address"):
+        assert finding(ran, check)["state"] == "ok", check
+
+
+def test_people_get_lines_and_a_conclusion(clew: Shell) -> None:
+    ran = clew("doctor")
+    assert ran.code == 0
+    assert "Everything essential works." in ran.out
+    assert "\x1b" not in ran.out
+
+
+def test_everything_that_is_not_ok_says_how_to_mend_it(clew: Shell) -> None:
+    for item in clew("doctor", "--json").json["findings"]:
+        assert item["state"] == "ok" or item["mend"], item
+
+
+def test_a_corrupt_file_is_named_with_its_code(clew: Shell) -> None:
+    clew.home.mkdir()
+    (clew.home / "clew.db").write_bytes(b"this is no database" * 400)
+    ran = clew("doctor", "--json")
+    assert ran.code == 3
+    assert ran.json["ok"] is False
+    assert finding(ran, "store")["code"] == "STORE_CORRUPT"
+    assert "backup" in finding(ran, "store")["mend"]
+    assert (clew.home / "clew.db").read_bytes() == b"this is no database" * 400
+
+
+def test_a_store_of_a_newer_clew_is_left_alone(clew: Shell) -> None:
+    clew("call", "notes_commit", "content=kept")
+    with sqlite3.connect(clew.home / "clew.db") as database:
+        database.execute("PRAGMA user_version = 9999")
+    ran = clew("doctor", "--json")
+    assert ran.code == 3
+    assert finding(ran, "store")["code"] == "STORE_TOO_NEW"
+    assert "Upgrade" in finding(ran, "store")["mend"]
+
+
+def unwritable(clew: Shell) -> Path:
+    """A home that cannot be made, whoever runs the test: root may write anywhere but in the kernel's own tree."""
+    if os.geteuid() == 0:
+        return Path("/proc/clew-home")
+    clew.home.mkdir(mode=0o500)
+    return clew.home / "inner"
+
+
+def test_a_directory_that_cannot_be_written_is_a_problem_with_a_way_out(clew: Shell) -> None:
+    ran = clew("--home", str(unwritable(clew)), "doctor", "--json")
+    assert ran.code == 3
+    assert finding(ran, "store")["code"] == "STORE_READ_ONLY"
+    assert "CLEW_HOME" in finding(ran, "store")["mend"]
+
+
+def test_a_home_open_to_others_is_noted(clew: Shell) -> None:
+    clew.home.mkdir(mode=0o755)
+    ran = clew("doctor", "--json")
+    assert ran.code == 0
+    assert finding(ran, "permissions")["mend"] == f"chmod 700 {clew.home}"
+
+
+def test_a_taken_port_names_who_has_it(clew: Shell) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        ran = clew("doctor", "--json", env={"CLEW_PORT": str(port)})
+    assert finding(ran, "port")["state"] == "note"
+    assert f"pid {os.getpid()}" in finding(ran, "port")["detail"]
+    assert "CLEW_PORT" in finding(ran, "port")["mend"]
+
+
+def test_an_open_address_without_a_token_is_a_problem(clew: Shell) -> None:
+    ran = clew("doctor", "--json", env={"CLEW_HOST": "0.0.0.0", "CLEW_PORT": "0"})
+    assert ran.code == 1
+    assert "CLEW_TOKEN" in finding(ran, "address")["mend"]
+    safe = clew("doctor", "--json", env={"CLEW_HOST": "0.0.0.0", "CLEW_PORT": "0", "CLEW_TOKEN": "very-secret"})
+    assert finding(safe, "address")["state"] == "ok"
+    assert "very-secret" not in safe.out
+
+
+def test_a_model_that_is_not_there_is_a_problem(clew: Shell) -> None:
+    pytest.importorskip("onnxruntime")
+    ran = clew("doctor", "--json", env={"CLEW_EMBEDDING_MODEL": str(clew.directory)})
+    assert finding(ran, "semantic")["state"] == "problem"
+
+
+def test_settings_say_where_they_came_from(clew: Shell, write: Writer) -> None:
+    write(clew.directory / "clew.toml", 'toolset = "full"\n')
+    rows = {row["name"]: row for row in clew("--workspace", "acme", "doctor", "--json").json["settings"]}
+    assert rows["workspace"] == {"name": "workspace", "value": "acme", "origin": "flag"}
+    assert rows["home"]["origin"] == "CLEW_HOME"
+    assert rows["toolset"] == {"name": "toolset", "value": "full", "origin": "clew.toml"}
+    assert rows["port"]["origin"] == "default"
+
+
+CONFIGURATIONS = [
+    ("claude", ".claude.json", json.dumps({"mcpServers": {"clew": {"command": "clew", "args": ["serve"]}}})),
+    ("codex", ".codex/config.toml", '[mcp_servers.clew]\ncommand = "clew"\nargs = ["serve"]\n'),
+    ("cursor", ".cursor/mcp.json", json.dumps({"mcpServers": {"memory": {"command": "/opt/bin/clew"}}})),
+    ("vscode", ".config/Code/User/mcp.json", json.dumps({"servers": {"clew": {"url": "http://127.0.0.1:1731/mcp"}}})),
+]
+
+
+@pytest.mark.parametrize(("client", "file", "text"), CONFIGURATIONS)
+def test_a_client_that_knows_clew_is_recognised(
+    clew: Shell, person: Path, write: Writer, client: str, file: str, text: str
+) -> None:
+    write(person / file, text)
+    found = finding(clew("doctor", "--json"), client)
+    assert found["state"] == "ok"
+    assert file in found["detail"]
+
+
+def test_a_client_that_does_not_gets_the_line_that_adds_it(clew: Shell, person: Path, write: Writer) -> None:
+    write(person / ".claude.json", json.dumps({"mcpServers": {"other": {"command": "other"}}}))
+    write(person / ".cursor" / "mcp.json", "{not json")
+    ran = clew("doctor", "--json")
+    assert ran.code == 0
+    assert finding(ran, "claude")["mend"].startswith("claude mcp add clew -- ")
+    assert "cannot be read" in finding(ran, "cursor")["detail"]
+
+
+def test_claude_code_keeps_servers_for_each_project(clew: Shell, person: Path, write: Writer) -> None:
+    project = {"projects": {str(clew.directory): {"mcpServers": {"clew": {"command": "clew"}}}}}
+    write(person / ".claude.json", json.dumps(project))
+    assert finding(clew("doctor", "--json"), "claude")["state"] == "ok"

@@ -67,14 +67,15 @@ browser: $(VENV)/test.stamp
 		else echo "clew: no chromium here and no right to install it; browser tests will be skipped"; fi; fi
 
 # Some distributions ship Python without ensurepip: then pip, which is there, installs itself into the environment.
-$(PY):
+$(VENV)/made.stamp:
 	@test -n "$(PYTHON)" || { echo "clew: no Python 3.11 or newer found; install one or run: make PYTHON=/path/to/python"; exit 1; }
 	@echo "clew: creating $(VENV) with $$($(PYTHON) --version)"
-	@$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || { \
-		$(PYTHON) -m venv --without-pip --clear $(VENV) && $(PYTHON) -m pip --python $(VENV) install --quiet pip; }
+	@$(PYTHON) -m venv --clear $(VENV) >/dev/null 2>&1 || { \
+		$(PYTHON) -m venv --clear --without-pip $(VENV) && $(PYTHON) -m pip --python $(VENV) install --quiet pip; }
+	@touch $@
 
 # A stamp is newer than its lock while the environment matches it, so a second run installs nothing.
-$(VENV)/run.stamp: requirements/run.lock pyproject.toml | $(PY)
+$(VENV)/run.stamp: requirements/run.lock pyproject.toml | $(VENV)/made.stamp
 	@echo "clew: installing what Clew runs on (once, a minute or so)"
 	@$(PIP_INSTALL) -r requirements/run.lock
 	@$(PIP_INSTALL) --no-build-isolation --no-deps --editable .
@@ -86,7 +87,7 @@ $(VENV)/test.stamp: requirements/test.lock $(VENV)/run.stamp
 	@touch $@
 
 # uv resolves for every platform at once; it lives in a scratch environment, no one else needs it.
-lock: | $(PY)
+lock: | $(VENV)/made.stamp
 	@echo "clew: resolving the locks"
 	@$(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/python -m pip install --quiet uv
 	@cd requirements && \

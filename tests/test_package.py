@@ -72,3 +72,9 @@ def test_the_registry_description_agrees_with_the_package() -> None:
     assert server["version"] == server["packages"][0]["version"] == clew.__version__
     assert f"mcp-name: {server['name']}" in (ROOT / "README.md").read_text()
     assert len(server["description"]) <= 100
+
+
+def test_the_build_machine_runs_what_a_developer_runs() -> None:
+    script = ROOT / ".ci" / "run"
+    assert script.stat().st_mode & 0o111
+    assert script.read_text().rstrip().endswith("exec make test")

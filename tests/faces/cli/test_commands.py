@@ -70,6 +70,14 @@ def test_a_line_that_is_not_understood_exits_2(clew: Shell, words: list[str]) ->
     assert "Traceback" not in ran.err
 
 
+def test_with_json_a_line_that_is_not_understood_is_answered_in_json(clew: Shell) -> None:
+    for words in (["call", "--json"], ["docter", "--json"], ["ops", "--json", "--nonsense"], ["ops", "zzzz", "--json"]):
+        ran = clew(*words)
+        assert ran.code == 2
+        assert ran.json["error"]["code"] == "INVALID_INPUT"
+        assert ran.err == ""
+
+
 def test_a_misspelt_command_names_the_nearest(clew: Shell) -> None:
     ran = clew("docter")
     assert ran.code == 2

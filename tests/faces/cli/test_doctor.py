@@ -57,6 +57,22 @@ def test_a_store_of_a_newer_clew_is_left_alone(clew: Shell) -> None:
     assert "Upgrade" in finding(ran, "store")["mend"]
 
 
+def test_a_shared_postgres_is_examined_the_same_way(clew: Shell, postgres_url: str) -> None:
+    ran = clew("doctor", "--json", env={"CLEW_DATABASE_URL": postgres_url})
+    assert ran.code == 0, ran.out
+    assert finding(ran, "store")["detail"].startswith("postgres ")
+    assert finding(ran, "integrity")["state"] == "ok"
+
+
+def test_a_postgres_out_of_reach_is_a_problem_that_keeps_the_password(clew: Shell) -> None:
+    url = "postgresql://someone:very-secret@127.0.0.1:1/clew"
+    ran = clew("doctor", "--json", env={"CLEW_DATABASE_URL": url})
+    assert ran.code == 3
+    assert finding(ran, "store")["code"] == "STORE_UNAVAILABLE"
+    assert "CLEW_DATABASE_URL" in finding(ran, "store")["mend"]
+    assert "very-secret" not in ran.out + ran.err
+
+
 def unwritable(clew: Shell) -> Path:
     """A home that cannot be made, whoever runs the test: root may write anywhere but in the kernel's own tree."""
     if os.geteuid() == 0:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from clew.errors import ClewError
+from clew.faces.cli.exits import Exit
 from clew.faces.cli.group import CommandGroup
+
+if TYPE_CHECKING:
+    from typer._click import Command
 
 Home = Annotated[str | None, typer.Option(help="Data directory, instead of CLEW_HOME.", metavar="DIR")]
 Workspace = Annotated[
@@ -40,8 +45,20 @@ def root(ctx: typer.Context, home: Home = None, workspace: Workspace = None) -> 
 
 def run_command(argv: list[str]) -> int:
     """Run one command line; the exit code, as Typer would have exited with it."""
+    command = typer.main.get_command(app)
+    if "--json" in argv:
+        return _run_for_program(command, argv)
     try:
-        typer.main.get_command(app).main(argv, prog_name="clew", complete_var="_CLEW_COMPLETE")
+        command.main(argv, prog_name="clew", complete_var="_CLEW_COMPLETE")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
-    return 0
+    return Exit.OK
+
+
+def _run_for_program(command: Command, argv: list[str]) -> int:
+    """The same, but a line that is not understood becomes an error of ours, which is printed as JSON."""
+    try:
+        code = command.main(argv, prog_name="clew", standalone_mode=False)
+    except typer.TyperException as problem:
+        raise ClewError("INVALID_INPUT", problem.format_message(), "Run the command with --help.") from problem
+    return code if isinstance(code, int) else Exit.OK

@@ -33,8 +33,8 @@ def from_error(check: str, error: ClewError) -> Finding:
 def _opens(clew: Clew) -> Finding:
     version = clew.database.schema_version()
     described = clew.database.describe()
-    where = described.get("file") or described.get("host") or described.get("database") or ""
-    return ok("store", f"{described['engine']} {described['version']}, schema {version} {where}".rstrip())
+    where = described.get("file") or described.get("url")
+    return ok("store", f"{described['engine']} {described['version']}, schema {version}, {where}")
 
 
 def _whole(clew: Clew) -> Finding:

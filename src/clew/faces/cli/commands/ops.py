@@ -46,7 +46,7 @@ def ops(
     elif exact:
         _show_one(exact, schema)
     else:
-        show_table(("operation", "tier", "", "summary"), [_cells(entry) for entry in found])
+        show_table(("operation", "tier", "kind", "summary"), [_cells(entry) for entry in found])
         for entry in found if schema else ():
             _show_one(entry, schema)
 

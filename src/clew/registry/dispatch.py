@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,8 +93,12 @@ class Dispatcher:
 
     def read_resource(self, uri: str, session: Session) -> ResourceText:
         found, values = find_resource(uri)
-        with self._context(session).reading() as ctx:
-            text = found.function(ctx, **values)
+        unbound = self._context(session)
+        if found.own:
+            text = found.function(unbound, **values)
+        else:
+            with unbound.reading() as ctx:
+                text = found.function(ctx, **values)
         return ResourceText(uri, found.mime_type, redact_text(text))
 
     def get_prompt(self, name: str, arguments: dict[str, str], session: Session) -> PromptText:
@@ -215,7 +220,9 @@ class Dispatcher:
         if shown is not envelope:
             text = compact(shown)
         answer = Answer(shown["success"], shown, text)
-        if operation is not None and (operation.portal or call.fmt == "lines" or operation.raw_text):
+        if operation is not None and operation.bare is not None and call.fmt is None:
+            answer.text = compact(bare_text(operation.bare, shown))
+        elif operation is not None and (operation.portal or call.fmt == "lines" or operation.raw_text):
             answer.lines = self._lines(call, operation, shown)
             answer.text = "\n".join(answer.lines)
         return answer
@@ -230,6 +237,14 @@ class Dispatcher:
             return line_protocol.generic_lines(operation.intent)
         rendered = operation.lines(envelope["result"], default)
         return [line for line in rendered if line] + line_protocol.warning_lines(envelope["warnings"])
+
+
+def bare_text(pick: Callable[[dict[str, Any]], Any], envelope: dict[str, Any]) -> Any:
+    """What a client that expects no envelope gets: the picked JSON, or an object with `error`."""
+    if envelope["success"]:
+        return pick(envelope["result"])
+    error = envelope["error"]
+    return {"error": error["message"], **{key: error[key] for key in ("code", "recovery") if key in error}}
 
 
 def find_operation(name: str) -> Operation:

@@ -68,6 +68,7 @@ class Operation:
     lines: Callable[..., list[str]] | None
     portal: bool
     raw_text: bool
+    bare: Callable[[dict[str, Any]], Any] | None
     intent: str
     workspace: bool
     example: dict[str, Any]
@@ -93,6 +94,7 @@ def operation(
     lines: Callable[..., list[str]] | None = None,
     portal: bool = False,
     raw_text: bool = False,
+    bare: Callable[[dict[str, Any]], Any] | None = None,
     intent: str | None = None,
     workspace: bool = True,
     example: dict[str, Any] | None = None,
@@ -102,8 +104,9 @@ def operation(
     """Declare a function `(ctx, input) -> result` as an operation.
 
     `mode` is `read` or `write` (one transaction around the call) or `own` (the function opens its transactions itself
-    because it works on files, models or processes in between). `portal` operations answer in lines. `example` is a
-    minimal valid call.
+    because it works on files, models or processes in between). `portal` operations answer in lines. `bare` picks from
+    the result the JSON that the text block shows instead of the envelope, where a seed's client parses it. `example` is
+    a minimal valid call.
     """
 
     def declare(function: Fn) -> Fn:
@@ -130,6 +133,7 @@ def operation(
             lines=lines,
             portal=portal,
             raw_text=raw_text,
+            bare=bare,
             intent=intent or name,
             workspace=workspace,
             example=example or {},

@@ -24,6 +24,7 @@ class Resource:
     module: str
     function: Callable[..., str]
     completers: dict[str, Completer]
+    own: bool = False
 
     @property
     def template(self) -> bool:
@@ -47,12 +48,18 @@ def resource(
     title: str,
     mime_type: str = "text/markdown",
     completers: dict[str, Completer] | None = None,
+    own: bool = False,
 ) -> Callable[[Fn], Fn]:
-    """Declare a function `(ctx, **template values) -> text` as a resource; it may only read."""
+    """Declare a function `(ctx, **template values) -> text` as a resource; it may only read.
+
+    With `own` the function opens its transaction itself, because it looks at files first.
+    """
 
     def declare(function: Fn) -> Fn:
         summary = inspect.cleandoc(function.__doc__ or "").partition("\n")[0]
-        _declared[uri] = Resource(uri, name, title, mime_type, summary, function.__module__, function, completers or {})
+        _declared[uri] = Resource(
+            uri, name, title, mime_type, summary, function.__module__, function, completers or {}, own
+        )
         return function
 
     return declare

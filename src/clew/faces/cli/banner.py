@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 
 from clew.faces.cli.clients import CLIENTS, Target, this_command
-from clew.faces.cli.output import say, show_json
+from clew.faces.cli.output import say, show_json_line
 from clew.settings import Settings
 
 
 def show_addresses(settings: Settings, address: str, as_json: bool) -> None:
     target = Target(this_command(), f"{address}/mcp", bool(settings.token))
     if as_json:
-        show_json({"mcp": target.url, "health": f"{address}/health", "workspace": settings.workspace})
+        show_json_line({"mcp": target.url, "health": f"{address}/health", "workspace": settings.workspace})
     else:
         _show(settings, address, target)
     # Whoever started us may be waiting for this on a pipe.

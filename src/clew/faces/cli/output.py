@@ -46,6 +46,12 @@ def show_json(value: Any) -> None:
         sys.stdout.write(text + "\n")
 
 
+def show_json_line(value: Any) -> None:
+    """One line, for a program that reads while we go on running."""
+    sys.stdout.write(orjson.dumps(value).decode() + "\n")
+    sys.stdout.flush()
+
+
 def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     rows = list(rows)
     if has_colour(sys.stdout):

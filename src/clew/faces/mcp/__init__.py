@@ -1,1 +1,1 @@
-"""The MCP face: one low-level server object for both protocol eras, stdio and HTTP."""
+"""The MCP face: one server object for both protocol eras, over stdio and HTTP. Knows no SQL."""

@@ -1,0 +1,104 @@
+"""MCP over Streamable HTTP: `/mcp` for both protocol eras, beside the routes of other faces."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import uvicorn
+from mcp.server.streamable_http import EventStore
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.transport_security import RequestBodyLimitMiddleware
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import BaseRoute, Route
+
+from clew import __version__
+from clew.errors import ClewError
+from clew.faces.mcp.security import BODY_LIMIT, HostGate, Hosts, TokenGate, check_address
+from clew.faces.mcp.server import ClewServer, build_server
+from clew.logs import configure_logs
+
+if TYPE_CHECKING:
+    from clew.app import Clew
+
+PATH = "/mcp"
+
+
+def run_http(
+    clew: Clew,
+    host: str,
+    port: int,
+    extra_routes: Iterable[BaseRoute] = (),
+    *,
+    allowed_hosts: Iterable[str] = (),
+    on_ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serves until the process is told to stop; `on_ready` gets the base address once it is bound.
+
+    Host, Origin and body size are checked for every route. The token is checked for `/mcp` only: other
+    faces hand in their own gate with their routes (`TokenGate` fits an API, not a page for people).
+    """
+    check_address(host, clew.settings.token)
+    configure_logs(clew.settings)
+    hosts = Hosts(host, allowed_hosts)
+    app = http_app(build_server(clew), clew.settings.token, hosts, extra_routes)
+    listener = bind(host, port)
+    if on_ready is not None:
+        on_ready(base_address(listener))
+    config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False)
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def http_app(
+    server: ClewServer,
+    token: str | None,
+    hosts: Hosts,
+    extra_routes: Iterable[BaseRoute] = (),
+    *,
+    event_store: EventStore | None = None,
+    retry_interval: int | None = None,
+) -> Starlette:
+    manager = StreamableHTTPSessionManager(
+        server, event_store, retry_interval=retry_interval, max_request_body_size=BODY_LIMIT
+    )
+    routes = [
+        Route(PATH, endpoint=TokenGate(StreamableHTTPASGIApp(manager), token)),
+        Route("/health", health),
+        *extra_routes,
+    ]
+    gates = [
+        Middleware(HostGate, hosts=hosts),
+        Middleware(RequestBodyLimitMiddleware, max_body_size=BODY_LIMIT),
+    ]
+    return Starlette(routes=routes, middleware=gates, lifespan=lambda _: manager.run())
+
+
+async def health(_: Request) -> JSONResponse:
+    return JSONResponse(
+        {"status": "ok", "transport": "streamable-http", "server": "clew", "version": __version__}
+    )
+
+
+def bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host.strip("[]"), port))
+    except OSError as problem:
+        listener.close()
+        raise ClewError(
+            "UNAVAILABLE",
+            f"cannot listen on {host}:{port}: {problem.strerror or problem}",
+            "Choose another port with --port or CLEW_PORT, or stop what uses this one.",
+        ) from problem
+    return listener
+
+
+def base_address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,92 @@
+"""Resources and templates: what may be read, reading it, and watching it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    SubscribeRequestParams,
+    UnsubscribeRequestParams,
+)
+
+from clew.errors import ClewError
+from clew.faces.mcp.connections import Connections
+from clew.faces.mcp.lists import check_cursor
+from clew.faces.mcp.request import Request, is_stateless
+from clew.faces.mcp.watches import Watches
+from clew.faces.mcp.workers import Workers
+from clew.registry.catalogue import Catalogue, ResourceEntry
+from clew.registry.dispatch import Dispatcher
+
+# The handshake era's own code for it; the stateless era retired the number.
+_NOT_FOUND_BEFORE_2026 = -32002
+
+
+def resource_of(entry: ResourceEntry) -> dict[str, Any]:
+    address = {"uriTemplate": entry.uri} if entry.template else {"uri": entry.uri}
+    return {
+        **address,
+        "name": entry.name,
+        "title": entry.title,
+        "description": entry.summary,
+        "mimeType": entry.mime_type,
+    }
+
+
+class Resources:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        dispatcher: Dispatcher,
+        connections: Connections,
+        workers: Workers,
+        watches: Watches,
+    ) -> None:
+        self._catalogue = catalogue
+        self._dispatcher = dispatcher
+        self._connections = connections
+        self._workers = workers
+        self._watches = watches
+
+    async def list(self, request: Request, params: PaginatedRequestParams) -> dict[str, Any]:
+        check_cursor(params.cursor)
+        return {
+            "resources": [resource_of(entry) for entry in self._catalogue.resources if not entry.template]
+        }
+
+    async def list_templates(self, request: Request, params: PaginatedRequestParams) -> dict[str, Any]:
+        check_cursor(params.cursor)
+        found = [resource_of(entry) for entry in self._catalogue.resources if entry.template]
+        return {"resourceTemplates": found}
+
+    async def read(self, request: Request, params: ReadResourceRequestParams) -> dict[str, Any]:
+        session = self._connections.session(request)
+        try:
+            found = await self._workers.run(partial(self._dispatcher.read_resource, params.uri, session))
+        except ClewError as problem:
+            raise _failure(request, params.uri, problem) from problem
+        return {"contents": [{"uri": found.uri, "mimeType": found.mime_type, "text": found.text}]}
+
+    async def subscribe(self, request: Request, params: SubscribeRequestParams) -> dict[str, Any]:
+        link = self._connections.link(request)
+        if params.uri not in link.watched:
+            session = self._connections.session(request)
+            link.watched[params.uri] = await self._watches.add(params.uri, session)
+        return {}
+
+    async def unsubscribe(self, request: Request, params: UnsubscribeRequestParams) -> dict[str, Any]:
+        release = self._connections.link(request).watched.pop(params.uri, None)
+        if release is not None:
+            release()
+        return {}
+
+
+def _failure(request: Request, uri: str, problem: ClewError) -> MCPError:
+    unknown = problem.code in {"UNKNOWN_ID", "NOT_FOUND"}
+    code = _NOT_FOUND_BEFORE_2026 if unknown and not is_stateless(request) else INVALID_PARAMS
+    return MCPError(code, problem.message, {"uri": uri, **problem.to_dict()})

@@ -1,0 +1,90 @@
+"""Operations as MCP tools: their definitions, and calls to them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from mcp_types import CallToolRequestParams, PaginatedRequestParams
+
+from clew.faces.mcp.connections import Connections
+from clew.faces.mcp.inputs import input_required
+from clew.faces.mcp.lists import check_cursor
+from clew.faces.mcp.narration import narrate
+from clew.faces.mcp.progress import progress_of
+from clew.faces.mcp.request import Request, current
+from clew.faces.mcp.toolsets import toolset_of
+from clew.faces.mcp.workers import Workers
+from clew.registry.catalogue import Catalogue, Entry
+from clew.registry.dispatch import Answer, Dispatcher
+
+# One small schema for all: the envelope is the same everywhere, and a list of tools has to stay short.
+ENVELOPE_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"success": {"type": "boolean"}},
+    "required": ["success"],
+}
+
+
+def tool_of(entry: Entry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "description": entry.description,
+        "inputSchema": entry.input_schema,
+        "outputSchema": ENVELOPE_SCHEMA,
+        "annotations": annotations_of(entry),
+    }
+
+
+def annotations_of(entry: Entry) -> dict[str, bool]:
+    """The last two hints mean nothing on a tool that only reads, so it goes without them."""
+    hints = {"readOnlyHint": entry.read_only, "openWorldHint": False}
+    if not entry.read_only:
+        hints |= {"destructiveHint": entry.destructive, "idempotentHint": entry.idempotent}
+    return hints
+
+
+def result_of(answer: Answer) -> dict[str, Any]:
+    """A plain mapping: the SDK checks it against the negotiated version anyway, once is enough."""
+    return {
+        "content": [{"type": "text", "text": answer.text}],
+        "structuredContent": answer.envelope,
+        "isError": not answer.ok,
+    }
+
+
+class Tools:
+    def __init__(
+        self, catalogue: Catalogue, dispatcher: Dispatcher, connections: Connections, workers: Workers
+    ) -> None:
+        self._catalogue = catalogue
+        self._dispatcher = dispatcher
+        self._connections = connections
+        self._workers = workers
+        self._lists: dict[str, dict[str, Any]] = {}
+
+    async def list(self, request: Request, params: PaginatedRequestParams) -> dict[str, Any]:
+        check_cursor(params.cursor)
+        return self._listed(toolset_of(request.params, self._connections.toolset))
+
+    def _listed(self, toolset: str) -> dict[str, Any]:
+        if toolset not in self._lists:
+            self._lists[toolset] = {"tools": [tool_of(entry) for entry in self._catalogue.listed(toolset)]}
+        return self._lists[toolset]
+
+    def input_schema(self, name: str) -> dict[str, Any] | None:
+        entry = self._catalogue.find(name)
+        return entry.input_schema if entry is not None else None
+
+    async def call(self, request: Request, params: CallToolRequestParams) -> dict[str, Any]:
+        current.set(request)
+        session = self._connections.session(request, params)
+        progress = progress_of(request)
+        work = partial(self._dispatcher.call, params.name, params.arguments, session, progress)
+        answer = await self._workers.run(work)
+        if progress is not None:
+            await progress.delivered()
+        if answer.input_required is not None:
+            return input_required(answer.input_required)
+        await narrate(request, self._connections.log_level(request), params.name, answer)
+        return result_of(answer)

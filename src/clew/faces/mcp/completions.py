@@ -10,6 +10,7 @@ from mcp_types import CompleteRequestParams, PromptReference, ResourceTemplateRe
 from clew.errors import ClewError
 from clew.faces.mcp.connections import Connections
 from clew.faces.mcp.request import Request
+from clew.faces.mcp.results import complete
 from clew.faces.mcp.workers import Workers
 from clew.registry.dispatch import Dispatcher
 
@@ -31,7 +32,7 @@ class Completions:
             values = await self._workers.run(work)
         except ClewError:
             values = []  # an unknown reference completes to nothing; only its use is an error
-        return {"completion": {"values": values[:_LIMIT], "hasMore": len(values) > _LIMIT}}
+        return complete(completion={"values": values[:_LIMIT], "hasMore": len(values) > _LIMIT})
 
 
 def _reference(ref: PromptReference | ResourceTemplateReference) -> tuple[Literal["prompt", "resource"], str]:

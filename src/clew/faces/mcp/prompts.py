@@ -12,6 +12,7 @@ from clew.errors import ClewError
 from clew.faces.mcp.connections import Connections
 from clew.faces.mcp.lists import check_cursor
 from clew.faces.mcp.request import Request
+from clew.faces.mcp.results import complete
 from clew.faces.mcp.workers import Workers
 from clew.registry.catalogue import Catalogue, PromptEntry
 from clew.registry.dispatch import Dispatcher
@@ -37,7 +38,7 @@ class Prompts:
 
     async def list(self, request: Request, params: PaginatedRequestParams) -> dict[str, Any]:
         check_cursor(params.cursor)
-        return {"prompts": [prompt_of(entry) for entry in self._catalogue.prompts]}
+        return complete(prompts=[prompt_of(entry) for entry in self._catalogue.prompts])
 
     async def get(self, request: Request, params: GetPromptRequestParams) -> dict[str, Any]:
         session = self._connections.session(request)
@@ -49,4 +50,4 @@ class Prompts:
         messages = [
             {"role": role, "content": {"type": "text", "text": text}} for role, text in found.messages
         ]
-        return {"description": found.description, "messages": messages}
+        return complete(description=found.description, messages=messages)

@@ -18,6 +18,7 @@ from clew.errors import ClewError
 from clew.faces.mcp.connections import Connections
 from clew.faces.mcp.lists import check_cursor
 from clew.faces.mcp.request import Request, is_stateless
+from clew.faces.mcp.results import complete
 from clew.faces.mcp.watches import Watches
 from clew.faces.mcp.workers import Workers
 from clew.registry.catalogue import Catalogue, ResourceEntry
@@ -55,14 +56,13 @@ class Resources:
 
     async def list(self, request: Request, params: PaginatedRequestParams) -> dict[str, Any]:
         check_cursor(params.cursor)
-        return {
-            "resources": [resource_of(entry) for entry in self._catalogue.resources if not entry.template]
-        }
+        found = [resource_of(entry) for entry in self._catalogue.resources if not entry.template]
+        return complete(resources=found)
 
     async def list_templates(self, request: Request, params: PaginatedRequestParams) -> dict[str, Any]:
         check_cursor(params.cursor)
         found = [resource_of(entry) for entry in self._catalogue.resources if entry.template]
-        return {"resourceTemplates": found}
+        return complete(resourceTemplates=found)
 
     async def read(self, request: Request, params: ReadResourceRequestParams) -> dict[str, Any]:
         session = self._connections.session(request)
@@ -70,7 +70,7 @@ class Resources:
             found = await self._workers.run(partial(self._dispatcher.read_resource, params.uri, session))
         except ClewError as problem:
             raise _failure(request, params.uri, problem) from problem
-        return {"contents": [{"uri": found.uri, "mimeType": found.mime_type, "text": found.text}]}
+        return complete(contents=[{"uri": found.uri, "mimeType": found.mime_type, "text": found.text}])
 
     async def subscribe(self, request: Request, params: SubscribeRequestParams) -> dict[str, Any]:
         link = self._connections.link(request)

@@ -13,6 +13,7 @@ from clew.faces.mcp.lists import check_cursor
 from clew.faces.mcp.narration import narrate
 from clew.faces.mcp.progress import progress_of
 from clew.faces.mcp.request import Request, current
+from clew.faces.mcp.results import complete
 from clew.faces.mcp.toolsets import toolset_of
 from clew.faces.mcp.workers import Workers
 from clew.registry.catalogue import Catalogue, Entry
@@ -45,12 +46,11 @@ def annotations_of(entry: Entry) -> dict[str, bool]:
 
 
 def result_of(answer: Answer) -> dict[str, Any]:
-    """A plain mapping: the SDK checks it against the negotiated version anyway, once is enough."""
-    return {
-        "content": [{"type": "text", "text": answer.text}],
-        "structuredContent": answer.envelope,
-        "isError": not answer.ok,
-    }
+    return complete(
+        content=[{"type": "text", "text": answer.text}],
+        structuredContent=answer.envelope,
+        isError=not answer.ok,
+    )
 
 
 class Tools:
@@ -69,7 +69,9 @@ class Tools:
 
     def _listed(self, toolset: str) -> dict[str, Any]:
         if toolset not in self._lists:
-            self._lists[toolset] = {"tools": [tool_of(entry) for entry in self._catalogue.listed(toolset)]}
+            self._lists[toolset] = complete(
+                tools=[tool_of(entry) for entry in self._catalogue.listed(toolset)]
+            )
         return self._lists[toolset]
 
     def input_schema(self, name: str) -> dict[str, Any] | None:

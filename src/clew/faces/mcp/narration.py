@@ -12,7 +12,7 @@ from mcp_types import (
 )
 
 from clew.faces.mcp.request import Request, is_stateless
-from clew.registry.dispatch import Answer
+from clew.registry.envelope import Answer
 
 _SEVERITY: tuple[LoggingLevel, ...] = get_args(LoggingLevel)
 

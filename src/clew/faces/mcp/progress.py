@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 
-from clew.faces.mcp.request import Request, wants_progress
+from clew.faces.mcp.request import Request
 
 
 class Progress:
@@ -33,7 +33,3 @@ class Progress:
         """Waits until every report is on the wire, so that none comes after the result."""
         if self._tasks:
             await asyncio.wait(self._tasks)
-
-
-def progress_of(request: Request) -> Progress | None:
-    return Progress(request) if wants_progress(request) else None

@@ -31,7 +31,3 @@ def connection_of(request: Request) -> Connection:
 def client_name(request: Request) -> str | None:
     params = request.session.client_params
     return params.client_info.name if params is not None else None
-
-
-def wants_progress(request: Request) -> bool:
-    return request.meta is not None and request.meta.get("progress_token") is not None

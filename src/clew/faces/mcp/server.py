@@ -34,7 +34,7 @@ from clew.faces.mcp.resources import Resources
 from clew.faces.mcp.tools import Tools
 from clew.faces.mcp.watches import Watches
 from clew.faces.mcp.workers import Workers
-from clew.registry.catalogue import catalogue
+from clew.registry.catalogue import Catalogue, catalogue
 
 if TYPE_CHECKING:
     from clew.app import Clew
@@ -68,11 +68,11 @@ class ClewServer(Server[Any]):
         return super().create_initialization_options(every, experimental_capabilities, extensions)
 
 
-def build_server(clew: Clew) -> ClewServer:
+def build_server(clew: Clew, entries: Catalogue | None = None) -> ClewServer:
     """Cheap: reads the generated index, opens no database, imports no domain module."""
     bus = InMemorySubscriptionBus()
     workers = Workers()
-    entries = catalogue()
+    entries = entries or catalogue()
     connections = Connections(clew.settings, bus)
     watches = Watches(clew.dispatcher, clew.database, workers, bus)
     tools = Tools(entries, clew.dispatcher, connections, workers)

@@ -11,13 +11,14 @@ from clew.faces.mcp.connections import Connections
 from clew.faces.mcp.inputs import input_required
 from clew.faces.mcp.lists import check_cursor
 from clew.faces.mcp.narration import narrate
-from clew.faces.mcp.progress import progress_of
+from clew.faces.mcp.progress import Progress
 from clew.faces.mcp.request import Request, current
 from clew.faces.mcp.results import complete
 from clew.faces.mcp.toolsets import toolset_of
 from clew.faces.mcp.workers import Workers
 from clew.registry.catalogue import Catalogue, Entry
-from clew.registry.dispatch import Answer, Dispatcher
+from clew.registry.dispatch import Dispatcher
+from clew.registry.envelope import Answer
 
 # One small schema for all: the envelope is the same everywhere, and a list of tools has to stay short.
 ENVELOPE_SCHEMA: dict[str, Any] = {
@@ -30,7 +31,7 @@ ENVELOPE_SCHEMA: dict[str, Any] = {
 def tool_of(entry: Entry) -> dict[str, Any]:
     return {
         "name": entry.name,
-        "description": entry.description,
+        "description": f"{entry.summary}\n{entry.description}".strip(),
         "inputSchema": entry.input_schema,
         "outputSchema": ENVELOPE_SCHEMA,
         "annotations": annotations_of(entry),
@@ -81,11 +82,10 @@ class Tools:
     async def call(self, request: Request, params: CallToolRequestParams) -> dict[str, Any]:
         current.set(request)
         session = self._connections.session(request, params)
-        progress = progress_of(request)
+        progress = Progress(request)
         work = partial(self._dispatcher.call, params.name, params.arguments, session, progress)
         answer = await self._workers.run(work)
-        if progress is not None:
-            await progress.delivered()
+        await progress.delivered()
         if answer.input_required is not None:
             return input_required(answer.input_required)
         await narrate(request, self._connections.log_level(request), params.name, answer)

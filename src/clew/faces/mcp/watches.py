@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated
@@ -24,8 +25,10 @@ from clew.registry.dispatch import Dispatcher
 from clew.registry.session import Session
 from clew.store.database import Database
 
+logger = logging.getLogger(__name__)
+
 LIMIT = 256
-_PATIENCE = 1.0
+_PATIENCE = 0.5
 
 
 @dataclass
@@ -33,13 +36,6 @@ class Watch:
     uri: str
     session: Session
     digest: bytes | None = None
-
-
-@dataclass
-class _Feed:
-    """One run of the following thread."""
-
-    stop: threading.Event = field(default_factory=threading.Event)
 
 
 class Watches:
@@ -52,7 +48,8 @@ class Watches:
         self._bus = bus
         self._watches: dict[int, Watch] = {}
         self._next = 0
-        self._feed: _Feed | None = None
+        self._stop: threading.Event | None = None
+        self._thread: threading.Thread | None = None
 
     async def add(self, uri: str, session: Session) -> Callable[[], None]:
         """Watches a resource; the returned call ends it and may be made twice."""
@@ -69,12 +66,18 @@ class Watches:
     def _remove(self, number: int) -> None:
         self._watches.pop(number, None)
         if not self._watches:
-            self.close()
+            self._rest()
+
+    def _rest(self) -> None:
+        if self._stop is not None:
+            self._stop.set()
+            self._stop = None
 
     def close(self) -> None:
-        if self._feed is not None:
-            self._feed.stop.set()
-            self._feed = None
+        """Ends for good: the follower must not touch a database that is about to be closed."""
+        self._rest()
+        if self._thread is not None:
+            self._thread.join(2 * _PATIENCE)
 
     def _digest(self, watch: Watch) -> bytes | None:
         try:
@@ -84,21 +87,29 @@ class Watches:
         return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
     def _follow(self) -> None:
-        if self._feed is None:
-            self._feed = _Feed()
-            loop = asyncio.get_running_loop()
-            threading.Thread(
-                target=self._run, args=(self._feed.stop, loop), name="clew-watch", daemon=True
-            ).start()
+        if self._stop is None:
+            self._stop = threading.Event()
+            args = (self._stop, asyncio.get_running_loop())
+            self._thread = threading.Thread(target=self._run, args=args, name="clew-watch", daemon=True)
+            self._thread.start()
 
     def _run(self, stop: threading.Event, loop: asyncio.AbstractEventLoop) -> None:
+        while not stop.is_set():
+            try:
+                self._watch(stop, loop)
+            except Exception:
+                logger.exception("the event feed broke off; trying again")
+                stop.wait(_PATIENCE)
+
+    def _watch(self, stop: threading.Event, loop: asyncio.AbstractEventLoop) -> None:
         from clew.store.events import follow
 
         # The first look comes before any event: a change may have slipped in before the feed's start.
-        self._look(loop)
+        missed = True
         for events in follow(self._database, None, stop, _PATIENCE):
-            if events:
+            if events or missed:
                 self._look(loop)
+            missed = False
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         changed: dict[str, None] = {}

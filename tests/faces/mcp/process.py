@@ -1,0 +1,35 @@
+"""Starts servers as users do: as processes of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CLEW_")}
+    paths = f"{ROOT / 'src'}{os.pathsep}{ROOT}"
+    return {**kept, "PYTHONPATH": paths, "CLEW_HOME": str(home), "CLEW_WORKSPACE": "probe", **more}
+
+
+@contextmanager
+def http_process(module: str, home: Path, *args: str, **more: str) -> Iterator[str]:
+    """Runs a module that prints its address when it listens; yields the address."""
+    command = [sys.executable, "-m", module, *args]
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environment(home, **more), stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        assert address.startswith("http://"), address
+        yield address
+    finally:
+        process.terminate()
+        process.wait(10)

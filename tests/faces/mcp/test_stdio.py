@@ -1,0 +1,90 @@
+"""What a client that speaks raw lines notices."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.faces.mcp.process import ROOT, environment
+
+
+class Lines:
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def send(self, message: dict[str, Any] | str) -> None:
+        assert self._process.stdin is not None
+        line = message if isinstance(message, str) else json.dumps({"jsonrpc": "2.0", **message})
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+
+    def receive(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        found: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return found
+
+    def request(self, id: int, method: str, **params: Any) -> dict[str, Any]:
+        self.send({"id": id, "method": method, "params": params})
+        return self.receive()
+
+    def close(self) -> str:
+        """Ends the input and returns what else was printed."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        rest = self._process.stdout.read()
+        assert self._process.wait(10) == 0
+        return rest
+
+
+@contextmanager
+def stdio_process(home: Path) -> Iterator[Lines]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.faces.mcp.serve", "stdio"],
+        cwd=ROOT,
+        env=environment(home),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield Lines(process)
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            assert pipe is not None
+            pipe.close()
+
+
+def test_a_client_that_skips_the_handshake_is_served(tmp_path: Path) -> None:
+    with stdio_process(tmp_path) as lines:
+        answer = lines.request(1, "tools/list", toolset="full")
+        assert "notes_commit" in [tool["name"] for tool in answer["result"]["tools"]]
+        lines.send({"method": "initialized"})
+        assert lines.request(2, "tools/call", name="branch_list", arguments={})["result"]["isError"] is False
+        assert lines.close() == ""
+
+
+def test_a_line_that_is_no_message_is_answered_with_its_error(tmp_path: Path) -> None:
+    with stdio_process(tmp_path) as lines:
+        lines.send("nonsense")
+        assert lines.receive() | {"error": {}} == {"jsonrpc": "2.0", "id": None, "error": {}}
+        lines.send({"id": 1})
+        assert lines.receive()["error"]["code"] == -32600
+        assert lines.request(2, "no/such")["error"]["code"] == -32601
+        assert lines.request(3, "tools/call", name="show", arguments="text")["error"]["code"] == -32602
+        assert lines.request(4, "ping")["result"] == {}
+
+
+def test_nothing_is_opened_before_the_first_call(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with stdio_process(home) as lines:
+        lines.request(1, "tools/list")
+        assert not home.exists()
+        lines.request(2, "tools/call", name="branch_list", arguments={})
+        assert home.exists()

@@ -1,0 +1,86 @@
+"""Change notices reach those who asked, whoever made the change."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.client.subscriptions import ResourceUpdated
+from mcp.server.subscriptions import ToolsListChanged
+from mcp_types import ResourceUpdatedNotification, ToolListChangedNotification
+
+from clew.app import open_clew
+from clew.faces.mcp.server import ClewServer
+from clew.registry.session import Session
+from clew.settings import load_settings
+
+pytestmark = [
+    pytest.mark.anyio,
+    # The client calls the handshake era's methods old; they are what is tested.
+    pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning"),
+]
+
+
+def write_elsewhere(home: Path) -> None:
+    """A write through a connection of its own, as another process would make it."""
+    other = open_clew(load_settings({"home": str(home), "workspace": "probe"}, environ={}))
+    try:
+        assert other.dispatcher.call("probe_write", {}, Session()).ok
+    finally:
+        other.close()
+
+
+class Notices:
+    """The notifications a client of the handshake era received."""
+
+    def __init__(self) -> None:
+        self._received: asyncio.Queue[object] = asyncio.Queue()
+
+    async def __call__(self, message: object) -> None:
+        await self._received.put(message)
+
+    async def next(self) -> object:
+        with anyio.fail_after(10):
+            return await self._received.get()
+
+
+async def test_a_subscriber_of_the_handshake_era_hears_of_changes(server: ClewServer, tmp_path: Path) -> None:
+    notices = Notices()
+    async with Client(server, mode="legacy", message_handler=notices) as client:
+        await client.session.subscribe_resource("probe://written")
+        write_elsewhere(tmp_path)
+        heard = await notices.next()
+        assert isinstance(heard, ResourceUpdatedNotification) and heard.params.uri == "probe://written"
+        assert (await client.read_resource("probe://written")).contents[0].text == "1"
+        await client.session.unsubscribe_resource("probe://written")
+
+
+async def test_a_listener_of_the_stateless_era_hears_of_changes(server: ClewServer, tmp_path: Path) -> None:
+    async with (
+        Client(server, mode="auto") as client,
+        client.listen(resource_subscriptions=["probe://written"]) as stream,
+    ):
+        write_elsewhere(tmp_path)
+        with anyio.fail_after(10):
+            assert await anext(aiter(stream)) == ResourceUpdated("probe://written")
+
+
+async def test_a_changed_list_is_announced_to_every_connection(server: ClewServer) -> None:
+    notices = Notices()
+    async with Client(server, mode="legacy", message_handler=notices) as client:
+        await client.list_tools()
+        await server.bus.publish(ToolsListChanged())
+        assert isinstance(await notices.next(), ToolListChangedNotification)
+
+
+async def test_following_ends_with_the_last_subscriber(server: ClewServer) -> None:
+    async with Client(server, mode="legacy") as client:
+        await client.session.subscribe_resource("probe://written")
+        await client.session.subscribe_resource("probe://written")
+        follower = next(thread for thread in threading.enumerate() if thread.name == "clew-watch")
+    follower.join(10)
+    assert not follower.is_alive()

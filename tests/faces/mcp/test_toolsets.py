@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError
+from mcp_types import INVALID_PARAMS, ListToolsResult, PaginatedRequestParams, Request
+
+from clew.faces.mcp.server import ClewServer
+from clew.registry.catalogue import catalogue
+from tests.faces.mcp.conftest import ERAS
+
+pytestmark = pytest.mark.anyio
+
+
+class ToolsetParams(PaginatedRequestParams):
+    toolset: Any = None
+
+
+class ListTools(Request[ToolsetParams, str]):
+    method: str = "tools/list"
+    params: ToolsetParams
+
+
+async def names(client: Client, toolset: Any) -> list[str]:
+    asked = ListTools(params=ToolsetParams(toolset=toolset))
+    result = await client.session.send_request(asked, ListToolsResult)
+    return [tool.name for tool in result.tools]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_list_may_name_another_toolset_for_one_call(server: ClewServer, era: str) -> None:
+    async with Client(server, mode=era) as client:
+        usual = [tool.name for tool in (await client.list_tools()).tools]
+        full = await names(client, "full")
+        assert usual == [entry.name for entry in catalogue().listed("daily")]
+        assert full == [entry.name for entry in catalogue().listed("full")]
+        assert set(usual) <= set(full)
+        assert await names(client, "dx") == usual
+        assert await names(client, "minimal") == await names(client, "core")
+        assert [tool.name for tool in (await client.list_tools(cache_mode="bypass")).tools] == usual
+
+
+@pytest.mark.parametrize("wrong", [7, ["full"], "everything", ""])
+async def test_a_wrong_toolset_is_refused(server: ClewServer, wrong: Any) -> None:
+    async with Client(server, mode="legacy") as client:
+        with pytest.raises(MCPError) as refused:
+            await client.session.send_request(ListTools(params=ToolsetParams(toolset=wrong)), ListToolsResult)
+        assert refused.value.error.code == INVALID_PARAMS
+
+
+async def test_an_unlisted_operation_and_its_old_names_can_be_called(server: ClewServer) -> None:
+    async with Client(server) as client:
+        for name in ("branch_list", "branchmind_branch_list", "branchmind/branch_list", "any/branch_list"):
+            assert not (await client.call_tool(name, {})).is_error
+        listed = [tool.name for tool in (await client.list_tools()).tools]
+        assert not [name for name in listed if name.startswith("branchmind")]
+
+
+async def test_a_cursor_that_was_never_handed_out_is_refused(server: ClewServer) -> None:
+    async with Client(server) as client:
+        with pytest.raises(MCPError) as refused:
+            await client.list_tools(cursor="made-up")
+        assert refused.value.error.code == INVALID_PARAMS

@@ -22,7 +22,7 @@ from clew.registry.context import Context, Progress, Remarks
 from clew.registry.envelope import Answer, compact, failure, success
 from clew.registry.operation import Input, Operation
 from clew.registry.redaction import redact, redact_text
-from clew.registry.session import Session
+from clew.registry.session import InputRequired, Session
 from clew.registry.suggestions import fitted
 from clew.settings import Settings
 from clew.store.database import Database
@@ -78,6 +78,8 @@ class Dispatcher:
             return result if isinstance(result, Answer) else self._answer(call, operation, result)
         except ClewError as error:
             return self._refusal(call, operation, error)
+        except InputRequired as needed:
+            return Answer(True, success(call.name, {}, [], [], self.clock()), input_required=needed)
         except Exception as defect:
             log.exception("operation %s failed", call.name)
             internal = ClewError("INTERNAL", f"{type(defect).__name__}: {defect}", "Report this; nothing was written.")
@@ -268,6 +270,10 @@ def find_resource(uri: str) -> tuple[resources.Resource, dict[str, str]]:
         values = found.match(uri)
         if values is not None:
             return found, values
+    for found in resources.declared().values():  # declared, and not in the index yet
+        values = found.match(uri)
+        if values is not None:
+            return found, values
     raise unknown_id("resource", uri, "List the resources and their templates.")
 
 
@@ -276,6 +282,8 @@ def find_prompt(name: str) -> prompts.Prompt:
         if entry.name == name:
             importlib.import_module(entry.module)
             return prompts.declared()[name]
+    if name in prompts.declared():
+        return prompts.declared()[name]
     raise unknown_id("prompt", name, "List the prompts.")
 
 
@@ -286,8 +294,8 @@ def _completer(ref_kind: str, ref: str, argument: str) -> resources.Completer | 
     for entry in catalogue().resources:
         if entry.uri == ref:
             importlib.import_module(entry.module)
-            return resources.declared()[ref].completers.get(argument)
-    return None
+    template = resources.declared().get(ref)
+    return template.completers.get(argument) if template is not None else None
 
 
 def _unknown_operation(name: str) -> ClewError:

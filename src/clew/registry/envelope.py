@@ -9,6 +9,7 @@ import orjson
 
 from clew.clock import rfc3339
 from clew.errors import ClewError, Suggestion
+from clew.registry.session import InputRequired
 
 
 @dataclass
@@ -19,6 +20,7 @@ class Answer:
     envelope: dict[str, Any]
     text: str = ""
     lines: list[str] = field(default_factory=list)
+    input_required: InputRequired | None = None
 
 
 def success(

@@ -4,10 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-Sampler = Callable[[dict[str, Any], float], dict[str, Any]]
-"""Asks the client's model: (request, timeout in seconds) -> {text, model}."""
+
+@dataclass(frozen=True)
+class InputRequest:
+    """A question to the client's model; `key` names it, so that a reply in a later round finds it again."""
+
+    key: str
+    prompt: str
+    system: str | None = None
+    max_tokens: int = 1000
+    models: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class InputReply:
+    text: str
+    model: str
+
+
+class InputRequired(Exception):
+    """The reply comes with the client's next call; `state` comes back with it, as `Session.resume`.
+
+    What the operation wrote before it asked must be committed: the next round starts it again.
+    """
+
+    def __init__(self, request: InputRequest, state: str | None = None) -> None:
+        super().__init__(request.key)
+        self.request = request
+        self.state = state
+
+
+class InputFailed(Exception):
+    """The client's model did not answer, or not with text; the message says why."""
+
+
+Sampler = Callable[[InputRequest, float], InputReply]
+"""Asks the client's model, waiting at most so many seconds; raises InputFailed or InputRequired."""
 
 
 @dataclass
@@ -21,3 +54,4 @@ class Session:
     client: str | None = None
     durable: bool = True
     sampler: Sampler | None = None
+    resume: str | None = None

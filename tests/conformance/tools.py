@@ -51,9 +51,7 @@ ENUMS_FORM = {
         "untitledMulti": {"type": "array", "items": {"type": "string", "enum": ["option1", "option2"]}},
         "titledMulti": {
             "type": "array",
-            "items": {
-                "anyOf": [{"const": "value1", "title": "First"}, {"const": "value2", "title": "Second"}]
-            },
+            "items": {"anyOf": [{"const": "value1", "title": "First"}, {"const": "value2", "title": "Second"}]},
         },
     },
 }
@@ -265,9 +263,7 @@ def fixture_tools(bus: InMemorySubscriptionBus) -> dict[str, tuple[dict[str, Any
             IMAGE,
             embedded("test://mixed-content-resource", "application/json", '{"test":"data","value":123}'),
         ),
-        "test_error_handling": answers(
-            text("This tool intentionally returns an error for testing"), error=True
-        ),
+        "test_error_handling": answers(text("This tool intentionally returns an error for testing"), error=True),
         "test_tool_with_logging": with_logging,
         "test_tool_with_progress": with_progress,
         "test_elicitation_sep1034_defaults": elicitation("Please provide user information", DEFAULTS_FORM),

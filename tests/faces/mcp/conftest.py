@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import StdioServerParameters
 
-from clew.app import Clew, open_clew
+from clew.app import Clew
 from clew.faces.mcp.server import ClewServer, build_server
-from clew.settings import load_settings
 from tests.faces.mcp import operations
 from tests.faces.mcp.process import ROOT, environment, http_process
 
@@ -20,13 +19,6 @@ ERAS = ("legacy", "auto")
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-@pytest.fixture
-def clew(tmp_path: Path) -> Iterator[Clew]:
-    opened = open_clew(load_settings({"home": str(tmp_path), "workspace": "probe"}, environ={}))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -41,10 +33,12 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def stdio(tmp_path: Path) -> StdioServerParameters:
+def stdio(database_flags: dict[str, Any]) -> StdioServerParameters:
+    """A server of one's own, on the engine under test."""
+    more = {"CLEW_DATABASE_URL": database_flags["database_url"]} if "database_url" in database_flags else {}
     return StdioServerParameters(
         command=sys.executable,
         args=["-m", "tests.faces.mcp.serve", "stdio"],
-        env=environment(tmp_path),
+        env=environment(database_flags["home"], **more),
         cwd=ROOT,
     )

@@ -22,9 +22,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 def http_process(module: str, home: Path, *args: str, **more: str) -> Iterator[str]:
     """Runs a module that prints its address when it listens; yields the address."""
     command = [sys.executable, "-m", module, *args]
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=environment(home, **more), stdout=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen(command, cwd=ROOT, env=environment(home, **more), stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         address = process.stdout.readline().strip()

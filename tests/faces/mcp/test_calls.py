@@ -145,6 +145,4 @@ async def test_log_messages_come_only_to_who_asked(server: ClewServer, era: str)
             quiet = {"io.modelcontextprotocol/logLevel": "error"}
             await client.call_tool("branch_list", {}, meta=quiet)
             await client.call_tool("no_such_tool", {}, meta=quiet)
-        assert [(message.level, message.data["operation"]) for message in heard] == [
-            ("error", "no_such_tool")
-        ]
+        assert [(message.level, message.data["operation"]) for message in heard] == [("error", "no_such_tool")]

@@ -7,7 +7,8 @@ from mcp_types import PromptReference, ResourceTemplateReference
 from clew.faces.mcp.server import ClewServer
 from tests.faces.mcp.conftest import ERAS
 
-pytestmark = pytest.mark.anyio
+# Nothing here depends on the engine.
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("engine", ["sqlite"])]
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -36,9 +36,7 @@ def test_another_host_is_not_ours(address: str, host: str) -> None:
     assert httpx2.get(f"{address}/health", headers={"host": host}).status_code == 421
 
 
-@pytest.mark.parametrize(
-    "origin", ["http://evil.com", "https://localhost.evil.com", "null", "file://localhost"]
-)
+@pytest.mark.parametrize("origin", ["http://evil.com", "https://localhost.evil.com", "null", "file://localhost"])
 def test_another_site_may_not_call(address: str, origin: str) -> None:
     assert post(address, origin=origin).status_code == 403
     assert post(address, origin="http://localhost:3000").status_code not in {401, 403, 421}
@@ -63,9 +61,7 @@ def test_a_large_body_is_refused(address: str) -> None:
 
 def test_an_open_address_needs_a_token(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.faces.mcp.serve", "http", "0.0.0.0"]
-    refused = subprocess.run(
-        command, cwd=ROOT, env=environment(tmp_path), capture_output=True, text=True, timeout=30
-    )
+    refused = subprocess.run(command, cwd=ROOT, env=environment(tmp_path), capture_output=True, text=True, timeout=30)
     assert refused.returncode != 0
     assert "CLEW_TOKEN" not in refused.stdout and "without a token" in refused.stderr
 
@@ -84,17 +80,18 @@ def test_loopback_needs_no_token(host: str) -> None:
 
 def test_a_server_on_the_network_answers_to_addresses_and_its_own_names() -> None:
     hosts = Hosts("0.0.0.0", ["clew.example.org"])
-    assert (
-        hosts.allows("192.168.1.2:1731") and hosts.allows("[::1]:1731") and hosts.allows("Clew.Example.org")
-    )
-    assert not hosts.allows("evil.com") and not hosts.allows(None) and not hosts.allows("clew.example.org:x")
+    for host in ("192.168.1.2:1731", "[::1]:1731", "Clew.Example.org", "localhost"):
+        assert hosts.allows(host)
+    for host in ("evil.com", None, "clew.example.org:x", "clew.example.org/path"):
+        assert not hosts.allows(host)
     assert not Hosts("127.0.0.1").allows("192.168.1.2")
 
 
 def test_the_log_never_shows_the_token(tmp_path: Path) -> None:
     code = (
         "import logging; from clew.logs import configure_logs; from clew.settings import load_settings;"
-        "configure_logs(load_settings()); logging.getLogger('x').error('Bearer %s', 'correct-horse-battery-staple')"
+        "settings = load_settings(); configure_logs(settings);"
+        "logging.getLogger('x').error('Bearer %s', settings.token)"
     )
     run = subprocess.run(
         [sys.executable, "-c", code],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from pathlib import Path
+from collections.abc import Callable
 
 import anyio
 import pytest
@@ -13,10 +13,9 @@ from mcp.client.subscriptions import ResourceUpdated
 from mcp.server.subscriptions import ToolsListChanged
 from mcp_types import ResourceUpdatedNotification, ToolListChangedNotification
 
-from clew.app import open_clew
+from clew.app import Clew
 from clew.faces.mcp.server import ClewServer
 from clew.registry.session import Session
-from clew.settings import load_settings
 
 pytestmark = [
     pytest.mark.anyio,
@@ -25,13 +24,9 @@ pytestmark = [
 ]
 
 
-def write_elsewhere(home: Path) -> None:
-    """A write through a connection of its own, as another process would make it."""
-    other = open_clew(load_settings({"home": str(home), "workspace": "probe"}, environ={}))
-    try:
-        assert other.dispatcher.call("probe_write", {}, Session()).ok
-    finally:
-        other.close()
+def write_elsewhere(make_clew: Callable[..., Clew]) -> None:
+    """A write through a store of its own, as another process would make it."""
+    assert make_clew().dispatcher.call("probe_write", {}, Session()).ok
 
 
 class Notices:
@@ -48,23 +43,27 @@ class Notices:
             return await self._received.get()
 
 
-async def test_a_subscriber_of_the_handshake_era_hears_of_changes(server: ClewServer, tmp_path: Path) -> None:
+async def test_a_subscriber_of_the_handshake_era_hears_of_changes(
+    server: ClewServer, make_clew: Callable[..., Clew]
+) -> None:
     notices = Notices()
     async with Client(server, mode="legacy", message_handler=notices) as client:
         await client.session.subscribe_resource("probe://written")
-        write_elsewhere(tmp_path)
+        write_elsewhere(make_clew)
         heard = await notices.next()
         assert isinstance(heard, ResourceUpdatedNotification) and heard.params.uri == "probe://written"
         assert (await client.read_resource("probe://written")).contents[0].text == "1"
         await client.session.unsubscribe_resource("probe://written")
 
 
-async def test_a_listener_of_the_stateless_era_hears_of_changes(server: ClewServer, tmp_path: Path) -> None:
+async def test_a_listener_of_the_stateless_era_hears_of_changes(
+    server: ClewServer, make_clew: Callable[..., Clew]
+) -> None:
     async with (
         Client(server, mode="auto") as client,
         client.listen(resource_subscriptions=["probe://written"]) as stream,
     ):
-        write_elsewhere(tmp_path)
+        write_elsewhere(make_clew)
         with anyio.fail_after(10):
             assert await anext(aiter(stream)) == ResourceUpdated("probe://written")
 

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from mcp import Client, MCPError
+from mcp import Client
 
 from clew.faces.mcp.server import ClewServer
 from clew.faces.mcp.tools import tool_of
 from clew.registry.catalogue import catalogue
 from tests.faces.mcp.conftest import ERAS
 
-pytestmark = pytest.mark.anyio
+
+def engineless(test: Callable[..., Any]) -> Any:
+    """Asynchronous, and run on one engine only, because it does not depend on it."""
+    return pytest.mark.anyio(pytest.mark.parametrize("engine", ["sqlite"])(test))
 
 
 def listing(toolset: str) -> str:
@@ -41,6 +46,7 @@ def test_only_deletions_and_their_like_are_called_destructive() -> None:
     assert hints["notes_commit"]["destructiveHint"] is False
 
 
+@engineless
 @pytest.mark.parametrize("era", ERAS)
 async def test_an_unknown_tool_is_an_error_that_a_model_can_read(server: ClewServer, era: str) -> None:
     async with Client(server, mode=era) as client:
@@ -50,6 +56,7 @@ async def test_an_unknown_tool_is_an_error_that_a_model_can_read(server: ClewSer
         assert answer.structured_content["suggestions"]
 
 
+@engineless
 async def test_a_defect_inside_an_operation_is_an_answer_too(server: ClewServer) -> None:
     async with Client(server) as client:
         answer = await client.call_tool("probe_crash", {})
@@ -58,19 +65,15 @@ async def test_a_defect_inside_an_operation_is_an_answer_too(server: ClewServer)
         assert "Traceback" not in answer.content[0].text
 
 
+@engineless
 async def test_text_and_structured_content_say_the_same(server: ClewServer) -> None:
     async with Client(server) as client:
         answer = await client.call_tool("branch_list", {})
         assert json.loads(answer.content[0].text) == answer.structured_content
 
 
+@engineless
 async def test_lists_say_how_long_they_are_good(server: ClewServer) -> None:
     async with Client(server, mode="2026-07-28") as client:
         assert (await client.list_tools()).ttl_ms == 3_600_000
         assert (await client.read_resource("probe://written")).ttl_ms == 0
-
-
-async def test_missing_arguments_of_the_protocol_are_refused(server: ClewServer) -> None:
-    async with Client(server) as client:
-        with pytest.raises(MCPError):
-            await client.get_prompt("probe_hello", {})

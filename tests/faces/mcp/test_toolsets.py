@@ -10,7 +10,8 @@ from clew.faces.mcp.server import ClewServer
 from clew.registry.catalogue import catalogue
 from tests.faces.mcp.conftest import ERAS
 
-pytestmark = pytest.mark.anyio
+# Nothing here depends on the engine.
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("engine", ["sqlite"])]
 
 
 class ToolsetParams(PaginatedRequestParams):

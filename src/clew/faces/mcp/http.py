@@ -78,9 +78,7 @@ def http_app(
 
 
 async def health(_: Request) -> JSONResponse:
-    return JSONResponse(
-        {"status": "ok", "transport": "streamable-http", "server": "clew", "version": __version__}
-    )
+    return JSONResponse({"status": "ok", "transport": "streamable-http", "server": "clew", "version": __version__})
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -20,9 +20,7 @@ class Listening:
         self._connections = connections
         self._watches = watches
 
-    async def listen(
-        self, request: Request, params: SubscriptionsListenRequestParams
-    ) -> SubscriptionsListenResult:
+    async def listen(self, request: Request, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
         session = self._connections.session(request)
         with ExitStack() as watched:
             for uri in dict.fromkeys(params.notifications.resource_subscriptions or ()):

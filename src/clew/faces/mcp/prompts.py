@@ -47,7 +47,5 @@ class Prompts:
             found = await self._workers.run(work)
         except ClewError as problem:
             raise MCPError(INVALID_PARAMS, problem.message, problem.to_dict()) from problem
-        messages = [
-            {"role": role, "content": {"type": "text", "text": text}} for role, text in found.messages
-        ]
+        messages = [{"role": role, "content": {"type": "text", "text": text}} for role, text in found.messages]
         return complete(description=found.description, messages=messages)

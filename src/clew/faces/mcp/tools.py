@@ -70,9 +70,7 @@ class Tools:
 
     def _listed(self, toolset: str) -> dict[str, Any]:
         if toolset not in self._lists:
-            self._lists[toolset] = complete(
-                tools=[tool_of(entry) for entry in self._catalogue.listed(toolset)]
-            )
+            self._lists[toolset] = complete(tools=[tool_of(entry) for entry in self._catalogue.listed(toolset)])
         return self._lists[toolset]
 
     def input_schema(self, name: str) -> dict[str, Any] | None:

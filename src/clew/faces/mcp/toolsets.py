@@ -23,6 +23,4 @@ def toolset_of(params: Mapping[str, Any] | None, default: str) -> str:
 
 
 def _refusal(problem: str) -> MCPError:
-    return MCPError(
-        INVALID_PARAMS, f"{problem}; use core, daily or full", {"toolsets": ["core", "daily", "full"]}
-    )
+    return MCPError(INVALID_PARAMS, f"{problem}; use core, daily or full", {"toolsets": ["core", "daily", "full"]})

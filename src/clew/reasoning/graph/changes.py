@@ -1,0 +1,214 @@
+"""Writing nodes and edges: each change is a new version with an entry of its own, and closes the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from clew.errors import suggest, unknown_id
+from clew.ids import check_kind, check_node_id, normal_tags
+from clew.reasoning.branches import Branch
+from clew.reasoning.documents import GRAPH, append
+from clew.reasoning.graph.edge_view import edge, edges_at
+from clew.reasoning.graph.node_view import locate, node
+from clew.reasoning.graph.state import CARD_TYPES, Edge, Node, dump, folded
+from clew.registry.context import Context
+from clew.store.search import Item, index_item, unindex_item
+
+NODE_UPSERT, NODE_DELETE = "graph_node_upsert", "graph_node_delete"
+EDGE_UPSERT, EDGE_DELETE = "graph_edge_upsert", "graph_edge_delete"
+
+
+def put_node(
+    ctx: Context,
+    branch: Branch,
+    doc: str,
+    *,
+    id: str,
+    type: str,
+    title: str | None = None,
+    text: str | None = None,
+    status: str | None = None,
+    tags: Sequence[str] = (),
+    meta: dict[str, Any] | None = None,
+) -> Node:
+    """Write a node's next version on this branch. What is not given is empty in it."""
+    state = Node(
+        check_node_id(id),
+        check_kind(type, "type"),
+        title,
+        text,
+        check_kind(status, "status") if status is not None else None,
+        tuple(normal_tags(list(tags))),
+        meta,
+        False,
+        0,
+        0,
+    )
+    return write_node(ctx, branch, doc, state)
+
+
+def drop_node(ctx: Context, branch: Branch, doc: str, id: str) -> tuple[Node, list[Edge]]:
+    """Tombstone a node and the edges at it; returns the tombstones."""
+    current = node(ctx, branch, doc, id)
+    if current is None:
+        raise _missing("node", id, branch, doc)
+    edges = [write_edge(ctx, branch, doc, replace(item, deleted=True)) for item in edges_at(ctx, branch, doc, [id])]
+    return write_node(ctx, branch, doc, replace(current, deleted=True)), edges
+
+
+def put_edge(
+    ctx: Context, branch: Branch, doc: str, from_id: str, rel: str, to_id: str, meta: dict[str, Any] | None = None
+) -> Edge:
+    """Write an edge's next version. Whether its ends exist is the caller's business: a card's edges may dangle."""
+    start, end = check_node_id(from_id, "from"), check_node_id(to_id, "to")
+    return write_edge(ctx, branch, doc, Edge(start, check_kind(rel, "rel"), end, meta, False, 0, 0))
+
+
+def drop_edge(ctx: Context, branch: Branch, doc: str, from_id: str, rel: str, to_id: str) -> Edge:
+    current = edge(ctx, branch, doc, (from_id, rel, to_id))
+    if current is None:
+        raise _missing("edge", f"{from_id}|{rel}|{to_id}", branch, doc)
+    return write_edge(ctx, branch, doc, replace(current, deleted=True))
+
+
+def write_node(ctx: Context, branch: Branch, doc: str, state: Node) -> Node:
+    """Store this state, a tombstone included, as the newest version of its id on the branch."""
+    seq = _entry(ctx, branch, doc, NODE_DELETE if state.deleted else NODE_UPSERT, state.id)
+    written = replace(state, last_seq=seq, last_ts_ms=ctx.now_ms)
+    ctx.tx.run(
+        "UPDATE node SET until = ? WHERE workspace = ? AND branch = ? AND doc = ? AND id = ? AND until IS NULL",
+        seq,
+        ctx.workspace,
+        branch.id,
+        doc,
+        state.id,
+    )
+    ctx.tx.run(
+        "INSERT INTO node (workspace, seq, branch, doc, id, type, status, deleted, ts_ms, tags, title, text, meta,"
+        " folded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        ctx.workspace,
+        seq,
+        branch.id,
+        doc,
+        state.id,
+        state.type,
+        state.status,
+        int(state.deleted),
+        ctx.now_ms,
+        dump(state.tags),
+        state.title,
+        state.text,
+        dump(state.meta),
+        folded(state.title, state.text),
+    )
+    if state.tags:
+        ctx.tx.many(
+            "INSERT INTO node_tag (workspace, branch, doc, tag, seq) VALUES (?, ?, ?, ?, ?)",
+            [(ctx.workspace, branch.id, doc, tag, seq) for tag in state.tags],
+        )
+    _index(ctx, branch.id, doc, written)
+    return written
+
+
+def write_edge(ctx: Context, branch: Branch, doc: str, state: Edge) -> Edge:
+    seq = _entry(ctx, branch, doc, EDGE_DELETE if state.deleted else EDGE_UPSERT, "|".join(state.key))
+    ctx.tx.run(
+        "UPDATE edge SET until = ? WHERE workspace = ? AND branch = ? AND doc = ? AND from_id = ? AND rel = ?"
+        " AND to_id = ? AND until IS NULL",
+        seq,
+        ctx.workspace,
+        branch.id,
+        doc,
+        *state.key,
+    )
+    ctx.tx.run(
+        "INSERT INTO edge (workspace, seq, branch, doc, from_id, rel, to_id, deleted, ts_ms, meta)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        ctx.workspace,
+        seq,
+        branch.id,
+        doc,
+        *state.key,
+        int(state.deleted),
+        ctx.now_ms,
+        dump(state.meta),
+    )
+    return replace(state, last_seq=seq, last_ts_ms=ctx.now_ms)
+
+
+def _entry(ctx: Context, branch: Branch, doc: str, event_type: str, key: str) -> int:
+    """The document's own record of the change; its seq is the version's, so `<doc>@<seq>` opens it."""
+    row = append(
+        ctx,
+        branch.id,
+        doc,
+        content=None,
+        kind="event",
+        doc_kind=GRAPH,
+        event_type=event_type,
+        subject=key,
+        item_source=None,
+    )
+    return int(row["seq"])
+
+
+def _index(ctx: Context, branch: int, doc: str, state: Node) -> None:
+    """Keep the card's search item in step.
+
+    A ref stands for one item, but a card may have other versions on other branches. The item is the version written
+    last, wherever that was; when that one is deleted, it is the newest that is still live somewhere, if any.
+    """
+    if state.deleted:
+        _reindex_elsewhere(ctx, state.id)
+    elif state.type in CARD_TYPES:
+        _index_version(ctx, branch, doc, state)
+    else:
+        _unindex(ctx, state.id)
+
+
+def _reindex_elsewhere(ctx: Context, id: str) -> None:
+    rest = locate(ctx, id)
+    if rest is not None and rest.node.type in CARD_TYPES:
+        _index_version(ctx, rest.branch, rest.doc, rest.node)
+    else:
+        _unindex(ctx, id)
+
+
+def _index_version(ctx: Context, branch: int, doc: str, state: Node) -> None:
+    if _holder(ctx, state.id) not in (None, "card"):
+        return  # the id is also the ref of something else, which open prefers
+    item = Item(
+        ref=state.id,
+        source="card",
+        seq=state.last_seq,
+        ts_ms=state.last_ts_ms,
+        title=state.title,
+        body=state.text,
+        kind=state.type,
+        tags=state.tags,
+        status=state.status,
+        branch=branch,
+        doc=doc,
+    )
+    index_item(ctx.tx, ctx.workspace, item)
+
+
+def _unindex(ctx: Context, id: str) -> None:
+    if _holder(ctx, id) == "card":
+        unindex_item(ctx.tx, ctx.workspace, id)
+
+
+def _holder(ctx: Context, ref: str) -> str | None:
+    source = ctx.tx.value("SELECT source FROM item WHERE workspace = ? AND ref = ?", ctx.workspace, ref)
+    return None if source is None else str(source)
+
+
+def _missing(what: str, key: str, branch: Branch, doc: str) -> Exception:
+    return unknown_id(
+        f"{what} in {doc} on {branch.name}",
+        key,
+        "Look at what the graph holds.",
+        [suggest("graph_query", "Shows the newest nodes and edges.", branch=branch.name, doc=doc)],
+    )

@@ -1,0 +1,106 @@
+"""Reading edges: one by its key, those at some nodes, those among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from clew.reasoning.branches import Branch, Link, chain
+from clew.reasoning.graph.state import Edge, edge_from
+from clew.reasoning.graph.view import EDGE_KEY, Clause, live, unshadowed
+from clew.registry.context import Context
+from clew.store.database import Row, placeholders
+
+Direction = Literal["in", "out", "both"]
+MOST = 100_000
+
+
+def edge(
+    ctx: Context,
+    branch: Branch,
+    doc: str,
+    key: tuple[str, str, str],
+    include_deleted: bool = False,
+    as_of: int | None = None,
+) -> Edge | None:
+    """The edge (from, rel, to) as the branch shows it."""
+    return edge_in(ctx, chain(ctx, branch, as_of), doc, key, include_deleted)
+
+
+def edge_in(
+    ctx: Context, links: list[Link], doc: str, key: tuple[str, str, str], include_deleted: bool = False
+) -> Edge | None:
+    for link in links:
+        row = ctx.tx.one(
+            "SELECT * FROM edge WHERE workspace = ? AND branch = ? AND doc = ? AND from_id = ? AND rel = ?"
+            " AND to_id = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
+            ctx.workspace,
+            link.branch,
+            doc,
+            *key,
+            link.cutoff,
+        )
+        if row is not None:
+            return edge_from(row) if include_deleted or not row["deleted"] else None
+    return None
+
+
+def edges_among(
+    ctx: Context,
+    branch: Branch,
+    doc: str,
+    ids: Sequence[str],
+    limit: int,
+    include_deleted: bool = False,
+    as_of: int | None = None,
+) -> list[Edge]:
+    """The newest `limit` edges that have both ends among `ids`."""
+    if not ids or limit <= 0:
+        return []
+    # Concatenation keeps the engines from seeking every pair of ends: few edges leave a node, many pairs exist.
+    both = f"edge.from_id IN ({placeholders(len(ids))}) AND edge.to_id || '' IN ({placeholders(len(ids))})"
+    return _edges(ctx, chain(ctx, branch, as_of), doc, Clause([both], [*ids, *ids]), include_deleted, limit)
+
+
+def edges_at(
+    ctx: Context,
+    branch: Branch,
+    doc: str,
+    ids: Sequence[str],
+    direction: Direction = "both",
+    rels: Sequence[str] | None = None,
+    include_deleted: bool = False,
+    as_of: int | None = None,
+    limit: int = MOST,
+) -> list[Edge]:
+    """The newest edges that end at (`in`), start from (`out`) or touch (`both`) any of `ids`."""
+    if not ids:
+        return []
+    links = chain(ctx, branch, as_of)
+    columns = {"in": ("to_id",), "out": ("from_id",), "both": ("from_id", "to_id")}[direction]
+    found: dict[tuple[str, str, str], Edge] = {}
+    for column in columns:
+        clause = Clause([f"edge.{column} IN ({placeholders(len(ids))})"], list(ids))
+        if rels is not None:
+            clause.add(f"edge.rel IN ({placeholders(len(rels))})" if rels else "1 = 0", *rels)
+        for item in _edges(ctx, links, doc, clause, include_deleted, limit):
+            found[item.key] = item
+    return sorted(found.values(), key=lambda item: -item.last_seq)[:limit]
+
+
+def _edges(ctx: Context, links: list[Link], doc: str, extra: Clause, include_deleted: bool, limit: int) -> list[Edge]:
+    rows: list[Row] = []
+    for depth, link in enumerate(links):
+        clause = live("edge", ctx.workspace, doc, link, seq="seq + 0").add(extra.sql(), *extra.params)
+        if not include_deleted:
+            clause.add("edge.deleted = 0")
+        unshadowed(clause, "edge", EDGE_KEY, doc, links[:depth])
+        # The ends lead; ordering by an expression keeps the engines from walking all edges by seq instead.
+        rows += ctx.tx.all(
+            f"SELECT edge.* FROM edge WHERE {clause.sql()} ORDER BY edge.seq + 0 DESC LIMIT ?",
+            *clause.params,
+            limit - len(rows),
+        )
+        if len(rows) >= limit:
+            break
+    return [edge_from(row) for row in rows]

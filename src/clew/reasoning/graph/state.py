@@ -1,0 +1,115 @@
+"""What a node and an edge are, in memory, in a row and on the wire."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from clew.store.database import Row
+
+CARD_TYPES = ("frame", "hypothesis", "question", "test", "evidence", "decision", "note", "update")
+"""Node types that are cards: findable by search, shown in thinking views."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One version of a node; `last_seq` says which."""
+
+    id: str
+    type: str
+    title: str | None
+    text: str | None
+    status: str | None
+    tags: tuple[str, ...]
+    meta: dict[str, Any] | None
+    deleted: bool
+    last_seq: int
+    last_ts_ms: int
+
+    def content(self) -> tuple[Any, ...]:
+        """All that makes two versions differ in meaning."""
+        return (self.type, self.title, self.text, self.status, self.tags, dump(self.meta), self.deleted)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    from_id: str
+    rel: str
+    to_id: str
+    meta: dict[str, Any] | None
+    deleted: bool
+    last_seq: int
+    last_ts_ms: int
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return (self.from_id, self.rel, self.to_id)
+
+    def content(self) -> tuple[Any, ...]:
+        return (dump(self.meta), self.deleted)
+
+
+def node_from(row: Row) -> Node:
+    return Node(
+        row["id"],
+        row["type"],
+        row["title"],
+        row["text"],
+        row["status"],
+        tuple(orjson.loads(row["tags"])),
+        orjson.loads(row["meta"]) if row["meta"] else None,
+        bool(row["deleted"]),
+        row["seq"],
+        row["ts_ms"],
+    )
+
+
+def edge_from(row: Row) -> Edge:
+    return Edge(
+        row["from_id"],
+        row["rel"],
+        row["to_id"],
+        orjson.loads(row["meta"]) if row["meta"] else None,
+        bool(row["deleted"]),
+        row["seq"],
+        row["ts_ms"],
+    )
+
+
+def node_json(node: Node) -> dict[str, Any]:
+    return {
+        "id": node.id,
+        "type": node.type,
+        "title": node.title,
+        "text": node.text,
+        "status": node.status,
+        "tags": list(node.tags),
+        "meta": node.meta,
+        "deleted": node.deleted,
+        "last_seq": node.last_seq,
+        "last_ts_ms": node.last_ts_ms,
+    }
+
+
+def edge_json(edge: Edge) -> dict[str, Any]:
+    return {
+        "from": edge.from_id,
+        "rel": edge.rel,
+        "to": edge.to_id,
+        "meta": edge.meta,
+        "deleted": edge.deleted,
+        "last_seq": edge.last_seq,
+        "last_ts_ms": edge.last_ts_ms,
+    }
+
+
+def dump(value: Any) -> str | None:
+    """JSON with sorted keys, so that equal values are equal texts."""
+    return None if value is None else orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def folded(title: str | None, text: str | None) -> str:
+    """What a text filter looks into. Folded here because the engines' own lower() knows ASCII only."""
+    return f"{title or ''}\n{text or ''}".casefold()

@@ -1,0 +1,54 @@
+-- The graph (versions with their span), its conflicts, references of the notes' version control; then anchors.
+
+CREATE TABLE node (
+    workspace TEXT NOT NULL,
+    seq BIGINT NOT NULL,
+    until BIGINT,
+    branch BIGINT NOT NULL,
+    doc TEXT NOT NULL,
+    id TEXT NOT NULL,
+    type TEXT NOT NULL,
+    status TEXT,
+    deleted BIGINT NOT NULL,
+    ts_ms BIGINT NOT NULL,
+    tags TEXT NOT NULL,
+    title TEXT,
+    text TEXT,
+    meta TEXT,
+    folded TEXT NOT NULL,
+    PRIMARY KEY (workspace, seq)
+);
+CREATE UNIQUE INDEX node_key ON node (workspace, branch, doc, id, seq);
+CREATE INDEX node_order ON node (workspace, branch, doc, seq);
+CREATE INDEX node_type ON node (workspace, branch, doc, type, seq);
+CREATE INDEX node_status ON node (workspace, branch, doc, status, seq);
+CREATE INDEX node_type_status ON node (workspace, branch, doc, type, status, seq);
+CREATE INDEX node_anywhere ON node (workspace, id, seq);
+
+-- One row for each tag of each version; the version is the one with the same seq.
+CREATE TABLE node_tag (
+    workspace TEXT NOT NULL,
+    branch BIGINT NOT NULL,
+    doc TEXT NOT NULL,
+    tag TEXT NOT NULL,
+    seq BIGINT NOT NULL,
+    PRIMARY KEY (workspace, branch, doc, tag, seq)
+);
+
+CREATE TABLE edge (
+    workspace TEXT NOT NULL,
+    seq BIGINT NOT NULL,
+    until BIGINT,
+    branch BIGINT NOT NULL,
+    doc TEXT NOT NULL,
+    from_id TEXT NOT NULL,
+    rel TEXT NOT NULL,
+    to_id TEXT NOT NULL,
+    deleted BIGINT NOT NULL,
+    ts_ms BIGINT NOT NULL,
+    meta TEXT,
+    PRIMARY KEY (workspace, seq)
+);
+CREATE UNIQUE INDEX edge_key ON edge (workspace, branch, doc, from_id, rel, to_id, seq);
+CREATE INDEX edge_back ON edge (workspace, branch, doc, to_id, rel, from_id, seq);
+CREATE INDEX edge_order ON edge (workspace, branch, doc, seq);

@@ -4,8 +4,7 @@
 #   make test    test everything, on SQLite and on PostgreSQL
 #   make check   format, lint, strict types, import direction
 #   make bench   measure against the targets
-#   make index   rebuild the index of operations
-#   make docs    rewrite docs/settings.md and docs/errors.md from the declarations
+#   make index   rebuild the index of operations and the generated pages
 #   make lock    resolve the locks again
 #   make clean   remove what make made
 
@@ -28,10 +27,10 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 # pip, told to keep quiet unless something is wrong.
 PIP_INSTALL := $(PY) -m pip install --quiet --progress-bar off
 
-.PHONY: help run test check bench lock index docs clean browser
+.PHONY: help run test check bench lock index clean browser
 
 help:
-	@sed -n '3,10s/^# *//p' Makefile
+	@sed -n '3,9s/^# *//p' Makefile
 
 run: $(VENV)/run.stamp
 	@echo "clew: starting over HTTP on this machine; stop it with Ctrl-C"
@@ -56,9 +55,6 @@ bench: $(VENV)/test.stamp
 
 index: $(VENV)/test.stamp
 	@$(PY) -m clew.registry.build
-
-docs: $(VENV)/test.stamp
-	@$(PY) -m clew.faces.cli.reference
 
 # Chromium for the browser tests. Only root can install it; without it those tests say why they are skipped.
 browser: $(VENV)/test.stamp

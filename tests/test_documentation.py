@@ -1,6 +1,9 @@
-"""The hand-written pages name things that exist."""
+"""The pages tell the truth: generated ones are fresh, hand-written ones name things that exist."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,23 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
     assert not [link for link in links if not (page.parent / link).exists()]
+
+
+def test_generated_pages_are_up_to_date(tmp_path: Path) -> None:
+    """In a process of its own, because other tests declare operations of theirs in this one."""
+    script = "import sys, pathlib; from clew.registry import build, reference as r; "
+    script += "r.write(build.index(), pathlib.Path(sys.argv[1]))"
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, env=env)
+    fresh = {path.relative_to(tmp_path): path.read_text() for path in tmp_path.rglob("*.md")}
+    stale = [str(name) for name, text in fresh.items() if not same(ROOT / "docs" / name, text)]
+    gone = {path.name for path in (ROOT / "docs" / "reference").glob("*.md")} - {name.name for name in fresh}
+    assert fresh
+    assert not stale and not gone, f"run `make index`: {stale} {sorted(gone)}"
+
+
+def same(page: Path, text: str) -> bool:
+    return page.exists() and page.read_text(encoding="utf-8") == text
 
 
 def test_the_architecture_names_modules_that_exist() -> None:

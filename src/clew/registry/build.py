@@ -1,4 +1,4 @@
-"""Writes the generated index from the declarations: `python -m clew.registry.build`."""
+"""Writes the generated index and pages from the declarations: `python -m clew.registry.build`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import orjson
 
 from clew.registry import operation as operations
 from clew.registry import prompt as prompts
+from clew.registry import reference
 from clew.registry import resource as resources
 from clew.registry.catalogue import TIERS, import_everything
 from clew.registry.operation import Operation
 
 INDEX = Path(__file__).with_name("index.json")
+DOCS = Path(__file__).parents[3] / "docs"  # there in a source tree only
 
 
 def index() -> dict[str, list[dict[str, Any]]]:
@@ -109,6 +111,9 @@ def _prompt(item: prompts.Prompt) -> dict[str, Any]:
 def main() -> None:
     INDEX.write_bytes(render())
     sys.stderr.write(f"wrote {INDEX}\n")
+    if DOCS.is_dir():
+        reference.write(index(), DOCS)
+        sys.stderr.write(f"wrote the generated pages in {DOCS}\n")
 
 
 if __name__ == "__main__":

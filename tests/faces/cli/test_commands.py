@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 from clew.errors import ERROR_CODES
 from clew.faces.cli.exits import Exit, exit_for
 from clew.faces.cli.group import command_modules, load_command
-from clew.faces.cli.reference import PAGES
 from clew.faces.cli.root import app
 from tests.faces.cli.conftest import Shell
 
@@ -41,11 +40,6 @@ def test_every_command_can_answer_in_json(name: str) -> None:
     command = load_command(name)
     assert command is not None
     assert "--json" in [option for param in command.params for option in param.opts]
-
-
-@pytest.mark.parametrize("name", list(PAGES))
-def test_generated_pages_are_up_to_date(name: str) -> None:
-    assert (DOCS / name).read_text() == PAGES[name](), "run `make docs`"
 
 
 def test_exit_codes_are_documented() -> None:

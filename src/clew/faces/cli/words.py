@@ -10,8 +10,7 @@ from typing import Any
 import orjson
 
 from clew.errors import ClewError
-
-Schema = dict[str, Any]
+from clew.registry.schemas import Schema, choices, options, resolved
 
 _PAIR = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(:?=)(.*)", re.DOTALL)
 _WHOLE = re.compile(r"-?\d+")
@@ -97,22 +96,13 @@ def field_schema(schema: Schema, key: str) -> Schema:
 
 def types_of(field: Schema, schema: Schema) -> set[str]:
     """JSON types a field admits; empty when it admits anything."""
-    if "$ref" in field:
-        return types_of(_resolve(field["$ref"], schema), schema)
-    for union in ("anyOf", "oneOf"):
-        if union in field:
-            return {kind for option in field[union] for kind in types_of(option, schema)}
+    field = resolved(field, schema)
+    members, values = options(field), choices(field)
+    if members is not None:
+        return {kind for member in members for kind in types_of(member, schema)}
     if "type" in field:
         return {field["type"]} if isinstance(field["type"], str) else set(field["type"])
-    values = field.get("enum", [field["const"]] if "const" in field else [])
-    return {"string"} if values and all(isinstance(value, str) for value in values) else set()
-
-
-def _resolve(reference: str, schema: Schema) -> Schema:
-    found: Any = schema
-    for part in reference.removeprefix("#/").split("/"):
-        found = found.get(part, {})
-    return found if isinstance(found, dict) else {}
+    return {type_name(value) for value in values or []}
 
 
 def read_value(text: str, field: Schema, schema: Schema) -> Any:
@@ -133,10 +123,10 @@ def _maybe_json(text: str, types: set[str]) -> Any:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
         return text
-    return value if not types or _type_name(value) in types else text
+    return value if not types or type_name(value) in types else text
 
 
-def _type_name(value: Any) -> str:
+def type_name(value: Any) -> str:
     names = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
     return names.get(type(value), "null")
 

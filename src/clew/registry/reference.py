@@ -1,0 +1,189 @@
+"""The pages made from declarations: settings, error codes, events, operations, resources and prompts.
+
+`python -m clew.registry.build` writes them beside the index; a test fails when they are stale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from clew.errors import ERROR_CODES
+from clew.registry.schemas import Schema, choices, options, resolved
+from clew.settings import SETTINGS
+from clew.store.workspaces import EVENT_TYPES
+
+Index = dict[str, list[dict[str, Any]]]
+
+DOMAINS = {
+    "registry": "Discovery",
+    "reasoning": "Reasoning",
+    "tasks": "Tasks",
+    "ledger": "Thought ledger",
+    "memory": "Governed memory",
+    "recall": "Recall",
+}
+
+_SETTINGS = """\
+# Settings
+
+A flag wins over a variable, a variable over `clew.toml` (in the project, else in the data directory), that over the
+default. Of several variables the first one that is set counts. `clew doctor` shows every value and where it came from.
+In `clew.toml` a setting is written under its name: `toolset = "full"`.
+
+"""
+_ERRORS = """\
+# Error codes
+
+An operation that cannot do what was asked changes nothing and answers with one of these, a message that says why, a
+recovery, and suggestions that can be called as they stand. On the command line the `STORE_*` codes exit with 3,
+`UNKNOWN_TOOL` with 2, the others with 1.
+
+"""
+_EVENTS = """\
+# Events
+
+What a mutation did, written in its own transaction. The live page, list-changed notices and every other process follow
+these rows.
+
+"""
+_REFERENCE = """\
+# Reference
+
+Everything Clew can do, generated from the declarations. Each operation is an MCP tool, and `clew call NAME` in the
+shell. `core` operations are always listed to a client, `daily` ones by default, `full` ones on request; all can be
+called.
+
+"""
+
+
+def pages(index: Index) -> dict[str, str]:
+    """Path below docs/ -> text."""
+    return {
+        "settings.md": _SETTINGS + _settings_table(),
+        "errors.md": _ERRORS + table(("code", "meaning"), ((f"`{code}`", text) for code, text in ERROR_CODES.items())),
+        "reference/events.md": _EVENTS + _events_table(),
+        "reference/resources.md": _resources_page(index),
+        "reference/README.md": _REFERENCE + _overview(index),
+        **{f"reference/{domain}.md": _domain_page(domain, rows) for domain, rows in _by_domain(index)},
+    }
+
+
+def write(index: Index, docs: Path) -> None:
+    """Write the pages, and drop those of a domain that is no more."""
+    wanted = pages(index)
+    for name, text in wanted.items():
+        (docs / name).parent.mkdir(parents=True, exist_ok=True)
+        (docs / name).write_text(text, encoding="utf-8")
+    for page in (docs / "reference").glob("*.md"):
+        if page.relative_to(docs).as_posix() not in wanted:
+            page.unlink()
+
+
+def table(headers: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    headers = list(headers)
+    lines = [headers, ["---"] * len(headers), *rows]
+    return "".join(f"| {' | '.join(_cell(cell) for cell in line)} |\n" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _settings_table() -> str:
+    rows = (
+        (f"`{item.name}`", ", ".join(f"`{name}`" for name in item.env), _default(item.default), item.help)
+        for item in SETTINGS
+    )
+    return table(("setting", "variables", "default", "meaning"), rows)
+
+
+def _default(text: str) -> str:
+    return "none" if not text else text if " " in text else f"`{text}`"
+
+
+def _events_table() -> str:
+    return table(("type", "meaning"), ((f"`{name}`", text) for name, text in sorted(EVENT_TYPES.items())))
+
+
+def _by_domain(index: Index) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    order = {domain: place for place, domain in enumerate(DOMAINS)}
+    rows = sorted(index["operations"], key=lambda row: (order[row["domain"]], row["name"]))
+    for domain, group in groupby(rows, key=lambda row: str(row["domain"])):
+        yield domain, list(group)
+
+
+def _overview(index: Index) -> str:
+    parts = ["Besides: [resources and prompts](resources.md), [events](events.md), [errors](../errors.md).\n"]
+    for domain, rows in _by_domain(index):
+        cells = ((f"[`{row['name']}`]({domain}.md#{row['name']})", row["tier"], row["summary"]) for row in rows)
+        parts.append(f"\n## {DOMAINS[domain]}\n\n" + table(("operation", "tier", "summary"), cells))
+    return "".join(parts)
+
+
+def _domain_page(domain: str, rows: list[dict[str, Any]]) -> str:
+    return f"# {DOMAINS[domain]}\n\n" + "\n".join(_operation(row) for row in rows)
+
+
+def _operation(row: dict[str, Any]) -> str:
+    kinds = [row["tier"], "reads" if row["read_only"] else "writes"]
+    kinds += [word for word in ("destructive", "idempotent") if row[word] and not row["read_only"]]
+    parts = [f"## {row['name']}\n", f"{row['summary']}\n", f"{row['description']}\n" if row["description"] else ""]
+    parts.append(f"*{', '.join(kinds)}*\n")
+    parts.append(_arguments(row["input_schema"]))
+    parts.append(f"```json\n{orjson.dumps(row['example']).decode()}\n```\n" if row["example"] else "")
+    return "\n".join(part for part in parts if part)
+
+
+def _arguments(schema: Schema) -> str:
+    required = schema.get("required", [])
+    rows = [
+        (
+            f"`{name}`" + (" (required)" if name in required else ""),
+            type_text(field, schema),
+            f"`{orjson.dumps(field['default']).decode()}`" if "default" in field else "",
+            field.get("description", ""),
+        )
+        for name, field in schema.get("properties", {}).items()
+    ]
+    return table(("argument", "type", "default", "meaning"), rows) if rows else "No arguments.\n"
+
+
+def type_text(field: Schema, schema: Schema) -> str:
+    """A field's type in words: `integer 1..50`, `list of string`, `"a" or "b"`."""
+    field = resolved(field, schema)
+    members, values = options(field), choices(field)
+    if members is not None:
+        return " or ".join(dict.fromkeys(type_text(member, schema) for member in members))
+    if values is not None:
+        return " or ".join(f"`{orjson.dumps(value).decode()}`" for value in values)
+    if field.get("type") == "array":
+        return f"list of {type_text(field.get('items', {}), schema)}"
+    return f"{field.get('type', 'any')}{_bounds(field)}"
+
+
+def _bounds(field: Schema) -> str:
+    low, high = field.get("minimum"), field.get("maximum")
+    huge = high is not None and high >= 2**53 - 1
+    if low is None or huge or high is None:
+        return f" from {low}" if low is not None else ""
+    return f" {low}..{high}"
+
+
+def _resources_page(index: Index) -> str:
+    resources = ((f"`{row['uri']}`", row["mime_type"], row["summary"]) for row in index["resources"])
+    prompts = ((f"`{row['name']}`", _prompt_arguments(row), row["summary"]) for row in index["prompts"])
+    return (
+        "# Resources\n\n"
+        + table(("uri", "type", "content"), resources)
+        + "\n# Prompts\n\n"
+        + table(("prompt", "arguments", "use"), prompts)
+    )
+
+
+def _prompt_arguments(row: dict[str, Any]) -> str:
+    return ", ".join(f"`{item['name']}`" + ("" if item["required"] else "?") for item in row["arguments"])

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from clew.app import Clew
 
 PATH = "/mcp"
+BACKLOG = 2048
 
 
 def run_http(
@@ -87,6 +88,8 @@ def bind(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host.strip("[]"), port))
+        # From here on callers queue: whoever is told the address may use it at once.
+        listener.listen(BACKLOG)
     except OSError as problem:
         listener.close()
         raise ClewError(

@@ -34,9 +34,16 @@ def reports(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
+def database_flags(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
+    """A place where nothing is yet."""
+    url = request.getfixturevalue("empty_postgres_url") if engine == "postgres" else None
+    return {"home": tmp_path / "home", "database_url": url}
+
+
+@pytest.fixture
 def runs(database_flags: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """All start at once on an empty directory, so this is the migration race as well."""
-    home, url = database_flags["home"], database_flags.get("database_url", "")
+    """All start at once on an empty place, so this is the migration race as well."""
+    home, url = database_flags["home"], database_flags["database_url"] or ""
     writers = [start_writer(home, url, WRITES, f"w{number}") for number in range(PROCESSES)]
     for writer in writers:
         fire(writer)

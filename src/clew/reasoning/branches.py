@@ -15,6 +15,7 @@ from clew.registry.operation import Bounded, Input, Name, operation
 from clew.store.search import unindex_where
 
 MAX_DEPTH = 32
+ROOT = 1
 END = 2**62
 
 
@@ -238,7 +239,9 @@ def _refuse_in_use(ctx: Context, branch: Branch) -> None:
         branch.id,
     )
     owner = ctx.tx.value("SELECT id FROM reasoning_ref WHERE workspace = ? AND branch = ?", ctx.workspace, branch.id)
-    if ctx.ws.checkout == branch.id:
+    if branch.id == ROOT:
+        problem, way = "is the root of the workspace", suggest("branch_list", "Shows the other branches.")
+    elif ctx.ws.checkout == branch.id:
         problem, way = "is checked out", suggest("branch_list", "Shows branches to check out instead.")
     elif children:
         problem = f"is the base of {', '.join(row['name'] for row in children)}"

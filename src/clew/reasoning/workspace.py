@@ -15,7 +15,7 @@ from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.registry.budget import Budget, Drop
 from clew.registry.catalogue import TIERS, catalogue
 from clew.registry.context import Context
-from clew.registry.lines import command
+from clew.registry.lines import argument, command
 from clew.registry.operation import Bounded, Input, operation
 from clew.store.events import event_id
 from clew.store.search import index_gaps
@@ -58,20 +58,26 @@ class Status(Bounded):
 
 
 def status_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
-    if "workspace" not in result:
-        return ["ready", "tasks_snapshot"]
-    policy = result["workspace_policy"]
-    state = (
-        f"ready checkout={result['checkout'] or '-'} workspace={result['workspace']} mode={policy['workspace_mode']}"
-    )
-    state += " lock=true" if policy["workspace_lock"] else ""
-    state += f" version={result['server']['version']}"
-    last_event, last_entry = result.get("last_task_event"), result.get("last_doc_entry")
-    if last_event:
-        state += f" | last task_event={last_event['event_id']}"
-    if last_entry:
-        state += f"{'' if last_event else ' | last'} doc={last_entry['doc']}@{last_entry['seq']}"
-    return [state, command("tasks_snapshot", {"workspace": result["workspace"]}, default_workspace)]
+    """A tight budget may have left out any field."""
+    policy, server = result.get("workspace_policy", {}), result.get("server", {})
+    facts = {
+        "checkout": result.get("checkout"),
+        "workspace": result.get("workspace"),
+        "mode": policy.get("workspace_mode"),
+        "lock": policy.get("workspace_lock") or None,
+        "version": server.get("version"),
+    }
+    return [
+        " ".join(["ready", *(f"{key}={argument(value)}" for key, value in facts.items() if value)]) + _last(result),
+        command("tasks_snapshot", {"workspace": result.get("workspace")}, default_workspace),
+    ]
+
+
+def _last(result: dict[str, Any]) -> str:
+    event, entry = result.get("last_task_event"), result.get("last_doc_entry")
+    parts = [f"task_event={event['event_id']}"] if event else []
+    parts += [f"doc={entry['doc']}@{entry['seq']}"] if entry else []
+    return f" | last {' '.join(parts)}" if parts else ""
 
 
 STATUS_BUDGET = Budget(

@@ -159,8 +159,9 @@ def migrate(connection: psycopg.Connection[Any]) -> None:
 
 
 def _version(connection: psycopg.Connection[Any]) -> int:
-    present = connection.execute("SELECT to_regclass('meta')").fetchone()
-    if present is None or present[0] is None:
+    # A scan, not to_regclass: that one answers from a cache that may miss what a process before us just made.
+    present = "SELECT 1 FROM pg_tables WHERE tablename = 'meta' AND schemaname = current_schema()"
+    if connection.execute(present).fetchone() is None:
         return 0
     row = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
     return int(row[0]) if row else 0

@@ -1,0 +1,65 @@
+"""Workspaces are kept apart: lock, allow list, project guard, override of one connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from clew.app import Clew
+from clew.registry.session import Session
+from tests.conftest import Caller
+
+Make = Callable[..., Clew]
+
+
+def test_workspaces_never_see_each_other(call: Caller) -> None:
+    call("notes_commit", content="mine", workspace="a")
+    call("notes_commit", content="yours", workspace="b/c")
+    assert [e["content"] for e in call("show", doc_kind="notes", workspace="a")["entries"]] == ["mine"]
+    assert call("show", doc_kind="notes")["entries"] == []
+
+
+def test_a_locked_server_refuses_other_workspaces_even_for_reads(make_clew: Make) -> None:
+    call = Caller(make_clew(workspace_lock=True))
+    assert call.error("show", workspace="other")["code"] == "WORKSPACE_LOCKED"
+    assert call("show", workspace="ws")["entries"] == []
+
+
+def test_an_allow_list_is_kept(make_clew: Make) -> None:
+    call = Caller(make_clew(workspace_allowlist="ws, a"))
+    assert call("show", workspace="a")["entries"] == []
+    assert call.error("show", workspace="b")["code"] == "WORKSPACE_NOT_ALLOWED"
+
+
+def test_another_projects_guard_is_refused(make_clew: Make) -> None:
+    Caller(make_clew(project_guard="repo:one"))("notes_commit", content="x")
+    assert Caller(make_clew(project_guard="repo:two")).error("show")["code"] == "PROJECT_GUARD_MISMATCH"
+    assert Caller(make_clew(project_guard="repo:one"))("show", doc_kind="notes")["entries"]
+
+
+def test_workspace_use_lasts_for_the_connection_only(clew: Clew) -> None:
+    first, second = Caller(clew), Caller(clew)
+    first("workspace_use", workspace="other")
+    first("notes_commit", content="there")
+    assert len(first("show", doc_kind="notes")["entries"]) == 1
+    assert second("show", doc_kind="notes")["entries"] == []
+    assert first("workspace_use", workspace="ws")["override_cleared"] is True
+    assert first("workspace_reset")["workspace"] == "ws"
+
+
+def test_a_connection_without_memory_cannot_choose_a_workspace(clew: Clew) -> None:
+    answer = clew.dispatcher.call("workspace_use", {"workspace": "other"}, Session(durable=False))
+    assert answer.envelope["error"]["code"] == "NOT_ALLOWED"
+
+
+@pytest.mark.parametrize("name", ["branchmind_show", "branchmind/show", "branchmind.show", "any/show"])
+def test_older_spellings_reach_the_same_operation(call: Caller, name: str) -> None:
+    assert call.answer(name).envelope["intent"] == "show"
+
+
+def test_status_answers_in_two_lines(clew: Clew) -> None:
+    lines = Caller(clew, toolset="daily").lines("status")
+    assert len(lines) == 2
+    assert lines[0].startswith("ready checkout=main workspace=ws")
+    assert lines[1] == "tasks_snapshot"

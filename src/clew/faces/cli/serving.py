@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 
 from clew.app import Clew, open_clew
@@ -67,6 +68,9 @@ def _serve_http(clew: Clew, settings: Settings, as_json: bool) -> int:
 
     try:
         run_http(clew, settings.host, settings.port, on_ready=announce)
+    except KeyboardInterrupt:
+        # The ordinary way to stop a server in a terminal; it has answered what it had begun.
+        sys.stderr.write("Clew has stopped; everything it acknowledged is stored.\n")
     except ClewError as error:
         if error.code not in ("UNAVAILABLE", "NOT_ALLOWED"):
             raise

@@ -1,7 +1,9 @@
 """Every command teaches, is documented, and keeps to the promised exit codes."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -13,33 +15,45 @@ from clew.faces.cli.root import app
 from tests.faces.cli.conftest import Shell
 
 DOCS = Path(__file__).parents[3] / "docs"
-COMMANDS = list(command_modules())
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_shows_an_example(name: str) -> None:
-    shown = CliRunner().invoke(app, [name, "--help"])
+def leaves(words: list[str], command: Any) -> Iterator[tuple[str, Any]]:
+    """Every command that does something, as it is typed; a group stands for those inside it."""
+    inner = getattr(command, "commands", None)
+    if not inner:
+        yield " ".join(words), command
+    for name, child in (inner or {}).items():
+        yield from leaves([*words, name], child)
+
+
+COMMANDS = dict(leaf for name in command_modules() for leaf in leaves([name], load_command(name)))
+
+
+def options_of(command: Any) -> list[str]:
+    found = [option for param in command.params for option in param.opts if option.startswith("--")]
+    return [option for option in found if option != "--help"]
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_help_shows_an_example(line: str) -> None:
+    shown = CliRunner().invoke(app, [*line.split(), "--help"])
     assert shown.exit_code == 0
-    assert re.search(rf"Examples?:.*clew (--\S+ \S+ )?{name}", shown.output, re.DOTALL), shown.output
+    assert re.search(rf"Examples?:.*clew (--\S+ \S+ )?{line}", shown.output, re.DOTALL), shown.output
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_and_option_is_documented(name: str) -> None:
+@pytest.mark.parametrize("line", COMMANDS)
+def test_every_command_and_option_is_documented(line: str) -> None:
+    """A section `### clew NAME` for each command; the commands of a group share its section."""
     page = (DOCS / "cli.md").read_text()
-    section = re.search(rf"^### clew {name}\n(.*?)(?=^##|\Z)", page, re.DOTALL | re.MULTILINE)
-    assert section, f"docs/cli.md has no section '### clew {name}'"
-    command = load_command(name)
-    assert command is not None
-    options = [option for param in command.params for option in param.opts if option.startswith("--")]
-    missing = [option for option in options if option != "--help" and f"`{option}" not in section[1]]
-    assert not [option for option in missing if option not in section[1]]
+    section = re.search(rf"^### clew {line.split()[0]}\n(.*?)(?=^##|\Z)", page, re.DOTALL | re.MULTILINE)
+    assert section, f"docs/cli.md has no section '### clew {line.split()[0]}'"
+    assert " " not in line or f"clew {line}" in section[1], f"docs/cli.md does not mention 'clew {line}'"
+    assert not [option for option in options_of(COMMANDS[line]) if option not in section[1]]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_can_answer_in_json(name: str) -> None:
-    command = load_command(name)
-    assert command is not None
-    assert "--json" in [option for param in command.params for option in param.opts]
+@pytest.mark.parametrize("line", COMMANDS)
+def test_every_command_can_answer_in_json(line: str) -> None:
+    assert "--json" in options_of(COMMANDS[line])
 
 
 def test_exit_codes_are_documented() -> None:

@@ -9,7 +9,11 @@ LANE, SHARED_LANE, AGENT_LANE = "lane:", "lane:shared", "lane:agent:"
 STEP = "step:"
 PUBLISHED = "CARD-PUB-"
 
+SHOWN = "|shown"
+"""Filed with the tags of what is no draft, so that a view finds it by an index. No tag can hold a bar."""
+
 CARD_TYPES = ("frame", "hypothesis", "question", "test", "evidence", "decision", "note", "update")
+"""Node types that are cards: findable by search, shown in thinking views."""
 CANON_TYPES = frozenset({"decision", "evidence", "test", "hypothesis", "question", "update"})
 PROOF_TYPES = frozenset({"decision", "evidence", "test"})
 """The types that count as canonical knowledge of an anchor even without a visibility tag."""
@@ -44,6 +48,11 @@ def is_draft(tags: Sequence[str]) -> bool:
 def is_shown(tags: Sequence[str], step_tag: str | None = None) -> bool:
     """Whether a reader who did not ask for drafts sees the card."""
     return is_pinned(tags) or (step_tag is not None and step_tag in tags) or not is_draft(tags)
+
+
+def filed_tags(tags: Sequence[str]) -> list[str]:
+    """The tags under which a node is filed in the index."""
+    return [*tags, SHOWN] if is_shown(tags) else list(tags)
 
 
 def is_canonical(kind: str, tags: Sequence[str]) -> bool:

@@ -8,11 +8,13 @@ from typing import Any
 
 from clew.errors import suggest, unknown_id
 from clew.ids import check_kind, check_node_id, normal_tags
+from clew.reasoning.anchor_registry import register_tags
 from clew.reasoning.branches import Branch
 from clew.reasoning.documents import GRAPH, append
 from clew.reasoning.graph.edge_view import edge, edges_at
 from clew.reasoning.graph.node_view import locate, node
 from clew.reasoning.graph.state import CARD_TYPES, Edge, Node, dump, folded
+from clew.reasoning.visibility import filed_tags, is_canonical
 from clew.registry.context import Context
 from clew.store.search import Item, index_item, unindex_item
 
@@ -103,11 +105,12 @@ def write_node(ctx: Context, branch: Branch, doc: str, state: Node) -> Node:
         dump(state.meta),
         folded(state.title, state.text),
     )
-    if state.tags:
-        ctx.tx.many(
-            "INSERT INTO node_tag (workspace, branch, doc, tag, seq) VALUES (?, ?, ?, ?, ?)",
-            [(ctx.workspace, branch.id, doc, tag, seq) for tag in state.tags],
-        )
+    ctx.tx.many(
+        "INSERT INTO node_tag (workspace, branch, doc, tag, seq) VALUES (?, ?, ?, ?, ?)",
+        [(ctx.workspace, branch.id, doc, tag, seq) for tag in filed_tags(state.tags)],
+    )
+    if not state.deleted and state.type in CARD_TYPES and is_canonical(state.type, state.tags):
+        register_tags(ctx, state.tags)
     _index(ctx, branch.id, doc, written)
     return written
 

@@ -25,6 +25,7 @@ class Filter:
     status: str | None = None
     tags_any: tuple[str, ...] = ()
     tags_all: tuple[str, ...] = ()
+    tags_none: tuple[str, ...] = ()
     text: str | None = None
     include_deleted: bool = False
 
@@ -110,6 +111,7 @@ def nodes(
     status: str | None = None,
     tags_any: Sequence[str] = (),
     tags_all: Sequence[str] = (),
+    tags_none: Sequence[str] = (),
     text: str | None = None,
     cursor: int | None = None,
     limit: int = 50,
@@ -123,6 +125,7 @@ def nodes(
         status,
         tuple(dict.fromkeys(tags_any)),
         tuple(dict.fromkeys(tags_all)),
+        tuple(dict.fromkeys(tags_none)),
         text.casefold() if text else None,
         include_deleted,
     )
@@ -184,6 +187,8 @@ def _restrict(clause: Clause, wanted: Filter, covered: frozenset[str], engine: s
     for tag in wanted.tags_all:
         if tag not in covered:
             clause.add(_tagged("= ?"), tag)
+    if wanted.tags_none:
+        clause.add(f"NOT {_tagged(f'IN ({placeholders(len(wanted.tags_none))})')}", *wanted.tags_none)
     if wanted.text is not None:
         find = "instr" if engine == "sqlite" else "strpos"
         clause.add(f"{find}(node.folded, ?) > 0", wanted.text)

@@ -7,10 +7,8 @@ from typing import Any
 
 import orjson
 
+from clew.reasoning.visibility import CARD_TYPES as CARD_TYPES
 from clew.store.database import Row
-
-CARD_TYPES = ("frame", "hypothesis", "question", "test", "evidence", "decision", "note", "update")
-"""Node types that are cards: findable by search, shown in thinking views."""
 
 
 @dataclass(frozen=True, slots=True)

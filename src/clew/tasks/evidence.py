@@ -1,0 +1,257 @@
+"""Evidence: what was captured for a step, a task or a plan, and which of it proves something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from clew.clock import rfc3339
+from clew.errors import shorten, unknown_id
+from clew.registry.context import Context
+from clew.store.database import placeholders
+from clew.store.search import Item, index_item
+from clew.tasks.receipts import is_placeholder, is_real
+from clew.tasks.records import Record, insert, load
+
+MAX_ITEMS = 20
+MAX_ARTIFACT_BYTES = 256_000
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence(Record):
+    """One captured thing: an artifact, a check or an attachment."""
+
+    TABLE: ClassVar[str] = "evidence"
+    OBJECTS: ClassVar[frozenset[str]] = frozenset({"body", "files"})
+    FLAGS: ClassVar[frozenset[str]] = frozenset({"proves"})
+
+    id: str
+    number: int
+    owner: str
+    entity: str
+    path: str | None
+    kind: str
+    text: str
+    body: dict[str, Any] | None
+    proves: bool
+    command: str | None
+    exit_code: int | None
+    output_digest: str | None
+    files: dict[str, str] | None
+    event: str
+    agent: str | None
+    seq: int
+    ts_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Evidence before it is stored."""
+
+    kind: str
+    text: str
+    body: dict[str, Any] | None = None
+    command: str | None = None
+    exit_code: int | None = None
+    output_digest: str | None = None
+    files: dict[str, str] | None = None
+
+    @property
+    def proves(self) -> bool:
+        """A command that failed is worth keeping and proves nothing."""
+        return self.exit_code in (None, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """Which checkpoints of a step have evidence, and which have proof."""
+
+    evidence: frozenset[str] = field(default_factory=frozenset)
+    proof: frozenset[str] = field(default_factory=frozenset)
+
+
+NOTHING = Linked()
+
+
+def linked(ctx: Context, entities: Iterable[str]) -> dict[str, Linked]:
+    """What each step has been given, for many steps at once."""
+    wanted = list(entities)
+    found: dict[str, tuple[set[str], set[str]]] = {}
+    for start in range(0, len(wanted), 500):
+        part = wanted[start : start + 500]
+        rows = ctx.tx.all(
+            "SELECT entity, checkpoint, max(proves) AS proves FROM evidence_checkpoint"
+            f" WHERE workspace = ? AND entity IN ({placeholders(len(part))}) GROUP BY entity, checkpoint",
+            ctx.workspace,
+            *part,
+        )
+        for row in rows:
+            evidence, proof = found.setdefault(row["entity"], (set(), set()))
+            evidence.add(row["checkpoint"])
+            if row["proves"]:
+                proof.add(row["checkpoint"])
+    return {entity: Linked(frozenset(evidence), frozenset(proof)) for entity, (evidence, proof) in found.items()}
+
+
+def linked_to(ctx: Context, entity: str) -> Linked:
+    return linked(ctx, [entity]).get(entity, NOTHING)
+
+
+def evidence_of(ctx: Context, owner: str, limit: int) -> list[Evidence]:
+    """The newest evidence of a plan or task and its steps, newest first."""
+    sql = "SELECT * FROM evidence WHERE workspace = ? AND owner = ? ORDER BY number DESC LIMIT ?"
+    return [load(Evidence, row) for row in ctx.tx.all(sql, ctx.workspace, owner, limit)]
+
+
+def evidence_by_id(ctx: Context, id: str) -> Evidence:
+    row = ctx.tx.one("SELECT * FROM evidence WHERE workspace = ? AND id = ?", ctx.workspace, id)
+    if row is None:
+        raise unknown_id("evidence", id, "Copy the id from a search result or a task's evidence.")
+    return load(Evidence, row)
+
+
+def evidence_json(item: Evidence) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "task": item.owner,
+        "entity": item.entity,
+        "path": item.path,
+        "kind": item.kind,
+        "text": item.text,
+        "body": item.body,
+        "proves": item.proves,
+        "command": item.command,
+        "exit_code": item.exit_code,
+        "output_digest": item.output_digest,
+        "files": item.files,
+        "event_id": item.event,
+        "seq": item.seq,
+        "ts": rfc3339(item.ts_ms),
+        "ts_ms": item.ts_ms,
+    }
+
+
+def check_drafts(checks: Iterable[str]) -> list[Draft]:
+    return [Draft("check", check.strip()) for check in checks if is_real(check)]
+
+
+def attachment_drafts(attachments: Iterable[str]) -> list[Draft]:
+    return [Draft("attachment", text.strip()) for text in attachments if not is_placeholder(text)]
+
+
+def artifact_drafts(items: Iterable[Mapping[str, Any]]) -> list[Draft]:
+    return [_artifact(dict(item)) for item in items if _says_something(item)]
+
+
+def store(
+    ctx: Context, owner: str, entity: str, path: str | None, drafts: list[Draft], checkpoints: list[str], event: str
+) -> list[Evidence]:
+    """Keep drafts and link them to checkpoints; each is findable at once."""
+    return [_store_one(ctx, owner, entity, path, draft, checkpoints, event) for draft in drafts]
+
+
+def _store_one(
+    ctx: Context, owner: str, entity: str, path: str | None, draft: Draft, checkpoints: list[str], event: str
+) -> Evidence:
+    number = ctx.ws.count("evidence")
+    item = Evidence(
+        id=f"EV-{number:03d}",
+        number=number,
+        owner=owner,
+        entity=entity,
+        path=path,
+        kind=draft.kind,
+        text=draft.text,
+        body=draft.body,
+        proves=draft.proves,
+        command=draft.command,
+        exit_code=draft.exit_code,
+        output_digest=draft.output_digest,
+        files=draft.files,
+        event=event,
+        agent=ctx.agent,
+        seq=ctx.ws.seq,
+        ts_ms=ctx.now_ms,
+    )
+    insert(ctx, item)
+    for checkpoint in checkpoints:
+        ctx.tx.run(
+            "INSERT INTO evidence_checkpoint (workspace, entity, checkpoint, evidence, proves) VALUES (?, ?, ?, ?, ?)",
+            ctx.workspace,
+            entity,
+            checkpoint,
+            item.id,
+            int(item.proves),
+        )
+    index_item(ctx.tx, ctx.workspace, _item(item))
+    return item
+
+
+def _item(item: Evidence) -> Item:
+    return Item(
+        ref=item.id,
+        source="evidence",
+        kind=item.kind,
+        seq=item.seq,
+        ts_ms=item.ts_ms,
+        title=shorten(item.text.splitlines()[0] if item.text.strip() else item.kind, 120),
+        body=item.text,
+        tags=(item.owner.lower(),),
+        status="proof" if item.proves else "failed",
+    )
+
+
+def _artifact(item: dict[str, Any]) -> Draft:
+    return Draft(
+        "artifact",
+        _summary(item),
+        item,
+        command=_text(item.get("command")),
+        exit_code=_whole(item.get("exit_code")),
+        output_digest=_text(item.get("output_digest")),
+        files=_digests(item.get("files")),
+    )
+
+
+def _summary(item: dict[str, Any]) -> str:
+    for name in ("title", "command", "content", "text", "url", "path", "diff", "stdout"):
+        if isinstance(item.get(name), str) and item[name].strip():
+            return shorten(item[name], 500)
+    return shorten(next(_strings(item), "artifact"), 500)
+
+
+def _says_something(item: Mapping[str, Any]) -> bool:
+    """An empty object proves nothing, and neither does a form with a placeholder in it."""
+    texts = list(_strings(item))
+    return any(text.strip() for text in texts) and not any(is_placeholder(text) for text in texts if text.strip())
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key in sorted(value):
+            yield from _strings(value[key])
+    elif isinstance(value, list):
+        for part in value:
+            yield from _strings(part)
+
+
+def _text(value: Any) -> str | None:
+    return value.strip() or None if isinstance(value, str) else None
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _digests(value: Any) -> dict[str, str] | None:
+    """`{path: digest}`, or a list of `{path, digest}`."""
+    if isinstance(value, list):
+        value = {
+            part["path"]: part["digest"] for part in value if isinstance(part, dict) and {"path", "digest"} <= set(part)
+        }
+    if not isinstance(value, dict):
+        return None
+    return {str(path): str(digest) for path, digest in value.items() if isinstance(digest, str)} or None

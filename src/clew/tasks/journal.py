@@ -1,0 +1,132 @@
+"""One organism: whatever changes work writes its event, its trace entry and its undo record in one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from clew.clock import rfc3339
+from clew.reasoning.documents import TRACE, append
+from clew.reasoning.scope import scope_of
+from clew.registry.context import Context
+from clew.store.database import Row
+from clew.store.events import event_id
+from clew.store.workspaces import declare_events
+from clew.tasks.records import to_json
+
+declare_events(
+    {
+        "plan_created": "A plan was created.",
+        "plan_edited": "The description of a plan was changed.",
+        "plan_updated": "A plan's checklist or status was changed.",
+        "contract_updated": "A plan's contract was set or cleared.",
+        "task_created": "A task was created.",
+        "task_edited": "The description of a task was changed.",
+        "task_patched": "Single fields of a plan or task were changed.",
+        "task_completed": "A task's status was set.",
+        "task_deleted": "A plan or task was deleted with its steps.",
+        "steps_added": "Steps were added to a task.",
+        "step_defined": "A step's title, criteria, tests or blockers were changed.",
+        "step_noted": "A note was written about a step.",
+        "step_verified": "Checkpoints of a step were confirmed or withdrawn.",
+        "step_done": "A step was closed.",
+        "step_reopened": "A closed step was opened again.",
+        "step_blocked": "A step was marked as blocked.",
+        "step_unblocked": "A step is no longer blocked.",
+        "step_deleted": "A step was deleted with everything below it.",
+        "step_lease_claimed": "An agent took the lease of a step.",
+        "step_lease_taken_over": "An agent took the lease of a step from another one.",
+        "step_lease_renewed": "An agent extended its lease of a step.",
+        "step_lease_released": "An agent gave back its lease of a step.",
+        "task_node_added": "A task node was added to a step's plan.",
+        "task_node_defined": "A task node was changed.",
+        "task_node_deleted": "A task node was deleted.",
+        "evidence_captured": "Evidence was captured for a step, task or plan.",
+        "undo_applied": "An operation on a task was undone.",
+        "redo_applied": "An undone operation was applied again.",
+        "focus_changed": "The workspace focus was set or cleared.",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a mutation is called in the event log and in the undo log, and what it says there."""
+
+    event: str
+    intent: str
+    payload: dict[str, Any]
+    undoable: bool = True
+
+
+def write_event(
+    ctx: Context, owner: str, type: str, payload: dict[str, Any], path: str | None = None
+) -> dict[str, Any]:
+    """The event of a mutation, ingested into the owner's trace; returned as callers see it."""
+    row = ctx.emit("tasks", type, owner, payload, path)
+    scope = scope_of(ctx, owner)
+    append(
+        ctx,
+        scope.branch.id,
+        scope.trace,
+        content=None,
+        kind="event",
+        doc_kind=TRACE,
+        source=event_id(row["seq"]),
+        event_type=type,
+        subject=owner,
+        path=path,
+        item_source=None,
+    )
+    return event_json(row)
+
+
+def event_json(row: Row, id_field: str = "task_id") -> dict[str, Any]:
+    return {
+        "event_id": event_id(row["seq"]),
+        "ts": rfc3339(row["ts_ms"]),
+        "ts_ms": row["ts_ms"],
+        id_field: row["subject"],
+        "path": row["path"],
+        "type": row["type"],
+        "payload": row["payload"],
+    }
+
+
+def record(
+    ctx: Context,
+    owner: str,
+    entity: str,
+    path: str | None,
+    change: Change,
+    before: dict[str, Any] | None,
+    after: dict[str, Any] | None,
+    event: dict[str, Any],
+) -> None:
+    """The line in the undo log. Numbers come from the workspace, so the log is in commit order."""
+    ctx.tx.run(
+        "INSERT INTO task_operation (workspace, seq, task, entity, path, intent, payload, before_content,"
+        " after_content, undoable, undone, event, agent, ts_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
+        ctx.workspace,
+        ctx.ws.count("task_operation"),
+        owner,
+        entity,
+        path,
+        change.intent,
+        to_json(change.payload),
+        to_json(before) if before is not None else None,
+        to_json(after) if after is not None else None,
+        int(change.undoable),
+        event["event_id"],
+        ctx.agent,
+        ctx.now_ms,
+    )
+
+
+def forget_undo(ctx: Context, entity: str) -> None:
+    """What no longer exists cannot be put back field by field; its lines stay as history."""
+    ctx.tx.run(
+        "UPDATE task_operation SET undoable = 0 WHERE workspace = ? AND entity = ? AND undoable = 1",
+        ctx.workspace,
+        entity,
+    )

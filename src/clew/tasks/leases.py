@@ -1,0 +1,199 @@
+"""Step leases: while one is active only its holder may change the step. They end by events, not by the clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from clew.errors import ClewError, invalid, suggest
+from clew.registry.context import Context
+from clew.registry.operation import Name, operation
+from clew.tasks.journal import write_event
+from clew.tasks.plans import Work
+from clew.tasks.steps import Step, step_ref
+from clew.tasks.targets import OfStep, target_step
+
+DEFAULT_TTL = 200
+MAX_TTL = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    holder: str
+    acquired_seq: int
+    expires_seq: int
+
+
+def lease_of(ctx: Context, step_id: str) -> Lease | None:
+    """The active lease of a step; an expired one is no lease."""
+    row = ctx.tx.one(
+        "SELECT holder, acquired_seq, expires_seq FROM step_lease WHERE workspace = ? AND step = ? AND expires_seq > ?",
+        ctx.workspace,
+        step_id,
+        ctx.ws.event_seq,
+    )
+    return Lease(**row) if row else None
+
+
+def check_lease(ctx: Context, step: Step) -> None:
+    """Every change of a step passes here."""
+    lease = lease_of(ctx, step.id)
+    if lease is not None and lease.holder != ctx.agent:
+        raise lease_held(step, lease)
+
+
+def lease_held(step: Step, lease: Lease) -> ClewError:
+    return ClewError(
+        "STEP_LEASE_HELD",
+        f"{step.path} ({step.id}) is leased by {lease.holder} until event {lease.expires_seq}",
+        "Wait for the holder, call with its agent_id, or take the lease over with force=true.",
+        suggestions=[_look(step)],
+        details={"holder_agent_id": lease.holder, "expires_seq": lease.expires_seq},
+    )
+
+
+def lease_json(lease: Lease | None) -> dict[str, Any] | None:
+    if lease is None:
+        return None
+    return {"holder_agent_id": lease.holder, "acquired_seq": lease.acquired_seq, "expires_seq": lease.expires_seq}
+
+
+def drop_lease(ctx: Context, step_id: str) -> None:
+    ctx.tx.run("DELETE FROM step_lease WHERE workspace = ? AND step = ?", ctx.workspace, step_id)
+
+
+class LeaseGet(OfStep):
+    pass
+
+
+class LeaseRelease(OfStep):
+    agent_id: Annotated[Name | None, Field(description="Who calls.")] = None
+
+
+class LeaseRenew(LeaseRelease):
+    ttl_seq: Annotated[
+        int, Field(ge=-MAX_TTL, le=MAX_TTL, description="After how many events the lease ends; 0 for the default.")
+    ] = 0
+
+
+class LeaseClaim(LeaseRenew):
+    force: Annotated[bool, Field(description="Take the lease from its holder, or refresh your own.")] = False
+
+
+@operation("tasks_step_lease_get", intent="step_lease_get", example={"task": "TASK-001", "path": "s:0"})
+def tasks_step_lease_get(ctx: Context, args: LeaseGet) -> dict[str, Any]:
+    """Show who holds the lease of a step."""
+    task, step = target_step(ctx, args)
+    return _answer(ctx, task, step, lease_of(ctx, step.id))
+
+
+@operation(
+    "tasks_step_lease_claim",
+    writes=True,
+    intent="step_lease_claim",
+    example={"task": "TASK-001", "path": "s:0", "agent_id": "builder"},
+)
+def tasks_step_lease_claim(ctx: Context, args: LeaseClaim) -> dict[str, Any]:
+    """Take the lease of a step, so that only you can change it for a while."""
+    task, step = target_step(ctx, args)
+    agent = _agent(ctx)
+    present = lease_of(ctx, step.id)
+    if present is not None and not args.force:
+        if present.holder != agent:
+            raise lease_held(step, present)
+        return _answer(ctx, task, step, present)
+    taken_from = present.holder if present is not None and present.holder != agent else None
+    type = "step_lease_taken_over" if taken_from else "step_lease_claimed"
+    return _write(ctx, task, step, type, _ttl(args.ttl_seq), taken_from)
+
+
+@operation(
+    "tasks_step_lease_renew",
+    writes=True,
+    intent="step_lease_renew",
+    example={"task": "TASK-001", "path": "s:0", "agent_id": "builder"},
+)
+def tasks_step_lease_renew(ctx: Context, args: LeaseRenew) -> dict[str, Any]:
+    """Extend a lease you hold."""
+    task, step = target_step(ctx, args)
+    _check_held(ctx, step)
+    return _write(ctx, task, step, "step_lease_renewed", _ttl(args.ttl_seq), None)
+
+
+@operation(
+    "tasks_step_lease_release",
+    writes=True,
+    intent="step_lease_release",
+    example={"task": "TASK-001", "path": "s:0", "agent_id": "builder"},
+)
+def tasks_step_lease_release(ctx: Context, args: LeaseRelease) -> dict[str, Any]:
+    """Give back a lease you hold."""
+    task, step = target_step(ctx, args)
+    _check_held(ctx, step)
+    drop_lease(ctx, step.id)
+    event = write_event(ctx, task.id, "step_lease_released", _payload(ctx, step), step.path)
+    return {**_answer(ctx, task, step, None), "event": event}
+
+
+def _write(ctx: Context, task: Work, step: Step, type: str, ttl: int, taken_from: str | None) -> dict[str, Any]:
+    """The lease counts from its own event, so a lease for one event outlives its claim."""
+    payload = {**_payload(ctx, step), "ttl_seq": ttl, "takeover_from": taken_from}
+    event = write_event(ctx, task.id, type, payload, step.path)
+    now, agent = ctx.ws.event_seq, _agent(ctx)
+    ctx.tx.run("DELETE FROM step_lease WHERE workspace = ? AND expires_seq <= ?", ctx.workspace, now)
+    ctx.tx.run(
+        "INSERT INTO step_lease (workspace, step, holder, acquired_seq, expires_seq) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (workspace, step) DO UPDATE SET holder = excluded.holder,"
+        " acquired_seq = CASE WHEN step_lease.holder = excluded.holder THEN step_lease.acquired_seq"
+        " ELSE excluded.acquired_seq END, expires_seq = excluded.expires_seq",
+        ctx.workspace,
+        step.id,
+        agent,
+        now,
+        now + ttl,
+    )
+    return {**_answer(ctx, task, step, lease_of(ctx, step.id)), "event": event}
+
+
+def _answer(ctx: Context, task: Work, step: Step, lease: Lease | None) -> dict[str, Any]:
+    return {"task": task.id, "step": step_ref(step), "lease": lease_json(lease), "now_seq": ctx.ws.event_seq}
+
+
+def _payload(ctx: Context, step: Step) -> dict[str, Any]:
+    return {"step_id": step.id, "path": step.path, "agent_id": ctx.agent}
+
+
+def _ttl(given: int) -> int:
+    return given if given > 0 else DEFAULT_TTL
+
+
+def _agent(ctx: Context) -> str:
+    if ctx.agent is None:
+        raise invalid(
+            "agent_id",
+            "a lease needs a holder",
+            "Give agent_id, or start the server with --agent-id.",
+            kind="missing_required",
+        )
+    return ctx.agent
+
+
+def _check_held(ctx: Context, step: Step) -> None:
+    agent, lease = _agent(ctx), lease_of(ctx, step.id)
+    if lease is not None and lease.holder == agent:
+        return
+    free = suggest(
+        "tasks_step_lease_claim", "Takes the lease.", "high", task=step.task, step_id=step.id, agent_id=agent
+    )
+    raise ClewError(
+        "STEP_LEASE_NOT_HELD",
+        f"{agent} does not hold the lease of {step.path} ({step.id})",
+        "Claim it first." if lease is None else f"{lease.holder} holds it.",
+        suggestions=[free if lease is None else _look(step)],
+    )
+
+
+def _look(step: Step) -> dict[str, Any]:
+    return suggest("tasks_step_lease_get", "Shows the lease.", "high", task=step.task, step_id=step.id)

@@ -1,0 +1,151 @@
+"""Plans and tasks: what they hold and how they are read. Both are `Work`; a task hangs under a plan and has steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from clew.errors import ClewError, suggest, unknown_id
+from clew.registry.context import Context
+from clew.tasks.records import Record, load
+
+STATUSES = ("TODO", "ACTIVE", "DONE", "PARKED", "CANCELED")
+ACTIVE_LIMIT = 3
+STALE_AFTER_MS = 14 * 24 * 3600 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Work(Record):
+    """A plan or a task."""
+
+    TABLE: ClassVar[str] = "work"
+    LISTS: ClassVar[frozenset[str]] = frozenset({"tags", "depends_on", "checklist"})
+    OBJECTS: ClassVar[frozenset[str]] = frozenset({"contract_data"})
+
+    id: str
+    kind: str
+    number: int
+    parent: str | None
+    title: str
+    created_seq: int
+    created_at_ms: int
+    updated_at_ms: int
+    revision: int = 0
+    status: str = "TODO"
+    description: str | None = None
+    context: str | None = None
+    priority: str | None = None
+    domain: str | None = None
+    phase: str | None = None
+    component: str | None = None
+    assignee: str | None = None
+    reasoning_mode: str = "normal"
+    tags: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    contract: str | None = None
+    contract_data: dict[str, Any] | None = None
+    contract_versions: int = 0
+    checklist: tuple[str, ...] = ()
+    checklist_current: int = 0
+    checklist_doc: str | None = None
+    parked_until_ts_ms: int | None = None
+    stale_after_ms: int | None = None
+
+    @property
+    def is_task(self) -> bool:
+        return self.kind == "task"
+
+    @property
+    def plan_progress(self) -> str:
+        return f"{min(self.checklist_current, len(self.checklist))}/{len(self.checklist)}"
+
+    def content(self) -> dict[str, Any]:
+        """What undo puts back: everything a caller can change, nothing that only counts."""
+        return {name: _plain(getattr(self, name)) for name in CONTENT}
+
+    def with_content(self, content: dict[str, Any]) -> Work:
+        lists = {name: tuple(content[name]) for name in self.LISTS}
+        return replace(self, **{**{name: content[name] for name in CONTENT}, **lists})
+
+
+CONTENT = (
+    "title",
+    "status",
+    "description",
+    "context",
+    "priority",
+    "domain",
+    "phase",
+    "component",
+    "assignee",
+    "reasoning_mode",
+    "tags",
+    "depends_on",
+    "contract",
+    "contract_data",
+    "contract_versions",
+    "checklist",
+    "checklist_current",
+    "checklist_doc",
+    "parked_until_ts_ms",
+)
+
+
+def find_work(ctx: Context, id: str) -> Work | None:
+    row = ctx.tx.one("SELECT * FROM work WHERE workspace = ? AND id = ?", ctx.workspace, id)
+    return load(Work, row) if row else None
+
+
+def work_by_id(ctx: Context, id: str) -> Work:
+    found = find_work(ctx, id)
+    if found is None:
+        raise unknown_id("plan" if id.startswith("PLAN-") else "task", id, "Copy an id from the list.", known_work(ctx))
+    return found
+
+
+def known_work(ctx: Context, limit: int = 2) -> list[dict[str, Any]]:
+    """Calls that lead to work that exists, or to starting some."""
+    rows = ctx.tx.all(
+        "SELECT id FROM work WHERE workspace = ? AND kind = 'task' ORDER BY updated_at_ms DESC, number DESC LIMIT ?",
+        ctx.workspace,
+        limit,
+    )
+    if rows:
+        return [suggest("tasks_snapshot", "Shows a task that exists.", "high", task=row["id"]) for row in rows]
+    return [suggest("tasks_macro_start", "Starts a task.", "high", task_title="New task")]
+
+
+def tasks_of(ctx: Context, plan: str, status: str | None = None) -> list[Work]:
+    """The tasks under a plan, oldest first."""
+    wanted = " AND status = ?" if status else ""
+    params = (plan, status) if status else (plan,)
+    sql = f"SELECT * FROM work WHERE workspace = ? AND parent = ?{wanted} ORDER BY number"
+    return [load(Work, row) for row in ctx.tx.all(sql, ctx.workspace, *params)]
+
+
+def plan_titled(ctx: Context, title: str) -> Work | None:
+    """The oldest plan with this title."""
+    row = ctx.tx.one(
+        "SELECT * FROM work WHERE workspace = ? AND kind = 'plan' AND title = ? ORDER BY number LIMIT 1",
+        ctx.workspace,
+        title,
+    )
+    return load(Work, row) if row else None
+
+
+def check_revision(work: Work, expected: int | None) -> None:
+    if expected is not None and expected != work.revision:
+        raise ClewError(
+            "REVISION_MISMATCH",
+            f"expected={expected} actual={work.revision}",
+            f"Look at {work.id} again, then repeat with expected_revision={work.revision}.",
+            suggestions=[suggest("tasks_context", "Shows the present revision.", "high", **{work.kind: work.id})],
+        )
+
+
+def qualified_id(ctx: Context, id: str) -> str:
+    return f"{ctx.workspace}:{id}"
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

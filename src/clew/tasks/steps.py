@@ -1,0 +1,192 @@
+"""Steps: the tree inside a task, each with its checkpoints; how they are read and named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from clew.errors import ClewError, invalid, suggest, unknown_id
+from clew.ids import STEP, STEP_PATH
+from clew.registry.context import Context
+from clew.tasks.plans import Work
+from clew.tasks.records import Record, load
+
+CHECKPOINTS = ("criteria", "tests", "security", "perf", "docs")
+PROVABLE = ("tests", "security", "perf", "docs")
+PROOF_MODES = ("off", "warn", "require")
+
+_CONFIRMED = tuple(f"{name}_confirmed" for name in CHECKPOINTS)
+_MODES = tuple(f"proof_{name}_mode" for name in PROVABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Record):
+    TABLE: ClassVar[str] = "step"
+    LISTS: ClassVar[frozenset[str]] = frozenset({"success_criteria", "tests", "blockers"})
+    FLAGS: ClassVar[frozenset[str]] = frozenset({*_CONFIRMED, "completed", "blocked"})
+
+    id: str
+    task: str
+    parent: str | None
+    ordinal: int
+    path: str
+    title: str
+    created_seq: int
+    created_at_ms: int
+    updated_at_ms: int
+    success_criteria: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
+    next_action: str | None = None
+    stop_criteria: str | None = None
+    criteria_confirmed: bool = False
+    tests_confirmed: bool = False
+    security_confirmed: bool = False
+    perf_confirmed: bool = False
+    docs_confirmed: bool = False
+    proof_tests_mode: str = "off"
+    proof_security_mode: str = "off"
+    proof_perf_mode: str = "off"
+    proof_docs_mode: str = "off"
+    completed: bool = False
+    completed_at_ms: int | None = None
+    blocked: bool = False
+    block_reason: str | None = None
+
+    def confirmed(self, checkpoint: str) -> bool:
+        return bool(getattr(self, f"{checkpoint}_confirmed"))
+
+    def proof_mode(self, checkpoint: str) -> str:
+        """How much proof a checkpoint asks for; criteria are judged, not proven."""
+        return str(getattr(self, f"proof_{checkpoint}_mode")) if checkpoint in PROVABLE else "off"
+
+    def content(self) -> dict[str, Any]:
+        """What undo puts back."""
+        values = {name: getattr(self, name) for name in CONTENT}
+        lists = {name: list(values[name]) for name in self.LISTS}
+        return {**values, **lists, "step_id": self.id, "path": self.path, "task": self.task}
+
+    def with_content(self, content: dict[str, Any]) -> Step:
+        lists = {name: tuple(content[name]) for name in self.LISTS}
+        return replace(self, **{**{name: content[name] for name in CONTENT}, **lists})
+
+
+CONTENT = (
+    "title",
+    "success_criteria",
+    "tests",
+    "blockers",
+    "next_action",
+    "stop_criteria",
+    *_CONFIRMED,
+    *_MODES,
+    "completed",
+    "completed_at_ms",
+    "blocked",
+    "block_reason",
+)
+
+
+def step_ref(step: Step) -> dict[str, str]:
+    return {"step_id": step.id, "path": step.path}
+
+
+def find_step(ctx: Context, step_id: str) -> Step | None:
+    row = ctx.tx.one("SELECT * FROM step WHERE workspace = ? AND id = ?", ctx.workspace, step_id)
+    return load(Step, row) if row else None
+
+
+def steps_of(ctx: Context, task: str) -> list[Step]:
+    """All steps of a task in the order of their paths."""
+    rows = ctx.tx.all("SELECT * FROM step WHERE workspace = ? AND task = ?", ctx.workspace, task)
+    return sorted((load(Step, row) for row in rows), key=lambda step: path_key(step.path))
+
+
+def path_key(path: str) -> tuple[int, ...]:
+    """`s:2.s:10` as numbers, so that ten comes after two."""
+    return tuple(int(part.partition(":")[2]) for part in path.split("."))
+
+
+def first_open(ctx: Context, task: str) -> Step | None:
+    """The oldest step that is not done; a child added later comes after its elder siblings."""
+    row = ctx.tx.one(
+        "SELECT * FROM step WHERE workspace = ? AND task = ? AND completed = 0 ORDER BY created_seq, id LIMIT 1",
+        ctx.workspace,
+        task,
+    )
+    return load(Step, row) if row else None
+
+
+def open_count(ctx: Context, task: str) -> int:
+    sql = "SELECT count(*) FROM step WHERE workspace = ? AND task = ? AND completed = 0"
+    return int(ctx.tx.value(sql, ctx.workspace, task))
+
+
+def subtree(ctx: Context, step: Step) -> list[Step]:
+    """A step and everything below it."""
+    below = f"{step.path}."
+    return [item for item in steps_of(ctx, step.task) if item.id == step.id or item.path.startswith(below)]
+
+
+def select_step(ctx: Context, task: Work, path: str | None, step_id: str | None) -> Step:
+    """The step that a path or an id names; both together must agree."""
+    if path is None and step_id is None:
+        raise _no_selector(ctx, task)
+    by_id = _by_id(ctx, task, step_id) if step_id is not None else None
+    by_path = _by_path(ctx, task, path) if path is not None else None
+    if by_id is not None and by_path is not None and by_id.id != by_path.id:
+        raise invalid(
+            "path",
+            f"{by_path.path} is {by_path.id}, not {by_id.id}",
+            "Give path or step_id, or both for the same step.",
+            kind="choose_one",
+            fields=["path", "step_id"],
+        )
+    found = by_id or by_path
+    assert found is not None
+    return found
+
+
+def step_selector(ctx: Context, task: Work, value: str, field: str) -> Step:
+    """One argument that takes either form."""
+    text = value.strip()
+    if STEP.fullmatch(text.upper()):
+        return _by_id(ctx, task, text, field)
+    return _by_path(ctx, task, text, field)
+
+
+def _by_id(ctx: Context, task: Work, step_id: str, field: str = "step_id") -> Step:
+    wanted = step_id.strip().upper()
+    if not STEP.fullmatch(wanted):
+        raise invalid(field, f"{step_id[:60]!r} is not a step id", "Use an id such as STEP-00000001.", look(task))
+    step = find_step(ctx, wanted)
+    if step is None or step.task != task.id:
+        raise unknown_id(f"step of {task.id}", wanted, "Copy the id from the task's steps.", look(task))
+    return step
+
+
+def _by_path(ctx: Context, task: Work, path: str, field: str = "path") -> Step:
+    wanted = path.strip()
+    if not STEP_PATH.fullmatch(wanted):
+        raise invalid(field, f"{path[:60]!r} is not a step path", "Use a path such as s:0 or s:0.s:1.", look(task))
+    normal = ".".join(f"s:{number}" for number in path_key(wanted))
+    row = ctx.tx.one("SELECT * FROM step WHERE workspace = ? AND task = ? AND path = ?", ctx.workspace, task.id, normal)
+    if row is None:
+        raise unknown_id(f"step of {task.id}", wanted, "Copy the path from the task's steps.", look(task))
+    return load(Step, row)
+
+
+def look(task: Work) -> list[dict[str, Any]]:
+    return [suggest("tasks_snapshot", "Shows the task and its next step.", "high", task=task.id)]
+
+
+def _no_selector(ctx: Context, task: Work) -> ClewError:
+    first = first_open(ctx, task.id)
+    advice = f" The first open one is {first.path} ({first.id})." if first else ""
+    return ClewError(
+        "INVALID_INPUT",
+        "path or step_id: one of them is required",
+        f"Say which step of {task.id} you mean.{advice}",
+        [{"kind": "missing_required", "field": "step_id"}],
+        look(task),
+    )

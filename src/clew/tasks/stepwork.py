@@ -1,0 +1,301 @@
+"""Working on steps: add, define, note, verify, close, open again, block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from clew.errors import ClewError, invalid, suggest
+from clew.reasoning.documents import append
+from clew.reasoning.scope import scope_of
+from clew.registry.context import Context
+from clew.registry.operation import Name, Text, operation
+from clew.tasks.changes import add_steps, change_step, touch
+from clew.tasks.journal import Change, record, write_event
+from clew.tasks.leases import check_lease
+from clew.tasks.plans import Work, check_revision
+from clew.tasks.steps import CHECKPOINTS, Step, step_ref, step_selector
+from clew.tasks.strict import Override, step_meta
+from clew.tasks.targets import OfStep, OfTask, Revised, target_step, target_task
+from clew.tasks.wording import Heading, Lines, Prose, Steps, heading, lines, prose, specs
+
+
+class Confirmed(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    confirmed: bool
+
+
+class CheckpointMap(BaseModel):
+    """Which checkpoints hold."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    criteria: bool | Confirmed | None = None
+    tests: bool | Confirmed | None = None
+    security: bool | Confirmed | None = None
+    perf: bool | Confirmed | None = None
+    docs: bool | Confirmed | None = None
+
+
+Checkpoints = Annotated[
+    Literal["gate", "all"] | CheckpointMap,
+    Field(description='"gate" (criteria and tests), "all", or an object such as {"criteria": true}.'),
+]
+OverrideArg = Annotated[Override | None, Field(description="Strict tasks: close although reasoning is missing.")]
+
+
+class Decompose(OfTask, Revised):
+    steps: Annotated[Steps, Field(description="The steps to add.")]
+    parent: Annotated[Name | None, Field(description="Path or id of the step to add them below.")] = None
+
+
+@operation(
+    "tasks_decompose",
+    writes=True,
+    intent="decompose",
+    example={"task": "TASK-001", "steps": [{"title": "Read the file", "success_criteria": ["every row is read"]}]},
+)
+def tasks_decompose(ctx: Context, args: Decompose) -> dict[str, Any]:
+    """Add steps to a task, or below one of its steps."""
+    task = target_task(ctx, args)
+    check_revision(task, args.expected_revision)
+    parent = step_selector(ctx, task, args.parent, "parent") if args.parent is not None else None
+    task, steps, event = add_steps(ctx, task, parent, specs(args.steps))
+    return {
+        "task": task.id,
+        "revision": task.revision,
+        "steps": [step_ref(step) for step in steps],
+        "event": event,
+    }
+
+
+class Define(OfStep, Revised):
+    title: Heading | None = None
+    success_criteria: Lines | None = None
+    tests: Lines | None = None
+    blockers: Lines | None = None
+
+
+@operation(
+    "tasks_define", writes=True, intent="define", example={"task": "TASK-001", "path": "s:0", "tests": ["make test"]}
+)
+def tasks_define(ctx: Context, args: Define) -> dict[str, Any]:
+    """Say what a step is: title, success criteria, tests, blockers. New criteria or tests must be confirmed anew."""
+    task, step = target_step(ctx, args)
+    check_revision(task, args.expected_revision)
+    names = ("success_criteria", "tests", "blockers")
+    given: dict[str, Any] = {name: lines(getattr(args, name)) for name in names if getattr(args, name) is not None}
+    if args.title is not None:
+        given["title"] = heading(args.title)
+    if not given:
+        raise invalid("title", "nothing to define", "Give title, success_criteria, tests or blockers.")
+    task, step, event = define_step(ctx, task, step, given)
+    return _done(task, step, event)
+
+
+def define_step(ctx: Context, task: Work, step: Step, given: Mapping[str, Any]) -> tuple[Work, Step, dict[str, Any]]:
+    new = redefined(step, given)
+    payload = {"task": task.id, "step_id": step.id, "path": step.path, "fields": sorted(given)}
+    return change_step(ctx, task, step, new, Change("step_defined", "step_define", payload))
+
+
+def redefined(step: Step, given: Mapping[str, Any]) -> Step:
+    """A step with other fields; what was confirmed about the old criteria or tests says nothing about new ones."""
+    reset = {}
+    if "success_criteria" in given and given["success_criteria"] != step.success_criteria:
+        reset["criteria_confirmed"] = False
+    if "tests" in given and given["tests"] != step.tests:
+        reset["tests_confirmed"] = False
+    return replace(step, **{**given, **reset})
+
+
+class Note(OfStep, Revised):
+    note: Annotated[Text, Field(min_length=1, description="What was seen or done.")]
+
+
+@operation(
+    "tasks_note", writes=True, intent="note", example={"task": "TASK-001", "path": "s:0", "note": "Parser works."}
+)
+def tasks_note(ctx: Context, args: Note) -> dict[str, Any]:
+    """Write a progress note about a step; it appears in the task's notes too."""
+    task, step = target_step(ctx, args)
+    check_revision(task, args.expected_revision)
+    task, event = note_step(ctx, task, step, args.note)
+    return _done(task, step, event)
+
+
+def note_step(ctx: Context, task: Work, step: Step, note: str) -> tuple[Work, dict[str, Any]]:
+    if not note.strip():
+        raise invalid("note", "must not be blank", "Write what was seen or done.", kind="non_empty")
+    check_lease(ctx, step)
+    task = touch(ctx, task)
+    number = ctx.ws.count("step_note")
+    payload = {**_place(task, step), "note_seq": number}
+    event = write_event(ctx, task.id, "step_noted", payload, step.path)
+    record(ctx, task.id, step.id, step.path, Change("", "step_note", payload, False), None, None, event)
+    meta = {"source": "tasks_note", **step_meta(step), "note_seq": number, "event_id": event["event_id"]}
+    scope = scope_of(ctx, task.id)
+    append(
+        ctx,
+        scope.branch.id,
+        scope.notes,
+        content=note,
+        meta={**meta, "step": step_meta(step)},
+        subject=task.id,
+        path=step.path,
+    )
+    return task, event
+
+
+class Verify(OfStep, Revised):
+    checkpoints: Checkpoints
+
+
+@operation(
+    "tasks_verify", writes=True, intent="verify", example={"task": "TASK-001", "path": "s:0", "checkpoints": "gate"}
+)
+def tasks_verify(ctx: Context, args: Verify) -> dict[str, Any]:
+    """Confirm checkpoints of a step, or withdraw a confirmation."""
+    task, step = target_step(ctx, args)
+    check_revision(task, args.expected_revision)
+    task, step, event = verify_step(ctx, task, step, checkpoint_values(args.checkpoints))
+    return _done(task, step, event)
+
+
+def checkpoint_values(given: Literal["gate", "all"] | CheckpointMap) -> dict[str, bool]:
+    if given == "gate":
+        return {"criteria": True, "tests": True}
+    if given == "all":
+        return dict.fromkeys(CHECKPOINTS, True)
+    assert isinstance(given, CheckpointMap)
+    values = {name: getattr(given, name) for name in CHECKPOINTS}
+    named = {name: v if isinstance(v, bool) else v.confirmed for name, v in values.items() if v is not None}
+    if not named:
+        raise invalid("checkpoints", "names no checkpoint", 'Use "gate", "all" or {"criteria": true}.')
+    return named
+
+
+def verify_step(ctx: Context, task: Work, step: Step, values: Mapping[str, bool]) -> tuple[Work, Step, dict[str, Any]]:
+    confirmed: dict[str, Any] = {f"{name}_confirmed": value for name, value in values.items()}
+    change = Change("step_verified", "step_verify", {**_place(task, step), **confirmed})
+    return change_step(ctx, task, step, replace(step, **confirmed), change)
+
+
+class Done(OfStep, Revised):
+    override: OverrideArg = None
+
+
+@operation("tasks_done", writes=True, intent="done", example={"task": "TASK-001", "path": "s:0"})
+def tasks_done(ctx: Context, args: Done) -> dict[str, Any]:
+    """Close a step whose checkpoints are confirmed and whose proofs are there."""
+    task, step = target_step(ctx, args)
+    check_revision(task, args.expected_revision)
+    task, step, event = finish_step(ctx, task, step, "step_done", (), args.override)
+    return _done(task, step, event)
+
+
+def finish_step(
+    ctx: Context, task: Work, step: Step, intent: str, asked: tuple[str, ...], override: Override | None
+) -> tuple[Work, Step, dict[str, Any]]:
+    """Close an open step through its gates."""
+    _check_open(step)
+    new = replace(step, completed=True, completed_at_ms=ctx.now_ms)
+    change = Change("step_done", intent, _place(task, step))
+    return change_step(ctx, task, step, new, change, asked, override)
+
+
+def _check_open(step: Step) -> None:
+    if step.completed:
+        raise ClewError(
+            "INVALID_INPUT",
+            f"{step.path} ({step.id}) is done already",
+            "Go on with the next step.",
+            [{"kind": "state", "field": "step_id"}],
+            [suggest("tasks_snapshot", "Shows what is next.", "high", task=step.task)],
+        )
+
+
+class CloseStep(OfStep, Revised):
+    checkpoints: Checkpoints
+    override: OverrideArg = None
+
+
+@operation(
+    "tasks_close_step",
+    writes=True,
+    intent="close_step",
+    example={"task": "TASK-001", "path": "s:0", "checkpoints": "gate"},
+)
+def tasks_close_step(ctx: Context, args: CloseStep) -> dict[str, Any]:
+    """Confirm checkpoints and close the step, both or neither."""
+    task, step = target_step(ctx, args)
+    check_revision(task, args.expected_revision)
+    task, step, events = close_step(ctx, task, step, checkpoint_values(args.checkpoints), args.override)
+    return {"task": task.id, "revision": task.revision, "step": step_ref(step), "events": events}
+
+
+def close_step(
+    ctx: Context, task: Work, step: Step, values: Mapping[str, bool], override: Override | None = None
+) -> tuple[Work, Step, list[dict[str, Any]]]:
+    """Verified, then done: two events, one transaction. A checkpoint that the caller denies is asked for."""
+    _check_open(step)
+    task, step, verified = verify_step(ctx, task, step, values)
+    task, step, done = finish_step(ctx, task, step, "step_done", tuple(values), override)
+    return task, step, [verified, done]
+
+
+class Progress(OfStep, Revised):
+    completed: Annotated[bool, Field(description="true closes the step, false opens it again.")]
+    force: Annotated[bool, Field(description="Accepted for older callers; gates are never skipped.")] = False
+    override: OverrideArg = None
+
+
+@operation(
+    "tasks_progress", writes=True, intent="progress", example={"task": "TASK-001", "path": "s:0", "completed": False}
+)
+def tasks_progress(ctx: Context, args: Progress) -> dict[str, Any]:
+    """Close a step through its gates, or open a closed one again."""
+    task, step = target_step(ctx, args)
+    check_revision(task, args.expected_revision)
+    if args.completed:
+        task, step, event = finish_step(ctx, task, step, "step_progress", (), args.override)
+    else:
+        task, step, event = reopen_step(ctx, task, step)
+    return {**_done(task, step, event), "completed": step.completed}
+
+
+def reopen_step(ctx: Context, task: Work, step: Step) -> tuple[Work, Step, dict[str, Any]]:
+    new = replace(step, completed=False, completed_at_ms=None)
+    return change_step(ctx, task, step, new, Change("step_reopened", "step_progress", _place(task, step)))
+
+
+class Block(OfStep, Revised):
+    blocked: Annotated[bool, Field(description="false lifts the block.")] = True
+    reason: Prose | None = None
+
+
+@operation(
+    "tasks_block", writes=True, intent="block", example={"task": "TASK-001", "path": "s:0", "reason": "no access"}
+)
+def tasks_block(ctx: Context, args: Block) -> dict[str, Any]:
+    """Mark a step as blocked with a reason, or lift the block."""
+    task, step = target_step(ctx, args)
+    check_revision(task, args.expected_revision)
+    reason = prose(args.reason) if args.blocked else None
+    payload = {**_place(task, step), "blocked": args.blocked, "reason": reason}
+    change = Change("step_blocked" if args.blocked else "step_unblocked", "step_block_set", payload)
+    new = replace(step, blocked=args.blocked, block_reason=reason)
+    task, step, event = change_step(ctx, task, step, new, change)
+    return {**_done(task, step, event), "blocked": step.blocked, "reason": step.block_reason}
+
+
+def _place(task: Work, step: Step) -> dict[str, Any]:
+    return {"task": task.id, "step_id": step.id, "path": step.path}
+
+
+def _done(task: Work, step: Step, event: dict[str, Any]) -> dict[str, Any]:
+    return {"task": task.id, "revision": task.revision, "step": step_ref(step), "event": event}

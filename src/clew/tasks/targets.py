@@ -1,0 +1,125 @@
+"""Which plan, task or step a call is about: an explicit one always wins, else the workspace focus."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from clew.errors import ClewError, invalid, suggest
+from clew.reasoning.scope import Target, TargetRef, target_id
+from clew.registry.context import Context
+from clew.registry.operation import Input, Name, Whole
+from clew.tasks.plans import Work, known_work, work_by_id
+from clew.tasks.steps import Step, select_step
+
+TaskId = Annotated[Name | None, Field(description="Task id such as TASK-001; default: the focus.")]
+PlanId = Annotated[Name | None, Field(description="Plan id such as PLAN-001; default: the focus.")]
+Expected = Annotated[Whole | None, Field(description="Refuse when the revision is another one.")]
+AgentId = Annotated[Name | None, Field(description="Who calls; needed to work under a step lease.")]
+
+
+class OfTask(Input):
+    """A call about one task."""
+
+    task: TaskId = None
+    target: Target = None
+
+
+class OfPlan(Input):
+    """A call about one plan."""
+
+    plan: PlanId = None
+    target: Target = None
+
+
+class OfWork(Input):
+    """A call about a plan or a task."""
+
+    task: TaskId = None
+    plan: PlanId = None
+    target: Target = None
+
+
+class Revised(Input):
+    """A call that may insist on a revision."""
+
+    synonyms: ClassVar[dict[str, str]] = {"expected_version": "expected_revision"}
+
+    expected_revision: Expected = None
+    agent_id: AgentId = None
+
+
+class OfStep(OfTask):
+    """A call about one step of a task."""
+
+    path: Annotated[Name | None, Field(description="Step path such as s:0 or s:0.s:1.")] = None
+    step_id: Annotated[Name | None, Field(description="Step id such as STEP-00000001; safer than path.")] = None
+
+
+def target_task(ctx: Context, args: Any) -> Work:
+    return _of_kind(ctx, target_work(ctx, args), "task")
+
+
+def target_plan(ctx: Context, args: Any) -> Work:
+    return _of_kind(ctx, target_work(ctx, args), "plan")
+
+
+def target_work(ctx: Context, args: Any) -> Work:
+    """The plan or task that the arguments name, else the focus."""
+    named = explicit_target(args)
+    if named is not None:
+        return work_by_id(ctx, named)
+    if ctx.ws.focus is not None:
+        return work_by_id(ctx, ctx.ws.focus)
+    raise no_target(ctx)
+
+
+def target_step(ctx: Context, args: OfStep) -> tuple[Work, Step]:
+    task = target_task(ctx, args)
+    return task, select_step(ctx, task, args.path, args.step_id)
+
+
+def explicit_target(args: Any) -> str | None:
+    """The one id that `target`, `task` or `plan` name; they may not name different ones."""
+    target: str | TargetRef | None = getattr(args, "target", None)
+    given = {"target": target_id(target)}
+    for kind in ("task", "plan"):
+        value = getattr(args, kind, None)
+        given[kind] = target_id(TargetRef(id=value, kind=kind), kind) if value is not None else None
+    named = {field: value for field, value in given.items() if value is not None}
+    if len(set(named.values())) > 1:
+        first, second = list(named)[:2]
+        raise ClewError(
+            "INVALID_INPUT",
+            f"{first} and {second} name different things: {named[first]} and {named[second]}",
+            f"Keep {first} or {second}.",
+            [
+                {
+                    "kind": "choose_one",
+                    "fields": [first, second],
+                    "options": [{"keep": first, "drop": second}, {"keep": second, "drop": first}],
+                }
+            ],
+            [suggest("tasks_context", "Shows plans and tasks with their ids.")],
+        )
+    return next(iter(named.values()), None)
+
+
+def no_target(ctx: Context) -> ClewError:
+    return ClewError(
+        "INVALID_INPUT",
+        "no plan or task is named and none is in focus",
+        "Name one, or set the focus with tasks_focus_set.",
+        [{"kind": "missing_required", "field": "target"}],
+        known_work(ctx),
+    )
+
+
+def _of_kind(ctx: Context, work: Work, kind: str) -> Work:
+    if work.kind == kind:
+        return work
+    ways = known_work(ctx) if kind == "task" else []
+    if kind == "plan" and work.parent is not None:
+        ways = [suggest("tasks_context", "Shows the plan of this task.", "high", plan=work.parent)]
+    raise invalid(kind, f"{work.id} is a {work.kind}, and this needs a {kind}", f"Name a {kind}.", ways, kind="prefix")

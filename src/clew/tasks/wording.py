@@ -1,0 +1,62 @@
+"""Texts from callers, in the one form in which work keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from clew.errors import invalid
+from clew.tasks.changes import StepSpec
+
+Line = Annotated[str, Field(max_length=4000)]
+Lines = Annotated[list[Line], Field(max_length=200)]
+Prose = Annotated[str, Field(max_length=100_000)]
+Heading = Annotated[str, Field(max_length=1000)]
+
+
+class StepInput(BaseModel):
+    """A step to add."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    title: Annotated[Heading, Field(description="What is done in this step.")]
+    success_criteria: Annotated[Lines, Field(description="How one sees that it is done; at least one line.")]
+    tests: Annotated[Lines | None, Field(description="What checks it.")] = None
+    blockers: Annotated[Lines | None, Field(description="What stands in the way.")] = None
+
+
+Steps = Annotated[list[StepInput], Field(min_length=1, max_length=200)]
+
+
+def heading(value: str, field: str = "title") -> str:
+    """A title: one line that is not blank."""
+    line = " ".join(value.split())
+    if not line:
+        raise invalid(field, "must not be blank", f"Give {field} a few words.", kind="non_empty")
+    return line
+
+
+def lines(values: Iterable[str] | None) -> tuple[str, ...]:
+    """Trimmed lines without the blank ones."""
+    return tuple(line for line in (value.strip() for value in values or ()) if line)
+
+
+def prose(value: str | None) -> str | None:
+    """Text, or nothing when it is blank."""
+    return value.strip() or None if value is not None else None
+
+
+def specs(steps: Iterable[StepInput], field: str = "steps") -> list[StepSpec]:
+    """Steps as they will be written; each has a title and at least one success criterion."""
+    return [_spec(step, f"{field}[{number}]") for number, step in enumerate(steps)]
+
+
+def _spec(step: StepInput, field: str) -> StepSpec:
+    criteria = lines(step.success_criteria)
+    if not criteria:
+        raise invalid(
+            f"{field}.success_criteria", "must hold a line", "Say how one sees that it is done.", kind="non_empty"
+        )
+    return StepSpec(heading(step.title, f"{field}.title"), criteria, lines(step.tests), lines(step.blockers))

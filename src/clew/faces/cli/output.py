@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 import orjson
@@ -13,6 +14,7 @@ from clew.errors import ClewError
 from clew.faces.cli.words import command_for
 
 _PRETTY = orjson.OPT_INDENT_2
+_CLEAR = "\r\x1b[2K"
 
 
 def has_colour(stream: TextIO) -> bool:
@@ -104,3 +106,25 @@ def suggested_command(suggestion: dict[str, Any]) -> str:
 
     entry = catalogue().find(suggestion["target"])
     return command_for(suggestion["target"], suggestion.get("params", {}), entry.input_schema if entry else {})
+
+
+@contextmanager
+def progress_line() -> Iterator[Callable[[float, float | None, str | None], None] | None]:
+    """A line on the terminal that shows how far a call is and is gone when it ends; None when nobody looks."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+
+    shown = False
+
+    def show(done: float, total: float | None, message: str | None) -> None:
+        nonlocal shown
+        shown = True
+        share = f"{done:g}/{total:g}" if total else f"{done:g}"
+        sys.stderr.write(f"{_CLEAR}{share} {message or ''}")
+        sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        sys.stderr.write(_CLEAR if shown else "")

@@ -9,7 +9,7 @@ import typer
 
 from clew.faces.cli.exits import Exit, exit_for
 from clew.faces.cli.opening import call, opened, settings_of
-from clew.faces.cli.output import describe_error, describe_warnings, say, show_json
+from clew.faces.cli.output import describe_error, describe_warnings, progress_line, say, show_json
 from clew.faces.cli.words import parse_arguments
 from clew.registry.catalogue import catalogue
 from clew.registry.envelope import Answer
@@ -58,8 +58,8 @@ def call_command(
     given = parse_arguments(arguments or [], entry.input_schema if entry else {}, sys.stdin)
     if lines:
         given["fmt"] = "lines"
-    with opened(settings_of(ctx)) as clew:
-        answer = call(clew, name, given, _show_progress if sys.stderr.isatty() else None)
+    with opened(settings_of(ctx)) as clew, progress_line() as progress:
+        answer = call(clew, name, given, progress)
     raise typer.Exit(show_answer(answer, as_json))
 
 
@@ -81,11 +81,3 @@ def _show_result(answer: Answer) -> None:
         say(answer.text)
     else:
         show_json(answer.envelope["result"])
-
-
-def _show_progress(done: float, total: float | None, message: str | None) -> None:
-    share = f"{done:g}/{total:g}" if total else f"{done:g}"
-    sys.stderr.write(f"\r\x1b[2K{share} {message or ''}")
-    if total is not None and done >= total:
-        sys.stderr.write("\r\x1b[2K")
-    sys.stderr.flush()

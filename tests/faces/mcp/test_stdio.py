@@ -81,6 +81,29 @@ def test_a_line_that_is_no_message_is_answered_with_its_error(tmp_path: Path) ->
         assert lines.request(4, "ping")["result"] == {}
 
 
+def test_requests_sent_before_the_end_of_the_input_are_answered(tmp_path: Path) -> None:
+    with stdio_process(tmp_path) as lines:
+        for id in range(5):
+            arguments = {"content": f"note {id}"}
+            lines.send({"id": id, "method": "tools/call", "params": {"name": "notes_commit", "arguments": arguments}})
+        answers = [json.loads(line) for line in lines.close().splitlines()]
+        assert sorted(answer["id"] for answer in answers) == [0, 1, 2, 3, 4]
+        assert all(answer["result"]["isError"] is False for answer in answers)
+
+
+def test_large_answers_and_messages_in_pieces_come_through_whole(tmp_path: Path) -> None:
+    with stdio_process(tmp_path) as lines:
+        text = "thread " * 40_000
+        wrote = lines.request(1, "tools/call", name="notes_commit", arguments={"content": text})
+        assert wrote["result"]["isError"] is False
+        arguments = {"doc_kind": "notes", "max_chars": 1_000_000}
+        for id in range(2, 6):
+            lines.send({"id": id, "method": "tools/call", "params": {"name": "show", "arguments": arguments}})
+        for _ in range(4):
+            shown = lines.receive()["result"]["structuredContent"]["result"]
+            assert shown["entries"][0]["content"] == text
+
+
 def test_nothing_is_opened_before_the_first_call(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with stdio_process(home) as lines:

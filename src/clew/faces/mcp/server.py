@@ -21,6 +21,7 @@ from mcp_types import (
     SubscriptionsListenRequestParams,
     UnsubscribeRequestParams,
 )
+from opentelemetry.trace import ProxyTracerProvider, get_tracer_provider
 
 from clew import __version__
 from clew.faces.mcp.completions import Completions
@@ -105,6 +106,8 @@ def build_server(clew: Clew, entries: Catalogue | None = None) -> ClewServer:
         get_tool_input_schema=tools.input_schema,
     )
     server.bus = bus
+    if isinstance(get_tracer_provider(), ProxyTracerProvider):
+        server.middleware.clear()  # nobody collects traces, and every call would pay for making them
     server.middleware += [Guard(connections), SealedState(NAME, clew.settings.token)]
     # Through this door a handler may return a mapping, and none of the methods warns that it is old.
     add = server.add_request_handler

@@ -20,14 +20,18 @@ DOCS = Path(__file__).parents[3] / "docs"  # there in a source tree only
 
 
 def index() -> dict[str, list[dict[str, Any]]]:
-    """Everything that is declared, in a fixed order."""
+    """Everything that Clew declares, in a fixed order; a test may have declared more in this process."""
     import_everything()
     ordered = sorted(operations.declared().values(), key=lambda item: (TIERS.index(item.tier), item.name))
     return {
-        "operations": [_operation(item) for item in ordered],
-        "resources": [_resource(item) for _, item in sorted(resources.declared().items())],
-        "prompts": [_prompt(item) for _, item in sorted(prompts.declared().items())],
+        "operations": [_operation(item) for item in ordered if _is_own(item.module)],
+        "resources": [_resource(item) for _, item in sorted(resources.declared().items()) if _is_own(item.module)],
+        "prompts": [_prompt(item) for _, item in sorted(prompts.declared().items()) if _is_own(item.module)],
     }
+
+
+def _is_own(module: str) -> bool:
+    return module.startswith("clew.")
 
 
 def render() -> bytes:

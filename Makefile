@@ -11,6 +11,8 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The Node tools that the conformance tests use live with everything else.
+export CLEW_TEST_CACHE ?= $(CURDIR)/.venv/tools
 
 VENV    := .venv
 PY      := $(VENV)/bin/python

@@ -68,6 +68,12 @@ def test_http_announces_its_addresses_and_answers(clew: Shell) -> None:
         assert server.wait(timeout=20) == Exit.OK
 
 
+def test_options_before_the_command_count_too(clew: Shell) -> None:
+    with started(clew, "--workspace", "acme/api", "serve", "--http", "--port", "0", "--json") as server:
+        assert server.stdout is not None
+        assert json.loads(server.stdout.readline())["workspace"] == "acme/api"
+
+
 def test_http_tells_people_how_to_connect(clew: Shell) -> None:
     with started(clew, "serve", "--http", "--port", "0") as server:
         assert server.stdout is not None

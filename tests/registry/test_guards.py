@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -63,3 +64,20 @@ def test_status_answers_in_two_lines(clew: Clew) -> None:
     assert len(lines) == 2
     assert lines[0].startswith("ready checkout=main workspace=ws")
     assert lines[1] == "tasks_snapshot"
+
+
+def test_an_automatic_agent_id_is_made_once_and_kept(make_clew: Make) -> None:
+    first, second = make_clew(agent_id="auto"), make_clew(agent_id="auto")
+    Caller(first)("notes_commit", content="x")
+    Caller(second)("notes_commit", content="y")
+    with first.database.read() as tx:
+        agents = {row["agent"] for row in tx.all("SELECT agent FROM event WHERE type = 'note_committed'")}
+    assert len(agents) == 1
+    assert re.fullmatch(r"a[0-9a-z]+_[0-9a-z]+", agents.pop())
+
+
+@pytest.mark.parametrize("name", ["help", "status", "show", "branch_list", "docs_list", "op_search", "diagnostics"])
+def test_the_same_call_on_the_same_state_gives_the_same_envelope(call: Caller, name: str) -> None:
+    call("notes_commit", content="x")
+    arguments = {"query": "notes"} if name == "op_search" else {}
+    assert call.answer(name, **arguments).envelope == call.answer(name, **arguments).envelope

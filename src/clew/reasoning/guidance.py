@@ -78,7 +78,7 @@ class Help(Bounded):
     pass
 
 
-@operation("help", raw_text=True, workspace=False)
+@operation("help", mode="own", raw_text=True, workspace=False)
 def help(ctx: Context, args: Help) -> dict[str, Any]:
     """Explain the line protocol, proof conventions, delegation and the daily way of working."""
     return {"text": cut("\n".join(_sections(HELP)), args.max_chars)}
@@ -90,7 +90,7 @@ class Skill(Bounded):
     )
 
 
-@operation("skill", raw_text=True, workspace=False)
+@operation("skill", mode="own", raw_text=True, workspace=False)
 def skill(ctx: Context, args: Skill) -> dict[str, Any]:
     """Give a short pack of rules for one way of working, fit to put into a prompt."""
     head = f"skill profile={args.profile} version={SKILL_VERSION}"

@@ -26,6 +26,8 @@ class Remarks:
         self.warnings: list[dict[str, str]] = []
         self.suggestions: list[Suggestion] = []
         self.after: list[Callable[[], None]] = []
+        # The time of the newest write that the answer rests on: the same state gives the same bytes. 0: on none.
+        self.state_ms = 0
 
 
 class Context:
@@ -125,9 +127,11 @@ class Context:
             self._keep_guard(bound.ws)
             yield bound
             bound.ws.save()
+            self.remarks.state_ms = bound.ws.updated_at_ms
 
     def _bound(self, tx: Transaction, row: Row) -> Context:
         ws = Workspace(tx, row, self.clock, self.agent)
+        self.remarks.state_ms = ws.updated_at_ms
         self._check_guard(ws)
         return Context(self.dispatcher, self.session, self.workspace, self.agent, self._progress, self.remarks, ws)
 

@@ -27,7 +27,9 @@ class OpSearch(Bounded):
     ] = "summary"
 
 
-@operation("op_search", tier="daily", budget=SEARCH_BUDGET, workspace=False, example={"query": "merge branches"})
+@operation(
+    "op_search", tier="daily", mode="own", budget=SEARCH_BUDGET, workspace=False, example={"query": "merge branches"}
+)
 def op_search(ctx: Context, args: OpSearch) -> dict[str, Any]:
     """Find operations by words; returns names, summaries or full schemas.
 

@@ -16,6 +16,7 @@ from clew.registry import lines as line_protocol
 from clew.registry import operation as operations
 from clew.registry import prompt as prompts
 from clew.registry import resource as resources
+from clew.registry.agents import AUTO, stored_agent
 from clew.registry.arguments import check_raw, nearest, parse
 from clew.registry.catalogue import catalogue, import_everything
 from clew.registry.context import Context, Progress, Remarks
@@ -54,7 +55,6 @@ class Call:
     fmt: str | None
     progress: Progress | None
     remarks: Remarks
-    ts_ms: int = 0
 
 
 class Dispatcher:
@@ -62,6 +62,7 @@ class Dispatcher:
         self.settings = settings
         self.database = database
         self.clock = clock
+        self._made_agent: str | None = None
 
     def call(
         self, name: str, arguments: dict[str, Any] | None, session: Session, progress: Progress | None = None
@@ -159,6 +160,9 @@ class Dispatcher:
 
     def _agent(self, session: Session, given: str | None) -> str | None:
         chosen = given or session.agent_id or self.settings.agent_id
+        if chosen == AUTO:
+            self._made_agent = self._made_agent or stored_agent(self.database, self.clock)
+            return self._made_agent
         return check_agent(chosen) if chosen else None
 
     def _run(self, call: Call, operation: Operation, args: Input) -> dict[str, Any] | Answer:
@@ -166,16 +170,12 @@ class Dispatcher:
         ctx = Context(self, call.session, call.workspace, agent, call.progress, call.remarks)
         if operation.mode == "own":
             result = operation.function(ctx, args)
-            call.ts_ms = self.clock()
         elif operation.mode == "write":
             with ctx.writing() as bound:
                 result = operation.function(bound, args)
-                call.ts_ms = bound.now_ms
         else:
             with ctx.reading() as bound:
                 result = operation.function(bound, args)
-                # The state's own time, so that the same state gives the same bytes.
-                call.ts_ms = bound.ws.updated_at_ms
         for action in call.remarks.after:
             action()
         if isinstance(result, Answer):
@@ -202,7 +202,7 @@ class Dispatcher:
 
     def _answer(self, call: Call, operation: Operation, result: dict[str, Any]) -> Answer:
         suggestions = self._suggestions(call, call.remarks.suggestions)
-        envelope = success(operation.intent, result, call.remarks.warnings, suggestions, call.ts_ms)
+        envelope = success(operation.intent, result, call.remarks.warnings, suggestions, call.remarks.state_ms)
         return self._finished(call, operation, envelope)
 
     def _refusal(self, call: Call, operation: Operation | None, error: ClewError) -> Answer:

@@ -1,0 +1,185 @@
+"""Reading cards: by filters, as a context slice, as the open frontier, as the one to look at next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from clew.ids import normal_tags
+from clew.reasoning.card_changes import CardIds, id_list
+from clew.reasoning.card_input import check_card_type
+from clew.reasoning.card_scope import ReadPlace, ViewPlace, place_and_step
+from clew.reasoning.graph import Node, node_json, nodes
+from clew.reasoning.views import Lens, Limits, card_stats, frontier_pages, select
+from clew.reasoning.visibility import CARD_TYPES
+from clew.registry.budget import Budget, Clip, Drop, Step, Trim
+from clew.registry.context import Context
+from clew.registry.operation import Name, Names, Text, Whole, operation
+
+NameOrNames = Annotated[str, Field(max_length=1024)] | Names
+FrontierLimit = Annotated[int, Field(ge=0, le=100, description="Most of this kind; 0 for none.")]
+
+
+def cards_json(ctx: Context, cards: Sequence[Node]) -> list[dict[str, Any]]:
+    return [node_json(card) for card in cards]
+
+
+def name_list(given: str | list[str] | None) -> list[str]:
+    return [] if given is None else [given] if isinstance(given, str) else given
+
+
+class ThinkQuery(ReadPlace):
+    ids: CardIds | None = None
+    types: Annotated[NameOrNames | None, Field(description="Card types.")] = None
+    status: Annotated[Name | None, Field(description="Only cards with this status.")] = None
+    tags_any: Annotated[NameOrNames | None, Field(description="Cards with one of these tags.")] = None
+    tags_all: Annotated[NameOrNames | None, Field(description="Cards with all of these tags.")] = None
+    text: Annotated[Text | None, Field(description="Part of title or text, in any case.")] = None
+    cursor: Annotated[Whole | None, Field(description="Cards older than this seq.")] = None
+    limit: Annotated[int, Field(ge=1, le=200, description="Most cards.")] = 50
+
+
+QUERY_BUDGET = Budget(
+    (
+        Clip("cards[].text", 1000),
+        Trim("cards", drop="last", floor=1, page="pagination", key="last_seq"),
+        Clip("cards[].text", 120),
+        Trim("cards", drop="last", page="pagination", key="last_seq"),
+    ),
+    16_000,
+    keep=("branch", "graph_doc"),
+)
+
+
+@operation("think_query", budget=QUERY_BUDGET)
+def think_query(ctx: Context, args: ThinkQuery) -> dict[str, Any]:
+    """Find cards by id, type, status, tags or text, newest first."""
+    scope, step = place_and_step(ctx, args)
+    wanted = normal_tags(name_list(args.tags_all), "tags_all")
+    page = nodes(
+        ctx,
+        scope.branch,
+        scope.graph,
+        ids=id_list(args.ids, "ids") if args.ids is not None else None,
+        types=[check_card_type(kind, "types") for kind in name_list(args.types)] or CARD_TYPES,
+        status=args.status.strip() if args.status else None,
+        tags_any=normal_tags(name_list(args.tags_any), "tags_any"),
+        tags_all=[*Lens(args.drafts, step).tags(), *wanted],
+        text=args.text,
+        cursor=args.cursor,
+        limit=args.limit,
+    )
+    return {
+        "workspace": ctx.workspace,
+        "branch": scope.branch.name,
+        "graph_doc": scope.graph,
+        **({"step_focus": step.to_json()} if step else {}),
+        "cards": cards_json(ctx, page.nodes),
+        "pagination": page.page(args.cursor, args.limit),
+        "truncated": False,
+    }
+
+
+class ThinkContext(ViewPlace):
+    limit_cards: Annotated[int, Field(ge=1, le=200, description="Most cards.")] = 30
+
+
+CONTEXT_BUDGET = Budget(
+    (
+        Clip("cards[].text", 600),
+        Trim("cards", drop="last", floor=1),
+        Clip("cards[].text", 80),
+        Drop("stats"),
+        Trim("cards", drop="last"),
+    ),
+    16_000,
+    keep=("branch", "graph_doc"),
+)
+
+
+@operation("think_context", budget=CONTEXT_BUDGET)
+def think_context(ctx: Context, args: ThinkContext) -> dict[str, Any]:
+    """Show the cards that matter now: pins, the open frontier, then recent ones."""
+    scope, step = place_and_step(ctx, args)
+    chosen = select(ctx, scope, args.lens, args.limit_cards, Lens(args.drafts, step))
+    cards = chosen.listed()
+    return {
+        "workspace": ctx.workspace,
+        "branch": scope.branch.name,
+        "graph_doc": scope.graph,
+        "view": args.lens,
+        **({"step_focus": step.to_json()} if step else {}),
+        "stats": card_stats(cards),
+        "cards": cards_json(ctx, cards),
+        "has_more": chosen.has_more,
+        "truncated": False,
+    }
+
+
+class FrontierPlace(ViewPlace):
+    limit_hypotheses: FrontierLimit = 5
+    limit_questions: FrontierLimit = 5
+    limit_subgoals: FrontierLimit = 5
+    limit_tests: FrontierLimit = 5
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.limit_hypotheses, self.limit_questions, self.limit_subgoals, self.limit_tests)
+
+
+class ThinkFrontier(FrontierPlace):
+    pass
+
+
+FRONTIER_LISTS = ("hypotheses", "tests", "questions", "subgoals")
+FRONTIER_STEPS: tuple[Step, ...] = (
+    *(Clip(f"frontier.{name}[].text", 400) for name in FRONTIER_LISTS),
+    *(Trim(f"frontier.{name}", drop="last", floor=1) for name in FRONTIER_LISTS),
+    *(Clip(f"frontier.{name}[].text", 60) for name in FRONTIER_LISTS),
+    *(Trim(f"frontier.{name}", drop="last") for name in reversed(FRONTIER_LISTS)),
+)
+
+
+@operation("think_frontier", budget=Budget(FRONTIER_STEPS, 16_000, keep=("branch", "graph_doc")))
+def think_frontier(ctx: Context, args: ThinkFrontier) -> dict[str, Any]:
+    """Show what is open: hypotheses, questions, subgoals and tests, newest first."""
+    scope, step = place_and_step(ctx, args)
+    pages = frontier_pages(ctx, scope, Lens(args.drafts, step), args.limits)
+    return {
+        "workspace": ctx.workspace,
+        "branch": scope.branch.name,
+        "graph_doc": scope.graph,
+        **({"step_focus": step.to_json()} if step else {}),
+        "frontier": {name: cards_json(ctx, page.nodes) for name, page in pages.items()},
+        "truncated": any(page.has_more for page in pages.values()),
+    }
+
+
+class ThinkNext(ViewPlace):
+    pass
+
+
+NEXT_BUDGET = Budget(
+    (Clip("candidate.text", 1000), Clip("candidate.text", 100), Drop("candidate.meta"), Drop("candidate.text")),
+    16_000,
+    keep=("branch", "graph_doc"),
+)
+
+
+@operation("think_next", budget=NEXT_BUDGET)
+def think_next(ctx: Context, args: ThinkNext) -> dict[str, Any]:
+    """Name the open card that was touched last."""
+    scope, step = place_and_step(ctx, args)
+    pages = frontier_pages(ctx, scope, Lens(args.drafts, step), Limits(1, 1, 1, 1))
+    cards = [card for page in pages.values() for card in page.nodes]
+    candidate = max(cards, key=lambda card: card.last_seq, default=None)
+    return {
+        "workspace": ctx.workspace,
+        "branch": scope.branch.name,
+        "graph_doc": scope.graph,
+        **({"step_focus": step.to_json()} if step else {}),
+        "candidate": cards_json(ctx, [candidate])[0] if candidate else None,
+        "truncated": False,
+    }

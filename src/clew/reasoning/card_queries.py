@@ -12,6 +12,8 @@ from clew.reasoning.card_changes import CardIds, id_list
 from clew.reasoning.card_input import check_card_type
 from clew.reasoning.card_scope import ReadPlace, ViewPlace, place_and_step
 from clew.reasoning.graph import Node, node_json, nodes
+from clew.reasoning.premises import suspects
+from clew.reasoning.scope import Scope
 from clew.reasoning.views import Lens, Limits, card_stats, frontier_pages, select
 from clew.reasoning.visibility import CARD_TYPES
 from clew.registry.budget import Budget, Clip, Drop, Step, Trim
@@ -22,8 +24,13 @@ NameOrNames = Annotated[str, Field(max_length=1024)] | Names
 FrontierLimit = Annotated[int, Field(ge=0, le=100, description="Most of this kind; 0 for none.")]
 
 
-def cards_json(ctx: Context, cards: Sequence[Node]) -> list[dict[str, Any]]:
-    return [node_json(card) for card in cards]
+def cards_json(ctx: Context, scope: Scope, cards: Sequence[Node]) -> list[dict[str, Any]]:
+    """Cards as callers see them; one that rests on a fallen premise says so."""
+    doubts = suspects(ctx, scope, [card.id for card in cards])
+    return [
+        {**node_json(card), "suspect": doubts[card.id].to_json()} if card.id in doubts else node_json(card)
+        for card in cards
+    ]
 
 
 def name_list(given: str | list[str] | None) -> list[str]:
@@ -76,7 +83,7 @@ def think_query(ctx: Context, args: ThinkQuery) -> dict[str, Any]:
         "branch": scope.branch.name,
         "graph_doc": scope.graph,
         **({"step_focus": step.to_json()} if step else {}),
-        "cards": cards_json(ctx, page.nodes),
+        "cards": cards_json(ctx, scope, page.nodes),
         "pagination": page.page(args.cursor, args.limit),
         "truncated": False,
     }
@@ -112,7 +119,7 @@ def think_context(ctx: Context, args: ThinkContext) -> dict[str, Any]:
         "view": args.lens,
         **({"step_focus": step.to_json()} if step else {}),
         "stats": card_stats(cards),
-        "cards": cards_json(ctx, cards),
+        "cards": cards_json(ctx, scope, cards),
         "has_more": chosen.has_more,
         "truncated": False,
     }
@@ -142,6 +149,12 @@ FRONTIER_STEPS: tuple[Step, ...] = (
 )
 
 
+def frontier_json(ctx: Context, scope: Scope, lists: dict[str, list[Node]]) -> dict[str, list[dict[str, Any]]]:
+    shown = cards_json(ctx, scope, [card for cards in lists.values() for card in cards])
+    by_id = {card["id"]: card for card in shown}
+    return {name: [by_id[card.id] for card in cards] for name, cards in lists.items()}
+
+
 @operation("think_frontier", budget=Budget(FRONTIER_STEPS, 16_000, keep=("branch", "graph_doc")))
 def think_frontier(ctx: Context, args: ThinkFrontier) -> dict[str, Any]:
     """Show what is open: hypotheses, questions, subgoals and tests, newest first."""
@@ -152,7 +165,7 @@ def think_frontier(ctx: Context, args: ThinkFrontier) -> dict[str, Any]:
         "branch": scope.branch.name,
         "graph_doc": scope.graph,
         **({"step_focus": step.to_json()} if step else {}),
-        "frontier": {name: cards_json(ctx, page.nodes) for name, page in pages.items()},
+        "frontier": frontier_json(ctx, scope, {name: page.nodes for name, page in pages.items()}),
         "truncated": any(page.has_more for page in pages.values()),
     }
 
@@ -180,6 +193,6 @@ def think_next(ctx: Context, args: ThinkNext) -> dict[str, Any]:
         "branch": scope.branch.name,
         "graph_doc": scope.graph,
         **({"step_focus": step.to_json()} if step else {}),
-        "candidate": cards_json(ctx, [candidate])[0] if candidate else None,
+        "candidate": cards_json(ctx, scope, [candidate])[0] if candidate else None,
         "truncated": False,
     }

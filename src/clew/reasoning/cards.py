@@ -57,7 +57,7 @@ def write_card(
     step: StepFocus | None = None,
 ) -> CardWritten:
     """Write a card with its trace entry and edges, or nothing when the same card stands there already."""
-    card_id = card.id or _next_id(ctx)
+    card_id = card.id or next_card_id(ctx)
     edges = {SUPPORTS: _ends(supports, SUPPORTS, card_id), BLOCKS: _ends(blocks, BLOCKS, card_id)}
     known = trace_entry(ctx, scope, card_id) if card.id else None
     if known is not None:
@@ -121,7 +121,7 @@ def place_params(scope: Scope, branch_field: str = "ref") -> dict[str, Any]:
     return {branch_field: scope.branch.name, "graph_doc": scope.graph}
 
 
-def _next_id(ctx: Context) -> str:
+def next_card_id(ctx: Context) -> str:
     """The next number whose id nobody has taken by hand."""
     while True:
         card_id = f"CARD-{ctx.ws.count('card')}"

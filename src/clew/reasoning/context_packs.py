@@ -71,7 +71,7 @@ def context(ctx: Context, args: ContextPack) -> dict[str, Any]:
         **({"lane_summary": lane_summary(pack.cards)} if pack.lens.drafts else {}),
         "notes": pack.notes.to_json(),
         "trace": pack.trace.to_json(),
-        "cards": cards_json(ctx, pack.cards),
+        "cards": cards_json(ctx, pack.scope, pack.cards),
         "signals": _signals(ctx, args, pack),
         "stats": {
             **card_stats(pack.cards),

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import Annotated, Any
 
-import orjson
 from pydantic import Field
 
 from clew.errors import ClewError, invalid, shorten, suggest
@@ -14,7 +13,9 @@ from clew.ids import confined
 from clew.reasoning.context_packs import PACK_BUDGET, ContextPack, context
 from clew.registry import budget as budgets
 from clew.registry.context import Context
+from clew.registry.envelope import compact
 from clew.registry.operation import operation
+from clew.registry.redaction import redact
 
 CONVENTION = ".agents/mcp/context/.context/branchmind/context_pack.json"
 
@@ -35,7 +36,8 @@ def context_pack_export(ctx: Context, args: ContextPackExport) -> dict[str, Any]
     default = budgets.escalated(PACK_BUDGET.default_for(ctx.session.toolset) or 0, budgets.size(pack))
     fit = budgets.fit(pack, PACK_BUDGET, min(given, default=default))
     written = {"max_chars": fit.max_chars, "used_chars": fit.used_chars, "truncated": fit.truncated}
-    data = orjson.dumps({**fit.result, "budget": written}, option=orjson.OPT_SORT_KEYS)
+    shown = {**fit.result, "budget": written}
+    data = compact(redact(shown, compact(shown))).encode()
     _write(path, data, args.out_file)
     return {"workspace": ctx.workspace, "out_file": str(path), "bytes": len(data), "truncated": fit.truncated}
 

@@ -56,6 +56,7 @@ def pack_json(
     cards = found.slice()
     block = engine_block(ctx, found.scope, cards, edges_of(ctx, found.scope, cards), trace, limits, found.step)
     docs = {"graph": found.scope.graph, "trace": found.scope.trace}
+    shown = {card["id"]: card for card in cards_json(ctx, found.scope, cards)}
     return {
         "workspace": ctx.workspace,
         "branch": found.scope.branch.name,
@@ -65,8 +66,8 @@ def pack_json(
         **({"step_focus": found.step.to_json()} if found.step else {}),
         **({"engine": block} if block else {}),
         **({"lane_summary": lane_summary(cards)} if found.lens.drafts else {}),
-        "candidates": cards_json(ctx, found.candidates),
-        "frontier": {name: cards_json(ctx, listed) for name, listed in found.frontier.items()},
+        "candidates": [shown[card.id] for card in found.candidates],
+        "frontier": {name: [shown[card.id] for card in listed] for name, listed in found.frontier.items()},
         "stats": card_stats(found.candidates),
         "has_more": found.has_more,
         "truncated": False,

@@ -1,0 +1,250 @@
+"""Anchors: list, export, and register many at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from clew.errors import ClewError, invalid, shorten, suggest
+from clew.ids import check_anchor
+from clew.reasoning.anchor_registry import (
+    Anchor,
+    all_anchors,
+    canonical,
+    find_anchor,
+    owner_of,
+    save_anchor,
+    with_aliases,
+)
+from clew.reasoning.anchor_snapshot import ANCHOR_DEFAULT, note_call
+from clew.registry.budget import Budget, Clip, Trim
+from clew.registry.context import Context
+from clew.registry.lines import argument, command, one_line
+from clew.registry.operation import Bounded, Name, operation
+
+Kind = Literal["boundary", "component", "contract", "data", "test-surface", "ops"]
+Status = Literal["active", "deprecated"]
+AnchorTitle = Annotated[str, Field(min_length=1, max_length=120, description="What the area is called.")]
+Description = Annotated[str, Field(max_length=280, description="What belongs to it.")]
+Refs = Annotated[list[Annotated[str, Field(max_length=220)]], Field(max_length=32, description="Files, links, ids.")]
+AnchorIds = Annotated[list[Annotated[str, Field(max_length=80)]], Field(max_length=32)]
+
+MOST_ANCHORS = 200
+LISTED = 20
+
+
+class AnchorsList(Bounded):
+    text: Annotated[Name | None, Field(description="Part of id or title, in any case.")] = None
+    kind: Annotated[Kind | None, Field(description="Only this kind.")] = None
+    status: Annotated[Status | None, Field(description="Only this status.")] = None
+    limit: Annotated[int, Field(ge=1, le=200, description="Most anchors.")] = 50
+
+
+def list_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    if "anchors" not in result:
+        return ["anchors"]
+    where, shown = {"workspace": result["workspace"]}, result["anchors"][:LISTED]
+    lines = [f"anchors count={result['count']} more={argument(result['has_more'])}"]
+    for anchor in shown:
+        title = argument(shorten(one_line(anchor["title"]), 72))
+        lines.append(f"- {anchor['id']} kind={anchor['kind']} status={anchor['status']} title={title}")
+    if len(shown) < result["count"] or result["has_more"]:
+        lines.append("MORE: anchors; narrow with kind=, status= or text=")
+    first = shown[0] if shown else {"id": "a:core", "title": "Core", "kind": "component"}
+    note = note_call(first["id"], first["title"], first["kind"])["params"]
+    look = ("anchor_snapshot", {"anchor": first["id"]}) if shown else ("anchors_lint", {})
+    calls = [look, ("anchors_export", {}), ("macro_anchor_note", note)]
+    return lines + [command(name, {**params, **where}, default_workspace) for name, params in calls]
+
+
+LIST_BUDGET = Budget((Trim("anchors", drop="last"),), ANCHOR_DEFAULT, keep=("workspace", "count"))
+
+
+@operation("anchors_list", portal=True, lines=list_lines, budget=LIST_BUDGET)
+def anchors_list(ctx: Context, args: AnchorsList) -> dict[str, Any]:
+    """List the anchors: named areas of the system that knowledge hangs on."""
+    parts, params = ["workspace = ?"], [ctx.workspace]
+    for column in ("kind", "status"):
+        if getattr(args, column) is not None:
+            parts.append(f"{column} = ?")
+            params.append(getattr(args, column))
+    rows = ctx.tx.all(f"SELECT * FROM anchor WHERE {' AND '.join(parts)} ORDER BY id", *params)
+    needle = (args.text or "").strip().casefold()
+    found = [row for row in rows if needle in row["id"] or needle in row["title"].casefold()]
+    shown = with_aliases(ctx, found[: args.limit])
+    return {
+        "workspace": ctx.workspace,
+        "anchors": [anchor.to_json() for anchor in shown],
+        "count": len(shown),
+        "has_more": len(found) > len(shown),
+        "truncated": False,
+    }
+
+
+class AnchorsExport(Bounded):
+    format: Annotated[Literal["mermaid", "text"], Field(description="mermaid draws a flowchart.")] = "mermaid"
+
+
+def export_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    if "format" not in result:
+        return ["export"]
+    return [f"export format={result['format']} anchors={result['anchors_count']}", *result.get("text", "").split("\n")]
+
+
+@operation(
+    "anchors_export",
+    portal=True,
+    lines=export_lines,
+    budget=Budget(
+        tuple(Clip("text", most) for most in (20_000, 4000, 800, 160)),
+        ANCHOR_DEFAULT,
+        keep=("workspace", "format", "anchors_count"),
+    ),
+)
+def anchors_export(ctx: Context, args: AnchorsExport) -> dict[str, Any]:
+    """Draw the map of anchors as a mermaid flowchart or as text."""
+    anchors = all_anchors(ctx, MOST_ANCHORS + 1)
+    shown = anchors[:MOST_ANCHORS]
+    return {
+        "workspace": ctx.workspace,
+        "format": args.format,
+        "anchors_count": len(shown),
+        "text": mermaid(shown) if args.format == "mermaid" else plain(shown),
+        "truncated": len(anchors) > len(shown),
+    }
+
+
+def mermaid(anchors: list[Anchor]) -> str:
+    lines = ["flowchart TD"]
+    lines += [f'  {_node(a.id)}["{a.id}\\n{_quoted(a.title)}"]' for a in anchors]
+    for anchor in anchors:
+        if anchor.parent_id:
+            lines.append(f"  {_node(anchor.parent_id)} -->|contains| {_node(anchor.id)}")
+        lines += [f"  {_node(anchor.id)} -->|depends_on| {_node(other)}" for other in anchor.depends_on]
+    return "\n".join(lines)
+
+
+def _node(anchor_id: str) -> str:
+    return "A_" + "".join(c if c.isascii() and c.isalnum() else "_" for c in anchor_id)
+
+
+def _quoted(title: str) -> str:
+    return one_line(title).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def plain(anchors: list[Anchor]) -> str:
+    return "\n".join(
+        f"{a.id} | kind={a.kind} status={a.status} parent={a.parent_id or '-'} depends_on=[{', '.join(a.depends_on)}]"
+        for a in anchors
+    )
+
+
+class AnchorInput(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    id: Annotated[str, Field(max_length=80, description="a: and a slug.")]
+    title: AnchorTitle
+    kind: Kind
+    status: Status = "active"
+    description: Description | None = None
+    refs: Refs = []
+    aliases: AnchorIds = []
+    parent_id: Annotated[str, Field(max_length=80)] | None = None
+    depends_on: AnchorIds = []
+
+
+class AnchorsBootstrap(Bounded):
+    anchors: Annotated[list[AnchorInput], Field(min_length=1, max_length=MOST_ANCHORS)]
+
+
+@operation(
+    "anchors_bootstrap",
+    writes=True,
+    idempotent=True,
+    budget=Budget((Trim("anchors", drop="last"),), None, keep=("workspace", "count", "created", "updated")),
+    example={"anchors": [{"id": "a:core", "title": "Core", "kind": "component"}]},
+)
+def anchors_bootstrap(ctx: Context, args: AnchorsBootstrap) -> dict[str, Any]:
+    """Register or replace many anchors at once, all or none."""
+    wanted = sorted((checked(_given(item)) for item in args.anchors), key=lambda anchor: anchor.id)
+    twice = sorted({a.id for a, b in pairwise(wanted) if a.id == b.id})
+    if twice:
+        raise invalid("anchors", f"{', '.join(twice)} is given twice", "Give each anchor once.", kind="duplicate")
+    done = [{"id": anchor.id, "created": upsert(ctx, anchor)} for anchor in wanted]
+    created = sum(1 for item in done if item["created"])
+    return {
+        "workspace": ctx.workspace,
+        "anchors": done,
+        "count": len(done),
+        "created": created,
+        "updated": len(done) - created,
+        "truncated": False,
+    }
+
+
+def _given(item: AnchorInput) -> Anchor:
+    return Anchor(
+        id=item.id,
+        title=item.title,
+        kind=item.kind,
+        status=item.status,
+        description=item.description,
+        refs=tuple(item.refs),
+        aliases=tuple(item.aliases),
+        parent_id=item.parent_id,
+        depends_on=tuple(item.depends_on),
+    )
+
+
+def checked(anchor: Anchor) -> Anchor:
+    """The record in its normal form: ids lower-cased, lists without repeats, nothing pointing to itself."""
+    own = check_anchor(anchor.id, "id")
+    parent = check_anchor(anchor.parent_id, "parent_id") if anchor.parent_id else None
+    depends = tuple(dict.fromkeys(check_anchor(value, "depends_on") for value in anchor.depends_on))
+    aliases = tuple(sorted({check_anchor(value, "aliases") for value in anchor.aliases}))
+    for field, values in {"parent_id": (parent,), "depends_on": depends, "aliases": aliases}.items():
+        if own in values:
+            raise invalid(field, f"{own} cannot name itself", f"Leave {own} out of {field}.")
+    if not anchor.title.strip() or "\n" in anchor.title.strip():
+        raise invalid("title", "must be one non-empty line", "Give the area a name.", kind="non_empty")
+    refs = tuple(dict.fromkeys(ref.strip() for ref in anchor.refs if ref.strip()))
+    return replace(
+        anchor, id=own, title=anchor.title.strip(), parent_id=parent, depends_on=depends, aliases=aliases, refs=refs
+    )
+
+
+def upsert(ctx: Context, anchor: Anchor) -> bool:
+    """Save a checked record; true when it is new. An unchanged one is left alone."""
+    current = find_anchor(ctx, anchor.id)
+    _refuse_taken_names(ctx, anchor)
+    if current is not None:
+        anchor = replace(anchor, created_at_ms=current.created_at_ms, updated_at_ms=current.updated_at_ms)
+        if anchor == current:
+            return False
+    save_anchor(ctx, anchor)
+    ctx.emit("reasoning", "anchor_updated" if current else "anchor_created", anchor.id, {"kind": anchor.kind})
+    return current is None
+
+
+def _refuse_taken_names(ctx: Context, anchor: Anchor) -> None:
+    if canonical(ctx, anchor.id) != anchor.id:
+        owner = canonical(ctx, anchor.id)
+        raise _taken("id", anchor.id, f"is an alias of {owner}", owner)
+    for alias in anchor.aliases:
+        other = owner_of(ctx, alias)
+        if find_anchor(ctx, alias) is not None:
+            raise _taken("aliases", alias, "is an anchor itself", alias)
+        if other is not None and other != anchor.id:
+            raise _taken("aliases", alias, f"belongs to {other}", other)
+
+
+def _taken(field: str, name: str, why: str, look_at: str) -> ClewError:
+    return ClewError(
+        "INVALID_INPUT",
+        f"{field}: {name} {why}",
+        "Choose another name, or merge the two anchors.",
+        [{"kind": "conflict", "field": field}],
+        [suggest("open", "Shows the anchor that has the name.", "high", id=look_at)],
+    )

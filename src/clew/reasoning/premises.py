@@ -1,0 +1,120 @@
+"""Premises: when a card falls, everything that rests on it becomes suspect, and the way down to it is shown.
+
+A card rests on what it depends on, and on what supports it. The walk is one recursive query over the edges that the
+branch shows; it is skipped where nothing has fallen, which is nearly always.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clew.reasoning.branches import Link, chain
+from clew.reasoning.graph import nodes
+from clew.reasoning.scope import Scope
+from clew.registry.context import Context
+
+FALLEN = ("retracted", "superseded", "disproved")
+DEPENDS_ON, SUPPORTS = "depends_on", "supports"
+MOST_STEPS = 8
+MOST_EDGES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """Why a card is in doubt: the fallen card and the chain of premises that leads to it."""
+
+    because: str
+    path: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"because": self.because, "path": list(self.path)}
+
+
+def suspects(ctx: Context, scope: Scope, ids: Sequence[str]) -> dict[str, Suspect]:
+    """Those of `ids` that rest, directly or through others, on a card that was retracted, superseded or disproved."""
+    links = chain(ctx, scope.branch)
+    if not ids or not _any_fallen(ctx, scope):
+        return {}
+    premises = _premises(ctx, scope, links, sorted(set(ids)))
+    reached = sorted({premise for found in premises.values() for premise in found})
+    fallen = {
+        card.id: str(card.status)
+        for card in nodes(ctx, scope.branch, scope.graph, ids=reached, limit=max(len(reached), 1)).nodes
+        if card.status in FALLEN
+    }
+    found = {card_id: _way_down(card_id, premises, fallen) for card_id in ids}
+    return {card_id: suspect for card_id, suspect in found.items() if suspect is not None}
+
+
+def _any_fallen(ctx: Context, scope: Scope) -> bool:
+    return any(nodes(ctx, scope.branch, scope.graph, status=status, limit=1).nodes for status in FALLEN)
+
+
+def _premises(ctx: Context, scope: Scope, links: list[Link], ids: list[str]) -> dict[str, list[str]]:
+    """Each card that the walk came through, with the cards that it rests on."""
+    rows = ctx.tx.all(
+        _walk(len(links), len(ids)),
+        *(value for depth, link in enumerate(links) for value in (link.branch, link.cutoff, depth)),
+        *ids,
+        ctx.workspace,
+        scope.graph,
+    )
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        found.setdefault(row["card"], []).append(row["premise"])
+    return found
+
+
+def _walk(links: int, ids: int) -> str:
+    """From some cards to their premises, theirs, and so on. A nearer link's version of an edge hides farther ones."""
+    chain_rows = " UNION ALL ".join(
+        "SELECT CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT)" for _ in range(links)
+    )
+    seeds = " UNION ALL ".join("SELECT CAST('' AS TEXT), CAST(? AS TEXT), 0" for _ in range(ids))
+    premise = f"CASE WHEN edge.rel = '{SUPPORTS}' THEN edge.from_id ELSE edge.to_id END"
+    return f"""
+        WITH RECURSIVE link (branch, cutoff, depth) AS ({chain_rows}),
+        walk (card, premise, steps) AS (
+            SELECT * FROM ({seeds}) AS seed
+            UNION
+            SELECT walk.premise, {premise}, walk.steps + 1
+            FROM walk CROSS JOIN link JOIN edge
+                ON edge.workspace = ? AND edge.branch = link.branch AND edge.doc = ?
+                AND ((edge.rel = '{DEPENDS_ON}' AND edge.from_id = walk.premise)
+                    OR (edge.rel = '{SUPPORTS}' AND edge.to_id = walk.premise))
+            WHERE walk.steps < {MOST_STEPS} AND edge.deleted = 0 AND edge.seq <= link.cutoff
+                AND (edge.until IS NULL OR edge.until > link.cutoff)
+                AND NOT EXISTS (
+                    SELECT 1 FROM link AS nearer JOIN edge AS newer
+                        ON newer.workspace = edge.workspace AND newer.branch = nearer.branch AND newer.doc = edge.doc
+                        AND newer.from_id = edge.from_id AND newer.rel = edge.rel AND newer.to_id = edge.to_id
+                    WHERE nearer.depth < link.depth AND newer.seq <= nearer.cutoff)
+        )
+        SELECT DISTINCT card, premise FROM walk WHERE steps > 0 ORDER BY card, premise LIMIT {MOST_EDGES}"""
+
+
+def _way_down(card_id: str, premises: dict[str, list[str]], fallen: dict[str, str]) -> Suspect | None:
+    """The shortest chain of premises from a card to a fallen one."""
+    came_from: dict[str, str | None] = {card_id: None}
+    queue = deque([card_id])
+    while queue:
+        at = queue.popleft()
+        if at in fallen and at != card_id:
+            return Suspect(f"{at} is {fallen[at]}", _path(at, came_from))
+        for premise in premises.get(at, ()):
+            if premise not in came_from:
+                came_from[premise] = at
+                queue.append(premise)
+    return None
+
+
+def _path(end: str, came_from: dict[str, str | None]) -> tuple[str, ...]:
+    path: list[str] = []
+    at: str | None = end
+    while at is not None:
+        path.append(at)
+        at = came_from[at]
+    return tuple(reversed(path))

@@ -79,6 +79,12 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("port", ("CLEW_PORT", "PORT"), "1731", "Port of the HTTP server."),
     Setting(
+        "allowed_hosts",
+        ("CLEW_ALLOWED_HOSTS",),
+        "",
+        "Further host names to answer to, such as a reverse proxy's; separated like the allow list.",
+    ),
+    Setting(
         "observatory_port",
         ("CLEW_OBSERVATORY_PORT", "THOUGHTBOX_OBSERVATORY_PORT"),
         "1729",
@@ -113,6 +119,7 @@ class Settings:
     memory_dir: Path | None
     host: str
     port: int
+    allowed_hosts: tuple[str, ...]
     observatory_port: int
     token: str | None
     agent_id: str | None
@@ -135,7 +142,7 @@ def load_settings(
     root = project_root(cwd or Path.cwd())
     raw, origins = _gather(flags or {}, environ, _toml(root, environ))
     workspace = raw["workspace"] or derived_workspace(root)
-    allowlist = tuple(part for part in re.split(r"[,;\s]+", raw["workspace_allowlist"]) if part)
+    allowlist = _names(raw["workspace_allowlist"])
     return Settings(
         home=Path(raw["home"]).expanduser().absolute(),
         database_url=raw["database_url"] or None,
@@ -147,6 +154,7 @@ def load_settings(
         memory_dir=Path(raw["memory_dir"]).expanduser().absolute() if raw["memory_dir"] else None,
         host=raw["host"],
         port=_port("port", raw["port"]),
+        allowed_hosts=_names(raw["allowed_hosts"]),
         observatory_port=_port("observatory_port", raw["observatory_port"]),
         token=raw["token"] or None,
         agent_id=check_agent(raw["agent_id"]) if raw["agent_id"] else None,
@@ -217,6 +225,10 @@ def _toml(root: Path, environ: Mapping[str, str]) -> Mapping[str, Any]:
                     "INVALID_INPUT", f"{path} is not valid TOML: {problem}", f"Mend or remove {path}."
                 ) from problem
     return {}
+
+
+def _names(value: str) -> tuple[str, ...]:
+    return tuple(part for part in re.split(r"[,;\s]+", value) if part)
 
 
 def _lock(value: str, explicit: bool, allowlist: tuple[str, ...]) -> bool:

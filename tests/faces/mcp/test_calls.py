@@ -35,10 +35,7 @@ async def written(client: Client) -> int:
     return count
 
 
-@pytest.mark.parametrize("era", ERAS)
-async def test_progress_arrives_in_order_and_a_cancelled_call_is_dropped(
-    stdio: StdioServerParameters, era: str
-) -> None:
+async def leave_a_slow_call(client: Client) -> None:
     seen: list[tuple[float, float | None, str | None]] = []
     started = anyio.Event()
 
@@ -47,24 +44,41 @@ async def test_progress_arrives_in_order_and_a_cancelled_call_is_dropped(
         if done == 3:
             started.set()
 
+    async def slow() -> None:
+        await client.call_tool("probe_slow", {}, progress_callback=progress)
+        raise AssertionError("the cancelled call returned")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(slow)
+        await started.wait()
+        group.cancel_scope.cancel()
+    assert seen == [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")]
+
+
+async def check_that_its_work_stays(client: Client, before: int) -> None:
+    assert await written(client) == before
+    await client.call_tool("probe_release", {})
+    with anyio.fail_after(10):
+        while await written(client) == before:
+            await anyio.lowlevel.checkpoint()
+    assert await written(client) == before + 1
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_progress_comes_in_order_and_a_cancelled_call_ends_at_once(
+    stdio: StdioServerParameters, era: str
+) -> None:
     async with Client(stdio, mode=era) as client:
-        async with anyio.create_task_group() as group:
+        await leave_a_slow_call(client)
+        await check_that_its_work_stays(client, 0)
 
-            async def slow() -> None:
-                await client.call_tool("probe_slow", {}, progress_callback=progress)
-                raise AssertionError("the cancelled call returned")
 
-            group.start_soon(slow)
-            await started.wait()
-            group.cancel_scope.cancel()
-        assert seen == [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")]
-        assert await written(client) == 0
-        # The work goes on without its caller, and what it writes stays.
-        await client.call_tool("probe_release", {})
-        with anyio.fail_after(10):
-            while await written(client) == 0:
-                await anyio.lowlevel.checkpoint()
-        assert await written(client) == 1
+@pytest.mark.parametrize("era", ERAS)
+async def test_so_it_is_over_http(address: str, era: str) -> None:
+    async with Client(f"{address}/mcp", mode=era) as client:
+        before = await written(client)
+        await leave_a_slow_call(client)
+        await check_that_its_work_stays(client, before)
 
 
 async def test_a_server_with_slow_calls_still_answers_others(server: ClewServer) -> None:
@@ -94,6 +108,12 @@ async def test_an_operation_can_ask_the_clients_model(server: ClewServer, era: s
         assert (answer["status"], answer["text"], answer["model"]) == ("ok", "about bees: no", "critic-1")
         assert answer["resumed"] == (None if era == "legacy" else "written")
         assert await written(client) == 1
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_it_can_over_http_too(address: str, era: str) -> None:
+    async with Client(f"{address}/mcp", mode=era, sampling_callback=critic) as client:
+        assert result(await client.call_tool("probe_ask", {"question": "ants"}))["text"] == "about ants: no"
 
 
 @pytest.mark.parametrize("era", ERAS)

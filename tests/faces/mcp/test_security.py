@@ -26,7 +26,9 @@ def post(address: str, **headers: str) -> httpx2.Response:
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = tmp_path_factory.mktemp("guarded")
-    with http_process("tests.faces.mcp.serve", home, "http", CLEW_TOKEN=TOKEN) as found:
+    with http_process(
+        "tests.faces.mcp.serve", home, "http", CLEW_TOKEN=TOKEN, CLEW_ALLOWED_HOSTS="clew.example.org"
+    ) as found:
         yield found
 
 
@@ -51,6 +53,10 @@ def test_a_token_is_needed_when_one_is_set(guarded: str) -> None:
     assert post(guarded, **{"x-mindmem-token": "wrong"}).status_code == 401
     assert post(guarded, authorization=f"Bearer {TOKEN}").status_code not in {401, 403}
     assert post(guarded, **{"x-mindmem-token": TOKEN}).status_code not in {401, 403}
+
+
+def test_a_named_host_is_ours(guarded: str) -> None:
+    assert post(guarded, host="clew.example.org", authorization=f"Bearer {TOKEN}").status_code not in {401, 421}
 
 
 def test_a_large_body_is_refused(address: str) -> None:

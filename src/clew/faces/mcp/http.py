@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 BACKLOG = 2048
+FAREWELL = 2
+"""Seconds that running requests get when the server is told to stop; streams of notices never end by themselves."""
 
 
 def run_http(
@@ -35,7 +37,6 @@ def run_http(
     port: int,
     extra_routes: Iterable[BaseRoute] = (),
     *,
-    allowed_hosts: Iterable[str] = (),
     on_ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serves until the process is told to stop; `on_ready` gets the base address once it is bound.
@@ -45,12 +46,14 @@ def run_http(
     """
     check_address(host, clew.settings.token)
     configure_logs(clew.settings)
-    hosts = Hosts(host, allowed_hosts)
+    hosts = Hosts(host, clew.settings.allowed_hosts)
     app = http_app(build_server(clew), clew.settings.token, hosts, extra_routes)
     listener = bind(host, port)
     if on_ready is not None:
         on_ready(base_address(listener))
-    config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False)
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=FAREWELL
+    )
     uvicorn.Server(config).run(sockets=[listener])
 
 

@@ -74,9 +74,11 @@ class Resources:
 
     async def subscribe(self, request: Request, params: SubscribeRequestParams) -> dict[str, Any]:
         link = self._connections.link(request)
-        if params.uri not in link.watched:
-            session = self._connections.session(request)
-            link.watched[params.uri] = await self._watches.add(params.uri, session)
+        release = await self._watches.add(params.uri, self._connections.session(request))
+        if params.uri in link.watched:
+            release()  # asked for twice; one watch is enough
+        else:
+            link.watched[params.uri] = release
         return {}
 
     async def unsubscribe(self, request: Request, params: UnsubscribeRequestParams) -> dict[str, Any]:

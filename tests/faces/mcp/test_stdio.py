@@ -74,8 +74,12 @@ def test_a_line_that_is_no_message_is_answered_with_its_error(tmp_path: Path) ->
     with stdio_process(tmp_path) as lines:
         lines.send("nonsense")
         assert lines.receive() | {"error": {}} == {"jsonrpc": "2.0", "id": None, "error": {}}
+        lines.send('{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"text": "\\ud800"}}')
+        assert (broken := lines.receive())["id"] == 7 and broken["error"]["code"] == -32700
         lines.send({"id": 1})
-        assert lines.receive()["error"]["code"] == -32600
+        assert (broken := lines.receive())["id"] == 1 and broken["error"]["code"] == -32600
+        lines.send("[" * 100_000)
+        assert lines.receive()["error"]["code"] == -32700
         assert lines.request(2, "no/such")["error"]["code"] == -32601
         assert lines.request(3, "tools/call", name="show", arguments="text")["error"]["code"] == -32602
         assert lines.request(4, "ping")["result"] == {}

@@ -6,6 +6,7 @@ still answered, so that `printf ... | clew serve` works.
 
 from __future__ import annotations
 
+import json
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -123,13 +124,27 @@ class Outgoing:
 
 
 def _refusal(problem: Exception) -> JSONRPCError:
-    if isinstance(problem, ValidationError) and not _is_syntax(problem):
-        error = ErrorData(code=INVALID_REQUEST, message="not a JSON-RPC 2.0 message")
+    """What was wrong with a line, with the request's id where it can be made out: its sender waits for it."""
+    details: list[Any] = problem.errors(include_url=False) if isinstance(problem, ValidationError) else []
+    if any(detail["type"] == "json_invalid" for detail in details):
+        error = ErrorData(code=PARSE_ERROR, message="not JSON in UTF-8; send one message to a line")
     else:
-        error = ErrorData(code=PARSE_ERROR, message="not JSON; send one message to a line")
-    return JSONRPCError(jsonrpc="2.0", id=None, error=error)
+        error = ErrorData(code=INVALID_REQUEST, message="not a JSON-RPC 2.0 message")
+    return JSONRPCError(jsonrpc="2.0", id=_id_in([detail["input"] for detail in details]), error=error)
 
 
-def _is_syntax(problem: ValidationError) -> bool:
-    errors: list[Any] = problem.errors(include_url=False, include_input=False, include_context=False)
-    return any(error["type"] == "json_invalid" for error in errors)
+def _id_in(inputs: list[Any]) -> RequestId | None:
+    for given in inputs:
+        message = _loosely_read(given) if isinstance(given, str | bytes) else given
+        id = message.get("id") if isinstance(message, dict) else None
+        if isinstance(id, int | str) and not isinstance(id, bool):
+            return id
+    return None
+
+
+def _loosely_read(line: str | bytes) -> Any:
+    """Python's own reader takes some lines that the strict one does not, such as half a surrogate pair."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
@@ -18,16 +19,31 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": paths, "CLEW_HOME": str(home), "CLEW_WORKSPACE": "probe", **more}
 
 
+@dataclass
+class Running:
+    address: str
+    process: subprocess.Popen[str]
+
+
 @contextmanager
-def http_process(module: str, home: Path, *args: str, **more: str) -> Iterator[str]:
-    """Runs a module that prints its address when it listens; yields the address."""
+def running(module: str, home: Path, *args: str, **more: str) -> Iterator[Running]:
+    """Runs a module that prints its address when it listens."""
     command = [sys.executable, "-m", module, *args]
     process = subprocess.Popen(command, cwd=ROOT, env=environment(home, **more), stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         address = process.stdout.readline().strip()
         assert address.startswith("http://"), address
-        yield address
+        yield Running(address, process)
     finally:
         process.terminate()
         process.wait(10)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+@contextmanager
+def http_process(module: str, home: Path, *args: str, **more: str) -> Iterator[str]:
+    """The same, for those who need the address only."""
+    with running(module, home, *args, **more) as found:
+        yield found.address

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 BACKLOG = 2048
 FAREWELL = 2
-"""Seconds that running requests get when the server is told to stop; streams of notices never end by themselves."""
+"""Seconds that running requests get when the server is told to stop."""
 
 
 def run_http(
@@ -47,14 +47,27 @@ def run_http(
     check_address(host, clew.settings.token)
     configure_logs(clew.settings)
     hosts = Hosts(host, clew.settings.allowed_hosts)
-    app = http_app(build_server(clew), clew.settings.token, hosts, extra_routes)
+    server = build_server(clew)
+    app = http_app(server, clew.settings.token, hosts, extra_routes)
     listener = bind(host, port)
     if on_ready is not None:
         on_ready(base_address(listener))
     config = uvicorn.Config(
         app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=FAREWELL
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    HttpServer(config, server.end_streams).run(sockets=[listener])
+
+
+class HttpServer(uvicorn.Server):
+    """Uvicorn, told to end the streams of notices before it waits for open requests."""
+
+    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_stop = on_stop
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._on_stop()
+        await super().shutdown(sockets)
 
 
 def http_app(

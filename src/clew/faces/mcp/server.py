@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +58,7 @@ class ClewServer(Server[Any]):
     """The SDK's server, with the change notices declared that it would leave out."""
 
     bus: InMemorySubscriptionBus
+    end_streams: Callable[[], None]
 
     def create_initialization_options(
         self,
@@ -106,6 +107,7 @@ def build_server(clew: Clew, entries: Catalogue | None = None) -> ClewServer:
         get_tool_input_schema=tools.input_schema,
     )
     server.bus = bus
+    server.end_streams = listening.close
     if isinstance(get_tracer_provider(), ProxyTracerProvider):
         server.middleware.clear()  # nobody collects traces, and every call would pay for making them
     server.middleware += [Guard(connections), SealedState(NAME, clew.settings.token)]

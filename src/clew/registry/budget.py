@@ -22,6 +22,17 @@ Result = dict[str, Any]
 
 
 @dataclass(frozen=True)
+class Follow:
+    """A field that may only speak of what a shortened list still holds, such as edges of the nodes shown.
+
+    `mend` gets the field's value before anything was shortened and the result as it is now, and returns the new value.
+    """
+
+    path: str
+    mend: Callable[[Any, Result], Any]
+
+
+@dataclass(frozen=True)
 class Trim:
     """Shorten a list from one end, keeping at least `floor` items.
 
@@ -34,6 +45,7 @@ class Trim:
     floor: int = 0
     page: str | None = None
     key: str = "seq"
+    follow: Follow | None = None
 
 
 @dataclass(frozen=True)
@@ -138,10 +150,15 @@ def _trim(result: Result, holder: dict[str, Any], name: str, step: Trim, limit: 
     if not isinstance(items, list) or len(items) <= step.floor:
         return
 
+    follow = step.follow
+    followers = [(place, field, place[field]) for place, field in _places(result, follow.path)] if follow else []
+
     def keep(count: int) -> None:
         holder[name] = items[len(items) - count :] if step.drop == "first" else items[:count]
         if step.page:
             _repage(result, step, holder[name], len(items))
+        for place, field, whole in followers:
+            place[field] = follow.mend(whole, result) if follow else whole
 
     count = _most(len(items), step.floor, lambda count: _fits(result, keep, count, limit))
     keep(count)

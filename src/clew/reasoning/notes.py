@@ -46,7 +46,7 @@ def notes_commit(ctx: Context, args: NotesCommit) -> dict[str, Any]:
     """Append a note to a task's, a plan's or a branch's notes."""
     if not args.content.strip():
         raise invalid("content", "must not be empty", "Write what should be remembered.", kind="non_empty")
-    scope = resolve_scope(ctx, args.target, args.branch, notes=args.doc)
+    scope = resolve_scope(ctx, args.target, args.branch, notes=args.doc, doc_field="doc")
     row = append(
         ctx,
         scope.branch.id,
@@ -78,7 +78,7 @@ def show(ctx: Context, args: Show) -> dict[str, Any]:
     """Read a document from its newest entry backwards, inherited entries included."""
     notes = args.doc if args.doc_kind == "notes" else None
     trace = args.doc if args.doc_kind == "trace" else None
-    scope = resolve_scope(ctx, args.target, args.branch, notes=notes, trace=trace)
+    scope = resolve_scope(ctx, args.target, args.branch, notes=notes, trace=trace, doc_field="doc")
     doc = scope.notes if args.doc_kind == "notes" else scope.trace
     limit = max(args.limit, 1)
     part = tail(ctx, view(ctx, scope.branch, args.as_of), doc, args.cursor, limit)

@@ -66,9 +66,14 @@ def resolve_scope(
     graph: str | None = None,
     trace: str | None = None,
     branch_field: str = "branch",
+    doc_field: str | None = None,
 ) -> Scope:
-    """The one targeting rule. A target brings its own branch and documents, so neither may be given beside it."""
-    overrides = {branch_field: branch, "notes_doc": notes, "graph_doc": graph, "trace_doc": trace}
+    """The one targeting rule. A target brings its own branch and documents, so neither may be given beside it.
+
+    `doc_field` is what the caller calls its one document, where it has only one.
+    """
+    docs = {"notes_doc": notes, "graph_doc": graph, "trace_doc": trace}
+    overrides = {branch_field: branch, **{doc_field or field: name for field, name in docs.items() if name is not None}}
     explicit = [field for field, value in overrides.items() if value is not None]
     wanted = target_id(target)
     if wanted is not None and explicit:
@@ -80,9 +85,9 @@ def resolve_scope(
     chosen = branch_named(ctx, branch, branch_field) if branch is not None else checked_out(ctx)
     return Scope(
         chosen,
-        check_name(notes, "notes_doc") if notes is not None else NOTES,
-        check_name(graph, "graph_doc") if graph is not None else GRAPH,
-        check_name(trace, "trace_doc") if trace is not None else TRACE,
+        check_name(notes, doc_field or "notes_doc") if notes is not None else NOTES,
+        check_name(graph, doc_field or "graph_doc") if graph is not None else GRAPH,
+        check_name(trace, doc_field or "trace_doc") if trace is not None else TRACE,
     )
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clew.reasoning.branches import END, Link
+from clew.registry.context import Context
+from clew.store.database import Row
 
 NODE_KEY = ("id",)
 EDGE_KEY = ("from_id", "rel", "to_id")
@@ -31,8 +33,10 @@ class Clause:
         return " AND ".join(self.parts)
 
 
-def live(table: str, workspace: str, doc: str, link: Link, before: int | None = None, seq: str = "seq") -> Clause:
-    """Versions of one branch that are live at the link's cutoff, those from seq `before` on left out.
+def live(
+    table: str, workspace: str, doc: str, link: Link, before: int | None = None, seq: str = "seq", after: int = 0
+) -> Clause:
+    """Versions of one branch that are live at the link's cutoff, only those with `after < seq < before`.
 
     With `seq="seq + 0"` the engines cannot walk the versions by seq, which they like to do even where a few keys lead.
     """
@@ -43,6 +47,8 @@ def live(table: str, workspace: str, doc: str, link: Link, before: int | None = 
     last = link.cutoff if before is None else min(link.cutoff, before - 1)
     if last < END:
         clause.add(f"{table}.{seq} <= ?", last)
+    if after:
+        clause.add(f"{table}.{seq} > ?", after)
     if link.cutoff >= END:
         return clause.add(f"{table}.until IS NULL")
     return clause.add(f"({table}.until IS NULL OR {table}.until > ?)", link.cutoff)
@@ -60,3 +66,48 @@ def unshadowed(clause: Clause, table: str, key: tuple[str, ...], doc: str, neare
             link.cutoff,
         )
     return clause
+
+
+def keys(ctx: Context, table: str, key: tuple[str, ...], doc: str, links: list[Link]) -> list[tuple[Any, ...]]:
+    """The keys of everything live in a view, newest first."""
+    found = []
+    columns = ", ".join(f"{table}.{column}" for column in key)
+    for depth, link in enumerate(links):
+        clause = live(table, ctx.workspace, doc, link).add(f"{table}.deleted = 0")
+        unshadowed(clause, table, key, doc, links[:depth])
+        rows = ctx.tx.all(
+            f"SELECT {columns} FROM {table} WHERE {clause.sql()} ORDER BY {table}.seq DESC", *clause.params
+        )
+        found += [tuple(row.values()) for row in rows]
+    return found
+
+
+def versions(
+    ctx: Context,
+    table: str,
+    key: tuple[str, ...],
+    doc: str,
+    links: list[Link],
+    limit: int = END,
+    before: int | None = None,
+    after: int = 0,
+) -> list[Row]:
+    """The newest versions of a view with `after < seq < before`, tombstones included."""
+    rows: list[Row] = []
+    for depth, link in enumerate(links):
+        if link.cutoff <= after or len(rows) >= limit:
+            break
+        clause = live(table, ctx.workspace, doc, link, before, after=after)
+        unshadowed(clause, table, key, doc, links[:depth])
+        rows += ctx.tx.all(
+            f"SELECT {table}.* FROM {table} WHERE {clause.sql()} ORDER BY {table}.seq DESC LIMIT ?",
+            *clause.params,
+            limit - len(rows),
+        )
+    return rows
+
+
+def shared_until(one: list[Link], other: list[Link]) -> int:
+    """Up to this seq two views are the same; whatever is newer in either was written on one side only."""
+    known = {link.branch: link.cutoff for link in other}
+    return next((min(link.cutoff, known[link.branch]) for link in one if link.branch in known), 0)

@@ -53,6 +53,74 @@ CREATE UNIQUE INDEX edge_key ON edge (workspace, branch, doc, from_id, rel, to_i
 CREATE INDEX edge_back ON edge (workspace, branch, doc, to_id, rel, from_id, seq);
 CREATE INDEX edge_order ON edge (workspace, branch, doc, seq);
 
+-- Which version of a branch's key its destination has last seen: merged, found equal, or decided in a conflict.
+CREATE TABLE graph_merged (
+    workspace TEXT NOT NULL,
+    from_branch BIGINT NOT NULL,
+    into_branch BIGINT NOT NULL,
+    doc TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    seq BIGINT NOT NULL,
+    PRIMARY KEY (workspace, from_branch, into_branch, doc, kind, key)
+);
+
+-- base, theirs and ours are snapshots (JSON); seq is the conflict's own number and place in the list.
+CREATE TABLE graph_conflict (
+    workspace TEXT NOT NULL,
+    id TEXT NOT NULL,
+    seq BIGINT NOT NULL,
+    from_branch BIGINT NOT NULL,
+    into_branch BIGINT NOT NULL,
+    doc TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    status TEXT NOT NULL,
+    resolution TEXT,
+    base TEXT,
+    theirs TEXT NOT NULL,
+    ours TEXT,
+    theirs_seq BIGINT NOT NULL,
+    created_at_ms BIGINT NOT NULL,
+    resolved_at_ms BIGINT,
+    PRIMARY KEY (workspace, id)
+);
+CREATE INDEX graph_conflict_list ON graph_conflict (workspace, into_branch, doc, seq);
+CREATE INDEX graph_conflict_key ON graph_conflict (workspace, from_branch, into_branch, doc, kind, key, status);
+
+-- Version control over notes: stretches of the log that a reset hid, the movements of heads, and tags.
+CREATE TABLE log_cut (
+    workspace TEXT NOT NULL,
+    branch BIGINT NOT NULL,
+    doc TEXT NOT NULL,
+    low BIGINT NOT NULL,
+    high BIGINT NOT NULL,
+    PRIMARY KEY (workspace, branch, doc, low)
+);
+
+CREATE TABLE reflog (
+    workspace TEXT NOT NULL,
+    seq BIGINT NOT NULL,
+    branch BIGINT NOT NULL,
+    doc TEXT NOT NULL,
+    old_seq BIGINT,
+    new_seq BIGINT NOT NULL,
+    message TEXT NOT NULL,
+    ts_ms BIGINT NOT NULL,
+    PRIMARY KEY (workspace, seq)
+);
+CREATE INDEX reflog_branch ON reflog (workspace, branch, doc, seq);
+
+CREATE TABLE note_tag (
+    workspace TEXT NOT NULL,
+    name TEXT NOT NULL,
+    branch BIGINT NOT NULL,
+    doc TEXT NOT NULL,
+    seq BIGINT NOT NULL,
+    created_at_ms BIGINT NOT NULL,
+    PRIMARY KEY (workspace, name)
+);
+
 -- Anchors. A card hangs on an anchor by its tag; the partial index finds such tags over all branches and documents.
 CREATE INDEX node_tag_anchor ON node_tag (workspace, tag, seq) WHERE substr(tag, 1, 2) = 'a:';
 

@@ -1,0 +1,313 @@
+"""Conflicts of graph merges: kept until someone decides them, and then decided for good."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import Field
+
+from clew.errors import ClewError, invalid, suggest, unknown_id
+from clew.ids import CONFLICT, check_name
+from clew.reasoning.branches import Branch, branch_by_id, branch_named
+from clew.reasoning.documents import GRAPH
+from clew.reasoning.graph.changes import drop_node
+from clew.reasoning.graph.kinds import KINDS, Kind, State
+from clew.reasoning.graph.node_view import node
+from clew.reasoning.graph.query import Cursor
+from clew.reasoning.graph.state import Node, dump
+from clew.registry.budget import Budget, Clip, Drop, Trim
+from clew.registry.context import Context
+from clew.registry.operation import Bounded, Input, Name, operation
+from clew.store.database import Row
+from clew.store.workspaces import declare_events
+
+declare_events(
+    {
+        "graph_conflict_created": "Two branches changed the same node or edge differently.",
+        "graph_conflict_resolved": "A conflict was decided, or its cause went away.",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """One key that both sides changed differently."""
+
+    source: Branch
+    into: Branch
+    doc: str
+    kind: Kind
+    base: State | None
+    theirs: State
+    ours: State | None
+
+    @property
+    def key(self) -> str:
+        return self.kind.key(self.theirs)
+
+    def id(self, workspace: str) -> str:
+        """The same for as long as the incoming version is the same, whatever happens at the destination."""
+        parts = (workspace, self.source.id, self.into.id, self.doc, self.kind.name, self.key, self.theirs.last_seq)
+        text = "\x1f".join(str(part) for part in parts)
+        return f"CONFLICT-{hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}"
+
+
+def preview(ctx: Context, clash: Clash) -> dict[str, Any]:
+    """The conflict as it would be recorded."""
+    row = {**_row(ctx, clash), "status": "preview", "created_at_ms": None}
+    return conflict_json(ctx, row)
+
+
+def record(ctx: Context, clash: Clash) -> tuple[dict[str, Any], bool]:
+    """Keep the conflict; says whether it is new. One that is open already only gets the destination's present state."""
+    found = find(ctx, clash.id(ctx.workspace))
+    if found is not None:
+        ours = _snapshot(clash.kind, clash.ours)
+        if found["ours"] != ours:
+            ctx.tx.run(
+                "UPDATE graph_conflict SET ours = ? WHERE workspace = ? AND id = ?", ours, ctx.workspace, found["id"]
+            )
+        return conflict_json(ctx, {**found, "ours": ours}), False
+    settle(ctx, clash.source, clash.into, clash.doc, clash.kind, clash.key, "superseded")
+    row = {**_row(ctx, clash), "seq": ctx.ws.next_seq()}
+    ctx.tx.run(f"INSERT INTO graph_conflict ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", *row.values())
+    payload = {"kind": row["kind"], "key": row["key"], "from": clash.source.name, "into": clash.into.name}
+    ctx.emit("reasoning", "graph_conflict_created", row["id"], payload)
+    return conflict_json(ctx, row), True
+
+
+def settle(ctx: Context, source: Branch, into: Branch, doc: str, kind: Kind, key: str, how: str) -> None:
+    """Close what is still open about a key, because the two sides no longer disagree like that."""
+    rows = ctx.tx.all(
+        "SELECT * FROM graph_conflict WHERE workspace = ? AND from_branch = ? AND into_branch = ? AND doc = ?"
+        " AND kind = ? AND key = ? AND status = 'open' ORDER BY seq",
+        ctx.workspace,
+        source.id,
+        into.id,
+        doc,
+        kind.name,
+        key,
+    )
+    for row in rows:
+        close(ctx, row, how)
+
+
+def close(ctx: Context, row: Row, how: str) -> None:
+    ctx.tx.run(
+        "UPDATE graph_conflict SET status = 'resolved', resolution = ?, resolved_at_ms = ?"
+        " WHERE workspace = ? AND id = ?",
+        how,
+        ctx.now_ms,
+        ctx.workspace,
+        row["id"],
+    )
+    ctx.emit("reasoning", "graph_conflict_resolved", row["id"], {"resolution": how, "key": row["key"]})
+
+
+def seen(ctx: Context, source: Branch, into: Branch, doc: str, kind: Kind, key: str) -> int | None:
+    """The version of a key that the destination has last taken notice of."""
+    found = ctx.tx.value(
+        "SELECT seq FROM graph_merged WHERE workspace = ? AND from_branch = ? AND into_branch = ? AND doc = ?"
+        " AND kind = ? AND key = ?",
+        ctx.workspace,
+        source.id,
+        into.id,
+        doc,
+        kind.name,
+        key,
+    )
+    return None if found is None else int(found)
+
+
+def mark_seen(ctx: Context, source: int, into: int, doc: str, kind: str, key: str, seq: int) -> None:
+    ctx.tx.run(
+        "INSERT INTO graph_merged (workspace, from_branch, into_branch, doc, kind, key, seq)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (workspace, from_branch, into_branch, doc, kind, key)"
+        " DO UPDATE SET seq = excluded.seq",
+        ctx.workspace,
+        source,
+        into,
+        doc,
+        kind,
+        key,
+        seq,
+    )
+
+
+def find(ctx: Context, id: str) -> Row | None:
+    return ctx.tx.one("SELECT * FROM graph_conflict WHERE workspace = ? AND id = ?", ctx.workspace, id)
+
+
+def conflict_json(ctx: Context, row: Row) -> dict[str, Any]:
+    return {
+        "conflict_id": row["id"],
+        "kind": row["kind"],
+        "key": row["key"],
+        "from": branch_by_id(ctx, row["from_branch"]).name,
+        "into": branch_by_id(ctx, row["into_branch"]).name,
+        "doc": row["doc"],
+        "status": row["status"],
+        "resolution": row["resolution"],
+        **{side: orjson.loads(row[side]) if row[side] else None for side in ("base", "theirs", "ours")},
+        "created_at_ms": row["created_at_ms"],
+        "resolved_at_ms": row["resolved_at_ms"],
+    }
+
+
+def _row(ctx: Context, clash: Clash) -> Row:
+    return {
+        "workspace": ctx.workspace,
+        "id": clash.id(ctx.workspace),
+        "from_branch": clash.source.id,
+        "into_branch": clash.into.id,
+        "doc": clash.doc,
+        "kind": clash.kind.name,
+        "key": clash.key,
+        "status": "open",
+        "resolution": None,
+        "base": _snapshot(clash.kind, clash.base),
+        "theirs": _snapshot(clash.kind, clash.theirs),
+        "ours": _snapshot(clash.kind, clash.ours),
+        "theirs_seq": clash.theirs.last_seq,
+        "created_at_ms": ctx.now_ms,
+        "resolved_at_ms": None,
+    }
+
+
+def _snapshot(kind: Kind, state: State | None) -> str | None:
+    return None if state is None else dump(kind.show(state))
+
+
+class GraphConflicts(Bounded):
+    into: Annotated[Name, Field(description="Branch that was merged into.")]
+    doc: Annotated[Name, Field(description="Graph document.")] = GRAPH
+    status: Annotated[Literal["open", "resolved", "all"], Field(description="Which conflicts to list.")] = "open"
+    cursor: Cursor = None
+    limit: Annotated[int, Field(ge=0, le=200, description="Most conflicts to list; 0 counts as 1.")] = 50
+
+
+@operation(
+    "graph_conflicts",
+    budget=Budget((Trim("conflicts", drop="last", page="pagination"),), 16_000, keep=("into", "doc")),
+    example={"into": "main"},
+)
+def graph_conflicts(ctx: Context, args: GraphConflicts) -> dict[str, Any]:
+    """List the conflicts of merges into a branch, newest first."""
+    into, doc, limit = branch_named(ctx, args.into, "into"), check_name(args.doc, "doc"), max(args.limit, 1)
+    statuses = ("open", "resolved") if args.status == "all" else (args.status, args.status)
+    rows = ctx.tx.all(
+        "SELECT id AS conflict_id, kind, key, status, created_at_ms, seq FROM graph_conflict WHERE workspace = ?"
+        " AND into_branch = ? AND doc = ? AND status IN (?, ?) AND seq < ? ORDER BY seq DESC LIMIT ?",
+        ctx.workspace,
+        into.id,
+        doc,
+        *statuses,
+        2**62 if args.cursor is None else args.cursor,
+        limit + 1,
+    )
+    shown = rows[:limit]
+    return {
+        "workspace": ctx.workspace,
+        "into": into.name,
+        "doc": doc,
+        "conflicts": shown,
+        "pagination": {
+            "cursor": args.cursor,
+            "next_cursor": shown[-1]["seq"] if len(rows) > limit else None,
+            "has_more": len(rows) > limit,
+            "limit": limit,
+            "count": len(shown),
+        },
+        "truncated": False,
+    }
+
+
+ConflictId = Annotated[Name, Field(description="CONFLICT-... as graph_conflicts shows it.")]
+
+
+class GraphConflictShow(Bounded):
+    conflict_id: ConflictId
+
+
+SIDES = ("base", "theirs", "ours")
+SHOW_BUDGET = Budget(
+    (
+        *(Clip(f"conflict.{side}.text", 2000) for side in SIDES),
+        *(Drop(f"conflict.{side}.meta") for side in SIDES),
+        *(Clip(f"conflict.{side}.text", 200) for side in SIDES),
+        *(Drop(f"conflict.{side}") for side in SIDES),
+    ),
+    16_000,
+)
+NO_CONFLICT = {"conflict_id": "CONFLICT-" + "0" * 32}
+
+
+@operation("graph_conflict_show", budget=SHOW_BUDGET, example=NO_CONFLICT)
+def graph_conflict_show(ctx: Context, args: GraphConflictShow) -> dict[str, Any]:
+    """Show a conflict with the three states: common base, incoming (theirs), destination (ours)."""
+    return {"workspace": ctx.workspace, "conflict": conflict_json(ctx, _named(ctx, args.conflict_id))}
+
+
+class GraphConflictResolve(Input):
+    conflict_id: ConflictId
+    resolution: Annotated[
+        Literal["use_from", "use_into"], Field(description="Take the incoming state, or keep the destination's.")
+    ]
+
+
+@operation("graph_conflict_resolve", writes=True, example={**NO_CONFLICT, "resolution": "use_into"})
+def graph_conflict_resolve(ctx: Context, args: GraphConflictResolve) -> dict[str, Any]:
+    """Decide a conflict; the same difference is never reported again."""
+    row = _named(ctx, args.conflict_id)
+    if row["status"] != "open":
+        raise ClewError(
+            "INVALID_INPUT",
+            f"{row['id']} is resolved already ({row['resolution']})",
+            "Change the node or edge itself if you decided otherwise since.",
+            [{"kind": "state", "field": "conflict_id"}],
+            [suggest("graph_conflict_show", "Shows how it was resolved.", conflict_id=row["id"])],
+        )
+    applied = args.resolution == "use_from" and _take_theirs(ctx, row)
+    place = (row["from_branch"], row["into_branch"], row["doc"], row["kind"], row["key"])
+    mark_seen(ctx, *place, row["theirs_seq"])
+    close(ctx, row, args.resolution)
+    return {
+        "workspace": ctx.workspace,
+        "conflict_id": row["id"],
+        "status": "resolved",
+        "resolution": args.resolution,
+        "applied": applied,
+    }
+
+
+def _take_theirs(ctx: Context, row: Row) -> bool:
+    """Write the incoming state at the destination; a deletion takes the node's edges along."""
+    into, kind = branch_by_id(ctx, row["into_branch"]), KINDS[row["kind"]]
+    theirs = kind.version(ctx, row["theirs_seq"])
+    if isinstance(theirs, Node) and theirs.deleted:
+        if node(ctx, into, row["doc"], theirs.id) is None:
+            return False
+        drop_node(ctx, into, row["doc"], theirs.id)
+        return True
+    kind.write(ctx, into, row["doc"], theirs)
+    return True
+
+
+def _named(ctx: Context, conflict_id: str) -> Row:
+    wanted = conflict_id.strip()
+    if not CONFLICT.fullmatch(wanted):
+        raise invalid(
+            "conflict_id",
+            f"{wanted[:60]!r} is not the id of a conflict",
+            "Copy it from graph_conflicts.",
+            kind="prefix",
+            allowed=["CONFLICT-"],
+        )
+    row = find(ctx, wanted)
+    if row is None:
+        way = suggest("graph_conflicts", "Lists the open conflicts.", into="main")
+        raise unknown_id("conflict", wanted, "Copy the id from graph_conflicts.", [way])
+    return row

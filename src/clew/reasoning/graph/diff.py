@@ -1,0 +1,119 @@
+"""graph_diff: what a branch's graph holds that another's does not hold like this."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from clew.ids import check_name
+from clew.reasoning.branches import Link, branch_named, chain
+from clew.reasoning.documents import GRAPH
+from clew.reasoning.graph.kinds import EDGE, NODE, Kind, State
+from clew.reasoning.graph.query import Cursor
+from clew.reasoning.graph.view import shared_until
+from clew.registry.budget import Budget, Clip, Drop, Trim
+from clew.registry.context import Context
+from clew.registry.operation import Bounded, Name, operation
+
+STEP = 200
+"""How many versions of one side are read at a time."""
+
+DIFF_BUDGET = Budget(
+    (
+        Clip("changes[].to.text", 2000),
+        Trim("changes", drop="last", floor=1, page="pagination"),
+        Clip("changes[].to.text", 200),
+        Drop("changes[].to.meta"),
+        Trim("changes", drop="last", page="pagination"),
+    ),
+    16_000,
+    keep=("from", "to", "doc"),
+)
+
+
+class GraphDiff(Bounded):
+    from_: Annotated[Name, Field(alias="from", description="Branch to compare with.")]
+    to: Annotated[Name, Field(description="Branch whose differing states are shown.")]
+    doc: Annotated[Name, Field(description="Graph document to compare.")] = GRAPH
+    cursor: Cursor = None
+    limit: Annotated[int, Field(ge=0, le=200, description="Most changes to show; 0 counts as 1.")] = 20
+
+
+@operation("graph_diff", budget=DIFF_BUDGET, example={"from": "main", "to": "main"})
+def graph_diff(ctx: Context, args: GraphDiff) -> dict[str, Any]:
+    """Show the nodes and edges of one branch that differ from another's, deletions included."""
+    base, other = branch_named(ctx, args.from_, "from"), branch_named(ctx, args.to, "to")
+    doc, limit = check_name(args.doc, "doc"), max(args.limit, 1)
+    found = differences(ctx, doc, chain(ctx, other), chain(ctx, base), args.cursor)
+    rows = list(islice(found, limit + 1))
+    shown = rows[:limit]
+    return {
+        "workspace": ctx.workspace,
+        "from": base.name,
+        "to": other.name,
+        "doc": doc,
+        "changes": [change_json(kind, state) for kind, state in shown],
+        "pagination": {
+            "cursor": args.cursor,
+            "next_cursor": shown[-1][1].last_seq if len(rows) > limit else None,
+            "has_more": len(rows) > limit,
+            "limit": limit,
+            "count": len(shown),
+        },
+        "truncated": False,
+    }
+
+
+def change_json(kind: Kind, state: State) -> dict[str, Any]:
+    shown = kind.show(state)
+    if kind is NODE:
+        return {"kind": "node", "id": shown["id"], "seq": state.last_seq, "to": shown}
+    key = {name: shown[name] for name in ("from", "rel", "to")}
+    return {"kind": "edge", "key": key, "seq": state.last_seq, "to": shown}
+
+
+def differences(
+    ctx: Context, doc: str, shown: list[Link], other: list[Link], before: int | None = None
+) -> Iterator[tuple[Kind, State]]:
+    """States of the first view that differ from the second's, newest first, read only as far as they are asked for.
+
+    What was written on one side only is newer than all that both share. So the changes of the first side come first;
+    then come shared states that the other side has changed since.
+    """
+    shared = shared_until(shown, other)
+    for kind, state in _merged(ctx, doc, shown, before, shared):
+        key = kind.key(state)
+        if kind.differing(state, kind.at(ctx, other, doc, key)):
+            yield kind, state
+    yield from _left_behind(ctx, doc, shown, other, shared, before)
+
+
+def _left_behind(
+    ctx: Context, doc: str, shown: list[Link], other: list[Link], shared: int, before: int | None
+) -> Iterator[tuple[Kind, State]]:
+    found: list[tuple[Kind, State]] = []
+    for kind in (NODE, EDGE):
+        for changed in kind.versions(ctx, doc, other, after=shared):
+            state = kind.at(ctx, shown, doc, kind.key(changed))
+            if state is not None and state.last_seq <= shared and kind.differing(state, changed):
+                found.append((kind, state))
+    found.sort(key=lambda pair: -pair[1].last_seq)
+    yield from (pair for pair in found if before is None or pair[1].last_seq < before)
+
+
+def _merged(ctx: Context, doc: str, links: list[Link], before: int | None, after: int) -> Iterator[tuple[Kind, State]]:
+    """Nodes and edges of a view written after a seq, newest first."""
+    while True:
+        page = [
+            (kind, state)
+            for kind in (NODE, EDGE)
+            for state in kind.versions(ctx, doc, links, limit=STEP, before=before, after=after)
+        ]
+        page.sort(key=lambda pair: -pair[1].last_seq)
+        yield from page[:STEP]
+        if len(page) < STEP:
+            return
+        before = page[STEP - 1][1].last_seq

@@ -1,0 +1,226 @@
+"""graph_merge: bring a branch's graph changes back into its base, three-way, key by key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from clew.errors import ClewError, suggest
+from clew.ids import check_name
+from clew.reasoning.branches import Branch, Link, branch_named, chain
+from clew.reasoning.documents import GRAPH
+from clew.reasoning.graph.conflicts import Clash, find, mark_seen, preview, record, seen, settle
+from clew.reasoning.graph.edge_view import edges_at
+from clew.reasoning.graph.kinds import EDGE, NODE, Kind, State, absent
+from clew.reasoning.graph.state import Edge, Node
+from clew.reasoning.merge import PAGE, Merge, destination
+from clew.registry.context import Context
+from clew.registry.operation import Name, operation
+from clew.store.workspaces import declare_events
+
+declare_events({"graph_merged": "Graph changes of a branch were brought into its base."})
+
+Outcome = Literal["merged", "skipped", "conflict"]
+
+
+class GraphMerge(Merge):
+    doc: Annotated[Name, Field(description="Graph document to merge.")] = GRAPH
+    limit: Annotated[int, Field(ge=1, le=PAGE, description="Most nodes and edges to look at in this call.")] = PAGE
+
+
+@dataclass
+class Tally:
+    merged: int = 0
+    skipped: int = 0
+    conflicts_created: int = 0
+    conflicts: list[dict[str, Any]] = field(default_factory=list)
+    nodes_changed: int = 0
+    edges_changed: int = 0
+    node_fields_changed: int = 0
+    edge_fields_changed: int = 0
+
+    def changed(self, kind: Kind, fields: int) -> None:
+        if kind is NODE:
+            self.nodes_changed += 1
+            self.node_fields_changed += fields
+        else:
+            self.edges_changed += 1
+            self.edge_fields_changed += fields
+
+    def summary(self) -> dict[str, int]:
+        names = ("nodes_changed", "edges_changed", "node_fields_changed", "edge_fields_changed")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class Merger:
+    """One merge: what each side shows, and what to do with a key of it."""
+
+    ctx: Context
+    source: Branch
+    into: Branch
+    doc: str
+    dry_run: bool
+    tally: Tally
+    theirs_view: list[Link]
+    ours_view: list[Link]
+    base_view: list[Link]
+
+    def take(self, kind: Kind, theirs: State) -> None:
+        """Decide about one key and do it."""
+        ctx, key = self.ctx, kind.key(theirs)
+        known = seen(ctx, self.source, self.into, self.doc, kind, key)
+        if known == theirs.last_seq:
+            self.tally.skipped += 1  # merged or decided before; nothing new came from the branch
+            return
+        ours, base = kind.at(ctx, self.ours_view, self.doc, key), self._base(kind, key, known)
+        outcome = self._outcome(kind, base, theirs, ours)
+        if outcome != "skipped":
+            self.tally.changed(kind, len(kind.differing(theirs, ours)))
+        if outcome == "conflict":
+            self._clash(Clash(self.source, self.into, self.doc, kind, base, theirs, ours))
+        else:
+            self._agree(kind, key, theirs, outcome)
+
+    def _base(self, kind: Kind, key: str, known: int | None) -> State | None:
+        """What both sides last agreed on or decided about; before that, what they had when the branch started."""
+        if known is not None:
+            found: State | None = kind.version(self.ctx, known)
+            return found
+        return kind.at(self.ctx, self.base_view, self.doc, key)
+
+    def _outcome(self, kind: Kind, base: State | None, theirs: State, ours: State | None) -> Outcome:
+        if not kind.differing(theirs, ours) or not kind.differing(theirs, base):
+            return "skipped"
+        if kind.differing(ours, base) or self._breaks(theirs):
+            return "conflict"
+        return "merged"
+
+    def _breaks(self, theirs: State) -> bool:
+        """Whether a change that fits by itself would leave an edge without an end."""
+        if isinstance(theirs, Node):
+            return theirs.deleted and self._edges_only_here(theirs.id)
+        return not theirs.deleted and any(self._deleted_here(id) for id in (theirs.from_id, theirs.to_id))
+
+    def _edges_only_here(self, id: str) -> bool:
+        held = edges_at(self.ctx, self.into, self.doc, [id])
+        return any(not self._dropped_there(edge) for edge in held)
+
+    def _dropped_there(self, edge: Edge) -> bool:
+        state = EDGE.at(self.ctx, self.theirs_view, self.doc, EDGE.key(edge))
+        return state is not None and state.deleted
+
+    def _deleted_here(self, id: str) -> bool:
+        """Whether the destination has deleted a node that the branch still holds, and this merge does not revive it."""
+        ours = NODE.at(self.ctx, self.ours_view, self.doc, id)
+        theirs = absent(NODE.at(self.ctx, self.theirs_view, self.doc, id))
+        return ours is not None and ours.deleted and theirs is not None and not self._revived(theirs, ours)
+
+    def _revived(self, theirs: State, ours: State) -> bool:
+        if theirs.last_seq <= (self.source.base_seq or 0):
+            return False  # inherited, not written on the branch
+        key = NODE.key(theirs)
+        known = seen(self.ctx, self.source, self.into, self.doc, NODE, key)
+        if known == theirs.last_seq:
+            return False
+        return self._outcome(NODE, self._base(NODE, key, known), theirs, ours) == "merged"
+
+    def _clash(self, clash: Clash) -> None:
+        if self.dry_run:
+            new = find(self.ctx, clash.id(self.ctx.workspace)) is None
+            shown = preview(self.ctx, clash)
+        else:
+            shown, new = record(self.ctx, clash)
+        self.tally.conflicts.append(shown)
+        self.tally.conflicts_created += new
+
+    def _agree(self, kind: Kind, key: str, theirs: State, outcome: Outcome) -> None:
+        if outcome == "merged":
+            self.tally.merged += 1
+        else:
+            self.tally.skipped += 1
+        if self.dry_run:
+            return
+        if outcome == "merged":
+            kind.write(self.ctx, self.into, self.doc, theirs)
+        settle(self.ctx, self.source, self.into, self.doc, kind, key, "converged")
+        mark_seen(self.ctx, self.source.id, self.into.id, self.doc, kind.name, key, theirs.last_seq)
+
+
+@operation("graph_merge", writes=True, idempotent=True, example={"from": "what-if"})
+def graph_merge(ctx: Context, args: GraphMerge) -> dict[str, Any]:
+    """Bring the graph changes of a branch into its base; what both changed differently becomes a conflict."""
+    source, into = _ends(ctx, args)
+    doc = check_name(args.doc, "doc")
+    tally = Tally()
+    ours, base = chain(ctx, into), chain(ctx, into, source.base_seq)
+    merger = Merger(ctx, source, into, doc, args.dry_run, tally, chain(ctx, source), ours, base)
+    changed, has_more = _changed(ctx, source, doc, args.cursor or 0, args.limit)
+    for kind, state in changed:
+        merger.take(kind, state)
+    if not args.dry_run and (tally.merged or tally.conflicts_created):
+        payload = {"from": source.name, "into": into.name, "merged": tally.merged, "conflicts": len(tally.conflicts)}
+        ctx.emit("reasoning", "graph_merged", doc, payload)
+    for shown in tally.conflicts[:1] if not args.dry_run else []:
+        ctx.suggest(suggest("graph_conflict_show", "Shows both sides.", "high", conflict_id=shown["conflict_id"]))
+    return {
+        "workspace": ctx.workspace,
+        "from": source.name,
+        "into": into.name,
+        "doc": doc,
+        "merged": tally.merged,
+        "skipped": tally.skipped,
+        "conflicts_created": tally.conflicts_created,
+        "conflict_ids": [shown["conflict_id"] for shown in tally.conflicts],
+        "conflicts": tally.conflicts,
+        "diff_summary": tally.summary(),
+        "pagination": {
+            "cursor": args.cursor,
+            "next_cursor": changed[-1][1].last_seq if has_more else None,
+            "has_more": has_more,
+            "limit": args.limit,
+            "count": len(changed),
+        },
+    }
+
+
+def _ends(ctx: Context, args: GraphMerge) -> tuple[Branch, Branch]:
+    source = branch_named(ctx, args.from_, "from")
+    if source.base_id is None:
+        raise ClewError(
+            "MERGE_NOT_SUPPORTED",
+            f"branch {source.name} has no base, so there is nothing to merge its graph back into",
+            "Merge a branch that was created from another one.",
+            suggestions=[suggest("branch_list", "Shows the branches and their bases.")],
+        )
+    into = destination(ctx, source, args.into, args.merge_to_base)
+    if into.id != source.base_id:
+        raise ClewError(
+            "MERGE_NOT_SUPPORTED",
+            f"the graph of {source.name} merges only into its base, not into {into.name}",
+            "Leave into out, or name the base.",
+            suggestions=[
+                suggest("graph_merge", "Merges into the base.", "high", **{"from": source.name, "merge_to_base": True})
+            ],
+        )
+    return source, into
+
+
+def _changed(ctx: Context, source: Branch, doc: str, after: int, limit: int) -> tuple[list[tuple[Kind, State]], bool]:
+    """The present version of every key written on the branch itself, in the order they were written."""
+    found: list[tuple[Kind, State]] = []
+    for kind in (NODE, EDGE):
+        rows = ctx.tx.all(
+            f"SELECT * FROM {kind.name} WHERE workspace = ? AND branch = ? AND doc = ? AND seq > ? AND until IS NULL"
+            " ORDER BY seq LIMIT ?",
+            ctx.workspace,
+            source.id,
+            doc,
+            after,
+            limit + 1,
+        )
+        found += [(kind, kind.load(row)) for row in rows]
+    found.sort(key=lambda pair: pair[1].last_seq)
+    return found[:limit], len(found) > limit

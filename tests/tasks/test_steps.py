@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from clew.reasoning.graph import edges_at, nodes
 from clew.reasoning.scope import scope_of
 from clew.registry.context import Context
 from tests.conftest import Caller
-
-STEP = {"title": "Parse", "success_criteria": ["rows are read"]}
-
-
-@pytest.fixture
-def task(call: Caller) -> str:
-    plan = call("tasks_create", title="Importer")["id"]
-    return str(call("tasks_create", title="Read files", parent=plan, steps=[STEP])["id"])
+from tests.tasks.conftest import STEP
 
 
 def trace(call: Caller, task: str) -> list[dict[str, Any]]:
@@ -39,7 +30,7 @@ def test_created_steps_with_tests_are_defined_in_events_of_their_own(call: Calle
     assert [event["type"] for event in made["events"]] == ["task_created", "steps_added", "step_defined"]
     assert made["qualified_id"] == "ws:TASK-002"
     assert made["revision"] == 2
-    assert made["steps"] == [{"step_id": "STEP-00000002", "path": "s:0"}]
+    assert made["steps"] == [{"step_id": "STEP-00000003", "path": "s:0"}]
 
 
 def test_a_task_needs_a_plan_that_exists(call: Caller) -> None:
@@ -75,7 +66,7 @@ def test_every_event_is_in_the_trace_once(call: Caller, task: str) -> None:
     call("tasks_note", task=task, path="s:0", note="half way")
     call("tasks_close_step", task=task, path="s:0", checkpoints="all")
     types = [entry["event_type"] for entry in trace(call, task)]
-    assert types == ["task_created", "steps_added", "step_noted", "step_verified", "step_done"]
+    assert types == ["task_created", "steps_added", "step_defined", "step_noted", "step_verified", "step_done"]
 
 
 def test_a_note_is_mirrored_into_the_task_s_notes(call: Caller, task: str) -> None:
@@ -176,5 +167,8 @@ def test_steps_stand_in_the_task_s_graph(call: Caller, task: str) -> None:
         scope = scope_of(ctx, task)
         status = {item.id: item.status for item in nodes(ctx, scope.branch, scope.graph).nodes}
         edges = edges_at(ctx, scope.branch, scope.graph, ["task:TASK-001"])
-    assert status == {"task:TASK-001": "todo", "step:STEP-00000001": "done"}
-    assert [edge.key for edge in edges] == [("task:TASK-001", "contains", "step:STEP-00000001")]
+    assert status == {"task:TASK-001": "todo", "step:STEP-00000001": "done", "step:STEP-00000002": "open"}
+    assert sorted(edge.key for edge in edges) == [
+        ("task:TASK-001", "contains", "step:STEP-00000001"),
+        ("task:TASK-001", "contains", "step:STEP-00000002"),
+    ]

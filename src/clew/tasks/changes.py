@@ -58,12 +58,18 @@ def create_work(
 
 def change_work(ctx: Context, old: Work, new: Work, change: Change) -> tuple[Work, dict[str, Any]]:
     """Replace what a plan or task says; returns it with its event."""
+    new, event = put_work(ctx, new, change)
+    record(ctx, new.id, new.id, None, change, old.content(), new.content(), event)
+    return new, event
+
+
+def put_work(ctx: Context, new: Work, change: Change) -> tuple[Work, dict[str, Any]]:
+    """The same without a line in the undo log: what undo itself uses."""
     if new.is_task and new.status == "DONE":
         _check_finished(ctx, new)
     new = _revised(ctx, new)
     update(ctx, new)
     event = write_event(ctx, new.id, change.event, change.payload)
-    record(ctx, new.id, new.id, None, change, old.content(), new.content(), event)
     project_work(ctx, new)
     return new, event
 
@@ -77,7 +83,25 @@ def change_step(
     asked: Collection[str] = (),
     override: Override | None = None,
 ) -> tuple[Work, Step, dict[str, Any]]:
-    """Replace what a step says. A step that ends up done has passed its gates, whichever way it came here."""
+    """Replace what a step says."""
+    task, new, event = put_step(ctx, task, old, new, change, asked, override)
+    record(ctx, task.id, new.id, new.path, change, old.content(), new.content(), event)
+    return task, new, event
+
+
+def put_step(
+    ctx: Context,
+    task: Work,
+    old: Step,
+    new: Step,
+    change: Change,
+    asked: Collection[str] = (),
+    override: Override | None = None,
+) -> tuple[Work, Step, dict[str, Any]]:
+    """The same without a line in the undo log.
+
+    A step that ends up done has passed its gates, whichever way it came here.
+    """
     check_lease(ctx, old)
     if new.completed and not old.completed:
         found = check_gate(ctx, new, asked)
@@ -91,7 +115,6 @@ def change_step(
     update(ctx, new)
     task = touch(ctx, task)
     event = write_event(ctx, task.id, change.event, change.payload, new.path)
-    record(ctx, task.id, new.id, new.path, change, old.content(), new.content(), event)
     project_step(ctx, new)
     return task, new, event
 

@@ -1,0 +1,148 @@
+"""Several operations in one call: all or nothing, or one after the other."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from clew.errors import ClewError, invalid, suggest
+from clew.ids import check_agent
+from clew.registry.context import Context
+from clew.registry.dispatch import find_operation
+from clew.registry.operation import Input, Name, operation
+
+ALLOWED = frozenset(
+    {
+        "tasks_block",
+        "tasks_close_step",
+        "tasks_complete",
+        "tasks_contract",
+        "tasks_create",
+        "tasks_decompose",
+        "tasks_define",
+        "tasks_delete",
+        "tasks_done",
+        "tasks_edit",
+        "tasks_evidence_capture",
+        "tasks_note",
+        "tasks_patch",
+        "tasks_plan",
+        "tasks_progress",
+        "tasks_task_add",
+        "tasks_task_define",
+        "tasks_task_delete",
+        "tasks_verify",
+    }
+)
+_SHORT = ("id", "task", "plan", "revision", "step", "steps", "node")
+
+
+class BatchOperation(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    tool: Name | None = None
+    name: Annotated[Name | None, Field(description="Same as tool.")] = None
+    args: dict[str, Any] | None = None
+    arguments: Annotated[dict[str, Any] | None, Field(description="Same as args.")] = None
+
+
+class Batch(Input):
+    operations: Annotated[list[BatchOperation], Field(min_length=1, max_length=100)]
+    atomic: Annotated[bool, Field(description="All or nothing; else the batch ends at the first failure.")] = False
+    compact: Annotated[bool, Field(description="Short results.")] = False
+    agent_id: Name | None = None
+
+
+@operation(
+    "tasks_batch",
+    mode="own",
+    writes=True,
+    intent="batch",
+    example={"operations": [{"tool": "tasks_create", "args": {"title": "Importer"}}]},
+)
+def tasks_batch(ctx: Context, args: Batch) -> dict[str, Any]:
+    """Run several task operations: in one transaction, or each in its own until one fails."""
+    calls = [_call(ctx, item, number) for number, item in enumerate(args.operations)]
+    answers = _together(ctx, calls) if args.atomic else _one_by_one(ctx, calls)
+    shown = [_short(answer) for answer in answers] if args.compact else answers
+    return {
+        "workspace": ctx.workspace,
+        "atomic": args.atomic,
+        "compact": args.compact,
+        "operations": [
+            {"index": number, "tool": name, "response": {"success": True, "result": answer}}
+            for number, ((name, _), answer) in enumerate(zip(calls, shown, strict=True))
+        ],
+    }
+
+
+Call = tuple[str, dict[str, Any]]
+
+
+def _call(ctx: Context, item: BatchOperation, number: int) -> Call:
+    """The operation's real name and its arguments, checked before anything runs."""
+    named = item.tool or item.name
+    if named is None:
+        raise invalid(f"operations[{number}].tool", "is required", "Name an operation.", kind="missing_required")
+    name = find_operation(named).name
+    if name not in ALLOWED:
+        raise invalid(
+            f"operations[{number}].tool",
+            f"{name} cannot be part of a batch",
+            f"Use one of {', '.join(sorted(ALLOWED))}.",
+        )
+    arguments = dict(item.args or item.arguments or {})
+    if arguments.get("workspace", ctx.workspace) != ctx.workspace:
+        raise invalid(f"operations[{number}].args.workspace", "a batch stays in one workspace", "Leave workspace out.")
+    return name, arguments
+
+
+def _together(ctx: Context, calls: list[Call]) -> list[dict[str, Any]]:
+    with ctx.writing() as bound:
+        answers: list[dict[str, Any]] = []
+        for number, call in enumerate(calls):
+            try:
+                answers.append(_run(bound, call))
+            except ClewError as error:
+                bound.remarks.warnings.clear()
+                raise _failed(calls, number, error, "Nothing was written.") from error
+        return answers
+
+
+def _one_by_one(ctx: Context, calls: list[Call]) -> list[dict[str, Any]]:
+    answers: list[dict[str, Any]] = []
+    for number, call in enumerate(calls):
+        try:
+            with ctx.writing() as bound:
+                answers.append(_run(bound, call))
+        except ClewError as error:
+            raise _failed(calls, number, error, f"{number} before it are written.") from error
+    return answers
+
+
+def _run(ctx: Context, call: Call) -> dict[str, Any]:
+    name, arguments = call
+    return ctx.dispatcher.invoke(_acting(ctx, arguments.get("agent_id")), name, arguments)
+
+
+def _acting(ctx: Context, agent: Any) -> Context:
+    """The same transaction in the name of the agent that the operation gives, else of the caller."""
+    ctx.ws.agent = check_agent(agent) if isinstance(agent, str) and agent else ctx.agent
+    return Context(ctx.dispatcher, ctx.session, ctx.workspace, ctx.ws.agent, None, ctx.remarks, ctx.ws)
+
+
+def _short(answer: dict[str, Any]) -> dict[str, Any]:
+    return {name: answer[name] for name in _SHORT if name in answer}
+
+
+def _failed(calls: list[Call], number: int, error: ClewError, state: str) -> ClewError:
+    name = calls[number][0]
+    return ClewError(
+        "BATCH_FAILED",
+        f"operations[{number}] {name}: {error.code} {error.message}",
+        f"{state} Mend operation {number} and send {'the batch' if number == 0 else 'what is left'} again.",
+        error.hints,
+        error.suggestions or [suggest("op_search", "Shows its arguments.", "medium", query=name, detail="schema")],
+        {"failed_index": number, "tool": name, "error": error.to_dict(), "completed": number},
+    )

@@ -1,0 +1,177 @@
+"""Capturing evidence. What is empty or still a form is refused here, so no later check has to think of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from clew.errors import invalid, suggest
+from clew.reasoning.documents import append
+from clew.reasoning.scope import scope_of
+from clew.registry.context import Context
+from clew.registry.operation import operation
+from clew.tasks.changes import stay_closed, touch
+from clew.tasks.evidence import (
+    MAX_ARTIFACT_BYTES,
+    MAX_ITEMS,
+    Draft,
+    Evidence,
+    artifact_drafts,
+    attachment_drafts,
+    check_drafts,
+    store,
+)
+from clew.tasks.journal import Change, record, write_event
+from clew.tasks.leases import check_lease
+from clew.tasks.plans import Work, check_revision
+from clew.tasks.receipts import weak
+from clew.tasks.records import to_json
+from clew.tasks.steps import Step, select_step, step_ref
+from clew.tasks.strict import step_meta
+from clew.tasks.targets import OfStep, PlanId, Revised, target_work
+from clew.tasks.wording import Prose
+
+Checkpoint = Literal["criteria", "tests", "security", "perf", "docs"]
+CheckpointArg = Annotated[
+    Checkpoint | Annotated[list[Checkpoint], Field(max_length=5)] | None,
+    Field(description="Checkpoint, or several, that this is evidence for."),
+]
+Items = Annotated[
+    list[dict[str, Any]],
+    Field(
+        max_length=MAX_ITEMS,
+        description="Objects such as {command, exit_code, output_digest, files: {path: digest}} or {content}.",
+    ),
+]
+Checks = Annotated[list[Prose], Field(max_length=MAX_ITEMS, description="Lines such as CMD: make test or LINK: ...")]
+Attachments = Annotated[list[Prose], Field(max_length=MAX_ITEMS, description="Addresses or paths.")]
+
+
+class Capture(OfStep, Revised):
+    plan: PlanId = None
+    items: Items | None = None
+    artifacts: Items | None = None
+    checks: Checks | None = None
+    attachments: Attachments | None = None
+    checkpoint: CheckpointArg = None
+
+
+@operation(
+    "tasks_evidence_capture",
+    writes=True,
+    intent="evidence_capture",
+    example={"task": "TASK-001", "path": "s:0", "checks": ["CMD: make test"], "checkpoint": "tests"},
+)
+def tasks_evidence_capture(ctx: Context, args: Capture) -> dict[str, Any]:
+    """Keep evidence for a step, a task or a plan. An optional checkpoint with evidence must be confirmed."""
+    work = target_work(ctx, args)
+    named = args.path is not None or args.step_id is not None
+    step = select_step(ctx, work, args.path, args.step_id) if named else None
+    check_revision(work, args.expected_revision)
+    artifacts = [*(args.items or []), *(args.artifacts or [])]
+    drafts = proofs(artifacts, args.checks or [], args.attachments or [])
+    if not drafts:
+        raise nothing_captured(work)
+    work, event, kept = capture(ctx, work, step, drafts, checkpoint_names(args.checkpoint))
+    warn_weak(ctx, args.checks or [], args.attachments or [])
+    return {
+        "task": work.id,
+        "revision": work.revision,
+        "step": step_ref(step) if step else None,
+        "evidence": [item.id for item in kept],
+        "event": event,
+    }
+
+
+def proofs(items: Sequence[Mapping[str, Any]], checks: Sequence[str], attachments: Sequence[str]) -> list[Draft]:
+    """What of the given really says something."""
+    for number, item in enumerate(items):
+        if len(to_json(item).encode()) > MAX_ARTIFACT_BYTES:
+            raise invalid(
+                f"items[{number}]",
+                f"larger than {MAX_ARTIFACT_BYTES} bytes",
+                "Keep a digest and a link instead.",
+                kind="length",
+                max_bytes=MAX_ARTIFACT_BYTES,
+            )
+    return [*artifact_drafts(items), *check_drafts(checks), *attachment_drafts(attachments)]
+
+
+def checkpoint_names(given: str | Sequence[str] | None) -> list[str]:
+    if given is None:
+        return []
+    return [given] if isinstance(given, str) else list(dict.fromkeys(given))
+
+
+def capture(
+    ctx: Context, work: Work, step: Step | None, drafts: list[Draft], checkpoints: list[str]
+) -> tuple[Work, dict[str, Any], list[Evidence]]:
+    """Store evidence with its event and its note; a step that is done stays in order or stays as it was."""
+    if step is not None:
+        check_lease(ctx, step)
+    work = touch(ctx, work)
+    entity, path = (step.id, step.path) if step else (work.id, None)
+    payload = {
+        "task": work.id,
+        "entity_kind": "step" if step else work.kind,
+        "entity_id": entity,
+        "path": path,
+        **_counts(drafts),
+        "checkpoints": checkpoints,
+    }
+    event = write_event(ctx, work.id, "evidence_captured", payload, path)
+    record(ctx, work.id, entity, path, Change("", "evidence_capture", payload, False), None, None, event)
+    kept = store(ctx, work.id, entity, path, drafts, checkpoints, event["event_id"])
+    if step is not None and step.completed:
+        stay_closed(ctx, step)
+    _note(ctx, work, step, drafts, checkpoints, event)
+    return work, event, kept
+
+
+def warn_weak(ctx: Context, checks: Sequence[str], attachments: Sequence[str]) -> None:
+    missing = weak(checks, attachments)
+    if missing:
+        ctx.warn(
+            "PROOF_WEAK",
+            f"the proof has no {' and no '.join(missing)} receipt",
+            "Add " + " and ".join(f"{tag}: ..." for tag in missing) + ".",
+        )
+
+
+def nothing_captured(work: Work) -> Exception:
+    return invalid(
+        "checks",
+        "nothing to keep: what was given is empty or a placeholder",
+        "Give what was really run or seen, such as CMD: make test.",
+        [suggest("tasks_snapshot", "Shows what the task asks for.", "high", **{work.kind: work.id})],
+        kind="non_empty",
+    )
+
+
+def _counts(drafts: list[Draft]) -> dict[str, int]:
+    kinds = [draft.kind for draft in drafts]
+    return {f"{kind}s": kinds.count(kind) for kind in ("artifact", "check", "attachment")}
+
+
+def _note(
+    ctx: Context, work: Work, step: Step | None, drafts: list[Draft], checkpoints: list[str], event: dict[str, Any]
+) -> None:
+    counts = ", ".join(f"{name}={number}" for name, number in _counts(drafts).items())
+    where = f" at {step.path}" if step else ""
+    about = f" for {', '.join(checkpoints)}" if checkpoints else ""
+    meta: dict[str, Any] = {"source": "tasks_evidence_capture", "task_id": work.id, "event_id": event["event_id"]}
+    if step is not None:
+        meta["step"] = step_meta(step)
+    scope = scope_of(ctx, work.id)
+    append(
+        ctx,
+        scope.branch.id,
+        scope.notes,
+        content=f"{counts}{about}{where}",
+        title="Evidence captured",
+        meta=meta,
+        subject=work.id,
+        path=step.path if step else None,
+    )

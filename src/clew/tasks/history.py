@@ -1,0 +1,212 @@
+"""What was done to a plan or task, and the way back and forth in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import orjson
+from pydantic import Field
+
+from clew.clock import rfc3339
+from clew.errors import ClewError, suggest
+from clew.registry.budget import Budget, Drop, Trim
+from clew.registry.context import Context
+from clew.registry.operation import Bounded, operation
+from clew.store.database import Row
+from clew.tasks.changes import put_step, put_work
+from clew.tasks.journal import Change
+from clew.tasks.nodes import TaskNode, find_node, put_node
+from clew.tasks.plans import Work, find_work
+from clew.tasks.steps import Step, find_step
+from clew.tasks.targets import AgentId, OfWork, explicit_target, target_work
+
+HISTORY_BUDGET = Budget(
+    (
+        Drop("operations[].before"),
+        Drop("operations[].after"),
+        Trim("operations", drop="last", floor=1),
+        Drop("operations[].payload"),
+        Trim("operations", drop="last"),
+    ),
+    16_000,
+    keep=("workspace",),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One line of the undo log."""
+
+    seq: int
+    task: str
+    entity: str
+    path: str | None
+    intent: str
+    payload: dict[str, Any]
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+    undoable: bool
+    undone: bool
+    ts_ms: int
+
+
+class History(OfWork, Bounded):
+    limit: Annotated[int, Field(ge=1, le=200, description="Most operations to show.")] = 50
+
+
+@operation("tasks_history", intent="history", budget=HISTORY_BUDGET)
+def tasks_history(ctx: Context, args: History) -> dict[str, Any]:
+    """List what was done to a plan or task, newest first; without a target and a focus, in the whole workspace."""
+    owner = explicit_target(args) or ctx.ws.focus
+    where, params = (" AND task = ?", (owner,)) if owner else ("", ())
+    rows = ctx.tx.all(
+        f"SELECT * FROM task_operation WHERE workspace = ?{where} ORDER BY seq DESC LIMIT ?",
+        ctx.workspace,
+        *params,
+        args.limit + 1,
+    )
+    return {
+        "workspace": ctx.workspace,
+        "operations": [operation_json(_operation(row)) for row in rows[: args.limit]],
+        "has_more": len(rows) > args.limit,
+        "truncated": False,
+    }
+
+
+class Undo(OfWork):
+    agent_id: AgentId = None
+
+
+class Redo(Undo):
+    pass
+
+
+@operation("tasks_undo", writes=True, intent="undo", example={"task": "TASK-001"})
+def tasks_undo(ctx: Context, args: Undo) -> dict[str, Any]:
+    """Take back the last change of a plan or task that can be taken back."""
+    work = target_work(ctx, args)
+    found = _last_done(ctx, work)
+    if found is None:
+        raise _nothing(work, "undo")
+    return _turn(ctx, work, found, undo=True)
+
+
+@operation("tasks_redo", writes=True, intent="redo", example={"task": "TASK-001"})
+def tasks_redo(ctx: Context, args: Redo) -> dict[str, Any]:
+    """Apply the change again that was taken back last; a newer change ends that possibility."""
+    work = target_work(ctx, args)
+    found = _next_undone(ctx, work)
+    if found is None:
+        raise _nothing(work, "redo")
+    return _turn(ctx, work, found, undo=False)
+
+
+def operation_json(done: Operation) -> dict[str, Any]:
+    return {
+        "seq": done.seq,
+        "ts": rfc3339(done.ts_ms),
+        "ts_ms": done.ts_ms,
+        "task": done.task,
+        "path": done.path,
+        "intent": done.intent,
+        "payload": done.payload,
+        "before": done.before,
+        "after": done.after,
+        "undoable": done.undoable,
+        "undone": done.undone,
+    }
+
+
+def _turn(ctx: Context, work: Work, done: Operation, undo: bool) -> dict[str, Any]:
+    expected, wanted = (done.after, done.before) if undo else (done.before, done.after)
+    assert expected is not None and wanted is not None
+    payload = {"task": work.id, "path": done.path, "intent": done.intent, "op_seq": done.seq, "undo": undo}
+    change = Change("undo_applied" if undo else "redo_applied", "", payload)
+    work, event = _restore(ctx, work, done, expected, wanted, change)
+    ctx.tx.run(
+        "UPDATE task_operation SET undone = ? WHERE workspace = ? AND seq = ?", int(undo), ctx.workspace, done.seq
+    )
+    shown = {**operation_json(done), "undone": undo}
+    return {"workspace": ctx.workspace, "revision": work.revision, "operation": shown, "event": event}
+
+
+def _restore(
+    ctx: Context, work: Work, done: Operation, expected: dict[str, Any], wanted: dict[str, Any], change: Change
+) -> tuple[Work, dict[str, Any]]:
+    """Put the content back, through the same checks as any other change."""
+    subject = _subject(ctx, done.entity)
+    if subject is None or subject.content() != expected:
+        raise _moved_on(work, done)
+    if isinstance(subject, Step):
+        work, _, event = put_step(ctx, work, subject, subject.with_content(wanted), change)
+        return work, event
+    if isinstance(subject, TaskNode):
+        work, _, event = put_node(ctx, work, subject.with_content(wanted), change)
+        return work, event
+    return put_work(ctx, subject.with_content(wanted), change)
+
+
+def _subject(ctx: Context, entity: str) -> Work | Step | TaskNode | None:
+    if entity.startswith("STEP-"):
+        return find_step(ctx, entity)
+    return find_node(ctx, entity) if entity.startswith("NODE-") else find_work(ctx, entity)
+
+
+def _last_done(ctx: Context, work: Work) -> Operation | None:
+    row = ctx.tx.one(
+        "SELECT * FROM task_operation WHERE workspace = ? AND task = ? AND undoable = 1 AND undone = 0"
+        " ORDER BY seq DESC LIMIT 1",
+        ctx.workspace,
+        work.id,
+    )
+    return _operation(row) if row else None
+
+
+def _next_undone(ctx: Context, work: Work) -> Operation | None:
+    """The oldest undone change that no newer change has overtaken."""
+    row = ctx.tx.one(
+        "SELECT * FROM task_operation WHERE workspace = ? AND task = ? AND undoable = 1 AND undone = 1 AND seq >"
+        " (SELECT coalesce(max(seq), 0) FROM task_operation WHERE workspace = ? AND task = ? AND undoable = 1"
+        " AND undone = 0) ORDER BY seq LIMIT 1",
+        ctx.workspace,
+        work.id,
+        ctx.workspace,
+        work.id,
+    )
+    return _operation(row) if row else None
+
+
+def _operation(row: Row) -> Operation:
+    return Operation(
+        seq=row["seq"],
+        task=row["task"],
+        entity=row["entity"],
+        path=row["path"],
+        intent=row["intent"],
+        payload=orjson.loads(row["payload"]),
+        before=orjson.loads(row["before_content"]) if row["before_content"] else None,
+        after=orjson.loads(row["after_content"]) if row["after_content"] else None,
+        undoable=bool(row["undoable"]),
+        undone=bool(row["undone"]),
+        ts_ms=row["ts_ms"],
+    )
+
+
+def _nothing(work: Work, what: str) -> ClewError:
+    return ClewError(
+        "INVALID_INPUT",
+        f"{work.id} has nothing to {what}",
+        "The history shows what can be taken back.",
+        [{"kind": "state", "field": "task"}],
+        [suggest("tasks_history", "Shows what was done.", "high", **{work.kind: work.id})],
+    )
+
+
+def _moved_on(work: Work, done: Operation) -> ClewError:
+    return ClewError(
+        "REVISION_MISMATCH",
+        f"{done.entity} is no longer as operation {done.seq} left it",
+        "Change it directly instead.",
+        suggestions=[suggest("tasks_history", "Shows what was done.", "high", **{work.kind: work.id})],
+    )

@@ -19,6 +19,8 @@ JOB = re.compile(r"JOB-\d{3,}")
 JOB_EVENT = re.compile(r"(JOB-\d{3,})@(\d+)")
 DOC_ENTRY = re.compile(r"(.+)@(\d{1,18})")
 CONFLICT = re.compile(r"CONFLICT-[0-9a-f]{32}")
+SESSION = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+CHAIN = re.compile(r"[a-z0-9-]{1,64}")
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 MAX_NAME = 256
@@ -59,6 +61,20 @@ def check_anchor(value: str, field: str = "anchor") -> str:
             allowed=["a:"],
         )
     return lowered
+
+
+def check_chain(value: str, field: str = "branchId") -> str:
+    """The id of a branch inside a thought session."""
+    if not CHAIN.fullmatch(value):
+        slug = re.sub(r"[^a-z0-9]+", "-", value.lower()).strip("-")[:64]
+        raise invalid(
+            field,
+            f"{shorten(value, 60)!r} is not a branch id",
+            f"Use 1 to 64 lower-case letters, digits or '-', such as {slug or 'alternative'}.",
+            kind="pattern",
+            pattern="^[a-z0-9-]{1,64}$",
+        )
+    return value
 
 
 def check_name(value: str, field: str) -> str:

@@ -61,7 +61,8 @@ def input_schema(item: Operation) -> dict[str, Any]:
     if not item.workspace:
         schema.get("properties", {}).pop("workspace", None)
     schema.pop("description", None)
-    return {"type": "object", **schema, "additionalProperties": False}
+    # Only a router takes arguments that are not its own: it hands them to operations that check them.
+    return {"type": "object", **schema, "additionalProperties": item.input.model_config.get("extra") == "allow"}
 
 
 def slim(value: Any) -> Any:

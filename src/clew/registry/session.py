@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,9 @@ class InputFailed(Exception):
 Sampler = Callable[[InputRequest, float], InputReply]
 """Asks the client's model, waiting at most so many seconds; raises InputFailed or InputRequired."""
 
+Roots = Callable[[float], list[dict[str, Any]]]
+"""Asks the client for its roots: timeout in seconds -> [{uri, name}]."""
+
 
 @dataclass
 class Session:
@@ -55,3 +59,8 @@ class Session:
     durable: bool = True
     sampler: Sampler | None = None
     resume: str | None = None
+    roots: Roots | None = None
+    local: bool = False
+    """The caller is a person at this machine's shell, who may name any path."""
+    state: dict[str, Any] = field(default_factory=dict)
+    """What a domain keeps for as long as the connection lives, under the domain's name."""

@@ -33,5 +33,5 @@ def call(clew: Clew, name: str, arguments: dict[str, Any], progress: Progress | 
 
     A shell has no tool list to keep short: every operation counts as listed, and suggestions may name any.
     """
-    session = Session(toolset="full", agent_id=clew.settings.agent_id, client="clew-cli", durable=False)
+    session = Session(toolset="full", agent_id=clew.settings.agent_id, client="clew-cli", durable=False, local=True)
     return clew.dispatcher.call(name, arguments, session, progress)

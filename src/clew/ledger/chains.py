@@ -1,0 +1,169 @@
+"""Chains: the main line of a session and its branches. Each hands out its own numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from clew.errors import ClewError, invalid, suggest
+from clew.registry.context import Context
+
+MAIN = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A thought's place: chain and number."""
+
+    chain: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"thought {self.number}" + (f" of branch {self.chain}" if self.chain else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    chain: str
+    label: str | None
+    origin_chain: str | None
+    origin_number: int | None
+    lowest: int
+    highest: int
+    newest: int
+    length: int
+    total: int
+    created_seq: int
+
+    @property
+    def origin(self) -> Point | None:
+        if self.origin_chain is None or self.origin_number is None:
+            return None
+        return Point(self.origin_chain, self.origin_number)
+
+    @property
+    def tail(self) -> Point | None:
+        """What the next thought follows: the newest of the chain, else the fork point."""
+        return Point(self.chain, self.newest) if self.length else self.origin
+
+    @property
+    def next_number(self) -> int:
+        """One above the highest; a branch's first thought counts on from its fork point."""
+        return (self.highest if self.length else self.origin_number or 0) + 1
+
+
+_COLUMNS = "chain, label, origin_chain, origin_number, lowest, highest, newest, length, total, created_seq"
+
+
+def empty_chain(chain: str, origin: Point | None = None, label: str | None = None) -> Chain:
+    origin_chain, origin_number = (origin.chain, origin.number) if origin else (None, None)
+    return Chain(chain, label, origin_chain, origin_number, 0, 0, 0, 0, 0, 0)
+
+
+def find_chain(ctx: Context, session: str, chain: str) -> Chain | None:
+    row = ctx.tx.one(
+        f"SELECT {_COLUMNS} FROM ledger_chain WHERE workspace = ? AND session = ? AND chain = ?",
+        ctx.workspace,
+        session,
+        chain,
+    )
+    return Chain(**row) if row else None
+
+
+def chains_of(ctx: Context, session: str, limit: int = 10_000, offset: int = 0) -> list[Chain]:
+    """The session's branches in the order they were started; the main line is not one of them."""
+    rows = ctx.tx.all(
+        f"SELECT {_COLUMNS} FROM ledger_chain WHERE workspace = ? AND session = ? AND chain <> ''"
+        " ORDER BY created_seq, chain LIMIT ? OFFSET ?",
+        ctx.workspace,
+        session,
+        limit,
+        offset,
+    )
+    return [Chain(**row) for row in rows]
+
+
+def extend_chain(ctx: Context, session: str, chain: Chain, number: int, total: int, seq: int) -> None:
+    """Count a thought that was added to the chain."""
+    ctx.tx.run(
+        f"INSERT INTO ledger_chain (workspace, session, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)"
+        " ON CONFLICT (workspace, session, chain) DO UPDATE SET lowest = ?, highest = ?, newest = excluded.newest,"
+        " length = ledger_chain.length + 1, total = excluded.total",
+        ctx.workspace,
+        session,
+        chain.chain,
+        chain.label,
+        chain.origin_chain,
+        chain.origin_number,
+        number,
+        number,
+        number,
+        total,
+        seq,
+        min(chain.lowest, number) if chain.length else number,
+        max(chain.highest, number),
+    )
+
+
+def has_thought(ctx: Context, session: str, point: Point) -> bool:
+    return ctx.tx.value(_HAS, ctx.workspace, session, point.chain, point.number) is not None
+
+
+_HAS = "SELECT 1 FROM thought WHERE workspace = ? AND session = ? AND chain = ? AND number = ?"
+
+
+def seq_of(ctx: Context, session: str, point: Point) -> int | None:
+    found = ctx.tx.value(_SEQ, ctx.workspace, session, point.chain, point.number)
+    return int(found) if found is not None else None
+
+
+_SEQ = "SELECT seq FROM thought WHERE workspace = ? AND session = ? AND chain = ? AND number = ?"
+
+
+def resolve(ctx: Context, session: str, chain: Chain, number: int) -> tuple[Point, int] | None:
+    """The thought a number means on a chain: its own, else that of the chain it forked from, and so on."""
+    current: Chain | None = chain
+    for _ in range(64):
+        if current is None:
+            return None
+        point = Point(current.chain, number)
+        seq = seq_of(ctx, session, point)
+        if seq is not None:
+            return point, seq
+        if current.origin_chain is None:
+            return None
+        current = find_chain(ctx, session, current.origin_chain)
+    return None
+
+
+def no_thought(session: str, point: Point, field: str) -> ClewError:
+    return ClewError(
+        "THOUGHT_NOT_FOUND",
+        f"{field}: session {session} has no {point}",
+        "Read the session's structure to see which numbers there are.",
+        [{"kind": "value", "field": field, "number": point.number, "branchId": point.chain or None}],
+        [suggest("get_structure", "Shows the chains and their numbers.", "high", sessionId=session)],
+    )
+
+
+def taken(session: str, point: Point, chain: Chain, arguments: dict[str, Any]) -> ClewError:
+    mended = {**arguments, "thoughtNumber": chain.next_number}
+    return ClewError(
+        "CONFLICT",
+        f"thoughtNumber: {point} exists already in session {session}; the next free number is {chain.next_number}",
+        "Leave thoughtNumber out: the server assigns it.",
+        [{"kind": "taken", "field": "thoughtNumber", "nextFree": chain.next_number}],
+        [suggest("thought", "The same thought with the next free number.", "high", **mended)],
+        {"nextFree": chain.next_number},
+    )
+
+
+def check_origin(given: Point, chain: Chain) -> None:
+    """A branch has one fork point; naming another one is a mistake worth telling."""
+    if chain.origin is not None and given != chain.origin:
+        raise invalid(
+            "branchFromThought",
+            f"branch {chain.chain} starts from {chain.origin}, not from {given}",
+            "Leave branchFromThought out to go on with the branch, or choose another branchId.",
+            kind="value",
+        )

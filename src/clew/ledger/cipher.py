@@ -1,0 +1,202 @@
+"""The cipher: `S12|E|S10,S11|content`, read without a model. Anything else is prose, which is read too.
+
+The reference field may be given, empty (`—`) or left out. In the content, references stand in brackets (`[S4]`,
+`[S1-S3]`, `[H1]`) or follow a mark (`^[S4]`, `⊖S4`). Reading never fails, and writing what was read reads the same.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from clew.ledger.notation import CONFIDENCE, KINDS, MARKS, OPERATORS, ORDINARY, QUANTIFIERS, level_of
+
+MAX_REFERENCES = 200
+EMPTY_FIELD = "—"
+
+_KIND = "".join(KINDS)
+_TARGET = rf"[S{_KIND}]\d{{1,9}}"
+_SPAN = rf"(?:S\d{{1,9}}\s*-\s*S?\d{{1,9}}|{_TARGET})"
+_MARK = "[" + re.escape("".join(MARKS)) + "]"
+
+_HEADER = re.compile(rf"\s*S(\d{{1,9}})[ \t]*\|[ \t]*([{_KIND}])[ \t]*\|(.*)\Z", re.DOTALL)
+_FIELD_ITEM = re.compile(rf"\s*({_MARK}?)\s*(?:\[([^\[\]|]*)\]|({_SPAN}))\s*")
+_ONE = re.compile(rf"\s*(?:S(\d{{1,9}})\s*-\s*S?(\d{{1,9}})|([S{_KIND}])(\d{{1,9}}))\s*")
+_BLANK = re.compile(r"\s*[—–-]?\s*")
+_BRACKETED = re.compile(rf"({_MARK}?)\s?\[({_SPAN}(?:\s*,\s*{_SPAN})*)\]")
+_MARKED = re.compile(rf"([\^×⊕⊖])\s?({_TARGET})\b")
+_ANCHOR = re.compile(r"@[\w-]+:S\d{1,9}(?:-S?\d{1,9})?")
+_CONFIDENCE = re.compile(r"\(([!~?])\)|\(p\s*=\s*(\d{1,3}(?:\.\d{1,6})?)\s*(%?)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A pointer to another thought: by number (`S4`), over a range (`S1-S3`) or as the n-th of a kind (`H1`)."""
+
+    target: str
+    number: int
+    last: int | None = None
+    mark: str = ""
+    inline: bool = False
+
+    def __str__(self) -> str:
+        span = f"{self.target}{self.number}" + (f"-S{self.last}" if self.last is not None else "")
+        bare = not self.mark and not self.inline
+        return span if bare else f"{self.mark}[{span}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    level: str
+    p: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a thought's text says in the notation; of plain prose only what its content points at."""
+
+    content: str
+    number: int | None = None
+    kind: str | None = None
+    field: tuple[Reference, ...] | None = None
+    """The reference field; None where it was left out."""
+    inline: tuple[Reference, ...] = ()
+    operators: tuple[str, ...] = ()
+    quantifiers: tuple[str, ...] = ()
+    confidence: Confidence | None = None
+
+    @property
+    def notation(self) -> bool:
+        return self.kind is not None
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        return (self.field or ()) + self.inline
+
+    @property
+    def revises(self) -> Reference | None:
+        """The thought this one revises: the first that is marked so, or the first a revision names."""
+        for reference in self.references:
+            if reference.mark == "^" and reference.last is None:
+                return reference
+        first = self.field[0] if self.kind == "R" and self.field else None
+        return first if first is not None and not first.mark and first.last is None else None
+
+
+def read(text: str) -> Reading:
+    """Read a thought. Never raises."""
+    header = _HEADER.match(text)
+    if header is None:
+        return _reading(text, None, None, None)
+    number, kind, rest = int(header.group(1)), header.group(2), header.group(3)
+    before, bar, after = rest.partition("|")
+    field = _read_field(before) if bar else None
+    content = rest if field is None else after
+    return _reading(content.strip(), number, kind, field)
+
+
+def write(reading: Reading) -> str:
+    """The text of a reading; reads to the same again."""
+    if not reading.notation:
+        return reading.content
+    head = f"S{reading.number}|{reading.kind}|"
+    if reading.field is None:
+        return head + reading.content
+    return f"{head}{','.join(map(str, reading.field)) or EMPTY_FIELD}|{reading.content}"
+
+
+def anchors(text: str) -> list[str]:
+    """Pointers into other sessions, such as `@auth-redesign:S25`, each once, in order."""
+    return list(dict.fromkeys(_ANCHOR.findall(text)))
+
+
+def described(reading: Reading) -> dict[str, Any]:
+    """What was understood, in few words; nothing for prose that points nowhere."""
+    said: dict[str, Any] = {}
+    if reading.kind:
+        said["type"] = reading.kind
+    if reading.references:
+        said["references"] = [str(reference) for reference in reading.references]
+    if reading.operators:
+        said["operators"] = [OPERATORS[sign] for sign in reading.operators]
+    if reading.quantifiers:
+        said["quantifiers"] = [QUANTIFIERS[sign] for sign in reading.quantifiers]
+    if reading.confidence:
+        said["confidence"] = reading.confidence.level if reading.confidence.p is None else reading.confidence.p
+    return said
+
+
+def _reading(content: str, number: int | None, kind: str | None, field: tuple[Reference, ...] | None) -> Reading:
+    known = frozenset() if kind else ORDINARY
+    # A confidence mark is not an operator, and another session's thought is not one of ours.
+    plain = _ANCHOR.sub(" ", _CONFIDENCE.sub(" ", content))
+    return Reading(
+        content,
+        number,
+        kind,
+        field,
+        _inline(plain),
+        tuple(sign for sign in OPERATORS if sign in plain and sign not in known),
+        tuple(sign for sign in QUANTIFIERS if sign in plain),
+        _confidence(content) if kind else None,
+    )
+
+
+def _read_field(text: str) -> tuple[Reference, ...] | None:
+    """The references of a field, or None when the text is not one."""
+    text = text.strip()
+    if "\n" in text:
+        return None
+    if _BLANK.fullmatch(text):
+        return ()
+    found: list[Reference] = []
+    at = 0
+    while True:
+        item = _FIELD_ITEM.match(text, at)
+        inner = _spans(item.group(2) or item.group(3) or "", item.group(1), inline=False) if item else None
+        if item is None or inner is None:
+            return None
+        found += inner
+        at = item.end()
+        if at == len(text):
+            return tuple(found[:MAX_REFERENCES])
+        if text[at] != ",":
+            return None
+        at += 1
+
+
+def _spans(text: str, mark: str, inline: bool) -> list[Reference] | None:
+    found = []
+    for part in text.split(","):
+        one = _ONE.fullmatch(part)
+        if one is None:
+            return None
+        first, last, target, number = one.groups()
+        if first is not None:
+            found.append(Reference("S", int(first), int(last), mark, inline))
+        else:
+            found.append(Reference(target, int(number), None, mark, inline))
+    return found
+
+
+def _inline(content: str) -> tuple[Reference, ...]:
+    places: list[tuple[int, Reference]] = []
+    for match in _BRACKETED.finditer(content):
+        spans = _spans(match.group(2), match.group(1), inline=True) or []
+        places += [(match.start(), reference) for reference in spans]
+    for match in _MARKED.finditer(content):
+        spans = _spans(match.group(2), match.group(1), inline=True) or []
+        places += [(match.start(), reference) for reference in spans]
+    ordered = [reference for _, reference in sorted(places, key=lambda place: place[0])]
+    return tuple(dict.fromkeys(ordered))[:MAX_REFERENCES]
+
+
+def _confidence(content: str) -> Confidence | None:
+    found = _CONFIDENCE.search(content)
+    if found is None:
+        return None
+    if found.group(1):
+        return Confidence(CONFIDENCE[found.group(1)])
+    p = float(found.group(2)) / (100 if found.group(3) or float(found.group(2)) > 1 else 1)
+    return Confidence(level_of(p), p) if p <= 1 else None

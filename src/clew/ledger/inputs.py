@@ -1,0 +1,39 @@
+"""What the inputs of the ledger share: camelCase names on the wire, and the arguments that many operations take."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from clew.registry.operation import Bounded, Input
+
+Id = Annotated[str, Field(min_length=1, max_length=128)]
+Words = Annotated[str, Field(max_length=1000)]
+SessionTitle = Annotated[str, Field(min_length=1, max_length=200)]
+Tag = Annotated[str, Field(min_length=1, max_length=100)]
+Tags = Annotated[list[Tag], Field(max_length=100)]
+Number = Annotated[int, Field(ge=1, le=999_999_999)]
+Kind = Literal[
+    "H", "E", "C", "Q", "R", "P", "O", "A", "X",
+    "hypothesis", "evidence", "conclusion", "question", "revision", "plan", "observation", "assumption", "rejection",
+]  # fmt: skip
+Cursor = Annotated[int | None, Field(ge=0, le=2**53 - 1, description="Continue after this; from next_cursor.")]
+Limit = Annotated[int, Field(ge=1, le=500, description="Most to return.")]
+SessionRef = Annotated[Id, Field(description="Session id.")]
+MaybeSession = Annotated[Id | None, Field(description="Session id; default: the connection's session.")]
+
+
+class LedgerInput(Input):
+    model_config = ConfigDict(alias_generator=to_camel)
+
+    synonyms: ClassVar[dict[str, str]] = {"session_id": "sessionId"}
+
+
+class LedgerBounded(Bounded):
+    """Beside our names it takes the budget's own."""
+
+    model_config = ConfigDict(alias_generator=lambda name: name if name == "max_chars" else to_camel(name))
+
+    synonyms: ClassVar[dict[str, str]] = {"session_id": "sessionId", "maxChars": "max_chars"}

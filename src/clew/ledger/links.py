@@ -1,0 +1,105 @@
+"""What a thought points at: references of the cipher become typed links, and typed links become edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from clew.ledger.chains import Chain, Point, resolve, seq_of
+from clew.ledger.cipher import Reading, Reference
+from clew.ledger.nodes import link_nodes, mark_target
+from clew.ledger.notation import MARKS
+from clew.ledger.sessions import LedgerSession
+from clew.registry.context import Context
+
+MAX_RANGE = 200
+REFERS = "refers"
+"""A mention. The other relations say what the mention means."""
+
+_BY_KIND = {"X": "contradicts", "E": "supports"}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    relation: str
+    point: Point
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    links: tuple[Link, ...]
+    unresolved: tuple[str, ...]
+    """References to thoughts that do not exist, as they were written."""
+
+
+def find_links(
+    ctx: Context, session: LedgerSession, chain: Chain, kind: str | None, reading: Reading, revised: Point | None
+) -> Linked:
+    """What the references of a thought mean, before it is written: so that it cannot mean itself."""
+    links: dict[tuple[str, Point], Link] = {}
+    missing: list[str] = []
+    if revised is not None:
+        links["revises", revised] = Link("revises", revised, _seq(ctx, session, revised))
+    for reference in reading.references:
+        targets = _targets(ctx, session, chain, reference)
+        if not targets:
+            missing.append(str(reference))
+        for point, seq in targets:
+            relation = relation_of(kind, reading, reference)
+            if ("revises", point) not in links:
+                links.setdefault((relation, point), Link(relation, point, seq))
+    return Linked(tuple(links.values()), tuple(missing))
+
+
+def write_links(ctx: Context, session: LedgerSession, point: Point, kind: str | None, seq: int, linked: Linked) -> None:
+    """Store the links of a new thought and draw their edges."""
+    for link in linked.links:
+        ctx.tx.run(
+            "INSERT INTO thought_link (workspace, from_seq, relation, to_seq) VALUES (?, ?, ?, ?)",
+            ctx.workspace,
+            seq,
+            link.relation,
+            link.seq,
+        )
+        if link.relation != REFERS:
+            link_nodes(ctx, session, point, link.relation, link.point)
+        mark_target(ctx, session, link.point, link.relation, kind)
+
+
+def _seq(ctx: Context, session: LedgerSession, point: Point) -> int:
+    found = seq_of(ctx, session.id, point)
+    assert found is not None, f"{point} was found a moment ago"
+    return found
+
+
+def relation_of(kind: str | None, reading: Reading, reference: Reference) -> str:
+    """By the mark before the reference; in the reference field else by the thought's kind."""
+    if reference.mark:
+        return MARKS[reference.mark]
+    if reference.inline:
+        return REFERS
+    if reference == reading.revises:
+        return "revises"
+    return _BY_KIND.get(kind or "", "derives")
+
+
+def _targets(ctx: Context, session: LedgerSession, chain: Chain, reference: Reference) -> list[tuple[Point, int]]:
+    if reference.target != "S":
+        return _nth_of_kind(ctx, session, reference.target, reference.number)
+    last = min(reference.last if reference.last is not None else reference.number, reference.number + MAX_RANGE - 1)
+    found = [resolve(ctx, session.id, chain, number) for number in range(reference.number, last + 1)]
+    return [target for target in found if target is not None]
+
+
+def _nth_of_kind(ctx: Context, session: LedgerSession, kind: str, number: int) -> list[tuple[Point, int]]:
+    """`H2` is the session's second hypothesis in the order of writing."""
+    row: dict[str, Any] | None = ctx.tx.one(
+        "SELECT chain, number, seq FROM thought WHERE workspace = ? AND session = ? AND kind = ? ORDER BY seq"
+        " LIMIT 1 OFFSET ?",
+        ctx.workspace,
+        session.id,
+        kind,
+        max(number, 1) - 1,
+    )
+    return [(Point(row["chain"], row["number"]), row["seq"])] if row else []

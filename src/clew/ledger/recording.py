@@ -1,0 +1,314 @@
+"""Writing one thought: number, place in its chain, entry of the trace, links, node of the graph, search item, event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from clew.errors import invalid
+from clew.ids import check_chain
+from clew.ledger.chains import (
+    MAIN,
+    Chain,
+    Point,
+    check_origin,
+    empty_chain,
+    extend_chain,
+    find_chain,
+    has_thought,
+    no_thought,
+    resolve,
+    taken,
+)
+from clew.ledger.cipher import Reading, read
+from clew.ledger.links import Linked, find_links, write_links
+from clew.ledger.nodes import node_id, put_thought
+from clew.ledger.sessions import UNTITLED, LedgerSession, dumped, search_words
+from clew.ledger.titles import first_sentence
+from clew.reasoning.documents import TRACE, append
+from clew.registry.context import Context
+from clew.store.search import Item, index_item
+from clew.store.workspaces import declare_events
+
+FORMAT = "trace_sequential_step"
+
+declare_events(
+    {
+        "thought_added": "A thought was added to the main line or a branch of a session.",
+        "thought_revised": "A thought was added that revises an earlier one.",
+        "thought_branched": "A thought was added that starts a branch.",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A thought as its author gives it; what is None the server decides."""
+
+    text: str
+    next_needed: bool = True
+    number: int | None = None
+    total: int | None = None
+    is_revision: bool | None = None
+    revises: int | None = None
+    chain: str = MAIN
+    from_number: int | None = None
+    from_chain: str | None = None
+    kind: str | None = None
+    needs_more: bool | None = None
+    # What only an import knows.
+    ts_ms: int | None = None
+    label: str | None = None
+    prev: Point | None = None
+    critique: dict[str, Any] | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything about a thought that is decided before it is written."""
+
+    draft: Draft
+    chain: Chain
+    point: Point
+    total: int
+    kind: str | None
+    prev: Point | None
+    origin: Point | None
+    revised: Point | None
+    reading: Reading
+    linked: Linked
+
+    @property
+    def opens_branch(self) -> bool:
+        return bool(self.chain.chain) and self.chain.length == 0
+
+    @property
+    def is_revision(self) -> bool:
+        return self.revised is not None or bool(self.draft.is_revision)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    session: LedgerSession
+    plan: Plan
+    seq: int
+
+
+def record(ctx: Context, session: LedgerSession, draft: Draft) -> Recorded:
+    """Add a thought. Everything is checked before anything is written."""
+    plan = plan_thought(ctx, session, draft)
+    seq = _append(ctx, session, plan)
+    _insert(ctx, session, plan, seq)
+    extend_chain(ctx, session.id, plan.chain, plan.point.number, plan.total, seq)
+    _index(ctx, session, plan, seq)
+    put_thought(ctx, session, plan.point, plan.kind, plan.reading.content, seq)
+    write_links(ctx, session, plan.point, plan.kind, seq, plan.linked)
+    _count(ctx, session, plan)
+    _emit(ctx, session, plan, seq)
+    return Recorded(session, plan, seq)
+
+
+def plan_thought(ctx: Context, session: LedgerSession, draft: Draft) -> Plan:
+    reading = read(draft.text)
+    chain, origin = _chain(ctx, session, draft)
+    number = _number(ctx, session, chain, draft, reading)
+    kind = draft.kind or reading.kind
+    revised = _revised(ctx, session, chain, draft, reading)
+    return Plan(
+        draft=draft,
+        chain=chain,
+        point=Point(chain.chain, number),
+        total=max(draft.total or chain.total, number),
+        kind=kind,
+        prev=draft.prev or chain.tail,
+        origin=origin,
+        revised=revised,
+        reading=reading,
+        linked=find_links(ctx, session, chain, kind, reading, revised),
+    )
+
+
+def _chain(ctx: Context, session: LedgerSession, draft: Draft) -> tuple[Chain, Point | None]:
+    """The chain to write to, and the fork point of the thought."""
+    given = Point(draft.from_chain or MAIN, draft.from_number) if draft.from_number is not None else None
+    if draft.chain == MAIN:
+        _check_exists(ctx, session, given)
+        return find_chain(ctx, session.id, MAIN) or empty_chain(MAIN), given
+    found = find_chain(ctx, session.id, check_chain(draft.chain))
+    if found is not None:
+        if given is not None:
+            check_origin(given, found)
+        return found, found.origin
+    if given is None:
+        raise invalid(
+            "branchFromThought",
+            f"is required to start branch {draft.chain}",
+            "Name the thought the branch starts from.",
+            kind="missing_required",
+        )
+    _check_exists(ctx, session, given)
+    return empty_chain(draft.chain, given, draft.label), given
+
+
+def _check_exists(ctx: Context, session: LedgerSession, point: Point | None) -> None:
+    if point is not None and not has_thought(ctx, session.id, point):
+        raise no_thought(session.id, point, "branchFromThought")
+
+
+def _number(ctx: Context, session: LedgerSession, chain: Chain, draft: Draft, reading: Reading) -> int:
+    """The number asked for; else the one the text bears, if it is free; else the next."""
+    if draft.number is not None:
+        point = Point(chain.chain, draft.number)
+        if has_thought(ctx, session.id, point):
+            raise taken(session.id, point, chain, _again(session, draft))
+        return draft.number
+    said = reading.number
+    if said and not has_thought(ctx, session.id, Point(chain.chain, said)):
+        return said
+    return chain.next_number
+
+
+def _again(session: LedgerSession, draft: Draft) -> dict[str, Any]:
+    return {
+        "thought": draft.text,
+        "nextThoughtNeeded": draft.next_needed,
+        "sessionId": session.id,
+        "totalThoughts": draft.total,
+        "isRevision": draft.is_revision,
+        "revisesThought": draft.revises,
+        "branchFromThought": draft.from_number,
+        "branchFromBranch": draft.from_chain or None,
+        "branchId": draft.chain or None,
+        "type": draft.kind,
+    }
+
+
+def _revised(ctx: Context, session: LedgerSession, chain: Chain, draft: Draft, reading: Reading) -> Point | None:
+    """The thought this one revises: as the arguments say, which must be right, or as the text says, if it can be."""
+    if draft.revises is not None:
+        found = resolve(ctx, session.id, chain, draft.revises)
+        if found is None:
+            raise no_thought(session.id, Point(chain.chain, draft.revises), "revisesThought")
+        return found[0]
+    if draft.is_revision is False or reading.revises is None or reading.revises.target != "S":
+        return None
+    found = resolve(ctx, session.id, chain, reading.revises.number)
+    return found[0] if found else None
+
+
+def _append(ctx: Context, session: LedgerSession, plan: Plan) -> int:
+    """The thought as an entry of the session's trace, with the keys of a sequential step."""
+    optional = {
+        "isRevision": plan.is_revision or None,
+        "revisesThought": plan.revised.number if plan.revised else None,
+        "branchFromThought": plan.origin.number if plan.origin else None,
+        "branchId": plan.point.chain or None,
+        "needsMoreThoughts": plan.draft.needs_more,
+        "type": plan.kind,
+    }
+    meta = {
+        "thoughtNumber": plan.point.number,
+        "totalThoughts": plan.total,
+        "nextThoughtNeeded": plan.draft.next_needed,
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+    row = append(
+        ctx,
+        session.branch,
+        TRACE,
+        content=plan.draft.text,
+        doc_kind=TRACE,
+        format=FORMAT,
+        meta=meta,
+        item_source=None,
+    )
+    return int(row["seq"])
+
+
+_INSERT = (
+    "INSERT INTO thought (workspace, session, chain, number, seq, ts_ms, total, next_needed, kind, prev_chain,"
+    " prev_number, from_chain, from_number, is_revision, revises_chain, revises_number, critique, extra)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+def _insert(ctx: Context, session: LedgerSession, plan: Plan, seq: int) -> None:
+    draft = plan.draft
+    extra = draft.extra | ({"needsMoreThoughts": draft.needs_more} if draft.needs_more is not None else {})
+    ctx.tx.run(
+        _INSERT,
+        ctx.workspace,
+        session.id,
+        *_pair(plan.point),
+        seq,
+        draft.ts_ms if draft.ts_ms is not None else ctx.now_ms,
+        plan.total,
+        int(draft.next_needed),
+        plan.kind,
+        *_pair(plan.prev),
+        *_pair(plan.origin),
+        int(plan.is_revision),
+        *_pair(plan.revised),
+        dumped(draft.critique) if draft.critique else None,
+        dumped(extra) if extra else None,
+    )
+
+
+def _pair(point: Point | None) -> tuple[str | None, int | None]:
+    return (point.chain, point.number) if point else (None, None)
+
+
+def _index(ctx: Context, session: LedgerSession, plan: Plan, seq: int) -> None:
+    item = Item(
+        ref=node_id(session.id, plan.point),
+        source="thought",
+        seq=seq,
+        ts_ms=ctx.now_ms,
+        body=plan.draft.text,
+        kind=plan.kind,
+        branch=session.branch,
+        doc=TRACE,
+        event_ts_ms=plan.draft.ts_ms,
+    )
+    index_item(ctx.tx, ctx.workspace, item)
+
+
+def _count(ctx: Context, session: LedgerSession, plan: Plan) -> None:
+    """The session's own figures, and its title if it has none yet."""
+    at_ms = plan.draft.ts_ms if plan.draft.ts_ms is not None else ctx.now_ms
+    ctx.tx.run(
+        "UPDATE ledger_session SET thought_count = thought_count + 1, branch_count = branch_count + ?,"
+        " revision_count = revision_count + ?, updated_at_ms = ?, accessed_at_ms = ? WHERE workspace = ? AND id = ?",
+        int(plan.opens_branch),
+        int(plan.is_revision),
+        max(at_ms, session.updated_at_ms),
+        ctx.now_ms,
+        ctx.workspace,
+        session.id,
+    )
+    title = first_sentence(plan.reading.content) if session.title == UNTITLED else ""
+    if title:
+        ctx.tx.run(
+            "UPDATE ledger_session SET title = ?, words = ? WHERE workspace = ? AND id = ?",
+            title,
+            search_words(title, session.description, list(session.tags)),
+            ctx.workspace,
+            session.id,
+        )
+
+
+def _emit(ctx: Context, session: LedgerSession, plan: Plan, seq: int) -> None:
+    type = "thought_revised" if plan.revised else "thought_branched" if plan.opens_branch else "thought_added"
+    payload: dict[str, Any] = {
+        "node": node_id(session.id, plan.point),
+        "thoughtNumber": plan.point.number,
+        "branchId": plan.point.chain or None,
+        "parent": node_id(session.id, plan.prev) if plan.prev else None,
+        "seq": seq,
+    }
+    if plan.revised:
+        payload["revises"] = node_id(session.id, plan.revised)
+    if plan.opens_branch and plan.origin:
+        payload["origin"] = node_id(session.id, plan.origin)
+    ctx.emit("ledger", type, session.id, payload)

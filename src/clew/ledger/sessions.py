@@ -1,0 +1,251 @@
+"""Sessions: a reasoning chain with a title and tags, kept as the branch `session/<id>`."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from clew.clock import rfc3339
+from clew.errors import ClewError, shorten, suggest
+from clew.ids import normal_tags
+from clew.reasoning.branches import create_branch
+from clew.registry.context import Context
+from clew.store.database import Row
+from clew.store.workspaces import declare_events
+
+UNTITLED = "Untitled session"
+ACTIVE, COMPLETED = "active", "completed"
+WORK = ("project", "task", "aspect")
+
+declare_events(
+    {
+        "session_started": "A thought session was started.",
+        "session_completed": "A thought session's last thought was written.",
+        "session_reopened": "A completed thought session goes on.",
+        "session_changed": "A thought session got another title, description or tags.",
+        "session_deleted": "A thought session was removed from view; its thoughts stay stored.",
+        "session_imported": "A thought session was read from an export or a directory.",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerSession:
+    workspace: str
+    id: str
+    branch: int
+    title: str
+    description: str | None
+    tags: tuple[str, ...]
+    words: str
+    status: str
+    thought_count: int
+    branch_count: int
+    revision_count: int
+    critique_count: int
+    place: dict[str, Any]
+    extra: dict[str, Any]
+    created_at_ms: int
+    updated_at_ms: int
+    accessed_at_ms: int
+    completed_at_ms: int | None
+    deleted_at_ms: int | None
+
+    @property
+    def work(self) -> dict[str, str]:
+        """Project, task and aspect, which live as tags."""
+        pairs = [tag.partition(":") for tag in self.tags]
+        return {name: value for name, colon, value in reversed(pairs) if colon and name in WORK}
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    title: str = UNTITLED
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    id: str | None = None
+    created_at_ms: int | None = None
+    place: dict[str, Any] | None = None
+    extra: dict[str, Any] | None = None
+
+
+def dumped(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def from_row(row: Row) -> LedgerSession:
+    return LedgerSession(
+        **{
+            **row,
+            "tags": tuple(orjson.loads(row["tags"])),
+            "place": orjson.loads(row["place"]) if row["place"] else {},
+            "extra": orjson.loads(row["extra"]) if row["extra"] else {},
+        }
+    )
+
+
+def find_session(ctx: Context, session: str) -> LedgerSession | None:
+    row = ctx.tx.one(
+        "SELECT * FROM ledger_session WHERE workspace = ? AND id = ? AND deleted_at_ms IS NULL", ctx.workspace, session
+    )
+    return from_row(row) if row else None
+
+
+def session_named(ctx: Context, session: str) -> LedgerSession:
+    found = find_session(ctx, session)
+    if found is None:
+        raise ClewError(
+            "SESSION_NOT_FOUND",
+            f"no session {shorten(session, 80)!r} in workspace {ctx.workspace}",
+            "Copy the id from a list of sessions, or start one.",
+            suggestions=[
+                suggest("list_sessions", "Shows the sessions there are."),
+                suggest("start_new", "Starts a session.", "low"),
+            ],
+        )
+    return found
+
+
+def start_session(ctx: Context, new: NewSession) -> LedgerSession:
+    """Insert a session and the branch that holds its thoughts."""
+    number = ctx.ws.count("ledger_session")
+    chosen = new.id or _fresh_id(ctx, number)
+    branch = create_branch(ctx, branch_name(chosen), None)
+    created = new.created_at_ms if new.created_at_ms is not None else ctx.now_ms
+    tags = tag_list(new.tags)
+    row: Row = {
+        "workspace": ctx.workspace,
+        "id": chosen,
+        "branch": branch.id,
+        "title": new.title,
+        "description": new.description,
+        "tags": dumped(tags),
+        "words": search_words(new.title, new.description, tags),
+        "status": ACTIVE,
+        "thought_count": 0,
+        "branch_count": 0,
+        "revision_count": 0,
+        "critique_count": 0,
+        "place": dumped(new.place) if new.place else None,
+        "extra": dumped(new.extra) if new.extra else None,
+        "created_at_ms": created,
+        "updated_at_ms": created,
+        "accessed_at_ms": ctx.now_ms,
+        "completed_at_ms": None,
+        "deleted_at_ms": None,
+    }
+    ctx.tx.run(f"INSERT INTO ledger_session ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", *row.values())
+    _write_tags(ctx, chosen, tags)
+    ctx.emit("ledger", "session_started", chosen, {"title": new.title, "tags": tags})
+    return from_row(row)
+
+
+def branch_name(session: str) -> str:
+    return f"session/{session}"
+
+
+def _fresh_id(ctx: Context, number: int) -> str:
+    """A UUID made of the store's own counter and time: reproducible, and different on every machine in practice."""
+    seed = f"{ctx.workspace}\x1f{number}\x1f{ctx.now_ms}\x1f{ctx.ws.created_at_ms}"
+    return str(uuid.UUID(bytes=hashlib.blake2b(seed.encode(), digest_size=16).digest(), version=4))
+
+
+def tag_list(tags: tuple[str, ...] | list[str]) -> list[str]:
+    """Trimmed, each once, in the order given; the case stays, as with titles."""
+    normal_tags(list(tags))
+    return list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
+
+
+def work_tags(work: dict[str, str | None]) -> list[str]:
+    return [f"{name}:{value.strip()}" for name in WORK if (value := work.get(name)) and value.strip()]
+
+
+def search_words(title: str, description: str | None, tags: list[str]) -> str:
+    return "\n".join([title, description or "", *tags]).casefold()
+
+
+def _write_tags(ctx: Context, session: str, tags: list[str]) -> None:
+    ctx.tx.run("DELETE FROM ledger_tag WHERE workspace = ? AND session = ?", ctx.workspace, session)
+    for tag in dict.fromkeys(tag.casefold() for tag in tags):
+        ctx.tx.run("INSERT INTO ledger_tag (workspace, tag, session) VALUES (?, ?, ?)", ctx.workspace, tag, session)
+
+
+def change_session(
+    ctx: Context, session: LedgerSession, title: str, description: str | None, tags: list[str]
+) -> LedgerSession:
+    """Rename, describe or retag; nothing is written when nothing changes."""
+    if (title, description, tuple(tags)) == (session.title, session.description, session.tags):
+        return session
+    ctx.tx.run(
+        "UPDATE ledger_session SET title = ?, description = ?, tags = ?, words = ?, updated_at_ms = ?"
+        " WHERE workspace = ? AND id = ?",
+        title,
+        description,
+        dumped(tags),
+        search_words(title, description, tags),
+        ctx.now_ms,
+        ctx.workspace,
+        session.id,
+    )
+    if tuple(tags) != session.tags:
+        _write_tags(ctx, session.id, tags)
+    payload = {"title": title, "previous_title": session.title, "tags": tags, "previous_tags": list(session.tags)}
+    ctx.emit("ledger", "session_changed", session.id, payload)
+    return session_named(ctx, session.id)
+
+
+def complete_session(ctx: Context, session: LedgerSession) -> None:
+    ctx.tx.run(
+        "UPDATE ledger_session SET status = ?, completed_at_ms = ? WHERE workspace = ? AND id = ?",
+        COMPLETED,
+        ctx.now_ms,
+        ctx.workspace,
+        session.id,
+    )
+    payload = {"thoughts": session.thought_count, "branches": session.branch_count}
+    ctx.emit("ledger", "session_completed", session.id, payload)
+
+
+def reopen_session(ctx: Context, session: LedgerSession) -> bool:
+    """Make a completed session active again; says whether it was completed."""
+    if session.status != COMPLETED:
+        return False
+    ctx.tx.run(
+        "UPDATE ledger_session SET status = ?, completed_at_ms = NULL WHERE workspace = ? AND id = ?",
+        ACTIVE,
+        ctx.workspace,
+        session.id,
+    )
+    ctx.emit("ledger", "session_reopened", session.id)
+    return True
+
+
+def touch_session(ctx: Context, session: LedgerSession) -> None:
+    ctx.tx.run(
+        "UPDATE ledger_session SET accessed_at_ms = ? WHERE workspace = ? AND id = ?",
+        ctx.now_ms,
+        ctx.workspace,
+        session.id,
+    )
+
+
+def session_json(session: LedgerSession) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "id": session.id,
+        "title": session.title,
+        "description": session.description,
+        "tags": list(session.tags),
+        "status": session.status,
+        "thoughtCount": session.thought_count,
+        "branchCount": session.branch_count,
+        "createdAt": rfc3339(session.created_at_ms),
+        "updatedAt": rfc3339(session.updated_at_ms),
+        "lastAccessedAt": rfc3339(session.accessed_at_ms),
+    }
+    if session.completed_at_ms is not None:
+        shown["completedAt"] = rfc3339(session.completed_at_ms)
+    return {name: value for name, value in shown.items() if value is not None}

@@ -18,6 +18,11 @@ class Point:
     chain: str
     number: int
 
+    @property
+    def short(self) -> str:
+        """As it is written in the cipher, with the branch before it."""
+        return f"{self.chain}:S{self.number}" if self.chain else f"S{self.number}"
+
     def __str__(self) -> str:
         return f"thought {self.number}" + (f" of branch {self.chain}" if self.chain else "")
 

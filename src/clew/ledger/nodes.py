@@ -28,9 +28,7 @@ def session_branch(session: LedgerSession) -> Branch:
     return Branch(session.branch, branch_name(session.id), None, None, session.created_at_ms)
 
 
-def put_thought(
-    ctx: Context, session: LedgerSession, point: Point, kind: str | None, content: str, seq: int
-) -> None:
+def put_thought(ctx: Context, session: LedgerSession, point: Point, kind: str | None, content: str, seq: int) -> None:
     """The text stays in the trace; the card carries its beginning and where to read on."""
     put_node(
         ctx,
@@ -49,7 +47,9 @@ def link_nodes(ctx: Context, session: LedgerSession, point: Point, relation: str
 
 def mark_target(ctx: Context, session: LedgerSession, target: Point, relation: str, kind: str | None) -> None:
     """A revised thought is superseded and a rejected one is rejected: what rests on it can be told so."""
-    status = "superseded" if relation == "revises" else "rejected" if relation == "contradicts" and kind == "X" else None
+    status = (
+        "superseded" if relation == "revises" else "rejected" if relation == "contradicts" and kind == "X" else None
+    )
     if status is None:
         return
     branch = session_branch(session)

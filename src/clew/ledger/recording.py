@@ -60,6 +60,7 @@ class Draft:
     ts_ms: int | None = None
     label: str | None = None
     prev: Point | None = None
+    agent: str | None = None
     critique: dict[str, Any] | None = None
     extra: dict[str, Any] = field(default_factory=dict)
 
@@ -228,8 +229,8 @@ def _append(ctx: Context, session: LedgerSession, plan: Plan) -> int:
 
 _INSERT = (
     "INSERT INTO thought (workspace, session, chain, number, seq, ts_ms, total, next_needed, kind, prev_chain,"
-    " prev_number, from_chain, from_number, is_revision, revises_chain, revises_number, critique, extra)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " prev_number, from_chain, from_number, is_revision, revises_chain, revises_number, agent, critique, extra)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -250,6 +251,7 @@ def _insert(ctx: Context, session: LedgerSession, plan: Plan, seq: int) -> None:
         *_pair(plan.origin),
         int(plan.is_revision),
         *_pair(plan.revised),
+        draft.agent if draft.ts_ms is not None else ctx.agent,
         dumped(draft.critique) if draft.critique else None,
         dumped(extra) if extra else None,
     )

@@ -66,6 +66,7 @@ CREATE TABLE thought (
     is_revision BIGINT NOT NULL,
     revises_chain TEXT,
     revises_number BIGINT,
+    agent TEXT,
     critique TEXT,
     extra TEXT,
     PRIMARY KEY (workspace, session, chain, number)
@@ -73,6 +74,7 @@ CREATE TABLE thought (
 CREATE UNIQUE INDEX thought_seq ON thought (workspace, seq);
 CREATE INDEX thought_order ON thought (workspace, session, seq);
 CREATE INDEX thought_kind ON thought (workspace, session, kind, seq) WHERE kind IS NOT NULL;
+CREATE INDEX thought_revision ON thought (workspace, session, seq) WHERE is_revision = 1;
 
 CREATE TABLE thought_link (
     workspace TEXT NOT NULL,

@@ -1,0 +1,121 @@
+"""A critique of a thought by the client's own model: asked for outside of any transaction, reported honestly.
+
+The thought is stored before anyone is asked, so nothing that happens here can lose it. On the stateless protocol the
+call ends with the question; the client's next round brings the reply and, in its state, which thought it is about.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from clew.clock import rfc3339
+from clew.ledger.chains import Point
+from clew.ledger.rows import Thought, thought_at, thought_by_seq
+from clew.ledger.sessions import LedgerSession, dumped
+from clew.registry.context import Context
+from clew.registry.session import InputFailed, InputReply, InputRequest, InputRequired
+from clew.store.workspaces import declare_events
+
+SECONDS = 45.0
+CONTEXT = 5
+KEY = "critique"
+MODEL_HINT = "claude-sonnet-4-5-20250929"
+SYSTEM = (
+    "You review one step of someone's reasoning. Say where its logic has gaps, what it assumes without saying so, and"
+    " which other explanation deserves a look. Be short, specific and fair."
+)
+ASK = "Name the weakest point of the current thought, what it takes for granted, and what would prove it wrong."
+
+declare_events({"thought_critiqued": "The client's model was asked for a critique of a thought."})
+
+
+def critique(ctx: Context, seq: int) -> dict[str, Any]:
+    """Ask, store what came back, and say what happened; never an error of the thought itself."""
+    sampler = ctx.session.sampler
+    if sampler is None:
+        said = {
+            "status": "unavailable",
+            "code": "SAMPLING_NOT_SUPPORTED",
+            "reason": "this client does not let the server ask its model",
+        }
+        return _keep(ctx, seq, said)
+    with ctx.reading() as bound:
+        asked = request(bound, seq)
+    try:
+        reply = sampler(asked, SECONDS)
+    except InputRequired as needed:
+        raise InputRequired(needed.request, state(ctx, seq)) from None
+    except InputFailed as problem:
+        return _keep(ctx, seq, {"status": "failed", "reason": str(problem)})
+    return _keep(ctx, seq, _ok(reply))
+
+
+def _ok(reply: InputReply) -> dict[str, Any]:
+    if not reply.text.strip():
+        return {"status": "failed", "reason": "the client's model answered with nothing"}
+    return {"status": "ok", "text": reply.text, "model": reply.model}
+
+
+def request(ctx: Context, seq: int) -> InputRequest:
+    thought = thought_by_seq(ctx, seq)
+    assert thought is not None, f"thought at {seq} was just written"
+    before = [f"Thought {item.point.number}: {item.text}" for item in _before(ctx, thought)]
+    prompt = "\n\n".join([*before, f"Current Thought: {thought.text}", ASK])
+    return InputRequest(key=KEY, prompt=prompt, system=SYSTEM, max_tokens=1000, models=(MODEL_HINT,))
+
+
+def _before(ctx: Context, thought: Thought) -> list[Thought]:
+    """The thoughts that led here, oldest first, across the fork point if need be."""
+    found: list[Thought] = []
+    at: Point | None = thought.prev
+    while at is not None and len(found) < CONTEXT:
+        earlier = thought_at(ctx, thought.session, at)
+        if earlier is None:
+            break
+        found.append(earlier)
+        at = earlier.prev
+    return found[::-1]
+
+
+def _keep(ctx: Context, seq: int, said: dict[str, Any]) -> dict[str, Any]:
+    with ctx.writing() as bound:
+        said = {**said, "timestamp": rfc3339(bound.now_ms)}
+        bound.tx.run(
+            "UPDATE thought SET critique = ? WHERE workspace = ? AND seq = ?", dumped(said), ctx.workspace, seq
+        )
+        session, number, chain = place_of_thought(bound, seq)
+        payload = {"thoughtNumber": number, "branchId": chain or None, "status": said["status"], "seq": seq}
+        bound.emit("ledger", "thought_critiqued", session, payload)
+    return said
+
+
+def count(ctx: Context, session: LedgerSession) -> None:
+    ctx.tx.run(
+        "UPDATE ledger_session SET critique_count = critique_count + 1 WHERE workspace = ? AND id = ?",
+        ctx.workspace,
+        session.id,
+    )
+
+
+def state(ctx: Context, seq: int) -> str:
+    return orjson.dumps({"thought": seq, "workspace": ctx.workspace}).decode()
+
+
+def resumed(ctx: Context) -> int | None:
+    """The seq of the thought that an earlier round of this call wrote; the state comes back sealed."""
+    if ctx.session.resume is None:
+        return None
+    try:
+        kept = orjson.loads(ctx.session.resume)
+    except orjson.JSONDecodeError:
+        return None
+    ours = isinstance(kept, dict) and kept.get("workspace") == ctx.workspace
+    return kept["thought"] if ours and isinstance(kept.get("thought"), int) else None
+
+
+def place_of_thought(ctx: Context, seq: int) -> tuple[str, int, str]:
+    row = ctx.tx.one("SELECT session, number, chain FROM thought WHERE workspace = ? AND seq = ?", ctx.workspace, seq)
+    assert row is not None, f"thought at {seq} was just written"
+    return row["session"], row["number"], row["chain"]

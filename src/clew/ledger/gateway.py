@@ -1,0 +1,233 @@
+"""The gateway: one tool in front of every operation of the ledger, in the shapes of both its ancestors.
+
+It routes by name over the registry, so an operation of the ledger is reachable as soon as it is declared: under its
+own name, or under an alias with a dot (`session.list`), which may also be written as group and sub-operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any
+
+import orjson
+from pydantic import ConfigDict, Field
+
+from clew.errors import ClewError, Suggestion, suggest
+from clew.ledger.inputs import LedgerInput
+from clew.ledger.places import peek_place
+from clew.ledger.stages import GATEWAY, check_stage
+from clew.registry.arguments import nearest
+from clew.registry.catalogue import Entry, catalogue
+from clew.registry.context import Context
+from clew.registry.envelope import Answer, compact, failure
+from clew.registry.operation import operation
+from clew.registry.suggestions import fitted
+
+WHERE = suggest(GATEWAY, "Shows where you are and what comes next.", "high", operation="get_state")
+SUB_NAMES = ("subOperation", "operation", "action")
+
+CODES = {
+    "INVALID_INPUT": "INVALID_PAYLOAD",
+    "UNKNOWN_TOOL": "INVALID_OPERATION",
+    "INTERNAL": "INTERNAL_ERROR",
+    "IO_ERROR": "STORAGE_ERROR",
+    "NOT_FOUND": "STORAGE_ERROR",
+}
+SEED_CODES = frozenset(
+    {
+        "SESSION_NOT_FOUND",
+        "THOUGHT_NOT_FOUND",
+        "INVALID_OPERATION",
+        "STAGE_REQUIREMENT_NOT_MET",
+        "INTERNAL_ERROR",
+        "INVALID_PAYLOAD",
+        "STORAGE_ERROR",
+        "SAMPLING_NOT_SUPPORTED",
+    }
+)
+
+
+class Gateway(LedgerInput):
+    """Its own arguments are loose: what they hold is checked by the operation they lead to."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"required": ["operation"]})
+
+    operation: Annotated[
+        Any,
+        Field(
+            json_schema_extra={"type": "string"},
+            description="get_state, start_new, load_context, list_sessions, navigate, list_roots, bind_root, cipher,"
+            " thought, read_thoughts, get_structure, deep_analysis, session, notebook, mental_models, knowledge.",
+        ),
+    ] = None
+    sub_operation: Annotated[
+        Any, Field(json_schema_extra={"type": "string"}, description="For the last four, such as list or create.")
+    ] = None
+    args: Annotated[
+        Any, Field(json_schema_extra={"type": "object"}, description="Arguments; they may also stand beside operation.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Route:
+    wire: str
+    entry: Entry
+    arguments: dict[str, Any]
+
+    @property
+    def session(self) -> str | None:
+        given = self.arguments.get("sessionId", self.arguments.get("session_id"))
+        return given if isinstance(given, str) else None
+
+
+@operation(GATEWAY, tier="daily", writes=True, mode="own", example={"operation": "get_state"})
+def thoughtbox_gateway(ctx: Context, args: Gateway) -> Answer:
+    """Think in numbered, linked thoughts: start or load a session, then cipher, then thought.
+
+    {operation: "start_new", cipher: true} begins; {operation: "thought", thought, nextThoughtNeeded} records a step.
+    Also session (list, get, search, resume, export, analyze, extract_learnings), notebook, mental_models, knowledge.
+    """
+    try:
+        route = routed(args)
+        check_stage(ctx, route.wire, peek_place(ctx, route.session), route.session)
+    except ClewError as error:
+        refusal = Answer(False, failure(error, [], list(error.suggestions), ctx.clock()))
+        return _translated(ctx, refusal)
+    given = {"workspace": ctx.workspace, **_accepted(route)} if args.workspace else _accepted(route)
+    answer = ctx.dispatcher.call(route.entry.name, given, ctx.session, ctx.progress)
+    return answer if answer.input_required is not None else _translated(ctx, answer)
+
+
+def routed(args: Gateway) -> Route:
+    """Flat or nested, the operation that is meant and its arguments."""
+    arguments = {**(args.model_extra or {}), **_object(args.args, "args")}
+    wire = args.operation if isinstance(args.operation, str) else ""
+    if wire in groups():
+        sub = args.sub_operation or next((arguments.pop(name) for name in SUB_NAMES if name in arguments), None)
+        wire = f"{wire}.{sub if isinstance(sub, str) else ''}"
+    if "args" in arguments:
+        arguments |= _object(arguments.pop("args"), "args.args")
+    return Route(wire, _entry(wire), arguments)
+
+
+def _object(value: Any, field: str) -> dict[str, Any]:
+    """An object, or the JSON text of one, as some clients send it."""
+    if isinstance(value, str):
+        try:
+            value = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            pass
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ClewError(
+            "INVALID_PAYLOAD",
+            f"{field}: expected an object",
+            "Put the operation's arguments into an object, or beside operation.",
+            [{"kind": "type", "field": field, "expected": "object"}],
+            [WHERE],
+        )
+    return value
+
+
+def served() -> list[Entry]:
+    return [entry for entry in catalogue().operations if entry.domain == "ledger" and entry.name != GATEWAY]
+
+
+@cache
+def groups() -> frozenset[str]:
+    return frozenset(alias.partition(".")[0] for entry in served() for alias in entry.aliases if "." in alias)
+
+
+def wire_name(entry: Entry) -> str:
+    return next((alias for alias in entry.aliases if "." in alias), entry.name)
+
+
+def _entry(wire: str) -> Entry:
+    entry = catalogue().find(wire) if wire else None
+    # Exact names only: an older spelling with a prefix must not turn `session.thought` into `thought`.
+    if entry is not None and entry.domain == "ledger" and wire in (entry.name, *entry.aliases) and wire != GATEWAY:
+        return entry
+    raise _no_operation(wire)
+
+
+def _no_operation(wire: str) -> ClewError:
+    head, dot, sub = wire.partition(".")
+    names = [wire_name(entry) for entry in served()]
+    if dot and head in groups():
+        known = sorted(name.partition(".")[2] for name in names if name.startswith(f"{head}."))
+        message = f"{head} has no operation {sub!r}" if sub else f"{head} needs a subOperation"
+        near = nearest(sub, known)
+        advice = f"Set subOperation to one of: {', '.join(known)}."
+    else:
+        known = sorted({name.partition(".")[0] for name in names})
+        message = f"no operation {wire!r}" if wire else "operation: is required"
+        near = nearest(wire, known)
+        advice = f"Set operation to one of: {', '.join(known)}."
+    more = f" Did you mean {near}?" if near else ""
+    return ClewError(
+        "INVALID_OPERATION",
+        message,
+        advice + more,
+        [{"kind": "choice", "field": "subOperation" if dot else "operation", "allowed": known}],
+        [WHERE],
+        {"availableOperations": known},
+    )
+
+
+def _accepted(route: Route) -> dict[str, Any]:
+    """A handle names the caller's place; an operation that has no use for it is not bothered with it."""
+    if "sessionId" in route.entry.input_schema.get("properties", {}):
+        return route.arguments
+    return {name: value for name, value in route.arguments.items() if name not in {"sessionId", "session_id"}}
+
+
+def _translated(ctx: Context, answer: Answer) -> Answer:
+    """The same answer in the gateway's words: seed codes, suggestions that lead through the gateway, plain text."""
+    suggestions = fitted(list(_through_gateway(answer.envelope["suggestions"])), catalogue(), ctx.session.toolset)
+    envelope = {**answer.envelope, "suggestions": suggestions}
+    if not answer.ok:
+        envelope["error"] = seed_error(envelope["error"])
+        return Answer(False, envelope, _error_text(envelope["error"]))
+    return Answer(True, envelope, _text(envelope))
+
+
+def seed_error(error: dict[str, Any]) -> dict[str, Any]:
+    code = error["code"]
+    if code in SEED_CODES:
+        return error
+    translated = CODES.get(code) or ("STORAGE_ERROR" if code.startswith("STORE_") else "INVALID_PAYLOAD")
+    return {**error, "code": translated, "details": {**error.get("details", {}), "code": code}}
+
+
+def _error_text(error: dict[str, Any]) -> str:
+    details = {name: value for name, value in error.get("details", {}).items() if name != "example"}
+    shown = {"error": error["message"], "code": error["code"], "suggestion": error.get("recovery")}
+    return compact(
+        {**details, **{name: value for name, value in shown.items() if value is not None}} | {"code": error["code"]}
+    )
+
+
+def _text(envelope: dict[str, Any]) -> str:
+    result = envelope["result"]
+    if isinstance(result.get("text"), str):
+        return str(result["text"])
+    said = [f"{item['message']} {item['recovery']}" for item in envelope["warnings"]]
+    return compact({**result, "warnings": said} if said else result)
+
+
+def _through_gateway(suggestions: Iterable[Suggestion]) -> Iterable[Suggestion]:
+    for item in suggestions:
+        entry = catalogue().find(item.get("target", "")) if item["action"] == "call_tool" else None
+        if entry is None:
+            continue  # a disclosure of an operation that is reached through the gateway anyway
+        if entry.domain != "ledger" or entry.name == GATEWAY:
+            yield item
+            continue
+        params = dict(item["params"])
+        routed = {"operation": wire_name(entry), "args": {k: v for k, v in params.items() if k != "workspace"}}
+        if "workspace" in params:
+            routed["workspace"] = params["workspace"]
+        yield {**item, "target": GATEWAY, "params": routed}

@@ -1,0 +1,174 @@
+"""Moving between projects, tasks and aspects, and binding a root of the client as the project."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any
+from urllib.parse import unquote, urlsplit
+
+from pydantic import Field
+
+from clew.errors import ClewError, invalid, suggest, unknown_id
+from clew.ledger.inputs import LedgerInput, MaybeSession
+from clew.ledger.listing import Query, find_sessions
+from clew.ledger.places import keep_place, place_of
+from clew.ledger.sessions import WORK, session_json, work_tags
+from clew.ledger.stages import GATEWAY
+from clew.ledger.start import Part, Work
+from clew.registry.context import Context
+from clew.registry.operation import operation
+from clew.registry.session import InputFailed
+
+ROOTS_SECONDS = 10.0
+
+
+class Navigate(LedgerInput):
+    target: Annotated[Work | None, Field(description="Project, task, aspect and domain as one object.")] = None
+    project: Part | None = None
+    task: Part | None = None
+    aspect: Part | None = None
+    domain: Annotated[Part | None, Field(description="Narrows the mental models that are listed.")] = None
+    session_id: MaybeSession = None
+
+
+@operation("navigate", writes=True, idempotent=True, example={"domain": "debugging"})
+def navigate(ctx: Context, args: Navigate) -> dict[str, Any]:
+    """Choose a project, task or aspect that sessions are about, or a domain of mental models."""
+    nested = args.target or Work()
+    wanted = {name: getattr(args, name) or getattr(nested, name) for name in (*WORK, "domain")}
+    domain = wanted.pop("domain")
+    chosen = {name: value for name, value in wanted.items() if value}
+    if not chosen and not domain:
+        raise invalid(
+            "target",
+            "is required",
+            "Name a project, task, aspect or domain.",
+            [suggest("list_sessions", "Shows sessions and what they are about.")],
+            kind="missing_required",
+        )
+    found = _known(ctx, chosen)
+    place = place_of(ctx, args.session_id)
+    place = replace(place, work=chosen or place.work, domain=domain or place.domain)
+    keep_place(ctx, place)
+    where = "/".join(chosen.values()) or f"domain {domain}"
+    lines = [f"Navigated to: {where}"]
+    if chosen:
+        lines.append(f"Found {found.total} related sessions" if found else "")
+        lines += [f"- {item.id} {item.title}" for item in found.sessions] if found else []
+    return {
+        "stage": place.stage,
+        "stageName": place.stage_name,
+        **{name: place.work.get(name) for name in WORK},
+        "domain": place.domain,
+        "sessions": [session_json(item) for item in found.sessions] if found else [],
+        "total": found.total if found else 0,
+        "text": "\n".join(line for line in lines if line),
+    }
+
+
+def _known(ctx: Context, chosen: dict[str, str]) -> Any:
+    """Sessions about this; a project or task that no session is about is an error and changes nothing."""
+    narrowed: dict[str, str | None] = {}
+    found = None
+    for name in WORK:
+        if name not in chosen:
+            continue
+        narrowed[name] = chosen[name]
+        found = find_sessions(ctx, Query(tuple(work_tags(narrowed)), limit=10))
+        if not found.total and name != "aspect":
+            raise unknown_id(
+                name,
+                "/".join(value for value in narrowed.values() if value),
+                "Name one that a session is about, or start a session about it.",
+                [suggest("start_new", "Starts a session about it.", "medium", **chosen)],
+            )
+    return found
+
+
+class ListRoots(LedgerInput):
+    session_id: MaybeSession = None
+
+
+@operation("list_roots", mode="own")
+def list_roots(ctx: Context, args: ListRoots) -> dict[str, Any]:
+    """Ask the client which directories it works in."""
+    roots = client_roots(ctx)
+    if roots is None:
+        raise ClewError(
+            "UNAVAILABLE",
+            "this client does not tell its roots",
+            "Give start_new a project instead, or bind_root with the URI of a directory.",
+            suggestions=[suggest(GATEWAY, "Starts a session.", "high", operation="start_new")],
+        )
+    with ctx.reading() as bound:
+        current = place_of(bound, args.session_id).root
+    lines = [f"Found {len(roots)} available root(s)" + (f", currently bound to: {current}" if current else "")]
+    return {"roots": roots, "count": len(roots), "boundRoot": current} | {
+        "text": "\n".join([*lines, *(f"- {root['name']} {root['uri']}" for root in roots)])
+    }
+
+
+def client_roots(ctx: Context) -> list[dict[str, str]] | None:
+    """The client's roots, or None when it does not tell."""
+    if ctx.session.roots is None:
+        return None
+    try:
+        given = ctx.session.roots(ROOTS_SECONDS)
+    except InputFailed as problem:
+        raise ClewError(
+            "UNAVAILABLE", f"the client did not tell its roots: {problem}", "Give start_new a project."
+        ) from None
+    return [{"uri": str(root["uri"]), "name": root.get("name") or root_name(str(root["uri"]))} for root in given]
+
+
+def root_name(uri: str) -> str:
+    """The last part of the path."""
+    path = unquote(urlsplit(uri).path).rstrip("/\\")
+    return path.replace("\\", "/").rpartition("/")[2] or uri
+
+
+class BindRoot(LedgerInput):
+    root_uri: Annotated[str, Field(min_length=1, max_length=4000, description="URI of a root of the client.")]
+    session_id: MaybeSession = None
+
+
+@operation("bind_root", writes=True, mode="own", idempotent=True, example={"rootUri": "file:///home/me/project"})
+def bind_root(ctx: Context, args: BindRoot) -> dict[str, Any]:
+    """Make a directory of the client the project of what follows."""
+    roots = client_roots(ctx)
+    root = _chosen_root(args.root_uri, roots)
+    with ctx.writing() as bound:
+        place = replace(place_of(bound, args.session_id), root=root["name"])
+        if not ctx.session.durable and place.session is None:
+            raise invalid(
+                "sessionId",
+                "is required on a connection that keeps nothing between calls",
+                "Pass the sessionId that start_new returned.",
+                kind="missing_required",
+            )
+        keep_place(bound, place)
+    return {
+        "operation": "bind_root",
+        "success": True,
+        "boundRoot": root,
+        "message": f"Project is {root['name']}.",
+        "nextSteps": ["start_new", "list_sessions"],
+    }
+
+
+def _chosen_root(uri: str, roots: list[dict[str, str]] | None) -> dict[str, str]:
+    if roots is None:
+        if not urlsplit(uri).scheme:
+            raise invalid("rootUri", "is not a URI", "Write file:///path/to/project.")
+        return {"uri": uri, "name": root_name(uri)}
+    for root in roots:
+        if root["uri"] == uri:
+            return root
+    raise ClewError(
+        "INVALID_INPUT",
+        "rootUri: Root not found",
+        "Choose one of the client's roots.",
+        [{"kind": "choice", "field": "rootUri", "allowed": [root["uri"] for root in roots]}],
+        [suggest("list_roots", "Shows the client's roots.")],
+        {"requestedUri": uri, "availableRoots": [root["uri"] for root in roots]},
+    )

@@ -1,0 +1,159 @@
+"""Reading thoughts: some of them, the shape of all of them, and what that shape says."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from clew.errors import ClewError, suggest
+from clew.ledger.chains import MAIN, Point, chains_of, find_chain, no_thought
+from clew.ledger.inputs import Cursor, Id, Kind, LedgerBounded, Limit, MaybeSession, Number
+from clew.ledger.notation import kind_letter
+from clew.ledger.places import place_of
+from clew.ledger.rows import Thought, newest_thoughts, thought_at, thought_json, thoughts_where
+from clew.ledger.session_reads import THOUGHTS_BUDGET, branches_json, page
+from clew.ledger.sessions import LedgerSession, session_named
+from clew.registry.budget import Budget, Trim
+from clew.registry.context import Context
+from clew.registry.operation import operation
+
+LAST = 5
+
+
+def current_session(ctx: Context, session: str | None) -> LedgerSession:
+    """The session named, else the one the caller is in."""
+    wanted = session or place_of(ctx, None).session
+    if wanted is None:
+        raise ClewError(
+            "SESSION_NOT_FOUND",
+            "no session is named, and this caller is in none",
+            "Give sessionId, or start or load a session first.",
+            suggestions=[suggest("list_sessions", "Shows the sessions there are.")],
+        )
+    return session_named(ctx, wanted)
+
+
+class ReadThoughts(LedgerBounded):
+    session_id: MaybeSession = None
+    thought_number: Annotated[Number | None, Field(description="One thought, of branchId or of the main line.")] = None
+    branch_id: Annotated[Id | None, Field(description="The thoughts of a branch.")] = None
+    last: Annotated[int | None, Field(ge=1, le=500, description="The newest of the main line, or of branchId.")] = None
+    range: Annotated[
+        list[Number] | None, Field(min_length=2, max_length=2, description="From and to number, on one chain.")
+    ] = None
+    type: Annotated[Kind | None, Field(description="Only thoughts of this kind, of all chains.")] = None
+    cursor: Cursor = None
+    limit: Limit = 100
+
+
+@operation("read_thoughts", budget=THOUGHTS_BUDGET)
+def read_thoughts(ctx: Context, args: ReadThoughts) -> dict[str, Any]:
+    """Read thoughts: one, a branch, the last, a range or a kind; without a choice the last five of all chains."""
+    session = current_session(ctx, args.session_id)
+    query, found = _chosen(ctx, session, args)
+    shown = found[: args.limit]
+    return {
+        "sessionId": session.id,
+        "query": query,
+        "count": len(shown),
+        "thoughts": [thought_json(thought) for thought in shown],
+        "pagination": page(args.cursor, args.limit, shown, len(found) > len(shown)),
+    }
+
+
+def _chosen(ctx: Context, session: LedgerSession, args: ReadThoughts) -> tuple[str, list[Thought]]:
+    """The query in words, and one thought more than the limit when there are more."""
+    chain = args.branch_id or MAIN
+    where = f"branch:{chain} " if chain else ""
+    if chain and find_chain(ctx, session.id, chain) is None:
+        raise _no_branch(session.id, chain)
+    if args.thought_number is not None:
+        found = thought_at(ctx, session.id, Point(chain, args.thought_number))
+        if found is None:
+            raise no_thought(session.id, Point(chain, args.thought_number), "thoughtNumber")
+        return f"{where}thought:{args.thought_number}", [found]
+    if args.last is not None:
+        return f"{where}last:{args.last}", newest_thoughts(ctx, session.id, args.last, chain)
+    if args.range is not None:
+        low, high = args.range
+        return f"{where}range:{low}-{high}", _page(
+            ctx, session, args, "chain = ? AND number BETWEEN ? AND ?", chain, low, high
+        )
+    if args.type is not None:
+        letter = kind_letter(args.type)
+        return f"type:{letter}", _page(ctx, session, args, "thought.kind = ?", letter)
+    if chain:
+        return f"branch:{chain}", _page(ctx, session, args, "chain = ?", chain)
+    if args.cursor is not None:
+        return "all", _page(ctx, session, args, "1 = 1")
+    return f"last:{LAST}", newest_thoughts(ctx, session.id, LAST)
+
+
+def _page(ctx: Context, session: LedgerSession, args: ReadThoughts, condition: str, *params: Any) -> list[Thought]:
+    after = args.cursor or 0
+    return thoughts_where(
+        ctx,
+        f"thought.session = ? AND thought.seq > ? AND {condition}",
+        session.id,
+        after,
+        *params,
+        limit=args.limit + 1,
+    )
+
+
+def _no_branch(session: str, chain: str) -> ClewError:
+    return ClewError(
+        "THOUGHT_NOT_FOUND",
+        f"branchId: session {session} has no branch {chain[:80]!r}",
+        "Read the session's structure to see its branches.",
+        [{"kind": "value", "field": "branchId"}],
+        [suggest("get_structure", "Shows the chains and their numbers.", "high", sessionId=session)],
+    )
+
+
+class GetStructure(LedgerBounded):
+    session_id: MaybeSession = None
+    limit: Limit = 100
+    offset: Annotated[int, Field(ge=0, le=10_000_000, description="How many branches and revisions to skip.")] = 0
+
+
+STRUCTURE_BUDGET = Budget((Trim("revisions", drop="last"),), 16_000, keep=("sessionId", "totalThoughts"))
+
+
+@operation("get_structure", budget=STRUCTURE_BUDGET)
+def get_structure(ctx: Context, args: GetStructure) -> dict[str, Any]:
+    """Show a session's shape: its main line, its branches with their fork points, its revisions."""
+    session = current_session(ctx, args.session_id)
+    main = find_chain(ctx, session.id, MAIN)
+    chains = chains_of(ctx, session.id, args.limit, args.offset)
+    revisions = thoughts_where(
+        ctx,
+        "thought.session = ? AND is_revision = 1 AND revises_number IS NOT NULL",
+        session.id,
+        limit=args.offset + args.limit,
+    )[args.offset :]
+    return {
+        "sessionId": session.id,
+        "totalThoughts": session.thought_count,
+        "mainChain": {
+            "length": main.length if main else 0,
+            "head": main.lowest if main else None,
+            "tail": main.highest if main else None,
+            "newest": main.newest if main else None,
+        },
+        "branches": branches_json(chains),
+        "branchCount": session.branch_count,
+        "revisions": [_revision(thought) for thought in revisions],
+        "revisionCount": session.revision_count,
+        "hasMore": max(session.branch_count, session.revision_count) > args.offset + args.limit,
+    }
+
+
+def _revision(thought: Thought) -> list[Any]:
+    """[number, revised]; on a branch with the branch before the number, as in `alt:S4`."""
+    revised = thought.revises
+    assert revised is not None
+    if thought.point.chain or revised.chain:
+        return [thought.point.short, revised.short]
+    return [thought.point.number, revised.number]

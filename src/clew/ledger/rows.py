@@ -1,0 +1,134 @@
+"""Reading thoughts: rows joined with their text, and how callers see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from clew.clock import rfc3339
+from clew.ledger.chains import MAIN, Point
+from clew.ledger.nodes import node_id
+from clew.registry.context import Context
+from clew.store.database import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    session: str
+    point: Point
+    seq: int
+    ts_ms: int
+    total: int
+    next_needed: bool
+    kind: str | None
+    prev: Point | None
+    origin: Point | None
+    is_revision: bool
+    revises: Point | None
+    critique: dict[str, Any] | None
+    extra: dict[str, Any]
+    text: str
+    agent: str | None
+
+    @property
+    def node_id(self) -> str:
+        return node_id(self.session, self.point)
+
+
+_SELECT = (
+    "SELECT thought.session, thought.chain, thought.number, thought.seq, thought.ts_ms, total, next_needed,"
+    " thought.kind, prev_chain, prev_number, from_chain, from_number, is_revision, revises_chain, revises_number,"
+    " thought.agent, critique, extra, entry.content AS text FROM thought"
+    " JOIN entry ON entry.workspace = thought.workspace AND entry.seq = thought.seq"
+)
+
+
+def thoughts_where(ctx: Context, condition: str, *params: Any, order: str = "thought.seq", limit: int) -> list[Thought]:
+    """Thoughts of the workspace under a condition, in the given order."""
+    rows = ctx.tx.all(
+        f"{_SELECT} WHERE thought.workspace = ? AND {condition} ORDER BY {order} LIMIT ?",
+        ctx.workspace,
+        *params,
+        limit,
+    )
+    return [_thought(row) for row in rows]
+
+
+def thought_at(ctx: Context, session: str, point: Point) -> Thought | None:
+    found = thoughts_where(
+        ctx,
+        "thought.session = ? AND thought.chain = ? AND thought.number = ?",
+        session,
+        point.chain,
+        point.number,
+        limit=1,
+    )
+    return found[0] if found else None
+
+
+def thought_by_seq(ctx: Context, seq: int) -> Thought | None:
+    found = thoughts_where(ctx, "thought.seq = ?", seq, limit=1)
+    return found[0] if found else None
+
+
+def newest_thoughts(ctx: Context, session: str, count: int, chain: str | None = None) -> list[Thought]:
+    """The last written, oldest of them first."""
+    only, params = ("", []) if chain is None else (" AND thought.chain = ?", [chain])
+    found = thoughts_where(ctx, f"thought.session = ?{only}", session, *params, order="thought.seq DESC", limit=count)
+    return found[::-1]
+
+
+def following_thoughts(ctx: Context, session: str, after: int, limit: int) -> list[Thought]:
+    """Thoughts in the order of writing, after a seq."""
+    return thoughts_where(ctx, "thought.session = ? AND thought.seq > ?", session, after, limit=limit)
+
+
+def every_thought(ctx: Context, session: str) -> list[Thought]:
+    return thoughts_where(ctx, "thought.session = ?", session, limit=10_000_000)
+
+
+def _thought(row: Row) -> Thought:
+    return Thought(
+        session=row["session"],
+        point=Point(row["chain"], row["number"]),
+        seq=row["seq"],
+        ts_ms=row["ts_ms"],
+        total=row["total"],
+        next_needed=bool(row["next_needed"]),
+        kind=row["kind"],
+        prev=_point(row["prev_chain"], row["prev_number"]),
+        origin=_point(row["from_chain"], row["from_number"]),
+        is_revision=bool(row["is_revision"]),
+        revises=_point(row["revises_chain"], row["revises_number"]),
+        critique=orjson.loads(row["critique"]) if row["critique"] else None,
+        extra=orjson.loads(row["extra"]) if row["extra"] else {},
+        text=row["text"] or "",
+        agent=row["agent"],
+    )
+
+
+def _point(chain: str | None, number: int | None) -> Point | None:
+    return Point(chain or MAIN, number) if number is not None else None
+
+
+def thought_json(thought: Thought) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "thoughtNumber": thought.point.number,
+        "thought": thought.text,
+        "totalThoughts": thought.total,
+        "nextThoughtNeeded": thought.next_needed,
+        "isRevision": thought.is_revision,
+        "revisesThought": thought.revises.number if thought.revises else None,
+        "revisesBranch": thought.revises.chain or None if thought.revises else None,
+        "branchId": thought.point.chain or None,
+        "branchFromThought": thought.origin.number if thought.origin else None,
+        "branchFromBranch": thought.origin.chain or None if thought.origin else None,
+        "type": thought.kind,
+        "critique": thought.critique,
+        "agent": thought.agent,
+        "timestamp": rfc3339(thought.ts_ms),
+        "seq": thought.seq,
+    }
+    return {name: value for name, value in shown.items() if value is not None}

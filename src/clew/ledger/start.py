@@ -1,0 +1,263 @@
+"""How work begins: where the caller stands, starting and loading sessions, the notation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from clew.errors import suggest
+from clew.ledger.chains import MAIN, chains_of, find_chain
+from clew.ledger.guides import guide
+from clew.ledger.inputs import LedgerInput, MaybeSession, SessionRef, SessionTitle, Tags
+from clew.ledger.listing import Query, find_sessions, related
+from clew.ledger.places import STAGES, Place, keep_place, moved, place_of, stored
+from clew.ledger.rows import newest_thoughts, thought_json
+from clew.ledger.sessions import (
+    UNTITLED,
+    WORK,
+    LedgerSession,
+    NewSession,
+    reopen_session,
+    session_json,
+    session_named,
+    start_session,
+    touch_session,
+    work_tags,
+)
+from clew.ledger.stages import GATEWAY
+from clew.registry.context import Context
+from clew.registry.operation import operation
+
+RECENT = 5
+ASPECTS = ("understanding", "design", "implementing", "debugging", "reviewing", "documenting")
+
+Part = Annotated[str, Field(min_length=1, max_length=90)]
+
+
+class Work(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    project: Part | None = None
+    task: Part | None = None
+    aspect: Part | None = None
+    domain: Part | None = None
+
+
+class StartNew(LedgerInput):
+    synonyms: ClassVar[dict[str, str]] = {**LedgerInput.synonyms, "title": "sessionTitle", "tags": "sessionTags"}
+
+    session_title: Annotated[SessionTitle | None, Field(description="Default: the first thought's first sentence.")] = (
+        None
+    )
+    session_tags: Annotated[Tags, Field(description="Tags of the session.")] = []
+    description: Annotated[str | None, Field(max_length=10_000, description="What the session is about.")] = None
+    project: Annotated[Part | None, Field(description="Kept as the tag project:...")] = None
+    task: Annotated[Part | None, Field(description="Kept as the tag task:...")] = None
+    aspect: Annotated[Part | None, Field(description=f"Kept as the tag aspect:..., such as {', '.join(ASPECTS)}.")] = (
+        None
+    )
+    domain: Annotated[Part | None, Field(description="Narrows the mental models that are listed.")] = None
+    new_work: Annotated[Work | None, Field(description="The same four as one object.")] = None
+    cipher: Annotated[bool, Field(description="Also show the notation and open thinking.")] = False
+
+    def work(self) -> dict[str, str | None]:
+        nested = self.new_work or Work()
+        return {name: getattr(self, name) or getattr(nested, name) for name in (*WORK, "domain")}
+
+
+@operation("start_new", writes=True, example={"sessionTitle": "Why is search slow?"})
+def start_new(ctx: Context, args: StartNew) -> dict[str, Any]:
+    """Start a thought session and make it the current one."""
+    before = place_of(ctx, None)
+    work = args.work()
+    if before.root and work["project"] != before.root:
+        if work["project"]:
+            ctx.warn("PROJECT_FROM_ROOT", f"The bound root says project {before.root}.", "bind_root another root.")
+        work["project"] = before.root
+    domain = work.pop("domain") or (before.domain if ctx.session.durable else None)
+    label = " / ".join(value for value in (work[name] for name in WORK) if value)
+    tags = (*args.session_tags, *work_tags(work))
+    draft = replace(before, cipher=before.cipher or args.cipher, domain=domain)
+    session = start_session(
+        ctx, NewSession(args.session_title or label or UNTITLED, args.description, tags, place=stored(draft))
+    )
+    place = moved(draft, session)
+    keep_place(ctx, place)
+    near = related(ctx, session, limit=5)
+    _next_step(ctx, place, session.id)
+    return {**_standing(place), "sessionId": session.id, "session": session_json(session), "related": near} | {
+        "text": _started_text(place, session, near, args.cipher)
+    }
+
+
+def _standing(place: Place) -> dict[str, Any]:
+    return {"stage": place.stage, "stageName": place.stage_name}
+
+
+def _next_step(ctx: Context, place: Place, session: str) -> None:
+    handle = {} if ctx.session.durable else {"sessionId": session}
+    if place.stage < 2:
+        ctx.suggest(suggest(GATEWAY, "Shows the notation and opens thinking.", "high", operation="cipher", **handle))
+
+
+def _started_text(place: Place, session: LedgerSession, near: list[dict[str, Any]], cipher: bool) -> str:
+    lines = [
+        f"Session started: {session.title}",
+        f"sessionId: {session.id}",
+        f"Stage: {place.stage} {place.stage_name}",
+    ]
+    lines += [f"Tags: {', '.join(session.tags)}"] if session.tags else []
+    lines += ["Related sessions:", *(f"- {item['id']} {item['title']}" for item in near)] if near else []
+    lines.append("Next: thought." if place.cipher else "Next: cipher.")
+    return "\n".join(lines) + (f"\n\n{guide('cipher')}" if cipher else "")
+
+
+class LoadContext(LedgerInput):
+    session_id: SessionRef
+
+
+@operation("load_context", writes=True, idempotent=True, example={"sessionId": "00000000-0000-4000-8000-000000000000"})
+def load_context(ctx: Context, args: LoadContext) -> dict[str, Any]:
+    """Go on with a session: makes it current and shows its state, its branches and its last thoughts."""
+    session = session_named(ctx, args.session_id)
+    place = moved(place_of(ctx, session.id), session)
+    return restored(ctx, session, place)
+
+
+def restored(ctx: Context, session: LedgerSession, place: Place) -> dict[str, Any]:
+    """Enter a session: reopen it if it was completed, and say all that is needed to go on."""
+    reopened = reopen_session(ctx, session)
+    touch_session(ctx, session)
+    keep_place(ctx, place)
+    session = session_named(ctx, session.id)
+    main = find_chain(ctx, session.id, MAIN)
+    branches = [
+        {"branchId": c.chain, "from": c.origin.short if c.origin else None, "length": c.length, "next": c.next_number}
+        for c in chains_of(ctx, session.id, limit=50)
+    ]
+    recent = [thought_json(item) for item in newest_thoughts(ctx, session.id, RECENT)]
+    result = {
+        **_standing(place),
+        "sessionId": session.id,
+        "session": session_json(session),
+        "reopened": reopened,
+        "currentThought": main.newest if main else 0,
+        "nextThoughtNumber": main.next_number if main else 1,
+        "branches": branches,
+        "recent": recent,
+    }
+    _next_step(ctx, place, session.id)
+    return result | {"text": _loaded_text(place, session, result)}
+
+
+def _loaded_text(place: Place, session: LedgerSession, result: dict[str, Any]) -> str:
+    lines = [
+        f"Loaded session: {session.title}",
+        f"ID: {session.id}",
+        f"Thoughts: {session.thought_count}",
+        f"Status: {session.status}",
+        f"Current #: {result['currentThought']}",
+        f"Next thought number: {result['nextThoughtNumber']}",
+        f"Stage: {place.stage} {place.stage_name}",
+    ]
+    lines += [f"{name.capitalize()}: {value}" for name, value in session.work.items()]
+    lines += [f"Branch {b['branchId']}: {b['length']} from {b['from']}, next {b['next']}" for b in result["branches"]]
+    lines += ["Recent context:"] if result["recent"] else []
+    for item in result["recent"]:
+        where = f"{item['branchId']}:" if "branchId" in item else ""
+        lines.append(f"- {where}{item['thoughtNumber']}: {item['thought']}")
+    lines.append("Next: thought." if place.cipher else "Next: cipher.")
+    return "\n".join(lines)
+
+
+class GetState(LedgerInput):
+    session_id: MaybeSession = None
+
+
+@operation("get_state")
+def get_state(ctx: Context, args: GetState) -> dict[str, Any]:
+    """Say at which stage the caller is, in which session, and what comes next."""
+    place = place_of(ctx, args.session_id)
+    session = session_named(ctx, place.session) if place.session else None
+    facts = {**place.work, **({"domain": place.domain} if place.domain else {})}
+    lines = [f"Stage: {place.stage} {place.stage_name}"]
+    lines += [f"{name.capitalize()}: {value}" for name, value in facts.items()]
+    lines += [f"Active session: {session.id} {session.title}"] if session else []
+    lines.append(f"Next: {('start_new or load_context', 'cipher', 'thought', 'thought')[place.stage]}.")
+    if place.stage == 0:
+        ctx.suggest(
+            suggest(GATEWAY, "Starts a session and opens thinking.", "high", operation="start_new", cipher=True)
+        )
+    else:
+        _next_step(ctx, place, place.session or "")
+    return {
+        **_standing(place),
+        "stages": list(STAGES),
+        "sessionId": place.session,
+        "session": session_json(session) if session else None,
+        "project": place.work.get("project"),
+        "task": place.work.get("task"),
+        "aspect": place.work.get("aspect"),
+        "domain": place.domain,
+        "boundRoot": place.root,
+        "text": "\n".join(lines),
+    }
+
+
+class CipherInput(LedgerInput):
+    session_id: MaybeSession = None
+
+
+@operation("cipher", writes=True, mode="own", idempotent=True)
+def cipher(ctx: Context, args: CipherInput) -> dict[str, Any]:
+    """Show the notation for thoughts; the gateway then accepts thoughts."""
+    if ctx.session.durable:
+        place = replace(place_of(ctx, None), cipher=True)
+        keep_place(ctx, place)
+    elif args.session_id is not None:
+        with ctx.writing() as bound:
+            session = session_named(bound, args.session_id)
+            place = replace(place_of(bound, session.id), cipher=True)
+            keep_place(bound, place)
+    else:
+        place = Place(cipher=True)
+    return {**_standing(place), "uri": "thoughtbox://cipher", "text": guide("cipher")}
+
+
+class Filters(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    project: Part | None = None
+    task: Part | None = None
+    aspect: Part | None = None
+    search: Annotated[str | None, Field(max_length=1000)] = None
+    limit: Annotated[int | None, Field(ge=1, le=100)] = None
+
+
+class ListSessions(LedgerInput):
+    project: Part | None = None
+    task: Part | None = None
+    aspect: Part | None = None
+    search: Annotated[str | None, Field(max_length=1000, description="Part of title, description or tag.")] = None
+    limit: Annotated[int, Field(ge=1, le=100, description="Most sessions to list.")] = 20
+    filters: Annotated[Filters | None, Field(description="The same as one object.")] = None
+
+
+@operation("list_sessions")
+def list_sessions(ctx: Context, args: ListSessions) -> dict[str, Any]:
+    """List sessions, the last changed first, before one is chosen."""
+    nested = args.filters or Filters()
+    work = {name: getattr(args, name) or getattr(nested, name) for name in WORK}
+    search = args.search or nested.search
+    found = find_sessions(ctx, Query(tuple(work_tags(work)), search, limit=nested.limit or args.limit))
+    given = {**{name: value for name, value in work.items() if value}, **({"search": search} if search else {})}
+    said = ", ".join(f"{name}={value}" for name, value in given.items()) or "none"
+    lines = [f"Found {found.total} sessions (filters: {said})"]
+    lines += [f"- {s.id} {s.title} ({s.thought_count} thoughts, {s.status})" for s in found.sessions]
+    return {
+        "sessions": [session_json(session) for session in found.sessions],
+        "count": len(found.sessions),
+        "total": found.total,
+        "hasMore": found.has_more,
+        "text": "\n".join(lines),
+    }

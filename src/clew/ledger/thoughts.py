@@ -1,0 +1,231 @@
+"""`thought`: record a step of reasoning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from clew.errors import invalid
+from clew.ledger import completion, critique
+from clew.ledger.chains import MAIN, chains_of
+from clew.ledger.cipher import described
+from clew.ledger.guides import guide
+from clew.ledger.inputs import Id, Kind, LedgerInput, MaybeSession, Number, SessionTitle, Tags
+from clew.ledger.nodes import node_id
+from clew.ledger.notation import kind_letter
+from clew.ledger.places import Place, moved, place_of, seat
+from clew.ledger.recording import Draft, Recorded, record
+from clew.ledger.rows import thought_by_seq
+from clew.ledger.sessions import (
+    UNTITLED,
+    LedgerSession,
+    NewSession,
+    complete_session,
+    reopen_session,
+    session_named,
+    start_session,
+    work_tags,
+)
+from clew.registry.context import Context
+from clew.registry.operation import Text, operation
+
+COOKBOOK = "patterns-cookbook"
+
+
+class ThoughtInput(LedgerInput):
+    synonyms: ClassVar[dict[str, str]] = {**LedgerInput.synonyms, "content": "thought", "thoughtType": "type"}
+
+    thought: Annotated[Text, Field(min_length=1, description="The reasoning; cipher notation or plain words.")]
+    next_thought_needed: Annotated[bool, Field(description="false completes the session.")]
+    thought_number: Annotated[Number | None, Field(description="Default: the chain's next number.")] = None
+    total_thoughts: Annotated[Number | None, Field(description="Estimate; raised to the number when smaller.")] = None
+    is_revision: Annotated[bool | None, Field(description="The thought revises an earlier one.")] = None
+    revises_thought: Annotated[Number | None, Field(description="Number of the thought it revises.")] = None
+    branch_from_thought: Annotated[Number | None, Field(description="Fork point of a new branch.")] = None
+    branch_from_branch: Annotated[Id | None, Field(description="Branch of the fork point; default: main line.")] = None
+    branch_id: Annotated[Id | None, Field(description="Branch to write to: lower-case letters, digits, '-'.")] = None
+    needs_more_thoughts: Annotated[bool | None, Field(description="More thoughts are needed than planned.")] = None
+    type: Annotated[Kind | None, Field(description="Kind of thought; default: as the notation says.")] = None
+    critique: Annotated[bool, Field(description="Ask the client's own model for a critique.")] = False
+    verbose: Annotated[bool, Field(description="Tell more than number, session and what was understood.")] = False
+    include_guide: Annotated[bool, Field(description="Add the cookbook of reasoning patterns.")] = False
+    session_id: MaybeSession = None
+    session_title: Annotated[SessionTitle | None, Field(description="Title, if this thought starts a session.")] = None
+    session_tags: Annotated[Tags | None, Field(description="Tags, if this thought starts a session.")] = None
+    agent_id: Annotated[Id | None, Field(description="Who thinks.")] = None
+
+
+@operation(
+    "thought",
+    writes=True,
+    mode="own",
+    example={"thought": "S1|O|Page loads take 4 s since Monday", "nextThoughtNeeded": True},
+)
+def thought(ctx: Context, args: ThoughtInput) -> dict[str, Any]:
+    """Record a thought in the current session; the server numbers it.
+
+    Without a session one is started, named after the first sentence. Text such as `S3|E|S2|logs show it` is read as
+    cipher: its type, references and revision become links. branchId with branchFromThought starts a branch.
+    """
+    _check(args)
+    written = _resumed(ctx, args) or _write(ctx, args)
+    if args.critique:
+        written.answer["critique"] = critique.critique(ctx, written.seq)
+    if not args.next_thought_needed:
+        written.answer.update(completion.closing(ctx, written.session))
+    if args.include_guide:
+        written.answer["guide"] = guide(COOKBOOK)
+    return written.answer
+
+
+@dataclass(frozen=True)
+class Written:
+    session: str
+    seq: int
+    answer: dict[str, Any]
+
+
+def _check(args: ThoughtInput) -> None:
+    if not args.thought.strip():
+        raise invalid("thought", "must not be empty", "Say what you think.", kind="non_empty")
+    if args.is_revision and args.revises_thought is None and "^" not in args.thought:
+        raise invalid(
+            "revisesThought",
+            "is required with isRevision",
+            "Name the thought it revises, by number or as ^[S3] in the text.",
+            kind="missing_required",
+        )
+    if args.is_revision is False and args.revises_thought is not None:
+        raise invalid("isRevision", "is false although revisesThought is given", "Leave isRevision out.")
+    if args.branch_from_branch is not None and args.branch_from_thought is None:
+        raise invalid("branchFromThought", "is required with branchFromBranch", kind="missing_required")
+
+
+def _resumed(ctx: Context, args: ThoughtInput) -> Written | None:
+    """The second round of a stateless call that had to ask the client's model: the thought is written already."""
+    seq = critique.resumed(ctx) if args.critique else None
+    if seq is None:
+        return None
+    with ctx.reading() as bound:
+        found = thought_by_seq(bound, seq)
+    if found is None:
+        return None
+    return Written(found.session, seq, _small(found.point.number, found.session, found.point.chain))
+
+
+def _small(number: int, session: str, chain: str) -> dict[str, Any]:
+    return {"thoughtNumber": number, "sessionId": session, **({"branchId": chain} if chain else {})}
+
+
+def _write(ctx: Context, args: ThoughtInput) -> Written:
+    with _first_come(ctx, args):
+        with ctx.writing() as bound:
+            place = place_of(bound, args.session_id)
+            session, started = _session(bound, args, place)
+            reopened = reopen_session(bound, session)
+            recorded = record(bound, session, _draft(args))
+            if args.critique:
+                critique.count(bound, session)
+            if not args.next_thought_needed:
+                complete_session(bound, _counted(recorded))
+            answer = _answer(bound, args, recorded, reopened)
+        if started and ctx.session.durable:
+            seat(ctx).places[ctx.workspace] = moved(place, session)
+    if not started and (args.session_title or args.session_tags):
+        ctx.warn("TITLE_KEPT", "The session exists; its title and tags stay.", "Use session_update to change them.")
+    return Written(session.id, recorded.seq, answer)
+
+
+@contextmanager
+def _first_come(ctx: Context, args: ThoughtInput) -> Iterator[None]:
+    """Two first thoughts on one connection at once must not start two sessions."""
+    known = args.session_id or (ctx.session.durable and seat(ctx).places.get(ctx.workspace, Place()).session)
+    if known or not ctx.session.durable:
+        yield
+        return
+    with seat(ctx).lock:
+        yield
+
+
+def _session(ctx: Context, args: ThoughtInput, place: Place) -> tuple[LedgerSession, bool]:
+    wanted = args.session_id or place.session
+    if wanted is not None:
+        return session_named(ctx, wanted), False
+    tags = (*(args.session_tags or ()), *work_tags(dict(place.work)))
+    return start_session(ctx, NewSession(args.session_title or UNTITLED, tags=tags)), True
+
+
+def _draft(args: ThoughtInput) -> Draft:
+    return Draft(
+        text=args.thought,
+        next_needed=args.next_thought_needed,
+        number=args.thought_number,
+        total=args.total_thoughts,
+        is_revision=args.is_revision,
+        revises=args.revises_thought,
+        chain=args.branch_id or MAIN,
+        from_number=args.branch_from_thought,
+        from_chain=args.branch_from_branch,
+        kind=kind_letter(args.type),
+        needs_more=args.needs_more_thoughts,
+    )
+
+
+def _counted(recorded: Recorded) -> LedgerSession:
+    """The session with this thought counted, without reading it again."""
+    session, plan = recorded.session, recorded.plan
+    return replace(
+        session,
+        thought_count=session.thought_count + 1,
+        branch_count=session.branch_count + int(plan.opens_branch),
+    )
+
+
+def _answer(ctx: Context, args: ThoughtInput, recorded: Recorded, reopened: bool) -> dict[str, Any]:
+    plan, session = recorded.plan, _counted(recorded)
+    answer = _small(plan.point.number, session.id, plan.point.chain)
+    understood = _understood(recorded)
+    if understood:
+        answer["parsed"] = understood
+    if reopened:
+        answer["reopened"] = True
+    said = plan.reading.number
+    if said is not None and said != plan.point.number:
+        ctx.warn(
+            "NUMBER_DIFFERS",
+            f"The text says S{said}; the thought is number {plan.point.number}.",
+            f"Refer to it as S{plan.point.number}.",
+        )
+    return answer | _more(ctx, args, recorded, session) if args.verbose else answer
+
+
+def _understood(recorded: Recorded) -> dict[str, Any]:
+    plan = recorded.plan
+    said = described(plan.reading)
+    if plan.kind:
+        said["type"] = plan.kind
+    if plan.linked.links:
+        said["links"] = [f"{link.relation} {link.point.short}" for link in plan.linked.links]
+    if plan.linked.unresolved:
+        said["unresolved"] = list(plan.linked.unresolved)
+    return said
+
+
+def _more(ctx: Context, args: ThoughtInput, recorded: Recorded, session: LedgerSession) -> dict[str, Any]:
+    plan = recorded.plan
+    ids = {"prev": plan.prev, "revisesNode": plan.revised, "branchOrigin": plan.origin}
+    return {
+        "totalThoughts": plan.total,
+        "nextThoughtNeeded": args.next_thought_needed,
+        "branches": [chain.chain for chain in chains_of(ctx, session.id, limit=100)],
+        "thoughtHistoryLength": session.thought_count,
+        "node": {
+            "id": node_id(session.id, plan.point),
+            **{name: node_id(session.id, point) if point else None for name, point in ids.items()},
+        },
+        "seq": recorded.seq,
+    }

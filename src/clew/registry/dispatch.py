@@ -246,7 +246,8 @@ def bare_text(pick: Callable[[dict[str, Any]], Any], envelope: dict[str, Any]) -
     if envelope["success"]:
         return pick(envelope["result"])
     error = envelope["error"]
-    return {"error": error["message"], **{key: error[key] for key in ("code", "recovery") if key in error}}
+    told = {key: error[key] for key in ("code", "recovery") if key in error}
+    return {**error.get("details", {}), "error": error["message"], **told}
 
 
 def find_operation(name: str) -> Operation:

@@ -1,0 +1,353 @@
+"""Blocks in the store: the current ones, every earlier version, and the one way to write a new version."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from clew.errors import suggest, unknown_id
+from clew.memory import places
+from clew.memory.grammar import ParsedBlock, Value, gap_problems, listed, one_line, parse_block
+from clew.memory.kinds import Kind, kind_of, prefix_of
+from clew.memory.marks import mark
+from clew.memory.places import Standing
+from clew.memory.printing import GAP
+from clew.memory.templates import preamble
+from clew.registry.context import Context
+from clew.store.database import Row, placeholders
+from clew.store.search import Item, index_item, unindex_item
+from clew.store.workspaces import declare_events
+
+declare_events(
+    {
+        "block_written": "A block of governed memory got a new version.",
+        "block_removed": "A block of governed memory was removed; its versions stay.",
+    }
+)
+
+HEADLINES = ("Statement", "Title", "Name", "Excerpt", "Summary", "Text", "Description")
+UNSEARCHED = frozenset(
+    {"Status", "Date", "ContentHash", "Fingerprint", "Priority", "Confidence", "Created", "Ops", "ReviewBy", "Proposal"}
+)
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One version of a block."""
+
+    id: str
+    seq: int
+    until: int | None
+    gone: bool
+    file: str
+    status: str | None
+    text: str
+    fields: dict[str, Value]
+    origin: str
+    cause: str | None
+    agent: str | None
+    ts_ms: int
+    mark: str | None = None
+    review_by: str | None = None
+
+    @property
+    def kind(self) -> Kind:
+        return kind_of(self.id)
+
+    @property
+    def headline(self) -> str:
+        return headline(self.fields)
+
+    @property
+    def tags(self) -> list[str]:
+        return listed(self.fields.get("Tags"))
+
+    def get(self, name: str) -> str:
+        """A field as one line, empty when the block has none."""
+        return one_line(self.fields.get(name))
+
+
+def current(
+    ctx: Context,
+    *,
+    prefix: str | None = None,
+    status: str | Iterable[str] | None = None,
+    ids: Iterable[str] | None = None,
+    file: str | None = None,
+) -> list[Block]:
+    """The blocks as they are now, ordered by id."""
+    sql, params = ["SELECT * FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"], [ctx.workspace]
+    if prefix is not None:
+        sql.append("AND prefix = ?")
+        params.append(prefix)
+    if status is not None:
+        wanted = [status] if isinstance(status, str) else list(status)
+        sql.append(f"AND status IN ({placeholders(len(wanted))})")
+        params += wanted
+    if file is not None:
+        sql.append("AND file = ?")
+        params.append(file)
+    if ids is not None:
+        return _by_ids(ctx, " ".join(sql), params, list(dict.fromkeys(ids)))
+    return [_block(row) for row in ctx.tx.all(" ".join([*sql, "ORDER BY id"]), *params)]
+
+
+def _by_ids(ctx: Context, sql: str, params: list[Any], ids: list[str]) -> list[Block]:
+    found: list[Block] = []
+    for start in range(0, len(ids), 500):
+        chunk = ids[start : start + 500]
+        rows = ctx.tx.all(f"{sql} AND id IN ({placeholders(len(chunk))}) ORDER BY id", *params, *chunk)
+        found += [_block(row) for row in rows]
+    return sorted(found, key=lambda block: block.id)
+
+
+def find(ctx: Context, id: str) -> Block | None:
+    sql = "SELECT * FROM block WHERE workspace = ? AND id = ? AND until IS NULL AND gone = 0"
+    row = ctx.tx.one(sql, ctx.workspace, id)
+    return _block(row) if row else None
+
+
+def get(ctx: Context, id: str) -> Block:
+    found = find(ctx, id)
+    if found is None:
+        way = suggest("recall", "Finds blocks by their words.", "medium", query=id)
+        raise unknown_id("block", id, "Look the id up in the file or with recall.", [way])
+    return found
+
+
+def history(ctx: Context, id: str) -> list[Block]:
+    """Every version, oldest first; a removal is a version with `gone`."""
+    sql = "SELECT * FROM block WHERE workspace = ? AND id = ? ORDER BY seq"
+    return [_block(row) for row in ctx.tx.all(sql, ctx.workspace, id)]
+
+
+def as_of(ctx: Context, id: str, seq: int) -> Block | None:
+    """The version that was live at a seq."""
+    sql = (
+        "SELECT * FROM block WHERE workspace = ? AND id = ? AND seq <= ? AND (until IS NULL OR until > ?) AND gone = 0"
+    )
+    row = ctx.tx.one(sql, ctx.workspace, id, seq, seq)
+    return _block(row) if row else None
+
+
+def count(ctx: Context, prefix: str, status: Iterable[str] | None = None) -> int:
+    sql = "SELECT count(*) FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND prefix = ?"
+    if status is None:
+        return int(ctx.tx.value(sql, ctx.workspace, prefix))
+    wanted = list(status)
+    return int(ctx.tx.value(f"{sql} AND status IN ({placeholders(len(wanted))})", ctx.workspace, prefix, *wanted))
+
+
+def with_mark(ctx: Context, prefix: str, value: str) -> list[Block]:
+    """Current blocks of a kind whose statement has this normal form (for proposals: this fingerprint)."""
+    sql = (
+        "SELECT * FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND mark = ? AND prefix = ? ORDER BY id"
+    )
+    return [_block(row) for row in ctx.tx.all(sql, ctx.workspace, value, prefix)]
+
+
+def locate(ctx: Context, ids: Iterable[str]) -> dict[str, tuple[str, int]]:
+    """File and line (from 1) of current blocks."""
+    return {id: (place.file, place.line + 1) for id, place in places.where(ctx, list(ids)).items()}
+
+
+def dated_id(ctx: Context, prefix: str) -> str:
+    """The next free `PREFIX-YYYYMMDD-NNN` of today. Numbers beyond 999 get a fourth digit."""
+    day = day_of(ctx.now_ms).replace("-", "")
+    taken = "SELECT 1 FROM block WHERE workspace = ? AND id = ? LIMIT 1"
+    while True:
+        id = f"{prefix}-{day}-{ctx.ws.count(f'{prefix}-{day}'):03d}"
+        if ctx.tx.value(taken, ctx.workspace, id) is None:
+            return id
+
+
+def day_of(ts_ms: int) -> str:
+    return datetime.fromtimestamp(ts_ms / 1000, UTC).strftime("%Y-%m-%d")
+
+
+def write(
+    ctx: Context,
+    id: str,
+    text: str,
+    *,
+    origin: str,
+    cause: str | None = None,
+    file: str | None = None,
+    after: str | None = None,
+) -> Block:
+    """A new version of a block, or a new block at the end of its file (or behind `after`)."""
+    old = find(ctx, id)
+    target = file or (old.file if old else kind_of(id).file)
+    text = places.with_line_ends(ctx, target, text)
+    if old is not None and (old.text, old.file) == (text, target):
+        return old
+    version = record(ctx, id, text, file=target, origin=origin, cause=cause)
+    if old is not None and old.file == target:
+        places.rewrite(ctx, id, text)
+    else:
+        if old is not None:
+            places.remove(ctx, id)
+        _stand(ctx, Standing(id, text, places.with_line_ends(ctx, target, GAP)), target, after)
+    ctx.emit("memory", "block_written", id, {"file": target, "origin": origin, "status": version.status})
+    return version
+
+
+def _stand(ctx: Context, standing: Standing, file: str, after: str | None) -> None:
+    if after is not None:
+        places.insert_after(ctx, after, standing)
+    else:
+        places.append(ctx, file, standing, preamble(file))
+
+
+def remove(ctx: Context, id: str, *, origin: str, cause: str | None = None) -> None:
+    """A version that says the block is gone."""
+    old = get(ctx, id)
+    record_removal(ctx, old, origin=origin, cause=cause)
+    places.remove(ctx, id)
+    ctx.emit("memory", "block_removed", id, {"file": old.file, "origin": origin})
+
+
+def record(ctx: Context, id: str, text: str, *, file: str, origin: str, cause: str | None = None) -> Block:
+    """Store a version and make it findable; where it stands in its file is the caller's affair."""
+    parsed = parse_block(text)
+    seq = ctx.ws.next_seq()
+    block = Block(
+        id=id,
+        seq=seq,
+        until=None,
+        gone=False,
+        file=file,
+        status=one_line(parsed.fields.get("Status")) or None,
+        text=text,
+        fields=parsed.fields,
+        origin=origin,
+        cause=cause,
+        agent=ctx.agent,
+        ts_ms=ctx.now_ms,
+        mark=_mark(id, parsed),
+        review_by=_date(parsed.fields.get("ReviewBy")),
+    )
+    _store(ctx, block, parsed)
+    if searchable(block):
+        index_item(ctx.tx, ctx.workspace, item(block))
+    else:
+        unindex_item(ctx.tx, ctx.workspace, id)
+    return block
+
+
+def record_removal(ctx: Context, old: Block, *, origin: str, cause: str | None = None) -> None:
+    ctx.ws.next_seq()
+    gone = Block(
+        old.id, ctx.ws.seq, None, True, old.file, old.status, old.text, {}, origin, cause, ctx.agent, ctx.now_ms
+    )
+    _store(ctx, gone, None)
+    unindex_item(ctx.tx, ctx.workspace, old.id)
+
+
+def _store(ctx: Context, block: Block, parsed: ParsedBlock | None) -> None:
+    close = "UPDATE block SET until = ? WHERE workspace = ? AND id = ? AND until IS NULL"
+    ctx.tx.run(close, block.seq, ctx.workspace, block.id)
+    problems = orjson.dumps(parsed.problems).decode() if parsed and parsed.problems else None
+    row: Row = {
+        "workspace": ctx.workspace,
+        "id": block.id,
+        "seq": block.seq,
+        "gone": int(block.gone),
+        "file": block.file,
+        "prefix": prefix_of(block.id),
+        "status": block.status,
+        "mark": block.mark,
+        "review_by": block.review_by,
+        "text": block.text,
+        "fields": orjson.dumps(block.fields).decode(),
+        "problems": problems,
+        "origin": block.origin,
+        "cause": block.cause,
+        "agent": block.agent,
+        "ts_ms": block.ts_ms,
+    }
+    ctx.tx.run(f"INSERT INTO block ({', '.join(row)}) VALUES ({placeholders(len(row))})", *row.values())
+
+
+def _block(row: Row) -> Block:
+    return Block(
+        id=row["id"],
+        seq=row["seq"],
+        until=row["until"],
+        gone=bool(row["gone"]),
+        file=row["file"],
+        status=row["status"],
+        text=row["text"],
+        fields=orjson.loads(row["fields"]),
+        origin=row["origin"],
+        cause=row["cause"],
+        agent=row["agent"],
+        ts_ms=row["ts_ms"],
+        mark=row["mark"],
+        review_by=row["review_by"],
+    )
+
+
+def _mark(id: str, parsed: ParsedBlock) -> str | None:
+    if prefix_of(id) == "P":
+        return one_line(parsed.fields.get("Fingerprint")) or None
+    said = headline(parsed.fields)
+    return mark(said) if said else None
+
+
+def _date(value: Value | None) -> str | None:
+    found = _ISO_DATE.search(one_line(value))
+    return found.group() if found else None
+
+
+def headline(fields: dict[str, Value]) -> str:
+    """What the block says, on one line."""
+    return next((one_line(fields[name]) for name in HEADLINES if fields.get(name)), "")
+
+
+def searchable(block: Block) -> bool:
+    """Proposals are found through their signals, and a signal only while it waits: what came of it stands elsewhere."""
+    return block.kind.searched and not (block.kind.name == "signal" and block.status not in (None, "pending"))
+
+
+def item(block: Block) -> Item:
+    """The search index's row for a block."""
+    said = block.headline
+    rest = [
+        one_line(value)
+        for name, value in block.fields.items()
+        if name not in UNSEARCHED and name != "Tags" and one_line(value) != said
+    ]
+    return Item(
+        ref=block.id,
+        source="block",
+        seq=block.seq,
+        ts_ms=block.ts_ms,
+        title=said or block.id,
+        body="\n".join([*rest, block.id]),
+        kind=block.kind.name,
+        tags=tuple(block.tags),
+        status=block.status,
+        doc=block.file,
+        event_ts_ms=event_ts(block.fields.get("Date")),
+    )
+
+
+def event_ts(value: Value | None) -> int | None:
+    """The moment a block's Date names, at the start of that day."""
+    day = _date(value)
+    try:
+        return int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp() * 1000) if day else None
+    except ValueError:
+        return None
+
+
+def standing(id: str, text: str, gap: str) -> Standing:
+    """A part of a file, with what could not be read in its gap."""
+    return Standing(id, text, gap, tuple(gap_problems(gap)))

@@ -1,0 +1,220 @@
+"""The directory of Markdown files: locking, atomic writes, and what it knows of its own state.
+
+`.clew/` inside it holds a copy of every file as it was last rendered (the *base*) and `state.json` with the stamp of
+each file, so that a hand edit is noticed by a stat and understood by comparing with the base.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from clew.errors import ClewError
+from clew.registry.context import Context
+
+OWN = ".clew"
+FOLDERS = ("decisions", "tasks", "entities", "summaries", "intelligence", "shared", "agents")
+WRITE_ONLY = ("intelligence/applied/", "intelligence/state/")
+PLAIN = ("mind-mem.json", "memory/intel-state.json")
+KERNELS = "mind"
+LOCK_SECONDS = 20.0
+RACY_NS = 50_000_000
+
+Stamp = tuple[int, int, int]
+"""Modification time, size and inode of a file."""
+
+
+@dataclass
+class Known:
+    """What is known of a file: its stamp, when that was taken, and up to which edit it is rendered."""
+
+    stamp: Stamp
+    checked_ns: int
+    number: int = 0
+    seq: int = 0
+
+    def trusts(self, stamp: Stamp) -> bool:
+        """A file written in the moment before its stamp was taken may have changed without another stamp."""
+        return tuple(self.stamp) == stamp and stamp[0] < self.checked_ns - RACY_NS
+
+
+@dataclass
+class State:
+    store: str = ""
+    files: dict[str, Known] = field(default_factory=dict)
+    write_only_seq: int = 0
+
+
+def root_of(ctx: Context) -> Path | None:
+    """The workspace's directory; none on PostgreSQL unless the settings name one."""
+    settings = ctx.settings
+    if settings.memory_dir is not None and ctx.workspace == settings.workspace:
+        return settings.memory_dir
+    if settings.database_url:
+        return None
+    # A workspace id may hold slashes; one directory level for each keeps ids from lying inside one another.
+    return settings.home / "workspaces" / ctx.workspace.replace("/", "+") / "memory"
+
+
+def shown_root(ctx: Context) -> str:
+    """The workspace as the seed shows it: a path, or the id where there are no files."""
+    root = root_of(ctx)
+    return str(root) if root else ctx.workspace
+
+
+class Directory:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.own = root / OWN
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """One process at a time works on the files."""
+        with reported(self.root):
+            self.own.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.own / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            self._wait(handle)
+            yield
+        finally:
+            os.close(handle)
+
+    def _wait(self, handle: int) -> None:
+        deadline = time.monotonic() + LOCK_SECONDS
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise ClewError(
+                        "STORE_LOCKED",
+                        f"another process works on {self.root} for over {LOCK_SECONDS:.0f} s",
+                        "Try again; end the process that holds the lock if this stays so.",
+                    ) from None
+                time.sleep(0.002)
+
+    def state(self) -> State:
+        try:
+            raw = orjson.loads((self.own / "state.json").read_bytes())
+            files = {path: Known(tuple(known.pop("stamp")), **known) for path, known in raw.pop("files").items()}
+            return State(files=files, **raw)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return State()
+
+    def save(self, state: State) -> None:
+        text = orjson.dumps(asdict(state), option=orjson.OPT_SORT_KEYS)
+        with reported(self.root):
+            self._replace(self.own / "state.json", text)
+            ignore = self.own / ".gitignore"
+            if not ignore.exists():
+                ignore.write_text("*\n", encoding="utf-8")
+
+    def stamp(self, path: str) -> Stamp | None:
+        try:
+            status = (self.root / path).stat()
+        except OSError:
+            return None
+        return (status.st_mtime_ns, status.st_size, status.st_ino)
+
+    def read(self, path: str) -> bytes | None:
+        try:
+            return (self.root / path).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as problem:
+            raise ClewError("IO_ERROR", f"{self.root / path}: {problem}", "Make the file readable.") from problem
+
+    def base(self, path: str) -> bytes | None:
+        try:
+            return (self.own / "base" / path).read_bytes()
+        except OSError:
+            return None
+
+    def write(self, path: str, data: bytes, expected: Stamp | None) -> bytes | None:
+        """Replace a file at once. Returns what a person saved in the moment before, when that happened."""
+        target = self.root / path
+        aside = self.own / "aside"
+        with reported(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            aside.unlink(missing_ok=True)
+            if expected is not None and target.exists():
+                os.link(target, aside)
+            self._replace(target, data)
+            self.keep_base(path, data)
+            late = _changed(aside, expected)
+            aside.unlink(missing_ok=True)
+        return late
+
+    def keep_base(self, path: str, data: bytes) -> None:
+        base = self.own / "base" / path
+        with reported(base):
+            base.parent.mkdir(parents=True, exist_ok=True)
+            self._replace(base, data, durable=False)
+
+    def _replace(self, target: Path, data: bytes, durable: bool = True) -> None:
+        draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
+        with draft.open("wb") as file:
+            file.write(data)
+            file.flush()
+            if durable:
+                os.fdatasync(file.fileno())
+        draft.replace(target)
+
+    def block_files(self) -> list[str]:
+        """The Markdown files that may hold blocks, in order."""
+        found = []
+        for folder in FOLDERS:
+            found += [path for path in self._below(folder, ".md") if not path.startswith(WRITE_ONLY)]
+        return sorted(found)
+
+    def plain_files(self) -> list[str]:
+        kernels = self._below(KERNELS, ".mind")
+        return sorted([*(path for path in PLAIN if (self.root / path).is_file()), *kernels])
+
+    def _below(self, folder: str, suffix: str) -> list[str]:
+        found = []
+        for base, folders, names in os.walk(self.root / folder):
+            folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "applied")
+            relative = Path(base).relative_to(self.root).as_posix()
+            found += [f"{relative}/{name}" for name in names if name.endswith(suffix) and not name.startswith(".")]
+        return [path for path in found if not (self.root / path).is_symlink()]
+
+
+def _changed(aside: Path, expected: Stamp | None) -> bytes | None:
+    if expected is None or not aside.exists():
+        return None
+    status = aside.stat()
+    return None if (status.st_mtime_ns, status.st_size, status.st_ino) == tuple(expected) else aside.read_bytes()
+
+
+@contextmanager
+def reported(where: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        raise ClewError(
+            "IO_ERROR", f"{where}: {problem.strerror or problem}", "Make the directory writable, or free space."
+        ) from problem
+
+
+def directory_of(ctx: Context) -> Directory | None:
+    root = root_of(ctx)
+    return Directory(root) if root else None
+
+
+def known(stamp: Stamp, number: int, seq: int) -> Known:
+    return Known(stamp, time.time_ns(), number, seq)
+
+
+def store_name(row: dict[str, Any]) -> str:
+    """Which store a directory was rendered from: a copy of it elsewhere is another one."""
+    return f"{row['id']}@{row['created_at_ms']}"

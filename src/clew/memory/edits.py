@@ -1,0 +1,190 @@
+"""Hand edits into the store: the stretch of a file that changed becomes new versions of the blocks in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import orjson
+
+from clew.memory import blocks, places, watchers
+from clew.memory.grammar import ParsedFile, Part, gap_problems, parse_file
+from clew.memory.merging import common_prefix, common_suffix, header_after, header_before, merge
+from clew.memory.places import Region, Standing, size
+from clew.registry.context import Context
+from clew.store.database import placeholders
+from clew.store.workspaces import declare_events
+
+declare_events({"memory_edited": "A person's edit of a memory file was read back."})
+
+PORTION = 1000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A stretch of a file, the blocks that stood there, and the text that stands there now."""
+
+    region: Region
+    old_ids: list[str]
+    edited: ParsedFile
+
+
+def rendered(ctx: Context, path: str) -> str:
+    """A file of blocks as the store has it."""
+    sql = (
+        "SELECT block.text, place.gap FROM place"
+        " JOIN block ON block.workspace = place.workspace AND block.id = place.id"
+        " WHERE place.workspace = ? AND place.file = ? AND block.until IS NULL AND block.gone = 0"
+        " ORDER BY place.ordinal"
+    )
+    head = ctx.tx.value("SELECT preamble FROM block_file WHERE workspace = ? AND path = ?", ctx.workspace, path) or ""
+    return head + "".join(row["text"] + row["gap"] for row in ctx.tx.all(sql, ctx.workspace, path))
+
+
+def merged(ctx: Context, base: str | None, stored: str, edited: str) -> str:
+    """The text that a hand-edited file gets, given the text it was edited from (None when that is not known)."""
+    if base == stored:
+        return edited
+    mine = parse_file(edited)
+    known = {part.id: part.text for part in reversed(parse_file(base).parts)} if base is not None else None
+    if known is None:
+        known = _seen_before(ctx, mine.parts)
+    return merge(known, parse_file(stored), mine).join()
+
+
+def _seen_before(ctx: Context, parts: list[Part]) -> dict[str, str]:
+    """Blocks whose text the store has had before: in a file of unknown age these are old, not edited."""
+    found: dict[str, str] = {}
+    for start in range(0, len(parts), 500):
+        chunk = {part.id: part.text for part in parts[start : start + 500]}
+        sql = f"SELECT id, text FROM block WHERE workspace = ? AND id IN ({placeholders(len(chunk))}) ORDER BY id, seq"
+        for row in ctx.tx.all(sql, ctx.workspace, *chunk):
+            if row["text"] == chunk[row["id"]]:
+                found[row["id"]] = row["text"]
+    return found
+
+
+def portions(text: str) -> list[str]:
+    """Growing beginnings of a long file, so that reading it in does not hold the store for long."""
+    parsed = parse_file(text)
+    ends = range(PORTION, len(parsed.parts), PORTION)
+    return [replace(parsed, parts=parsed.parts[:end]).join() for end in ends] + [text]
+
+
+def plan(ctx: Context, path: str, stored: str, edited: str) -> Plan:
+    """Find the stretch, cut at block borders that both texts share and the store knows."""
+    places.file_row(ctx, path)
+    prefix = common_prefix(stored, edited)
+    suffix = common_suffix(stored, edited, min(len(stored), len(edited)) - prefix)
+    start, low = _start(ctx, path, stored, prefix)
+    end, high = _end(ctx, path, stored, len(stored) - suffix)
+    text = stored[start:end]
+    region = Region(path, low, high, size(stored[:start]), stored.count("\n", 0, start), size(text), text.count("\n"))
+    return Plan(region, _ids_in(ctx, region), parse_file(edited[start : len(edited) - (len(stored) - end)]))
+
+
+def _start(ctx: Context, path: str, text: str, end: int) -> tuple[int, int]:
+    while True:
+        found = header_before(text, end)
+        if found is None:
+            return 0, 0
+        ordinal = _ordinal(ctx, path, text, *found)
+        if ordinal is not None:
+            return found[1], ordinal - 1
+        end = found[1]
+
+
+def _end(ctx: Context, path: str, text: str, start: int) -> tuple[int, int | None]:
+    while True:
+        found = header_after(text, start)
+        if found is None:
+            return len(text), None
+        ordinal = _ordinal(ctx, path, text, *found)
+        if ordinal is not None:
+            return found[1], ordinal
+        start = found[1]
+
+
+def _ordinal(ctx: Context, path: str, text: str, id: str, position: int) -> int | None:
+    """The block's ordinal, unless the header is a second one with the same id."""
+    place = places.where(ctx, [id]).get(id)
+    if place is None or place.file != path or place.byte != size(text[:position]):
+        return None
+    return place.ordinal
+
+
+def _ids_in(ctx: Context, region: Region) -> list[str]:
+    sql = "SELECT id FROM place WHERE workspace = ? AND file = ? AND ordinal > ?"
+    bound = "" if region.high is None else " AND ordinal < ?"
+    params = [ctx.workspace, region.file, region.low, *([] if region.high is None else [region.high])]
+    return [row["id"] for row in ctx.tx.all(f"{sql}{bound} ORDER BY ordinal", *params)]
+
+
+def take_in(ctx: Context, plans: list[Plan]) -> list[str]:
+    """Make versions of what changed, over all files at once so that a moved block is one change. Returns their ids."""
+    new_ids = {part.id for item in plans for part in item.edited.parts}
+    leaving = {id for item in plans for id in item.old_ids} - new_ids
+    freed = {id for item in plans for id in item.old_ids}
+    changed: list[str] = []
+    settled: set[str] = set()
+    for item in plans:
+        changed += _take_in_file(ctx, item, freed, settled)
+    changed += _remove(ctx, sorted(leaving))
+    if changed:
+        watchers.changed(ctx, changed)
+    return changed
+
+
+def _take_in_file(ctx: Context, item: Plan, freed: set[str], settled: set[str]) -> list[str]:
+    path = item.region.file
+    ctx.ws.next_seq()
+    before, parts = _without_repeats(ctx, item, freed, settled)
+    old = {block.id: block for block in blocks.current(ctx, ids=[part.id for part in parts])}
+    changed = []
+    for part in parts:
+        known = old.get(part.id)
+        if known is None or (known.text, known.file) != (part.text, path):
+            blocks.record(ctx, part.id, part.text, file=path, origin="edit")
+            changed.append(part.id)
+    places.replace(ctx, item.region, parts, before)
+    if item.region.byte == 0:
+        _keep_preamble(ctx, path, before)
+    shown = {"changed": changed[:50], "count": len(changed)}
+    ctx.emit("memory", "memory_edited", path, shown)
+    return changed
+
+
+def _keep_preamble(ctx: Context, path: str, text: str) -> None:
+    problems = gap_problems(text)
+    ctx.tx.run(
+        "UPDATE block_file SET preamble = ?, problems = ? WHERE workspace = ? AND path = ?",
+        text,
+        orjson.dumps(problems).decode() if problems else None,
+        ctx.workspace,
+        path,
+    )
+
+
+def _without_repeats(ctx: Context, item: Plan, freed: set[str], settled: set[str]) -> tuple[str, list[Standing]]:
+    """The parts of a stretch. A second block with a taken id stays in the file as text, and `scan` reports it."""
+    elsewhere = places.where(ctx, [part.id for part in item.edited.parts if part.id not in freed])
+    before = item.edited.preamble
+    parts: list[Standing] = []
+    for part in item.edited.parts:
+        if part.id not in settled and part.id not in elsewhere:
+            settled.add(part.id)
+            parts.append(blocks.standing(part.id, part.text, part.gap))
+        elif parts:
+            last = parts[-1]
+            parts[-1] = blocks.standing(last.id, last.text, last.gap + part.text + part.gap)
+        else:
+            before += part.text + part.gap
+    return before, parts
+
+
+def _remove(ctx: Context, ids: Iterable[str]) -> list[str]:
+    gone = blocks.current(ctx, ids=ids)
+    for block in gone:
+        blocks.record_removal(ctx, block, origin="edit")
+        ctx.emit("memory", "block_removed", block.id, {"file": block.file, "origin": "edit"})
+    return [block.id for block in gone]

@@ -1,0 +1,200 @@
+"""Markdown to blocks: what people really write, and a note of every line that could not be read.
+
+A file is a preamble and a row of parts. A part is a block's text, from its header to its last line, and the gap up to
+the next header: blank lines, rules, prose. Joining preamble, texts and gaps gives the file back, byte for byte.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+Value = str | list[str]
+
+HEADER = re.compile(r"^\[([A-Z]{1,16}-[^\]\s]{1,120})\][ \t]*\r?$", re.MULTILINE)
+_LIKE_HEADER = re.compile(r"^\[([A-Za-z]{1,16}-[^\]\n]*)\](?![(:\[])[^\n]*$", re.MULTILINE)
+_RULE = re.compile(r"^---", re.MULTILINE)
+_FIELD = re.compile(r"([A-Z][A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*):(?!//)[ \t]*(.*)")
+_ITEM = re.compile(r"([ \t]*)-(?:[ \t]+(.*))?$")
+_ESCAPED_DASH = re.compile(r"\A(\s*)\\(\\*-(?:\s|$))")
+_INDENT = re.compile(r"\t| {2,}")
+
+Problem = tuple[int, str]
+"""A line, counted from 0 at the start of the text it was found in, and what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    id: str
+    text: str
+    gap: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    preamble: str
+    parts: list[Part]
+
+    def join(self) -> str:
+        return self.preamble + "".join(part.text + part.gap for part in self.parts)
+
+
+@dataclass(slots=True)
+class ParsedBlock:
+    """A block's fields, the lines each one covers, and what could not be read."""
+
+    id: str
+    fields: dict[str, Value] = field(default_factory=dict)
+    spans: dict[str, tuple[int, int]] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def parse_file(text: str) -> ParsedFile:
+    """Cut a file at its headers. The same id twice gives two parts; who reads them decides."""
+    starts = list(HEADER.finditer(text))
+    if not starts:
+        return ParsedFile(text, [])
+    ends = [match.start() for match in starts[1:]] + [len(text)]
+    parts = [_part(match, text[match.start() : end]) for match, end in zip(starts, ends, strict=True)]
+    return ParsedFile(text[: starts[0].start()], parts)
+
+
+def _part(header: re.Match[str], chunk: str) -> Part:
+    rule = _RULE.search(chunk)
+    text = (chunk[: rule.start()] if rule else chunk).rstrip(" \t\r\n")
+    return Part(header.group(1), text, chunk[len(text) :])
+
+
+def gap_problems(gap: str) -> list[Problem]:
+    """Lines outside of blocks that begin one, or look as if they were meant to.
+
+    A well-formed header gets into a gap only when its id is taken: then its block stays in the file as mere text.
+    """
+    if "[" not in gap:
+        return []
+    return [(gap.count("\n", 0, match.start()), _header_problem(match.group())) for match in _LIKE_HEADER.finditer(gap)]
+
+
+def _header_problem(line: str) -> str:
+    found = HEADER.match(line)
+    return f"{found.group(1)} is used twice; the other block counts" if found else _not_a_header(line)
+
+
+def _not_a_header(line: str) -> str:
+    return f"{line.strip()[:60]!r} is not a block header: write the id alone in brackets, its prefix in capitals"
+
+
+def parse_block(text: str) -> ParsedBlock:
+    """The fields of one block's text."""
+    lines = text.split("\n")
+    header = HEADER.match(lines[0])
+    reader = _Reader(ParsedBlock(header.group(1) if header else ""))
+    for number, line in enumerate(lines[1:], 1):
+        reader.take(number, line.rstrip(" \t\r"))
+    reader.close()
+    return reader.block
+
+
+class _Reader:
+    """Takes a block's lines one by one; the open field collects what belongs to it."""
+
+    def __init__(self, block: ParsedBlock) -> None:
+        self.block = block
+        self.name: str | None = None
+        self.scalar: list[str] = []
+        self.items: list[list[str]] | None = None
+        self.item_indent = 0
+        self.blanks = 0
+        self.start = self.end = 0
+
+    def take(self, number: int, line: str) -> None:
+        if not line:
+            self.blanks += 1
+            return
+        found = _FIELD.match(line)
+        if found:
+            self._open(number, found.group(1), found.group(2).strip(" \t"))
+        elif self.name is None or not self._belongs(line):
+            self._unreadable(number, line)
+        else:
+            self.end = number
+        self.blanks = 0
+
+    def close(self) -> None:
+        if self.name is None:
+            return
+        if self.items is None:
+            self.block.fields[self.name] = "\n".join(self.scalar)
+        else:
+            self.block.fields[self.name] = [text for text in map(_item_text, self.items) if text]
+        self.block.spans[self.name] = (self.start, self.end)
+
+    def _open(self, number: int, name: str, value: str) -> None:
+        self.close()
+        if name in self.block.fields:
+            self.block.problems.append((number, f"field {name} appears twice; the last one counts"))
+        self.name, self.start, self.end = name, number, number
+        self.scalar, self.items = ([value], None) if value else ([], [])
+        self.item_indent = -1
+
+    def _belongs(self, line: str) -> bool:
+        """Whether the open field takes the line: as an item, or as more of its last value."""
+        item = _ITEM.match(line)
+        indent = len(line) - len(line.lstrip(" \t"))
+        if item and (self.items is None or self.item_indent < 0 or indent <= self.item_indent + 1):
+            self._add_item(item)
+            return True
+        if not _INDENT.match(line):
+            return False
+        if self.items is None:
+            self.scalar += [""] * self.blanks + [_unescaped(_outdented(line, 2))]
+        elif self.items:
+            self.items[-1] += [""] * self.blanks + [_outdented(line, self.item_indent + 2)]
+        else:
+            self.scalar, self.items = [line.strip()], None
+        return True
+
+    def _add_item(self, item: re.Match[str]) -> None:
+        if self.items is None:
+            self.items = [["\n".join(self.scalar)]]
+        if self.item_indent < 0:
+            self.item_indent = len(item.group(1))
+        self.items.append([item.group(2) or ""])
+
+    def _unreadable(self, number: int, line: str) -> None:
+        if line.startswith("["):
+            self.block.problems.append((number, _not_a_header(line)))
+        else:
+            self.block.problems.append((number, f"{line.strip()[:60]!r} is neither a field nor part of one"))
+
+
+def _item_text(lines: list[str]) -> str:
+    return "\n".join(lines).strip()
+
+
+def _outdented(line: str, width: int) -> str:
+    if line.startswith("\t"):
+        return line[1:]
+    lead = len(line) - len(line.lstrip(" "))
+    return line[min(width, lead) :]
+
+
+def _unescaped(line: str) -> str:
+    """A text line that begins with a dash was written with a backslash before it."""
+    return _ESCAPED_DASH.sub(r"\1\2", line) if "\\" in line else line
+
+
+def one_line(value: Value | None) -> str:
+    """A field as a single line."""
+    if value is None:
+        return ""
+    return " ".join((value if isinstance(value, str) else ", ".join(value)).split())
+
+
+def listed(value: Value | None) -> list[str]:
+    """A field as a list: its items, or its comma-separated words, with or without brackets."""
+    if value is None:
+        return []
+    parts = value if isinstance(value, list) else [value]
+    words = [word.strip() for part in parts for word in part.strip().strip("[]").replace("\n", ",").split(",")]
+    return list(dict.fromkeys(word for word in words if word))

@@ -1,0 +1,164 @@
+"""Kernels: INI files in the workspace that steer recall. Typed and checked here, strings on the wire."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from clew.errors import ClewError, shorten, suggest
+from clew.memory import plain
+from clew.memory.directory import root_of
+from clew.memory.kernel_defaults import DEFAULTS, Key, Setting, kernel_text
+from clew.memory.sync import sync
+from clew.registry.context import Context
+from clew.registry.operation import Input, operation
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_SECTION = re.compile(r"\[([A-Za-z0-9_]+)\]")
+_PAIR = re.compile(r"([A-Za-z0-9_]+)\s*=\s*(.*)")
+
+Values = dict[str, dict[str, Setting]]
+Config = dict[str, dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A kernel file: its strings, the values the pipeline uses, and what was rejected, each with file and line."""
+
+    config: Config
+    values: Values
+    problems: list[str]
+
+
+def kernel(ctx: Context, name: str) -> Values:
+    """The typed values of a kernel inside a transaction. A rejected key is named in a warning and keeps its default."""
+    loaded = load(ctx, name)
+    for problem in loaded.problems:
+        ctx.warn("KERNEL_REJECTED", problem, f"Mend mind/{name}.mind; the default is used meanwhile.")
+    return loaded.values
+
+
+def load(ctx: Context, name: str) -> Loaded:
+    return parse(name, plain.text(ctx, path_of(name)) or kernel_text(name))
+
+
+def path_of(name: str) -> str:
+    return f"mind/{name}.mind"
+
+
+def parse(name: str, text: str) -> Loaded:
+    """Read a kernel; keys that nothing reads and values out of range are problems."""
+    specs = DEFAULTS.get(name, {})
+    values: Values = {section: {key: spec.default for key, spec in keys.items()} for section, keys in specs.items()}
+    config: Config = {}
+    problems: list[str] = []
+    section = ""
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.split("#", 1)[0].strip()
+        if not line:
+            continue
+        try:
+            section = _take(line, section, config, specs, values)
+        except ValueError as problem:
+            problems.append(f"{path_of(name)} line {number}: {problem}")
+    return Loaded(config, values, problems)
+
+
+def _take(line: str, section: str, config: Config, specs: dict[str, dict[str, Key]], values: Values) -> str:
+    header = _SECTION.fullmatch(line)
+    if header:
+        config.setdefault(header.group(1), {})
+        if header.group(1) not in specs:
+            raise ValueError(f"section {header.group(1)} is unknown; known: {', '.join(specs) or 'none'}")
+        return header.group(1)
+    pair = _PAIR.fullmatch(line)
+    if not pair:
+        raise ValueError(f"{shorten(line, 60)!r} is neither a [section] nor key = value")
+    key, value = pair.group(1), pair.group(2).strip()
+    config.setdefault(section, {})[key] = value
+    spec = specs.get(section, {}).get(key)
+    if spec is None:
+        raise ValueError(
+            f"key {section}.{key} is read by nothing; known: {', '.join(specs.get(section, {})) or 'none'}"
+        )
+    values[section][key] = typed(f"{section}.{key}", value, spec)
+    return section
+
+
+def typed(name: str, value: str, spec: Key) -> Setting:
+    if isinstance(spec.default, bool):
+        if value.lower() not in {"true", "false", "yes", "no", "on", "off", "1", "0"}:
+            raise ValueError(f"{name}: {shorten(value, 40)!r} is neither true nor false")
+        return value.lower() in {"true", "yes", "on", "1"}
+    if isinstance(spec.default, str):
+        if spec.choices and value not in spec.choices:
+            raise ValueError(f"{name}: {shorten(value, 40)!r} is not one of {', '.join(spec.choices)}")
+        return value
+    return _number(name, value, spec)
+
+
+def _number(name: str, value: str, spec: Key) -> int | float:
+    kind = int if isinstance(spec.default, int) else float
+    try:
+        number = kind(value)
+    except ValueError:
+        expected = "a whole number" if kind is int else "a number"
+        raise ValueError(f"{name}: {shorten(value, 40)!r} is not {expected}") from None
+    if not spec.low <= number <= spec.high:
+        raise ValueError(f"{name}: {value} is not between {spec.low:g} and {spec.high:g}")
+    return number
+
+
+def names(ctx: Context) -> list[str]:
+    """Every kernel: the shipped ones, and whatever else lies in the workspace's folder."""
+    found = [path.removeprefix("mind/").removesuffix(".mind") for path in plain.paths(ctx, "mind")]
+    return sorted({*DEFAULTS, *found})
+
+
+class NoArguments(Input):
+    pass
+
+
+class KernelName(Input):
+    name: Annotated[str, Field(max_length=256, description="Kernel name, such as recall, rm3, rerank or temporal.")]
+
+
+@operation("list_mind_kernels", mode="own", bare=lambda result: result["kernels"])
+def list_mind_kernels(ctx: Context, args: NoArguments) -> dict[str, Any]:
+    """List the kernel files that tune recall."""
+    sync(ctx)
+    with ctx.reading() as bound:
+        return {"kernels": [_summary(bound, name) for name in names(bound)]}
+
+
+def _summary(ctx: Context, name: str) -> dict[str, Any]:
+    loaded = load(ctx, name)
+    summary: dict[str, Any] = {"name": name, "sections": list(loaded.config), "path": shown_path(ctx, name)}
+    return {**summary, "problems": loaded.problems} if loaded.problems else summary
+
+
+def shown_path(ctx: Context, name: str) -> str:
+    root = root_of(ctx)
+    return str(root / path_of(name)) if root else path_of(name)
+
+
+@operation("get_mind_kernel", mode="own", bare=lambda result: result, example={"name": "recall"})
+def get_mind_kernel(ctx: Context, args: KernelName) -> dict[str, Any]:
+    """Read one kernel file as JSON; all values are strings."""
+    if not _NAME.fullmatch(args.name):
+        raise _unknown(f"Invalid kernel name: {shorten(args.name, 60)}", "INVALID_INPUT")
+    sync(ctx)
+    with ctx.reading() as bound:
+        if args.name not in names(bound):
+            raise _unknown(f"Kernel {args.name!r} not found", "UNKNOWN_ID")
+        loaded = load(bound, args.name)
+        found: dict[str, Any] = {"name": args.name, "path": shown_path(bound, args.name), "config": loaded.config}
+        return {**found, "problems": loaded.problems} if loaded.problems else found
+
+
+def _unknown(message: str, code: str) -> ClewError:
+    way = suggest("list_mind_kernels", "Lists the kernels there are.")
+    return ClewError(code, message, "Use a name that list_mind_kernels shows.", suggestions=[way])

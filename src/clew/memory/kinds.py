@@ -1,0 +1,132 @@
+"""The kinds of blocks: prefix, name, home file, fields a new one must have, statuses it may take."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from clew.errors import ClewError, invalid, shorten
+
+BLOCK_ID = re.compile(r"[A-Z]{1,16}-[^\]\s]{1,120}")
+PROPOSAL_ID = re.compile(r"P-\d{8}-\d{3,}")
+RECEIPT_TS = re.compile(r"\d{8}-\d{6}")
+
+
+@dataclass(frozen=True)
+class Kind:
+    prefix: str
+    name: str
+    file: str
+    required: tuple[str, ...] = ()
+    statuses: tuple[str, ...] = ()
+    live: tuple[str, ...] = ("active",)
+    """Statuses under which a block counts as active in health figures."""
+    searched: bool = True
+
+
+_OPEN = ("open", "resolved", "deferred")
+_PROPOSED = "intelligence/proposed/EDITS_PROPOSED.md"
+
+_TABLE = (
+    Kind(
+        "D",
+        "decision",
+        "decisions/DECISIONS.md",
+        ("Date", "Status", "Scope", "Statement", "Rationale", "Supersedes", "Tags", "Sources"),
+        ("active", "superseded", "revoked"),
+    ),
+    Kind(
+        "T",
+        "task",
+        "tasks/TASKS.md",
+        (
+            *("Date", "Title", "Status", "Priority", "Project", "Due", "Owner"),
+            *("Context", "Next", "Dependencies", "Sources", "History"),
+        ),
+        ("todo", "doing", "blocked", "done", "canceled"),
+        ("todo", "doing", "blocked"),
+    ),
+    Kind("PRJ", "project", "entities/projects.md"),
+    Kind("PER", "person", "entities/people.md"),
+    Kind("TOOL", "tool", "entities/tools.md"),
+    Kind(
+        "INC",
+        "incident",
+        "entities/incidents.md",
+        ("Date", "Title", "Impact", "Summary", "RootCause", "Fix", "Prevention", "Sources"),
+    ),
+    Kind("C", "contradiction", "intelligence/CONTRADICTIONS.md", ("Date", "Status"), _OPEN, ("open",)),
+    Kind("DREF", "drift", "intelligence/DRIFT.md", ("Date", "Status"), _OPEN, ("open",)),
+    Kind(
+        "SIG",
+        "signal",
+        "intelligence/SIGNALS.md",
+        ("Date", "Type", "Source", "Confidence", "Priority", "Status", "Excerpt", "ContentHash"),
+        ("pending", "accepted", "rejected", "deferred", "resolved"),
+        ("pending",),
+    ),
+    Kind(
+        "P",
+        "proposal",
+        _PROPOSED,
+        ("ProposalId", "Type", "TargetBlock", "Risk", "Evidence", "Rollback", "Ops", "Fingerprint", "Status"),
+        ("staged", "applied", "rejected", "deferred", "expired", "rolled_back"),
+        ("staged",),
+        searched=False,
+    ),
+    Kind("I", "impact", "intelligence/IMPACT.md", searched=False),
+    Kind("B", "briefing", "intelligence/BRIEFINGS.md", searched=False),
+    Kind("A", "audit", "intelligence/AUDIT.md", searched=False),
+    Kind("AR", "receipt", "intelligence/applied", searched=False),
+    Kind("W", "summary", "summaries/weekly"),
+    Kind("FACT", "fact", "shared/intelligence/LEDGER.md", live=("pending-review", "accepted")),
+)
+KINDS: dict[str, Kind] = {kind.prefix: kind for kind in _TABLE}
+UNKNOWN = Kind("", "unknown", "")
+
+PROPOSED_FILES = {
+    "decision": "intelligence/proposed/DECISIONS_PROPOSED.md",
+    "task": "intelligence/proposed/TASKS_PROPOSED.md",
+    "edit": _PROPOSED,
+}
+
+
+def prefix_of(block_id: str) -> str:
+    return block_id.partition("-")[0]
+
+
+def kind_of(block_id: str) -> Kind:
+    return KINDS.get(prefix_of(block_id), UNKNOWN)
+
+
+def check_block_id(value: str, field: str = "block_id") -> str:
+    trimmed = value.strip()
+    if not BLOCK_ID.fullmatch(trimmed):
+        raise invalid(
+            field,
+            f"{shorten(value, 60)!r} is not a block id",
+            "Use capitals, a hyphen and the rest without blanks, such as D-20260213-001.",
+        )
+    return trimmed
+
+
+def check_proposal_id(value: str) -> str:
+    if not PROPOSAL_ID.fullmatch(value):
+        raise ClewError(
+            "INVALID_INPUT",
+            f"Invalid proposal ID format: {shorten(value, 60)}. Expected P-YYYYMMDD-NNN.",
+            "Give the proposal_id that propose_update returned, or see list_proposals.",
+            [{"kind": "pattern", "field": "proposal_id", "expected": "P-YYYYMMDD-NNN"}],
+        )
+    return value
+
+
+def check_receipt_ts(value: str) -> str:
+    if not RECEIPT_TS.fullmatch(value):
+        raise ClewError(
+            "INVALID_INPUT",
+            f"Invalid receipt timestamp format: {shorten(value, 60)}. Expected YYYYMMDD-HHMMSS.",
+            "Give the receipt_ts that approve_apply returned.",
+            [{"kind": "pattern", "field": "receipt_ts", "expected": "YYYYMMDD-HHMMSS"}],
+        )
+    return value

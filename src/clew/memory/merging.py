@@ -1,0 +1,96 @@
+"""Hand edits on text alone: what a person changed, what the store changed, and the stretch where two texts differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from clew.memory.grammar import HEADER, ParsedFile, Part
+
+_STRIDE = 1 << 16
+
+
+def merge(base: Mapping[str, str], stored: ParsedFile, edited: ParsedFile) -> ParsedFile:
+    """The edited file, with what the store changed since `base` in blocks that the person left alone."""
+    current = {part.id: part for part in reversed(stored.parts)}
+    kept = [part for part in (_settled(part, base, current) for part in edited.parts) if part is not None]
+    seen = {part.id for part in edited.parts}
+    added = [part for part in stored.parts if part.id not in seen and part.id not in base]
+    if added and kept:
+        kept[-1] = replace(kept[-1], gap=_ended(kept[-1].gap))
+    return ParsedFile(edited.preamble if kept or not added else _ended(edited.preamble), kept + added)
+
+
+def _settled(part: Part, base: Mapping[str, str], current: Mapping[str, Part]) -> Part | None:
+    if base.get(part.id) != part.text:
+        return part  # a person's edit wins
+    stored = current.get(part.id)
+    return replace(part, text=stored.text) if stored else None
+
+
+def _ended(gap: str) -> str:
+    """A gap after which a header can begin."""
+    if not gap or gap.endswith("\n\n"):
+        return gap or "\n\n"
+    return gap + ("\n" if gap.endswith("\n") else "\n\n")
+
+
+def common_prefix(a: str, b: str) -> int:
+    """How many characters two texts share at their start."""
+    size, position = min(len(a), len(b)), 0
+    while position < size and a[position : position + _STRIDE] == b[position : position + _STRIDE]:
+        position = min(position + _STRIDE, size)
+    low, high = position, min(position + _STRIDE, size)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[position:middle] == b[position:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def common_suffix(a: str, b: str, most: int) -> int:
+    """How many characters two texts share at their end, `most` at the highest."""
+    low, high = 0, most
+    position = 0
+    while position < most:
+        step = min(_STRIDE, most - position)
+        if not _same_tail(a, b, position, position + step):
+            low, high = position, position + step - 1
+            break
+        position += step
+    else:
+        return most
+    start = position
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _same_tail(a, b, start, middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _same_tail(a: str, b: str, near: int, far: int) -> bool:
+    return a[len(a) - far : len(a) - near] == b[len(b) - far : len(b) - near]
+
+
+def header_before(text: str, end: int) -> tuple[str, int] | None:
+    """The last header line that ends before `end`: its id and where it starts."""
+    limit = end
+    while True:
+        newline = text.rfind("\n[", 0, limit)
+        start = newline + 1 if newline >= 0 else 0
+        found = HEADER.match(text, start)
+        if found and found.end() < end:
+            return found.group(1), start
+        if newline < 0:
+            return None
+        limit = newline + 1
+
+
+def header_after(text: str, start: int) -> tuple[str, int] | None:
+    """The first header that begins after `start`."""
+    found = HEADER.search(text, start + 1) if start < len(text) else None
+    return (found.group(1), found.start()) if found else None

@@ -1,0 +1,384 @@
+"""Where blocks stand in their files: order, byte, line; and the log of edits that brings a file up to date.
+
+A place stores byte and line as they were when it was written. A change further up in the file adds a *shift*: every
+place with a larger ordinal moves by it. So one change in a file of 50,000 blocks writes two rows.
+"""
+
+from __future__ import annotations
+
+import bisect
+from dataclasses import dataclass
+from itertools import accumulate
+
+import orjson
+
+from clew.memory.grammar import Problem
+from clew.registry.context import Context
+from clew.store.database import Row, placeholders
+
+SPACING = 1 << 20
+MOST_SHIFTS = 256
+KEPT_SPLICES = 200
+LONGEST_SPLICE = 1_000_000
+WHOLE = -1
+"""`removed` of a splice whose text is too long to keep: the file is rendered whole instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A block's text as it stands in a file, and what follows it up to the next block."""
+
+    id: str
+    text: str
+    gap: str
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    file: str
+    ordinal: int
+    byte: int
+    line: int
+    bytes: int
+    lines: int
+    gap: str
+
+    @property
+    def end_byte(self) -> int:
+        return self.byte + self.bytes + size(self.gap)
+
+    @property
+    def end_line(self) -> int:
+        return self.line + self.lines + self.gap.count("\n")
+
+
+def size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+class Shifts:
+    """The shifts of one file, summed."""
+
+    def __init__(self, rows: list[Row]) -> None:
+        self.ordinals = [row["ordinal"] for row in rows]
+        self.bytes = list(accumulate((row["bytes"] for row in rows), initial=0))
+        self.lines = list(accumulate((row["lines"] for row in rows), initial=0))
+
+    def before(self, ordinal: int) -> tuple[int, int]:
+        """How far a place with this ordinal has moved."""
+        count = bisect.bisect_left(self.ordinals, ordinal)
+        return self.bytes[count], self.lines[count]
+
+
+def shifts(ctx: Context, file: str) -> Shifts:
+    sql = "SELECT ordinal, bytes, lines FROM shift WHERE workspace = ? AND file = ? ORDER BY ordinal"
+    return Shifts(ctx.tx.all(sql, ctx.workspace, file))
+
+
+def where(ctx: Context, ids: list[str]) -> dict[str, Where]:
+    """File and line of current blocks."""
+    found: dict[str, Where] = {}
+    moved: dict[str, Shifts] = {}
+    for start in range(0, len(ids), 500):
+        chunk = ids[start : start + 500]
+        sql = f"SELECT * FROM place WHERE workspace = ? AND id IN ({placeholders(len(chunk))}) ORDER BY id"
+        for row in ctx.tx.all(sql, ctx.workspace, *chunk):
+            if row["file"] not in moved:
+                moved[row["file"]] = shifts(ctx, row["file"])
+            found[row["id"]] = _where(row, moved[row["file"]])
+    return found
+
+
+def in_file(ctx: Context, file: str) -> list[tuple[str, Where]]:
+    """Every block of a file, in order."""
+    moved = shifts(ctx, file)
+    sql = "SELECT * FROM place WHERE workspace = ? AND file = ? ORDER BY ordinal"
+    return [(row["id"], _where(row, moved)) for row in ctx.tx.all(sql, ctx.workspace, file)]
+
+
+def _where(row: Row, moved: Shifts) -> Where:
+    bytes_moved, lines_moved = moved.before(row["ordinal"])
+    byte, line = row["at_byte"] + bytes_moved, row["at_line"] + lines_moved
+    return Where(row["file"], row["ordinal"], byte, line, row["bytes"], row["lines"], row["gap"])
+
+
+def file_row(ctx: Context, file: str) -> Row:
+    """The file's row; a file seen for the first time is empty."""
+    sql = "SELECT * FROM block_file WHERE workspace = ? AND path = ?"
+    found = ctx.tx.one(sql, ctx.workspace, file)
+    if found is not None:
+        return found
+    insert = "INSERT INTO block_file (workspace, path, preamble, bytes, lines, seq) VALUES (?, ?, '', 0, 0, 0)"
+    ctx.tx.run(insert, ctx.workspace, file)
+    return {"path": file, "preamble": "", "problems": None, "bytes": 0, "lines": 0, "seq": 0}
+
+
+def with_line_ends(ctx: Context, file: str, text: str) -> str:
+    """The text with the line ends that its file uses."""
+    row = ctx.tx.one("SELECT preamble FROM block_file WHERE workspace = ? AND path = ?", ctx.workspace, file)
+    plain = text.replace("\r\n", "\n")
+    return plain.replace("\n", "\r\n") if row and "\r\n" in row["preamble"] else plain
+
+
+def append(ctx: Context, file: str, standing: Standing, preamble: str = "") -> None:
+    """Put a block at the end of its file; a new file begins with `preamble`."""
+    row = file_row(ctx, file)
+    if row["bytes"] == 0 and preamble:
+        set_preamble(ctx, file, preamble)
+        row = file_row(ctx, file)
+    last = ctx.tx.one(
+        "SELECT * FROM place WHERE workspace = ? AND file = ? ORDER BY ordinal DESC LIMIT 1", ctx.workspace, file
+    )
+    before = last["gap"] if last else row["preamble"]
+    joint = _joint(before, empty=row["bytes"] == 0)
+    if joint:
+        _set_gap(ctx, file, last, before + joint)
+    ordinal = (last["ordinal"] if last else 0) + SPACING
+    at_byte, at_line = row["bytes"] + size(joint), row["lines"] + joint.count("\n")
+    _insert(ctx, file, ordinal, at_byte, at_line, standing, shifts(ctx, file))
+    _spliced(ctx, file, row["bytes"], 0, joint + standing.text + standing.gap, 0)
+
+
+def _joint(before: str, *, empty: bool) -> str:
+    """What must stand between the end of a file and a new block: an empty line."""
+    if empty or before.endswith("\n\n"):
+        return ""
+    return "\n" if before.endswith("\n") else "\n\n"
+
+
+def _set_gap(ctx: Context, file: str, place: Row | None, gap: str) -> None:
+    if place is None:
+        ctx.tx.run("UPDATE block_file SET preamble = ? WHERE workspace = ? AND path = ?", gap, ctx.workspace, file)
+    else:
+        ctx.tx.run("UPDATE place SET gap = ? WHERE workspace = ? AND id = ?", gap, ctx.workspace, place["id"])
+
+
+def set_preamble(ctx: Context, file: str, preamble: str) -> None:
+    """Begin an empty file."""
+    ctx.ws.next_seq()
+    file_row(ctx, file)
+    ctx.tx.run("UPDATE block_file SET preamble = ? WHERE workspace = ? AND path = ?", preamble, ctx.workspace, file)
+    _spliced(ctx, file, 0, 0, preamble, 0)
+
+
+def insert_after(ctx: Context, target: str, standing: Standing) -> None:
+    """Put a block behind another one of the same file."""
+    place = where(ctx, [target])[target]
+    following = ctx.tx.value(
+        "SELECT min(ordinal) FROM place WHERE workspace = ? AND file = ? AND ordinal > ?",
+        ctx.workspace,
+        place.file,
+        place.ordinal,
+    )
+    if following is None:
+        append(ctx, place.file, standing)
+        return
+    joint = _joint(place.gap, empty=False)
+    if joint:
+        _set_gap(ctx, place.file, {"id": target}, place.gap + joint)
+    region = Region(place.file, place.ordinal, following, place.end_byte, place.end_line, 0, 0)
+    replace(ctx, region, [standing], joint)
+
+
+def rewrite(ctx: Context, id: str, text: str) -> None:
+    """Change a block's text where it stands."""
+    place = where(ctx, [id])[id]
+    bytes_grown, lines_grown = size(text) - place.bytes, text.count("\n") - place.lines
+    ctx.tx.run(
+        "UPDATE place SET bytes = ?, lines = ? WHERE workspace = ? AND id = ?",
+        size(text),
+        text.count("\n"),
+        ctx.workspace,
+        id,
+    )
+    _shift(ctx, place.file, place.ordinal, bytes_grown, lines_grown)
+    _spliced(ctx, place.file, place.byte, place.bytes, text, place.lines)
+
+
+def remove(ctx: Context, id: str) -> None:
+    """Take a block out of its file. Prose that followed it stays."""
+    place = where(ctx, [id])[id]
+    kept = "" if place.gap.strip("- \t\r\n") == "" else place.gap
+    previous = ctx.tx.one(
+        "SELECT * FROM place WHERE workspace = ? AND file = ? AND ordinal < ? ORDER BY ordinal DESC LIMIT 1",
+        ctx.workspace,
+        place.file,
+        place.ordinal,
+    )
+    if kept:
+        before = previous["gap"] if previous else file_row(ctx, place.file)["preamble"]
+        _set_gap(ctx, place.file, previous, before + kept)
+    ctx.tx.run("DELETE FROM place WHERE workspace = ? AND id = ?", ctx.workspace, id)
+    lost_bytes = place.bytes + (0 if kept else size(place.gap))
+    lost_lines = place.lines + (0 if kept else place.gap.count("\n"))
+    _shift(ctx, place.file, place.ordinal, -lost_bytes, -lost_lines)
+    _spliced(ctx, place.file, place.byte, lost_bytes, "", lost_lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A stretch of a file between two places (exclusive ordinals), with its byte and line."""
+
+    file: str
+    low: int
+    high: int | None
+    byte: int
+    line: int
+    bytes: int
+    lines: int
+
+
+def replace(ctx: Context, region: Region, parts: list[Standing], before: str = "") -> None:
+    """Put other blocks in the place of a region; `before` is text that belongs to what stands above it."""
+    high = region.high if region.high is not None else region.low + SPACING * (len(parts) + 1)
+    if high - region.low <= len(parts):
+        renumber(ctx, region.file)
+        replace(ctx, _renumbered(ctx, region), parts, before)
+        return
+    _clear(ctx, region)
+    moved = shifts(ctx, region.file)
+    byte, line, step = region.byte + size(before), region.line + before.count("\n"), (high - region.low)
+    rows = []
+    last = region.low
+    for number, part in enumerate(parts, 1):
+        last = region.low + step * number // (len(parts) + 1)
+        rows.append(_place_row(ctx, region.file, last, byte, line, part, moved))
+        byte += size(part.text) + size(part.gap)
+        line += part.text.count("\n") + part.gap.count("\n")
+    ctx.tx.many(_INSERT_PLACE, rows)
+    if region.high is not None:
+        _shift(ctx, region.file, last, byte - region.byte - region.bytes, line - region.line - region.lines)
+    text = before + "".join(part.text + part.gap for part in parts)
+    _spliced(ctx, region.file, region.byte, region.bytes, text, region.lines)
+
+
+def _clear(ctx: Context, region: Region) -> None:
+    sql = "DELETE FROM place WHERE workspace = ? AND file = ? AND ordinal > ?"
+    if region.high is None:
+        ctx.tx.run(sql, ctx.workspace, region.file, region.low)
+    else:
+        ctx.tx.run(f"{sql} AND ordinal < ?", ctx.workspace, region.file, region.low, region.high)
+
+
+_INSERT_PLACE = (
+    "INSERT INTO place (workspace, id, file, ordinal, at_byte, at_line, bytes, lines, gap, problems)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (workspace, id) DO UPDATE SET file = excluded.file, ordinal = excluded.ordinal,"
+    " at_byte = excluded.at_byte, at_line = excluded.at_line, bytes = excluded.bytes, lines = excluded.lines,"
+    " gap = excluded.gap, problems = excluded.problems"
+)
+
+
+def _place_row(
+    ctx: Context, file: str, ordinal: int, byte: int, line: int, part: Standing, moved: Shifts
+) -> tuple[object, ...]:
+    bytes_moved, lines_moved = moved.before(ordinal)
+    problems = orjson.dumps(part.problems).decode() if part.problems else None
+    return (
+        ctx.workspace,
+        part.id,
+        file,
+        ordinal,
+        byte - bytes_moved,
+        line - lines_moved,
+        size(part.text),
+        part.text.count("\n"),
+        part.gap,
+        problems,
+    )
+
+
+def _insert(ctx: Context, file: str, ordinal: int, byte: int, line: int, part: Standing, moved: Shifts) -> None:
+    ctx.tx.run(_INSERT_PLACE, *_place_row(ctx, file, ordinal, byte, line, part, moved))
+
+
+def _shift(ctx: Context, file: str, ordinal: int, bytes_grown: int, lines_grown: int) -> None:
+    if not bytes_grown and not lines_grown:
+        return
+    ctx.tx.run(
+        "INSERT INTO shift (workspace, file, ordinal, bytes, lines) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (workspace, file, ordinal) DO UPDATE SET bytes = shift.bytes + excluded.bytes,"
+        " lines = shift.lines + excluded.lines",
+        ctx.workspace,
+        file,
+        ordinal,
+        bytes_grown,
+        lines_grown,
+    )
+    count = ctx.tx.value("SELECT count(*) FROM shift WHERE workspace = ? AND file = ?", ctx.workspace, file)
+    if count > MOST_SHIFTS:
+        settle(ctx, file)
+
+
+def settle(ctx: Context, file: str) -> None:
+    """Write the shifts into the places they move."""
+    moved = shifts(ctx, file)
+    edges = [*moved.ordinals, None]
+    for index, low in enumerate(moved.ordinals):
+        high = edges[index + 1]
+        bound = "" if high is None else " AND ordinal <= ?"
+        params = [moved.bytes[index + 1], moved.lines[index + 1], ctx.workspace, file, low]
+        ctx.tx.run(
+            "UPDATE place SET at_byte = at_byte + ?, at_line = at_line + ?"
+            f" WHERE workspace = ? AND file = ? AND ordinal > ?{bound}",
+            *params,
+            *([] if high is None else [high]),
+        )
+    ctx.tx.run("DELETE FROM shift WHERE workspace = ? AND file = ?", ctx.workspace, file)
+
+
+def renumber(ctx: Context, file: str) -> None:
+    """Give a file's places their distance back."""
+    settle(ctx, file)
+    sql = "SELECT id FROM place WHERE workspace = ? AND file = ? ORDER BY ordinal"
+    rows = ctx.tx.all(sql, ctx.workspace, file)
+    ctx.tx.many(
+        "UPDATE place SET ordinal = ? WHERE workspace = ? AND id = ?",
+        [(number * SPACING, ctx.workspace, row["id"]) for number, row in enumerate(rows, 1)],
+    )
+
+
+def _renumbered(ctx: Context, region: Region) -> Region:
+    """The same region after its file's ordinals changed: found again by its bytes."""
+    low, high = 0, None
+    for _, place in in_file(ctx, region.file):
+        if place.byte < region.byte:
+            low = place.ordinal
+        elif place.byte >= region.byte + region.bytes:
+            high = place.ordinal
+            break
+    return Region(region.file, low, high, region.byte, region.line, region.bytes, region.lines)
+
+
+def _spliced(ctx: Context, file: str, byte: int, removed: int, text: str, removed_lines: int) -> None:
+    """Note an edit of the file: its new length, and the splice itself for directories that are behind."""
+    seq = ctx.ws.seq
+    kept = text if len(text) <= LONGEST_SPLICE else ""
+    ctx.tx.run(
+        "UPDATE block_file SET bytes = bytes + ?, lines = lines + ?, seq = ? WHERE workspace = ? AND path = ?",
+        size(text) - removed,
+        text.count("\n") - removed_lines,
+        seq,
+        ctx.workspace,
+        file,
+    )
+    number = 1 + (
+        ctx.tx.value("SELECT max(number) FROM splice WHERE workspace = ? AND file = ?", ctx.workspace, file) or 0
+    )
+    ctx.tx.run(
+        "INSERT INTO splice (workspace, file, number, seq, at_byte, removed, text) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        ctx.workspace,
+        file,
+        number,
+        seq,
+        byte,
+        removed if kept == text else WHOLE,
+        kept,
+    )
+    ctx.tx.run(
+        "DELETE FROM splice WHERE workspace = ? AND file = ? AND number <= ?",
+        ctx.workspace,
+        file,
+        number - KEPT_SPLICES,
+    )

@@ -1,0 +1,50 @@
+"""Files of the workspace that hold no blocks (kernels, settings, state), with all their versions."""
+
+from __future__ import annotations
+
+from clew.registry.context import Context
+from clew.store.workspaces import declare_events
+
+declare_events({"memory_file_written": "A settings or kernel file of governed memory changed."})
+
+
+def text(ctx: Context, path: str) -> str:
+    """The file's text; empty when there is none."""
+    sql = "SELECT text FROM plain_file WHERE workspace = ? AND path = ? AND until IS NULL"
+    return str(ctx.tx.value(sql, ctx.workspace, path) or "")
+
+
+def paths(ctx: Context, folder: str) -> list[str]:
+    sql = "SELECT path FROM plain_file WHERE workspace = ? AND until IS NULL ORDER BY path"
+    return [row["path"] for row in ctx.tx.all(sql, ctx.workspace) if row["path"].startswith(f"{folder}/")]
+
+
+def write(ctx: Context, path: str, content: str, origin: str) -> None:
+    if text(ctx, path) == content:
+        return
+    seq = ctx.ws.next_seq()
+    close = "UPDATE plain_file SET until = ? WHERE workspace = ? AND path = ? AND until IS NULL"
+    ctx.tx.run(close, seq, ctx.workspace, path)
+    ctx.tx.run(
+        "INSERT INTO plain_file (workspace, path, seq, text, origin, agent, ts_ms) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        ctx.workspace,
+        path,
+        seq,
+        content,
+        origin,
+        ctx.agent,
+        ctx.now_ms,
+    )
+    ctx.emit("memory", "memory_file_written", path, {"origin": origin})
+
+
+def take_in(ctx: Context, path: str, base: str | None, edited: str) -> None:
+    """A hand edit; in a file of unknown age, a text the store has had before is old and not an edit."""
+    if base is None and _had(ctx, path, edited):
+        return
+    write(ctx, path, edited, "edit")
+
+
+def _had(ctx: Context, path: str, content: str) -> bool:
+    sql = "SELECT 1 FROM plain_file WHERE workspace = ? AND path = ? AND text = ? LIMIT 1"
+    return ctx.tx.value(sql, ctx.workspace, path, content) is not None

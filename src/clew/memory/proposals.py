@@ -1,0 +1,184 @@
+"""Proposals: changes to memory that wait for approval, each with a fingerprint over everything it would do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from clew.clock import rfc3339
+from clew.errors import ClewError, shorten, suggest, unknown_id
+from clew.memory import blocks, signals, state, tombstones
+from clew.memory.blocks import Block
+from clew.memory.draft import drafted
+from clew.memory.grammar import parse_block
+from clew.memory.kinds import PROPOSED_FILES
+from clew.memory.ops import Op, check, fingerprint, printed, read
+from clew.memory.printing import print_block, set_field
+from clew.registry.context import Context
+from clew.store.workspaces import declare_events
+
+declare_events(
+    {
+        "proposal_staged": "A change to governed memory was proposed.",
+        "proposal_applied": "A proposal was applied; its receipt can be rolled back.",
+        "proposal_rejected": "A proposal was rejected; its value stays rejected.",
+        "proposal_deferred": "A proposal was put off.",
+        "proposal_rolled_back": "An applied proposal was taken back.",
+    }
+)
+
+OPEN = ("staged", "deferred")
+RISKS = ("low", "medium", "high")
+_RISK_OF = {"append_block": "low", "append_list_item": "low", "supersede_decision": "high"}
+
+
+@dataclass(frozen=True)
+class Staged:
+    """What is to be proposed."""
+
+    type: str
+    target: str
+    ops: tuple[Op, ...]
+    evidence: tuple[str, ...]
+    rationale: str = ""
+    risk: str | None = None
+    signal: str | None = None
+
+
+def risk_of(ops: tuple[Op, ...]) -> str:
+    """The highest risk of any op: adding is low, changing medium, superseding high."""
+    return max((_RISK_OF.get(op.op, "medium") for op in ops), key=RISKS.index)
+
+
+def stage(ctx: Context, staged: Staged, id: str | None = None) -> Block:
+    """Write the proposal after trying its operations on a copy."""
+    for op in staged.ops:
+        check(op)
+    changes = drafted(ctx, list(staged.ops)).changes
+    id = id or blocks.dated_id(ctx, "P")
+    print_of = fingerprint(staged.type, staged.target, list(staged.ops))
+    text = print_block(
+        id,
+        {
+            "ProposalId": id,
+            "Type": staged.type,
+            "TargetBlock": staged.target,
+            "Risk": staged.risk or risk_of(staged.ops),
+            "Status": "staged",
+            "Created": rfc3339(ctx.now_ms),
+            "Rationale": staged.rationale,
+            "Evidence": list(staged.evidence),
+            "Rollback": "rollback_proposal with the receipt of the apply",
+            "FilesTouched": sorted({change.file for change in changes.values()}),
+            "Signal": staged.signal,
+            "Fingerprint": print_of,
+            "Ops": printed(list(staged.ops)),
+        },
+    )
+    block = blocks.write(ctx, id, text, origin="propose", file=PROPOSED_FILES[staged.type])
+    ctx.emit("memory", "proposal_staged", id, {"type": staged.type, "target": staged.target, "fingerprint": print_of})
+    return block
+
+
+def get(ctx: Context, id: str) -> Block:
+    found = blocks.find(ctx, id)
+    if found is None:
+        way = suggest("list_proposals", "Lists the proposals there are.")
+        raise unknown_id("proposal", id, "Use an id that list_proposals shows.", [way])
+    return found
+
+
+def ops_of(proposal: Block) -> list[Op]:
+    """The operations, provided that the fingerprint still covers them."""
+    found = read(proposal.fields.get("Ops"))
+    expected = fingerprint(proposal.get("Type"), proposal.get("TargetBlock"), found)
+    stored = proposal.get("Fingerprint")
+    if stored and stored != expected:
+        raise ClewError(
+            "CONFLICT",
+            f"{proposal.id}: its fingerprint {shorten(stored, 40)} does not cover its operations ({expected} would)",
+            f"Whoever edited the proposal sets Fingerprint: {expected}, or proposes the change anew.",
+            details={"rule": "fingerprint", "expected": expected},
+        )
+    return found
+
+
+def twin(ctx: Context, print_of: str) -> Block | None:
+    """An open proposal that would do exactly the same."""
+    return next((block for block in blocks.with_mark(ctx, "P", print_of) if block.status in OPEN), None)
+
+
+def check_open(ctx: Context, proposal: Block) -> None:
+    """Refuse what is not staged: applied, rejected, or deferred and its time not over."""
+    if proposal.status == "staged":
+        return
+    if proposal.status == "deferred":
+        until = deferred_until(ctx, proposal)
+        if until is None or until <= ctx.now_ms:
+            return
+        raise ClewError(
+            "NOT_ALLOWED",
+            f"{proposal.id} is deferred until {rfc3339(until)}: {proposal.get('Reason') or 'no reason given'}",
+            "Wait until then.",
+            suggestions=[suggest("list_proposals", "Shows what else waits.", "medium")],
+            details={"rule": "cooldown", "ends": rfc3339(until)},
+        )
+    raise ClewError(
+        "CONFLICT",
+        f"{proposal.id} is {proposal.status}, only a staged proposal can be applied, rejected or deferred",
+        "Propose the change anew if it is still wanted.",
+        suggestions=[suggest("list_proposals", "Shows what waits.", "medium", status="staged")],
+    )
+
+
+def deferred_until(ctx: Context, proposal: Block) -> int | None:
+    """When a deferral ends: the date it names, or the cooldown after the version that deferred it."""
+    named = proposal.get("DeferredUntil")
+    if named:
+        try:
+            moment = datetime.fromisoformat(named.replace("Z", "+00:00"))
+            return int(moment.astimezone(UTC).timestamp() * 1000)
+        except ValueError:
+            pass
+    days = state.load(ctx).governance.defer_cooldown_days
+    return proposal.ts_ms + int(timedelta(days=days).total_seconds() * 1000)
+
+
+def mark_status(ctx: Context, proposal: Block, status: str, **notes: str) -> Block:
+    """The proposal's next version, with what is to be said about it."""
+    text = set_field(proposal.text, "Status", status)
+    for name, value in notes.items():
+        text = set_field(text, name, value)
+    return blocks.write(ctx, proposal.id, text, origin="review", cause=proposal.id)
+
+
+def statement_of(proposal: Block) -> str:
+    """What the proposal would make memory say: the new block's statement, or the whole change."""
+    for op in read(proposal.fields.get("Ops")):
+        if op.patch:
+            said = blocks.headline(parse_block(op.patch).fields)
+            if said:
+                return said
+    return f"{proposal.get('TargetBlock')} {proposal.get('Fingerprint')}"
+
+
+def reject(ctx: Context, id: str, reason: str) -> Block:
+    proposal = get(ctx, id)
+    if proposal.status not in OPEN:
+        check_open(ctx, proposal)
+    tombstones.bury(ctx, statement_of(proposal), id, reason)
+    done = mark_status(ctx, proposal, "rejected", Reason=reason, RejectedAt=rfc3339(ctx.now_ms))
+    signals.set_status(ctx, proposal.get("Signal"), "rejected", id)
+    ctx.emit("memory", "proposal_rejected", id, {"reason": reason})
+    return done
+
+
+def defer(ctx: Context, id: str, reason: str, days: int | None) -> Block:
+    proposal = get(ctx, id)
+    if proposal.status not in OPEN:
+        check_open(ctx, proposal)
+    length = state.load(ctx).governance.defer_cooldown_days if days is None else days
+    until = rfc3339(ctx.now_ms + length * 86_400_000)
+    done = mark_status(ctx, proposal, "deferred", Reason=reason, DeferredUntil=until)
+    ctx.emit("memory", "proposal_deferred", id, {"reason": reason, "until": until})
+    return done

@@ -1,0 +1,277 @@
+"""Proposing: a signal is recorded and a proposal staged; the source of truth is not touched."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from clew.clock import rfc3339
+from clew.errors import ClewError, invalid, shorten, suggest
+from clew.ids import normal_tags
+from clew.memory import automatic, blocks, proposals, signals, state, tombstones
+from clew.memory.blocks import Block
+from clew.memory.kinds import KINDS, check_block_id, kind_of
+from clew.memory.marks import mark
+from clew.memory.ops import KINDS as OP_KINDS
+from clew.memory.ops import Op, fingerprint
+from clew.memory.printing import clean, print_block
+from clew.memory.proposals import Staged
+from clew.memory.screening import screened
+from clew.memory.writing import governed
+from clew.registry.context import Context
+from clew.registry.operation import Input, operation
+
+SIGNALS_FILE = KINDS["SIG"].file
+SAFETY = "This signal is in SIGNALS.md only. It has NOT been written to DECISIONS.md or TASKS.md."
+Confidence = Literal["high", "medium", "low"]
+Words = Annotated[str, Field(max_length=20_000)]
+
+
+class ProposeUpdate(Input):
+    block_type: Annotated[str, Field(max_length=64, description="decision or task.")]
+    statement: Annotated[Words, Field(description="What is decided, or what is to be done.")]
+    rationale: Annotated[Words, Field(description="Why.")] = ""
+    tags: Annotated[str, Field(max_length=2000, description="Comma-separated tags.")] = ""
+    confidence: Annotated[Confidence, Field(description="high, medium or low: priority P1, P2, P3.")] = "medium"
+    supersedes: Annotated[str | None, Field(max_length=140, description="Decision that this one replaces.")] = None
+    scope: Annotated[str, Field(max_length=200, description="global, project:x or channel:x.")] = "global"
+    review_by: Annotated[
+        str | None, Field(pattern=r"^\d{4}-\d{2}-\d{2}$", description="Date by which to look at it again.")
+    ] = None
+
+
+@operation(
+    "propose_update",
+    writes=True,
+    mode="own",
+    bare=lambda result: result,
+    example={"block_type": "decision", "statement": "Use Redis for session caching"},
+)
+def propose_update(ctx: Context, args: ProposeUpdate) -> dict[str, Any]:
+    """Propose a decision or task: records a signal and stages a proposal for approve_apply."""
+    if args.block_type not in ("decision", "task"):
+        raise ClewError(
+            "INVALID_INPUT",
+            f"block_type must be 'decision' or 'task', got {shorten(args.block_type, 40)!r}",
+            "Use decision or task; propose_edit proposes blocks of other kinds.",
+            [{"kind": "choice", "field": "block_type", "expected": "'decision' or 'task'"}],
+        )
+    with governed(ctx) as bound:
+        statement, rationale = (
+            _screened(bound, args.statement, "statement"),
+            _screened(bound, args.rationale, "rationale"),
+        )
+        if not statement:
+            raise invalid("statement", "must not be empty", "Say what is decided or to be done.", kind="non_empty")
+        return _proposed(bound, args, statement, rationale)
+
+
+def _screened(ctx: Context, text: str, field: str) -> str:
+    masked, count = screened(clean(text))
+    if count:
+        ctx.warn("SECRET_MASKED", f"{count} secret(s) in {field} were not stored", "Keep secrets out of memory.")
+    return masked
+
+
+def _proposed(ctx: Context, args: ProposeUpdate, statement: str, rationale: str) -> dict[str, Any]:
+    tombstones.check(ctx, statement)
+    known = _known(ctx, args.block_type, statement)
+    if known is not None:
+        return known
+    prefix = "D" if args.block_type == "decision" else "T"
+    block_id, proposal_id = blocks.dated_id(ctx, prefix), blocks.dated_id(ctx, "P")
+    tags = normal_tags(args.tags.split(","))
+    signal = signals.record(
+        ctx,
+        kind=args.block_type,
+        excerpt=statement,
+        source="propose_update",
+        confidence=args.confidence,
+        tags=tags,
+        rationale=rationale,
+        proposal=proposal_id,
+        action=f"review {proposal_id}: approve_apply, reject_proposal or defer_proposal",
+    )
+    write = _decision if prefix == "D" else _task
+    text = write(ctx, block_id, args, statement, rationale, tags, signal.id)
+    proposal = proposals.stage(ctx, _staged(ctx, args, block_id, text, signal, rationale), proposal_id)
+    _note_backlog(ctx)
+    applied = automatic.apply_if_allowed(ctx, proposal, args.confidence)
+    return {**_answer(1, signal.id, proposal_id, block_id), "fingerprint": proposal.get("Fingerprint"), **applied}
+
+
+def _staged(ctx: Context, args: ProposeUpdate, block_id: str, text: str, signal: Block, rationale: str) -> Staged:
+    evidence = (f"{signal.id} ({args.confidence} confidence)", *((rationale,) if rationale else ()))
+    file = kind_of(block_id).file
+    if args.supersedes is None:
+        op = Op("append_block", file=file, patch=text)
+    else:
+        old = blocks.get(ctx, check_block_id(args.supersedes, "supersedes"))
+        op = Op("supersede_decision", file=old.file, target=old.id, patch=text)
+    return Staged(args.block_type, block_id, (op,), evidence, rationale, signal=signal.id)
+
+
+def _decision(
+    ctx: Context, id: str, args: ProposeUpdate, statement: str, rationale: str, tags: list[str], signal: str
+) -> str:
+    return print_block(
+        id,
+        {
+            "Date": blocks.day_of(ctx.now_ms),
+            "Status": "active",
+            "Scope": clean(args.scope) or "global",
+            "Statement": statement,
+            "Rationale": rationale or "not given",
+            "Supersedes": args.supersedes or "none",
+            "Tags": ", ".join(tags) or "untagged",
+            "ReviewBy": args.review_by,
+            "Sources": [signal],
+        },
+    )
+
+
+def _task(
+    ctx: Context, id: str, args: ProposeUpdate, statement: str, rationale: str, tags: list[str], signal: str
+) -> str:
+    today = blocks.day_of(ctx.now_ms)
+    return print_block(
+        id,
+        {
+            "Date": today,
+            "Title": statement,
+            "Status": "todo",
+            "Priority": signals.PRIORITIES[args.confidence],
+            "Project": "none",
+            "Due": "none",
+            "Owner": "bot",
+            "Context": rationale or "not given",
+            "Next": "none",
+            "Dependencies": "none",
+            "Tags": ", ".join(tags),
+            "ReviewBy": args.review_by,
+            "Sources": [signal],
+            "History": [f"{today}: proposed"],
+        },
+    )
+
+
+def _known(ctx: Context, block_type: str, statement: str) -> dict[str, Any] | None:
+    """The answer when this was said before: by a live block, or by a signal that waits."""
+    prefix = "D" if block_type == "decision" else "T"
+    live = [b for b in blocks.with_mark(ctx, prefix, mark(statement)) if b.status in b.kind.live]
+    if live:
+        return _duplicate(
+            live[0].id, f"{live[0].id} says this already and is {live[0].status}.", None, None, live[0].id
+        )
+    signal = signals.waiting(ctx, statement)
+    if signal is None or signal.get("Type") != f"auto-capture-{block_type}":
+        return None
+    proposal = blocks.find(ctx, signal.get("Proposal"))
+    if proposal is None or proposal.status not in proposals.OPEN:
+        return None
+    if proposal.status == "deferred":
+        proposals.check_open(ctx, proposal)
+    said = f"{signal.id} says this already; {proposal.id} waits for review."
+    return _duplicate(signal.id, said, signal.id, proposal.id, proposal.get("TargetBlock"))
+
+
+def _duplicate(of: str, message: str, signal: str | None, proposal: str | None, block: str) -> dict[str, Any]:
+    return {**_answer(0, signal, proposal, block), "duplicate_of": of, "message": message}
+
+
+def _answer(written: int, signal: str | None, proposal: str | None, block: str) -> dict[str, Any]:
+    return {
+        "status": "proposed",
+        "written": written,
+        "location": SIGNALS_FILE,
+        "next_step": f"Call approve_apply with proposal_id={proposal} (a dry run), then with dry_run=false."
+        if proposal
+        else "Nothing to do.",
+        "safety": SAFETY,
+        "signal_id": signal,
+        "proposal_id": proposal,
+        "block_id": block,
+    }
+
+
+def _note_backlog(ctx: Context) -> None:
+    limit = state.load(ctx).governance.proposal_budget.backlog_limit
+    waiting = blocks.count(ctx, "P", ["staged"])
+    if waiting > limit:
+        ctx.warn(
+            "BACKLOG",
+            f"{waiting} proposals wait for review, more than backlog_limit {limit}; until it is smaller,"
+            " nothing is proposed automatically",
+            "Review some: list_proposals, then approve_apply, reject_proposal or defer_proposal.",
+        )
+
+
+class OpInput(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    op: Annotated[str, Field(max_length=40, description=f"One of {', '.join(OP_KINDS)}.")]
+    file: Annotated[str, Field(max_length=300)] = ""
+    target: Annotated[str, Field(max_length=140)] = ""
+    field: Annotated[str, Field(max_length=100)] = ""
+    value: Words = ""
+    list: Annotated[str, Field(max_length=100)] = ""
+    item: Words = ""
+    status: Annotated[str, Field(max_length=40)] = ""
+    history: Words = ""
+    start: Annotated[str, Field(max_length=2000)] = ""
+    end: Annotated[str, Field(max_length=2000)] = ""
+    patch: Annotated[str, Field(max_length=100_000)] = ""
+
+
+class ProposeEdit(Input):
+    ops: Annotated[list[OpInput], Field(min_length=1, max_length=50, description="Changes, done in this order.")]
+    rationale: Annotated[Words, Field(min_length=1, description="Why.")]
+
+
+@operation(
+    "propose_edit",
+    writes=True,
+    mode="own",
+    bare=lambda result: result,
+    example={
+        "ops": [{"op": "append_block", "file": "entities/tools.md", "patch": "[TOOL-redis]\nName: Redis"}],
+        "rationale": "We use it.",
+    },
+)
+def propose_edit(ctx: Context, args: ProposeEdit) -> dict[str, Any]:
+    """Propose a change of existing blocks, or new blocks of any kind, by operations."""
+    with governed(ctx) as bound:
+        ops = tuple(_op(bound, item) for item in args.ops)
+        target = next((op.target for op in ops if op.target), "new")
+        twin = proposals.twin(bound, fingerprint("edit", target, list(ops)))
+        if twin is not None:
+            until = proposals.deferred_until(bound, twin) if twin.status == "deferred" else None
+            after = f", deferred until {rfc3339(until)}" if until else ""
+            raise ClewError(
+                "CONFLICT",
+                f"{twin.id} proposes exactly this already{after}",
+                f"Review {twin.id} instead.",
+                suggestions=[suggest("approve_apply", "Shows what it would do.", "high", proposal_id=twin.id)],
+            )
+        rationale = _screened(bound, args.rationale, "rationale")
+        proposal = proposals.stage(bound, Staged("edit", target, ops, (rationale,), rationale))
+        tombstones.check(bound, proposals.statement_of(proposal))
+        next_step = f"Call approve_apply with proposal_id={proposal.id} (a dry run), then with dry_run=false."
+        return {
+            "status": "proposed",
+            "written": 1,
+            "proposal_id": proposal.id,
+            "risk": proposal.get("Risk"),
+            "fingerprint": proposal.get("Fingerprint"),
+            "location": proposal.file,
+            "next_step": next_step,
+        }
+
+
+def _op(ctx: Context, item: OpInput) -> Op:
+    """Values are cleaned like any text from outside; a patch keeps its line structure, which is its meaning."""
+    raw = item.model_dump()
+    for name in ("value", "item", "history", "patch"):
+        raw[name] = _screened(ctx, raw[name], name)
+    return Op(**raw)

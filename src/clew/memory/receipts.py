@@ -1,0 +1,200 @@
+"""Applying and rolling back: one transaction each, with a receipt that names every version before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import orjson
+
+from clew.clock import rfc3339
+from clew.errors import ClewError, suggest, unknown_id
+from clew.memory import blocks, proposals, signals, watchers
+from clew.memory.blocks import Block
+from clew.memory.draft import Draft
+from clew.memory.grammar import parse_block
+from clew.memory.printing import print_block, set_field
+from clew.registry.context import Context
+from clew.store.database import Row
+
+
+@dataclass(frozen=True)
+class Receipt:
+    ts: str
+    proposal: str
+    changes: list[dict[str, Any]]
+    automatic: bool
+    rolled_back_at_ms: int | None
+
+    @property
+    def file(self) -> str:
+        return f"intelligence/applied/{self.ts}/APPLY_RECEIPT.md"
+
+
+def apply(ctx: Context, proposal: Block, draft: Draft, automatic: bool = False) -> Receipt:
+    """Write the draft's blocks, the receipt and the proposal's new status."""
+    changes = [_write(ctx, change.id, draft, proposal.id) for change in draft.changes.values()]
+    receipt = Receipt(_free_ts(ctx), proposal.id, changes, automatic, None)
+    ctx.tx.run(
+        "INSERT INTO receipt (workspace, ts, proposal, seq, changes, automatic, agent, created_at_ms)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        ctx.workspace,
+        receipt.ts,
+        proposal.id,
+        ctx.ws.seq,
+        orjson.dumps(changes).decode(),
+        int(automatic),
+        ctx.agent,
+        ctx.now_ms,
+    )
+    _print(ctx, receipt, proposal, draft)
+    proposals.mark_status(ctx, proposal, "applied", Receipt=receipt.ts)
+    signals.set_status(ctx, proposal.get("Signal"), "accepted", proposal.id)
+    payload = {"receipt_ts": receipt.ts, "blocks": [change["id"] for change in changes], "automatic": automatic}
+    ctx.emit("memory", "proposal_applied", proposal.id, payload)
+    watchers.changed(ctx, [change["id"] for change in changes])
+    return receipt
+
+
+def _write(ctx: Context, id: str, draft: Draft, cause: str) -> dict[str, Any]:
+    change = draft.changes[id]
+    written = blocks.write(ctx, id, change.text, origin="apply", cause=cause, file=change.file, after=change.after)
+    before = change.before.seq if change.before else None
+    return {"id": id, "file": change.file, "before": before, "after": written.seq}
+
+
+def _free_ts(ctx: Context) -> str:
+    """The second of the apply, or the next one that no receipt has."""
+    moment = datetime.fromtimestamp(ctx.now_ms / 1000, UTC)
+    while True:
+        ts = moment.strftime("%Y%m%d-%H%M%S")
+        taken = "SELECT 1 FROM receipt WHERE workspace = ? AND ts = ?"
+        if ctx.tx.value(taken, ctx.workspace, ts) is None:
+            return ts
+        moment += timedelta(seconds=1)
+
+
+def _print(ctx: Context, receipt: Receipt, proposal: Block, draft: Draft) -> None:
+    id = f"AR-{receipt.ts}"
+    before = [f"{c.id}\n{c.before.text}" for c in draft.changes.values() if c.before]
+    text = print_block(
+        id,
+        {
+            "Date": rfc3339(ctx.now_ms),
+            "Proposal": proposal.id,
+            "Action": ", ".join(op.op for op in proposals.ops_of(proposal)),
+            "Result": "applied",
+            "Status": "applied",
+            "Automatic": "yes" if receipt.automatic else "",
+            "Risk": proposal.get("Risk"),
+            "TargetBlock": proposal.get("TargetBlock"),
+            "FilesTouched": sorted({change["file"] for change in receipt.changes}),
+            "RollbackPlan": f"rollback_proposal receipt_ts={receipt.ts}",
+            "Snapshot": before,
+            "Diff": draft.diff(),
+        },
+    )
+    blocks.write(ctx, id, text, origin="apply", cause=proposal.id, file=receipt.file)
+
+
+def find(ctx: Context, ts: str) -> Receipt:
+    row = ctx.tx.one("SELECT * FROM receipt WHERE workspace = ? AND ts = ?", ctx.workspace, ts)
+    if row is None:
+        way = suggest("list_proposals", "Shows applied proposals with their receipts.", "high", status="applied")
+        raise unknown_id("receipt", ts, "Use the receipt_ts that approve_apply returned.", [way])
+    return _receipt(row)
+
+
+def of_proposal(ctx: Context, proposal: str) -> Receipt | None:
+    sql = "SELECT * FROM receipt WHERE workspace = ? AND proposal = ? ORDER BY ts DESC LIMIT 1"
+    row = ctx.tx.one(sql, ctx.workspace, proposal)
+    return _receipt(row) if row else None
+
+
+def _receipt(row: Row) -> Receipt:
+    changes = orjson.loads(row["changes"])
+    return Receipt(row["ts"], row["proposal"], changes, bool(row["automatic"]), row["rolled_back_at_ms"])
+
+
+def automatic_since(ctx: Context, since_ms: int) -> list[Row]:
+    """Applies that the machine made by itself, newest first."""
+    sql = "SELECT ts, created_at_ms FROM receipt WHERE workspace = ? AND automatic = 1 AND created_at_ms >= ?"
+    return ctx.tx.all(f"{sql} ORDER BY created_at_ms DESC, ts DESC", ctx.workspace, since_ms)
+
+
+def roll_back(ctx: Context, receipt: Receipt, merge: bool) -> list[str]:
+    """Take back exactly what the receipt did. Returns a log."""
+    if receipt.rolled_back_at_ms is not None:
+        raise ClewError(
+            "CONFLICT",
+            f"receipt {receipt.ts} was rolled back on {rfc3339(receipt.rolled_back_at_ms)} already",
+            "Nothing is left to take back.",
+        )
+    plans = [_reversal(ctx, change, merge) for change in reversed(receipt.changes)]
+    log = []
+    for id, text in plans:
+        if text is None:
+            blocks.remove(ctx, id, origin="rollback", cause=receipt.proposal)
+            log.append(f"Removed {id}")
+        else:
+            blocks.write(ctx, id, text, origin="rollback", cause=receipt.proposal)
+            log.append(f"Restored {id}")
+    _close(ctx, receipt)
+    watchers.changed(ctx, [id for id, _ in plans])
+    return log
+
+
+def _reversal(ctx: Context, change: dict[str, Any], merge: bool) -> tuple[str, str | None]:
+    """The block and the text it gets back, None when it was not there before."""
+    now = blocks.find(ctx, change["id"])
+    versions = {block.seq: block for block in blocks.history(ctx, change["id"])}
+    before = versions[change["before"]] if change["before"] is not None else None
+    if now is not None and now.seq == change["after"]:
+        return change["id"], before.text if before else None
+    if not merge or now is None or before is None:
+        raise _touched(change["id"], now)
+    return change["id"], _without(before, versions[change["after"]], now)
+
+
+def _without(before: Block, after: Block, now: Block) -> str:
+    """The block as it is now with the receipt's change of each field undone; later changes elsewhere stay."""
+    text = now.text.replace("\r\n", "\n")
+    for name in sorted({*before.fields, *after.fields}):
+        if before.fields.get(name) == after.fields.get(name):
+            continue
+        if now.fields.get(name) != after.fields.get(name):
+            raise _touched(now.id, now, name)
+        text = _without_field(text, name) if name not in before.fields else set_field(text, name, before.fields[name])
+    return text
+
+
+def _without_field(text: str, name: str) -> str:
+    start, end = parse_block(text).spans[name]
+    lines = text.split("\n")
+    return "\n".join([*lines[:start], *lines[end + 1 :]])
+
+
+def _touched(id: str, now: Block | None, field: str | None = None) -> ClewError:
+    what = f"field {field} of {id}" if field else id
+    how = f"changed again ({now.origin} at {rfc3339(now.ts_ms)})" if now else "removed"
+    return ClewError(
+        "CONFLICT",
+        f"{what} was {how} after this apply; rolling back would undo that too",
+        "Undo the later change first, or call again with merge=true to keep later changes of other fields.",
+        details={"rule": "later_change", "block_id": id},
+    )
+
+
+def _close(ctx: Context, receipt: Receipt) -> None:
+    sql = "UPDATE receipt SET rolled_back_at_ms = ? WHERE workspace = ? AND ts = ?"
+    ctx.tx.run(sql, ctx.now_ms, ctx.workspace, receipt.ts)
+    proposal = blocks.find(ctx, receipt.proposal)
+    if proposal is not None:
+        proposals.mark_status(ctx, proposal, "rolled_back")
+        signals.set_status(ctx, proposal.get("Signal"), "resolved", proposal.id)
+    printed = blocks.find(ctx, f"AR-{receipt.ts}")
+    if printed is not None:
+        text = set_field(set_field(printed.text, "Status", "rolled_back"), "RolledBack", rfc3339(ctx.now_ms))
+        blocks.write(ctx, printed.id, text, origin="rollback", cause=receipt.proposal)
+    ctx.emit("memory", "proposal_rolled_back", receipt.proposal, {"receipt_ts": receipt.ts})

@@ -1,0 +1,104 @@
+"""The eight addresses under which a client reads memory without calling a tool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from clew.errors import ClewError
+from clew.memory import blocks, edits
+from clew.memory.blocks import Block
+from clew.memory.directory import shown_root
+from clew.memory.health import health_of
+from clew.memory.kinds import KINDS
+from clew.memory.sync import sync
+from clew.registry.context import Context
+from clew.registry.resource import resource
+
+ENTITIES = ("incidents", "people", "projects", "tools")
+JSON = "application/json"
+
+
+@resource("mind-mem://decisions", name="decisions", title="Active decisions", mime_type=JSON, own=True)
+def decisions(ctx: Context) -> str:
+    """Active decisions as JSON: their fields and their Markdown."""
+    return _listed(ctx, "D", ["active"])
+
+
+@resource("mind-mem://tasks", name="tasks", title="Tasks", mime_type=JSON, own=True)
+def tasks(ctx: Context) -> str:
+    """All tasks as JSON: their fields and their Markdown."""
+    return _listed(ctx, "T", None)
+
+
+@resource(
+    "mind-mem://entities/{type}",
+    name="entities",
+    title="Projects, people, tools, incidents",
+    completers={"type": lambda ctx, value: [name for name in ENTITIES if name.startswith(value)]},
+    own=True,
+)
+def entities(ctx: Context, type: str) -> str:
+    """The Markdown of one kind of entity."""
+    if type not in ENTITIES:
+        return _json({"error": f"Unknown entity type: {type}. Use: {', '.join(ENTITIES)}"})
+    return _file(ctx, f"entities/{type}.md")
+
+
+@resource("mind-mem://signals", name="signals", title="Signals that wait for review", own=True)
+def signals(ctx: Context) -> str:
+    """The Markdown of captured signals."""
+    return _file(ctx, KINDS["SIG"].file)
+
+
+@resource("mind-mem://contradictions", name="contradictions", title="Contradictions", own=True)
+def contradictions(ctx: Context) -> str:
+    """The Markdown of detected contradictions."""
+    return _file(ctx, KINDS["C"].file)
+
+
+@resource("mind-mem://health", name="health", title="Memory health", mime_type=JSON, own=True)
+def health(ctx: Context) -> str:
+    """Counts of blocks and the figures of the last scan."""
+    sync(ctx)
+    with ctx.reading() as bound:
+        return _json({"workspace": shown_root(bound), **health_of(bound)})
+
+
+@resource("mind-mem://recall/{+query}", name="recall", title="Ranked recall", mime_type=JSON, own=True)
+def recall(ctx: Context, query: str) -> str:
+    """What the recall tool answers, at most 10 results."""
+    answer = ctx.dispatcher.call("recall", {"query": query, "workspace": ctx.workspace}, ctx.session)
+    if not answer.ok:
+        error = answer.envelope["error"]
+        raise ClewError(error["code"], error["message"], error.get("recovery"))
+    return answer.text
+
+
+@resource("mind-mem://ledger", name="ledger", title="Facts shared between agents", own=True)
+def ledger(ctx: Context) -> str:
+    """The Markdown of the shared fact ledger."""
+    return _file(ctx, KINDS["FACT"].file)
+
+
+def _listed(ctx: Context, prefix: str, status: list[str] | None) -> str:
+    sync(ctx)
+    with ctx.reading() as bound:
+        found = blocks.current(bound, prefix=prefix, status=status, file=None)
+        lines = blocks.locate(bound, [block.id for block in found])
+        return _json([_shown(block, lines[block.id]) for block in found if block.id in lines])
+
+
+def _shown(block: Block, place: tuple[str, int]) -> dict[str, Any]:
+    return {"_id": block.id, "_line": place[1], "_file": place[0], **block.fields, "_raw": block.text}
+
+
+def _file(ctx: Context, path: str) -> str:
+    sync(ctx)
+    with ctx.reading() as bound:
+        return edits.rendered(bound, path) or f"File not found: {path}"
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()

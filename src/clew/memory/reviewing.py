@@ -1,0 +1,247 @@
+"""Reviewing proposals: try, apply, roll back, reject, defer, list."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from clew.errors import ClewError, shorten, suggest
+from clew.memory import blocks, proposals, receipts, state, watchers
+from clew.memory.blocks import Block
+from clew.memory.draft import Draft, drafted
+from clew.memory.grammar import parse_block
+from clew.memory.kinds import KINDS, check_proposal_id, check_receipt_ts
+from clew.memory.ops import read
+from clew.memory.printing import clean
+from clew.memory.sync import sync
+from clew.memory.writing import failing, governed
+from clew.registry.context import Context
+from clew.registry.operation import Input, Whole, operation
+
+MAX_LOG = 2000
+MAX_DIFF = 20_000
+
+ProposalId = Annotated[str, Field(max_length=256, description="Proposal id, P-YYYYMMDD-NNN.")]
+Reason = Annotated[str, Field(min_length=1, max_length=2000, description="Why; kept with the proposal.")]
+
+
+class ApproveApply(Input):
+    proposal_id: ProposalId
+    dry_run: Annotated[bool, Field(description="true (default): try and show the diff; false: apply.")] = True
+
+
+@operation(
+    "approve_apply",
+    writes=True,
+    mode="own",
+    bare=lambda result: result,
+    example={"proposal_id": "P-20260213-002"},
+)
+def approve_apply(ctx: Context, args: ApproveApply) -> dict[str, Any]:
+    """Apply a staged proposal; a dry run by default."""
+    id = check_proposal_id(args.proposal_id)
+    with failing(status="failed", proposal_id=id, dry_run=args.dry_run, success=False):
+        if args.dry_run:
+            sync(ctx)
+            with ctx.reading() as bound:
+                return _tried(bound, proposals.get(bound, id))
+        with governed(ctx) as bound:
+            return _applied(bound, proposals.get(bound, id))
+
+
+def _tried(ctx: Context, proposal: Block) -> dict[str, Any]:
+    draft = _checked(ctx, proposal)
+    loaded = state.load(ctx)
+    if loaded.governance.governance_mode == "detect_only":
+        why = f" ({loaded.problem})" if loaded.problem else ""
+        ctx.warn("DETECT_ONLY", f"Mode detect_only: applying will be refused{why}", "Change it with governance.")
+    message = f"Dry run passed. {_summary(draft)}"
+    log = [f"proposal {proposal.id}: {proposal.get('Type')}, risk {proposal.get('Risk')}", *_steps(proposal, draft)]
+    step = "Call again with dry_run=False to apply."
+    ctx.suggest(suggest("approve_apply", "Applies it.", "high", proposal_id=proposal.id, dry_run=False))
+    return _answer("dry_run_passed", proposal, True, message, log, step, draft)
+
+
+def _applied(ctx: Context, proposal: Block) -> dict[str, Any]:
+    _check_mode(ctx)
+    draft = _checked(ctx, proposal)
+    receipt = receipts.apply(ctx, proposal, draft)
+    message = f"Applied. Receipt: {receipt.ts}. Snapshot saved for rollback."
+    log = [*_steps(proposal, draft), f"receipt {receipt.file}"]
+    return {**_answer("applied", proposal, False, message, log, None, draft), "receipt_ts": receipt.ts}
+
+
+def _checked(ctx: Context, proposal: Block) -> Draft:
+    """Whether the proposal is whole and open, and its operations can be done now."""
+    missing = [name for name in KINDS["P"].required if name not in proposal.fields and name != "Fingerprint"]
+    if missing:
+        raise ClewError("CONFLICT", f"{proposal.id} lacks {', '.join(missing)}", f"Add them in {proposal.file}.")
+    proposals.check_open(ctx, proposal)
+    draft = drafted(ctx, proposals.ops_of(proposal))
+    for said in watchers.objections(ctx, draft):
+        ctx.warn("OBJECTION", said, "Apply it if that is meant; list_contradictions shows both sides afterwards.")
+    return draft
+
+
+def _check_mode(ctx: Context) -> None:
+    loaded = state.load(ctx)
+    if loaded.governance.governance_mode != "detect_only":
+        return
+    why = f": {loaded.problem}" if loaded.problem else ""
+    raise ClewError(
+        "NOT_ALLOWED",
+        f"mode detect_only: nothing is applied{why}",
+        "Set another mode, or mend memory/intel-state.json. This ends when the mode changes.",
+        suggestions=[suggest("governance", "Lets approved proposals be applied.", "high", mode="propose")],
+        details={"rule": "detect_only", "ends": None},
+    )
+
+
+def _summary(draft: Draft) -> str:
+    new = [change for change in draft.changes.values() if change.before is None]
+    changed = len(draft.changes) - len(new)
+    parts = []
+    if new:
+        files = ", ".join(sorted({change.file for change in new}))
+        parts.append(f"{len(new)} block{'s' if len(new) > 1 else ''} to add to {files}")
+    if changed:
+        parts.append(f"{changed} block{'s' if changed > 1 else ''} to change")
+    return f"{'; '.join(parts)}."
+
+
+def _steps(proposal: Block, draft: Draft) -> list[str]:
+    done = [f"{op.op} {op.target or op.file}: ok" for op in read(proposal.fields.get("Ops"))]
+    return [*done, *(f"{'changes' if c.before else 'adds'} {c.id} in {c.file}" for c in draft.changes.values())]
+
+
+def _answer(
+    status: str, proposal: Block, dry_run: bool, message: str, log: list[str], step: str | None, draft: Draft
+) -> dict[str, Any]:
+    return {
+        "status": status,
+        "proposal_id": proposal.id,
+        "dry_run": dry_run,
+        "success": True,
+        "message": message,
+        "log": "\n".join(log)[-MAX_LOG:],
+        "next_step": step,
+        "diff": shorten(draft.diff(), MAX_DIFF),
+        "blocks": list(draft.changes),
+    }
+
+
+class RollbackProposal(Input):
+    receipt_ts: Annotated[str, Field(max_length=256, description="Receipt timestamp, YYYYMMDD-HHMMSS.")]
+    merge: Annotated[bool, Field(description="Keep later changes of other fields instead of refusing.")] = False
+
+
+@operation(
+    "rollback_proposal",
+    writes=True,
+    mode="own",
+    destructive=True,
+    bare=lambda result: result,
+    example={"receipt_ts": "20260218-143022"},
+)
+def rollback_proposal(ctx: Context, args: RollbackProposal) -> dict[str, Any]:
+    """Take back exactly what an applied proposal changed."""
+    ts = check_receipt_ts(args.receipt_ts)
+    with failing(status="rollback_failed", receipt_ts=ts, success=False), governed(ctx) as bound:
+        receipt = receipts.find(bound, ts)
+        log = receipts.roll_back(bound, receipt, args.merge)
+        return {
+            "status": "rolled_back",
+            "receipt_ts": ts,
+            "success": True,
+            "proposal_id": receipt.proposal,
+            "log": "\n".join([f"Receipt intelligence/applied/{ts} of {receipt.proposal}", *log])[-MAX_LOG:],
+        }
+
+
+class RejectProposal(Input):
+    proposal_id: ProposalId
+    reason: Reason
+
+
+@operation(
+    "reject_proposal",
+    writes=True,
+    mode="own",
+    bare=lambda result: result,
+    example={"proposal_id": "P-20260213-002", "reason": "Too costly."},
+)
+def reject_proposal(ctx: Context, args: RejectProposal) -> dict[str, Any]:
+    """Reject a proposal; its value stays rejected, also in other words."""
+    id = check_proposal_id(args.proposal_id)
+    with governed(ctx) as bound:
+        done = proposals.reject(bound, id, _reason(args.reason))
+        return {"status": "rejected", "proposal_id": id, "reason": done.get("Reason")}
+
+
+class DeferProposal(Input):
+    proposal_id: ProposalId
+    reason: Reason
+    days: Annotated[Whole | None, Field(le=3650, description="For how long; default: defer_cooldown_days.")] = None
+
+
+@operation(
+    "defer_proposal",
+    writes=True,
+    mode="own",
+    bare=lambda result: result,
+    example={"proposal_id": "P-20260213-002", "reason": "After the release."},
+)
+def defer_proposal(ctx: Context, args: DeferProposal) -> dict[str, Any]:
+    """Put a proposal off; until then it is neither applied nor proposed again."""
+    id = check_proposal_id(args.proposal_id)
+    with governed(ctx) as bound:
+        done = proposals.defer(bound, id, _reason(args.reason), args.days)
+        until = done.get("DeferredUntil")
+        return {"status": "deferred", "proposal_id": id, "reason": done.get("Reason"), "until": until}
+
+
+def _reason(text: str) -> str:
+    return clean(text) or "no reason given"
+
+
+class ListProposals(Input):
+    status: Annotated[
+        Literal["staged", "applied", "rejected", "deferred", "expired", "rolled_back", "any"],
+        Field(description="Which ones; default: any."),
+    ] = "any"
+    limit: Annotated[int, Field(ge=1, le=200, description="Most to show, newest first.")] = 50
+
+
+@operation("list_proposals", mode="own", bare=lambda result: result)
+def list_proposals(ctx: Context, args: ListProposals) -> dict[str, Any]:
+    """List proposals with what they would do, newest first."""
+    sync(ctx)
+    with ctx.reading() as bound:
+        found = blocks.current(bound, prefix="P", status=None if args.status == "any" else args.status)
+        newest = sorted(found, key=lambda block: block.id, reverse=True)
+        return {"proposals": [_shown(block) for block in newest[: args.limit]], "total": len(found)}
+
+
+def _shown(proposal: Block) -> dict[str, Any]:
+    return {
+        "proposal_id": proposal.id,
+        "type": proposal.get("Type"),
+        "status": proposal.status,
+        "risk": proposal.get("Risk"),
+        "target": proposal.get("TargetBlock"),
+        "says": shorten(_says(proposal), 300),
+        "created": proposal.get("Created"),
+        "reason": proposal.get("Reason") or None,
+        "until": proposal.get("DeferredUntil") or None,
+        "receipt_ts": proposal.get("Receipt") or None,
+    }
+
+
+def _says(proposal: Block) -> str:
+    try:
+        ops = read(proposal.fields.get("Ops"))
+    except ClewError as problem:
+        return problem.message
+    said = [blocks.headline(parse_block(op.patch).fields) for op in ops if op.patch]
+    return next((text for text in said if text), ", ".join(f"{op.op} {op.target or op.file}" for op in ops))

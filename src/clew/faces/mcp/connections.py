@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from uuid import uuid4
 
 from mcp.server.connection import Connection
 from mcp.server.subscriptions import (
@@ -76,7 +77,7 @@ class Connections:
 
     def _connect(self, connection: Connection) -> Link:
         link = Link(connection, self._new_session(durable=True))
-        link.session.handle = connection.session_id
+        link.session.handle = connection.session_id or uuid4().hex  # stdio has no id of its own
         connection.exit_stack.callback(self._bus.subscribe(link.deliver))
         connection.exit_stack.callback(link.release)
         return link

@@ -70,32 +70,38 @@ class ClewServer(Server[Any]):
         return super().create_initialization_options(every, experimental_capabilities, extensions)
 
 
-def build_server(clew: Clew, entries: Catalogue | None = None) -> ClewServer:
-    """Cheap: reads the generated index, opens no database, imports no domain module."""
-    bus = InMemorySubscriptionBus()
-    workers = Workers()
-    entries = entries or catalogue()
-    connections = Connections(clew.settings, bus)
-    watches = Watches(clew.dispatcher, clew.database, workers, bus)
-    tools = Tools(entries, clew.dispatcher, connections, workers)
-    resources = Resources(entries, clew.dispatcher, connections, workers, watches)
-    prompts = Prompts(entries, clew.dispatcher, connections, workers)
-    completions = Completions(clew.dispatcher, connections, workers)
-    listening = Listening(bus, connections, watches)
+class Parts:
+    """What stands behind the methods, each part given the others it needs."""
+
+    def __init__(self, clew: Clew, entries: Catalogue) -> None:
+        dispatcher = clew.dispatcher
+        self.bus = InMemorySubscriptionBus()
+        self.workers = Workers()
+        self.connections = Connections(clew.settings, self.bus)
+        self.watches = Watches(dispatcher, clew.database, self.workers, self.bus)
+        self.tools = Tools(entries, dispatcher, self.connections, self.workers)
+        self.resources = Resources(entries, dispatcher, self.connections, self.workers, self.watches)
+        self.prompts = Prompts(entries, dispatcher, self.connections, self.workers)
+        self.completions = Completions(dispatcher, self.connections, self.workers)
+        self.listening = Listening(self.bus, self.connections, self.watches)
 
     @asynccontextmanager
-    async def lifespan(_: Server[Any]) -> AsyncIterator[None]:
+    async def lifespan(self, _: Server[Any]) -> AsyncIterator[None]:
         try:
             yield
         finally:
-            listening.close()
-            watches.close()
-            workers.close()
+            self.listening.close()
+            self.watches.close()
+            self.workers.close()
 
-    async def set_level(request: Request, params: SetLevelRequestParams) -> dict[str, Any]:
-        connections.link(request).log_level = params.level
+    async def set_level(self, request: Request, params: SetLevelRequestParams) -> dict[str, Any]:
+        self.connections.link(request).log_level = params.level
         return {}
 
+
+def build_server(clew: Clew, entries: Catalogue | None = None) -> ClewServer:
+    """Cheap: reads the generated index, opens no database, imports no domain module."""
+    parts = Parts(clew, entries or catalogue())
     server = ClewServer(
         NAME,
         version=__version__,
@@ -103,26 +109,30 @@ def build_server(clew: Clew, entries: Catalogue | None = None) -> ClewServer:
         description="A durable memory for AI agents.",
         instructions=INSTRUCTIONS,
         cache_hints=_CACHE_HINTS,
-        lifespan=lifespan,
-        get_tool_input_schema=tools.input_schema,
+        lifespan=parts.lifespan,
+        get_tool_input_schema=parts.tools.input_schema,
     )
-    server.bus = bus
-    server.end_streams = listening.close
+    server.bus = parts.bus
+    server.end_streams = parts.listening.close
     if isinstance(get_tracer_provider(), ProxyTracerProvider):
         server.middleware.clear()  # nobody collects traces, and every call would pay for making them
-    server.middleware += [Guard(connections), SealedState(NAME, clew.settings.token)]
-    # Through this door a handler may return a mapping, and none of the methods warns that it is old.
-    add = server.add_request_handler
-    add("tools/list", PaginatedRequestParams, tools.list)
-    add("tools/call", CallToolRequestParams, tools.call)
-    add("resources/list", PaginatedRequestParams, resources.list)
-    add("resources/templates/list", PaginatedRequestParams, resources.list_templates)
-    add("resources/read", ReadResourceRequestParams, resources.read)
-    add("resources/subscribe", SubscribeRequestParams, resources.subscribe)
-    add("resources/unsubscribe", UnsubscribeRequestParams, resources.unsubscribe)
-    add("prompts/list", PaginatedRequestParams, prompts.list)
-    add("prompts/get", GetPromptRequestParams, prompts.get)
-    add("completion/complete", CompleteRequestParams, completions.complete)
-    add("logging/setLevel", SetLevelRequestParams, set_level)
-    add("subscriptions/listen", SubscriptionsListenRequestParams, listening.listen)
+    server.middleware += [Guard(parts.connections), SealedState(NAME, clew.settings.token)]
+    _add_methods(server, parts)
     return server
+
+
+def _add_methods(server: ClewServer, parts: Parts) -> None:
+    """Through this door a handler may return a mapping, and none of the methods warns that it is old."""
+    add = server.add_request_handler
+    add("tools/list", PaginatedRequestParams, parts.tools.list)
+    add("tools/call", CallToolRequestParams, parts.tools.call)
+    add("resources/list", PaginatedRequestParams, parts.resources.list)
+    add("resources/templates/list", PaginatedRequestParams, parts.resources.list_templates)
+    add("resources/read", ReadResourceRequestParams, parts.resources.read)
+    add("resources/subscribe", SubscribeRequestParams, parts.resources.subscribe)
+    add("resources/unsubscribe", UnsubscribeRequestParams, parts.resources.unsubscribe)
+    add("prompts/list", PaginatedRequestParams, parts.prompts.list)
+    add("prompts/get", GetPromptRequestParams, parts.prompts.get)
+    add("completion/complete", CompleteRequestParams, parts.completions.complete)
+    add("logging/setLevel", SetLevelRequestParams, parts.set_level)
+    add("subscriptions/listen", SubscriptionsListenRequestParams, parts.listening.listen)

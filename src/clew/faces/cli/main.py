@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from clew.errors import ClewError
 from clew.faces.cli.exits import Exit, exit_for
+from clew.imports import without_collection
 
 
 def main() -> NoReturn:
@@ -36,7 +37,8 @@ def run(argv: list[str]) -> int:
 
 def _run(argv: list[str]) -> int:
     if argv[:1] == ["serve"]:
-        from clew.faces.cli.serving import parse_plainly, serve
+        with without_collection():
+            from clew.faces.cli.serving import parse_plainly, serve
 
         plain = parse_plainly(argv[1:])
         if plain is not None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from clew.app import Clew, open_clew
 from clew.errors import ClewError
 from clew.faces.cli.exits import Exit
+from clew.imports import without_collection
 from clew.settings import Settings, load_settings
 
 SWITCHES = {"--http": "http", "--json": "as_json"}
@@ -50,7 +51,8 @@ def serve(plain: Plain) -> int:
     try:
         if plain.http:
             return _serve_http(clew, settings, plain.as_json)
-        from clew.faces.mcp.stdio import run_stdio
+        with without_collection():
+            from clew.faces.mcp.stdio import run_stdio
 
         run_stdio(clew)
         return Exit.OK

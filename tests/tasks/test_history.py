@@ -40,6 +40,8 @@ def test_a_new_change_ends_redo(call: Caller, task: str) -> None:
     call("tasks_define", task=task, path="s:1", title="Else")
     assert call.error("tasks_redo", task=task)["code"] == "INVALID_INPUT"
     assert call("tasks_undo", task=task)["operation"]["intent"] == "step_define"
+    assert call("tasks_redo", task=task)["operation"]["intent"] == "step_define"
+    assert call.error("tasks_redo", task=task)["code"] == "INVALID_INPUT"
 
 
 def test_redoing_a_close_passes_the_gate_again(call: Caller, task: str) -> None:

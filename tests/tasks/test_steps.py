@@ -167,7 +167,7 @@ def test_steps_stand_in_the_task_s_graph(call: Caller, task: str) -> None:
         scope = scope_of(ctx, task)
         status = {item.id: item.status for item in nodes(ctx, scope.branch, scope.graph).nodes}
         edges = edges_at(ctx, scope.branch, scope.graph, ["task:TASK-001"])
-    assert status == {"task:TASK-001": "todo", "step:STEP-00000001": "done", "step:STEP-00000002": "open"}
+    assert status == {"task:TASK-001": "TODO", "step:STEP-00000001": "done", "step:STEP-00000002": "open"}
     assert sorted(edge.key for edge in edges) == [
         ("task:TASK-001", "contains", "step:STEP-00000001"),
         ("task:TASK-001", "contains", "step:STEP-00000002"),

@@ -164,13 +164,10 @@ def _last_done(ctx: Context, work: Work) -> Operation | None:
 
 
 def _next_undone(ctx: Context, work: Work) -> Operation | None:
-    """The oldest undone change that no newer change has overtaken."""
+    """The oldest undone change; a newer change has made all before it final."""
     row = ctx.tx.one(
-        "SELECT * FROM task_operation WHERE workspace = ? AND task = ? AND undoable = 1 AND undone = 1 AND seq >"
-        " (SELECT coalesce(max(seq), 0) FROM task_operation WHERE workspace = ? AND task = ? AND undoable = 1"
-        " AND undone = 0) ORDER BY seq LIMIT 1",
-        ctx.workspace,
-        work.id,
+        "SELECT * FROM task_operation WHERE workspace = ? AND task = ? AND undoable = 1 AND undone = 1"
+        " ORDER BY seq LIMIT 1",
         ctx.workspace,
         work.id,
     )

@@ -104,6 +104,8 @@ def record(
     event: dict[str, Any],
 ) -> None:
     """The line in the undo log. Numbers come from the workspace, so the log is in commit order."""
+    if change.undoable:
+        _end_redo(ctx, owner)
     ctx.tx.run(
         "INSERT INTO task_operation (workspace, seq, task, entity, path, intent, payload, before_content,"
         " after_content, undoable, undone, event, agent, ts_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
@@ -120,6 +122,15 @@ def record(
         event["event_id"],
         ctx.agent,
         ctx.now_ms,
+    )
+
+
+def _end_redo(ctx: Context, owner: str) -> None:
+    """What was undone before a new change stays undone."""
+    ctx.tx.run(
+        "UPDATE task_operation SET undoable = 0 WHERE workspace = ? AND task = ? AND undone = 1 AND undoable = 1",
+        ctx.workspace,
+        owner,
     )
 
 

@@ -12,7 +12,7 @@ from clew.tasks.steps import Step
 
 def project_work(ctx: Context, work: Work) -> None:
     """The node `task:TASK-001` (or `plan:PLAN-001`), written anew only when it would differ."""
-    _put(ctx, work.id, f"{work.kind}:{work.id}", work.kind, work.title, work.status.lower())
+    _put(ctx, work.id, f"{work.kind}:{work.id}", work.kind, work.title, work.status)
     body = "\n".join(text for text in (work.description, work.context, work.contract, *work.checklist) if text)
     item = Item(
         ref=work.id,

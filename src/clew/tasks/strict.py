@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from clew.errors import ClewError, suggest
+from clew.errors import ClewError, Suggestion, suggest
+from clew.reasoning import engine
 from clew.reasoning.documents import append
-from clew.reasoning.graph import Node, nodes
+from clew.reasoning.graph import Node, edges_among, nodes
 from clew.reasoning.scope import scope_of
 from clew.registry.context import Context
 from clew.tasks.plans import Work
 from clew.tasks.steps import Step
 
 CARDS = 200
+EDGES = 600
+WAYS = 3
 CLOSED = frozenset({"closed", "done", "resolved"})
 NO_CLAIM = "STRICT_NO_HYPOTHESIS_OR_DECISION"
-BLOCKING = ("BM4_HYPOTHESIS_NO_TEST", "BM10_NO_COUNTER_EDGES")
+# The engine's signals that bar closing, and the kind of action by which it mends each.
+BLOCKING = {"BM4_HYPOTHESIS_NO_TEST": "add_test_stub", "BM10_NO_COUNTER_EDGES": "add_counter_hypothesis"}
 
 
 class Override(BaseModel):
@@ -33,21 +38,37 @@ def check_reasoning(ctx: Context, task: Work, step: Step, override: Override | N
     """Refuse to close a strict task's step while its reasoning lacks something, unless told why that is right."""
     if task.reasoning_mode != "strict":
         return
-    missing = missing_signals(ctx, task, step)
-    if not missing:
+    found = examine(ctx, task, step)
+    if not found.missing:
         return
     if override is None:
-        raise reasoning_required(ctx, task, step, missing)
-    _note_override(ctx, task, step, override, missing)
+        raise reasoning_required(task, step, found)
+    _note_override(ctx, task, step, override, found.missing)
 
 
-def missing_signals(ctx: Context, task: Work, step: Step) -> list[str]:
-    """Codes of what the step's cards lack. An engine that says nothing has nothing to object."""
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What a step's reasoning lacks, by code, and the calls that would mend it."""
+
+    missing: tuple[str, ...] = ()
+    ways: tuple[Suggestion, ...] = ()
+
+
+def examine(ctx: Context, task: Work, step: Step) -> Examined:
+    """Look at the cards of one step. An engine that says nothing has nothing to object."""
     scope = scope_of(ctx, task.id)
     cards = nodes(ctx, scope.branch, scope.graph, tags_all=(step_tag(step),), limit=CARDS).nodes
     if not any(_is_claim(card) for card in cards):
-        return [NO_CLAIM]
-    return []
+        return Examined((NO_CLAIM,), (_claim(task, step),))
+    edges = edges_among(ctx, scope.branch, scope.graph, [card.id for card in cards], EDGES)
+    said = engine.run(cards, edges, signals_limit=CARDS, actions_limit=CARDS, step_tag=step_tag(step), scope=scope)
+    if said is None:
+        return Examined()
+    missing = tuple(dict.fromkeys(signal["code"] for signal in said["signals"] if signal["code"] in BLOCKING))
+    mending = {BLOCKING[code] for code in missing}
+    calls = [call for action in said["actions"] if action["kind"] in mending for call in action["calls"]]
+    cards_first = sorted(calls, key=lambda call: call["target"] != "think_card")
+    return Examined(missing, tuple(cards_first[:WAYS]))
 
 
 def step_tag(step: Step) -> str:
@@ -58,13 +79,13 @@ def step_meta(step: Step) -> dict[str, str]:
     return {"task_id": step.task, "step_id": step.id, "path": step.path}
 
 
-def reasoning_required(ctx: Context, task: Work, step: Step, missing: list[str]) -> ClewError:
+def reasoning_required(task: Work, step: Step, found: Examined) -> ClewError:
     return ClewError(
         "REASONING_REQUIRED",
-        f"{task.id} is strict and {step.path} lacks: {', '.join(missing)}",
+        f"{task.id} is strict and {step.path} lacks: {', '.join(found.missing)}",
         "Write the cards that are missing, or close with override={reason, risk}.",
-        suggestions=[_card(task, step)],
-        details={"step_id": step.id, "path": step.path, "missing": missing},
+        suggestions=found.ways,
+        details={"step_id": step.id, "path": step.path, "missing": list(found.missing)},
     )
 
 
@@ -72,14 +93,14 @@ def _is_claim(card: Node) -> bool:
     return card.type in {"hypothesis", "decision"} and (card.status or "open").lower() not in CLOSED
 
 
-def _card(task: Work, step: Step) -> dict[str, Any]:
+def _claim(task: Work, step: Step) -> Suggestion:
     card = {"type": "hypothesis", "title": f"What must hold for: {step.title}"}
     return suggest(
         "think_card", "Writes the claim that this step rests on.", "high", target=task.id, step=step.id, card=card
     )
 
 
-def _note_override(ctx: Context, task: Work, step: Step, override: Override, missing: list[str]) -> None:
+def _note_override(ctx: Context, task: Work, step: Step, override: Override, missing: tuple[str, ...]) -> None:
     scope = scope_of(ctx, task.id)
     lacks = ", ".join(missing)
     text = f"STRICT OVERRIDE of {step.path}\nreason: {override.reason}\nrisk: {override.risk}\nmissing: {lacks}"
@@ -89,7 +110,7 @@ def _note_override(ctx: Context, task: Work, step: Step, override: Override, mis
         scope.notes,
         content=text,
         title="STRICT OVERRIDE",
-        meta={"source": "strict_override", "step": step_meta(step), "missing": missing},
+        meta={"source": "strict_override", "step": step_meta(step), "missing": list(missing)},
         subject=task.id,
         path=step.path,
     )

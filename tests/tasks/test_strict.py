@@ -1,0 +1,109 @@
+"""Strict mode: a step closes when its reasoning can bear it, on every path that closes steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Caller
+from tests.suggestions import run_suggestions
+
+CLOSERS: dict[str, dict[str, Any]] = {
+    "tasks_close_step": {"checkpoints": "gate"},
+    "tasks_done": {},
+    "tasks_progress": {"completed": True},
+}
+
+
+@pytest.fixture
+def strict(call: Caller, task: str) -> str:
+    call("tasks_edit", task=task, reasoning_mode="strict")
+    call("tasks_verify", task=task, path="s:0", checkpoints="gate")
+    return task
+
+
+def think(call: Caller, task: str, type: str, title: str, **more: Any) -> str:
+    card = {"type": type, "title": title, "status": more.pop("status", "open"), "tags": more.pop("tags", [])}
+    return str(call("think_card", target=task, step="s:0", card=card, **more)["card_id"])
+
+
+@pytest.mark.parametrize("name", CLOSERS)
+def test_no_path_closes_a_step_without_a_claim(call: Caller, strict: str, name: str) -> None:
+    answer = call.answer(name, task=strict, path="s:0", **CLOSERS[name])
+    error = answer.envelope["error"]
+    assert error["code"] == "REASONING_REQUIRED"
+    assert error["details"]["missing"] == ["STRICT_NO_HYPOTHESIS_OR_DECISION"]
+    run_suggestions(call.clew, answer, call.session)
+    assert call.error(name, task=strict, path="s:0", **CLOSERS[name])["details"]["missing"] == [
+        "BM4_HYPOTHESIS_NO_TEST"
+    ]
+
+
+def test_an_accepted_hypothesis_still_needs_its_test_and_then_a_counter(call: Caller, strict: str) -> None:
+    claim = think(call, strict, "hypothesis", "Quotes are rare", status="accepted")
+    first = call.answer("tasks_done", task=strict, path="s:0")
+    assert first.envelope["error"]["details"]["missing"] == ["BM4_HYPOTHESIS_NO_TEST"]
+    run_suggestions(call.clew, first, call.session)
+    second = call.answer("tasks_done", task=strict, path="s:0")
+    assert second.envelope["error"]["details"]["missing"] == ["BM10_NO_COUNTER_EDGES"]
+    counter = think(call, strict, "hypothesis", "Quotes are everywhere", blocks=[claim], tags=["counter"])
+    assert call.error("tasks_done", task=strict, path="s:0")["code"] == "REASONING_REQUIRED"
+    think(call, strict, "test", "Count them", supports=[counter])
+    call("tasks_done", task=strict, path="s:0")
+
+
+def test_an_engine_that_is_silent_has_nothing_to_object(call: Caller, strict: str) -> None:
+    think(call, strict, "decision", "Use the csv module")
+    call("tasks_done", task=strict, path="s:0")
+
+
+def test_a_closed_claim_is_no_claim(call: Caller, strict: str) -> None:
+    think(call, strict, "hypothesis", "Old", status="resolved")
+    error = call.error("tasks_done", task=strict, path="s:0")
+    assert error["details"]["missing"] == ["STRICT_NO_HYPOTHESIS_OR_DECISION"]
+
+
+def test_cards_of_other_steps_do_not_count(call: Caller, strict: str) -> None:
+    call("think_card", target=strict, step="s:1", card={"type": "decision", "title": "Elsewhere"})
+    assert call.error("tasks_done", task=strict, path="s:0")["code"] == "REASONING_REQUIRED"
+
+
+@pytest.mark.parametrize("name", CLOSERS)
+def test_an_override_closes_and_leaves_its_reason(call: Caller, strict: str, name: str) -> None:
+    override = {"reason": "typo fix", "risk": "none seen"}
+    answer = call.answer(name, task=strict, path="s:0", override=override, **CLOSERS[name])
+    assert answer.ok
+    assert [item["code"] for item in answer.envelope["warnings"]] == ["STRICT_OVERRIDE_APPLIED"]
+    note = call("show", target=strict, doc_kind="notes")["entries"][-1]
+    assert "typo fix" in note["content"] and "STRICT_NO_HYPOTHESIS_OR_DECISION" in note["content"]
+
+
+def test_an_override_skips_neither_checkpoints_nor_proof(call: Caller, strict: str) -> None:
+    override = {"reason": "r", "risk": "r"}
+    call("tasks_verify", task=strict, path="s:0", checkpoints={"tests": False})
+    assert call.error("tasks_done", task=strict, path="s:0", override=override)["code"] == "CHECKPOINTS_NOT_CONFIRMED"
+    call("tasks_verify", task=strict, path="s:0", checkpoints={"tests": True})
+    op = {"op": "set", "field": "proof_tests_mode", "value": "require"}
+    call("tasks_patch", task=strict, path="s:0", ops=[op])
+    assert call.error("tasks_done", task=strict, path="s:0", override=override)["code"] == "PROOF_REQUIRED"
+    assert call.error("tasks_done", task=strict, path="s:0", override={"reason": " ", "risk": "r"})["code"] == (
+        "INVALID_INPUT"
+    )
+
+
+def test_a_thought_seeds_a_new_task(call: Caller) -> None:
+    think = {"frame": "What is slow?", "decision": "Measure first", "note_decision": True}
+    steps = [{"title": "Look", "success_criteria": ["seen"]}]
+    made = call("tasks_bootstrap", plan_title="P", task_title="T", steps=steps, think=think, agent_id="anna")
+    assert [card["stage"] for card in made["think_pipeline"]["cards"]] == ["frame", "decision"]
+
+
+def test_a_thought_that_cannot_be_written_does_not_cost_the_task(call: Caller) -> None:
+    steps = [{"title": "Look", "success_criteria": ["seen"]}]
+    think = {"frame": "What is slow?", "status": {"decision": "open"}}
+    answer = call.answer("tasks_bootstrap", plan_title="P", task_title="T", steps=steps, think=think)
+    assert [item["code"] for item in answer.envelope["warnings"]] == ["THINK_PIPELINE_FAILED"]
+    task = answer.envelope["result"]["task"]["id"]
+    assert call("think_context", target=task)["cards"] == []
+    call("tasks_note", task=task, path="s:0", note="works")

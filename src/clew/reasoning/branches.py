@@ -41,15 +41,20 @@ _SELECT = "SELECT id, name, base_id, base_seq, created_at_ms FROM branch"
 
 def branch_named(ctx: Context, name: str, field: str = "branch") -> Branch:
     name = check_name(name, field)
-    row = ctx.tx.one(f"{_SELECT} WHERE workspace = ? AND name = ? AND deleted_at_ms IS NULL", ctx.workspace, name)
-    if row is None:
+    found = find_branch(ctx, name)
+    if found is None:
         raise unknown_id(
             "branch",
             name,
             "Name an existing branch, or create it first.",
             [suggest("branch_list", "Shows the branches there are."), _creation(name)],
         )
-    return Branch(**row)
+    return found
+
+
+def find_branch(ctx: Context, name: str) -> Branch | None:
+    row = ctx.tx.one(f"{_SELECT} WHERE workspace = ? AND name = ? AND deleted_at_ms IS NULL", ctx.workspace, name)
+    return Branch(**row) if row else None
 
 
 def branch_by_id(ctx: Context, number: int) -> Branch:
@@ -88,7 +93,7 @@ def chain(ctx: Context, branch: Branch, as_of: int | None = None) -> list[Link]:
 def create_branch(ctx: Context, name: str, base: Branch | None) -> Branch:
     """A new branch that sees what `base` holds now; without a base it starts empty."""
     name = check_name(name, "name")
-    if ctx.tx.one(f"{_SELECT} WHERE workspace = ? AND name = ? AND deleted_at_ms IS NULL", ctx.workspace, name):
+    if find_branch(ctx, name) is not None:
         raise ClewError(
             "CONFLICT",
             f"branch {name} exists already",

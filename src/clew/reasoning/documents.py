@@ -127,7 +127,9 @@ def difference(shown: list[Link], hidden: list[Link]) -> list[Range]:
 
 
 def tail(ctx: Context, ranges: list[Range], doc: str, cursor: int | None, limit: int) -> Slice:
-    """The newest `limit` entries before `cursor`, oldest first."""
+    """The newest `limit` entries before `cursor`, oldest first; a limit of 0 asks for none."""
+    if limit <= 0:
+        return Slice([], False)
     rows: list[Row] = []
     for span in ranges:
         high = span.high if cursor is None else min(span.high, cursor - 1)
@@ -156,6 +158,8 @@ def entry_json(ctx: Context, row: Row, names: dict[int, str] | None = None) -> d
         "doc": row["doc"],
         "kind": row["kind"],
     }
+    if row["kind"] == "event" and row["source"] is None:
+        return {**shared, "event_type": row["event_type"], "key": row["subject"]}  # the document's own change
     if row["kind"] == "event":
         return {
             **shared,

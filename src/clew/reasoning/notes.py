@@ -11,16 +11,18 @@ from clew.ids import check_name
 from clew.reasoning.branches import branch_named, chain, checked_out
 from clew.reasoning.documents import NOTES, append, difference, entries_json, entry_json, tail, view
 from clew.reasoning.scope import Target, resolve_scope
+from clew.reasoning.sequential import following, sequential_graph
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Meta, Name, Text, Title, operation
 
+_SEQUENTIAL = following("entries")
 ENTRIES_BUDGET = Budget(
     (
         Clip("entries[].content", 2000),
-        Trim("entries", drop="first", floor=1, page="pagination"),
+        Trim("entries", drop="first", floor=1, page="pagination", follow=_SEQUENTIAL),
         Clip("entries[].content", 200),
-        Trim("entries", drop="first", page="pagination"),
+        Trim("entries", drop="first", page="pagination", follow=_SEQUENTIAL),
     ),
     16_000,
     keep=("branch", "doc"),
@@ -82,14 +84,11 @@ def show(ctx: Context, args: Show) -> dict[str, Any]:
     doc = scope.notes if args.doc_kind == "notes" else scope.trace
     limit = max(args.limit, 1)
     part = tail(ctx, view(ctx, scope.branch, args.as_of), doc, args.cursor, limit)
-    return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "doc": doc,
-        "entries": entries_json(ctx, part.entries),
-        "pagination": part.page(args.cursor, limit),
-        "truncated": False,
-    }
+    entries = entries_json(ctx, part.entries)
+    shown = {"entries": entries, "pagination": part.page(args.cursor, limit), "truncated": False}
+    if args.doc_kind == "trace":
+        shown["sequential"] = sequential_graph(entries)
+    return {"workspace": ctx.workspace, "branch": scope.branch.name, "doc": doc, **shown}
 
 
 class DocsList(Bounded):

@@ -95,7 +95,7 @@ CREATE TABLE log_cut (
     doc TEXT NOT NULL,
     low BIGINT NOT NULL,
     high BIGINT NOT NULL,
-    PRIMARY KEY (workspace, branch, doc, low)
+    PRIMARY KEY (workspace, branch, doc, high)
 );
 
 CREATE TABLE reflog (

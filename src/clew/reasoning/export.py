@@ -1,0 +1,69 @@
+"""export: all one needs to take up a task or plan again, in one bounded answer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from clew.errors import invalid
+from clew.reasoning.documents import entries_json, tail, view
+from clew.reasoning.open import provider
+from clew.reasoning.scope import Scope, TargetRef, scope_json, scope_of, target_id
+from clew.reasoning.sequential import following, sequential_graph
+from clew.registry.budget import Budget, Clip, Trim
+from clew.registry.context import Context
+from clew.registry.operation import Bounded, operation
+
+_SEQUENTIAL = following("trace.entries", "trace.sequential")
+EXPORT_BUDGET = Budget(
+    (
+        Clip("notes.entries[].content", 2000),
+        Clip("trace.entries[].content", 2000),
+        Trim("trace.entries", drop="first", floor=5, page="trace.pagination", follow=_SEQUENTIAL),
+        Trim("notes.entries", drop="first", floor=3, page="notes.pagination"),
+        Clip("notes.entries[].content", 200),
+        Clip("trace.entries[].content", 200),
+        Trim("trace.entries", drop="first", page="trace.pagination", follow=_SEQUENTIAL),
+        Trim("notes.entries", drop="first", page="notes.pagination"),
+    ),
+    keep=("target", "reasoning_ref"),
+)
+DESCRIBE = "clew.tasks.opening:describe_target"
+"""`(ctx, id, limit, include_drafts)` -> the target's own fields; tasks provide it."""
+
+
+class Export(Bounded):
+    target: Annotated[str | TargetRef, Field(description="PLAN-001 or TASK-001, or {id, kind}.")]
+    notes_limit: Annotated[int, Field(ge=0, le=200, description="Most notes; 0 leaves them out.")] = 20
+    trace_limit: Annotated[int, Field(ge=0, le=200, description="Most trace entries; 0 leaves them out.")] = 50
+
+
+@operation("export", budget=EXPORT_BUDGET, example={"target": "TASK-001"})
+def export(ctx: Context, args: Export) -> dict[str, Any]:
+    """Show a task or plan with its reasoning references and the newest notes and trace entries."""
+    wanted = target_id(args.target)
+    if wanted is None:
+        raise invalid("target", "is required", kind="missing_required")
+    scope = scope_of(ctx, wanted)
+    describe = provider(DESCRIBE)
+    target = describe(ctx, wanted, 1, False) if describe else {"id": scope.target, "kind": scope.kind}
+    trace = _slice(ctx, scope, scope.trace, args.trace_limit)
+    return {
+        "workspace": ctx.workspace,
+        "target": target,
+        "reasoning_ref": scope_json(scope),
+        "notes": _slice(ctx, scope, scope.notes, args.notes_limit),
+        "trace": {**trace, "sequential": sequential_graph(trace["entries"])},
+        "truncated": False,
+    }
+
+
+def _slice(ctx: Context, scope: Scope, doc: str, limit: int) -> dict[str, Any]:
+    part = tail(ctx, view(ctx, scope.branch), doc, None, limit)
+    return {
+        "branch": scope.branch.name,
+        "doc": doc,
+        "entries": entries_json(ctx, part.entries),
+        "pagination": part.page(None, limit),
+    }

@@ -1,0 +1,262 @@
+"""The trace: steps of thinking appended in order, read back for resumption, checked for their sequence."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import orjson
+from pydantic import Field
+
+from clew.errors import invalid
+from clew.reasoning.documents import TRACE, append, entries_json, entry_json, tail, view
+from clew.reasoning.scope import Scope, Target, resolve_scope
+from clew.reasoning.sequential import SEQUENTIAL, STEP, following, is_number, lint, sequential_graph
+from clew.registry.budget import Budget, Clip, Trim
+from clew.registry.context import Context
+from clew.registry.operation import MAX_NUMBER, Bounded, Input, Meta, Name, Names, Text, Title, operation
+from clew.store.workspaces import declare_events
+
+declare_events({"trace_step_added": "A step was appended to a trace."})
+
+SCANNED = 5000
+"""Most entries that one validation looks at."""
+
+Thought = Annotated[int, Field(ge=1, le=MAX_NUMBER)]
+MetaText = Annotated[Meta | Text, Field(description="A JSON object, or its text.")]
+Doc = Annotated[Name | None, Field(description="Trace document; default trace.")]
+Ref = Annotated[Name | None, Field(description="Branch; default: the checkout. Not beside target.")]
+OneOrMore = Annotated[Name | Names, Field(description="One id or a list of ids.")]
+
+
+class TracePlace(Input):
+    target: Target = None
+    ref: Ref = None
+    doc: Doc = None
+
+
+class TraceStep(TracePlace):
+    step: Annotated[Text, Field(min_length=1, description="What was done or thought.")]
+    message: Annotated[Title | None, Field(description="One line that says why.")] = None
+    mode: Name | None = None
+    base: Name | None = None
+    supports: OneOrMore | None = None
+    blocks: OneOrMore | None = None
+    checkpoint_every: Annotated[int | None, Field(ge=0, le=MAX_NUMBER)] = None
+    meta: MetaText | None = None
+    agent_id: Name | None = None
+
+
+@operation("trace_step", writes=True, example={"step": "Measured the insert path: 0.2 ms a row."})
+def trace_step(ctx: Context, args: TraceStep) -> dict[str, Any]:
+    """Append a step to a trace; sequential metadata is checked, never refused."""
+    own = {
+        "mode": args.mode,
+        "base": args.base,
+        "supports": _listed(args.supports),
+        "blocks": _listed(args.blocks),
+        "checkpoint_every": args.checkpoint_every,
+    }
+    meta = {**_object(args.meta), **{key: value for key, value in own.items() if value is not None}}
+    return _added(ctx, args, STEP, args.step, args.message, meta)
+
+
+class TraceSequentialStep(TracePlace):
+    thought: Annotated[Text, Field(min_length=1, description="The thought.")]
+    thoughtNumber: Annotated[Thought, Field(description="Its number, from 1.")]
+    totalThoughts: Annotated[Thought, Field(description="How many are expected.")]
+    nextThoughtNeeded: Annotated[bool, Field(description="Whether another one follows.")]
+    isRevision: bool | None = None
+    revisesThought: Thought | None = None
+    branchFromThought: Thought | None = None
+    branchId: Name | None = None
+    needsMoreThoughts: bool | Name | None = None
+    confidence: Name | float | None = None
+    goal: Title | None = None
+    message: Title | None = None
+    meta: MetaText | None = None
+    agent_id: Name | None = None
+
+
+_SEQUENTIAL_FIELDS = (
+    "thoughtNumber",
+    "totalThoughts",
+    "nextThoughtNeeded",
+    "isRevision",
+    "revisesThought",
+    "branchFromThought",
+    "branchId",
+    "needsMoreThoughts",
+    "confidence",
+    "goal",
+)
+SEQUENTIAL_EXAMPLE = {"thought": "Start small.", "thoughtNumber": 1, "totalThoughts": 3, "nextThoughtNeeded": True}
+
+
+@operation("trace_sequential_step", writes=True, example=SEQUENTIAL_EXAMPLE)
+def trace_sequential_step(ctx: Context, args: TraceSequentialStep) -> dict[str, Any]:
+    """Append a numbered thought to a trace, with its branches and revisions."""
+    own = {name: getattr(args, name) for name in _SEQUENTIAL_FIELDS}
+    meta = {**_object(args.meta), **{key: value for key, value in own.items() if value is not None}}
+    return _added(ctx, args, SEQUENTIAL, args.thought, args.message, meta)
+
+
+def _added(ctx: Context, args: Any, format: str, text: str, title: str | None, meta: dict[str, Any]) -> dict[str, Any]:
+    if not text.strip():
+        raise invalid("step" if format == STEP else "thought", "must not be empty", kind="non_empty")
+    scope = _scope(ctx, args)
+    ctx.remarks.warnings += lint(meta)
+    row = append(
+        ctx,
+        scope.branch.id,
+        scope.trace,
+        content=text,
+        doc_kind=TRACE,
+        title=title,
+        format=format,
+        meta=meta or None,
+        item_source="note",
+    )
+    ref = f"{scope.trace}@{row['seq']}"
+    ctx.emit("reasoning", "trace_step_added", ref, {"branch": scope.branch.name, "format": format})
+    return {
+        "workspace": ctx.workspace,
+        "branch": scope.branch.name,
+        "doc": scope.trace,
+        "entry": entry_json(ctx, row),
+    }
+
+
+def _scope(ctx: Context, args: Any) -> Scope:
+    return resolve_scope(ctx, args.target, args.ref, trace=args.doc, branch_field="ref", doc_field="doc")
+
+
+def _listed(value: str | list[str] | None) -> list[str] | None:
+    return [value] if isinstance(value, str) else value
+
+
+def _object(meta: dict[str, Any] | str | None) -> dict[str, Any]:
+    if meta is None or isinstance(meta, dict):
+        return meta or {}
+    try:
+        parsed = orjson.loads(meta)
+    except orjson.JSONDecodeError:
+        parsed = None
+    if not isinstance(parsed, dict):
+        raise invalid("meta", "is not the text of a JSON object", 'Write {"key": "value"}.', kind="type")
+    return parsed
+
+
+class TraceHydrate(TracePlace, Bounded):
+    limit_steps: Annotated[int, Field(ge=0, le=200, description="Most entries to show; 0 shows none.")] = 50
+    statement_max_bytes: Annotated[
+        int | None, Field(ge=1, le=MAX_NUMBER, description="Cut each entry's text to this many bytes.")
+    ] = None
+    cursor: Annotated[int | None, Field(ge=0, le=MAX_NUMBER, description="Show entries before this seq.")] = None
+
+
+SEQUENTIAL_FOLLOWS = following("entries")
+TRACE_BUDGET = Budget(
+    (
+        Clip("entries[].content", 2000),
+        Trim("entries", drop="first", floor=1, page="pagination", follow=SEQUENTIAL_FOLLOWS),
+        Clip("entries[].content", 200),
+        Trim("entries", drop="first", page="pagination", follow=SEQUENTIAL_FOLLOWS),
+    ),
+    16_000,
+    keep=("branch", "doc"),
+)
+
+
+@operation("trace_hydrate", budget=TRACE_BUDGET)
+def trace_hydrate(ctx: Context, args: TraceHydrate) -> dict[str, Any]:
+    """Show the newest part of a trace, with the branching of its numbered thoughts."""
+    scope = _scope(ctx, args)
+    part = tail(ctx, view(ctx, scope.branch), scope.trace, args.cursor, args.limit_steps)
+    entries = entries_json(ctx, part.entries)
+    for entry in entries:
+        if args.statement_max_bytes is not None and entry.get("content"):
+            entry["content"] = cut_bytes(entry["content"], args.statement_max_bytes)
+    return {
+        "workspace": ctx.workspace,
+        "branch": scope.branch.name,
+        "doc": scope.trace,
+        "entries": entries,
+        "sequential": sequential_graph(entries),
+        "pagination": part.page(args.cursor, args.limit_steps),
+        "truncated": False,
+    }
+
+
+def cut_bytes(text: str, limit: int) -> str:
+    """Text of at most `limit` UTF-8 bytes, never half a character."""
+    raw = text.encode()
+    return text if len(raw) <= limit else raw[:limit].decode(errors="ignore")
+
+
+class TraceValidate(TracePlace, Bounded):
+    pass
+
+
+VALIDATE_BUDGET = Budget((Trim("errors", drop="last"),), 16_000, keep=("branch", "doc", "ok", "checked"))
+
+
+@operation("trace_validate", budget=VALIDATE_BUDGET)
+def trace_validate(ctx: Context, args: TraceValidate) -> dict[str, Any]:
+    """Check the numbered thoughts of a trace: required fields, order, and that what they refer to exists."""
+    scope = _scope(ctx, args)
+    part = tail(ctx, view(ctx, scope.branch), scope.trace, None, SCANNED)
+    steps = [entry for entry in entries_json(ctx, part.entries) if entry.get("format") == SEQUENTIAL]
+    errors = _errors(steps, whole=not part.has_more)
+    return {
+        "workspace": ctx.workspace,
+        "branch": scope.branch.name,
+        "doc": scope.trace,
+        "ok": not errors,
+        "checked": len(steps),
+        "errors": errors,
+        "has_more": part.has_more,
+        "truncated": False,
+    }
+
+
+def _errors(steps: list[dict[str, Any]], whole: bool) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    last: dict[str, int] = {}
+    known: set[int] = set()
+    for step in steps:
+        meta = step["meta"] or {}
+        found += [_error(step, code, text) for code, text in _problems(meta, last, known, whole)]
+        if is_number(meta.get("thoughtNumber")):
+            known.add(meta["thoughtNumber"])
+            last[_line(meta)] = meta["thoughtNumber"]
+    return found
+
+
+def _problems(meta: dict[str, Any], last: dict[str, int], known: set[int], whole: bool) -> list[tuple[str, str]]:
+    number, total, found = meta.get("thoughtNumber"), meta.get("totalThoughts"), []
+    found += [("MISSING_FIELD", f"{name} is missing or invalid") for name in _missing(meta)]
+    if is_number(number) and number <= last.get(_line(meta), 0) and not meta.get("isRevision"):
+        found.append(("OUT_OF_ORDER", f"thought {number} comes after thought {last[_line(meta)]}"))
+    if is_number(number) and is_number(total) and total < number:
+        found.append(("TOTAL_BELOW_NUMBER", f"thought {number} of {total}"))
+    if meta.get("isRevision") and meta.get("revisesThought") is None:
+        found.append(("REVISION_WITHOUT_REVISES", "a revision must say which thought it revises"))
+    for field in ("branchFromThought", "revisesThought"):
+        origin = meta.get(field)
+        if origin is not None and origin not in known and (whole or (known and origin >= min(known))):
+            found.append(("UNKNOWN_THOUGHT", f"{field} names thought {origin}, which does not come before"))
+    return found
+
+
+def _missing(meta: dict[str, Any]) -> list[str]:
+    bad = [name for name in ("thoughtNumber", "totalThoughts") if not is_number(meta.get(name))]
+    return bad + ([] if isinstance(meta.get("nextThoughtNeeded"), bool) else ["nextThoughtNeeded"])
+
+
+def _line(meta: dict[str, Any]) -> str:
+    """Numbers run within a branch of thought."""
+    return str(meta.get("branchId") or "")
+
+
+def _error(step: dict[str, Any], code: str, text: str) -> dict[str, Any]:
+    return {"code": code, "message": text, "seq": step["seq"], "ref": f"{step['doc']}@{step['seq']}"}

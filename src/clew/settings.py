@@ -90,6 +90,24 @@ SETTINGS: tuple[Setting, ...] = (
         "1729",
         "Port of the Observatory when it runs by itself.",
     ),
+    Setting(
+        "observatory_cors",
+        ("CLEW_OBSERVATORY_CORS", "THOUGHTBOX_OBSERVATORY_CORS"),
+        "",
+        "Origins whose pages may read the HTTP API and follow the socket, separated like the allow list; * for all.",
+    ),
+    Setting(
+        "observatory_max_connections",
+        ("CLEW_OBSERVATORY_MAX_CONNECTIONS", "THOUGHTBOX_OBSERVATORY_MAX_CONNECTIONS"),
+        "100",
+        "Most sockets that may be open at once.",
+    ),
+    Setting(
+        "observatory_http_api",
+        ("CLEW_OBSERVATORY_HTTP_API", "THOUGHTBOX_OBSERVATORY_HTTP_API"),
+        "false",
+        "Serve read operations as plain HTTP under /api.",
+    ),
     Setting("token", ("CLEW_TOKEN", "MIND_MEM_TOKEN"), "", "Bearer token that HTTP callers must send.", True),
     Setting(
         "agent_id",
@@ -121,6 +139,9 @@ class Settings:
     port: int
     allowed_hosts: tuple[str, ...]
     observatory_port: int
+    observatory_cors: tuple[str, ...]
+    observatory_max_connections: int
+    observatory_http_api: bool
     token: str | None
     agent_id: str | None
     embedding_model: str | None
@@ -156,6 +177,9 @@ def load_settings(
         port=_port("port", raw["port"]),
         allowed_hosts=_names(raw["allowed_hosts"]),
         observatory_port=_port("observatory_port", raw["observatory_port"]),
+        observatory_cors=_names(raw["observatory_cors"]),
+        observatory_max_connections=_count("observatory_max_connections", raw["observatory_max_connections"]),
+        observatory_http_api=_flag("observatory_http_api", raw["observatory_http_api"]),
         token=raw["token"] or None,
         agent_id=check_agent(raw["agent_id"]) if raw["agent_id"] else None,
         embedding_model=raw["embedding_model"] or None,
@@ -255,6 +279,12 @@ def _toolset(value: str) -> str:
 def _port(name: str, value: str) -> int:
     if not value.isdigit() or not 0 <= int(value) <= 65535:
         raise ClewError("INVALID_INPUT", f"{name}: {value!r} is not a port", "Use a number from 0 to 65535.")
+    return int(value)
+
+
+def _count(name: str, value: str) -> int:
+    if not value.isdigit() or not 1 <= int(value) <= 100_000:
+        raise ClewError("INVALID_INPUT", f"{name}: {value!r} is not a count", "Use a number from 1 to 100000.")
     return int(value)
 
 

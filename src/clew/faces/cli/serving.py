@@ -62,6 +62,7 @@ def serve(plain: Plain) -> int:
 
 def _serve_http(clew: Clew, settings: Settings, as_json: bool) -> int:
     from clew.faces.mcp.http import run_http
+    from clew.faces.web.routes import web_routes
 
     def announce(address: str) -> None:
         from clew.faces.cli.banner import show_addresses
@@ -69,7 +70,7 @@ def _serve_http(clew: Clew, settings: Settings, as_json: bool) -> int:
         show_addresses(settings, address, as_json)
 
     try:
-        run_http(clew, settings.host, settings.port, on_ready=announce)
+        run_http(clew, settings.host, settings.port, web_routes(clew), on_ready=announce)
     except KeyboardInterrupt:
         # The ordinary way to stop a server in a terminal; it has answered what it had begun.
         sys.stderr.write("Clew has stopped; everything it acknowledged is stored.\n")

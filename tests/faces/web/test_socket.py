@@ -1,0 +1,152 @@
+"""The socket of a real server: the seed's protocol, and what other processes write."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from clew.app import open_clew
+from clew.settings import load_settings
+from tests.conftest import Caller
+
+
+class Server:
+    """`clew serve --http` in a process of its own."""
+
+    def __init__(self, home: Path, **environ: str) -> None:
+        command = [sys.executable, "-m", "clew", "serve", "--http", "--port", "0", "--workspace", "ws", "--json"]
+        env = {**os.environ, "CLEW_HOME": str(home), **environ}
+        self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        assert self.process.stdout is not None
+        self.address: str = json.loads(self.process.stdout.readline())["mcp"].removesuffix("/mcp")
+        self.socket_address = self.address.replace("http", "ws")
+
+    def call(self, name: str, headers: dict[str, str] | None = None, /, **arguments: Any) -> dict[str, Any]:
+        body = json.dumps({"name": name, "arguments": arguments}).encode()
+        request = Request(self.address + "/page/call", body, headers={"x-clew-page": "1", **(headers or {})})
+        with urlopen(request, timeout=20) as response:
+            answer: dict[str, Any] = json.loads(response.read())
+            return answer
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(20)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path / "home", CLEW_OBSERVATORY_HTTP_API="true")
+    yield server
+    server.stop()
+
+
+def heard(socket: ClientConnection) -> dict[str, Any]:
+    message: dict[str, Any] = json.loads(socket.recv(timeout=10))
+    return message
+
+
+def subscribed(socket: ClientConnection, **wanted: str) -> dict[str, Any]:
+    """Subscribes and returns the picture that comes with it."""
+    socket.send(json.dumps({"action": "subscribe", **wanted}))
+    assert heard(socket)["event"] == "subscribed"
+    return heard(socket)
+
+
+@pytest.mark.parametrize("path", ["/", "/ws"])
+def test_ping_is_answered_with_pong(server: Server, path: str) -> None:
+    with connect(server.socket_address + path) as socket:
+        socket.send("ping")
+        assert socket.recv(timeout=10) == "pong"
+
+
+def test_a_subscriber_gets_the_picture_and_then_what_another_process_writes(server: Server, tmp_path: Path) -> None:
+    other = Caller(open_clew(load_settings({"home": tmp_path / "home", "workspace": "ws"}, {}, tmp_path)))
+    session = other("thought", thought="S1|H| the lock is held", nextThoughtNeeded=True)["sessionId"]
+    with connect(server.socket_address + "/ws") as socket:
+        picture = subscribed(socket, channel="reasoning", sessionId=session)
+        assert picture["event"] == "session:snapshot"
+        assert [thought["thoughtNumber"] for thought in picture["data"]["thoughts"]] == [1]
+        other("thought", thought="second", nextThoughtNeeded=True, sessionId=session)
+        event = heard(socket)
+        assert (event["channel"], event["event"]) == ("reasoning", "thought:added")
+        assert event["data"]["thought"]["thought"] == "second"
+        assert event["data"]["parentId"] == f"{session}:1"
+
+
+def test_two_sessions_never_mix(server: Server) -> None:
+    first = server.call("thought", thought="one", nextThoughtNeeded=True)["result"]["sessionId"]
+    second = server.call("start_new", title="another")["result"]["sessionId"]
+    with connect(server.socket_address + "/ws") as socket:
+        subscribed(socket, channel="reasoning", sessionId=first)
+        server.call("thought", thought="elsewhere", nextThoughtNeeded=True, sessionId=second)
+        server.call("thought", thought="here", nextThoughtNeeded=True, sessionId=first)
+        assert heard(socket)["data"]["thought"]["thought"] == "here"
+
+
+@pytest.mark.parametrize(
+    "text", ["not json", "[]", '{"action":"subscribe","channel":"nope"}', '{"action":7}', "x" * 20_000]
+)
+def test_nonsense_is_answered_with_an_error_and_the_socket_lives(server: Server, text: str) -> None:
+    with connect(server.socket_address + "/ws") as socket:
+        socket.send(text)
+        assert heard(socket)["data"]["code"] == "INVALID_PAYLOAD"
+        socket.send("ping")
+        assert socket.recv(timeout=10) == "pong"
+
+
+def test_a_foreign_page_can_neither_follow_nor_write(server: Server) -> None:
+    with pytest.raises(InvalidStatus):
+        connect(server.socket_address + "/ws", additional_headers={"Origin": "http://localhost:9"})
+    with pytest.raises(HTTPError) as refused:
+        server.call("notes_commit", {"Origin": "http://localhost:9"}, content="x")
+    assert refused.value.code == 403
+    with pytest.raises(HTTPError) as unmarked:
+        server.call("notes_commit", {"x-clew-page": "0"}, content="x")
+    assert unmarked.value.code == 403
+
+
+def test_with_a_token_the_page_asks_for_it(tmp_path: Path) -> None:
+    server = Server(tmp_path / "home", CLEW_TOKEN="correct horse")
+    try:
+        with pytest.raises(HTTPError) as refused:
+            server.call("status")
+        assert refused.value.code == 401
+        with pytest.raises(InvalidStatus):
+            connect(server.socket_address + "/ws")
+        body = json.dumps({"token": "correct horse"}).encode()
+        with urlopen(Request(server.address + "/page/login", body, {"x-clew-page": "1"}), timeout=20) as response:
+            cookie = response.headers["set-cookie"].partition(";")[0]
+            assert "correct horse" not in response.headers["set-cookie"]
+        assert server.call("status", {"Cookie": cookie})["success"]
+    finally:
+        server.stop()
+
+
+def test_the_page_comes_with_strict_headers(server: Server) -> None:
+    with urlopen(server.address + "/", timeout=20) as response:
+        policy = response.headers["content-security-policy"]
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+
+
+def test_the_read_api_reads_and_only_reads(server: Server) -> None:
+    session = server.call("thought", thought="one", nextThoughtNeeded=True)["result"]["sessionId"]
+    with urlopen(f"{server.address}/api/sessions/{session}", timeout=20) as response:
+        assert json.loads(response.read())["thoughts"][0]["thought"] == "one"
+    with urlopen(f"{server.address}/api/operations/session_list?limit=1", timeout=20) as response:
+        assert json.loads(response.read())["result"]["count"] == 1
+    for path in ("/api/operations/notes_commit?content=x", "/api/sessions/nope", "/static/../routes.py"):
+        with pytest.raises(HTTPError) as missing:
+            urlopen(server.address + path, timeout=20)
+        assert missing.value.code in {400, 404}

@@ -41,24 +41,25 @@ def rendered(ctx: Context, path: str) -> str:
     return head + "".join(row["text"] + row["gap"] for row in ctx.tx.all(sql, ctx.workspace, path))
 
 
-def merged(ctx: Context, base: str | None, stored: str, edited: str) -> str:
+def merged(ctx: Context, path: str, base: str | None, stored: str, edited: str) -> str:
     """The text that a hand-edited file gets, given the text it was edited from (None when that is not known)."""
     if base == stored:
         return edited
     mine = parse_file(edited)
     known = {part.id: part.text for part in reversed(parse_file(base).parts)} if base is not None else None
     if known is None:
-        known = _seen_before(ctx, mine.parts)
+        known = _seen_before(ctx, path, mine.parts)
     return merge(known, parse_file(stored), mine).join()
 
 
-def _seen_before(ctx: Context, parts: list[Part]) -> dict[str, str]:
-    """Blocks whose text the store has had before: in a file of unknown age these are old, not edited."""
+def _seen_before(ctx: Context, path: str, parts: list[Part]) -> dict[str, str]:
+    """Blocks whose text this file has had before: in a file of unknown age these are old, not edited."""
     found: dict[str, str] = {}
     for start in range(0, len(parts), 500):
         chunk = {part.id: part.text for part in parts[start : start + 500]}
-        sql = f"SELECT id, text FROM block WHERE workspace = ? AND id IN ({placeholders(len(chunk))}) ORDER BY id, seq"
-        for row in ctx.tx.all(sql, ctx.workspace, *chunk):
+        wanted = placeholders(len(chunk))
+        sql = f"SELECT id, text FROM block WHERE workspace = ? AND file = ? AND id IN ({wanted}) ORDER BY id, seq"
+        for row in ctx.tx.all(sql, ctx.workspace, path, *chunk):
             if row["text"] == chunk[row["id"]]:
                 found[row["id"]] = row["text"]
     return found
@@ -130,9 +131,32 @@ def take_in(ctx: Context, plans: list[Plan]) -> list[str]:
     for item in plans:
         changed += _take_in_file(ctx, item, freed, settled)
     changed += _remove(ctx, sorted(leaving))
+    changed += _promote(ctx, sorted(leaving))
     if changed:
         watchers.changed(ctx, changed)
     return changed
+
+
+def _promote(ctx: Context, gone: list[str]) -> list[str]:
+    """A block that was mere text because its id was taken becomes a block when the id is free."""
+    changed = []
+    for path in _files_repeating(ctx, gone):
+        text = rendered(ctx, path)
+        region = Region(path, 0, None, 0, 0, size(text), text.count("\n"))
+        whole = Plan(region, _ids_in(ctx, region), parse_file(text))
+        changed += _take_in_file(ctx, whole, set(whole.old_ids), set())
+    return changed
+
+
+def _files_repeating(ctx: Context, ids: list[str]) -> list[str]:
+    if not ids:
+        return []
+    sql = (
+        "SELECT file, problems FROM place WHERE workspace = ? AND problems IS NOT NULL"
+        " UNION SELECT path AS file, problems FROM block_file WHERE workspace = ? AND problems IS NOT NULL"
+    )
+    rows = ctx.tx.all(sql, ctx.workspace, ctx.workspace)
+    return sorted({row["file"] for row in rows if any(f'"{id} is used twice' in row["problems"] for id in ids)})
 
 
 def _take_in_file(ctx: Context, item: Plan, freed: set[str], settled: set[str]) -> list[str]:

@@ -142,9 +142,10 @@ def append(ctx: Context, file: str, standing: Standing, preamble: str = "") -> N
 
 def _joint(before: str, *, empty: bool) -> str:
     """What must stand between the end of a file and a new block: an empty line."""
-    if empty or before.endswith("\n\n"):
+    newline = "\r\n" if "\r\n" in before else "\n"
+    if empty or before.endswith(newline * 2):
         return ""
-    return "\n" if before.endswith("\n") else "\n\n"
+    return newline if before.endswith("\n") else newline * 2
 
 
 def _set_gap(ctx: Context, file: str, place: Row | None, gap: str) -> None:

@@ -125,7 +125,8 @@ def _look(directory: Directory, state: State) -> tuple[list[Edit], dict[str, str
         data = directory.read(path)
         base = directory.base(path) if entry is not None else None
         if not data:
-            continue  # an emptied file is an accident, not an edit; it is rendered again
+            state.files.pop(path, None)  # an emptied file is an accident, not an edit: it is rendered again
+            continue
         if entry is not None and data == base:
             state.files[path] = known(stamp, entry.number, entry.seq)
             continue
@@ -178,7 +179,7 @@ def _take_in_blocks(ctx: Context, found: list[Edit]) -> set[str]:
     plans, same = [], set()
     for edit in found:
         stored = _stored(ctx, edit)
-        result = edits.merged(ctx, edit.base, stored, edit.text)
+        result = edits.merged(ctx, edit.path, edit.base, stored, edit.text)
         if result != stored:
             plans.append(edits.plan(ctx, edit.path, stored, result))
         if result == edit.text and not edit.late:
@@ -197,7 +198,7 @@ def _import(ctx: Context, edit: Edit) -> None:
     for number, portion in enumerate(parts, 1):
         with ctx.writing() as bound:
             stored = edits.rendered(bound, edit.path) if number == 1 else parts[number - 2]
-            result = edits.merged(bound, None, stored, portion)
+            result = edits.merged(bound, edit.path, None, stored, portion)
             if number == 1 and stored:
                 return  # not new; the ordinary way merges it
             edits.take_in(bound, [edits.plan(bound, edit.path, stored, result)])

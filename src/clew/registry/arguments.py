@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from difflib import get_close_matches
 from typing import Any
 
@@ -37,9 +38,16 @@ def _measure(value: Any, where: str, depth: int, room: int) -> int:
     elif isinstance(value, (list, tuple)):
         for item in value:
             room = _measure(item, where, depth + 1, room - 2)
-    elif isinstance(value, float) and value != value:
-        raise ClewError("INVALID_INPUT", f"{where}: not a number", hints=[_type_hint(where, "number")])
+    elif isinstance(value, (int, float)) and not _storable(value):
+        raise ClewError(
+            "INVALID_INPUT", f"{where}: not a number that JSON can hold", hints=[_type_hint(where, "number of 64 bits")]
+        )
     return room
+
+
+def _storable(value: int | float) -> bool:
+    """Numbers that survive being written as JSON and read back: 64-bit integers and finite fractions."""
+    return -(2**63) <= value < 2**63 if isinstance(value, int) else math.isfinite(value)
 
 
 def _text_room(text: str, where: str, room: int) -> int:

@@ -15,6 +15,7 @@ from clew.reasoning.branches import Link, chain
 from clew.reasoning.graph import nodes
 from clew.reasoning.scope import Scope
 from clew.registry.context import Context
+from clew.store.database import placeholders
 
 FALLEN = ("retracted", "superseded", "disproved")
 DEPENDS_ON, SUPPORTS = "depends_on", "supports"
@@ -58,6 +59,9 @@ def _premises(ctx: Context, scope: Scope, links: list[Link], ids: list[str]) -> 
     rows = ctx.tx.all(
         _walk(len(links), len(ids)),
         *(value for depth, link in enumerate(links) for value in (link.branch, link.cutoff, depth)),
+        ctx.workspace,
+        scope.graph,
+        *ids,
         *ids,
         ctx.workspace,
         scope.graph,
@@ -69,31 +73,38 @@ def _premises(ctx: Context, scope: Scope, links: list[Link], ids: list[str]) -> 
 
 
 def _walk(links: int, ids: int) -> str:
-    """From some cards to their premises, theirs, and so on. A nearer link's version of an edge hides farther ones."""
-    chain_rows = " UNION ALL ".join(
-        "SELECT CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT)" for _ in range(links)
-    )
-    seeds = " UNION ALL ".join("SELECT CAST('' AS TEXT), CAST(? AS TEXT), 0" for _ in range(ids))
-    premise = f"CASE WHEN edge.rel = '{SUPPORTS}' THEN edge.from_id ELSE edge.to_id END"
+    """From some cards to their premises, theirs, and so on."""
+    parts = " UNION ALL ".join(["SELECT CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT)"] * links)
+    given = f"IN ({placeholders(ids)})"
     return f"""
-        WITH RECURSIVE link (branch, cutoff, depth) AS ({chain_rows}),
+        WITH RECURSIVE link (branch, cutoff, depth) AS ({parts}),
         walk (card, premise, steps) AS (
-            SELECT * FROM ({seeds}) AS seed
+            SELECT {_CARD}, {_PREMISE}, 1 FROM link JOIN edge ON {_rests_on(given)} WHERE {_SHOWN}
             UNION
-            SELECT walk.premise, {premise}, walk.steps + 1
-            FROM walk CROSS JOIN link JOIN edge
-                ON edge.workspace = ? AND edge.branch = link.branch AND edge.doc = ?
-                AND ((edge.rel = '{DEPENDS_ON}' AND edge.from_id = walk.premise)
-                    OR (edge.rel = '{SUPPORTS}' AND edge.to_id = walk.premise))
-            WHERE walk.steps < {MOST_STEPS} AND edge.deleted = 0 AND edge.seq <= link.cutoff
-                AND (edge.until IS NULL OR edge.until > link.cutoff)
+            SELECT {_CARD}, {_PREMISE}, walk.steps + 1
+            FROM walk CROSS JOIN link JOIN edge ON {_rests_on("= walk.premise")}
+            WHERE walk.steps < {MOST_STEPS} AND {_SHOWN}
+        )
+        SELECT DISTINCT card, premise FROM walk ORDER BY card, premise LIMIT {MOST_EDGES}"""
+
+
+_CARD = f"CASE WHEN edge.rel = '{SUPPORTS}' THEN edge.to_id ELSE edge.from_id END"
+_PREMISE = f"CASE WHEN edge.rel = '{SUPPORTS}' THEN edge.from_id ELSE edge.to_id END"
+# Live at the link, and no nearer link has a version of the same edge.
+_SHOWN = """edge.deleted = 0 AND edge.seq <= link.cutoff AND (edge.until IS NULL OR edge.until > link.cutoff)
                 AND NOT EXISTS (
                     SELECT 1 FROM link AS nearer JOIN edge AS newer
                         ON newer.workspace = edge.workspace AND newer.branch = nearer.branch AND newer.doc = edge.doc
                         AND newer.from_id = edge.from_id AND newer.rel = edge.rel AND newer.to_id = edge.to_id
-                    WHERE nearer.depth < link.depth AND newer.seq <= nearer.cutoff)
-        )
-        SELECT DISTINCT card, premise FROM walk WHERE steps > 0 ORDER BY card, premise LIMIT {MOST_EDGES}"""
+                    WHERE nearer.depth < link.depth AND newer.seq <= nearer.cutoff)"""
+
+
+def _rests_on(card: str) -> str:
+    """The edges that lead from a card to a premise."""
+    return (
+        "edge.workspace = ? AND edge.branch = link.branch AND edge.doc = ?"
+        f" AND ((edge.rel = '{DEPENDS_ON}' AND edge.from_id {card}) OR (edge.rel = '{SUPPORTS}' AND edge.to_id {card}))"
+    )
 
 
 def _way_down(card_id: str, premises: dict[str, list[str]], fallen: dict[str, str]) -> Suspect | None:

@@ -22,9 +22,12 @@ PROOF_TYPES = frozenset({"decision", "evidence", "test"})
 def default_tags(kind: str, tags: Iterable[str]) -> list[str]:
     """The tags that a new card carries: its own, a lane, and a visibility where it names none."""
     own = set(tags)
+    lanes = [tag for tag in own if tag.startswith(LANE)]
     if not own & {CANON, DRAFT}:
-        own.add(CANON if kind in CANON_TYPES else DRAFT)
-    if not any(tag.startswith(LANE) for tag in own):
+        # An agent's own lane is how older workflows say draft.
+        private = any(lane.startswith(AGENT_LANE) for lane in lanes)
+        own.add(CANON if kind in CANON_TYPES and not private else DRAFT)
+    if not lanes:
         own.add(SHARED_LANE)
     return sorted(own)
 

@@ -12,7 +12,7 @@ from clew.reasoning.graph.edge_view import edges_among
 from clew.reasoning.graph.node_view import nodes
 from clew.reasoning.graph.state import edge_json, node_json
 from clew.reasoning.graph.view import EDGE_KEY, NODE_KEY, keys
-from clew.reasoning.scope import Target, resolve_scope
+from clew.reasoning.scope import Scope, Target, resolve_scope
 from clew.registry.budget import Budget, Clip, Drop, Follow, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, Names, Title, operation
@@ -105,15 +105,18 @@ class GraphValidate(Bounded):
 def graph_validate(ctx: Context, args: GraphValidate) -> dict[str, Any]:
     """Check that every edge of a graph connects nodes that exist."""
     scope = resolve_scope(ctx, args.target, args.branch, graph=args.doc, doc_field="doc")
+    checked = check_edges(ctx, scope, args.max_errors)
+    return {"workspace": ctx.workspace, "branch": scope.branch.name, "doc": scope.graph, **checked}
+
+
+def check_edges(ctx: Context, scope: Scope, max_errors: int) -> dict[str, Any]:
+    """Whether every edge of the scope's graph has both its ends, and which do not."""
     links = chain(ctx, scope.branch)
     present = {id for (id,) in keys(ctx, "node", NODE_KEY, scope.graph, links)}
     edges = keys(ctx, "edge", EDGE_KEY, scope.graph, links)
     broken = [key for key in edges if key[0] not in present or key[2] not in present]
-    shown = [_dangling(key, present) for key in broken[: args.max_errors]]
+    shown = [_dangling(key, present) for key in broken[:max_errors]]
     return {
-        "workspace": ctx.workspace,
-        "branch": scope.branch.name,
-        "doc": scope.graph,
         "ok": not broken,
         "stats": {"nodes": len(present), "edges": len(edges)},
         "errors": shown,

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
 from clew.tasks.health import work_health
 from clew.tasks.lint_plan import plan_findings
-from clew.tasks.lint_rules import Found
+from clew.tasks.lint_rules import Found, stale_issue
 from clew.tasks.lint_task import task_findings
 from clew.tasks.plans import Work
 from clew.tasks.targets import OfWork, target_work
+from clew.tasks.trust import stale_proofs
 
 LINT_BUDGET = Budget(
     (
@@ -29,7 +32,10 @@ LINT_BUDGET = Budget(
 
 
 class Lint(OfWork, Bounded):
-    pass
+    files: Annotated[
+        dict[str, Annotated[str, Field(max_length=256)]] | None,
+        Field(max_length=10_000, description="Digests of files as they are now, {path: digest}: finds stale proofs."),
+    ] = None
 
 
 @operation("tasks_lint", intent="lint", budget=LINT_BUDGET)
@@ -37,6 +43,8 @@ def tasks_lint(ctx: Context, args: Lint) -> dict[str, Any]:
     """Check a plan or task for what would make it hard to finish or to prove, with edits that mend it."""
     work = target_work(ctx, args)
     found, health = findings(ctx, work), work_health(ctx, work)
+    for stale in stale_proofs(ctx, work.id, args.files or {}):
+        found.issues.append(stale_issue(work, stale))
     issues = [issue.to_json() for issue in sorted(found.issues, key=lambda issue: issue.rank())]
     issues += [{**issue, "kind": "context", "target": {"kind": work.kind, "id": work.id}} for issue in health["issues"]]
     return {

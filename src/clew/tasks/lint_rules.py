@@ -9,6 +9,7 @@ from clew.errors import shorten
 from clew.tasks.anchoring import anchor_for
 from clew.tasks.plans import Work
 from clew.tasks.steps import Step
+from clew.tasks.trust import StaleProof
 
 SEVERITIES = ("error", "warning")
 
@@ -90,3 +91,14 @@ def field_patch(task: Work, step: Step, name: str, field: str, value: Any, purpo
         "ops": [{"op": op, "field": field, "value": value}],
     }
     return Patch(f"patch:step:{step.id}:{name}", purpose, "tasks_patch", arguments, "Put it in your own words.")
+
+
+def stale_issue(work: Work, stale: StaleProof) -> Issue:
+    """A proof over files that have changed; only running it again makes it one."""
+    proof = stale.evidence
+    target = {**work_target(work), "evidence": proof.id}
+    if proof.path is not None:
+        target |= {"kind": "step", "step_id": proof.entity, "path": proof.path}
+    message = f"{proof.id} covers files that have changed since: {', '.join(stale.changed[:3])}"
+    again = f"Run {proof.command!r} again and capture the result." if proof.command else "Prove it again."
+    return Issue("STALE_PROOF", "unproveable", message, again, target)

@@ -9,6 +9,7 @@ from clew.tasks.lint_rules import Found, Issue, Patch, attach_patch, field_patch
 from clew.tasks.plans import Work
 from clew.tasks.steps import Step, first_open, steps_of
 from clew.tasks.templates import template_by_id
+from clew.tasks.trust import suspect_steps
 
 MOST = 5
 OPTIONAL = ("security", "perf", "docs")
@@ -28,6 +29,7 @@ def task_findings(ctx: Context, task: Work) -> Found:
     if first is not None:
         _next_action(task, first, found)
     _blocked(task, waiting, found)
+    _suspects(ctx, task, steps, found)
     return found
 
 
@@ -148,3 +150,23 @@ def _blocked(task: Work, waiting: list[Step], found: Found) -> None:
         }
         id = f"patch:step:{step.id}:unblock"
         found.patches.append(Patch(id, f"Lift the block of {step.path}", "tasks_block", arguments, step.block_reason))
+
+
+def _suspects(ctx: Context, task: Work, steps: list[Step], found: Found) -> None:
+    """A step that rests on what has fallen; a done one is opened again by its patch."""
+    doubts = suspect_steps(ctx, task.id, steps)
+    for step in steps:
+        if step.id not in doubts:
+            continue
+        doubt = doubts[step.id]
+        message = f"{step.path} rests on a fallen card: {' -> '.join(doubt.path)} ({doubt.because})"
+        recovery = "Look at the step again, and at what else it rests on."
+        found.issues.append(Issue("SUSPECT_STEP", "self_contradicting", message, recovery, step_target(step)))
+        if step.completed and task.status != "DONE":
+            arguments = {"task": task.id, "step_id": step.id, "completed": False}
+            id = f"patch:step:{step.id}:reopen"
+            found.patches.append(
+                Patch(
+                    id, f"Open {step.path} again", "tasks_progress", {**arguments, "expected_revision": task.revision}
+                )
+            )

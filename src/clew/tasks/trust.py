@@ -1,0 +1,68 @@
+"""Whether what a task has proven and concluded still stands: proofs over changed files, steps over fallen cards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clew.reasoning.graph import nodes
+from clew.reasoning.premises import Suspect, suspects
+from clew.reasoning.scope import scope_of
+from clew.registry.context import Context
+from clew.tasks.evidence import Evidence
+from clew.tasks.projection import step_node
+from clew.tasks.records import load
+from clew.tasks.steps import Step
+from clew.tasks.strict import CARDS, step_tag
+
+
+@dataclass(frozen=True, slots=True)
+class StaleProof:
+    """A proof, and the files that changed under it."""
+
+    evidence: Evidence
+    changed: tuple[str, ...]
+
+
+def stale_proofs(ctx: Context, owner: str, files: Mapping[str, str]) -> list[StaleProof]:
+    """The proofs of a plan or task that cover a file whose digest is now another; `files` is path -> digest.
+
+    A file that `files` does not name is not judged. Running a command again replaces its earlier proof.
+    """
+    found = []
+    for proof in current_proofs(ctx, owner):
+        covered = proof.files or {}
+        changed = tuple(sorted(path for path, digest in covered.items() if files.get(path, digest) != digest))
+        if changed:
+            found.append(StaleProof(proof, changed))
+    return found
+
+
+def current_proofs(ctx: Context, owner: str) -> list[Evidence]:
+    """What covers files, oldest first; of the runs of one command for one step only the last."""
+    rows = ctx.tx.all(
+        "SELECT * FROM evidence WHERE workspace = ? AND owner = ? AND files IS NOT NULL ORDER BY number",
+        ctx.workspace,
+        owner,
+    )
+    last: dict[tuple[str, str], Evidence] = {}
+    for item in (load(Evidence, row) for row in rows):
+        last[item.entity, item.command or item.id] = item
+    return sorted((item for item in last.values() if item.proves), key=lambda item: item.number)
+
+
+def suspect_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Suspect]:
+    """Steps that rest on a fallen card, by step id: through edges of their own or through their decisions."""
+    scope = scope_of(ctx, task)
+    decisions = nodes(ctx, scope.branch, scope.graph, types=("decision",), limit=CARDS).nodes
+    ids = [*(step_node(step.id) for step in steps), *(card.id for card in decisions)]
+    doubts = suspects(ctx, scope, ids)
+    if not doubts:
+        return {}
+    found: dict[str, Suspect] = {}
+    for step in steps:
+        own = [card.id for card in decisions if step_tag(step) in card.tags]
+        for id in (step_node(step.id), *own):
+            if id in doubts:
+                found.setdefault(step.id, doubts[id])
+    return found

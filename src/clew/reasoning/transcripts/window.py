@@ -1,0 +1,183 @@
+"""transcripts_open: the lines around one place of a transcript, however large the file is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from clew.errors import ClewError, invalid, shorten, suggest
+from clew.ids import confined
+from clew.reasoning.transcripts.files import LONGEST_LINE, Allowance, Line, lines, open_file, root_directory
+from clew.reasoning.transcripts.messages import message, parse
+from clew.reasoning.transcripts.scan import RootDir
+from clew.reasoning.transcripts.sessions import HEAD_BYTES, session_info
+from clew.registry.budget import Budget, Clip, Trim
+from clew.registry.context import Context
+from clew.registry.operation import MAX_NUMBER, Bounded, Title, operation
+
+COUNTED = 256 << 20
+"""Most bytes that are read to find a line by its number."""
+AROUND = 16 << 20
+"""Most bytes that are read before and after the place."""
+BLOCK = 1 << 20
+
+OPEN_BUDGET = Budget(
+    (
+        Clip("entries[].text", 4000),
+        Clip("entries[].text", 600),
+        Trim("entries", drop="last", floor=1),
+        Clip("entries[].text", 120),
+        Trim("entries", drop="last"),
+    ),
+    16_000,
+    keep=("root_dir", "ref"),
+)
+
+
+class TranscriptRef(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    path: Annotated[Title, Field(min_length=1, description="File below root_dir.")]
+    line: Annotated[int | None, Field(ge=1, le=MAX_NUMBER, description="Number of the line, from 1.")] = None
+    byte: Annotated[int | None, Field(ge=0, le=MAX_NUMBER, description="Where the line starts; quick in any file.")] = (
+        None
+    )
+
+
+class TranscriptsOpen(Bounded):
+    ref: Annotated[TranscriptRef, Field(description="{path, line} or {path, byte} as search and digest show it.")]
+    root_dir: RootDir = None
+    before_lines: Annotated[int, Field(ge=0, le=200, description="Lines to show before it.")] = 8
+    after_lines: Annotated[int, Field(ge=0, le=200, description="Lines to show after it.")] = 8
+
+
+EXAMPLE = {"ref": {"path": "2026/11/15/rollout-1.jsonl", "line": 1}}
+
+
+@operation("transcripts_open", mode="own", budget=OPEN_BUDGET, example=EXAMPLE)
+def transcripts_open(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:
+    """Show the messages around one place of a recorded session."""
+    if (args.ref.line is None) == (args.ref.byte is None):
+        raise invalid("ref", "give exactly one of line and byte", kind="choose_one", fields=["line", "byte"])
+    root = root_directory(args.root_dir)
+    path = confined(root, args.ref.path, "ref.path")
+    info = session_info(path, Allowance(HEAD_BYTES))
+    with open_file(path) as file:
+        start, number = _place(ctx, file, args.ref)
+        window = _window(file, start, number, args.before_lines, args.after_lines)
+    here = next((line for line in window if line.byte == start), None)
+    entries = [entry for line in window if (entry := _entry(line, number is not None)) is not None]
+    relative = path.relative_to(root).as_posix()
+    ref = {"path": relative, "line": number, "byte": start if here is None else here.byte}
+    _suggest_note(ctx, relative, entries)
+    return {
+        "workspace": ctx.workspace,
+        "root_dir": str(root),
+        "ref": ref,
+        "session": {**info.to_json(), "cwd": info.cwd},
+        "project": info.project(),
+        "entries": entries,
+        "truncated": False,
+    }
+
+
+def _place(ctx: Context, file: BinaryIO, ref: TranscriptRef) -> tuple[int, int | None]:
+    """The byte where the wanted line starts, and its number when that is known."""
+    if ref.line is not None:
+        return _byte_of_line(file, ref.line), ref.line
+    byte = ref.byte or 0
+    size = file.seek(0, 2)
+    if byte >= max(size, 1):
+        raise invalid("ref.byte", f"the file has {size} bytes", "Copy ref from a search or a digest.", kind="range")
+    start = _line_start(file, byte)
+    if start != byte:
+        ctx.warn(
+            "TRANSCRIPTS_REF_NOT_EXACT",
+            f"byte {byte} lies inside the line that starts at {start}",
+            f"Use byte {start}.",
+        )
+    return start, 1 if start == 0 else None
+
+
+def _byte_of_line(file: BinaryIO, wanted: int) -> int:
+    """Counts line ends block by block; far faster than reading lines."""
+    number, byte = 1, 0
+    while number < wanted:
+        block = file.read(BLOCK)
+        if not block:
+            raise invalid("ref.line", f"the file has fewer than {wanted} lines", "Use a smaller line.", kind="range")
+        ends = block.count(b"\n")
+        if number + ends < wanted:
+            number, byte = number + ends, byte + len(block)
+        else:
+            place = -1
+            for _ in range(wanted - number):
+                place = block.index(b"\n", place + 1)
+            return byte + place + 1
+        if byte > COUNTED:
+            raise ClewError(
+                "INVALID_INPUT",
+                f"ref.line: line {wanted} lies beyond the first {COUNTED >> 20} MB",
+                "Use ref.byte, which search and digest show.",
+                [{"kind": "range", "field": "ref.line"}],
+            )
+    return byte
+
+
+def _line_start(file: BinaryIO, byte: int) -> int:
+    low = max(0, byte - LONGEST_LINE)
+    file.seek(low)
+    place = file.read(byte - low).rfind(b"\n")
+    return low + place + 1 if place >= 0 else low
+
+
+def _window(file: BinaryIO, start: int, number: int | None, before: int, after: int) -> list[Line]:
+    first = _back(file, start, before)
+    file.seek(first)
+    head = list(lines(file, Allowance(start - first), 1))
+    shown = [Line(0 if number is None else number - len(head) + i, line.byte, line.raw) for i, line in enumerate(head)]
+    file.seek(start)
+    rest = Allowance(AROUND)
+    for line in lines(file, rest, number or 0):
+        shown.append(Line(line.number if number is not None else 0, line.byte, line.raw))
+        if len(shown) - len(head) > after:
+            break
+    return shown
+
+
+def _back(file: BinaryIO, start: int, count: int) -> int:
+    """Where the line stands that comes `count` lines before a line's start, as far as it is near enough."""
+    low = max(0, start - AROUND)
+    file.seek(low)
+    block = file.read(start - low)
+    place = len(block)
+    for _ in range(count):
+        earlier = block.rfind(b"\n", 0, max(place - 1, 0)) + 1
+        if place == 0 or (earlier == 0 and low > 0):
+            break  # the beginning, or half a line
+        place = earlier
+    return low + place
+
+
+def _entry(line: Line, numbered: bool) -> dict[str, Any] | None:
+    record = parse(line.raw)
+    said = message(record) if record else None
+    if said is None:
+        return None
+    return {
+        "byte": line.byte,
+        "line": line.number if numbered else None,
+        "role": said.role,
+        "ts": said.ts,
+        "text": said.text,
+    }
+
+
+def _suggest_note(ctx: Context, path: str, entries: list[dict[str, Any]]) -> None:
+    said = next((entry for entry in entries if entry["role"] == "assistant"), entries[0] if entries else None)
+    if said is None:
+        return
+    text = f"From {Path(path).name} at byte {said['byte']}: {shorten(said['text'], 400)}"
+    ctx.suggest(suggest("macro_branch_note", "Keeps this in memory.", "low", content=text, title="From a transcript"))

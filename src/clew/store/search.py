@@ -1,20 +1,39 @@
-"""The search index: one item for anything that can be found, written with the thing itself."""
+"""The search index: one item for anything that can be found, written with the thing itself.
+
+An item's words are kept as text, cut into our own terms. Ranking happens in the process that asks (see `recall`), from
+the same rows on both engines, so that both give the same order.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Any
 
-from clew.store.database import Row, Transaction
+from clew.store.database import Row, Transaction, placeholders
+from clew.store.heading import asks, read_heading
 from clew.store.terms import terms
 
 BODY_LIMIT = 20_000
+MOST_LINKS = 64
+FIELDS = ("title", "body", "tags", "speaker")
+QUESTION = "?"
+"""Stands last among the terms of a text that ends as a question; no word is cut to it."""
+
+_MENTION = re.compile(
+    r"\b(?:(?:PLAN|TASK|JOB|CARD)-\d{3,}|STEP-[0-9A-F]{8,}|(?:D|T|C|P|PRJ|PER|TOOL|INC|SIG|DREF)-\d{8}-\d{3,})\b"
+    r"|\ba:[a-z0-9][a-z0-9-]{0,63}"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What a search may return. `ref` is the id that `open` takes; it is unique in its workspace."""
+    """What a search may return. `ref` is the id that `open` takes; it is unique in its workspace.
+
+    `event_ts_ms` is when the thing happened, `ts_ms` when it was recorded. `links` are (relation, ref) pairs such as
+    ("supersedes", "D-20260213-001"); ids that the text mentions are found by themselves.
+    """
 
     ref: str
     source: str
@@ -28,66 +47,167 @@ class Item:
     branch: int | None = None
     doc: str | None = None
     event_ts_ms: int | None = None
+    speaker: str | None = None
+    review_by: str | None = None
+    links: tuple[tuple[str, str], ...] = ()
 
     def digest(self) -> str:
-        text = "\x1f".join((self.title or "", self.body or "", " ".join(self.tags)))
+        text = "\x1f".join((self.title or "", self.body or "", " ".join(self.tags), self.speaker or ""))
         return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
 def index_item(tx: Transaction, workspace: str, item: Item) -> None:
     """Make an item findable, replacing what stood under its ref."""
-    old = tx.one("SELECT id, digest FROM item WHERE workspace = ? AND ref = ?", workspace, item.ref)
+    item = headed(item)
+    old = tx.one("SELECT id, digest, status FROM item WHERE workspace = ? AND ref = ?", workspace, item.ref)
     digest = item.digest()
     if old is None:
         number = _next_id(tx)
         tx.run(_INSERT, number, workspace, item.ref, *_columns(item, digest))
-        _write_terms(tx, number, workspace, item)
+        tx.run(_INSERT_TERMS, number, workspace, workspace, item_terms(item))
+        _write_links(tx, number, workspace, item)
         return
-    tx.run(_UPDATE, *_columns(item, digest), old["id"])
-    if old["digest"] != digest:
-        _drop_terms(tx, old["id"])
-        _write_terms(tx, old["id"], workspace, item)
+    number = old["id"]
+    if old["digest"] != digest or old["status"] != item.status:
+        tx.run(f"{_KEEP} WHERE item.id = ?", item.seq, item.ts_ms, number)
+    tx.run(_UPDATE, *_columns(item, digest), number)
+    tx.run(_UPDATE_TERMS, workspace, item_terms(item), number)
+    tx.run("DELETE FROM item_link WHERE id = ?", number)
+    _write_links(tx, number, workspace, item)
 
 
 def unindex_item(tx: Transaction, workspace: str, ref: str) -> bool:
-    old = tx.one("SELECT id FROM item WHERE workspace = ? AND ref = ?", workspace, ref)
-    if old is None:
-        return False
-    tx.run("DELETE FROM item WHERE id = ?", old["id"])
-    _drop_terms(tx, old["id"])
-    return True
+    return unindex_where(tx, workspace, "ref = ?", ref) > 0
 
 
 def unindex_where(tx: Transaction, workspace: str, condition: str, *params: Any) -> int:
     """Drop every item that a condition on the item table names."""
-    rows = tx.all(f"SELECT id FROM item WHERE workspace = ? AND {condition}", workspace, *params)
+    rows = tx.all(f"SELECT id FROM item WHERE workspace = ? AND {condition} ORDER BY id", workspace, *params)
+    if not rows:
+        return 0
+    state = tx.one("SELECT seq, updated_at_ms FROM workspace WHERE id = ?", workspace)
+    seq, ts_ms = (state["seq"], state["updated_at_ms"]) if state else (0, 0)
     for row in rows:
+        tx.run(f"{_KEEP} WHERE item.id = ?", seq + 1, ts_ms + 1, row["id"])
         tx.run("DELETE FROM item WHERE id = ?", row["id"])
-        _drop_terms(tx, row["id"])
+        tx.run("DELETE FROM item_link WHERE id = ?", row["id"])
+        tx.run(_UPDATE_TERMS, workspace, None, row["id"])
     return len(rows)
 
 
-def matching(tx: Transaction, workspace: str, words: list[str], limit: int, sources: tuple[str, ...] = ()) -> list[Row]:
-    """Items that hold any of the words, those with the rarest and most words first."""
-    if not words:
-        return []
-    found = _matching_sqlite if tx.engine == "sqlite" else _matching_postgres
-    return found(tx, workspace, words, limit, sources)
-
-
 def index_gaps(tx: Transaction, workspace: str) -> int:
-    """How many items have no terms row; more than none means that a reindex is due."""
-    if tx.engine == "sqlite":
-        # A contentless table answers for rowids it holds.
-        sql = "SELECT count(*) FROM item WHERE workspace = ? AND id NOT IN (SELECT rowid FROM item_terms)"
-    else:
-        sql = "SELECT count(*) FROM item WHERE workspace = ? AND id NOT IN (SELECT id FROM item_terms)"
-    return int(tx.value(sql, workspace))
+    """How many items were cut into terms by an older rule; more than none means that a reindex is due."""
+    return int(tx.value("SELECT count(*) FROM item_terms WHERE workspace = ? AND stale = 1", workspace))
 
 
-_COLUMNS = "source, kind, branch, doc, seq, ts_ms, event_ts_ms, title, body, tags, status, digest"
-_INSERT = f"INSERT INTO item (id, workspace, ref, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_UPDATE = f"UPDATE item SET {', '.join(f'{name.strip()} = ?' for name in _COLUMNS.split(','))} WHERE id = ?"
+def last_change(tx: Transaction, workspace: str) -> int:
+    """The number of the newest write to this workspace's index."""
+    return int(tx.value("SELECT coalesce(max(change), 0) FROM item_terms WHERE workspace = ?", workspace))
+
+
+def changed_items(tx: Transaction, workspace: str, after: int, most: int) -> list[Row]:
+    """Items written after a change, in the order of their changes; `terms` is null for those that are gone."""
+    return tx.all(_CHANGED, workspace, after, most)
+
+
+def items_as_of(tx: Transaction, workspace: str, column: str, moment: int) -> list[Row]:
+    """Every item as it stood at a seq (`column` seq) or a time (`column` ts_ms)."""
+    until = "until_seq" if column == "seq" else "until_ms"
+    now = f"SELECT {_READ}, 0 AS past FROM item JOIN item_terms ON item_terms.id = item.id"
+    past = f"SELECT {_READ.replace('item_terms.', 'item.')}, 1 AS past FROM item_past item"
+    found = tx.all(
+        f"{now} WHERE item.workspace = ? AND item.{column} <= ?"
+        f" UNION ALL {past} WHERE item.workspace = ? AND item.{column} <= ? AND item.{until} > ? ORDER BY id, past, seq",
+        workspace,
+        moment,
+        workspace,
+        moment,
+        moment,
+    )
+    # A version that was live then says more than the one that replaced it.
+    return list({row["id"]: row for row in found}.values())
+
+
+def items_by_id(tx: Transaction, ids: list[int]) -> dict[int, Row]:
+    rows = tx.all(f"SELECT * FROM item WHERE id IN ({placeholders(len(ids))})", *ids) if ids else []
+    return {row["id"]: row for row in rows}
+
+
+def links_of(tx: Transaction, ids: list[int]) -> list[Row]:
+    """What these items point to."""
+    if not ids:
+        return []
+    sql = f"SELECT id, relation, target FROM item_link WHERE id IN ({placeholders(len(ids))}) ORDER BY id, relation, target"
+    return tx.all(sql, *ids)
+
+
+def links_to(tx: Transaction, workspace: str, refs: list[str]) -> list[Row]:
+    """What points to these refs."""
+    if not refs:
+        return []
+    sql = (
+        "SELECT id, relation, target FROM item_link WHERE workspace = ?"
+        f" AND target IN ({placeholders(len(refs))}) ORDER BY id, relation, target"
+    )
+    return tx.all(sql, workspace, *refs)
+
+
+def item_terms(item: Item) -> str:
+    """The terms of each field, one line for each."""
+    fields = (item.title or "", (item.body or "")[:BODY_LIMIT], " ".join(item.tags), item.speaker or "")
+    lines = [" ".join(terms(field)) for field in fields]
+    if item.body and asks(item.body):
+        lines[1] += f" {QUESTION}"
+    return "\n".join(lines)
+
+
+def headed(item: Item) -> Item:
+    """With the speaker and the moment that a transcript line names, where the caller gave none."""
+    if not item.body or (item.speaker is not None and item.event_ts_ms is not None):
+        return item
+    speaker, moment = read_heading(item.body)
+    return replace(item, speaker=item.speaker or speaker, event_ts_ms=item.event_ts_ms or moment)
+
+
+def recut(tx: Transaction, workspace: str, row: Row) -> None:
+    """Cut a stored item into terms again."""
+    words = item_terms(
+        Item(
+            row["ref"],
+            row["source"],
+            row["seq"],
+            row["ts_ms"],
+            title=row["title"],
+            body=row["body"],
+            tags=tuple((row["tags"] or "").split("\n")),
+            speaker=row["speaker"],
+        )
+    )
+    tx.run(_UPDATE_TERMS, workspace, words, row["id"])
+
+
+_COLUMNS = "source, kind, branch, doc, seq, ts_ms, event_ts_ms, title, body, tags, status, speaker, review_by, digest"
+_INSERT = (
+    f"INSERT INTO item (id, workspace, ref, {_COLUMNS}) VALUES ({placeholders(3 + len(_COLUMNS.split(', ')))})"
+)
+_UPDATE = f"UPDATE item SET {', '.join(f'{name} = ?' for name in _COLUMNS.split(', '))} WHERE id = ?"
+_NEXT_CHANGE = "(SELECT coalesce(max(change), 0) + 1 FROM item_terms WHERE workspace = ?)"
+_INSERT_TERMS = f"INSERT INTO item_terms (id, workspace, change, stale, terms) VALUES (?, ?, {_NEXT_CHANGE}, 0, ?)"
+_UPDATE_TERMS = f"UPDATE item_terms SET change = {_NEXT_CHANGE}, stale = 0, terms = ? WHERE id = ?"
+_KEEP = (
+    f"INSERT INTO item_past (id, workspace, ref, {_COLUMNS}, terms, until_seq, until_ms)"
+    f" SELECT item.id, item.workspace, ref, {_COLUMNS}, coalesce(item_terms.terms, ''), ?, ?"
+    " FROM item JOIN item_terms ON item_terms.id = item.id"
+)
+_READ = (
+    "item.id AS id, item_terms.terms AS terms, item.ref, item.source, item.kind, item.status, item.branch, item.doc,"
+    " item.seq AS seq, item.ts_ms, item.event_ts_ms, item.speaker, item.digest"
+)
+_CHANGED = (
+    f"SELECT {_READ.replace('item.id AS id', 'item_terms.id AS id')}, item_terms.change FROM item_terms"
+    " LEFT JOIN item ON item.id = item_terms.id"
+    " WHERE item_terms.workspace = ? AND item_terms.change > ? ORDER BY item_terms.change LIMIT ?"
+)
 
 
 def _columns(item: Item, digest: str) -> tuple[Any, ...]:
@@ -101,80 +221,27 @@ def _columns(item: Item, digest: str) -> tuple[Any, ...]:
         item.event_ts_ms,
         item.title,
         item.body,
-        " ".join(item.tags) or None,
+        "\n".join(item.tags) or None,
         item.status,
+        item.speaker,
+        item.review_by,
         digest,
     )
 
 
 def _next_id(tx: Transaction) -> int:
-    """Ids are unique over all workspaces: they are row ids of the terms table."""
+    """Ids are never used twice: the terms row of an item outlives it."""
     if tx.engine == "postgres":
         # A sequence, because a counter row would make the writers of all workspaces wait for each other.
         return int(tx.value("SELECT nextval('item_id')"))
-    return int(tx.value("SELECT coalesce(max(id), 0) + 1 FROM item"))
+    return int(tx.value("SELECT coalesce(max(id), 0) + 1 FROM item_terms"))
 
 
-def _write_terms(tx: Transaction, number: int, workspace: str, item: Item) -> None:
-    title = " ".join(terms(item.title or ""))
-    body = " ".join(terms((item.body or "")[:BODY_LIMIT]))
-    tags = " ".join(terms(" ".join(item.tags)))
-    if tx.engine == "sqlite":
-        sql = "INSERT INTO item_terms (rowid, scope, title, body, tags) VALUES (?, ?, ?, ?, ?)"
-        tx.run(sql, number, _scope(tx, workspace), title, body, tags)
-    else:
-        sql = (
-            "INSERT INTO item_terms (id, workspace, terms) VALUES (?, ?,"
-            " setweight(array_to_tsvector(?), 'A') || setweight(array_to_tsvector(?), 'D'))"
-        )
-        tx.run(sql, number, workspace, _lexemes(f"{title} {tags}"), _lexemes(body))
-
-
-def _lexemes(text: str) -> list[str]:
-    return sorted(set(text.split()))
-
-
-def _drop_terms(tx: Transaction, number: int) -> None:
-    key = "rowid" if tx.engine == "sqlite" else "id"
-    tx.run(f"DELETE FROM item_terms WHERE {key} = ?", number)
-
-
-def _scope(tx: Transaction, workspace: str) -> str:
-    """One term that stands for the workspace, so that the index itself keeps workspaces apart."""
-    return f"w{tx.value('SELECT number FROM workspace WHERE id = ?', workspace)}"
-
-
-def _matching_sqlite(
-    tx: Transaction, workspace: str, words: list[str], limit: int, sources: tuple[str, ...]
-) -> list[Row]:
-    choice = " OR ".join(f'"{word}"' for word in dict.fromkeys(word.replace('"', "") for word in words) if word)
-    query = f"scope : {_scope(tx, workspace)} AND {{title body tags}} : ({choice})"
-    only = f"AND item.source IN ({', '.join('?' * len(sources))})" if sources else ""
-    return tx.all(
-        "SELECT item.*, -bm25(item_terms, 0.0, 2.0, 1.0, 1.5) AS score"
-        " FROM item_terms JOIN item ON item.id = item_terms.rowid"
-        f" WHERE item_terms MATCH ? {only} ORDER BY score DESC, item.ref LIMIT ?",
-        query,
-        *sources,
-        limit,
-    )
-
-
-def _matching_postgres(
-    tx: Transaction, workspace: str, words: list[str], limit: int, sources: tuple[str, ...]
-) -> list[Row]:
-    choice = " | ".join(
-        "'" + word.replace("'", "''").replace("\\", "\\\\") + "'" for word in dict.fromkeys(words) if word
-    )
-    only = f"AND item.source IN ({', '.join('?' * len(sources))})" if sources else ""
-    return tx.all(
-        "SELECT item.*, ts_rank(item_terms.terms, ?::tsquery) AS score"
-        " FROM item_terms JOIN item ON item.id = item_terms.id"
-        f" WHERE item_terms.workspace = ? AND item_terms.terms @@ ?::tsquery {only}"
-        " ORDER BY score DESC, item.ref LIMIT ?",
-        choice,
-        workspace,
-        choice,
-        *sources,
-        limit,
-    )
+def _write_links(tx: Transaction, number: int, workspace: str, item: Item) -> None:
+    mentions = _MENTION.findall(f"{item.title or ''}\n{(item.body or '')[:BODY_LIMIT]}")
+    pairs = {(relation, target) for relation, target in item.links if target != item.ref}
+    named = {target for _, target in pairs}
+    pairs |= {("mentions", target) for target in mentions if target != item.ref and target not in named}
+    rows = [(number, workspace, relation, target) for relation, target in sorted(pairs)[:MOST_LINKS]]
+    if rows:
+        tx.many("INSERT INTO item_link (id, workspace, relation, target) VALUES (?, ?, ?, ?)", rows)

@@ -12,11 +12,14 @@ from functools import lru_cache
 
 import Stemmer
 
+from clew.store.irregular import PLAIN_FORMS
+
 _WORD = re.compile(r"[^\W_]+(?:[._:/@#'’-]+[^\W_]+)*|\w+", re.UNICODE)
 _PART = re.compile(r"[^\W_]+", re.UNICODE)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 _APOSTROPHE = re.compile(r"['’]")
+_POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
 
 MAX_TERM = 64
 _stem = Stemmer.Stemmer("english")
@@ -32,7 +35,8 @@ def terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=20_000)
 def _word_terms(word: str) -> tuple[str, ...]:
-    plain = _APOSTROPHE.sub("", fold(word)) if _APOSTROPHE.search(word) else fold(word)
+    word = _POSSESSIVE.sub("", word)
+    plain = _APOSTROPHE.sub("", fold(word))
     if _UNSPACED.search(plain):
         return tuple(_unspaced_terms(plain))
     parts = [fold(part) for chunk in _PART.findall(word) for part in _CAMEL.split(chunk) if part]
@@ -50,6 +54,7 @@ def _unspaced_terms(text: str) -> list[str]:
 
 
 def stem(word: str) -> str:
+    word = PLAIN_FORMS.get(word, word)
     return str(_stem.stemWord(word))[:MAX_TERM]
 
 
@@ -60,3 +65,13 @@ def fold(word: str) -> str:
         return lowered
     decomposed = unicodedata.normalize("NFD", lowered)
     return unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))
+
+
+def is_code(word: str) -> bool:
+    """Whether a word looks like an identifier: `users.email`, `pg_dump`, `camelCase`, `BM4`."""
+    word = word.strip(".,;:!?()[]{}\"'`’")
+    if len(word) < 3 or not word.isascii():
+        return False
+    inner = any(mark in word[1:-1] for mark in "._/:@#")
+    mixed = any(c.isdigit() for c in word) and any(c.isalpha() for c in word)
+    return inner or mixed or bool(_CAMEL.search(word))

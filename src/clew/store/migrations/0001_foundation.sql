@@ -113,24 +113,61 @@ CREATE TABLE item (
     body TEXT,
     tags TEXT,
     status TEXT,
+    speaker TEXT,
+    review_by TEXT,
     digest TEXT NOT NULL
 );
 CREATE UNIQUE INDEX item_ref ON item (workspace, ref);
 CREATE INDEX item_place ON item (workspace, branch, doc, seq);
 CREATE INDEX item_source ON item (workspace, source, seq);
 
--- sqlite:
-CREATE VIRTUAL TABLE item_terms USING fts5 (
-    scope, title, body, tags,
-    content = '', contentless_delete = 1, tokenize = "unicode61 remove_diacritics 0 tokenchars '_-.:/@#'"
-);
--- postgres:
-CREATE SEQUENCE item_id;
+-- The words of an item as our own terms. `change` numbers the writes of a workspace in commit order, so that a process
+-- reads only what is new since it last looked; a row without terms says that its item is gone.
 CREATE TABLE item_terms (
     id BIGINT PRIMARY KEY,
     workspace TEXT NOT NULL,
-    terms TSVECTOR NOT NULL
+    change BIGINT NOT NULL,
+    stale BIGINT NOT NULL,
+    terms TEXT
 );
-CREATE INDEX item_terms_lookup ON item_terms USING GIN (terms);
-CREATE INDEX item_terms_workspace ON item_terms (workspace);
+CREATE UNIQUE INDEX item_terms_change ON item_terms (workspace, change);
+CREATE INDEX item_terms_stale ON item_terms (workspace) WHERE stale = 1;
+
+-- What an item said before it was changed or removed, for searches as of a past moment.
+CREATE TABLE item_past (
+    id BIGINT NOT NULL,
+    workspace TEXT NOT NULL,
+    ref TEXT NOT NULL,
+    source TEXT NOT NULL,
+    kind TEXT,
+    branch BIGINT,
+    doc TEXT,
+    seq BIGINT NOT NULL,
+    ts_ms BIGINT NOT NULL,
+    event_ts_ms BIGINT,
+    title TEXT,
+    body TEXT,
+    tags TEXT,
+    status TEXT,
+    speaker TEXT,
+    review_by TEXT,
+    digest TEXT NOT NULL,
+    terms TEXT NOT NULL,
+    until_seq BIGINT NOT NULL,
+    until_ms BIGINT NOT NULL
+);
+CREATE INDEX item_past_until ON item_past (workspace, until_seq);
+
+-- Which item points to which thing, by what relation.
+CREATE TABLE item_link (
+    id BIGINT NOT NULL,
+    workspace TEXT NOT NULL,
+    relation TEXT NOT NULL,
+    target TEXT NOT NULL,
+    PRIMARY KEY (id, relation, target)
+);
+CREATE INDEX item_link_target ON item_link (workspace, target);
+
+-- postgres:
+CREATE SEQUENCE item_id;
 -- both:

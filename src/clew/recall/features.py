@@ -1,0 +1,149 @@
+"""The named parts of a score. Each is between about 0 and 1 and can be shown to whoever asks why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.recall.corpus import Corpus
+from clew.recall.kernel import Kernel
+from clew.recall.lexical import (
+    Asked,
+    Floats,
+    Matches,
+    Neighbours,
+    Slots,
+    around_shares,
+    before_shares,
+    neighbours,
+    phrases,
+    proximity,
+)
+from clew.recall.period import Period, asks_for_newest
+from clew.recall.postings import FIELD_COUNT
+from clew.recall.query import Query
+
+LONG = 4.0
+CLOSE_LOOK = 64
+REPLACED = frozenset({"superseded", "retracted", "revoked", "deprecated", "rejected", "deleted", "archived", "disproved"})
+UNHIDDEN = frozenset({"TRACE", "WHY"})
+
+Features = dict[str, Floats]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Everything that features are computed from."""
+
+    corpus: Corpus
+    query: Query
+    kernel: Kernel
+    matches: Matches
+    visible: NDArray[np.bool_]
+    period: Period | None
+
+
+def features_of(scene: Scene, slots: Slots) -> Features:
+    """The features of candidates that need neither a model nor links."""
+    near = neighbours(scene.corpus, slots, scene.visible)
+    found = {**_word_features(scene, slots, near), **_shape_features(scene, slots, near), **_time_features(scene, slots)}
+    found["speaker"] = _speaker(scene, slots)
+    found["status"] = _replaced(scene, slots)
+    return found
+
+
+def look_closely(scene: Scene, slots: Slots, features: Features, order: NDArray[np.integer]) -> None:
+    """Features that read items word by word, for those that are likely to be shown."""
+    features["proximity"] = np.zeros(len(slots), np.float32)
+    features["phrase"] = np.zeros(len(slots), np.float32)
+    features["cue"] = np.zeros(len(slots), np.float32)
+    features["entity"] = np.zeros(len(slots), np.float32)
+    first = order[:CLOSE_LOOK]
+    chosen, matches = slots[first], scene.matches
+    features["proximity"][first] = proximity(scene.corpus, chosen, scene.query, matches.asked, matches.rarity)
+    if scene.query.intent.expansion == "exact":
+        features["proximity"][first] *= 2
+    wanted = [[scene.corpus.term(word) or -1 for word in phrase] for phrase in scene.query.phrases]
+    if wanted:
+        features["phrase"][first] = phrases(scene.corpus, chosen, wanted)
+    features["cue"][first] = _cues(scene, chosen)
+    if scene.query.intent.rerank == "exact":
+        features["entity"][first] = _names(matches, chosen)
+
+
+def _word_features(scene: Scene, slots: Slots, near: Neighbours) -> Features:
+    kernel, matches = scene.kernel, scene.matches
+    long_words = kernel.number("context", "long_words")
+    around = around_shares(kernel.numbers("context", "around"))
+    before = before_shares(kernel.numbers("context", "before"))
+    return {
+        "window": matches.folded(near, around, long_words),
+        "lead": matches.folded(near, before, long_words),
+        "document": matches.documents(slots),
+        "coverage": matches.coverage(near, 1),
+    }
+
+
+def _shape_features(scene: Scene, slots: Slots, near: Neighbours) -> Features:
+    corpus = scene.corpus
+    length = np.minimum(np.log1p(corpus.lengths[slots].sum(axis=1)), LONG) / LONG
+    return {
+        "question": corpus.question[slots].astype(np.float32),
+        "answer": (corpus.question[near.slots[:, 1]] & near.present[:, 1]).astype(np.float32),
+        "length": length.astype(np.float32),
+    }
+
+
+def _time_features(scene: Scene, slots: Slots) -> Features:
+    when = scene.corpus.when[slots]
+    none = np.zeros(len(slots), np.float32)
+    found = {"date": scene.period.closeness(when) if scene.period else none, "recency": none}
+    if asks_for_newest(scene.query.text) and scene.visible.any():
+        oldest, newest = scene.corpus.when[scene.visible].min(), scene.corpus.when[scene.visible].max()
+        found["recency"] = ((when - oldest) / max(newest - oldest, 1)).astype(np.float32)
+    return found
+
+
+def _speaker(scene: Scene, slots: Slots) -> Floats:
+    """1 for items of a speaker whom the question names; nothing when everybody is named or one speaks alone."""
+    corpus, asked = scene.corpus, set(scene.query.terms)
+    known = corpus.speaker_terms()
+    present = set(np.unique(corpus.speaker[scene.visible]).tolist()) & set(known)
+    named = {code for code in present if known[code] & asked}
+    if not named or named == present:
+        return np.zeros(len(slots), np.float32)
+    return np.isin(corpus.speaker[slots], list(named)).astype(np.float32)
+
+
+def _replaced(scene: Scene, slots: Slots) -> Floats:
+    """1 for what no longer holds, so that it sinks; a question about how things came about wants it in its place."""
+    if scene.query.intent.name in UNHIDDEN:
+        return np.zeros(len(slots), np.float32)
+    codes = [code for status, code in scene.corpus.statuses.items() if status.lower() in REPLACED]
+    return np.isin(scene.corpus.status[slots], codes).astype(np.float32)
+
+
+def _cues(scene: Scene, slots: Slots) -> Floats:
+    """1 for items with a word that answers of this kind tend to have: `because`, `yesterday`, `first`."""
+    name = scene.query.intent.rerank
+    if name not in scene.kernel.sections["cues"]:
+        return np.zeros(len(slots), np.float32)
+    from clew.store.terms import stem
+
+    wanted = {scene.corpus.term(stem(word)) for word in scene.kernel.words("cues", name)} - {None}
+    numbers = np.array(sorted(number for number in wanted if number is not None), np.uint32)
+    held = [bool(np.isin(scene.corpus.reading(int(slot)) // FIELD_COUNT, numbers).any()) for slot in slots]
+    return np.array(held, np.float32)
+
+
+def _names(matches: Matches, slots: Slots) -> Floats:
+    named = [at for at, term in enumerate(matches.asked) if term.named]
+    if not named:
+        return np.zeros(len(slots), np.float32)
+    return (matches.counts[named][:, slots] > 0).mean(axis=0).astype(np.float32)
+
+
+def asked_words(asked: list[Asked]) -> list[str]:
+    return [term.word for term in asked]

@@ -1,0 +1,186 @@
+"""How well the words of a question match an item, what stands around it, and the document it belongs to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.recall.corpus import Corpus
+from clew.recall.kernel import Kernel
+from clew.recall.postings import FIELD_COUNT, term_counts
+from clew.recall.query import Query
+
+Floats = NDArray[np.float32]
+Slots = NDArray[np.int64]
+
+FIELDS = ("title", "body", "tags", "speaker")
+EVERYWHERE = 0.8
+"""A word in more than this share of the items tells nothing."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A term of the question as this corpus knows it."""
+
+    word: str
+    weight: float
+    numbers: tuple[int, ...]
+    """The term itself, or the words that begin with it or are spelled almost like it."""
+    named: bool = False
+    added: bool = False
+
+
+class Matches:
+    """Counts of each asked term in each slot, and the scores that follow from them."""
+
+    def __init__(self, corpus: Corpus, visible: NDArray[np.bool_], asked: list[Asked], kernel: Kernel) -> None:
+        self.corpus = corpus
+        self.visible = visible
+        self.asked = asked
+        self.k1 = kernel.number("bm25", "k1")
+        self.b = kernel.number("bm25", "b")
+        self.document_b = kernel.number("bm25", "document_b")
+        fields = np.array([kernel.number("fields", name) for name in FIELDS], np.float32)
+        self.lengths = corpus.lengths @ fields
+        self.size = max(int(visible.sum()), 1)
+        self.mean_length = float(self.lengths[visible].sum() / self.size) or 1.0
+        self.counts = np.zeros((len(asked), len(corpus)), np.float32)
+        for at, term in enumerate(asked):
+            for number in term.numbers:
+                self.counts[at] += term_counts(corpus.runs, number, fields, len(corpus))
+        self.counts *= visible
+        self.held = np.count_nonzero(self.counts, axis=1)
+        self.rarity = np.log1p((self.size - self.held + 0.5) / (self.held + 0.5)) * np.array([t.weight for t in asked])
+        self.rarity[self.held > EVERYWHERE * self.size] = 0.0 if self.size > 20 else self.rarity.min(initial=0.0)
+        own = np.array([not term.added for term in asked], bool)
+        self.best = float(self.rarity[own].sum()) * (self.k1 + 1) or 1.0
+
+    def own(self) -> Floats:
+        """BM25 of every item by itself, as a share of the best a perfect item could reach."""
+        scores = np.zeros(len(self.corpus), np.float32)
+        norm = self._norm(self.lengths, self.mean_length, self.b).astype(np.float32)
+        for counts, rarity in zip(self.counts, self.rarity, strict=True):
+            hit = np.flatnonzero(counts)
+            here = counts[hit]
+            scores[hit] += (rarity * (self.k1 + 1) / self.best) * here / (here + norm[hit])
+        return scores
+
+    def folded(self, near: Neighbours, shares: Floats, long_words: float) -> Floats:
+        """BM25 of candidates with a share of their neighbours' words counted as their own, less for long items."""
+        size = near.slots.shape[1]
+        shares = np.concatenate((shares, np.zeros(size, np.float32)))[:size]
+        held = shares * near.present
+        held[:, 1:] *= (long_words / (long_words + self.lengths[near.slots[:, 0]]))[:, None]
+        counts = np.einsum("tcn,cn->tc", self.counts[:, near.slots], held)
+        lengths = (self.lengths[near.slots] * held).sum(axis=1)
+        usual = 1.0 + float(shares[1:].sum()) * long_words / (long_words + self.mean_length)
+        return self._scored(counts, lengths, self.mean_length * usual)
+
+    def coverage(self, near: Neighbours, reach: int) -> Floats:
+        """The share of the question, rare words counting more, that an item and its nearest neighbours hold."""
+        inside = near.within(reach)
+        held = ((self.counts[:, near.slots] > 0) & (near.present & inside)).any(axis=2)
+        own = np.array([not term.added for term in self.asked], bool)
+        return (self.rarity[own] @ held[own] * (self.k1 + 1) / self.best).astype(np.float32)
+
+    def documents(self, candidates: Slots) -> Floats:
+        """BM25 of the stretch that a candidate belongs to, as a share of the best stretch's."""
+        corpus, total = self.corpus, self.corpus.stretches
+        stretch = corpus.stretch
+        lengths = np.bincount(stretch[self.visible], weights=self.lengths[self.visible], minlength=total)
+        there = lengths > 0
+        count = max(int(there.sum()), 1)
+        norm = self._norm(lengths, float(lengths[there].mean()) if there.any() else 1.0, self.document_b)
+        scores = np.zeros(total)
+        for counts, term in zip(self.counts, self.asked, strict=True):
+            hit = np.flatnonzero(counts)
+            inside = np.bincount(stretch[hit], weights=counts[hit], minlength=total)
+            held = np.count_nonzero(inside)
+            if held:
+                scores += term.weight * np.log1p((count - held + 0.5) / (held + 0.5)) * inside / (inside + norm)
+        return (scores / (scores.max(initial=0.0) or 1.0))[stretch[candidates]].astype(np.float32)
+
+    def _scored(self, counts: Floats, lengths: Floats, mean: float) -> Floats:
+        norm = self._norm(lengths, mean, self.b)
+        return ((self.rarity * (self.k1 + 1) / self.best) @ (counts / (counts + norm))).astype(np.float32)
+
+    def _norm(self, lengths: NDArray[np.floating], mean: float, b: float) -> NDArray[np.floating]:
+        return self.k1 * (1 - b + b * lengths / mean)
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Candidates with what stands around them: itself, one before, one after, two before, and so on."""
+
+    slots: Slots
+    present: NDArray[np.bool_]
+
+    def within(self, reach: int) -> NDArray[np.bool_]:
+        return np.arange(self.slots.shape[1]) < 1 + 2 * reach
+
+
+def neighbours(corpus: Corpus, candidates: Slots, visible: NDArray[np.bool_], reach: int = 3) -> Neighbours:
+    columns, present = [candidates], [np.ones(len(candidates), bool)]
+    back, ahead = candidates, candidates
+    for _ in range(reach):
+        back = np.where(back >= 0, corpus.before[back], -1)
+        ahead = np.where(ahead >= 0, corpus.after[ahead], -1)
+        columns += [back, ahead]
+        present += [_seen(back, visible), _seen(ahead, visible)]
+    slots = np.stack(columns, axis=1)
+    return Neighbours(np.maximum(slots, 0).astype(np.int64), np.stack(present, axis=1))
+
+
+def _seen(slots: NDArray[np.integer], visible: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    return (slots >= 0) & visible[np.maximum(slots, 0)]
+
+
+def around_shares(shares: tuple[float, ...]) -> Floats:
+    """1 for the item itself, then each share for the one before and the one after."""
+    return np.array([1.0, *(share for share in shares for _ in range(2))], np.float32)
+
+
+def before_shares(shares: tuple[float, ...]) -> Floats:
+    return np.array([1.0, *(part for share in shares for part in (share, 0.0))], np.float32)
+
+
+def proximity(corpus: Corpus, slots: Slots, query: Query, asked: list[Asked], rarity: NDArray[np.floating]) -> Floats:
+    """How much of the question stands in an item close together and in neighbouring pairs."""
+    place = {number: at for at, term in enumerate(asked) if not term.added for number in term.numbers}
+    total = float(2 * sum(rarity[at] for at, term in enumerate(asked) if not term.added)) or 1.0
+    found = np.zeros(len(slots), np.float32)
+    if len(set(place.values())) < 2:
+        return found
+    known = np.array(sorted(place), np.uint32)
+    where = np.array([place[int(number)] for number in known])
+    for at, slot in enumerate(slots):
+        numbers = corpus.reading(int(slot)) // FIELD_COUNT
+        index = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+        positions = np.flatnonzero(known[index] == numbers)
+        found[at] = _close_pairs(positions, where[index[positions]], rarity) / total
+    return found
+
+
+def _close_pairs(positions: NDArray[np.integer], terms: NDArray[np.integer], rarity: NDArray[np.floating]) -> float:
+    pairs = set()
+    spots = list(zip(positions.tolist(), terms.tolist(), strict=True))
+    for (p, first), (q, second) in zip(spots, spots[1:], strict=False):
+        if q - p <= 3 and abs(first - second) == 1:
+            pairs.add((min(first, second), max(first, second)))
+    return float(sum(rarity[first] + rarity[second] for first, second in pairs))
+
+
+def phrases(corpus: Corpus, slots: Slots, wanted: list[list[int]]) -> Floats:
+    """The share of the quoted phrases that an item holds word by word."""
+    found = np.zeros(len(slots), np.float32)
+    for at, slot in enumerate(slots):
+        numbers = (corpus.reading(int(slot)) // FIELD_COUNT).tolist()
+        found[at] = sum(_holds(numbers, phrase) for phrase in wanted) / len(wanted)
+    return found
+
+
+def _holds(numbers: list[int], phrase: list[int]) -> bool:
+    size = len(phrase)
+    return any(numbers[at : at + size] == phrase for at in range(len(numbers) - size + 1))

@@ -1,0 +1,136 @@
+"""The time a question speaks of: `in May 2025`, `last spring`, `yesterday`, `before the migration`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.store.moments import DAY_MS, find_date
+from clew.store.terms import terms
+
+NEAR_DAYS = 14
+SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+
+_LAST = re.compile(r"\b(last|past|previous|this) (week|month|year|quarter|spring|summer|autumn|fall|winter)\b", re.I)
+_AGO = re.compile(r"\b(\d{1,3}|a|an|one|two|three|four|five|six) (day|week|month|year)s? ago\b", re.I)
+_RECENT = re.compile(r"\b(yesterday|today|recently|lately|latest|newest)\b", re.I)
+_RELATIVE = re.compile(r"\b(before|after|since|until|prior to) (?:the |our |we |that |a )?([^,.?;]{3,80})", re.I)
+_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+_DAYS = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
+
+
+@dataclass(frozen=True)
+class Period:
+    """From `low` to `high`, or a month (and day) of any year, or before or after a thing that must be found first."""
+
+    low: int | None = None
+    high: int | None = None
+    month: int | None = None
+    day: int | None = None
+    side: str | None = None
+    anchor: tuple[str, ...] = ()
+
+    def closeness(self, when: NDArray[np.int64]) -> NDArray[np.float32]:
+        """1 inside, falling to 0 within two weeks of a day; 0 outside of longer spans."""
+        if self.month is not None:
+            return self._yearly(when)
+        distance = np.zeros(len(when))
+        if self.low is not None:
+            distance = np.maximum(distance, self.low - when)
+        if self.high is not None:
+            distance = np.maximum(distance, when - self.high)
+        one_day = self.low is not None and self.high is not None and self.high - self.low <= DAY_MS
+        reach = NEAR_DAYS * DAY_MS if one_day else 1
+        return np.clip(1 - distance / reach, 0, 1).astype(np.float32)
+
+    def _yearly(self, when: NDArray[np.int64]) -> NDArray[np.float32]:
+        days: Any = when.astype("datetime64[ms]").astype("datetime64[D]")
+        months = days.astype("datetime64[M]")
+        if self.day is None:
+            return ((months.astype(np.int64) % 12 + 1) == self.month).astype(np.float32)
+        years = days.astype("datetime64[Y]")
+        start = years.astype("datetime64[M]") + np.timedelta64((self.month or 1) - 1, "M")
+        target = start.astype("datetime64[D]") + np.timedelta64(self.day - 1, "D")
+        distance = np.abs((days - target).astype(np.int64))
+        return np.clip(1 - distance / NEAR_DAYS, 0, 1).astype(np.float32)
+
+
+def find_period(text: str, now_ms: int) -> Period | None:
+    relative = _RELATIVE.search(text)
+    date = find_date(text)
+    if date is not None:
+        span = date.span()
+        if span is None:
+            return Period(month=date.month, day=date.day)
+        side = relative.group(1).lower() if relative and relative.start(2) <= date.start else None
+        return _sided(span, side)
+    spoken = _spoken(text, now_ms)
+    if spoken is not None:
+        return spoken
+    if relative is not None and len(terms(relative.group(2))) >= 1:
+        side = "after" if relative.group(1).lower() in {"after", "since"} else "before"
+        return Period(side=side, anchor=tuple(terms(relative.group(2))))
+    return None
+
+
+def asks_for_newest(text: str) -> bool:
+    return bool(_RECENT.search(text))
+
+
+def _sided(span: tuple[int, int], side: str | None) -> Period:
+    if side in {"before", "until", "prior to"}:
+        return Period(high=span[0] - 1 if side != "until" else span[1])
+    if side in {"after", "since"}:
+        return Period(low=span[1] + 1 if side == "after" else span[0])
+    return Period(*span)
+
+
+def _spoken(text: str, now_ms: int) -> Period | None:
+    now = datetime.fromtimestamp(now_ms / 1000, UTC)
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    recent = re.search(r"\b(yesterday|today)\b", text, re.I)
+    if recent:
+        low = today - timedelta(days=1 if recent.group(1).lower() == "yesterday" else 0)
+        return Period(_ms(low), _ms(low) + DAY_MS - 1)
+    ago = _AGO.search(text)
+    if ago:
+        count = int(_NUMBERS.get(ago.group(1).lower(), 0) or ago.group(1))
+        return _around(now_ms - count * _DAYS[ago.group(2).lower()] * DAY_MS, _DAYS[ago.group(2).lower()])
+    last = _LAST.search(text)
+    return _named(last.group(1).lower(), last.group(2).lower(), today) if last else None
+
+
+def _around(moment: int, unit_days: int) -> Period:
+    half = unit_days * DAY_MS // 2
+    return Period(moment - half, moment + half)
+
+
+def _named(which: str, unit: str, today: datetime) -> Period:
+    if unit in SEASONS:
+        return _season(which, SEASONS[unit], today)
+    days = _DAYS[unit]
+    if which == "this":
+        return Period(_ms(today - timedelta(days=days)), _ms(today) + DAY_MS - 1)
+    # People say `last week` on Monday and mean the seven days before; both readings lie inside.
+    return Period(_ms(today - timedelta(days=2 * days)), _ms(today) + DAY_MS - 1)
+
+
+def _season(which: str, month: int, today: datetime) -> Period:
+    year = today.year if (today.month >= month or which == "this") else today.year - 1
+    if which != "this" and _season_end(year, month) > today:
+        year -= 1
+    low = datetime(year, month, 1, tzinfo=UTC)
+    return Period(_ms(low), _ms(_season_end(year, month)) - 1)
+
+
+def _season_end(year: int, month: int) -> datetime:
+    return datetime(year + (1 if month + 3 > 12 else 0), (month + 2) % 12 + 1, 1, tzinfo=UTC)
+
+
+def _ms(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)

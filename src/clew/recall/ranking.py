@@ -1,0 +1,146 @@
+"""The one pipeline: candidates by words and by meaning, features, one linear model, links, floor, folding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.recall.asking import asked_terms, feedback_terms
+from clew.recall.corpus import Corpus
+from clew.recall.features import Features, Scene, features_of, look_closely
+from clew.recall.kernel import Kernel
+from clew.recall.lexical import Floats, Matches, Slots
+from clew.recall.period import Period
+from clew.recall.query import Query
+
+FEEDBACK = frozenset({"rm3", "broad", "multi", "chain"})
+FEEDBACK_ITEMS = 5
+
+
+@dataclass
+class Ranked:
+    """Candidates, best first, with what made up their scores."""
+
+    slots: Slots
+    scores: NDArray[np.float64]
+    features: Features
+    weights: dict[str, float]
+    matches: Matches
+    added_words: list[str] = field(default_factory=list)
+
+    def reordered(self, order: NDArray[np.integer]) -> Ranked:
+        kept = {name: values[order] for name, values in self.features.items()}
+        return replace(self, slots=self.slots[order], scores=self.scores[order], features=kept)
+
+
+def rank(
+    corpus: Corpus, query: Query, kernel: Kernel, visible: NDArray[np.bool_], similarity: Floats | None = None
+) -> Ranked:
+    """Everything visible that may answer the question, in order.
+
+    `similarity` is the cosine of each slot's vector to the question's, NaN where there is no vector.
+    """
+    asked = asked_terms(corpus, query, kernel)
+    matches = Matches(corpus, visible, asked, kernel)
+    period = _anchored(corpus, query, matches, visible, kernel)
+    near = _spread(corpus, matches.own())
+    if query.intent.expansion in FEEDBACK and kernel.number("search", "expansion_weight") > 0:
+        best = _top(near, near > 0, FEEDBACK_ITEMS, corpus)
+        more = feedback_terms(corpus, best, near[best], asked, kernel)
+        matches = Matches(corpus, visible, asked + more, kernel) if more else matches
+        near = _spread(corpus, matches.own()) if more else near
+    scene = Scene(corpus, query, kernel, matches, visible, period)
+    slots = _candidates(scene, near, similarity)
+    features = features_of(scene, slots)
+    if similarity is not None:
+        features["dense"] = _dense(similarity[slots])
+    return _fused(scene, slots, features)
+
+
+def _fused(scene: Scene, slots: Slots, features: Features) -> Ranked:
+    weights = scene.kernel.weights()
+    first = _order(_sum(features, weights, len(slots)), slots, scene.corpus)
+    look_closely(scene, slots, features, first)
+    scores = np.round(_sum(features, weights, len(slots)), 6)
+    added = [term.word for term in scene.matches.asked if term.added]
+    ranked = Ranked(slots, scores, features, weights, scene.matches, added)
+    return ranked.reordered(_order(scores, slots, scene.corpus))
+
+
+def _sum(features: Features, weights: dict[str, float], size: int) -> NDArray[np.float64]:
+    total = np.zeros(size)
+    for name in sorted(features):
+        total += weights.get(name, 0.0) * features[name].astype(np.float64)
+    return total
+
+
+def _order(scores: NDArray[np.floating], slots: Slots, corpus: Corpus) -> NDArray[np.integer]:
+    """Best first; equal scores by ref, so that the order never depends on how the corpus was loaded."""
+    refs = [corpus.refs[slot] for slot in slots]
+    return np.array(sorted(range(len(slots)), key=lambda at: (-scores[at], refs[at])), np.int64)
+
+
+def _spread(corpus: Corpus, own: Floats) -> Floats:
+    """Scores with a part of the neighbours' scores: a cheap likeness of the window, good enough to choose candidates."""
+    spread, back, ahead = own.copy(), corpus.before, corpus.after
+    for share in (0.5, 0.25):
+        spread += share * (_taken(own, back) + _taken(own, ahead))
+        back, ahead = _step(corpus.before, back), _step(corpus.after, ahead)
+    return spread
+
+
+def _taken(values: Floats, at: NDArray[np.int32]) -> Floats:
+    return np.where(at >= 0, values[at], np.float32(0))
+
+
+def _step(link: NDArray[np.int32], at: NDArray[np.int32]) -> NDArray[np.int32]:
+    return np.where(at >= 0, link[at], np.int32(-1))
+
+
+def _candidates(scene: Scene, near: Floats, similarity: Floats | None) -> Slots:
+    kernel, visible = scene.kernel, scene.visible
+    most = int(kernel.number("search", "candidates"))
+    chosen = [_top(near, visible & (near > 0), most, scene.corpus)]
+    if similarity is not None:
+        count = int(kernel.number("search", "dense_candidates"))
+        chosen.append(_top(similarity, visible & ~np.isnan(similarity), count, scene.corpus))
+    if scene.period is not None:
+        close = scene.period.closeness(scene.corpus.when)
+        chosen.append(_top(close, visible & (close > 0.5), most // 4, scene.corpus))
+    return np.unique(np.concatenate(chosen))
+
+
+def _top(values: Floats, allowed: NDArray[np.bool_], most: int, corpus: Corpus) -> Slots:
+    """The best of the allowed; at the border equal values are taken by item id, oldest first."""
+    slots = np.flatnonzero(allowed)
+    if len(slots) <= most:
+        return slots
+    border = np.partition(values[slots], len(slots) - most)[len(slots) - most]
+    above, level = slots[values[slots] > border], slots[values[slots] == border]
+    level = level[np.argsort(corpus.ids[level], kind="stable")][: most - len(above)]
+    return np.concatenate((above, level))
+
+
+def _dense(similarity: Floats) -> Floats:
+    """Items without a vector yet count as average, so that a lag neither lifts nor sinks them."""
+    known = similarity[~np.isnan(similarity)]
+    usual = np.float32(np.median(known)) if len(known) else np.float32(0)
+    return np.round(np.where(np.isnan(similarity), usual, similarity), 5).astype(np.float32)
+
+
+def _anchored(
+    corpus: Corpus, query: Query, matches: Matches, visible: NDArray[np.bool_], kernel: Kernel
+) -> Period | None:
+    """`before the migration`: the time of the item that speaks of the migration most."""
+    period = query.period
+    if period is None or period.side is None:
+        return period
+    words = [replace_words for replace_words in matches.asked if replace_words.word in period.anchor]
+    own = Matches(corpus, visible, words, kernel).own() if words else np.zeros(0, np.float32)
+    best = _top(own, visible & (own > 0), 1, corpus) if len(own) else np.zeros(0, np.int64)
+    if not len(best):
+        return None
+    moment = int(corpus.when[best[0]])
+    return Period(high=moment) if period.side == "before" else Period(low=moment)

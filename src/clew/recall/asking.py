@@ -1,8 +1,6 @@
-"""From a question's words to the terms this corpus knows: names, beginnings of identifiers, near spellings, feedback."""
+"""From a question's words to the terms this corpus knows: names, beginnings, near spellings, feedback."""
 
 from __future__ import annotations
-
-from difflib import get_close_matches
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +10,12 @@ from clew.recall.kernel import Kernel
 from clew.recall.lexical import Asked, Slots
 from clew.recall.postings import FIELD_COUNT
 from clew.recall.query import FILLER, Query
+from clew.recall.spelling import nearest_words
 
 NAME_WEIGHT = 1.3
 TYPO_LENGTH = 5
+TYPO_WEIGHT = 0.7
+MOST_ALIKE = 20_000
 
 
 def asked_terms(corpus: Corpus, query: Query, kernel: Kernel) -> list[Asked]:
@@ -28,16 +29,15 @@ def _asked(corpus: Corpus, word: str, weight: float, query: Query, kernel: Kerne
     if number is not None:
         return Asked(word, weight, (number,), word in query.names)
     near = _near(corpus, word, int(kernel.number("search", "typo_words")))
-    return Asked(word, weight, tuple(near), word in query.names)
+    return Asked(word, weight * TYPO_WEIGHT if near else weight, tuple(near), word in query.names)
 
 
 def _near(corpus: Corpus, word: str, most: int) -> list[int]:
-    """Words that differ by a slip of the finger; only words with the same beginning are looked at."""
-    if len(word) < TYPO_LENGTH or not word.isalpha() or most < 1:
+    """Known words that a misspelled one may stand for; the first letter is taken to be right."""
+    if len(word) < TYPO_LENGTH or not word.isalpha() or not word.isascii() or most < 1:
         return []
-    alike = corpus.words_from(word[:2], 2000)
-    close = get_close_matches(word, [known for known in alike if abs(len(known) - len(word)) <= 2], most, 0.85)
-    return [corpus.vocabulary[known] for known in sorted(close)]
+    alike = (known for known in corpus.words_from(word[0], MOST_ALIKE) if known.isalpha())
+    return [corpus.vocabulary[known] for known in nearest_words(word, alike, most)]
 
 
 def _beginnings(corpus: Corpus, query: Query, kernel: Kernel) -> list[Asked]:
@@ -57,15 +57,20 @@ def feedback_terms(
     corpus: Corpus, best: Slots, scores: NDArray[np.floating], asked: list[Asked], kernel: Kernel
 ) -> list[Asked]:
     """Words that the best items share and the rest of the corpus does not: the question's likely vocabulary."""
-    words = corpus.words()
-    known = {number for term in asked for number in term.numbers}
+    words, known = corpus.words(), {number for term in asked for number in term.numbers}
     mass: dict[int, float] = {}
+    seen: dict[int, int] = {}
     for slot, score in zip(best, scores, strict=True):
         numbers, counts = np.unique(corpus.reading(int(slot)) // FIELD_COUNT, return_counts=True)
         for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
-            if number not in known:
-                mass[number] = mass.get(number, 0.0) + float(score) * count / max(len(numbers), 1)
+            mass[number] = mass.get(number, 0.0) + float(score) * count / max(len(numbers), 1)
+            seen[number] = seen.get(number, 0) + 1
     most, weight = int(kernel.number("search", "expansion_terms")), kernel.number("search", "expansion_weight")
-    ranked = sorted(mass, key=lambda number: (-mass[number], words[number]))
-    kept = [number for number in ranked if words[number] not in FILLER and len(words[number]) > 2][:most]
-    return [Asked(words[number], weight, (number,), added=True) for number in kept]
+    # One item's own words are chance; what two share is the subject's vocabulary.
+    shared = [number for number in mass if seen[number] > 1 and number not in known and _tells(words[number])]
+    ranked = sorted(shared, key=lambda number: (-round(mass[number], 6), words[number]))
+    return [Asked(words[number], weight, (number,), added=True) for number in ranked[:most]]
+
+
+def _tells(word: str) -> bool:
+    return len(word) > 2 and word not in FILLER

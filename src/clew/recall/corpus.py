@@ -20,6 +20,8 @@ from clew.store.terms import terms
 
 CHUNK = 20_000
 PAUSE_MS = 4 * 3_600_000
+CONTINUOUS = frozenset({"thought"})
+"""Sources whose items go on where the one before ended."""
 
 Codes = NDArray[np.int32]
 
@@ -53,6 +55,7 @@ class Corpus:
         self.when = np.zeros(0, np.int64)
         self.lengths = np.zeros((0, FIELD_COUNT), np.float32)
         self.question = np.zeros(0, bool)
+        self.continues = np.zeros(0, bool)
         self.before = np.zeros(0, np.int32)
         self.after = np.zeros(0, np.int32)
         self.stretch = np.zeros(0, np.int32)
@@ -101,6 +104,8 @@ class Corpus:
         self.document = _extended(self.document, (self._document(row) for row in rows))
         self.seq = _extended(self.seq, (row["seq"] for row in rows))
         self.when = _extended(self.when, (_happened(row) for row in rows))
+        continues = [bool(row["speaker"]) or row["source"] in CONTINUOUS for row in rows]
+        self.continues = np.concatenate((self.continues, np.array(continues, bool)))
         self.question = np.concatenate((self.question, np.array([_asks(row["terms"]) for row in rows], bool)))
 
     def _document(self, row: Row) -> int:

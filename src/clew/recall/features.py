@@ -27,7 +27,9 @@ from clew.recall.query import Query
 
 LONG = 4.0
 CLOSE_LOOK = 64
-REPLACED = frozenset({"superseded", "retracted", "revoked", "deprecated", "rejected", "deleted", "archived", "disproved"})
+REPLACED = frozenset(
+    {"superseded", "retracted", "revoked", "deprecated", "rejected", "deleted", "archived", "disproved"}
+)
 UNHIDDEN = frozenset({"TRACE", "WHY"})
 
 Features = dict[str, Floats]
@@ -48,7 +50,11 @@ class Scene:
 def features_of(scene: Scene, slots: Slots) -> Features:
     """The features of candidates that need neither a model nor links."""
     near = neighbours(scene.corpus, slots, scene.visible)
-    found = {**_word_features(scene, slots, near), **_shape_features(scene, slots, near), **_time_features(scene, slots)}
+    found = {
+        **_word_features(scene, slots, near),
+        **_shape_features(scene, slots, near),
+        **_time_features(scene, slots),
+    }
     found["speaker"] = _speaker(scene, slots)
     found["status"] = _replaced(scene, slots)
     return found
@@ -142,7 +148,7 @@ def _names(matches: Matches, slots: Slots) -> Floats:
     named = [at for at, term in enumerate(matches.asked) if term.named]
     if not named:
         return np.zeros(len(slots), np.float32)
-    return (matches.counts[named][:, slots] > 0).mean(axis=0).astype(np.float32)
+    return np.asarray((matches.counts[named][:, slots] > 0).mean(axis=0), np.float32)
 
 
 def asked_words(asked: list[Asked]) -> list[str]:

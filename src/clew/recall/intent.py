@@ -73,7 +73,9 @@ _PATTERNS: dict[str, tuple[tuple[str, float], ...]] = {
     ),
 }
 _COMPILED = {
-    name: tuple((re.compile(pattern, re.IGNORECASE if "[A-Z]" not in pattern else 0), weight) for pattern, weight in rows)
+    name: tuple(
+        (re.compile(pattern, re.IGNORECASE if "[A-Z]" not in pattern else 0), weight) for pattern, weight in rows
+    )
     for name, rows in _PATTERNS.items()
 }
 
@@ -125,9 +127,7 @@ def _evidence(name: str, text: str) -> list[tuple[str, float]]:
     return found
 
 
-def _intent(
-    name: str, confidence: float, others: tuple[str, ...], patterns: tuple[str, ...], kernel: Kernel
-) -> Intent:
+def _intent(name: str, confidence: float, others: tuple[str, ...], patterns: tuple[str, ...], kernel: Kernel) -> Intent:
     section = f"intent.{name}"
     return Intent(
         name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,6 @@ Floats = NDArray[np.float32]
 Slots = NDArray[np.int64]
 
 FIELDS = ("title", "body", "tags", "speaker")
-EVERYWHERE = 0.8
-"""A word in more than this share of the items tells nothing."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +43,7 @@ class Matches:
         self.document_b = kernel.number("bm25", "document_b")
         fields = np.array([kernel.number("fields", name) for name in FIELDS], np.float32)
         self.lengths = corpus.lengths @ fields
+        self.cohesion = np.where(corpus.continues, 1.0, kernel.number("context", "loose")).astype(np.float32)
         self.size = max(int(visible.sum()), 1)
         self.mean_length = float(self.lengths[visible].sum() / self.size) or 1.0
         self.counts = np.zeros((len(asked), len(corpus)), np.float32)
@@ -53,7 +53,6 @@ class Matches:
         self.counts *= visible
         self.held = np.count_nonzero(self.counts, axis=1)
         self.rarity = np.log1p((self.size - self.held + 0.5) / (self.held + 0.5)) * np.array([t.weight for t in asked])
-        self.rarity[self.held > EVERYWHERE * self.size] = 0.0 if self.size > 20 else self.rarity.min(initial=0.0)
         own = np.array([not term.added for term in asked], bool)
         self.best = float(self.rarity[own].sum()) * (self.k1 + 1) or 1.0
 
@@ -71,25 +70,34 @@ class Matches:
         """BM25 of candidates with a share of their neighbours' words counted as their own, less for long items."""
         size = near.slots.shape[1]
         shares = np.concatenate((shares, np.zeros(size, np.float32)))[:size]
-        held = shares * near.present
+        held = shares * near.present * np.where(np.arange(size) > 0, self.cohesion[near.slots[:, :1]], 1)
         held[:, 1:] *= (long_words / (long_words + self.lengths[near.slots[:, 0]]))[:, None]
         counts = np.einsum("tcn,cn->tc", self.counts[:, near.slots], held)
         lengths = (self.lengths[near.slots] * held).sum(axis=1)
         usual = 1.0 + float(shares[1:].sum()) * long_words / (long_words + self.mean_length)
         return self._scored(counts, lengths, self.mean_length * usual)
 
+    def held_by(self, slots: Slots) -> Floats:
+        """The share of the question that items hold themselves."""
+        own = np.array([not term.added for term in self.asked], bool)
+        held = self.counts[own][:, slots] > 0
+        return np.asarray(self.rarity[own] @ held * (self.k1 + 1) / self.best, np.float32)
+
     def coverage(self, near: Neighbours, reach: int) -> Floats:
         """The share of the question, rare words counting more, that an item and its nearest neighbours hold."""
         inside = near.within(reach)
-        held = ((self.counts[:, near.slots] > 0) & (near.present & inside)).any(axis=2)
+        there = (self.counts[:, near.slots] > 0) & (near.present & inside)
+        held = np.asarray(there.any(axis=2), bool)
         own = np.array([not term.added for term in self.asked], bool)
-        return (self.rarity[own] @ held[own] * (self.k1 + 1) / self.best).astype(np.float32)
+        return np.asarray(self.rarity[own] @ held[own] * (self.k1 + 1) / self.best, np.float32)
 
     def documents(self, candidates: Slots) -> Floats:
         """BM25 of the stretch that a candidate belongs to, as a share of the best stretch's."""
         corpus, total = self.corpus, self.corpus.stretches
         stretch = corpus.stretch
-        lengths = np.bincount(stretch[self.visible], weights=self.lengths[self.visible], minlength=total)
+        lengths = np.asarray(
+            np.bincount(stretch[self.visible], weights=self.lengths[self.visible], minlength=total), np.float64
+        )
         there = lengths > 0
         count = max(int(there.sum()), 1)
         norm = self._norm(lengths, float(lengths[there].mean()) if there.any() else 1.0, self.document_b)
@@ -104,7 +112,7 @@ class Matches:
 
     def _scored(self, counts: Floats, lengths: Floats, mean: float) -> Floats:
         norm = self._norm(lengths, mean, self.b)
-        return ((self.rarity * (self.k1 + 1) / self.best) @ (counts / (counts + norm))).astype(np.float32)
+        return np.asarray((self.rarity * (self.k1 + 1) / self.best) @ (counts / (counts + norm)), np.float32)
 
     def _norm(self, lengths: NDArray[np.floating], mean: float, b: float) -> NDArray[np.floating]:
         return self.k1 * (1 - b + b * lengths / mean)
@@ -134,7 +142,7 @@ def neighbours(corpus: Corpus, candidates: Slots, visible: NDArray[np.bool_], re
 
 
 def _seen(slots: NDArray[np.integer], visible: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    return (slots >= 0) & visible[np.maximum(slots, 0)]
+    return np.asarray((slots >= 0) & visible[np.maximum(slots, 0)], bool)
 
 
 def around_shares(shares: tuple[float, ...]) -> Floats:
@@ -166,7 +174,7 @@ def proximity(corpus: Corpus, slots: Slots, query: Query, asked: list[Asked], ra
 def _close_pairs(positions: NDArray[np.integer], terms: NDArray[np.integer], rarity: NDArray[np.floating]) -> float:
     pairs = set()
     spots = list(zip(positions.tolist(), terms.tolist(), strict=True))
-    for (p, first), (q, second) in zip(spots, spots[1:], strict=False):
+    for (p, first), (q, second) in pairwise(spots):
         if q - p <= 3 and abs(first - second) == 1:
             pairs.add((min(first, second), max(first, second)))
     return float(sum(rarity[first] + rarity[second] for first, second in pairs))

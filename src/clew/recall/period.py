@@ -46,18 +46,18 @@ class Period:
             distance = np.maximum(distance, when - self.high)
         one_day = self.low is not None and self.high is not None and self.high - self.low <= DAY_MS
         reach = NEAR_DAYS * DAY_MS if one_day else 1
-        return np.clip(1 - distance / reach, 0, 1).astype(np.float32)
+        return np.asarray(np.clip(1 - distance / reach, 0, 1), np.float32)
 
     def _yearly(self, when: NDArray[np.int64]) -> NDArray[np.float32]:
         days: Any = when.astype("datetime64[ms]").astype("datetime64[D]")
         months = days.astype("datetime64[M]")
         if self.day is None:
-            return ((months.astype(np.int64) % 12 + 1) == self.month).astype(np.float32)
+            return np.asarray((months.astype(np.int64) % 12 + 1) == self.month, np.float32)
         years = days.astype("datetime64[Y]")
         start = years.astype("datetime64[M]") + np.timedelta64((self.month or 1) - 1, "M")
         target = start.astype("datetime64[D]") + np.timedelta64(self.day - 1, "D")
         distance = np.abs((days - target).astype(np.int64))
-        return np.clip(1 - distance / NEAR_DAYS, 0, 1).astype(np.float32)
+        return np.asarray(np.clip(1 - distance / NEAR_DAYS, 0, 1), np.float32)
 
 
 def find_period(text: str, now_ms: int) -> Period | None:

@@ -6,7 +6,6 @@ A key is a term's number times four plus the field it stands in, so that fields 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +82,7 @@ def added(runs: list[Run], run: Run) -> list[Run]:
 
 def term_counts(runs: list[Run], term: int, weights: Floats, size: int) -> Floats:
     """How often each slot holds a term, each field counted with its weight."""
-    found: Any = np.zeros(size, np.float32)
+    found: Floats = np.zeros(size, np.float32)
     for run in runs:
         for field in range(FIELD_COUNT):
             if weights[field] == 0:

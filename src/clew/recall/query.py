@@ -14,11 +14,11 @@ MOST_TERMS = 32
 
 # Words that say how something is asked, not what it is about.
 _FILLER = """
-a about after again all also am an and any are as at be because been before being between both but by can could did do
-does doing don during each few for from further had has have having he her here hers him his how i if in into is it its
-itself just me more most my no nor not of off on once only or other our ours out over own s same she should so some such t
-than that the their theirs them then there these they this those through to too under until up very was we were what when
-where which while who whom why will with would you your yours
+a about after again all also am an and any are as at be because been before being between both but by can could
+did do does doing don during each few for from further had has have having he her here hers him his how i if in
+into is it its itself just me more most my no nor not of off on once only or other our ours out over own s same
+she should so some such t than that the their theirs them then there these they this those through to too under
+until up very was we were what when where which while who whom why will with would you your yours
 """
 FILLER = frozenset(_FILLER.split()) | frozenset(stem(word) for word in _FILLER.split())
 _PHRASE = re.compile(r"\"([^\"]{2,200})\"|“([^”]{2,200})”|`([^`]{2,200})`")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from clew.recall.asking import asked_terms, feedback_terms
 from clew.recall.corpus import Corpus
 from clew.recall.features import Features, Scene, features_of, look_closely
+from clew.recall.graph import Way
 from clew.recall.kernel import Kernel
 from clew.recall.lexical import Floats, Matches, Slots
 from clew.recall.period import Period
@@ -27,8 +28,17 @@ class Ranked:
     scores: NDArray[np.float64]
     features: Features
     weights: dict[str, float]
-    matches: Matches
-    added_words: list[str] = field(default_factory=list)
+    scene: Scene
+    ways: dict[int, Way] = field(default_factory=dict)
+    """How linked items were reached, by slot."""
+
+    @property
+    def matches(self) -> Matches:
+        return self.scene.matches
+
+    @property
+    def added_words(self) -> list[str]:
+        return [term.word for term in self.matches.asked if term.added]
 
     def reordered(self, order: NDArray[np.integer]) -> Ranked:
         kept = {name: values[order] for name, values in self.features.items()}
@@ -45,10 +55,11 @@ def rank(
     asked = asked_terms(corpus, query, kernel)
     matches = Matches(corpus, visible, asked, kernel)
     period = _anchored(corpus, query, matches, visible, kernel)
-    near = _spread(corpus, matches.own())
+    own = matches.own()
+    near = _spread(corpus, own)
     if query.intent.expansion in FEEDBACK and kernel.number("search", "expansion_weight") > 0:
-        best = _top(near, near > 0, FEEDBACK_ITEMS, corpus)
-        more = feedback_terms(corpus, best, near[best], asked, kernel)
+        best = _top(own, own > 0, FEEDBACK_ITEMS, corpus)
+        more = feedback_terms(corpus, best, own[best], asked, kernel)
         matches = Matches(corpus, visible, asked + more, kernel) if more else matches
         near = _spread(corpus, matches.own()) if more else near
     scene = Scene(corpus, query, kernel, matches, visible, period)
@@ -64,9 +75,30 @@ def _fused(scene: Scene, slots: Slots, features: Features) -> Ranked:
     first = _order(_sum(features, weights, len(slots)), slots, scene.corpus)
     look_closely(scene, slots, features, first)
     scores = np.round(_sum(features, weights, len(slots)), 6)
-    added = [term.word for term in scene.matches.asked if term.added]
-    ranked = Ranked(slots, scores, features, weights, scene.matches, added)
+    ranked = Ranked(slots, scores, features, weights, scene)
     return ranked.reordered(_order(scores, slots, scene.corpus))
+
+
+def with_links(ranked: Ranked, ways: dict[int, Way], similarity: Floats | None) -> Ranked:
+    """Linked items join the candidates and rise by their nearness to a good one."""
+    scene = ranked.scene
+    ways = {slot: way for slot, way in ways.items() if scene.visible[slot]}
+    if not ways:
+        return ranked
+    slots = np.unique(np.concatenate((ranked.slots, np.array(sorted(ways), np.int64))))
+    features = features_of(scene, slots)
+    if similarity is not None:
+        features["dense"] = _dense(similarity[slots])
+    height = dict(zip(ranked.slots.tolist(), _height(ranked.scores).tolist(), strict=True))
+    pulls = [ways[slot].share * height[ways[slot].start] if slot in ways else 0.0 for slot in slots.tolist()]
+    features["graph"] = np.array(pulls, np.float32)
+    return replace(_fused(scene, slots, features), ways=ways)
+
+
+def _height(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scores between 0 for the last candidate and 1 for the first."""
+    spread = float(np.ptp(scores)) if len(scores) else 0.0
+    return (scores - scores.min()) / spread if spread else np.ones(len(scores))
 
 
 def _sum(features: Features, weights: dict[str, float], size: int) -> NDArray[np.float64]:
@@ -83,7 +115,7 @@ def _order(scores: NDArray[np.floating], slots: Slots, corpus: Corpus) -> NDArra
 
 
 def _spread(corpus: Corpus, own: Floats) -> Floats:
-    """Scores with a part of the neighbours' scores: a cheap likeness of the window, good enough to choose candidates."""
+    """Scores with a part of the neighbours' scores: a cheap likeness of the window, to choose candidates by."""
     spread, back, ahead = own.copy(), corpus.before, corpus.after
     for share in (0.5, 0.25):
         spread += share * (_taken(own, back) + _taken(own, ahead))

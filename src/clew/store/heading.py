@@ -8,14 +8,18 @@ from clew.store.moments import find_moment
 
 _HEAD = 80
 _DATED = re.compile(r"\s*[\[(]([^\])\n]{6,60})[\])]\s*")
-_BARE_DATE = re.compile(r"\s*((?:19|20)\d\d[-/]\d{1,2}[-/]\d{1,2}(?:[T ]\d{1,2}:\d\d(?::\d\d)?(?:Z|[+-]\d\d:?\d\d)?)?)[\s,:|-]+")
-_SPEAKER = re.compile(r"(?:\*\*)?([A-Z][\w.'’-]{0,30}(?: [A-Z][\w.'’-]{0,30}){0,2}|user|assistant|human|system)(?:\*\*)?:\s")
-_TRAILING = re.compile(r"(?:\s*[\[(][^\[\]()]*[\])])+\s*$")
-LABELS = frozenset(
-    "note notes todo fixme decision why how what when because error warning summary context result reason rationale status"
-    " update fact question answer example example step plan goal risk hypothesis evidence test done next date title http"
-    .split()
+_BARE_DATE = re.compile(
+    r"\s*((?:19|20)\d\d[-/]\d{1,2}[-/]\d{1,2}(?:[T ]\d{1,2}:\d\d(?::\d\d)?(?:Z|[+-]\d\d:?\d\d)?)?)[\s,:|-]+"
 )
+_SPEAKER = re.compile(
+    r"(?:\*\*)?([A-Z][\w.'’-]{0,30}(?: [A-Z][\w.'’-]{0,30}){0,2}|user|assistant|human|system)(?:\*\*)?:\s"
+)
+_TRAILING = re.compile(r"(?:\s*[\[(][^\[\]()]*[\])])+\s*$")
+_LABELS = """
+answer because context date decision done error evidence example fact fixme goal how http hypothesis next note notes
+plan question rationale reason result risk status step summary test title todo update warning what when why
+"""
+LABELS = frozenset(_LABELS.split())
 
 
 def read_heading(body: str) -> tuple[str | None, int | None]:

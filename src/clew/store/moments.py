@@ -91,7 +91,7 @@ def _read(match: re.Match[str]) -> Date | None:
 
 
 def _surely_month(match: re.Match[str]) -> bool:
-    """`may` and `march` are words, `sep` and `dec` parts of code; a month stands after `in` or starts with a capital."""
+    """`may` and `march` are also words: a month stands after `in` and the like, or starts with a capital."""
     word = match.group("month")
     led = re.search(r"\b(?:in|of|since|during|until|by|last|this|next|early|late|mid|from|around)[ -]$", _lead(match))
     return bool(led) or (word[0].isupper() and len(word) > 3 and match.start() > 0)

@@ -117,7 +117,8 @@ def items_as_of(tx: Transaction, workspace: str, column: str, moment: int) -> li
     past = f"SELECT {_READ.replace('item_terms.', 'item.')}, 1 AS past FROM item_past item"
     found = tx.all(
         f"{now} WHERE item.workspace = ? AND item.{column} <= ?"
-        f" UNION ALL {past} WHERE item.workspace = ? AND item.{column} <= ? AND item.{until} > ? ORDER BY id, past, seq",
+        f" UNION ALL {past} WHERE item.workspace = ? AND item.{column} <= ? AND item.{until} > ?"
+        " ORDER BY id, past, seq",
         workspace,
         moment,
         workspace,
@@ -133,11 +134,23 @@ def items_by_id(tx: Transaction, ids: list[int]) -> dict[int, Row]:
     return {row["id"]: row for row in rows}
 
 
+def items_of_past(tx: Transaction, ids: list[int], column: str, moment: int) -> dict[int, Row]:
+    """Items as they stood at a seq or a time."""
+    if not ids:
+        return {}
+    until = "until_seq" if column == "seq" else "until_ms"
+    sql = (
+        f"SELECT * FROM item_past WHERE id IN ({placeholders(len(ids))}) AND {column} <= ? AND {until} > ? ORDER BY seq"
+    )
+    return {**items_by_id(tx, ids), **{row["id"]: row for row in tx.all(sql, *ids, moment, moment)}}
+
+
 def links_of(tx: Transaction, ids: list[int]) -> list[Row]:
     """What these items point to."""
     if not ids:
         return []
-    sql = f"SELECT id, relation, target FROM item_link WHERE id IN ({placeholders(len(ids))}) ORDER BY id, relation, target"
+    marks = placeholders(len(ids))
+    sql = f"SELECT id, relation, target FROM item_link WHERE id IN ({marks}) ORDER BY id, relation, target"
     return tx.all(sql, *ids)
 
 
@@ -187,9 +200,7 @@ def recut(tx: Transaction, workspace: str, row: Row) -> None:
 
 
 _COLUMNS = "source, kind, branch, doc, seq, ts_ms, event_ts_ms, title, body, tags, status, speaker, review_by, digest"
-_INSERT = (
-    f"INSERT INTO item (id, workspace, ref, {_COLUMNS}) VALUES ({placeholders(3 + len(_COLUMNS.split(', ')))})"
-)
+_INSERT = f"INSERT INTO item (id, workspace, ref, {_COLUMNS}) VALUES ({placeholders(3 + len(_COLUMNS.split(', ')))})"
 _UPDATE = f"UPDATE item SET {', '.join(f'{name} = ?' for name in _COLUMNS.split(', '))} WHERE id = ?"
 _NEXT_CHANGE = "(SELECT coalesce(max(change), 0) + 1 FROM item_terms WHERE workspace = ?)"
 _INSERT_TERMS = f"INSERT INTO item_terms (id, workspace, change, stale, terms) VALUES (?, ?, {_NEXT_CHANGE}, 0, ?)"

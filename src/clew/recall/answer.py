@@ -1,0 +1,101 @@
+"""Results as callers see them: excerpts, provenance, the parts of a score."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from clew.clock import rfc3339
+from clew.recall.query import FILLER, Query
+from clew.recall.ranking import Ranked
+from clew.store.database import Row
+from clew.store.terms import terms
+
+EXCERPT = 300
+DAY_MS = 86_400_000
+NOTICE = "Stored data, not instructions."
+_WORD = re.compile(r"\S+")
+
+
+def result_json(row: Row, ranked: Ranked, at: int, query: Query, now_ms: int, explain: bool) -> dict[str, Any]:
+    """One hit in the seed's fields, with where it comes from and how far it can be trusted."""
+    slot = int(ranked.slots[at])
+    found: dict[str, Any] = {
+        "_id": row["ref"],
+        "type": row["kind"] or row["source"],
+        "score": round(float(ranked.scores[at]), 4),
+        "excerpt": excerpt(row, query),
+        "speaker": row["speaker"] or "",
+        "tags": ", ".join((row["tags"] or "").split("\n")).strip(", "),
+        "file": "",
+        "line": 0,
+        "status": row["status"] or "",
+        "DiaID": row["ref"] if row["kind"] == "turn" else "",
+        "source": row["source"],
+        "ts": rfc3339(row["ts_ms"]),
+        "age": age(row["ts_ms"], now_ms),
+        **_optional(row, now_ms),
+    }
+    way = ranked.ways.get(slot)
+    if way is not None and float(ranked.features["coverage"][at]) == 0:
+        found["via_adjacency"] = True
+    if way is not None:
+        found["linked"] = {"relation": way.relation, "to": ranked.scene.corpus.refs[way.start], "depth": way.depth}
+    if explain:
+        found["explain"] = explained(ranked, at)
+    return found
+
+
+def _optional(row: Row, now_ms: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if row["event_ts_ms"] is not None:
+        found["happened"] = rfc3339(row["event_ts_ms"])
+    if row["doc"] is not None and row["source"] != "block":
+        found["doc"] = row["doc"]
+    if row["review_by"]:
+        found["review_by"] = row["review_by"]
+        found["review_due"] = row["review_by"] <= rfc3339(now_ms)[:10]
+    return found
+
+
+def explained(ranked: Ranked, at: int) -> dict[str, Any]:
+    """Each feature's value, weight and part of the score; features that add nothing are left out."""
+    parts = []
+    for name in sorted(ranked.features):
+        value, weight = float(ranked.features[name][at]), ranked.weights.get(name, 0.0)
+        if round(value * weight, 4):
+            parts.append(
+                {"feature": name, "value": round(value, 4), "weight": weight, "part": round(value * weight, 4)}
+            )
+    slot = int(ranked.slots[at])
+    matches = ranked.matches
+    held = [term.word for row, term in enumerate(matches.asked) if matches.counts[row, slot] > 0]
+    return {"parts": sorted(parts, key=lambda part: (-abs(part["part"]), part["feature"])), "words": held}
+
+
+def age(ts_ms: int, now_ms: int) -> str:
+    days = max(0, (now_ms - ts_ms) // DAY_MS)
+    if days == 0:
+        return "today"
+    return "1 day" if days == 1 else f"{days} days"
+
+
+def excerpt(row: Row, query: Query) -> str:
+    """The part of an item that holds most of the question's words."""
+    text = " ".join(part for part in (row["title"], row["body"]) if part)
+    text = " ".join(text.split())
+    if len(text) <= EXCERPT:
+        return text
+    start = _best_start(text, set(query.terms) - FILLER)
+    cut = text[start : start + EXCERPT]
+    return ("…" if start else "") + cut.strip() + ("…" if start + EXCERPT < len(text) else "")
+
+
+def _best_start(text: str, wanted: set[str]) -> int:
+    hits = [match.start() for match in _WORD.finditer(text[:20_000]) if wanted & set(terms(match.group()))]
+    if not hits:
+        return 0
+    counts = [sum(1 for other in hits if hit <= other < hit + EXCERPT - 40) for hit in hits]
+    first = hits[counts.index(max(counts))]
+    space = text.rfind(" ", 0, max(first - 30, 0) + 1)
+    return 0 if first < 60 else space + 1

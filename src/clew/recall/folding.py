@@ -1,0 +1,57 @@
+"""What is shown once, and what is shown side by side: near-duplicates, variety, both sides of a comparison."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clew.recall.corpus import Corpus
+from clew.recall.lexical import Matches
+from clew.recall.postings import FIELD_COUNT
+from clew.recall.ranking import Ranked
+
+ALIKE = 0.9
+LOOKED_AT = 4
+"""Duplicates are sought among the first four times as many as are shown."""
+
+
+def fold(corpus: Corpus, ranked: Ranked, limit: int) -> tuple[list[int], dict[int, list[int]]]:
+    """Places of the results to keep, and for each the slots of those that say the same."""
+    kept: list[int] = []
+    folded: dict[int, list[int]] = {}
+    seen: list[tuple[int, frozenset[int]]] = []
+    for at, slot in enumerate(ranked.slots[: max(limit * LOOKED_AT, 40)].tolist()):
+        words = frozenset((corpus.reading(slot) // FIELD_COUNT).tolist())
+        twin = next((place for place, other in seen if _alike(words, other)), None)
+        if twin is None:
+            seen.append((at, words))
+            kept.append(at)
+        else:
+            folded.setdefault(twin, []).append(slot)
+    return kept, folded
+
+
+def _alike(left: frozenset[int], right: frozenset[int]) -> bool:
+    if not left or not right or min(len(left), len(right)) < ALIKE * max(len(left), len(right)):
+        return False
+    return len(left & right) >= ALIKE * len(left | right)
+
+
+def diversify(corpus: Corpus, ranked: Ranked, kept: list[int], limit: int) -> list[int]:
+    """Turns between stretches: the best of each first, as long as it is not much worse."""
+    groups: dict[int, list[int]] = {}
+    for at in kept[: limit * LOOKED_AT]:
+        groups.setdefault(int(corpus.stretch[ranked.slots[at]]), []).append(at)
+    rounds = {at: turn for members in groups.values() for turn, at in enumerate(members)}
+    # A further item of a stretch is worth as much less as it would cost to repeat what is there already.
+    spread = float(np.ptp(ranked.scores[kept[: limit * LOOKED_AT]])) if kept else 0.0
+    return sorted(rounds, key=lambda at: (-(ranked.scores[at] - 0.15 * spread * rounds[at]), at))
+
+
+def balance(matches: Matches, ranked: Ranked, kept: list[int], sides: tuple[tuple[str, ...], ...]) -> list[int]:
+    """Results of either side by turns, then the rest."""
+    rows = [[at for at, term in enumerate(matches.asked) if term.word in side] for side in sides]
+    queues = [[at for at in kept if any(matches.counts[row, ranked.slots[at]] > 0 for row in side)] for side in rows]
+    order: list[int] = []
+    for pair in range(max((len(queue) for queue in queues), default=0)):
+        order += [queue[pair] for queue in queues if pair < len(queue)]
+    return list(dict.fromkeys([*order, *kept]))

@@ -1,0 +1,103 @@
+"""What is linked to the best results: supports, supersedes, depends on, mentions, to a bounded depth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clew.recall.corpus import Corpus
+from clew.registry.context import Context
+from clew.store.database import placeholders
+from clew.store.search import links_of, links_to
+
+SEEDS = 8
+MOST_LINKED = 50
+DECAY = 0.5
+
+
+@dataclass(frozen=True)
+class Way:
+    """How an item was reached from a result."""
+
+    slot: int
+    relation: str
+    start: int
+    depth: int
+
+    @property
+    def share(self) -> float:
+        return float(DECAY**self.depth)
+
+
+def linked(ctx: Context, corpus: Corpus, seeds: list[int], depth: int) -> dict[int, Way]:
+    """Slots reachable from the seeds by at most `depth` links, each by its shortest way."""
+    found: dict[int, Way] = {}
+    origin = {slot: slot for slot in seeds[:SEEDS]}
+    frontier = list(origin)
+    for step in range(1, depth + 1):
+        reached: list[int] = []
+        for start, relation, slot in _neighbours(ctx, corpus, frontier):
+            if slot in origin or len(found) >= MOST_LINKED:
+                continue
+            origin[slot] = origin[start]
+            found[slot] = Way(slot, relation, origin[start], step)
+            reached.append(slot)
+        frontier = reached
+        if not frontier:
+            break
+    return found
+
+
+def _neighbours(ctx: Context, corpus: Corpus, slots: list[int]) -> list[tuple[int, str, int]]:
+    """(from slot, relation, to slot) in both directions, in a fixed order."""
+    place = {corpus.refs[slot]: slot for slot in slots}
+    ids = {int(corpus.ids[slot]): slot for slot in slots}
+    found: list[tuple[int, str, str]] = [
+        (ids[row["id"]], row["relation"], row["target"]) for row in links_of(ctx.tx, list(ids))
+    ]
+    found += [
+        (place[row["target"]], f"{row['relation']} (from)", _ref(corpus, row["id"]))
+        for row in links_to(ctx.tx, ctx.workspace, list(place))
+        if row["id"] in corpus.slot_of
+    ]
+    for row in _edges(ctx, corpus, slots):
+        if row["from_id"] in place:
+            found.append((place[row["from_id"]], row["rel"], row["to_id"]))
+        if row["to_id"] in place:
+            found.append((place[row["to_id"]], f"{row['rel']} (from)", row["from_id"]))
+    slot_by_ref = _slots_of(ctx, corpus, {ref for _, _, ref in found})
+    return [(start, relation, slot_by_ref[ref]) for start, relation, ref in found if ref in slot_by_ref]
+
+
+def _ref(corpus: Corpus, id: int) -> str:
+    return corpus.refs[corpus.slot_of[id]]
+
+
+def _slots_of(ctx: Context, corpus: Corpus, refs: set[str]) -> dict[str, int]:
+    if not refs:
+        return {}
+    sql = f"SELECT id, ref FROM item WHERE workspace = ? AND ref IN ({placeholders(len(refs))}) ORDER BY ref"
+    rows = ctx.tx.all(sql, ctx.workspace, *sorted(refs))
+    return {row["ref"]: corpus.slot_of[row["id"]] for row in rows if row["id"] in corpus.slot_of}
+
+
+def _edges(ctx: Context, corpus: Corpus, slots: list[int]) -> list[dict[str, str]]:
+    """Edges of the reasoning graph at these nodes, in the documents that hold them."""
+    names = {number: place for place, number in corpus.documents.items()}
+    groups: dict[tuple[int, str], list[str]] = {}
+    for slot in slots:
+        branch, doc = names[int(corpus.document[slot])]
+        if branch is not None:
+            groups.setdefault((branch, doc), []).append(corpus.refs[slot])
+    found: list[dict[str, str]] = []
+    for (branch, doc), refs in groups.items():
+        marks = placeholders(len(refs))
+        for end in ("from_id", "to_id"):
+            found += ctx.tx.all(
+                f"SELECT from_id, rel, to_id FROM edge WHERE workspace = ? AND branch = ? AND doc = ? AND {end} IN"
+                f" ({marks}) AND until IS NULL AND deleted = 0 ORDER BY seq LIMIT 200",
+                ctx.workspace,
+                branch,
+                doc,
+                *refs,
+            )
+    return found

@@ -1,0 +1,51 @@
+"""The corpora this process has read, one for each workspace it was asked about."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from weakref import WeakKeyDictionary
+
+from clew.recall.corpus import Corpus
+from clew.registry.context import Context
+from clew.store.database import Database
+from clew.store.search import items_as_of, last_change
+
+KEPT = 4
+"""Corpora are cheap to build again; this many stay, those asked last."""
+
+
+class Library:
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self._kept: OrderedDict[tuple[object, ...], Corpus] = OrderedDict()
+
+    def current(self, ctx: Context) -> Corpus:
+        corpus = self._take((ctx.workspace,))
+        corpus.refresh(ctx.tx, ctx.workspace)
+        return corpus
+
+    def as_of(self, ctx: Context, column: str, moment: int) -> Corpus:
+        """The items as they stood then; nothing that is written later changes that, except what rewrites the past."""
+        key = (ctx.workspace, column, moment, last_change(ctx.tx, ctx.workspace))
+        corpus = self._take(key)
+        if not len(corpus):
+            corpus.take(items_as_of(ctx.tx, ctx.workspace, column, moment))
+            corpus.order()
+        return corpus
+
+    def _take(self, key: tuple[object, ...]) -> Corpus:
+        corpus = self._kept.pop(key, None) or Corpus()
+        self._kept[key] = corpus
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        return corpus
+
+
+_libraries: WeakKeyDictionary[Database, Library] = WeakKeyDictionary()
+_opening = threading.Lock()
+
+
+def library(database: Database) -> Library:
+    with _opening:
+        return _libraries.setdefault(database, Library())

@@ -1,0 +1,211 @@
+"""One search from request to answer: read the corpus, rank, link, cut, fold, show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.clock import rfc3339
+from clew.errors import ClewError, invalid
+from clew.recall.answer import NOTICE, excerpt, result_json
+from clew.recall.corpus import Corpus
+from clew.recall.floor import Verdict, judge
+from clew.recall.folding import balance, diversify, fold
+from clew.recall.graph import linked
+from clew.recall.kernel import Kernel, default_kernel
+from clew.recall.lexical import Floats
+from clew.recall.library import library
+from clew.recall.query import Query, analyse
+from clew.recall.ranking import Ranked, rank, with_links
+from clew.registry.context import Context
+from clew.store.database import Row
+from clew.store.search import items_by_id, items_of_past
+
+SOURCES = {
+    "blocks": "block",
+    "cards": "card",
+    "notes": "note",
+    "thoughts": "thought",
+    "tasks": "task",
+    "evidence": "evidence",
+    "patterns": "pattern",
+}
+ACTIVE = frozenset({"active", "open", "todo", "doing", "pending", "in_progress", ""})
+
+
+@dataclass(frozen=True)
+class Request:
+    query: str
+    limit: int = 10
+    active_only: bool = False
+    sources: tuple[str, ...] = ()
+    """Item sources to look in; none means all."""
+    as_of: int | str | None = None
+    explain: bool = False
+
+
+class Search:
+    def __init__(self, ctx: Context, request: Request) -> None:
+        self.ctx = ctx
+        self.request = request
+
+    def run(self) -> dict[str, Any]:
+        with self.ctx.reading() as ctx:
+            kernel = kernel_of(ctx)
+            query = analyse(self.request.query, kernel, ctx.now_ms)
+            with library(ctx.database).lock:
+                corpus = self._corpus(ctx)
+                visible = self._visible(corpus)
+                ranked, arms = self._ranked(ctx, corpus, query, kernel, visible)
+                verdict = judge(ranked, kernel, query)
+                order, folded = self._chosen(corpus, ranked, query, verdict)
+                return self._answer(ctx, ranked, query, order, folded, verdict, arms)
+
+    def _corpus(self, ctx: Context) -> Corpus:
+        if self.request.as_of is None:
+            return library(ctx.database).current(ctx)
+        column, moment = moment_of(self.request.as_of)
+        return library(ctx.database).as_of(ctx, column, moment)
+
+    def _visible(self, corpus: Corpus) -> NDArray[np.bool_]:
+        visible = corpus.alive.copy()
+        if self.request.sources:
+            codes = [corpus.sources[name] for name in self.request.sources if name in corpus.sources]
+            visible &= np.isin(corpus.source, codes)
+        if self.request.active_only:
+            codes = [code for status, code in corpus.statuses.items() if status.lower() in ACTIVE]
+            visible &= np.isin(corpus.status, codes)
+        return visible
+
+    def _ranked(
+        self, ctx: Context, corpus: Corpus, query: Query, kernel: Kernel, visible: NDArray[np.bool_]
+    ) -> tuple[Ranked, dict[str, Any]]:
+        similarity: Floats | None = None
+        ranked = rank(corpus, query, kernel, visible, similarity)
+        if query.intent.graph_depth and len(ranked.slots) and self.request.as_of is None:
+            ways = linked(ctx, corpus, ranked.slots.tolist(), query.intent.graph_depth)
+            ranked = with_links(ranked, ways, similarity)
+        return ranked, {"lexical": True, "semantic": similarity is not None}
+
+    def _chosen(
+        self, corpus: Corpus, ranked: Ranked, query: Query, verdict: Verdict
+    ) -> tuple[list[int], dict[int, list[int]]]:
+        if not verdict.relevant:
+            return [], {}
+        kept, folded = fold(corpus, ranked, self.request.limit)
+        kept = [at for at in kept if verdict.worth_showing[at]]
+        if query.intent.rerank == "diversity":
+            kept = diversify(corpus, ranked, kept, self.request.limit)
+        elif len(query.sides) > 1:
+            kept = balance(ranked.matches, ranked, kept, query.sides)
+        return kept[: self.request.limit], folded
+
+    def _answer(
+        self,
+        ctx: Context,
+        ranked: Ranked,
+        query: Query,
+        order: list[int],
+        folded: dict[int, list[int]],
+        verdict: Verdict,
+        arms: dict[str, Any],
+    ) -> dict[str, Any]:
+        rows = self._rows(
+            ctx, [int(ranked.scene.corpus.ids[ranked.slots[at]]) for at in (order or [0][: len(ranked.slots)])]
+        )
+        results = []
+        for at in order:
+            row = rows.get(int(ranked.scene.corpus.ids[ranked.slots[at]]))
+            if row is not None:
+                found = result_json(row, ranked, at, query, ctx.now_ms, self.request.explain)
+                results.append(_with_folded(found, folded.get(at, []), ranked.scene.corpus))
+        answer: dict[str, Any] = {
+            "query": query.text,
+            "intent": query.intent.name,
+            "results": results,
+            "count": len(results),
+            "arms": arms,
+            "notice": NOTICE,
+            "truncated": False,
+        }
+        if not results:
+            answer["nearest"] = self._nearest(ranked, rows, query)
+            answer["message"] = "Nothing relevant is stored."
+        if self.request.explain:
+            answer["analysis"] = _analysis(query, ranked, verdict)
+        return answer
+
+    def _rows(self, ctx: Context, ids: list[int]) -> dict[int, Row]:
+        if self.request.as_of is None:
+            return items_by_id(ctx.tx, ids)
+        column, moment = moment_of(self.request.as_of)
+        return items_of_past(ctx.tx, ids, column, moment)
+
+    def _nearest(self, ranked: Ranked, rows: dict[int, Row], query: Query) -> dict[str, Any] | None:
+        """What came closest, so that the caller can judge the silence."""
+        row = next(iter(rows.values()), None)
+        if row is None or not len(ranked.slots):
+            return None
+        return {"_id": row["ref"], "score": round(float(ranked.scores[0]), 4), "excerpt": excerpt(row, query)}
+
+
+def _with_folded(found: dict[str, Any], slots: list[int], corpus: Corpus) -> dict[str, Any]:
+    if slots:
+        found["same"] = {"count": len(slots), "ids": sorted(corpus.refs[slot] for slot in slots)[:5]}
+    return found
+
+
+def _analysis(query: Query, ranked: Ranked, verdict: Verdict) -> dict[str, Any]:
+    period = query.period
+    return {
+        **query.intent.to_dict(),
+        "terms": list(query.terms),
+        "added": ranked.added_words,
+        "phrases": [" ".join(phrase) for phrase in query.phrases],
+        "names": sorted(query.names),
+        "period": _period_json(period) if period else None,
+        "candidates": len(ranked.slots),
+        "floor": {"value": verdict.value, "needed": verdict.needed},
+    }
+
+
+def _period_json(period: Any) -> dict[str, Any]:
+    return {
+        "from": rfc3339(period.low) if period.low is not None else None,
+        "to": rfc3339(period.high) if period.high is not None else None,
+        "month": period.month,
+        "day": period.day,
+        "side": period.side,
+        "anchor": " ".join(period.anchor) or None,
+    }
+
+
+def kernel_of(ctx: Context) -> Kernel:
+    return default_kernel()
+
+
+def moment_of(value: int | str) -> tuple[str, int]:
+    """A seq as it stands, or the milliseconds of an ISO date (its end) or time."""
+    if isinstance(value, int):
+        if value < 0:
+            raise invalid("as_of", "must not be negative", "Give a seq, or an ISO date.", kind="range", ge=0)
+        return "seq", value
+    text = value.strip()
+    if text.isdigit() and len(text) < 18:
+        return "seq", int(text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ClewError(
+            "INVALID_INPUT",
+            f"as_of: {text[:60]!r} is neither a seq nor an ISO date or time",
+            "Write 120, 2026-05-01 or 2026-05-01T12:00:00Z.",
+            [{"kind": "format", "field": "as_of", "expected": "seq or ISO 8601"}],
+        ) from None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    ends = 86_400_000 - 1 if len(text) == 10 else 0
+    return "ts_ms", int(moment.timestamp() * 1000) + ends

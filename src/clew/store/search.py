@@ -17,6 +17,7 @@ from clew.store.terms import terms
 
 BODY_LIMIT = 20_000
 MOST_LINKS = 64
+MOST_WORDS = 16
 FIELDS = ("title", "body", "tags", "speaker")
 QUESTION = "?"
 """Stands last among the terms of a text that ends as a question; no word is cut to it."""
@@ -25,6 +26,9 @@ _MENTION = re.compile(
     r"\b(?:(?:PLAN|TASK|JOB|CARD)-\d{3,}|STEP-[0-9A-F]{8,}|(?:D|T|C|P|PRJ|PER|TOOL|INC|SIG|DREF)-\d{8}-\d{3,})\b"
     r"|\ba:[a-z0-9][a-z0-9-]{0,63}"
 )
+
+_WILD = re.compile(r"([\\%_])")
+_ESCAPED = r"\\\1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,22 @@ def unindex_where(tx: Transaction, workspace: str, condition: str, *params: Any)
         tx.run("DELETE FROM item_link WHERE id = ?", row["id"])
         tx.run(_UPDATE_TERMS, workspace, None, row["id"])
     return len(rows)
+
+
+def matching(tx: Transaction, workspace: str, words: list[str], limit: int, sources: tuple[str, ...] = ()) -> list[Row]:
+    """Items that hold any of the terms, those with most of them first: a filter for lists, without recall's ranking."""
+    wanted = list(dict.fromkeys(words))[:MOST_WORDS]
+    if not wanted:
+        return []
+    held = " + ".join(r"CASE WHEN padded LIKE ? ESCAPE '\' THEN 1 ELSE 0 END" for _ in wanted)
+    only = f"AND source IN ({placeholders(len(sources))})" if sources else ""
+    sql = (
+        f"SELECT * FROM (SELECT found.*, {held} AS score FROM (SELECT item.*,"
+        " ' ' || replace(item_terms.terms, ?, ' ') || ' ' AS padded FROM item JOIN item_terms ON item_terms.id = item.id"
+        f" WHERE item.workspace = ? {only}) found) scored WHERE score > 0 ORDER BY score DESC, ref LIMIT ?"
+    )
+    patterns = [f"% {_WILD.sub(_ESCAPED, word)} %" for word in wanted]
+    return tx.all(sql, *patterns, "\n", workspace, *sources, limit)
 
 
 def index_gaps(tx: Transaction, workspace: str) -> int:

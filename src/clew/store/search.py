@@ -108,8 +108,8 @@ def matching(tx: Transaction, workspace: str, words: list[str], limit: int, sour
     only = f"AND source IN ({placeholders(len(sources))})" if sources else ""
     sql = (
         f"SELECT * FROM (SELECT found.*, {held} AS score FROM (SELECT item.*,"
-        " ' ' || replace(item_terms.terms, ?, ' ') || ' ' AS padded FROM item JOIN item_terms ON item_terms.id = item.id"
-        f" WHERE item.workspace = ? {only}) found) scored WHERE score > 0 ORDER BY score DESC, ref LIMIT ?"
+        " ' ' || replace(item_terms.terms, ?, ' ') || ' ' AS padded"
+        f" FROM item JOIN item_terms ON item_terms.id = item.id WHERE item.workspace = ? {only}) found) scored WHERE score > 0 ORDER BY score DESC, ref LIMIT ?"
     )
     patterns = [f"% {_WILD.sub(_ESCAPED, word)} %" for word in wanted]
     return tx.all(sql, *patterns, "\n", workspace, *sources, limit)

@@ -107,9 +107,10 @@ def matching(tx: Transaction, workspace: str, words: list[str], limit: int, sour
     held = " + ".join(r"CASE WHEN padded LIKE ? ESCAPE '\' THEN 1 ELSE 0 END" for _ in wanted)
     only = f"AND source IN ({placeholders(len(sources))})" if sources else ""
     sql = (
-        f"SELECT * FROM (SELECT found.*, {held} AS score FROM (SELECT item.*,"
-        " ' ' || replace(item_terms.terms, ?, ' ') || ' ' AS padded"
-        f" FROM item JOIN item_terms ON item_terms.id = item.id WHERE item.workspace = ? {only}) found) scored WHERE score > 0 ORDER BY score DESC, ref LIMIT ?"
+        f"SELECT * FROM (SELECT found.*, {held} AS score FROM"
+        " (SELECT item.*, ' ' || replace(item_terms.terms, ?, ' ') || ' ' AS padded"
+        f" FROM item JOIN item_terms ON item_terms.id = item.id WHERE item.workspace = ? {only}) found) scored"
+        " WHERE score > 0 ORDER BY score DESC, ref LIMIT ?"
     )
     patterns = [f"% {_WILD.sub(_ESCAPED, word)} %" for word in wanted]
     return tx.all(sql, *patterns, "\n", workspace, *sources, limit)

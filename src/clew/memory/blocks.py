@@ -95,15 +95,19 @@ def current(
         params.append(file)
     if ids is not None:
         return _by_ids(ctx, " ".join(sql), params, list(dict.fromkeys(ids)))
-    return [_block(row) for row in ctx.tx.all(" ".join([*sql, "ORDER BY id"]), *params)]
+    return _sorted(ctx.tx.all(" ".join(sql), *params))
+
+
+def _sorted(rows: list[Row]) -> list[Block]:
+    """By id. Asked of the database, the order would make SQLite walk all blocks of the workspace along their key."""
+    return sorted((_block(row) for row in rows), key=lambda block: block.id)
 
 
 def _by_ids(ctx: Context, sql: str, params: list[Any], ids: list[str]) -> list[Block]:
     found: list[Block] = []
     for start in range(0, len(ids), 500):
         chunk = ids[start : start + 500]
-        rows = ctx.tx.all(f"{sql} AND id IN ({placeholders(len(chunk))}) ORDER BY id", *params, *chunk)
-        found += [_block(row) for row in rows]
+        found += _sorted(ctx.tx.all(f"{sql} AND id IN ({placeholders(len(chunk))})", *params, *chunk))
     return sorted(found, key=lambda block: block.id)
 
 
@@ -146,10 +150,8 @@ def count(ctx: Context, prefix: str, status: Iterable[str] | None = None) -> int
 
 def with_mark(ctx: Context, prefix: str, value: str) -> list[Block]:
     """Current blocks of a kind whose statement has this normal form (for proposals: this fingerprint)."""
-    sql = (
-        "SELECT * FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND mark = ? AND prefix = ? ORDER BY id"
-    )
-    return [_block(row) for row in ctx.tx.all(sql, ctx.workspace, value, prefix)]
+    sql = "SELECT * FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND mark = ? AND prefix = ?"
+    return _sorted(ctx.tx.all(sql, ctx.workspace, value, prefix))
 
 
 def locate(ctx: Context, ids: Iterable[str]) -> dict[str, tuple[str, int]]:

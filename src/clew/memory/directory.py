@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,7 @@ class Directory:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.own = root / OWN
+        self._prefix = str(root)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -110,17 +111,21 @@ class Directory:
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return State()
 
-    def save(self, state: State) -> None:
-        text = orjson.dumps(asdict(state), option=orjson.OPT_SORT_KEYS)
+    def save(self, state: State, durable: bool) -> None:
+        """Keep the state. It must not outlive a rendering that a power cut took back: that would look like an edit."""
+        files = {path: vars(entry) for path, entry in state.files.items()}
+        whole = {"store": state.store, "files": files, "write_only_seq": state.write_only_seq}
         with reported(self.root):
-            self._replace(self.own / "state.json", text)
+            self._replace(self.own / "state.json", orjson.dumps(whole, option=orjson.OPT_SORT_KEYS), durable=False)
+            if durable:
+                _sync_folder(self.own)
             ignore = self.own / ".gitignore"
             if not ignore.exists():
                 ignore.write_text("*\n", encoding="utf-8")
 
     def stamp(self, path: str) -> Stamp | None:
         try:
-            status = (self.root / path).stat()
+            status = os.stat(f"{self._prefix}/{path}")  # noqa: PTH116  (a Path costs more than the stat)
         except OSError:
             return None
         return (status.st_mtime_ns, status.st_size, status.st_ino)
@@ -139,7 +144,7 @@ class Directory:
         except OSError:
             return None
 
-    def write(self, path: str, data: bytes, expected: Stamp | None) -> bytes | None:
+    def write(self, path: str, data: bytes, expected: Stamp | None, durable: bool) -> bytes | None:
         """Replace a file at once. Returns what a person saved in the moment before, when that happened."""
         target = self.root / path
         aside = self.own / "aside"
@@ -148,8 +153,9 @@ class Directory:
             aside.unlink(missing_ok=True)
             if expected is not None and target.exists():
                 os.link(target, aside)
-            self._replace(target, data)
-            self.keep_base(path, data)
+            self._replace(target, data, durable)
+            if durable:
+                self.keep_base(path, data)
             late = _changed(aside, expected)
             aside.unlink(missing_ok=True)
         return late
@@ -158,9 +164,10 @@ class Directory:
         base = self.own / "base" / path
         with reported(base):
             base.parent.mkdir(parents=True, exist_ok=True)
+            base.unlink(missing_ok=True)  # ext4 writes out a file at once when another is renamed over it
             self._replace(base, data, durable=False)
 
-    def _replace(self, target: Path, data: bytes, durable: bool = True) -> None:
+    def _replace(self, target: Path, data: bytes, durable: bool) -> None:
         draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
         with draft.open("wb") as file:
             file.write(data)
@@ -171,22 +178,40 @@ class Directory:
 
     def block_files(self) -> list[str]:
         """The Markdown files that may hold blocks, in order."""
-        found = []
-        for folder in FOLDERS:
-            found += [path for path in self._below(folder, ".md") if not path.startswith(WRITE_ONLY)]
-        return sorted(found)
+        found = [path for folder in FOLDERS for path in self._below(folder, ".md")]
+        return sorted(path for path in found if not path.startswith(WRITE_ONLY))
 
     def plain_files(self) -> list[str]:
         kernels = self._below(KERNELS, ".mind")
-        return sorted([*(path for path in PLAIN if (self.root / path).is_file()), *kernels])
+        return sorted([*(path for path in PLAIN if self.stamp(path) is not None), *kernels])
 
     def _below(self, folder: str, suffix: str) -> list[str]:
-        found = []
-        for base, folders, names in os.walk(self.root / folder):
-            folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "applied")
-            relative = Path(base).relative_to(self.root).as_posix()
-            found += [f"{relative}/{name}" for name in names if name.endswith(suffix) and not name.startswith(".")]
-        return [path for path in found if not (self.root / path).is_symlink()]
+        """Ordinary files below a folder; links are not followed."""
+        found: list[str] = []
+        try:
+            with os.scandir(f"{self._prefix}/{folder}") as entries:
+                for entry in entries:
+                    path = f"{folder}/{entry.name}"
+                    if entry.name.startswith(".") or f"{path}/" in WRITE_ONLY:
+                        continue
+                    if entry.name.endswith(suffix) and entry.is_file(follow_symlinks=False):
+                        found.append(path)
+                    elif entry.is_dir(follow_symlinks=False):
+                        found += self._below(path, suffix)
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError as problem:
+            raise ClewError("IO_ERROR", f"{self.root / folder}: {problem.strerror}", "Make it readable.") from problem
+        return found
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the renames so far durable; one sync commits the journal for all of them."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _changed(aside: Path, expected: Stamp | None) -> bytes | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import orjson
 
 from clew.memory import blocks, places, watchers
-from clew.memory.grammar import ParsedFile, Part, gap_problems, parse_file
+from clew.memory.grammar import HEADER, ParsedFile, Part, gap_problems, parse_file
 from clew.memory.merging import common_prefix, common_suffix, header_after, header_before, merge
 from clew.memory.places import Region, Standing, size
 from clew.registry.context import Context
@@ -32,9 +32,10 @@ class Plan:
 def rendered(ctx: Context, path: str) -> str:
     """A file of blocks as the store has it."""
     sql = (
-        "SELECT block.text, place.gap FROM place"
-        " JOIN block ON block.workspace = place.workspace AND block.id = place.id"
-        " WHERE place.workspace = ? AND place.file = ? AND block.until IS NULL AND block.gone = 0"
+        # CROSS keeps SQLite from starting with all blocks of the workspace.
+        "SELECT block.text, place.gap FROM place CROSS JOIN block"
+        " WHERE block.workspace = place.workspace AND block.id = place.id"
+        " AND place.workspace = ? AND place.file = ? AND block.until IS NULL AND block.gone = 0"
         " ORDER BY place.ordinal"
     )
     head = ctx.tx.value("SELECT preamble FROM block_file WHERE workspace = ? AND path = ?", ctx.workspace, path) or ""
@@ -65,11 +66,10 @@ def _seen_before(ctx: Context, path: str, parts: list[Part]) -> dict[str, str]:
     return found
 
 
-def portions(text: str) -> list[str]:
-    """Growing beginnings of a long file, so that reading it in does not hold the store for long."""
-    parsed = parse_file(text)
-    ends = range(PORTION, len(parsed.parts), PORTION)
-    return [replace(parsed, parts=parsed.parts[:end]).join() for end in ends] + [text]
+def portions(text: str) -> list[int]:
+    """Where to cut a long file, so that reading it in does not hold the store for long."""
+    starts = [match.start() for match in HEADER.finditer(text)]
+    return [*starts[PORTION::PORTION], len(text)]
 
 
 def plan(ctx: Context, path: str, stored: str, edited: str) -> Plan:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clew.errors import ClewError
-from clew.memory import edits, plain
+from clew.memory import edits, places, plain
 from clew.memory.directory import Directory, Known, State, directory_of, known, store_name
-from clew.memory.places import WHOLE
+from clew.memory.places import WHOLE, size
 from clew.registry.context import Context
 from clew.store.database import Row
 
@@ -95,13 +95,15 @@ def _agree(ctx: Context, directory: Directory) -> None:
     with directory.locked():
         state = _state(ctx, directory)
         late: list[Edit] = []
+        written = False
         for _ in range(ROUNDS):
             found, frozen = _look(directory, state)
             _take_in(ctx, directory, state, [*found, *late])
-            late = _bring_out(ctx, directory, state, frozen)
+            late, rendered = _bring_out(ctx, directory, state, frozen)
+            written = written or rendered
             if not late:
                 break
-        directory.save(state)
+        directory.save(state, durable=written)
 
 
 def _state(ctx: Context, directory: Directory) -> State:
@@ -179,6 +181,9 @@ def _take_in_blocks(ctx: Context, found: list[Edit]) -> set[str]:
     plans, same = [], set()
     for edit in found:
         stored = _stored(ctx, edit)
+        if stored == edit.text and not edit.late:
+            same.add(edit.path)
+            continue
         result = edits.merged(ctx, edit.path, edit.base, stored, edit.text)
         if result != stored:
             plans.append(edits.plan(ctx, edit.path, stored, result))
@@ -194,15 +199,13 @@ def _long(edit: Edit) -> bool:
 
 def _import(ctx: Context, edit: Edit) -> None:
     """A long file that is new to the store, in portions: each is a state of its own, and any process can go on."""
-    parts = edits.portions(edit.text)
-    for number, portion in enumerate(parts, 1):
+    ends = edits.portions(edit.text)
+    for number, (start, end) in enumerate(zip([0, *ends], ends, strict=False), 1):
         with ctx.writing() as bound:
-            stored = edits.rendered(bound, edit.path) if number == 1 else parts[number - 2]
-            result = edits.merged(bound, edit.path, None, stored, portion)
-            if number == 1 and stored:
-                return  # not new; the ordinary way merges it
-            edits.take_in(bound, [edits.plan(bound, edit.path, stored, result)])
-        ctx.progress(number, len(parts), edit.path)
+            if places.file_row(bound, edit.path)["bytes"] != size(edit.text[:start]):
+                return  # not new, or changed meanwhile; the ordinary way merges it
+            edits.take_in(bound, [edits.plan(bound, edit.path, edit.text[:start], edit.text[:end])])
+        ctx.progress(number, len(ends), edit.path)
 
 
 def _stored(ctx: Context, edit: Edit) -> str:
@@ -217,8 +220,8 @@ def _number(ctx: Context, path: str) -> int:
     return int(ctx.tx.value(sql, ctx.workspace, path) or 0)
 
 
-def _bring_out(ctx: Context, directory: Directory, state: State, frozen: dict[str, str]) -> list[Edit]:
-    """Render what is newer in the store. Returns what people saved in the very moment of it."""
+def _bring_out(ctx: Context, directory: Directory, state: State, frozen: dict[str, str]) -> tuple[list[Edit], bool]:
+    """Render what is newer in the store. Returns what people saved in that very moment, and whether any was newer."""
     for path, problem in frozen.items():
         ctx.warn("FILE_UNREADABLE", f"{path} is left alone: {problem}", "Save the file as UTF-8 text.")
     with ctx.reading() as bound:
@@ -231,7 +234,7 @@ def _bring_out(ctx: Context, directory: Directory, state: State, frozen: dict[st
     for output in outputs:
         entry = state.files.get(output.path)
         base = directory.base(output.path) if entry is not None else None
-        saved = directory.write(output.path, output.data, entry.stamp if entry else None)
+        saved = directory.write(output.path, output.data, entry.stamp if entry else None, output.tracked)
         stamp = directory.stamp(output.path)
         if not output.tracked:
             state.write_only_seq = max(state.write_only_seq, output.seq)
@@ -241,7 +244,7 @@ def _bring_out(ctx: Context, directory: Directory, state: State, frozen: dict[st
             late.append(
                 Edit(output.path, saved.decode("utf-8", "replace"), base.decode() if base else None, WHOLE, True)
             )
-    return late
+    return late, bool(outputs)
 
 
 def _output(ctx: Context, directory: Directory, entry: Known | None, row: Row) -> Output:

@@ -102,7 +102,7 @@ CREATE TABLE receipt (
     rolled_back_at_ms BIGINT,
     PRIMARY KEY (workspace, ts)
 );
-CREATE INDEX receipt_proposal ON receipt (workspace, proposal);
+CREATE INDEX receipt_proposal ON receipt (workspace, proposal, ts);
 
 -- A rejected value stays rejected, whatever happens to the proposal that carried it.
 CREATE TABLE tombstone (

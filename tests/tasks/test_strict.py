@@ -75,6 +75,8 @@ def test_an_override_closes_and_leaves_its_reason(call: Caller, strict: str, nam
     answer = call.answer(name, task=strict, path="s:0", override=override, **CLOSERS[name])
     assert answer.ok
     assert [item["code"] for item in answer.envelope["warnings"]] == ["STRICT_OVERRIDE_APPLIED"]
+    last = call("tasks_delta")["events"][-1]
+    assert last["payload"]["override"] == {**override, "missing": ["STRICT_NO_HYPOTHESIS_OR_DECISION"]}
     note = call("show", target=strict, doc_kind="notes")["entries"][-1]
     assert "typo fix" in note["content"] and "STRICT_NO_HYPOTHESIS_OR_DECISION" in note["content"]
 

@@ -105,7 +105,8 @@ def put_step(
     check_lease(ctx, old)
     if new.completed and not old.completed:
         found = check_gate(ctx, new, asked)
-        check_reasoning(ctx, task, new, override)
+        said = check_reasoning(ctx, task, new, override)
+        change = replace(change, payload={**change.payload, **said})
         warn_of_proof(ctx, new, found)
     elif new.completed:
         stay_closed(ctx, new)

@@ -9,6 +9,7 @@ from typing import Any
 from clew.errors import ClewError, suggest
 from clew.registry.context import Context
 from clew.tasks.evidence import NOTHING, Linked, linked, linked_to
+from clew.tasks.plans import find_work
 from clew.tasks.steps import CHECKPOINTS, PROVABLE, Step
 
 ALWAYS = ("criteria", "tests")
@@ -91,15 +92,13 @@ def checkpoints_missing(ctx: Context, step: Step, found: Gate) -> ClewError:
 
 
 def _confirmation(ctx: Context, step: Step, found: Gate) -> dict[str, Any]:
-    confirmed = dict.fromkeys(found.missing, True)
-    return suggest(
-        "tasks_verify",
-        "Confirms what is missing; call it once it is true.",
-        "high",
-        task=step.task,
-        step_id=step.id,
-        checkpoints=confirmed,
-    )
+    """The call that confirms; where few tools are listed, the macro that also closes, if nothing else is in its way."""
+    place = {"task": step.task, "step_id": step.id, "checkpoints": dict.fromkeys(found.missing, True)}
+    task = find_work(ctx, step.task)
+    lenient = not found.missing_proof and task is not None and task.reasoning_mode != "strict"
+    if ctx.session.toolset != "full" and lenient:
+        return suggest("tasks_macro_close_step", "Confirms what is missing and closes; once it is true.", **place)
+    return suggest("tasks_verify", "Confirms what is missing; call it once it is true.", **place)
 
 
 def proof_missing(step: Step, found: Gate) -> ClewError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -34,16 +34,20 @@ class Override(BaseModel):
     risk: Annotated[str, Field(min_length=1, max_length=4000, pattern=r"\S", description="What may go wrong.")]
 
 
-def check_reasoning(ctx: Context, task: Work, step: Step, override: Override | None) -> None:
-    """Refuse to close a strict task's step while its reasoning lacks something, unless told why that is right."""
+def check_reasoning(ctx: Context, task: Work, step: Step, override: Override | None) -> dict[str, Any]:
+    """Refuse to close a strict task's step while its reasoning lacks something, unless told why that is right.
+
+    Returns what the closing event says about it: nothing, or the override.
+    """
     if task.reasoning_mode != "strict":
-        return
+        return {}
     found = examine(ctx, task, step)
     if not found.missing:
-        return
+        return {}
     if override is None:
         raise reasoning_required(task, step, found)
     _note_override(ctx, task, step, override, found.missing)
+    return {"override": {**override.model_dump(), "missing": list(found.missing)}}
 
 
 @dataclass(frozen=True, slots=True)

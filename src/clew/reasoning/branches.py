@@ -81,7 +81,14 @@ def chain(ctx: Context, branch: Branch, as_of: int | None = None) -> list[Link]:
     Everything written on a branch is newer than what it inherits, so the parts never overlap in seq: reading them in
     this order is reading from the newest entry to the oldest.
     """
-    links = [Link(branch.id, END if as_of is None else as_of)]
+    links: list[Link] | None = ctx.memo.get(("chain", branch.id))
+    if links is None:
+        links = ctx.memo["chain", branch.id] = _links(ctx, branch)
+    return links if as_of is None else [Link(link.branch, min(link.cutoff, as_of)) for link in links]
+
+
+def _links(ctx: Context, branch: Branch) -> list[Link]:
+    links = [Link(branch.id, END)]
     while branch.base_id is not None and branch.base_seq is not None:
         if len(links) > MAX_DEPTH:
             raise ClewError("INVALID_INPUT", f"branch {branch.name} lies deeper than {MAX_DEPTH} bases")

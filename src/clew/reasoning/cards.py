@@ -62,7 +62,7 @@ def write_card(
     known = trace_entry(ctx, scope, card_id) if card.id else None
     if known is not None:
         _refuse_other(ctx, scope, card, edges, known)
-    current = node(ctx, scope.branch, scope.graph, card_id)
+    current = node(ctx, scope.branch, scope.graph, card_id) if card.id else None
     if known is not None and current is not None:
         return CardWritten(card_id, False, known["seq"], 0, 0, None)
     placed = _placed(card, step)

@@ -12,7 +12,7 @@ from clew.reasoning.views import Lens
 from clew.reasoning.visibility import is_draft, is_pinned
 from clew.registry.context import Context
 
-CHUNK = 100
+SPARE = 10
 MOST_SCANNED = 2000
 """How far back a slice looks for entries that pass; beyond that it says that there may be more."""
 
@@ -45,7 +45,7 @@ def entry_slice(ctx: Context, scope: Scope, doc: str, limit: int, lens: Lens) ->
     found: list[dict[str, Any]] = []  # newest first
     cursor, scanned = None, 0
     while True:
-        part = tail(ctx, ranges, doc, cursor, CHUNK)
+        part = tail(ctx, ranges, doc, cursor, limit + SPARE)
         found += [entry for entry in reversed(entries_json(ctx, part.entries)) if is_entry_shown(entry, lens)]
         scanned += len(part.entries)
         if len(found) > limit or not part.has_more or scanned >= MOST_SCANNED:

@@ -14,7 +14,7 @@ from clew.reasoning.entry_slices import entry_slice
 from clew.reasoning.graph import Node
 from clew.reasoning.scope import Scope
 from clew.reasoning.steps import StepFocus
-from clew.reasoning.views import Lens, card_stats, edges_of, frontier_pages, select
+from clew.reasoning.views import FRONTIER, Lens, card_stats, edges_of, frontier_pages, select
 from clew.registry.budget import Budget, Clip, Drop, Step, Trim
 from clew.registry.context import Context
 from clew.registry.operation import operation
@@ -43,9 +43,9 @@ class Gathered:
 def gather(ctx: Context, args: Any) -> Gathered:
     scope, step = place_and_step(ctx, args)
     lens = Lens(args.drafts, step)
-    chosen = select(ctx, scope, args.lens, args.limit_candidates, lens)
-    pages = frontier_pages(ctx, scope, lens, args.limits)
-    frontier = {name: page.nodes for name, page in pages.items()}
+    pages = frontier_pages(ctx, scope, lens, args.limits.at_least(FRONTIER))
+    chosen = select(ctx, scope, args.lens, args.limit_candidates, lens, pages)
+    frontier = {name: page.first(getattr(args.limits, name)).nodes for name, page in pages.items()}
     return Gathered(scope, step, lens, chosen.listed(), frontier, chosen.has_more)
 
 

@@ -40,6 +40,10 @@ class Limits:
     subgoals: int = 5
     tests: int = 5
 
+    def at_least(self, other: Limits) -> Limits:
+        names = ("hypotheses", "questions", "subgoals", "tests")
+        return Limits(*(max(getattr(self, name), getattr(other, name)) for name in names))
+
 
 @dataclass
 class Selection:
@@ -81,9 +85,12 @@ def relevant_cards(
     return select(ctx, scope, view, limit, lens).listed()
 
 
-def select(ctx: Context, scope: Scope, view: str, limit: int, lens: Lens) -> Selection:
+def select(
+    ctx: Context, scope: Scope, view: str, limit: int, lens: Lens, frontier: dict[str, NodePage] | None = None
+) -> Selection:
+    """The cards of a view. A frontier that was read already is not read again."""
     chosen = Selection(limit)
-    for page in _layers(ctx, scope, lens):
+    for page in _layers(ctx, scope, lens, frontier):
         chosen.take(page)
         if chosen.full:
             break
@@ -94,9 +101,13 @@ def select(ctx: Context, scope: Scope, view: str, limit: int, lens: Lens) -> Sel
     return chosen
 
 
-def _layers(ctx: Context, scope: Scope, lens: Lens) -> Iterator[NodePage]:
+FRONTIER = Limits(MOST_OPEN, MOST_OPEN, MOST_SUBGOALS, MOST_OPEN)
+
+
+def _layers(ctx: Context, scope: Scope, lens: Lens, frontier: dict[str, NodePage] | None) -> Iterator[NodePage]:
     yield _cards(ctx, scope, lens, PINNED, limit=MOST_PINS)
-    yield from frontier_pages(ctx, scope, lens, Limits(MOST_OPEN, MOST_OPEN, MOST_SUBGOALS, MOST_OPEN)).values()
+    found = frontier if frontier is not None else frontier_pages(ctx, scope, lens, FRONTIER)
+    yield from (page.first(getattr(FRONTIER, name)) for name, page in found.items())
     if lens.step is not None and not lens.only_step:
         yield nodes(ctx, scope.branch, scope.graph, types=CARD_TYPES, tags_all=[lens.step.tag], limit=MOST_OF_STEP)
 

@@ -48,6 +48,8 @@ class Context:
         self.workspace = workspace
         self.agent = agent
         self.remarks = remarks or Remarks()
+        self.memo: dict[object, Any] = {}
+        """Read once in this transaction, and unable to change within it."""
         self._progress = progress
         self._ws = ws
 

@@ -16,6 +16,7 @@ SEEKS = 16
 """Most index seeks that one filter is split into; a longer list is checked row by row instead."""
 SAMPLE = 500
 """How far a filter's matches are counted before it is called common."""
+FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,9 @@ class NodePage:
 
     nodes: list[Node]
     has_more: bool
+
+    def first(self, limit: int) -> NodePage:
+        return self if len(self.nodes) <= limit else NodePage(self.nodes[:limit], True)
 
     def page(self, cursor: int | None, limit: int) -> dict[str, Any]:
         return {
@@ -210,7 +214,12 @@ def _sources(ctx: Context, doc: str, link: Link, wanted: Filter) -> list[Source]
         return [Source("", ())]
     if len(ways) == 1:
         return ways[0]
-    return min(ways, key=lambda way: _matches(ctx, doc, link, way))
+    counted: list[tuple[int, list[Source]]] = []
+    for way in ways:
+        counted.append((_matches(ctx, doc, link, way), way))
+        if counted[-1][0] <= FEW:
+            break  # no other way can be worth the counting
+    return min(counted, key=lambda pair: pair[0])[1]
 
 
 def _ways(wanted: Filter) -> Iterator[list[Source]]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
-from clew.app import Clew
+from clew.app import Clew, open_clew
 from clew.registry.envelope import Answer
 from clew.registry.session import Session
-from tests.conftest import Caller
+from clew.settings import load_settings
+from tests.conftest import Caller, TickingClock
 
 
 class Thinker(Caller):
@@ -47,3 +52,13 @@ def thinker(clew: Clew) -> Thinker:
     caller = Thinker(clew)
     caller.do("start_new", sessionTitle="Slow search", cipher=True)
     return caller
+
+
+@contextmanager
+def throwaway_thinker() -> Iterator[Thinker]:
+    """For property tests: a fresh store for each example, on the engine that starts at once."""
+    with tempfile.TemporaryDirectory() as folder:
+        flags = {"home": Path(folder), "workspace": "ws", "workspace_lock": False}
+        clew = open_clew(load_settings(flags, {}, Path(folder)), TickingClock())
+        yield Thinker(clew)
+        clew.close()

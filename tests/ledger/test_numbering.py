@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.app import open_clew
-from clew.settings import load_settings
-from tests.conftest import TickingClock
-from tests.ledger.conftest import Thinker
+from tests.ledger.conftest import throwaway_thinker
 
 CHAINS = ("", "a", "b", "c")
 
@@ -83,9 +78,8 @@ steps = st.fixed_dictionaries(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(steps, max_size=25))
 def test_numbers_agree_with_a_naive_model(history: list[dict[str, Any]]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        clew = open_clew(load_settings({"home": Path(folder), "workspace": "ws"}, {}, Path(folder)), TickingClock())
-        thinker, model = Thinker(clew), Model()
+    with throwaway_thinker() as thinker:
+        model = Model()
         thinker.do("start_new", cipher=True)
         for step in history:
             answer = thinker.answer("thought", thought="x", nextThoughtNeeded=True, **step)
@@ -95,4 +89,3 @@ def test_numbers_agree_with_a_naive_model(history: list[dict[str, Any]]) -> None
         for item in thinker("session_get", sessionId=thinker.do("get_state")["sessionId"])["thoughts"]:
             stored.setdefault(item.get("branchId", ""), []).append(item["thoughtNumber"])
         assert stored == model.numbers
-        clew.close()

@@ -42,6 +42,19 @@ declare_events(
 
 
 @dataclass(frozen=True, slots=True)
+class Past:
+    """What an import knows of a thought that was written elsewhere: its pointers are resolved already."""
+
+    ts_ms: int
+    prev: Point | None
+    origin: Point | None
+    revised: Point | None
+    label: str | None = None
+    agent: str | None = None
+    critique: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A thought as its author gives it; what is None the server decides."""
 
@@ -56,13 +69,8 @@ class Draft:
     from_chain: str | None = None
     kind: str | None = None
     needs_more: bool | None = None
-    # What only an import knows.
-    ts_ms: int | None = None
-    label: str | None = None
-    prev: Point | None = None
-    agent: str | None = None
-    critique: dict[str, Any] | None = None
     extra: dict[str, Any] = field(default_factory=dict)
+    past: Past | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +130,7 @@ def plan_thought(ctx: Context, session: LedgerSession, draft: Draft) -> Plan:
         point=Point(chain.chain, number),
         total=max(draft.total or chain.total, number),
         kind=kind,
-        prev=draft.prev or chain.tail,
+        prev=(draft.past.prev if draft.past else None) or chain.tail,
         origin=origin,
         revised=revised,
         reading=reading,
@@ -132,6 +140,8 @@ def plan_thought(ctx: Context, session: LedgerSession, draft: Draft) -> Plan:
 
 def _chain(ctx: Context, session: LedgerSession, draft: Draft) -> tuple[Chain, Point | None]:
     """The chain to write to, and the fork point of the thought."""
+    if draft.past is not None:
+        return _past_chain(ctx, session, draft, draft.past)
     given = Point(draft.from_chain or MAIN, draft.from_number) if draft.from_number is not None else None
     if draft.chain == MAIN:
         _check_exists(ctx, session, given)
@@ -149,7 +159,14 @@ def _chain(ctx: Context, session: LedgerSession, draft: Draft) -> tuple[Chain, P
             kind="missing_required",
         )
     _check_exists(ctx, session, given)
-    return empty_chain(draft.chain, given, draft.label), given
+    return empty_chain(draft.chain, given), given
+
+
+def _past_chain(ctx: Context, session: LedgerSession, draft: Draft, past: Past) -> tuple[Chain, Point | None]:
+    """An imported branch may have lost its fork point; it is a branch all the same."""
+    found = find_chain(ctx, session.id, draft.chain)
+    chain = found or empty_chain(draft.chain, past.origin if draft.chain else None, past.label)
+    return chain, past.origin or chain.origin
 
 
 def _check_exists(ctx: Context, session: LedgerSession, point: Point | None) -> None:
@@ -187,6 +204,8 @@ def _again(session: LedgerSession, draft: Draft) -> dict[str, Any]:
 
 def _revised(ctx: Context, session: LedgerSession, chain: Chain, draft: Draft, reading: Reading) -> Point | None:
     """The thought this one revises: as the arguments say, which must be right, or as the text says, if it can be."""
+    if draft.past is not None:
+        return draft.past.revised
     if draft.revises is not None:
         found = resolve(ctx, session.id, chain, draft.revises)
         if found is None:
@@ -235,7 +254,7 @@ _INSERT = (
 
 
 def _insert(ctx: Context, session: LedgerSession, plan: Plan, seq: int) -> None:
-    draft = plan.draft
+    draft, past = plan.draft, plan.draft.past
     extra = draft.extra | ({"needsMoreThoughts": draft.needs_more} if draft.needs_more is not None else {})
     ctx.tx.run(
         _INSERT,
@@ -243,7 +262,7 @@ def _insert(ctx: Context, session: LedgerSession, plan: Plan, seq: int) -> None:
         session.id,
         *_pair(plan.point),
         seq,
-        draft.ts_ms if draft.ts_ms is not None else ctx.now_ms,
+        past.ts_ms if past else ctx.now_ms,
         plan.total,
         int(draft.next_needed),
         plan.kind,
@@ -251,8 +270,8 @@ def _insert(ctx: Context, session: LedgerSession, plan: Plan, seq: int) -> None:
         *_pair(plan.origin),
         int(plan.is_revision),
         *_pair(plan.revised),
-        draft.agent if draft.ts_ms is not None else ctx.agent,
-        dumped(draft.critique) if draft.critique else None,
+        past.agent if past else ctx.agent,
+        dumped(past.critique) if past and past.critique else None,
         dumped(extra) if extra else None,
     )
 
@@ -271,14 +290,14 @@ def _index(ctx: Context, session: LedgerSession, plan: Plan, seq: int) -> None:
         kind=plan.kind,
         branch=session.branch,
         doc=TRACE,
-        event_ts_ms=plan.draft.ts_ms,
+        event_ts_ms=plan.draft.past.ts_ms if plan.draft.past else None,
     )
     index_item(ctx.tx, ctx.workspace, item)
 
 
 def _count(ctx: Context, session: LedgerSession, plan: Plan) -> None:
     """The session's own figures, and its title if it has none yet."""
-    at_ms = plan.draft.ts_ms if plan.draft.ts_ms is not None else ctx.now_ms
+    at_ms = plan.draft.past.ts_ms if plan.draft.past else ctx.now_ms
     ctx.tx.run(
         "UPDATE ledger_session SET thought_count = thought_count + 1, branch_count = branch_count + ?,"
         " revision_count = revision_count + ?, updated_at_ms = ?, accessed_at_ms = ? WHERE workspace = ? AND id = ?",

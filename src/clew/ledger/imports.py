@@ -1,0 +1,229 @@
+"""Reading an export back: the same session, thought by thought, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from clew.errors import ClewError, shorten, suggest
+from clew.ids import SESSION
+from clew.ledger.chains import Point
+from clew.ledger.foreign import Chains, Foreign, foreign_node, storable, time_ms
+from clew.ledger.recording import Draft, Past, record
+from clew.ledger.rows import every_thought
+from clew.ledger.sessions import (
+    ACTIVE,
+    COMPLETED,
+    UNTITLED,
+    LedgerSession,
+    NewSession,
+    find_session,
+    session_named,
+    start_session,
+)
+from clew.registry.context import Context
+
+_SESSION_FIELDS = frozenset(
+    {
+        "id", "title", "description", "tags", "status", "thoughtCount", "branchCount", "createdAt", "updatedAt",
+        "lastAccessedAt", "completedAt", "partitionPath", "critiqueCount", "branchNames",
+    }
+)  # fmt: skip
+_TAG_SIGNS = str.maketrans("", "", "|")
+
+
+@dataclass
+class Report:
+    session: str
+    added: int = 0
+    already: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"sessionId": self.session, "added": self.added, "already": self.already, "problems": self.problems}
+
+
+def import_session(ctx: Context, exported: dict[str, Any], merge: bool = False, as_copy: bool = False) -> Report:
+    """Write a session from its export. With `merge`, thoughts that are missing are added to one that exists."""
+    head = exported.get("session") if isinstance(exported.get("session"), dict) else {}
+    assert isinstance(head, dict)
+    key = str(head.get("id") or "")
+    existing = _existing(ctx, key, merge, as_copy)
+    session = existing or start_session(ctx, _new_session(head, None if as_copy or not key else key))
+    report = Report(session.id)
+    nodes = exported.get("nodes") if isinstance(exported.get("nodes"), list) else []
+    assert isinstance(nodes, list)
+    labels = head.get("branchNames") if isinstance(head.get("branchNames"), dict) else {}
+    chains = Chains()
+    found = [foreign_node(node, key, chains, labels or {}) for node in nodes if isinstance(node, dict)]
+    _write(ctx, session, found, report)
+    _finish(ctx, session, head, fresh=existing is None)
+    payload = {"added": report.added, "already": report.already, "problems": len(report.problems)}
+    ctx.emit("ledger", "session_imported", session.id, payload)
+    return report
+
+
+def _existing(ctx: Context, key: str, merge: bool, as_copy: bool) -> LedgerSession | None:
+    if not key or as_copy:
+        return None
+    if not SESSION.fullmatch(key):
+        raise ClewError(
+            "INVALID_INPUT",
+            f"export.session.id: {shorten(key, 60)!r} is not a session id",
+            "Import with asCopy, which gives the session a new id.",
+            [{"kind": "value", "field": "export.session.id"}],
+        )
+    found = find_session(ctx, key)
+    gone = found is None and ctx.tx.value(
+        "SELECT 1 FROM ledger_session WHERE workspace = ? AND id = ?", ctx.workspace, key
+    )
+    if gone or (found is not None and not merge):
+        raise ClewError(
+            "CONFLICT",
+            f"session {key} {'was deleted' if gone else 'exists already'}",
+            "Import with asCopy to make another one." if gone else "Import with merge to add what is missing.",
+            suggestions=[suggest("list_sessions", "Shows the sessions there are.")],
+        )
+    return found
+
+
+def _new_session(head: dict[str, Any], key: str | None) -> NewSession:
+    title = storable(head.get("title") or "").strip()
+    description = head.get("description")
+    tags = head.get("tags") if isinstance(head.get("tags"), list) else []
+    return NewSession(
+        title=shorten(title, 200) or UNTITLED,
+        description=storable(description) if isinstance(description, str) else None,
+        tags=tuple(
+            " ".join(storable(tag).translate(_TAG_SIGNS).split())[:200] for tag in tags or [] if isinstance(tag, str)
+        ),
+        id=key,
+        created_at_ms=time_ms(head.get("createdAt")),
+        extra={name: value for name, value in head.items() if name not in _SESSION_FIELDS},
+    )
+
+
+def _write(ctx: Context, session: LedgerSession, found: list[Foreign], report: Report) -> None:
+    stored = {thought.point: thought.text for thought in every_thought(ctx, session.id)}
+    _assign_numbers(found, report)
+    by_id = {node.id: node for node in found}
+    places: dict[str, Point] = {}
+    for node in ordered(found, by_id):
+        assert node.number is not None
+        point = Point(node.chain, node.number)
+        places[node.id] = point
+        if point in stored:
+            report.already += 1
+            if stored[point] != node.text:
+                report.problems.append(f"{point.short}: another text is stored under this number and was kept")
+            continue
+        record(ctx, session, _draft(session, node, places, stored, report))
+        stored[point] = node.text
+        report.added += 1
+
+
+def _assign_numbers(found: list[Foreign], report: Report) -> None:
+    """Thoughts without a sound number, or with one that another of their chain has, go to the end of their chain."""
+    highest: dict[str, int] = {}
+    for node in found:
+        highest[node.chain] = max(highest.get(node.chain, 0), node.number or 0)
+    seen: set[Point] = set()
+    for node in found:
+        point = Point(node.chain, node.number) if node.number else None
+        if point is None or point in seen:
+            highest[node.chain] += 1
+            node.number = highest[node.chain]
+            given = node.extra.get("originalNumber", point.number if point else None)
+            report.problems.append(f"{node.id}: number {given} cannot be kept; it is {node.number} now")
+        seen.add(Point(node.chain, node.number or 0))
+
+
+def ordered(found: list[Foreign], by_id: dict[str, Foreign]) -> Iterator[Foreign]:
+    """As given, but what a thought forks from or revises comes before it; a circle is cut where it was entered."""
+    done: set[str] = set()
+    for first in found:
+        stack = [first]
+        entered: set[str] = set()
+        while stack:
+            node = stack[-1]
+            entered.add(node.id)
+            needed = [by_id[key] for key in (node.origin, node.revises) if key in by_id]
+            waiting = [item for item in needed if item.id not in done and item.id not in entered]
+            if waiting:
+                stack.append(waiting[0])
+                continue
+            stack.pop()
+            if node.id not in done:
+                done.add(node.id)
+                yield node
+
+
+def _draft(
+    session: LedgerSession, node: Foreign, places: dict[str, Point], stored: dict[Point, str], report: Report
+) -> Draft:
+    origin = _known(node, node.origin, "fork point", "branchFromThought", places, stored, report)
+    revised = _known(node, node.revises, "revised thought", "revisesThought", places, stored, report)
+    prev = places.get(node.prev or "")
+    own = Point(node.chain, node.number or 0)
+    past = Past(
+        ts_ms=node.ts_ms if node.ts_ms is not None else session.created_at_ms,
+        prev=prev if prev in stored and prev != own else None,
+        origin=origin,
+        revised=revised,
+        label=node.label,
+        agent=node.agent,
+        critique=node.critique,
+    )
+    return Draft(
+        text=node.text,
+        next_needed=node.next_needed,
+        number=node.number,
+        total=node.total,
+        is_revision=node.is_revision,
+        chain=node.chain,
+        kind=node.kind,
+        extra=node.extra,
+        past=past,
+    )
+
+
+def _known(
+    node: Foreign,
+    key: str | None,
+    what: str,
+    name: str,
+    places: dict[str, Point],
+    stored: dict[Point, str],
+    report: Report,
+) -> Point | None:
+    """The place a pointer leads to; one that leads nowhere is kept as it was written, and told."""
+    point = places.get(key or "")
+    if key is None or (point in stored and key != node.id):
+        return point
+    report.problems.append(f"{node.id}: {what} {shorten(key, 80)} is not there")
+    number = key.rpartition(":")[2]
+    node.extra[name] = int(number) if number.isdecimal() and len(number) < 10 else number
+    return None
+
+
+def _finish(ctx: Context, session: LedgerSession, head: dict[str, Any], fresh: bool) -> None:
+    """The figures that only the export knows."""
+    if not fresh:
+        return
+    now = session_named(ctx, session.id)
+    completed = time_ms(head.get("completedAt"))
+    status = COMPLETED if head.get("status") == COMPLETED else ACTIVE
+    count = head.get("critiqueCount")
+    ctx.tx.run(
+        "UPDATE ledger_session SET status = ?, completed_at_ms = ?, updated_at_ms = ?, accessed_at_ms = ?,"
+        " critique_count = ?, title = ? WHERE workspace = ? AND id = ?",
+        status,
+        completed if status == COMPLETED else None,
+        time_ms(head.get("updatedAt")) or now.updated_at_ms,
+        time_ms(head.get("lastAccessedAt")) or now.accessed_at_ms,
+        count if isinstance(count, int) else 0,
+        now.title if session.title == UNTITLED else session.title,
+        ctx.workspace,
+        session.id,
+    )

@@ -99,14 +99,16 @@ CREATE TABLE pattern (
     PRIMARY KEY (workspace, id)
 );
 
-CREATE TABLE pattern_version (
+-- What stood in a pattern or scratchpad note before each change.
+CREATE TABLE garden_version (
     workspace TEXT NOT NULL,
-    id TEXT NOT NULL,
     seq BIGINT NOT NULL,
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
     body TEXT NOT NULL,
-    deleted BIGINT NOT NULL,
-    PRIMARY KEY (workspace, id, seq)
+    PRIMARY KEY (workspace, seq)
 );
+CREATE INDEX garden_version_id ON garden_version (workspace, kind, id, seq);
 
 CREATE TABLE scratchpad (
     workspace TEXT NOT NULL,

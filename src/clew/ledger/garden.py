@@ -1,0 +1,206 @@
+"""Patterns and scratchpad notes as rows: written with their search item, their event and the version before."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import orjson
+
+from clew.clock import rfc3339
+from clew.errors import ClewError, invalid, suggest, unknown_id
+from clew.ids import CHAIN
+from clew.ledger.sessions import dumped
+from clew.ledger.titles import slug
+from clew.registry.context import Context
+from clew.store.database import Row
+from clew.store.search import Item, index_item, unindex_item
+from clew.store.workspaces import declare_events
+
+declare_events(
+    {
+        "pattern_created": "A pattern was added to the knowledge zone.",
+        "pattern_updated": "A pattern of the knowledge zone was changed.",
+        "pattern_deleted": "A pattern was removed; its last version stays stored.",
+        "scratchpad_written": "A scratchpad note was written.",
+        "scratchpad_deleted": "A scratchpad note was removed; its last version stays stored.",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    id: str
+    title: str
+    description: str
+    content: str
+    tags: tuple[str, ...]
+    sessions: tuple[str, ...]
+    created_by: str | None
+    created_at_ms: int
+    updated_at_ms: int
+
+    def to_dict(self, full: bool = True) -> dict[str, Any]:
+        shown: dict[str, Any] = {
+            "id": self.id,
+            "title": self.title,
+            "description": self.description,
+            "tags": list(self.tags),
+            "content": self.content if full else None,
+            "derivedFromSessions": list(self.sessions),
+            "createdBy": self.created_by,
+            "createdAt": rfc3339(self.created_at_ms),
+            "updatedAt": rfc3339(self.updated_at_ms),
+        }
+        return {name: value for name, value in shown.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    id: str
+    title: str
+    content: str
+    created_at_ms: int
+    updated_at_ms: int
+
+    def to_dict(self, full: bool = True) -> dict[str, Any]:
+        shown = {
+            "id": self.id,
+            "title": self.title,
+            "content": self.content if full else None,
+            "createdAt": rfc3339(self.created_at_ms),
+            "updatedAt": rfc3339(self.updated_at_ms),
+        }
+        return {name: value for name, value in shown.items() if value is not None}
+
+
+def pattern_from(row: Row) -> Pattern:
+    kept = {name: value for name, value in row.items() if name != "workspace"}
+    lists = {name: tuple(orjson.loads(row[name])) for name in ("tags", "sessions")}
+    return Pattern(**{**kept, **lists})
+
+
+def find_pattern(ctx: Context, key: str) -> Pattern | None:
+    row = ctx.tx.one("SELECT * FROM pattern WHERE workspace = ? AND id = ?", ctx.workspace, key)
+    return pattern_from(row) if row else None
+
+
+def pattern_named(ctx: Context, key: str) -> Pattern:
+    found = find_pattern(ctx, key)
+    if found is None:
+        raise unknown_id(
+            "pattern",
+            key,
+            "Copy the id from the list of patterns.",
+            [suggest("knowledge_list_patterns", "Shows the patterns there are.")],
+        )
+    return found
+
+
+def find_note(ctx: Context, key: str) -> Note | None:
+    row = ctx.tx.one("SELECT * FROM scratchpad WHERE workspace = ? AND id = ?", ctx.workspace, key)
+    return Note(**{name: value for name, value in row.items() if name != "workspace"}) if row else None
+
+
+def note_named(ctx: Context, key: str) -> Note:
+    found = find_note(ctx, key)
+    if found is None:
+        raise unknown_id(
+            "scratchpad note",
+            key,
+            "Copy the id from the list of notes.",
+            [suggest("knowledge_list_scratchpad", "Shows the notes there are.")],
+        )
+    return found
+
+
+def free_id(ctx: Context, title: str, wanted: str | None) -> str:
+    """The id asked for, or one made from the title; a title that is taken gets a number."""
+    if wanted is not None:
+        if not CHAIN.fullmatch(wanted):
+            raise invalid("id", "is not a slug", "Use lower-case letters, digits and '-'.", kind="pattern")
+        if find_pattern(ctx, wanted) is not None:
+            raise ClewError(
+                "CONFLICT",
+                f"pattern {wanted} exists already",
+                "Update it, or choose another id.",
+                suggestions=[suggest("knowledge_get_pattern", "Shows the pattern that exists.", "high", id=wanted)],
+            )
+        return wanted
+    base = slug(title, 56) or "pattern"
+    chosen, number = base, 2
+    while find_pattern(ctx, chosen) is not None:
+        chosen, number = f"{base}-{number}", number + 1
+    return chosen
+
+
+def write_pattern(ctx: Context, pattern: Pattern) -> Pattern:
+    before = find_pattern(ctx, pattern.id)
+    if before is not None and replace(pattern, updated_at_ms=before.updated_at_ms) == before:
+        return before
+    seq = _keep(ctx, "pattern", pattern.id, before)
+    row = {
+        "workspace": ctx.workspace,
+        **asdict(pattern),
+        "tags": dumped(list(pattern.tags)),
+        "sessions": dumped(list(pattern.sessions)),
+    }
+    _replace_row(ctx, "pattern", row)
+    item = Item(
+        ref=f"pattern:{pattern.id}",
+        source="pattern",
+        seq=seq,
+        ts_ms=ctx.now_ms,
+        title=pattern.title,
+        body=f"{pattern.description}\n{pattern.content}",
+        tags=pattern.tags,
+    )
+    index_item(ctx.tx, ctx.workspace, item)
+    type = "pattern_updated" if before else "pattern_created"
+    ctx.emit("ledger", type, pattern.id, {"title": pattern.title, "sessions": list(pattern.sessions)})
+    return pattern
+
+
+def write_note(ctx: Context, note: Note) -> Note:
+    before = find_note(ctx, note.id)
+    seq = _keep(ctx, "scratchpad", note.id, before)
+    _replace_row(ctx, "scratchpad", {"workspace": ctx.workspace, **asdict(note)})
+    item = Item(
+        ref=f"scratchpad:{note.id}",
+        source="note",
+        kind="scratchpad",
+        seq=seq,
+        ts_ms=ctx.now_ms,
+        title=note.title,
+        body=note.content,
+    )
+    index_item(ctx.tx, ctx.workspace, item)
+    ctx.emit("ledger", "scratchpad_written", note.id, {"title": note.title})
+    return note
+
+
+def remove(ctx: Context, kind: str, value: Pattern | Note) -> None:
+    _keep(ctx, kind, value.id, value)
+    ctx.tx.run(f"DELETE FROM {kind} WHERE workspace = ? AND id = ?", ctx.workspace, value.id)
+    unindex_item(ctx.tx, ctx.workspace, f"{kind}:{value.id}")
+    ctx.emit("ledger", f"{kind}_deleted", value.id, {"title": value.title})
+
+
+def _keep(ctx: Context, kind: str, key: str, before: Pattern | Note | None) -> int:
+    """Put the version that is about to change aside; the seq is the change's own."""
+    seq = ctx.ws.next_seq()
+    if before is not None:
+        ctx.tx.run(
+            "INSERT INTO garden_version (workspace, seq, kind, id, body) VALUES (?, ?, ?, ?, ?)",
+            ctx.workspace,
+            seq,
+            kind,
+            key,
+            dumped(asdict(before)),
+        )
+    return seq
+
+
+def _replace_row(ctx: Context, table: str, row: Row) -> None:
+    ctx.tx.run(f"DELETE FROM {table} WHERE workspace = ? AND id = ?", ctx.workspace, row["id"])
+    ctx.tx.run(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", *row.values())

@@ -1,0 +1,228 @@
+"""The knowledge zone: patterns that are kept for next time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from clew.errors import ClewError, invalid, suggest
+from clew.ledger.garden import Pattern, find_pattern, free_id, pattern_from, pattern_named, remove, write_pattern
+from clew.ledger.inputs import Id, LedgerBounded, LedgerInput, Tags, Words
+from clew.ledger.learnings import KeyMoment, area, found_learnings, with_moments
+from clew.ledger.sessions import LedgerSession, session_named, tag_list
+from clew.registry.budget import Budget, Trim
+from clew.registry.context import Context
+from clew.registry.operation import Text, Title, operation
+from clew.store.search import matching
+from clew.store.terms import terms
+
+ORDERS = {"createdAt": "created_at_ms", "updatedAt": "updated_at_ms", "title": "title"}
+SEARCHED = 500
+LIST_BUDGET = Budget((Trim("patterns", drop="last", floor=1), Trim("patterns", drop="last")), 16_000, keep=("count",))
+
+PatternId = Annotated[Id, Field(description="Id of the pattern.")]
+
+
+class LearningRef(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    sessionId: Id
+    id: Annotated[Id, Field(description="As session_extract_learnings gave it, such as pattern:S6.")]
+
+
+class CreatePattern(LedgerInput):
+    title: Annotated[Title | None, Field(description="Name of the pattern.")] = None
+    description: Annotated[Text | None, Field(description="When to use it, in a sentence.")] = None
+    content: Annotated[Text | None, Field(description="The pattern in Markdown.")] = None
+    tags: Annotated[Tags, Field(description="Tags to find it by.")] = []
+    derived_from_sessions: Annotated[list[Id], Field(max_length=1000, description="Sessions it comes from.")] = []
+    created_by: Annotated[Id | None, Field(description="Who found it; default: the calling agent.")] = None
+    id: Annotated[Id | None, Field(description="Slug; default: made from the title.")] = None
+    from_learning: Annotated[LearningRef | None, Field(description="Take everything not given from a learning.")] = None
+
+
+@operation(
+    "knowledge_create_pattern",
+    aliases=("knowledge.create_pattern",),
+    writes=True,
+    example={"title": "Stale statistics", "description": "Plans go wrong after an upgrade.", "content": "Run ANALYZE."},
+)
+def knowledge_create_pattern(ctx: Context, args: CreatePattern) -> dict[str, Any]:
+    """Keep a pattern for next time: written out, or taken from a session's learning in one call."""
+    draft = _drafted(ctx, args)
+    for name in ("title", "description", "content"):
+        if not getattr(draft, name).strip():
+            raise invalid(name, "is required", "Give it, or name a learning in fromLearning.", kind="missing_required")
+    for session in draft.sessions:
+        session_named(ctx, session)
+    pattern = write_pattern(ctx, replace(draft, id=free_id(ctx, draft.title, args.id)))
+    return {"pattern": pattern.to_dict(), "uri": f"thoughtbox://knowledge/patterns/{pattern.id}"}
+
+
+def _drafted(ctx: Context, args: CreatePattern) -> Pattern:
+    base = _from_learning(ctx, args.from_learning) if args.from_learning else _empty(ctx)
+    return replace(
+        base,
+        title=(args.title or base.title).strip(),
+        description=args.description or base.description,
+        content=args.content or base.content,
+        tags=tuple(tag_list([*args.tags, *base.tags])),
+        sessions=tuple(dict.fromkeys([*args.derived_from_sessions, *base.sessions])),
+        created_by=args.created_by or ctx.agent,
+    )
+
+
+def _empty(ctx: Context) -> Pattern:
+    return Pattern("", "", "", "", (), (), None, ctx.now_ms, ctx.now_ms)
+
+
+def _from_learning(ctx: Context, ref: LearningRef) -> Pattern:
+    session = session_named(ctx, ref.sessionId)
+    found = next((item for item in _learnings(ctx, session, ref.id) if item.id == ref.id), None)
+    if found is None:
+        raise ClewError(
+            "UNKNOWN_ID",
+            f"session {session.id} has no learning {ref.id[:80]!r}",
+            "Copy the id from session_extract_learnings.",
+            suggestions=[suggest("session_extract_learnings", "Shows what it teaches.", "high", sessionId=session.id)],
+        )
+    return replace(
+        _empty(ctx),
+        title=found.title,
+        description=found.lesson,
+        content=found.content,
+        tags=tuple(dict.fromkeys([found.type, area(session)])),
+        sessions=(session.id,),
+    )
+
+
+def _learnings(ctx: Context, session: LedgerSession, wanted: str) -> list[Any]:
+    """What was found, and the thought that the id names as if it were a key moment."""
+    found = found_learnings(ctx, session)
+    kind, _, short = wanted.partition(":")
+    chain, _, number = short.rpartition(":")
+    digits = number.removeprefix("S")
+    if any(item.id == wanted for item in found) or not digits.isdecimal() or len(digits) > 9 or int(digits) < 1:
+        return found
+    type: Literal["revision", "insight"] = "revision" if kind == "anti-pattern" else "insight"
+    return with_moments(ctx, session, [KeyMoment(thoughtNumber=int(digits), branchId=chain or None, type=type)])
+
+
+class GetPattern(LedgerInput):
+    id: PatternId
+
+
+@operation("knowledge_get_pattern", aliases=("knowledge.get_pattern",), example={"id": "stale-statistics"})
+def knowledge_get_pattern(ctx: Context, args: GetPattern) -> dict[str, Any]:
+    """Show a pattern."""
+    return {"pattern": pattern_named(ctx, args.id).to_dict()}
+
+
+class UpdatePattern(LedgerInput):
+    id: PatternId
+    title: Title | None = None
+    description: Text | None = None
+    content: Text | None = None
+    tags: Annotated[Tags | None, Field(description="All tags from now on.")] = None
+    derived_from_sessions: Annotated[list[Id] | None, Field(max_length=1000)] = None
+
+
+@operation(
+    "knowledge_update_pattern",
+    aliases=("knowledge.update_pattern",),
+    writes=True,
+    idempotent=True,
+    example={"id": "stale-statistics", "description": "Plans go wrong after a major upgrade."},
+)
+def knowledge_update_pattern(ctx: Context, args: UpdatePattern) -> dict[str, Any]:
+    """Change a pattern; what it said before stays stored."""
+    before = pattern_named(ctx, args.id)
+    given = {name: getattr(args, name) for name in ("title", "description", "content") if getattr(args, name)}
+    tags = before.tags if args.tags is None else tuple(tag_list(args.tags))
+    sessions = before.sessions if args.derived_from_sessions is None else tuple(args.derived_from_sessions)
+    changed = replace(before, **given, tags=tags, sessions=sessions, updated_at_ms=ctx.now_ms)
+    return {"pattern": write_pattern(ctx, changed).to_dict()}
+
+
+class ListPatterns(LedgerBounded):
+    tags: Annotated[Tags, Field(description="Only with all of these tags.")] = []
+    search: Annotated[Words | None, Field(description="Words of the pattern; the best match comes first.")] = None
+    limit: Annotated[int, Field(ge=1, le=100)] = 20
+    offset: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    sort_by: Literal["createdAt", "updatedAt", "title"] = "updatedAt"
+    sort_order: Literal["asc", "desc"] = "desc"
+
+
+@operation("knowledge_list_patterns", aliases=("knowledge.list_patterns",), budget=LIST_BUDGET)
+def knowledge_list_patterns(ctx: Context, args: ListPatterns) -> dict[str, Any]:
+    """List patterns by tags and words, without their content."""
+    found = _searched(ctx, args.search) if args.search and args.search.strip() else _sorted(ctx, args)
+    wanted = {tag.strip().casefold() for tag in args.tags}
+    kept = [item for item in found if wanted <= {tag.casefold() for tag in item.tags}]
+    shown = kept[args.offset : args.offset + args.limit]
+    return {
+        "patterns": [item.to_dict(full=False) for item in shown],
+        "count": len(shown),
+        "total": len(kept),
+        "hasMore": len(kept) > args.offset + len(shown),
+    }
+
+
+def _sorted(ctx: Context, args: ListPatterns) -> list[Pattern]:
+    direction = "DESC" if args.sort_order == "desc" else "ASC"
+    rows = ctx.tx.all(
+        f"SELECT * FROM pattern WHERE workspace = ? ORDER BY {ORDERS[args.sort_by]} {direction}, id {direction}",
+        ctx.workspace,
+    )
+    return [pattern_from(row) for row in rows]
+
+
+def _searched(ctx: Context, words: str) -> list[Pattern]:
+    items = matching(ctx.tx, ctx.workspace, terms(words), SEARCHED, ("pattern",))
+    found = (find_pattern(ctx, item["ref"].removeprefix("pattern:")) for item in items)
+    return [item for item in found if item is not None]
+
+
+class DeletePattern(LedgerInput):
+    id: PatternId
+
+
+@operation(
+    "knowledge_delete_pattern",
+    aliases=("knowledge.delete_pattern",),
+    writes=True,
+    destructive=True,
+    example={"id": "stale-statistics"},
+)
+def knowledge_delete_pattern(ctx: Context, args: DeletePattern) -> dict[str, Any]:
+    """Remove a pattern from lists and search; its last version stays stored."""
+    remove(ctx, "pattern", pattern_named(ctx, args.id))
+    return {"id": args.id, "deleted": True}
+
+
+class KnowledgeTags(LedgerInput):
+    pass
+
+
+@operation("knowledge_list_tags", aliases=("knowledge.list_tags",))
+def knowledge_list_tags(ctx: Context, args: KnowledgeTags) -> dict[str, Any]:
+    """List the tags of patterns with how many have each."""
+    rows = ctx.tx.all("SELECT * FROM pattern WHERE workspace = ? ORDER BY id", ctx.workspace)
+    counts = Counter(tag for row in rows for tag in pattern_from(row).tags)
+    tags = [{"name": name, "patterns": count} for name, count in sorted(counts.items())]
+    return {"tags": tags, "count": len(tags)}
+
+
+class KnowledgeStats(LedgerInput):
+    pass
+
+
+@operation("knowledge_stats", aliases=("knowledge.stats",))
+def knowledge_stats(ctx: Context, args: KnowledgeStats) -> dict[str, Any]:
+    """Count what the knowledge zone holds."""
+    patterns = int(ctx.tx.value("SELECT count(*) FROM pattern WHERE workspace = ?", ctx.workspace))
+    notes = int(ctx.tx.value("SELECT count(*) FROM scratchpad WHERE workspace = ?", ctx.workspace))
+    changes = int(ctx.tx.value("SELECT count(*) FROM garden_version WHERE workspace = ?", ctx.workspace))
+    return {"patterns": patterns, "scratchpad": notes, "earlierVersions": changes}

@@ -109,8 +109,11 @@ def _write(ctx: Context, session: LedgerSession, found: list[Foreign], report: R
     _assign_numbers(found, report)
     by_id = {node.id: node for node in found}
     places: dict[str, Point] = {}
+    now = session.created_at_ms
     for node in ordered(found, by_id):
         assert node.number is not None
+        # A thought that lost its time was written when the one before it was.
+        now = now if node.ts_ms is None else node.ts_ms
         point = Point(node.chain, node.number)
         places[node.id] = point
         if point in stored:
@@ -118,7 +121,7 @@ def _write(ctx: Context, session: LedgerSession, found: list[Foreign], report: R
             if stored[point] != node.text:
                 report.problems.append(f"{point.short}: another text is stored under this number and was kept")
             continue
-        record(ctx, session, _draft(session, node, places, stored, report))
+        record(ctx, session, _draft(node, now, places, stored, report))
         stored[point] = node.text
         report.added += 1
 
@@ -159,15 +162,13 @@ def ordered(found: list[Foreign], by_id: dict[str, Foreign]) -> Iterator[Foreign
                 yield node
 
 
-def _draft(
-    session: LedgerSession, node: Foreign, places: dict[str, Point], stored: dict[Point, str], report: Report
-) -> Draft:
+def _draft(node: Foreign, ts_ms: int, places: dict[str, Point], stored: dict[Point, str], report: Report) -> Draft:
     origin = _known(node, node.origin, "fork point", "branchFromThought", places, stored, report)
     revised = _known(node, node.revises, "revised thought", "revisesThought", places, stored, report)
     prev = places.get(node.prev or "")
     own = Point(node.chain, node.number or 0)
     past = Past(
-        ts_ms=node.ts_ms if node.ts_ms is not None else session.created_at_ms,
+        ts_ms=ts_ms,
         prev=prev if prev in stored and prev != own else None,
         origin=origin,
         revised=revised,

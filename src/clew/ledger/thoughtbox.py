@@ -1,0 +1,161 @@
+"""Importing and exporting a Thoughtbox directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from clew.errors import ClewError, shorten
+from clew.ids import confined
+from clew.ledger.directory import Source, scan
+from clew.ledger.directory_writing import write_session
+from clew.ledger.entities import import_memory, read_memory
+from clew.ledger.exports import export_json
+from clew.ledger.imports import import_session
+from clew.ledger.inputs import Id, LedgerInput
+from clew.ledger.integrity import read_folder
+from clew.ledger.listing import Query, find_sessions
+from clew.ledger.sessions import session_named
+from clew.registry.context import Context
+from clew.registry.operation import operation
+
+SHOWN_PROBLEMS = 200
+PAGE = 100
+
+
+def allowed_path(ctx: Context, given: str, folder: str) -> Path:
+    """A person at the shell may name any directory; everyone else one below the data directory."""
+    if ctx.session.local:
+        return Path(given).expanduser().resolve()
+    root = ctx.settings.home / folder
+    return confined(root, given)
+
+
+class ImportThoughtbox(LedgerInput):
+    path: Annotated[
+        str, Field(min_length=1, max_length=4000, description="Directory; below <data directory>/imports over MCP.")
+    ]
+    dry_run: Annotated[bool, Field(description="Only say what would be imported.")] = False
+
+
+@operation("import_thoughtbox", writes=True, mode="own", idempotent=True, example={"path": "dot-thoughtbox"})
+def import_thoughtbox(ctx: Context, args: ImportThoughtbox) -> dict[str, Any]:
+    """Import the sessions of a Thoughtbox directory; running it again adds only what is new."""
+    base = allowed_path(ctx, args.path, "imports")
+    if not base.is_dir():
+        raise ClewError(
+            "NOT_FOUND", f"{base} is not a directory", "Name a Thoughtbox directory, such as ~/.thoughtbox."
+        )
+    found = scan(base)
+    reports, problems = [], list(found.problems)
+    for place, source in enumerate(found.sources.values()):
+        report = _planned(source) if args.dry_run else _imported(ctx, source)
+        problems += [f"{source.place}: {text}" for text in report.pop("problems")]
+        reports.append(report)
+        ctx.progress(place + 1, len(found.sources), source.place)
+    memories = [_memory(ctx, path, args.dry_run) for path in found.memories]
+    return {
+        "path": str(base),
+        "dryRun": args.dry_run,
+        "sessions": len(reports),
+        "thoughts": sum(report["thoughts"] for report in reports),
+        "added": sum(report["added"] for report in reports),
+        "already": sum(report["already"] for report in reports),
+        "failed": [report["sessionId"] for report in reports if report.get("failed")],
+        "duplicates": found.duplicates,
+        "ignored": found.ignored,
+        "patterns": memories,
+        "problems": [shorten(text, 300) for text in problems[:SHOWN_PROBLEMS]],
+        "problemCount": len(problems),
+        "reports": reports,
+    }
+
+
+def _planned(source: Source) -> dict[str, Any]:
+    return {**_facts(source), "added": 0, "already": 0, "problems": []}
+
+
+def _facts(source: Source) -> dict[str, Any]:
+    return {
+        "sessionId": source.id,
+        "place": source.place,
+        "thoughts": len(source.exported["nodes"]),
+        "integrity": source.integrity.to_dict() if source.integrity else None,
+    }
+
+
+def _imported(ctx: Context, source: Source) -> dict[str, Any]:
+    """One session, one transaction; a session that is refused does not keep the others out."""
+    try:
+        with ctx.writing() as bound:
+            report = import_session(bound, source.exported, merge=True)
+    except ClewError as error:
+        if error.code.startswith("STORE_"):
+            raise
+        return {**_facts(source), "added": 0, "already": 0, "failed": True, "problems": [error.message]}
+    problems = [*report.problems, *(source.integrity.errors if source.integrity else [])]
+    return {**_facts(source), "added": report.added, "already": report.already, "problems": problems}
+
+
+def _memory(ctx: Context, path: Path, dry_run: bool) -> dict[str, Any]:
+    memory = read_memory(path)
+    if dry_run:
+        return {"place": str(path), "entities": len(memory.entities), "dropped": memory.dropped}
+    with ctx.writing() as bound:
+        return {"place": str(path), **import_memory(bound, memory)}
+
+
+class ExportThoughtbox(LedgerInput):
+    path: Annotated[
+        str, Field(min_length=1, max_length=4000, description="Directory; below <data directory>/exports over MCP.")
+    ]
+    session_ids: Annotated[list[Id], Field(max_length=1000, description="Only these sessions.")] = []
+    project: Annotated[
+        str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$", description="Project directory to write to.")
+    ] = "_default"
+
+
+@operation("export_thoughtbox", writes=True, mode="own", idempotent=True, example={"path": "thoughtbox"})
+def export_thoughtbox(ctx: Context, args: ExportThoughtbox) -> dict[str, Any]:
+    """Write sessions as a Thoughtbox directory, then check every file of it."""
+    base = allowed_path(ctx, args.path, "exports")
+    with ctx.reading() as bound:
+        keys = list(args.session_ids) or _all_sessions(bound)
+    reports: list[dict[str, Any]] = []
+    for place, key in enumerate(keys):
+        with ctx.reading() as bound:
+            exported = export_json(bound, session_named(bound, key), resolve_anchors=False)
+        try:
+            folder = write_session(base / "projects" / args.project / "sessions", exported)
+        except OSError as problem:
+            raise ClewError(
+                "IO_ERROR", f"{base}: {problem.strerror}", "Choose a directory that can be written."
+            ) from None
+        checked = read_folder(folder)
+        reports.append(
+            {
+                "sessionId": key,
+                "place": str(folder.relative_to(base)),
+                "thoughts": len(checked.nodes),
+                "integrity": checked.integrity.to_dict(),
+            }
+        )
+        ctx.progress(place + 1, len(keys), exported["session"]["title"])
+    return {
+        "path": str(base),
+        "sessions": len(reports),
+        "thoughts": sum(report["thoughts"] for report in reports),
+        "valid": all(report["integrity"]["valid"] for report in reports),
+        "reports": reports,
+    }
+
+
+def _all_sessions(ctx: Context) -> list[str]:
+    keys: list[str] = []
+    while True:
+        found = find_sessions(ctx, Query(limit=PAGE, offset=len(keys), sort_by="createdAt", descending=False))
+        keys += [session.id for session in found.sessions]
+        if not found.has_more:
+            return keys

@@ -1,0 +1,122 @@
+"""`clew session`: one thought session as a tree."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from clew.app import Clew
+from clew.faces.cli.commands.call import show_answer
+from clew.faces.cli.opening import call, opened, settings_of
+from clew.faces.cli.output import say
+from clew.registry.envelope import Answer
+
+FULL_ID = 36
+PAGE = 500
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(session)
+
+
+def session(
+    ctx: typer.Context,
+    key: Annotated[str, typer.Argument(help="Session id, or enough of its beginning.", metavar="ID")],
+    full: Annotated[bool, typer.Option("--full", help="Do not cut thoughts to the width of the terminal.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole JSON export.")] = False,
+) -> None:
+    """Show a thought session as a tree: the main line, with each branch under the thought it starts from.
+
+    Examples:
+
+    - `clew session 017020a3`
+    - `clew session 017020a3-afc1-43a4-8dbb-eb82a3406088 --full`
+    """
+    with opened(settings_of(ctx)) as clew:
+        chosen = complete_id(clew, key)
+        if as_json:
+            raise typer.Exit(show_answer(call(clew, "session_export", {"sessionId": chosen}), True))
+        pages = list(_pages(clew, chosen))
+    if not pages[-1].ok:
+        raise typer.Exit(show_answer(pages[-1], False))
+    head = pages[0].envelope["result"]["session"]
+    thoughts = [item for page in pages for item in page.envelope["result"]["thoughts"]]
+    say(f"{head['title']}  [{head['status']}]", "bold")
+    say(
+        f"{head['id']}  {head['thoughtCount']} thoughts, {head['branchCount']} branches  {' '.join(head['tags'])}",
+        "dim",
+    )
+    width = None if full else shutil.get_terminal_size((100, 20)).columns
+    for line in tree(thoughts):
+        say(line if width is None or len(line) <= width else line[: width - 1] + "…")
+
+
+def complete_id(clew: Clew, key: str) -> str:
+    """The only session whose id starts like this; what is not found is left for the operation to refuse."""
+    offset, found = 0, []
+    while len(key) < FULL_ID:
+        answer = call(clew, "session_list", {"limit": 100, "offset": offset})
+        if not answer.ok:
+            return key
+        result = answer.envelope["result"]
+        found += [item["id"] for item in result["sessions"] if item["id"].startswith(key.lower())]
+        offset += result["count"]
+        if not result["hasMore"] or len(found) > 1:
+            break
+    return found[0] if len(found) == 1 else key
+
+
+def _pages(clew: Clew, key: str) -> Iterator[Answer]:
+    cursor: int | None = 0
+    while cursor is not None:
+        answer = call(clew, "session_get", {"sessionId": key, "limit": PAGE, "cursor": cursor, "max_chars": 1_000_000})
+        yield answer
+        cursor = answer.envelope["result"]["pagination"]["next_cursor"] if answer.ok else None
+
+
+Chains = dict[str, list[dict[str, Any]]]
+
+
+def tree(thoughts: list[dict[str, Any]]) -> Iterator[str]:
+    """One line for each thought and each branch, without recursion: branches may be many deep."""
+    chains: Chains = {}
+    for item in thoughts:
+        chains.setdefault(item.get("branchId", ""), []).append(item)
+    forks: dict[tuple[str, int], list[str]] = {}
+    for chain, items in chains.items():
+        if chain:
+            origin = (items[0].get("branchFromBranch", ""), items[0].get("branchFromThought", 0))
+            forks.setdefault(origin if _known(chains, origin) else ("", 0), []).append(chain)
+    roots = [("", item) for item in chains.get("", [])]
+    stack: list[tuple[str, str | dict[str, Any], bool]] = _level(roots, forks.get(("", 0), []))
+    while stack:
+        indent, what, last = stack.pop()
+        yield f"{indent}{'└─' if last else '├─'} {what if isinstance(what, str) else describe(what)}"
+        inner = indent + ("   " if last else "│  ")
+        if isinstance(what, str):
+            stack += _level([(inner, item) for item in chains[what]], [], inner)
+        else:
+            stack += _level([], forks.get((what.get("branchId", ""), what["thoughtNumber"]), []), inner)
+
+
+def _known(chains: Chains, origin: tuple[str, int]) -> bool:
+    return any(item["thoughtNumber"] == origin[1] for item in chains.get(origin[0], []))
+
+
+def _level(
+    thoughts: list[tuple[str, dict[str, Any]]], branches: list[str], indent: str = ""
+) -> list[tuple[str, str | dict[str, Any], bool]]:
+    """The children of one place, the first on top of the stack."""
+    children: list[str | dict[str, Any]] = [*(item for _, item in thoughts), *branches]
+    return [(indent, child, place == len(children) - 1) for place, child in enumerate(children)][::-1]
+
+
+def describe(item: dict[str, Any]) -> str:
+    kind = f" {item['type']}" if item.get("type") else ""
+    revises = f" ↺{item.get('revisesThought', '?')}" if item["isRevision"] else ""
+    end = "" if item["nextThoughtNeeded"] else " ■"
+    critique = " ✎" if item.get("critique", {}).get("status") == "ok" else ""
+    return f"{item['thoughtNumber']}{kind}{revises}{end}{critique}  {' '.join(item['thought'].split())}"

@@ -83,6 +83,11 @@ def test_new_criteria_must_be_confirmed_anew(call: Caller, task: str) -> None:
     assert call.error("tasks_done", task=task, path="s:0")["details"]["missing"] == ["criteria"]
 
 
+def test_blank_lines_are_dropped(call: Caller, task: str) -> None:
+    call("tasks_define", task=task, path="s:0", blockers=[" ", "no key ", ""])
+    assert call("open", id="STEP-00000001")["step"]["blockers"] == ["no key"]
+
+
 def test_a_done_step_cannot_be_left_unconfirmed(call: Caller, task: str) -> None:
     call("tasks_close_step", task=task, path="s:0", checkpoints="gate")
     answer = call.answer("tasks_define", task=task, path="s:0", tests=["other"])

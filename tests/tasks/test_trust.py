@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.conftest import Caller
+from tests.suggestions import run_suggestions
 
 
 def issues(call: Caller, task: str, code: str, **more: Any) -> list[dict[str, Any]]:
@@ -51,3 +52,17 @@ def test_a_step_is_suspect_when_its_decision_rests_on_a_fallen_card(call: Caller
     assert fact in found[0]["message"]
     patch = next(p for p in call("tasks_lint", task=task)["patches"] if p["id"].endswith(":reopen"))
     assert call(patch["apply"]["tool"], **patch["apply"]["arguments"])["completed"] is False
+
+
+def test_a_strict_step_does_not_close_on_a_fallen_premise(call: Caller, task: str) -> None:
+    call("tasks_edit", task=task, reasoning_mode="strict")
+    fact = call("think_card", target=task, card={"type": "evidence", "title": "It is fast"})["card_id"]
+    decision = call("think_card", target=task, step="s:0", card={"type": "decision", "title": "Use it"})["card_id"]
+    edge = {"op": "edge_upsert", "from": decision, "rel": "depends_on", "to": fact}
+    call("graph_apply", target=task, ops=[edge])
+    call("think_set_status", target=task, targets=[fact], status="disproved")
+    answer = call.answer("tasks_close_step", task=task, path="s:0", checkpoints="gate")
+    assert answer.envelope["error"]["details"]["missing"] == ["STRICT_PREMISE_FALLEN"]
+    run_suggestions(call.clew, answer, call.session)
+    call("think_set_status", target=task, targets=[fact], status="open")
+    call("tasks_close_step", task=task, path="s:0", checkpoints="gate")

@@ -28,8 +28,7 @@ from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work, check_revision
 from clew.tasks.receipts import weak
 from clew.tasks.records import to_json
-from clew.tasks.steps import Step, select_step, step_ref
-from clew.tasks.strict import step_meta
+from clew.tasks.steps import Step, select_step, step_meta, step_ref
 from clew.tasks.targets import OfStep, PlanId, Revised, target_work
 from clew.tasks.wording import Prose
 

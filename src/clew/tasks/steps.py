@@ -91,6 +91,16 @@ def step_ref(step: Step) -> dict[str, str]:
     return {"step_id": step.id, "path": step.path}
 
 
+def step_meta(step: Step) -> dict[str, str]:
+    """How notes and cards name the step they are about."""
+    return {"task_id": step.task, "step_id": step.id, "path": step.path}
+
+
+def step_tag(step: Step) -> str:
+    """The tag of cards that are about this step."""
+    return f"step:{step.id.lower()}"
+
+
 def find_step(ctx: Context, step_id: str) -> Step | None:
     row = ctx.tx.one("SELECT * FROM step WHERE workspace = ? AND id = ?", ctx.workspace, step_id)
     return load(Step, row) if row else None

@@ -17,8 +17,8 @@ from clew.tasks.changes import add_steps, change_step, touch
 from clew.tasks.journal import Change, record, write_event
 from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work, check_revision
-from clew.tasks.steps import CHECKPOINTS, Step, step_ref, step_selector
-from clew.tasks.strict import Override, step_meta
+from clew.tasks.steps import CHECKPOINTS, Step, step_meta, step_ref, step_selector
+from clew.tasks.strict import Override
 from clew.tasks.targets import OfStep, OfTask, Revised, target_step, target_task
 from clew.tasks.wording import Heading, Lines, Prose, Steps, heading, lines, prose, specs
 

@@ -14,13 +14,15 @@ from clew.reasoning.graph import Node, edges_among, nodes
 from clew.reasoning.scope import scope_of
 from clew.registry.context import Context
 from clew.tasks.plans import Work
-from clew.tasks.steps import Step
+from clew.tasks.steps import Step, step_meta, step_tag
+from clew.tasks.trust import suspect_steps
 
 CARDS = 200
 EDGES = 600
 WAYS = 3
 CLOSED = frozenset({"closed", "done", "resolved"})
 NO_CLAIM = "STRICT_NO_HYPOTHESIS_OR_DECISION"
+FALLEN_PREMISE = "STRICT_PREMISE_FALLEN"
 # The engine's signals that bar closing, and the kind of action by which it mends each.
 BLOCKING = {"BM4_HYPOTHESIS_NO_TEST": "add_test_stub", "BM10_NO_COUNTER_EDGES": "add_counter_hypothesis"}
 
@@ -64,6 +66,9 @@ def examine(ctx: Context, task: Work, step: Step) -> Examined:
     cards = nodes(ctx, scope.branch, scope.graph, tags_all=(step_tag(step),), limit=CARDS).nodes
     if not any(_is_claim(card) for card in cards):
         return Examined((NO_CLAIM,), (_claim(task, step),))
+    doubt = suspect_steps(ctx, task.id, [step]).get(step.id)
+    if doubt is not None:
+        return Examined((FALLEN_PREMISE,), (suggest("open", "Shows the card that fell.", id=doubt.path[-1]),))
     edges = edges_among(ctx, scope.branch, scope.graph, [card.id for card in cards], EDGES)
     said = engine.run(cards, edges, signals_limit=CARDS, actions_limit=CARDS, step_tag=step_tag(step), scope=scope)
     if said is None:
@@ -73,14 +78,6 @@ def examine(ctx: Context, task: Work, step: Step) -> Examined:
     calls = [call for action in said["actions"] if action["kind"] in mending for call in action["calls"]]
     cards_first = sorted(calls, key=lambda call: call["target"] != "think_card")
     return Examined(missing, tuple(cards_first[:WAYS]))
-
-
-def step_tag(step: Step) -> str:
-    return f"step:{step.id.lower()}"
-
-
-def step_meta(step: Step) -> dict[str, str]:
-    return {"task_id": step.task, "step_id": step.id, "path": step.path}
 
 
 def reasoning_required(task: Work, step: Step, found: Examined) -> ClewError:

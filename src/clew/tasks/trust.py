@@ -12,8 +12,9 @@ from clew.registry.context import Context
 from clew.tasks.evidence import Evidence
 from clew.tasks.projection import step_node
 from clew.tasks.records import load
-from clew.tasks.steps import Step
-from clew.tasks.strict import CARDS, step_tag
+from clew.tasks.steps import Step, step_tag
+
+DECISIONS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def current_proofs(ctx: Context, owner: str) -> list[Evidence]:
 def suspect_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Suspect]:
     """Steps that rest on a fallen card, by step id: through edges of their own or through their decisions."""
     scope = scope_of(ctx, task)
-    decisions = nodes(ctx, scope.branch, scope.graph, types=("decision",), limit=CARDS).nodes
+    decisions = nodes(ctx, scope.branch, scope.graph, types=("decision",), limit=DECISIONS).nodes
     ids = [*(step_node(step.id) for step in steps), *(card.id for card in decisions)]
     doubts = suspects(ctx, scope, ids)
     if not doubts:

@@ -275,6 +275,25 @@ def test_lines_never_hold_more_than_they_may(call: Caller) -> None:
     assert all(lines)
 
 
+def test_open_shows_an_anchor_under_any_of_its_names_and_even_unregistered(clew: Clew, call: Caller) -> None:
+    bootstrap(call, "a:core", aliases=["a:old"])
+    think(call, "U", "update", tags=["a:old"])
+    think(call, "D", "decision", tags=["a:core"])
+    for name in ("a:core", "a:old", "A:Core"):
+        opened = call("open", id=name)
+        assert (opened["kind"], opened["id"], opened["anchor"]["registered"]) == ("anchor", "a:core", True)
+        assert ids(opened["cards"]) == ["D", "U"]
+    think(call, "N", "note", tags=["a:nowhere"])
+    answer = call.answer("open", id="a:nowhere", include_drafts=True)
+    opened = answer.envelope["result"]
+    assert opened["anchor"]["registered"] is False
+    assert ids(opened["cards"]) == ["N"]
+    assert [warning["code"] for warning in answer.envelope["warnings"]] == ["ANCHOR_UNREGISTERED"]
+    assert listed(call) == ["a:core"], "looking registers nothing"
+    run_suggestions(clew, answer, call.session)
+    assert call("open", id="a:nowhere")["anchor"]["registered"] is True
+
+
 @pytest.mark.parametrize("bad", ["core", "a:", "a:-x", "a:" + "x" * 65, "a:x y", "a:x|y", "a:\x01"])
 def test_ids_are_checked_everywhere(call: Caller, bad: str) -> None:
     for name, arguments in {

@@ -86,7 +86,26 @@ def test_a_target_excludes_branch_and_documents(call: Caller) -> None:
 def test_watch_clips_statements_to_bytes(call: Caller) -> None:
     think(call, "H", text="äöü" * 50)
     (entry,) = call("think_watch", trace_statement_max_bytes=20)["trace"]["entries"]
-    assert len(entry["content"].encode()) <= 20 and entry["content"].endswith("...")
+    assert len(entry["content"].encode()) <= 20 and entry["content"].startswith("äöü")
+
+
+def test_numbered_thoughts_show_their_branching_even_when_cut(call: Caller) -> None:
+    for number in (1, 2, 3):
+        more = {"branchFromThought": 1, "branchId": "b"} if number == 3 else {}
+        call(
+            "trace_sequential_step",
+            thought="t" * 500,
+            thoughtNumber=number,
+            totalThoughts=3,
+            nextThoughtNeeded=True,
+            **more,
+        )
+    for name in ("context_pack", "think_watch"):
+        graph = call(name)["trace"]["sequential"]
+        assert graph["edges"] == [{"rel": "branch", "from": 1, "to": 3}]
+        trace = call(name, max_chars=1600)["trace"]
+        numbers = [entry["meta"]["thoughtNumber"] for entry in trace["entries"]]
+        assert [node["thoughtNumber"] for node in trace["sequential"]["nodes"]] == numbers
 
 
 def test_a_tight_budget_keeps_the_capsule(call: Caller) -> None:

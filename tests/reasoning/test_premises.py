@@ -32,6 +32,7 @@ def test_doubt_follows_support_and_dependence(call: Caller, status: str) -> None
     assert doubts(call) == {"CLAIM": ["CLAIM", "FACT"], "CHOICE": ["CHOICE", "CLAIM", "FACT"]}
     context = {card["id"]: card.get("suspect") for card in call("think_context")["cards"]}
     assert context["CLAIM"] == {"because": f"FACT is {status}", "path": ["CLAIM", "FACT"]}
+    assert call("open", id="CLAIM")["suspect"] == context["CLAIM"]
     call("think_set_status", targets="FACT", status="open")
     assert doubts(call) == {}
 

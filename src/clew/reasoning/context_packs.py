@@ -12,7 +12,7 @@ from clew.reasoning.capsule import capsule, engine_block, lane_summary
 from clew.reasoning.card_queries import cards_json
 from clew.reasoning.card_scope import NotesDoc, TraceDoc, ViewPlace, place_and_step
 from clew.reasoning.engine.slice import BLOCKS, is_active, label
-from clew.reasoning.entry_slices import EntrySlice, entry_slice
+from clew.reasoning.entry_slices import SEQUENTIAL_FOLLOWS, EntrySlice, entry_slice
 from clew.reasoning.graph import Edge, Node
 from clew.reasoning.scope import Scope, target_id
 from clew.reasoning.steps import StepFocus
@@ -70,7 +70,7 @@ def context(ctx: Context, args: ContextPack) -> dict[str, Any]:
         **({"engine": block} if block else {}),
         **({"lane_summary": lane_summary(pack.cards)} if pack.lens.drafts else {}),
         "notes": pack.notes.to_json(),
-        "trace": pack.trace.to_json(),
+        "trace": pack.trace.trace_json(),
         "cards": cards_json(ctx, pack.scope, pack.cards),
         "signals": _signals(ctx, args, pack),
         "stats": {
@@ -150,15 +150,14 @@ PACK_STEPS: tuple[Step, ...] = (
     Clip("notes.entries[].content", 800),
     Clip("trace.entries[].content", 400),
     Clip("cards[].text", 600),
-    Trim("trace.entries", drop="first", floor=5, page="trace.pagination"),
+    Trim("trace.entries", drop="first", floor=5, page="trace.pagination", follow=SEQUENTIAL_FOLLOWS),
     Trim("notes.entries", drop="first", floor=3, page="notes.pagination"),
     Trim("cards", drop="last", floor=3),
     Clip("notes.entries[].content", 120),
     Clip("trace.entries[].content", 80),
     Clip("cards[].text", 80),
-    Drop("trace.sequential"),
     Drop("lane_summary"),
-    Trim("trace.entries", drop="first", page="trace.pagination"),
+    Trim("trace.entries", drop="first", page="trace.pagination", follow=SEQUENTIAL_FOLLOWS),
     Trim("notes.entries", drop="first", page="notes.pagination"),
     Trim("cards", drop="last"),
     Drop("trace"),

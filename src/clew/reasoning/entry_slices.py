@@ -8,6 +8,7 @@ from typing import Any
 
 from clew.reasoning.documents import entries_json, tail, view
 from clew.reasoning.scope import Scope
+from clew.reasoning.sequential import following, sequential_graph
 from clew.reasoning.views import Lens
 from clew.reasoning.visibility import is_draft, is_pinned
 from clew.registry.context import Context
@@ -15,6 +16,9 @@ from clew.registry.context import Context
 SPARE = 10
 MOST_SCANNED = 2000
 """How far back a slice looks for entries that pass; beyond that it says that there may be more."""
+
+
+SEQUENTIAL_FOLLOWS = following("trace.entries", "trace.sequential")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,10 @@ class EntrySlice:
             "count": len(self.entries),
         }
         return {"entries": self.entries, "pagination": page}
+
+    def trace_json(self) -> dict[str, Any]:
+        """The same with the branching of its numbered thoughts."""
+        return {**self.to_json(), "sequential": sequential_graph(self.entries)}
 
 
 def entry_slice(ctx: Context, scope: Scope, doc: str, limit: int, lens: Lens) -> EntrySlice:

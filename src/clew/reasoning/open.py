@@ -17,7 +17,8 @@ from clew.reasoning.documents import GRAPH, branch_name, entry_json
 from clew.reasoning.graph import Node, edges_at, locate, node, node_json
 from clew.reasoning.graph.conflicts import conflict_json, find
 from clew.reasoning.graph.kinds import EDGE, NODE
-from clew.reasoning.scope import scope_of
+from clew.reasoning.premises import suspects
+from clew.reasoning.scope import Scope, scope_of
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, operation
@@ -33,7 +34,7 @@ SESSION = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 RUNNER = re.compile(r"runner:.+")
 
 PROVIDERS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (ANCHOR, "clew.reasoning.anchor_snapshot:open_anchor"),
+    (re.compile(ANCHOR.pattern, re.IGNORECASE), "clew.reasoning.anchor_snapshot:open_anchor"),
     (PLAN, "clew.tasks.opening:open_target"),
     (TASK, "clew.tasks.opening:open_target"),
     (JOB, "clew.tasks.jobs.opening:open_job"),
@@ -146,6 +147,7 @@ def card_json(ctx: Context, branch: Branch, doc: str, card: Node, limit: int) ->
     held = ctx.tx.value("SELECT branch FROM node WHERE workspace = ? AND seq = ?", ctx.workspace, card.last_seq)
     shown = node_json(card)
     edges = edges_at(ctx, branch, doc, [card.id], "out", ("supports", "blocks"))
+    doubt = suspects(ctx, Scope(branch, graph=doc), [card.id]).get(card.id)
     return {
         "kind": "card",
         "id": card.id,
@@ -159,6 +161,7 @@ def card_json(ctx: Context, branch: Branch, doc: str, card: Node, limit: int) ->
         },
         "card": {name: shown[name] for name in ("id", "type", "title", "text", "status", "tags", "meta")},
         "edges": {rel: [edge.to_id for edge in edges if edge.rel == rel][:limit] for rel in ("supports", "blocks")},
+        **({"suspect": doubt.to_json()} if doubt else {}),
         "truncated": len(edges) > limit,
     }
 

@@ -10,10 +10,11 @@ from pydantic import Field
 from clew.reasoning.capsule import capsule, engine_block, lane_summary
 from clew.reasoning.card_queries import FRONTIER_LISTS, FRONTIER_STEPS, FrontierPlace, cards_json
 from clew.reasoning.card_scope import TraceDoc, place_and_step
-from clew.reasoning.entry_slices import entry_slice
+from clew.reasoning.entry_slices import SEQUENTIAL_FOLLOWS, entry_slice
 from clew.reasoning.graph import Node
 from clew.reasoning.scope import Scope
 from clew.reasoning.steps import StepFocus
+from clew.reasoning.trace import cut_bytes
 from clew.reasoning.views import FRONTIER, Lens, card_stats, edges_of, frontier_pages, select
 from clew.registry.budget import Budget, Clip, Drop, Step, Trim
 from clew.registry.context import Context
@@ -115,11 +116,10 @@ class ThinkWatch(FrontierPlace):
 
 WATCH_STEPS: tuple[Step, ...] = (
     Clip("trace.entries[].content", 400),
-    Trim("trace.entries", drop="first", floor=3, page="trace.pagination"),
+    Trim("trace.entries", drop="first", floor=3, page="trace.pagination", follow=SEQUENTIAL_FOLLOWS),
     *CARD_STEPS[:-3],
     Clip("trace.entries[].content", 80),
-    Drop("trace.sequential"),
-    Trim("trace.entries", drop="first", page="trace.pagination"),
+    Trim("trace.entries", drop="first", page="trace.pagination", follow=SEQUENTIAL_FOLLOWS),
     Drop("trace"),
     *CARD_STEPS[-3:],
 )
@@ -132,7 +132,7 @@ def think_watch(ctx: Context, args: ThinkWatch) -> dict[str, Any]:
     part = entry_slice(ctx, found.scope, found.scope.trace, args.trace_limit_steps, found.lens)
     limits = (args.engine_signals_limit, args.engine_actions_limit)
     pack = pack_json(ctx, "watch_capsule", found, limits, part.entries)
-    shown = part.to_json()
+    shown = part.trace_json()
     if args.trace_statement_max_bytes is not None:
         shown["entries"] = [_clipped(entry, args.trace_statement_max_bytes) for entry in part.entries]
     return {**pack, "trace": shown}
@@ -140,6 +140,4 @@ def think_watch(ctx: Context, args: ThinkWatch) -> dict[str, Any]:
 
 def _clipped(entry: dict[str, Any], most: int) -> dict[str, Any]:
     content = entry.get("content")
-    if not isinstance(content, str) or len(content.encode()) <= most:
-        return entry
-    return {**entry, "content": content.encode()[: max(most - 3, 0)].decode(errors="ignore") + "..."}
+    return {**entry, "content": cut_bytes(content, most)} if content else entry

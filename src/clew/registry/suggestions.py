@@ -14,6 +14,7 @@ _INSTEAD = {
     "tasks_resume_pack": "tasks_snapshot",
     "tasks_resume_super": "tasks_snapshot",
 }
+_ONE = frozenset({"task", "plan", "target"})
 _KEPT = {
     "tasks_snapshot": frozenset({"workspace", "task", "plan", "target", "max_chars"}),
     "status": frozenset({"workspace"}),
@@ -45,6 +46,9 @@ def disclosure(tier: str) -> Suggestion:
 def _swapped(suggestion: Suggestion, toolset: str) -> Suggestion:
     target = suggestion.get("target", "")
     if toolset == "full" or target not in _INSTEAD:
+        return suggestion
+    # A list of everything cannot be replaced by a look at one thing when it is not said which.
+    if target == "tasks_context" and not _ONE & set(suggestion["params"]):
         return suggestion
     instead = _INSTEAD[target]
     params: dict[str, Any] = {k: v for k, v in suggestion["params"].items() if k in _KEPT[instead]}

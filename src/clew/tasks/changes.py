@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from clew.errors import ClewError, suggest
+from clew.errors import ClewError, Suggestion, suggest
 from clew.reasoning.branches import create_branch
 from clew.registry.context import Context
 from clew.tasks.gates import Gate, check_gate, gate_of, warn_of_proof
@@ -15,7 +15,7 @@ from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work
 from clew.tasks.projection import project_parent, project_step, project_work
 from clew.tasks.records import insert, update
-from clew.tasks.steps import Step, open_count
+from clew.tasks.steps import Step, first_open, open_count
 from clew.tasks.strict import Override, check_reasoning
 
 
@@ -212,11 +212,19 @@ def _check_finished(ctx: Context, task: Work) -> None:
             f"{task.id} has {left} open step{'s' if left > 1 else ''} and cannot be DONE",
             "Close the steps first; each through its checkpoints.",
             [{"kind": "state", "field": "status"}],
-            [
-                suggest("tasks_macro_close_step", "Closes the first open step.", "high", task=task.id),
-                suggest("tasks_snapshot", "Shows what is open.", "medium", task=task.id),
-            ],
+            [*_closing(ctx, task), suggest("tasks_snapshot", "Shows what is open.", "medium", task=task.id)],
         )
+
+
+def _closing(ctx: Context, task: Work) -> list[Suggestion]:
+    """The call that closes the next step, when confirming is all it takes."""
+    step = first_open(ctx, task.id)
+    if step is None or task.reasoning_mode == "strict" or gate_of(ctx, step).missing_proof:
+        return []
+    gate = {"task": task.id, "step_id": step.id, "checkpoints": dict.fromkeys(gate_of(ctx, step).required, True)}
+    return [
+        suggest("tasks_macro_close_step", "Confirms and closes the first open step, once it is true.", "high", **gate)
+    ]
 
 
 def _check_not_done(task: Work, what: str) -> None:

@@ -1,0 +1,51 @@
+// Calls go through the same operations that agents use.
+
+import { state } from "./state.js";
+
+export class Refused extends Error {
+  constructor(error, envelope) {
+    super(error.message);
+    this.code = error.code;
+    this.recovery = error.recovery;
+    this.envelope = envelope;
+  }
+}
+
+export async function send(path, body) {
+  const response = await fetch(path, {
+    method: body === undefined ? "GET" : "POST",
+    headers: body === undefined ? {} : { "content-type": "application/json", "x-clew-page": "1" },
+    body: body === undefined ? undefined : JSON.stringify(body),
+    credentials: "same-origin",
+  });
+  const answer = await response.json();
+  if (!response.ok) throw new Refused({ code: String(response.status), message: answer.error ?? response.statusText });
+  return answer;
+}
+
+// The whole envelope of an operation.
+export async function envelope(name, args = {}) {
+  const known = Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined && value !== null));
+  const answer = await send("/page/call", { name, arguments: { workspace: state.workspace, ...known } });
+  if (!answer.success) throw new Refused(answer.error, answer);
+  return answer;
+}
+
+// The result of an operation.
+export async function call(name, args = {}) {
+  return (await envelope(name, args)).result;
+}
+
+// The result, or null when what was asked for does not exist here.
+export async function tryCall(name, args = {}) {
+  try {
+    return await call(name, args);
+  } catch (problem) {
+    if (problem instanceof Refused) return null;
+    throw problem;
+  }
+}
+
+export function knows(name) {
+  return state.operations.has(name);
+}

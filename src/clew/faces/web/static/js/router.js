@@ -1,0 +1,14 @@
+// `#/page/part/part`: which page is shown, and what of it.
+
+export function place() {
+  const parts = location.hash.replace(/^#\/?/, "").split("/").filter(Boolean).map(decodeURIComponent);
+  return { page: parts[0] || "home", parts: parts.slice(1) };
+}
+
+export function link(page, ...parts) {
+  return "#/" + [page, ...parts].map((part) => encodeURIComponent(String(part))).join("/");
+}
+
+export function go(page, ...parts) {
+  location.hash = link(page, ...parts);
+}

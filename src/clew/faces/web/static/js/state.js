@@ -1,0 +1,17 @@
+// What the whole page shares: who it talks to and which workspace it shows.
+
+export const state = { workspace: "", workspaces: [], operations: new Set(), version: "" };
+
+export function remembered(key, fallback) {
+  try {
+    return JSON.parse(localStorage.getItem(`clew.${key}`)) ?? fallback;
+  } catch {
+    return fallback;
+  }
+}
+
+export function remember(key, value) {
+  try {
+    localStorage.setItem(`clew.${key}`, JSON.stringify(value));
+  } catch { /* a browser may forbid it; then nothing is remembered */ }
+}

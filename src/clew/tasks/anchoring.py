@@ -18,8 +18,9 @@ def has_anchor(ctx: Context, id: str) -> bool:
             "SELECT 1 FROM reasoning_ref JOIN node_tag ON node_tag.workspace = reasoning_ref.workspace"
             " AND node_tag.branch = reasoning_ref.branch AND node_tag.doc = reasoning_ref.graph_doc"
             " JOIN node ON node.workspace = node_tag.workspace AND node.seq = node_tag.seq"
-            " WHERE reasoning_ref.workspace = ? AND reasoning_ref.id = ? AND substr(node_tag.tag, 1, 2) = 'a:'"
-            " AND node.until IS NULL AND node.deleted = 0 LIMIT 1",
+            # A range instead of a prefix test, so that the index over (branch, doc, tag) is used.
+            " WHERE reasoning_ref.workspace = ? AND reasoning_ref.id = ?"
+            " AND node_tag.tag >= 'a:' AND node_tag.tag < 'a;' AND node.until IS NULL AND node.deleted = 0 LIMIT 1",
             ctx.workspace,
             id,
         )

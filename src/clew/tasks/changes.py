@@ -104,10 +104,7 @@ def put_step(
     """
     check_lease(ctx, old)
     if new.completed and not old.completed:
-        found = check_gate(ctx, new, asked)
-        said = check_reasoning(ctx, task, new, override)
-        change = replace(change, payload={**change.payload, **said})
-        warn_of_proof(ctx, new, found)
+        change = replace(change, payload={**change.payload, **_pass_gates(ctx, task, new, asked, override)})
     elif new.completed:
         stay_closed(ctx, new)
     elif old.completed:
@@ -118,6 +115,16 @@ def put_step(
     event = write_event(ctx, task.id, change.event, change.payload, new.path)
     project_step(ctx, new)
     return task, new, event
+
+
+def _pass_gates(
+    ctx: Context, task: Work, step: Step, asked: Collection[str], override: Override | None
+) -> dict[str, Any]:
+    """Checkpoints, proof, reasoning; returns what the closing event has to say about them."""
+    found = check_gate(ctx, step, asked)
+    said = check_reasoning(ctx, task, step, override)
+    warn_of_proof(ctx, step, found)
+    return said
 
 
 def add_steps(

@@ -22,6 +22,7 @@ SECONDS = 45.0
 CONTEXT = 5
 KEY = "critique"
 MODEL_HINT = "claude-sonnet-4-5-20250929"
+INTELLIGENCE, COST = 0.9, 0.3
 SYSTEM = (
     "You review one step of someone's reasoning. Say where its logic has gaps, what it assumes without saying so, and"
     " which other explanation deserves a look. Be short, specific and fair."
@@ -63,7 +64,7 @@ def request(ctx: Context, seq: int) -> InputRequest:
     assert thought is not None, f"thought at {seq} was just written"
     before = [f"Thought {item.point.number}: {item.text}" for item in _before(ctx, thought)]
     prompt = "\n\n".join([*before, f"Current Thought: {thought.text}", ASK])
-    return InputRequest(key=KEY, prompt=prompt, system=SYSTEM, max_tokens=1000, models=(MODEL_HINT,))
+    return InputRequest(KEY, prompt, SYSTEM, 1000, (MODEL_HINT,), INTELLIGENCE, COST)
 
 
 def _before(ctx: Context, thought: Thought) -> list[Thought]:

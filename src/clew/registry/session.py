@@ -16,6 +16,8 @@ class InputRequest:
     system: str | None = None
     max_tokens: int = 1000
     models: tuple[str, ...] = ()
+    intelligence: float | None = None
+    cost: float | None = None
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ Sampler = Callable[[InputRequest, float], InputReply]
 """Asks the client's model, waiting at most so many seconds; raises InputFailed or InputRequired."""
 
 Roots = Callable[[float], list[dict[str, Any]]]
-"""Asks the client for its roots: timeout in seconds -> [{uri, name}]."""
+"""Asks the client for its roots, waiting at most so many seconds: [{uri, name}]; raises InputFailed."""
 
 
 @dataclass

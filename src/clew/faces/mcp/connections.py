@@ -18,7 +18,7 @@ from mcp.server.subscriptions import (
 )
 from mcp_types import CallToolRequestParams, LoggingLevel
 
-from clew.faces.mcp.inputs import can_sample, handshake_sampler, stateless_sampler
+from clew.faces.mcp.inputs import can_list_roots, can_sample, handshake_roots, handshake_sampler, stateless_sampler
 from clew.faces.mcp.request import Request, client_name, connection_of, is_stateless
 from clew.registry.session import Session
 from clew.settings import Settings
@@ -89,6 +89,7 @@ class Connections:
         if session.client is None:
             session.client = client_name(request)
             session.sampler = handshake_sampler() if can_sample(request) else None
+            session.roots = handshake_roots() if can_list_roots(request) else None
         return session
 
     def _stateless_session(self, request: Request, params: CallToolRequestParams | None) -> Session:

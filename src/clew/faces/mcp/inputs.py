@@ -18,6 +18,8 @@ from mcp_types import (
     CreateMessageRequest,
     CreateMessageRequestParams,
     CreateMessageResult,
+    ListRootsRequest,
+    ListRootsResult,
     ModelHint,
     ModelPreferences,
     SamplingMessage,
@@ -26,12 +28,42 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from clew.faces.mcp.request import Request, current
-from clew.registry.session import InputFailed, InputReply, InputRequest, InputRequired, Sampler
+from clew.registry.session import InputFailed, InputReply, InputRequest, InputRequired, Roots, Sampler
 
 
 def can_sample(request: Request) -> bool:
     capabilities = request.session.client_capabilities
     return capabilities is not None and capabilities.sampling is not None
+
+
+def can_list_roots(request: Request) -> bool:
+    capabilities = request.session.client_capabilities
+    return capabilities is not None and capabilities.roots is not None
+
+
+def handshake_roots() -> Roots:
+    loop = asyncio.get_running_loop()
+
+    def roots(timeout: float) -> list[dict[str, Any]]:
+        reply = asyncio.run_coroutine_threadsafe(_ask_roots(current.get(), timeout), loop)
+        try:
+            return reply.result(timeout + 1)
+        except FutureTimeout:
+            reply.cancel()
+            raise InputFailed(f"no reply within {timeout:g} s") from None
+
+    return roots
+
+
+async def _ask_roots(request: Request, timeout: float) -> list[dict[str, Any]]:
+    related = ServerMessageMetadata(related_request_id=request.request_id)
+    try:
+        result = await request.session.send_request(ListRootsRequest(), ListRootsResult, timeout, related)
+    except MCPError as problem:
+        raise InputFailed(problem.error.message) from problem
+    except ValidationError as problem:
+        raise InputFailed("the client's reply is not a list of roots") from problem
+    return [{"uri": str(root.uri), "name": root.name} for root in result.roots]
 
 
 def handshake_sampler() -> Sampler:
@@ -82,13 +114,17 @@ def input_required(needed: InputRequired) -> dict[str, Any]:
 
 
 def _message(asked: InputRequest) -> CreateMessageRequest:
-    hints = [ModelHint(name=name) for name in asked.models]
+    preferences = ModelPreferences(
+        hints=[ModelHint(name=name) for name in asked.models] or None,
+        intelligence_priority=asked.intelligence,
+        cost_priority=asked.cost,
+    )
     return CreateMessageRequest(
         params=CreateMessageRequestParams(
             messages=[SamplingMessage(role="user", content=TextContent(type="text", text=asked.prompt))],
             system_prompt=asked.system,
             max_tokens=asked.max_tokens,
-            model_preferences=ModelPreferences(hints=hints) if hints else None,
+            model_preferences=preferences if preferences.model_dump(exclude_none=True) else None,
         )
     )
 

@@ -86,6 +86,8 @@ def test_evidence_leaves_a_note_an_event_and_something_to_find(call: Caller, tas
     )
     assert kept["evidence"] == ["EV-001", "EV-002"]
     assert kept["event"]["payload"]["checks"] == 2
+    first = call("open", id="EV-001")["evidence"]
+    assert (first["text"], first["command"], first["proves"]) == ("CMD: make test", "make test", True)
     note = call("show", target=task, doc_kind="notes")["entries"][-1]
     assert (note["title"], note["content"]) == (
         "Evidence captured",

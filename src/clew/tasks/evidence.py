@@ -11,7 +11,7 @@ from clew.errors import shorten, unknown_id
 from clew.registry.context import Context
 from clew.store.database import placeholders
 from clew.store.search import Item, index_item
-from clew.tasks.receipts import is_placeholder, is_real
+from clew.tasks.receipts import command_of, is_placeholder, is_real, plain_line
 from clew.tasks.records import Record, insert, load
 
 MAX_ITEMS = 20
@@ -133,7 +133,8 @@ def evidence_json(item: Evidence) -> dict[str, Any]:
 
 
 def check_drafts(checks: Iterable[str]) -> list[Draft]:
-    return [Draft("check", check.strip()) for check in checks if is_real(check)]
+    """Checks without list markers; a CMD receipt names the command that was run."""
+    return [Draft("check", plain_line(check), command=command_of(check)) for check in checks if is_real(check)]
 
 
 def attachment_drafts(attachments: Iterable[str]) -> list[Draft]:

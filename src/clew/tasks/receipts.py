@@ -30,6 +30,12 @@ def tag_of(check: str) -> str | None:
     return match.group(1).upper() if match else None
 
 
+def command_of(check: str) -> str | None:
+    """What a CMD receipt says was run."""
+    match = _TAGGED.match(plain_line(check))
+    return match.group(2).strip() or None if match and match.group(1).upper() == "CMD" else None
+
+
 def is_real(check: str) -> bool:
     """Whether a check says anything: a tag with nothing behind it does not."""
     line = plain_line(check)

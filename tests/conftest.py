@@ -116,7 +116,9 @@ def make_clew(database_flags: dict[str, Any], clock: TickingClock, tmp_path: Pat
     made: list[Clew] = []
 
     def make(**flags: Any) -> Clew:
-        settings = load_settings({"workspace": "ws", "workspace_lock": False, **database_flags, **flags}, {}, tmp_path)
+        # Words alone rank in most tests: they are the same on every machine, and no model has to be loaded.
+        usual = {"workspace": "ws", "workspace_lock": False, "embedding_model": "none"}
+        settings = load_settings({**usual, **database_flags, **flags}, {}, tmp_path)
         made.append(open_clew(settings, clock))
         return made[-1]
 

@@ -20,7 +20,7 @@ from clew.memory.printing import GAP
 from clew.memory.templates import preamble
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
-from clew.store.search import Item, index_item, unindex_item
+from clew.store.search import MENTIONED, Item, index_item, unindex_item
 from clew.store.workspaces import declare_events
 
 declare_events(
@@ -34,6 +34,16 @@ HEADLINES = ("Statement", "Title", "Name", "Excerpt", "Summary", "Text", "Descri
 UNSEARCHED = frozenset(
     {"Status", "Date", "ContentHash", "Fingerprint", "Priority", "Confidence", "Created", "Ops", "ReviewBy", "Proposal"}
 )
+RELATIONS = {
+    "Supersedes": "supersedes",
+    "SupersededBy": "superseded_by",
+    "Dependencies": "depends_on",
+    "DependsOn": "depends_on",
+    "AlignsWith": "aligns_with",
+    "Evidence": "rests_on",
+    "Sources": "rests_on",
+    "Contradicts": "contradicts",
+}
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -338,6 +348,18 @@ def item(block: Block) -> Item:
         status=block.status,
         doc=block.file,
         event_ts_ms=event_ts(block.fields.get("Date")),
+        review_by=block.review_by,
+        links=links(block.fields),
+    )
+
+
+def links(fields: dict[str, Value]) -> tuple[tuple[str, str], ...]:
+    """What a block's fields say of others; ids elsewhere in its text count as mentions."""
+    return tuple(
+        (relation, id)
+        for name, relation in RELATIONS.items()
+        if name in fields
+        for id in MENTIONED.findall(one_line(fields[name]))
     )
 
 

@@ -21,115 +21,90 @@ def _weights(low: float, high: float, **defaults: float) -> dict[str, Key]:
     return {name: Key(value, low, high) for name, value in defaults.items()}
 
 
+def _intent(expansion: str, graph_depth: int, rerank: str) -> dict[str, Key]:
+    return {
+        "expansion": Key(expansion, choices=EXPANSIONS),
+        "graph_depth": Key(graph_depth, 0, 4),
+        "rerank": Key(rerank, choices=RERANKS),
+    }
+
+
+EXPANSIONS = ("none", "rm3", "date", "entity", "broad", "exact", "multi", "chain")
+RERANKS = ("default", "causal", "temporal", "exact", "procedural", "diversity", "evidence", "balanced")
+
+# The numbers of `rerank.weights` and `hybrid.fusion` are fitted by `benchmarks/fit_recall.py`, on the development data
+# and nothing else.
 DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
     "recall": {
-        "bm25": {"k1": Key(1.2, 0, 10), "b": Key(0.75, 0, 1)},
-        "fields": _weights(
-            0,
-            10,
-            Statement=3.0,
-            Title=2.5,
-            Name=2.0,
-            Summary=1.5,
-            Description=1.2,
-            Purpose=1.2,
-            RootCause=1.2,
-            Fix=1.2,
-            Prevention=1.0,
-            Tags=0.8,
-            Keywords=0.8,
-            Context=0.5,
-            Rationale=0.5,
-            ProposedFix=0.5,
-            History=0.3,
-        ),
-        "retrieval": {
-            "wide_k": Key(200, 1, 2000),
-            "max_expansions": Key(8, 0, 50),
-            "bigram_boost": Key(0.25, 0, 5),
-            "chunk_blend_alpha": Key(0.6, 0, 1),
+        "fields": _weights(0, 10, title=1.6, body=1.0, tags=1.2, speaker=1.0),
+        "bm25": {"k1": Key(1.0, 0, 10), "b": Key(0.3, 0, 1), "document_b": Key(0.5, 0, 1)},
+        # The share of a neighbour's words that counts as an item's own, by distance, on both sides and before it only.
+        "context": {
+            **_weights(0, 2, around_1=0.5, around_2=0.25, around_3=0.1, before_1=0.7, before_2=0.3),
+            "long_words": Key(60.0, 1, 100_000),
+            "loose": Key(0.4, 0, 1),
         },
-        "boost": _weights(0.1, 10, active_boost=1.2, todo_doing_boost=1.1, high_priority_boost=1.1),
+        "search": {"candidates": Key(400, 10, 5000), "prefix_words": Key(12, 0, 100), "typo_words": Key(3, 0, 20)},
+        "floor": _weights(-100, 100, lexical=0.0, semantic=0.0),
     },
-    "rm3": {
-        "rm3": {
-            "enabled": Key(False),
-            "alpha": Key(0.6, 0, 1),
-            "fb_terms": Key(10, 0, 100),
-            "fb_docs": Key(5, 1, 50),
-            "min_idf": Key(1.0, 0, 20),
-            "mu": Key(2000.0, 0, 100_000),
-        },
-        "prf": {
-            "single_hop_weight": Key(0.4, 0, 1),
-            "multi_hop_weight": Key(0.25, 0, 1),
-            "min_cooccurrence": Key(2, 1, 50),
-            "max_terms": Key(8, 0, 100),
-            "max_df_ratio": Key(0.3, 0, 1),
-        },
-    },
+    "rm3": {"expansion": {"terms": Key(6, 0, 50), "weight": Key(0.15, 0, 1), "items": Key(5, 1, 50)}},
     "rerank": {
         "weights": _weights(
-            -10,
-            10,
-            entity_overlap=0.30,
-            time_overlap=0.15,
-            bigram_phrase=0.15,
-            recency=0.10,
-            speaker_match=0.25,
-            speaker_mismatch=-0.10,
+            -50,
+            50,
+            window=4.2,
+            lead=6.6,
+            document=3.0,
+            coverage=1.8,
+            proximity=1.0,
+            phrase=6.0,
+            speaker=1.0,
+            entity=1.5,
+            question=-0.8,
+            answer=0.9,
+            length=2.1,
+            cue=2.0,
+            graph=2.0,
+            status=-3.0,
         ),
-        "context_pack": {
-            "max_adjacency": Key(2, 0, 20),
-            "max_diversity": Key(5, 0, 20),
-            "max_pronoun_rescue": Key(3, 0, 20),
+        "cues": {
+            "causal": Key("because since reason cause due therefore hence so why led result decided"),
+            "procedural": Key("first then step run use install configure start finally next command must"),
         },
-        "anchor": {"enabled": Key(True), "insert_position": Key(1, 1, 100)},
     },
     "temporal": {
-        "scoring": {
-            "recency_weight": Key(0.6, 0, 1),
-            "date_boost": Key(2.0, 0, 10),
-            "expand_query": Key(True),
-            "extra_limit_factor": Key(1.5, 1, 5),
+        "time": _weights(-50, 50, date=4.8, recency=2.0),
+        "dates": {"near_days": Key(14.0, 0, 3650), "pause_hours": Key(4.0, 0, 100_000)},
+        "words": {
+            "temporal": Key(
+                "yesterday today tonight tomorrow last next ago week month year weekend morning since recently just"
+                " monday tuesday wednesday thursday friday saturday sunday january february march april june july"
+                " august september october november december"
+            )
         },
-        "date_normalization": {"month_expansion": Key(True), "year_month_combo": Key(True)},
-        "decay": {"horizon_days": Key(365, 1, 100_000), "floor": Key(0.1, 0, 1)},
     },
     "adversarial": {
-        "scoring": {
-            "recency_weight": Key(0.3, 0, 1),
-            "date_boost": Key(1.0, 0, 10),
-            "expand_query": Key("morph_only", choices=("full", "morph_only", "none")),
-            "extra_limit_factor": Key(1.0, 1, 5),
-        },
-        "detection": _weights(0, 20, strong_negation_boost=3.0, ever_boost=2.0, verification_boost=1.5),
-        "skeptical": {"enabled": Key(True), "force_morph_only": Key(True)},
+        "verify": {
+            "proximity_factor": Key(2.0, 0, 10),
+            "evidence": Key(
+                "verified confirmed proof passed failed measured tested evidence shows actually true false"
+            ),
+        }
     },
     "hybrid": {
-        "fusion": {
-            "rrf_k": Key(60, 1, 10_000),
-            "bm25_weight": Key(1.0, 0, 100),
-            "vector_weight": Key(1.0, 0, 100),
-        },
-        "vector": {"enabled": Key(True), "min_similarity": Key(0.3, -1, 1)},
+        "fusion": _weights(-50, 50, dense=6.0),
+        "vector": {"enabled": Key(True), "candidates": Key(200, 0, 5000), "min_similarity": Key(0.25, -1, 1)},
     },
     "intent": {
-        "routing": {"min_confidence": Key(0.3, 0, 1)},
-        "graph": {"min_depth_for_boost": Key(2, 0, 10)},
-        "weights": _weights(
-            0,
-            10,
-            WHY=1.0,
-            WHEN=1.0,
-            ENTITY=1.0,
-            WHAT=1.0,
-            HOW=1.0,
-            LIST=1.0,
-            VERIFY=1.2,
-            COMPARE=1.0,
-            TRACE=1.1,
-        ),
+        "WHY": _intent("rm3", 2, "causal"),
+        "WHEN": _intent("date", 1, "temporal"),
+        "ENTITY": _intent("entity", 1, "exact"),
+        "WHAT": _intent("none", 1, "default"),
+        "HOW": _intent("rm3", 2, "procedural"),
+        "LIST": _intent("broad", 0, "diversity"),
+        "VERIFY": _intent("exact", 1, "evidence"),
+        "COMPARE": _intent("multi", 2, "balanced"),
+        "TRACE": _intent("chain", 3, "temporal"),
     },
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -41,6 +42,14 @@ def kernel(ctx: Context, name: str) -> Values:
     return loaded.values
 
 
+def every_kernel(ctx: Context) -> Values:
+    """The sections of all shipped kernels together; no two have a section of the same name."""
+    sections: Values = {}
+    for name in DEFAULTS:
+        sections.update(kernel(ctx, name))
+    return sections
+
+
 def load(ctx: Context, name: str) -> Loaded:
     return parse(name, plain.text(ctx, path_of(name)) or kernel_text(name))
 
@@ -49,6 +58,7 @@ def path_of(name: str) -> str:
     return f"mind/{name}.mind"
 
 
+@lru_cache(maxsize=64)
 def parse(name: str, text: str) -> Loaded:
     """Read a kernel; keys that nothing reads and values out of range are problems."""
     specs = DEFAULTS.get(name, {})

@@ -28,7 +28,7 @@ def _asked(corpus: Corpus, word: str, weight: float, query: Query, kernel: Kerne
     number = corpus.term(word)
     if number is not None:
         return Asked(word, weight, (number,), word in query.names)
-    near = _near(corpus, word, int(kernel.number("search", "typo_words")))
+    near = _near(corpus, word, kernel.whole("search", "typo_words"))
     return Asked(word, weight * TYPO_WEIGHT if near else weight, tuple(near), word in query.names)
 
 
@@ -42,7 +42,7 @@ def _near(corpus: Corpus, word: str, most: int) -> list[int]:
 
 def _beginnings(corpus: Corpus, query: Query, kernel: Kernel) -> list[Asked]:
     """An identifier that is not known as it stands matches those that begin with it."""
-    most = int(kernel.number("search", "prefix_words"))
+    most = kernel.whole("search", "prefix_words")
     found = []
     for code in query.codes:
         if code in corpus.vocabulary:
@@ -65,7 +65,7 @@ def feedback_terms(
         for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
             mass[number] = mass.get(number, 0.0) + float(score) * count / max(len(numbers), 1)
             seen[number] = seen.get(number, 0) + 1
-    most, weight = int(kernel.number("search", "expansion_terms")), kernel.number("search", "expansion_weight")
+    most, weight = kernel.whole("expansion", "terms"), kernel.number("expansion", "weight")
     # One item's own words are chance; what two share is the subject's vocabulary.
     shared = [number for number in mass if seen[number] > 1 and number not in known and _tells(words[number])]
     ranked = sorted(shared, key=lambda number: (-round(mass[number], 6), words[number]))

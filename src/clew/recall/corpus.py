@@ -19,7 +19,7 @@ from clew.store.search import QUESTION, changed_items, last_change
 from clew.store.terms import terms
 
 CHUNK = 20_000
-PAUSE_MS = 4 * 3_600_000
+HOUR_MS = 3_600_000
 CONTINUOUS = frozenset({"thought"})
 """Sources whose items go on where the one before ended."""
 
@@ -37,6 +37,7 @@ class Names(dict[Any, int]):
 class Corpus:
     def __init__(self) -> None:
         self.change = 0
+        self.pause_hours = 4.0
         self.runs: list[Run] = []
         self.vocabulary = Names()
         self.sources = Names()
@@ -77,7 +78,7 @@ class Corpus:
                 break
             self.take(rows)
             self.change = rows[-1]["change"]
-        self.order()
+        self.order(self.pause_hours)
 
     def take(self, rows: list[Row]) -> None:
         for row in rows:
@@ -124,8 +125,9 @@ class Corpus:
         fields = np.tile(np.arange(FIELD_COUNT, dtype=np.uint32), len(rows))
         return words + np.repeat(fields, lengths.reshape(-1)), lengths
 
-    def order(self) -> None:
-        """Who stands before and after whom, and which stretches of a document belong together."""
+    def order(self, pause_hours: float = 4.0) -> None:
+        """Who stands before and after whom, and which stretches of a document, without long pauses, belong together."""
+        self.pause_hours = pause_hours
         size = len(self)
         self.before, self.after = np.full(size, -1, np.int32), np.full(size, -1, np.int32)
         self.stretch = np.zeros(size, np.int32)
@@ -137,7 +139,7 @@ class Corpus:
         same = self.document[slots[1:]] == self.document[slots[:-1]]
         self.before[slots[1:][same]] = slots[:-1][same]
         self.after[slots[:-1][same]] = slots[1:][same]
-        pause = np.abs(self.when[slots[1:]] - self.when[slots[:-1]]) > PAUSE_MS
+        pause = np.abs(self.when[slots[1:]] - self.when[slots[:-1]]) > self.pause_hours * HOUR_MS
         numbers = np.concatenate(([0], np.cumsum(~same | pause)))
         self.stretch[slots] = numbers
         self.stretches = int(numbers[-1]) + 1

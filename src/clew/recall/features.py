@@ -24,6 +24,7 @@ from clew.recall.lexical import (
 from clew.recall.period import Period, asks_for_newest
 from clew.recall.postings import FIELD_COUNT
 from clew.recall.query import Query
+from clew.store.terms import stem
 
 LONG = 4.0
 CLOSE_LOOK = 64
@@ -70,7 +71,7 @@ def look_closely(scene: Scene, slots: Slots, features: Features, order: NDArray[
     chosen, matches = slots[first], scene.matches
     features["proximity"][first] = proximity(scene.corpus, chosen, scene.query, matches.asked, matches.rarity)
     if scene.query.intent.expansion == "exact":
-        features["proximity"][first] *= 2
+        features["proximity"][first] *= scene.kernel.number("verify", "proximity_factor")
     wanted = [[scene.corpus.term(word) or -1 for word in phrase] for phrase in scene.query.phrases]
     if wanted:
         features["phrase"][first] = phrases(scene.corpus, chosen, wanted)
@@ -105,7 +106,10 @@ def _shape_features(scene: Scene, slots: Slots, near: Neighbours) -> Features:
 def _time_features(scene: Scene, slots: Slots) -> Features:
     when = scene.corpus.when[slots]
     none = np.zeros(len(slots), np.float32)
-    found = {"date": scene.period.closeness(when) if scene.period else none, "recency": none}
+    found = {
+        "date": scene.period.closeness(when, scene.kernel.number("dates", "near_days")) if scene.period else none,
+        "recency": none,
+    }
     if asks_for_newest(scene.query.text) and scene.visible.any():
         oldest, newest = scene.corpus.when[scene.visible].min(), scene.corpus.when[scene.visible].max()
         found["recency"] = ((when - oldest) / max(newest - oldest, 1)).astype(np.float32)
@@ -133,12 +137,9 @@ def _replaced(scene: Scene, slots: Slots) -> Floats:
 
 def _cues(scene: Scene, slots: Slots) -> Floats:
     """1 for items with a word that answers of this kind tend to have: `because`, `yesterday`, `first`."""
-    name = scene.query.intent.rerank
-    if name not in scene.kernel.sections["cues"]:
+    wanted = {scene.corpus.term(stem(word)) for word in scene.kernel.cues(scene.query.intent.rerank)} - {None}
+    if not wanted:
         return np.zeros(len(slots), np.float32)
-    from clew.store.terms import stem
-
-    wanted = {scene.corpus.term(stem(word)) for word in scene.kernel.words("cues", name)} - {None}
     numbers = np.array(sorted(number for number in wanted if number is not None), np.uint32)
     held = [bool(np.isin(scene.corpus.reading(int(slot)) // FIELD_COUNT, numbers).any()) for slot in slots]
     return np.array(held, np.float32)

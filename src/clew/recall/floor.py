@@ -11,6 +11,8 @@ from clew.recall.kernel import Kernel
 from clew.recall.query import Query
 from clew.recall.ranking import Ranked
 
+LINKED = 0.05
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -40,9 +42,10 @@ def _worth(ranked: Ranked) -> NDArray[np.bool_]:
     features, corpus = ranked.features, ranked.scene.corpus
     near = (features["coverage"] > 0) & corpus.continues[ranked.slots]
     found: NDArray[np.bool_] = (ranked.matches.held_by(ranked.slots) > 0) | near | (features["date"] > 0.5)
-    for name, least in (("graph", 0.05), ("dense", 0.25)):
-        if name in features:
-            found |= features[name] > least
+    if "graph" in features:
+        found |= features["graph"] > LINKED
+    if "dense" in features:
+        found |= features["dense"] > ranked.scene.kernel.number("vector", "min_similarity")
     return found
 
 

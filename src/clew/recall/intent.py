@@ -128,13 +128,12 @@ def _evidence(name: str, text: str) -> list[tuple[str, float]]:
 
 
 def _intent(name: str, confidence: float, others: tuple[str, ...], patterns: tuple[str, ...], kernel: Kernel) -> Intent:
-    section = f"intent.{name}"
     return Intent(
         name,
         confidence,
         others,
-        kernel.word(section, "expansion"),
-        int(kernel.number(section, "graph_depth")),
-        kernel.word(section, "rerank"),
+        kernel.word(name, "expansion"),
+        kernel.whole(name, "graph_depth"),
+        kernel.word(name, "rerank"),
         patterns,
     )

@@ -1,68 +1,65 @@
-"""The numbers that steer the search: a file in INI form, overridden by the workspace's kernel of the same name."""
+"""The numbers that steer the search, as the kernels of the memory workspace set them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from configparser import ConfigParser
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
-from clew.errors import ClewError
+from clew.memory.kernel_defaults import DEFAULTS, Setting
+from clew.memory.kernels import every_kernel
+from clew.registry.context import Context
 
-Sections = Mapping[str, Mapping[str, str]]
+Sections = dict[str, dict[str, Setting]]
 
 
 @dataclass(frozen=True)
 class Kernel:
-    sections: dict[str, dict[str, str]]
+    sections: Sections
 
     def word(self, section: str, key: str) -> str:
-        return self.sections[section][key].strip()
-
-    def number(self, section: str, key: str) -> float:
-        text = self.word(section, key)
-        try:
-            return float(text)
-        except ValueError as problem:
-            raise ClewError(
-                "INVALID_INPUT",
-                f"kernel recall: [{section}] {key} = {text!r} is not a number",
-                "Mend the value in mind/recall.mind, or remove the line.",
-            ) from problem
-
-    def numbers(self, section: str, key: str) -> tuple[float, ...]:
-        try:
-            return tuple(float(part) for part in self.word(section, key).split())
-        except ValueError as problem:
-            raise ClewError(
-                "INVALID_INPUT",
-                f"kernel recall: [{section}] {key} holds something that is not a number",
-                "Mend the value in mind/recall.mind, or remove the line.",
-            ) from problem
+        return str(self.sections[section][key])
 
     def words(self, section: str, key: str) -> tuple[str, ...]:
         return tuple(self.word(section, key).split())
 
-    def weights(self) -> dict[str, float]:
-        return {key: self.number("weights", key) for key in self.sections["weights"]}
+    def number(self, section: str, key: str) -> float:
+        return float(self.sections[section][key])
 
-    def overridden(self, changes: Sections) -> Kernel:
-        """With the values that a workspace's kernel sets; names that mean nothing here are left alone."""
-        merged = {name: dict(values) for name, values in self.sections.items()}
-        for name, values in changes.items():
-            if name in merged:
-                merged[name].update({key: str(value) for key, value in values.items() if key in merged[name]})
-        return Kernel(merged)
+    def whole(self, section: str, key: str) -> int:
+        return int(self.sections[section][key])
+
+    def numbers(self, section: str, key: str) -> tuple[float, ...]:
+        """`around` gives the values of around_1, around_2, and so on."""
+        values = self.sections[section]
+        return tuple(float(values[name]) for name in sorted(values) if name.startswith(f"{key}_"))
+
+    def cues(self, name: str) -> tuple[str, ...]:
+        """Words that answers of a kind tend to have."""
+        for section in ("cues", "words", "verify"):
+            if name in self.sections[section]:
+                return self.words(section, name)
+        return ()
+
+    def weights(self) -> dict[str, float]:
+        """The weight of each feature."""
+        named = {**self.sections["weights"], **self.sections["time"], **self.sections["fusion"]}
+        return {name: float(value) for name, value in named.items()}
+
+    def changed(self, changes: dict[str, dict[str, Setting]]) -> Kernel:
+        return Kernel({name: {**values, **changes.get(name, {})} for name, values in self.sections.items()})
 
 
 @cache
 def default_kernel() -> Kernel:
-    return parse_kernel(files("clew.recall").joinpath("recall.mind").read_text(encoding="utf-8"))
+    return Kernel(
+        {
+            section: {key: spec.default for key, spec in keys.items()}
+            for kernel in DEFAULTS.values()
+            for section, keys in kernel.items()
+        }
+    )
 
 
-def parse_kernel(text: str) -> Kernel:
-    parser = ConfigParser(interpolation=None)
-    parser.optionxform = str  # type: ignore[assignment,method-assign]
-    parser.read_string(text)
-    return Kernel({name: dict(parser.items(name)) for name in parser.sections()})
+def kernel_of(ctx: Context) -> Kernel:
+    """The kernel of this workspace; what its files do not say is the default."""
+    return Kernel(every_kernel(ctx))

@@ -7,6 +7,9 @@ from collections import OrderedDict
 from weakref import WeakKeyDictionary
 
 from clew.recall.corpus import Corpus
+from clew.recall.dense import Vectors
+from clew.recall.kernel import Kernel
+from clew.recall.model import Embedder
 from clew.registry.context import Context
 from clew.store.database import Database
 from clew.store.search import items_as_of, last_change
@@ -19,20 +22,30 @@ class Library:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self._kept: OrderedDict[tuple[object, ...], Corpus] = OrderedDict()
+        self._vectors: dict[tuple[str, str], Vectors] = {}
 
-    def current(self, ctx: Context) -> Corpus:
+    def current(self, ctx: Context, kernel: Kernel) -> Corpus:
         corpus = self._take((ctx.workspace,))
         corpus.refresh(ctx.tx, ctx.workspace)
-        return corpus
+        return _paused(corpus, kernel)
 
-    def as_of(self, ctx: Context, column: str, moment: int) -> Corpus:
+    def as_of(self, ctx: Context, kernel: Kernel, column: str, moment: int) -> Corpus:
         """The items as they stood then; nothing that is written later changes that, except what rewrites the past."""
         key = (ctx.workspace, column, moment, last_change(ctx.tx, ctx.workspace))
         corpus = self._take(key)
         if not len(corpus):
             corpus.take(items_as_of(ctx.tx, ctx.workspace, column, moment))
             corpus.order()
-        return corpus
+        return _paused(corpus, kernel)
+
+    def vectors(self, ctx: Context, model: Embedder) -> Vectors:
+        key = (ctx.workspace, model.id)
+        if key not in self._vectors:
+            # Vectors of a model that no longer serves are of no use to anybody.
+            self._vectors = {other: kept for other, kept in self._vectors.items() if other[1] == model.id}
+            self._vectors[key] = Vectors(model.id, model.dimensions)
+        self._vectors[key].refresh(ctx.tx, ctx.workspace)
+        return self._vectors[key]
 
     def _take(self, key: tuple[object, ...]) -> Corpus:
         corpus = self._kept.pop(key, None) or Corpus()
@@ -40,6 +53,13 @@ class Library:
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
         return corpus
+
+
+def _paused(corpus: Corpus, kernel: Kernel) -> Corpus:
+    hours = kernel.number("dates", "pause_hours")
+    if corpus.pause_hours != hours:
+        corpus.order(hours)
+    return corpus
 
 
 _libraries: WeakKeyDictionary[Database, Library] = WeakKeyDictionary()

@@ -73,6 +73,7 @@ def _searched(ctx: Context, args: Recall) -> dict[str, Any]:
         sources=wanted_sources(args.sources),
         as_of=args.as_of,
         explain=args.explain,
+        counts=True,
     )
     answer = Search(ctx, request).run()
     if not answer["results"] and args.sources is None:
@@ -100,6 +101,6 @@ class IntentQuery(Input):
 def intent_classify(ctx: Context, args: IntentQuery) -> dict[str, Any]:
     """Show what a question is after and how that changes the search."""
     from clew.recall.intent import classify
-    from clew.recall.search import kernel_of
+    from clew.recall.kernel import kernel_of
 
     return {"query": args.query, **classify(args.query, kernel_of(ctx)).to_dict()}

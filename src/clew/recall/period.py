@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from clew.store.moments import DAY_MS, find_date
 from clew.store.terms import terms
 
-NEAR_DAYS = 14
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 
 _LAST = re.compile(r"\b(last|past|previous|this) (week|month|year|quarter|spring|summer|autumn|fall|winter)\b", re.I)
@@ -35,20 +34,20 @@ class Period:
     side: str | None = None
     anchor: tuple[str, ...] = ()
 
-    def closeness(self, when: NDArray[np.int64]) -> NDArray[np.float32]:
-        """1 inside, falling to 0 within two weeks of a day; 0 outside of longer spans."""
+    def closeness(self, when: NDArray[np.int64], near_days: float) -> NDArray[np.float32]:
+        """1 inside, falling to 0 at `near_days` from a day; 0 outside of longer spans."""
         if self.month is not None:
-            return self._yearly(when)
+            return self._yearly(when, near_days)
         distance = np.zeros(len(when))
         if self.low is not None:
             distance = np.maximum(distance, self.low - when)
         if self.high is not None:
             distance = np.maximum(distance, when - self.high)
         one_day = self.low is not None and self.high is not None and self.high - self.low <= DAY_MS
-        reach = NEAR_DAYS * DAY_MS if one_day else 1
+        reach = max(near_days * DAY_MS, 1.0) if one_day else 1.0
         return np.asarray(np.clip(1 - distance / reach, 0, 1), np.float32)
 
-    def _yearly(self, when: NDArray[np.int64]) -> NDArray[np.float32]:
+    def _yearly(self, when: NDArray[np.int64], near_days: float) -> NDArray[np.float32]:
         days: Any = when.astype("datetime64[ms]").astype("datetime64[D]")
         months = days.astype("datetime64[M]")
         if self.day is None:
@@ -57,7 +56,7 @@ class Period:
         start = years.astype("datetime64[M]") + np.timedelta64((self.month or 1) - 1, "M")
         target = start.astype("datetime64[D]") + np.timedelta64(self.day - 1, "D")
         distance = np.abs((days - target).astype(np.int64))
-        return np.asarray(np.clip(1 - distance / NEAR_DAYS, 0, 1), np.float32)
+        return np.asarray(np.clip(1 - distance / max(near_days, 1e-6), 0, 1), np.float32)
 
 
 def find_period(text: str, now_ms: int) -> Period | None:

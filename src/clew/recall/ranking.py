@@ -17,7 +17,6 @@ from clew.recall.period import Period
 from clew.recall.query import Query
 
 FEEDBACK = frozenset({"rm3", "broad", "multi", "chain"})
-FEEDBACK_ITEMS = 5
 
 
 @dataclass
@@ -57,8 +56,8 @@ def rank(
     period = _anchored(corpus, query, matches, visible, kernel)
     own = matches.own()
     near = _spread(corpus, own)
-    if query.intent.expansion in FEEDBACK and kernel.number("search", "expansion_weight") > 0:
-        best = _top(own, own > 0, FEEDBACK_ITEMS, corpus)
+    if query.intent.expansion in FEEDBACK and kernel.number("expansion", "weight") > 0:
+        best = _top(own, own > 0, kernel.whole("expansion", "items"), corpus)
         more = feedback_terms(corpus, best, own[best], asked, kernel)
         matches = Matches(corpus, visible, asked + more, kernel) if more else matches
         near = _spread(corpus, matches.own()) if more else near
@@ -133,13 +132,13 @@ def _step(link: NDArray[np.int32], at: NDArray[np.int32]) -> NDArray[np.int32]:
 
 def _candidates(scene: Scene, near: Floats, similarity: Floats | None) -> Slots:
     kernel, visible = scene.kernel, scene.visible
-    most = int(kernel.number("search", "candidates"))
+    most = kernel.whole("search", "candidates")
     chosen = [_top(near, visible & (near > 0), most, scene.corpus)]
     if similarity is not None:
-        count = int(kernel.number("search", "dense_candidates"))
+        count = kernel.whole("vector", "candidates")
         chosen.append(_top(similarity, visible & ~np.isnan(similarity), count, scene.corpus))
     if scene.period is not None:
-        close = scene.period.closeness(scene.corpus.when)
+        close = scene.period.closeness(scene.corpus.when, kernel.number("dates", "near_days"))
         chosen.append(_top(close, visible & (close > 0.5), most // 4, scene.corpus))
     return np.unique(np.concatenate(chosen))
 

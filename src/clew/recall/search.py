@@ -11,19 +11,26 @@ from numpy.typing import NDArray
 
 from clew.clock import rfc3339
 from clew.errors import ClewError, invalid
+from clew.memory.blocks import locate
+from clew.memory.sync import sync
 from clew.recall.answer import NOTICE, excerpt, result_json
 from clew.recall.corpus import Corpus
+from clew.recall.filling import filler
 from clew.recall.floor import Verdict, judge
 from clew.recall.folding import balance, diversify, fold
 from clew.recall.graph import linked
-from clew.recall.kernel import Kernel, default_kernel
+from clew.recall.kernel import Kernel, kernel_of
 from clew.recall.lexical import Floats
 from clew.recall.library import library
+from clew.recall.model import Embedder, ModelFiles
+from clew.recall.models import chosen_files, load
 from clew.recall.query import Query, analyse
 from clew.recall.ranking import Ranked, rank, with_links
+from clew.recall.uses import note_use
 from clew.registry.context import Context
 from clew.store.database import Row
 from clew.store.search import items_by_id, items_of_past
+from clew.store.vectors import lag
 
 SOURCES = {
     "blocks": "block",
@@ -46,30 +53,67 @@ class Request:
     """Item sources to look in; none means all."""
     as_of: int | str | None = None
     explain: bool = False
+    counts: bool = False
+    """Whether being shown counts as a use."""
 
 
 class Search:
     def __init__(self, ctx: Context, request: Request) -> None:
         self.ctx = ctx
         self.request = request
+        self.model: Embedder | None = None
+        self.reason = ""
 
     def run(self) -> dict[str, Any]:
+        if not self.request.sources or "block" in self.request.sources:
+            sync(self.ctx)
         with self.ctx.reading() as ctx:
             kernel = kernel_of(ctx)
+            files = self._model_files(ctx, kernel)
+        self._load_model(files)
+        with self.ctx.reading() as ctx:
             query = analyse(self.request.query, kernel, ctx.now_ms)
             with library(ctx.database).lock:
-                corpus = self._corpus(ctx)
-                visible = self._visible(corpus)
-                ranked, arms = self._ranked(ctx, corpus, query, kernel, visible)
-                verdict = judge(ranked, kernel, query)
-                order, folded = self._chosen(corpus, ranked, query, verdict)
-                return self._answer(ctx, ranked, query, order, folded, verdict, arms)
+                return self._answered(ctx, query, kernel)
 
-    def _corpus(self, ctx: Context) -> Corpus:
+    def _answered(self, ctx: Context, query: Query, kernel: Kernel) -> dict[str, Any]:
+        corpus = self._corpus(ctx, kernel)
+        ranked, arms = self._ranked(ctx, corpus, query, kernel, self._visible(corpus))
+        verdict = judge(ranked, kernel, query)
+        order, folded = self._chosen(corpus, ranked, query, verdict)
+        return self._answer(ctx, ranked, query, order, folded, verdict, arms)
+
+    def _model_files(self, ctx: Context, kernel: Kernel) -> ModelFiles | None:
+        if not kernel.whole("vector", "enabled"):
+            self.reason = "the kernel hybrid switches vectors off"
+            return None
+        try:
+            files = chosen_files(ctx.settings, ctx.tx)
+        except ClewError as problem:
+            self._without_model(problem)
+            return None
+        self.reason = "" if files is not None else "no embedding model is installed"
+        return files
+
+    def _load_model(self, files: ModelFiles | None) -> None:
+        """Outside of any transaction; the question is embedded here, once."""
+        try:
+            self.model = load(files) if files is not None else None
+        except ClewError as problem:
+            self._without_model(problem)
+        if self.model is not None:
+            self.model.embed_query(self.request.query)
+
+    def _without_model(self, problem: ClewError) -> None:
+        """Words still serve when the model cannot."""
+        self.reason = problem.message
+        self.ctx.warn("SEMANTIC_UNAVAILABLE", problem.message, problem.recovery or "See `clew doctor`.")
+
+    def _corpus(self, ctx: Context, kernel: Kernel) -> Corpus:
         if self.request.as_of is None:
-            return library(ctx.database).current(ctx)
+            return library(ctx.database).current(ctx, kernel)
         column, moment = moment_of(self.request.as_of)
-        return library(ctx.database).as_of(ctx, column, moment)
+        return library(ctx.database).as_of(ctx, kernel, column, moment)
 
     def _visible(self, corpus: Corpus) -> NDArray[np.bool_]:
         visible = corpus.alive.copy()
@@ -84,12 +128,25 @@ class Search:
     def _ranked(
         self, ctx: Context, corpus: Corpus, query: Query, kernel: Kernel, visible: NDArray[np.bool_]
     ) -> tuple[Ranked, dict[str, Any]]:
-        similarity: Floats | None = None
+        similarity, arms = self._similarity(ctx, corpus, query)
         ranked = rank(corpus, query, kernel, visible, similarity)
         if query.intent.graph_depth and len(ranked.slots) and self.request.as_of is None:
             ways = linked(ctx, corpus, ranked.slots.tolist(), query.intent.graph_depth)
             ranked = with_links(ranked, ways, similarity)
-        return ranked, {"lexical": True, "semantic": similarity is not None}
+        return ranked, arms
+
+    def _similarity(self, ctx: Context, corpus: Corpus, query: Query) -> tuple[Floats | None, dict[str, Any]]:
+        """The meaning arm, when a model is there and has made vectors; else why it did not run."""
+        if self.model is None:
+            return None, {"lexical": True, "semantic": False, "reason": self.reason}
+        vectors = library(ctx.database).vectors(ctx, self.model)
+        waiting = lag(ctx.tx, ctx.workspace, self.model.id)
+        if waiting:
+            filler.wake(ctx, self.model)
+        arms = {"lexical": True, "semantic": len(vectors) > 0, "model": self.model.id, "lag": waiting}
+        if not len(vectors):
+            return None, {**arms, "reason": "no vectors yet; they are being made"}
+        return vectors.similarity(corpus, self.model.embed_query(query.text)), arms
 
     def _chosen(
         self, corpus: Corpus, ranked: Ranked, query: Query, verdict: Verdict
@@ -117,11 +174,13 @@ class Search:
         rows = self._rows(
             ctx, [int(ranked.scene.corpus.ids[ranked.slots[at]]) for at in (order or [0][: len(ranked.slots)])]
         )
+        places = locate(ctx, [row["ref"] for row in rows.values() if row["source"] == "block"])
         results = []
         for at in order:
             row = rows.get(int(ranked.scene.corpus.ids[ranked.slots[at]]))
             if row is not None:
                 found = result_json(row, ranked, at, query, ctx.now_ms, self.request.explain)
+                found["file"], found["line"] = places.get(row["ref"], ("", 0))
                 results.append(_with_folded(found, folded.get(at, []), ranked.scene.corpus))
         answer: dict[str, Any] = {
             "query": query.text,
@@ -132,6 +191,8 @@ class Search:
             "notice": NOTICE,
             "truncated": False,
         }
+        if self.request.counts:
+            note_use(ctx, [found["_id"] for found in results], ctx.now_ms)
         if not results:
             answer["nearest"] = self._nearest(ranked, rows, query)
             answer["message"] = "Nothing relevant is stored."
@@ -182,10 +243,6 @@ def _period_json(period: Any) -> dict[str, Any]:
         "side": period.side,
         "anchor": " ".join(period.anchor) or None,
     }
-
-
-def kernel_of(ctx: Context) -> Kernel:
-    return default_kernel()
 
 
 def moment_of(value: int | str) -> tuple[str, int]:

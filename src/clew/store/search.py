@@ -22,7 +22,7 @@ FIELDS = ("title", "body", "tags", "speaker")
 QUESTION = "?"
 """Stands last among the terms of a text that ends as a question; no word is cut to it."""
 
-_MENTION = re.compile(
+MENTIONED = re.compile(
     r"\b(?:(?:PLAN|TASK|JOB|CARD)-\d{3,}|STEP-[0-9A-F]{8,}|(?:D|T|C|P|PRJ|PER|TOOL|INC|SIG|DREF)-\d{8}-\d{3,})\b"
     r"|\ba:[a-z0-9][a-z0-9-]{0,63}"
 )
@@ -270,7 +270,7 @@ def _next_id(tx: Transaction) -> int:
 
 
 def _write_links(tx: Transaction, number: int, workspace: str, item: Item) -> None:
-    mentions = _MENTION.findall(f"{item.title or ''}\n{(item.body or '')[:BODY_LIMIT]}")
+    mentions = MENTIONED.findall(f"{item.title or ''}\n{(item.body or '')[:BODY_LIMIT]}")
     pairs = {(relation, target) for relation, target in item.links if target != item.ref}
     named = {target for _, target in pairs}
     pairs |= {("mentions", target) for target in mentions if target != item.ref and target not in named}

@@ -1,0 +1,118 @@
+"""Vectors for what has none yet: in batches, from where the last batch ended, whoever did it."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from collections.abc import Callable
+from weakref import WeakSet
+
+from clew.errors import ClewError
+from clew.recall.model import Embedder
+from clew.registry.context import Context
+from clew.store import vectors
+from clew.store.database import Database, Row
+from clew.store.search import changed_items, items_by_id
+
+BATCH = 64
+LEAD_CHARS = 400
+TEXT_CHARS = 2000
+
+log = logging.getLogger("clew.recall")
+
+Report = Callable[[int, int], None]
+
+
+def fill(ctx: Context, model: Embedder, report: Report | None = None, most: int | None = None) -> int:
+    """Embed what waits; returns how many items are done. Ends early after `most` items."""
+    done = 0
+    while most is None or done < most:
+        step = _batch(ctx, model)
+        if step is None:
+            break
+        done += step
+        if report is not None:
+            with ctx.reading() as bound:
+                report(done, done + vectors.lag(bound.tx, bound.workspace, model.id))
+    return done
+
+
+def _batch(ctx: Context, model: Embedder) -> int | None:
+    """One batch: read, embed outside of any transaction, write."""
+    with ctx.reading() as bound:
+        after = vectors.progress(bound.tx, bound.workspace, model.id)
+        rows = changed_items(bound.tx, bound.workspace, after, BATCH)
+        if not rows:
+            return None
+        texts = _texts(bound, rows)
+        wanted = {id: _digest(text) for id, text in texts.items()}
+        have = vectors.digests(bound.tx, bound.workspace, model.id, list(wanted))
+        wanted = {id: digest for id, digest in wanted.items() if have.get(id) != digest}
+        known = vectors.same_text(bound.tx, bound.workspace, model.id, sorted(set(wanted.values())))
+    fresh = [id for id, digest in wanted.items() if digest not in known]
+    made = dict(zip(fresh, model.embed([texts[id] for id in fresh]), strict=True))
+    stored = [
+        vectors.Stored(id, digest, known[digest] if digest in known else vectors.packed(made[id]))
+        for id, digest in wanted.items()
+    ]
+    gone = [row["id"] for row in rows if row["terms"] is None]
+    with ctx.writing() as bound:
+        vectors.keep(bound.tx, bound.workspace, model.id, stored, gone, rows[-1]["change"])
+    return len(rows)
+
+
+def _texts(ctx: Context, rows: list[Row]) -> dict[int, str]:
+    items = items_by_id(ctx.tx, [row["id"] for row in rows if row["terms"] is not None])
+    return {id: text_of(item, _lead(ctx, item)) for id, item in items.items()}
+
+
+def text_of(item: Row, lead: str) -> str:
+    """What stands for an item: its words after the end of what was said before it."""
+    said = " ".join(part for part in (item["title"], item["body"]) if part)[:TEXT_CHARS]
+    spoken = f"{item['speaker']}: {said}" if item["speaker"] and not said.startswith(item["speaker"]) else said
+    return f"{lead}\n{spoken}" if lead else spoken
+
+
+def _lead(ctx: Context, item: Row) -> str:
+    if not item["speaker"] or item["doc"] is None:
+        return ""
+    sql = (
+        "SELECT speaker, title, body FROM item WHERE workspace = ? AND branch = ? AND doc = ? AND seq < ?"
+        " ORDER BY seq DESC LIMIT 1"
+    )
+    before = ctx.tx.one(sql, ctx.workspace, item["branch"], item["doc"], item["seq"])
+    return text_of(before, "")[:LEAD_CHARS] if before and before["speaker"] else ""
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+
+
+class Filler:
+    """Fills in the background while searches go on; one thread for each database."""
+
+    def __init__(self) -> None:
+        self._busy: WeakSet[Database] = WeakSet()
+        self._lock = threading.Lock()
+
+    def wake(self, ctx: Context, model: Embedder) -> None:
+        with self._lock:
+            if ctx.database in self._busy:
+                return
+            self._busy.add(ctx.database)
+        unbound = Context(ctx.dispatcher, ctx.session, ctx.workspace, ctx.agent)
+        threading.Thread(target=self._run, args=(unbound, model), name="clew-vectors", daemon=True).start()
+
+    def _run(self, ctx: Context, model: Embedder) -> None:
+        try:
+            fill(ctx, model)
+        except ClewError as problem:
+            # What is missing is still counted as lag; the next search tries again.
+            log.warning("vectors could not be filled in: %s", problem.message)
+        finally:
+            with self._lock:
+                self._busy.discard(ctx.database)
+
+
+filler = Filler()

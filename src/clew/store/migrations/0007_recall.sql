@@ -1,0 +1,36 @@
+-- Vectors of items, stamped with the model that made them, and how far each model has come.
+
+CREATE TABLE vector (
+    workspace TEXT NOT NULL,
+    model TEXT NOT NULL,
+    id BIGINT NOT NULL,
+    number BIGINT NOT NULL,
+    digest TEXT NOT NULL,
+    data BLOB NOT NULL,
+    PRIMARY KEY (workspace, model, id)
+);
+CREATE UNIQUE INDEX vector_number ON vector (workspace, model, number);
+
+-- Every change of the index up to this one is embedded or needs no vector.
+CREATE TABLE vector_progress (
+    workspace TEXT NOT NULL,
+    model TEXT NOT NULL,
+    change BIGINT NOT NULL,
+    PRIMARY KEY (workspace, model)
+);
+
+-- How often an item was shown, and with which others: what find_similar and evolution read.
+CREATE TABLE item_use (
+    workspace TEXT NOT NULL,
+    ref TEXT NOT NULL,
+    uses BIGINT NOT NULL,
+    last_ms BIGINT NOT NULL,
+    PRIMARY KEY (workspace, ref)
+);
+CREATE TABLE item_pair (
+    workspace TEXT NOT NULL,
+    ref TEXT NOT NULL,
+    other TEXT NOT NULL,
+    uses BIGINT NOT NULL,
+    PRIMARY KEY (workspace, ref, other)
+);

@@ -1,0 +1,71 @@
+"""The meaning arm: vectors made behind the writes, one model at a time, visible lag, and silence without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from clew.app import Clew
+from clew.recall.model import installed_model
+from tests.conftest import Caller
+
+needs_model = pytest.mark.skipif(installed_model() is None, reason="the extra `semantic` is not installed")
+
+TEXTS = [
+    "We chose PostgreSQL because SQLite has one writer.",
+    "The docker server restarts every night at three.",
+    "Our automobile broke down on the highway.",
+    "The cat slept on the sofa all afternoon.",
+]
+
+
+@pytest.fixture
+def semantic(make_clew: Callable[..., Clew]) -> Caller:
+    call = Caller(make_clew(embedding_model=""))
+    for text in TEXTS:
+        call("notes_commit", content=text)
+    return call
+
+
+@needs_model
+def test_meaning_finds_what_words_do_not(semantic: Caller) -> None:
+    assert semantic("reindex", include_vectors=True)["vectors"] is True
+    result = semantic("hybrid_search", query="car trouble", sources=["all"])
+    assert result["results"][0]["_id"] == "notes@3"
+    assert result["arms"]["semantic"] is True
+
+
+@needs_model
+def test_the_lag_is_visible_until_vectors_are_made(semantic: Caller) -> None:
+    before = semantic("index_stats")["vectors"]
+    assert (before["count"], before["lag"]) == (0, 4)
+    semantic("reindex", include_vectors=True)
+    after = semantic("index_stats")["vectors"]
+    assert (after["count"], after["lag"]) == (4, 0)
+    assert after["model"].startswith("all-MiniLM-L6-v2-int8-")
+
+
+@needs_model
+def test_a_second_fill_has_nothing_to_embed(semantic: Caller) -> None:
+    semantic("reindex", include_vectors=True)
+    number = semantic("index_stats")["change"]
+    semantic("reindex", include_vectors=True)
+    assert semantic("index_stats")["vectors"]["count"] == 4
+    assert semantic("index_stats")["change"] > number
+
+
+def test_without_a_model_words_serve_and_the_answer_says_so(call: Caller) -> None:
+    call("notes_commit", content=TEXTS[0])
+    result = call("hybrid_search", query="PostgreSQL", sources=["all"])
+    assert result["count"] == 1
+    assert result["arms"] == {"lexical": True, "semantic": False, "reason": "no embedding model is installed"}
+    assert call("reindex", include_vectors=True)["vectors"] is False
+
+
+def test_a_model_that_cannot_be_loaded_is_a_warning(make_clew: Callable[..., Clew], tmp_path: object) -> None:
+    call = Caller(make_clew(embedding_model=f"{tmp_path}/nowhere"))
+    call("notes_commit", content=TEXTS[0])
+    answer = call.answer("recall", query="PostgreSQL", sources=["all"])
+    assert answer.envelope["result"]["count"] == 1
+    assert answer.envelope["warnings"][0]["code"] == "SEMANTIC_UNAVAILABLE"

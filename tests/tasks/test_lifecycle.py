@@ -274,6 +274,8 @@ def test_bootstrap_creates_what_is_missing(call: Caller) -> None:
     [
         {"task_title": "x", "steps": [STEP]},
         {"plan_title": "P", "task_title": "x"},
+        {"plan": "TASK-001", "task_title": "x", "steps": [STEP]},
+        {"target": "TASK-001", "task_title": "x", "steps": [STEP]},
         {"plan_title": "P", "task_title": "x", "steps": [STEP], "template": "basic-task"},
         {"plan": "PLAN-001", "plan_title": "Other", "task_title": "x", "steps": [STEP]},
         {"plan": "PLAN-001", "plan_template": "basic-plan", "task_title": "x", "steps": [STEP]},

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from clew.errors import ClewError, invalid, suggest
-from clew.ids import PLAN
+from clew.ids import PLAN, TASK
 from clew.reasoning.scope import Target, target_id
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, operation
@@ -96,20 +96,34 @@ def tasks_bootstrap(ctx: Context, args: Bootstrap) -> dict[str, Any]:
 
 
 def task_home(ctx: Context, args: NewTask) -> Home | None:
-    """The plan that the arguments name, or None when they name none."""
-    named = [value for value in (args.plan, args.parent, target_id(args.target)) if value is not None]
-    if len({value.strip() for value in named}) > 1:
+    """The plan that the arguments name, or None when they name none. What is not a plan id is a new plan's title."""
+    named = _named_plan(args)
+    title = heading(args.plan_title, "plan_title") if args.plan_title is not None else None
+    if named is None:
+        return Home(title=title) if title is not None else None
+    plan = work_by_id(ctx, named) if PLAN.fullmatch(named) else None
+    known = plan.title if plan is not None else heading(named, "plan")
+    if title not in (None, known):
+        raise _two_titles(known, title or "")
+    return Home(plan=plan) if plan is not None else Home(title=known)
+
+
+def _named_plan(args: NewTask) -> str | None:
+    """What plan, parent and target say; they may not say different things, nor name a task."""
+    named = {value.strip() for value in (args.plan, args.parent, target_id(args.target)) if value is not None}
+    if len(named) > 1:
         raise invalid("plan", "plan, parent and target name different plans", "Keep one of them.", kind="choose_one")
-    if named and not PLAN.fullmatch(named[0].strip()):
-        if args.plan_title is not None and heading(args.plan_title, "plan_title") != heading(named[0], "plan"):
-            raise _two_titles(named[0], args.plan_title)
-        return Home(title=heading(named[0], "plan"))
-    if not named:
-        return Home(title=heading(args.plan_title, "plan_title")) if args.plan_title is not None else None
-    plan = work_by_id(ctx, named[0].strip())
-    if args.plan_title is not None and heading(args.plan_title, "plan_title") != plan.title:
-        raise _two_titles(plan.title, args.plan_title)
-    return Home(plan=plan)
+    for value in named:
+        if TASK.fullmatch(value):
+            raise invalid(
+                "plan",
+                f"{value} is a task, and a task belongs to a plan",
+                "Name a plan.",
+                [suggest("tasks_context", "Shows the plans there are.")],
+                kind="prefix",
+                allowed=["PLAN-"],
+            )
+    return next(iter(named), None)
 
 
 def implicit_home(ctx: Context) -> Home | None:

@@ -49,7 +49,7 @@ def _operation(item: Operation) -> dict[str, Any]:
         "read_only": not item.writes,
         "destructive": item.destructive,
         "idempotent": item.idempotent,
-        "lines": item.portal,
+        "lines": bool(item.portal),
         "aliases": list(item.aliases),
         "example": item.example,
         "input_schema": input_schema(item),

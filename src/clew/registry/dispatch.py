@@ -224,7 +224,7 @@ class Dispatcher:
         answer = Answer(shown["success"], shown, text)
         if operation is not None and operation.bare is not None and call.fmt is None:
             answer.text = compact(bare_text(operation.bare, shown))
-        elif operation is not None and (operation.portal or call.fmt == "lines" or operation.raw_text):
+        elif operation is not None and _in_lines(operation, call):
             answer.lines = self._lines(call, operation, shown)
             answer.text = "\n".join(answer.lines)
         return answer
@@ -239,6 +239,12 @@ class Dispatcher:
             return line_protocol.generic_lines(operation.intent)
         rendered = operation.lines(envelope["result"], default)
         return [line for line in rendered if line] + line_protocol.warning_lines(envelope["warnings"])
+
+
+def _in_lines(operation: Operation, call: Call) -> bool:
+    if operation.raw_text or call.fmt == "lines" or operation.portal is True:
+        return True
+    return bool(operation.portal) and call.fmt is None and call.session.toolset in (operation.portal or ())
 
 
 def bare_text(pick: Callable[[dict[str, Any]], Any], envelope: dict[str, Any]) -> Any:

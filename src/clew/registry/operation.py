@@ -66,7 +66,7 @@ class Operation:
     destructive: bool
     budget: Budget | None
     lines: Callable[..., list[str]] | None
-    portal: bool
+    portal: bool | tuple[Tier, ...]
     raw_text: bool
     bare: Callable[[dict[str, Any]], Any] | None
     intent: str
@@ -92,7 +92,7 @@ def operation(
     destructive: bool = False,
     budget: Budget | None = None,
     lines: Callable[..., list[str]] | None = None,
-    portal: bool = False,
+    portal: bool | tuple[Tier, ...] = False,
     raw_text: bool = False,
     bare: Callable[[dict[str, Any]], Any] | None = None,
     intent: str | None = None,
@@ -104,9 +104,9 @@ def operation(
     """Declare a function `(ctx, input) -> result` as an operation.
 
     `mode` is `read` or `write` (one transaction around the call) or `own` (the function opens its transactions itself
-    because it works on files, models or processes in between). `portal` operations answer in lines. `bare` picks from
-    the result the JSON that the text block shows instead of the envelope, where a seed's client parses it. `example` is
-    a minimal valid call.
+    because it works on files, models or processes in between). `portal` operations answer in lines, everywhere or in
+    the toolsets named, where `fmt` may ask for JSON. `bare` picks from the result the JSON that the text block shows
+    instead of the envelope, where a seed's client parses it. `example` is a minimal valid call.
     """
 
     def declare(function: Fn) -> Fn:

@@ -1,0 +1,139 @@
+"""Claims: the time-limited right to work on a job. Whoever writes for a job shows the newest claim, or is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from clew.errors import ClewError, invalid, suggest
+from clew.registry.context import Context
+from clew.registry.operation import Input, Name, operation
+from clew.store.database import placeholders
+from clew.tasks.jobs.job import (
+    PRIORITIES,
+    QUEUED,
+    RUNNING,
+    Job,
+    LeaseTtl,
+    RunnerId,
+    check_kind,
+    check_runner,
+    job_by_id,
+    job_json,
+)
+from clew.tasks.jobs.thread import Said, say
+from clew.tasks.records import load
+
+DEFAULT_TTL = 180_000
+SHORTEST_TTL, LONGEST_TTL = 1_000, 300_000
+EXPIRED = "(claim_expires_at_ms IS NULL OR claim_expires_at_ms <= ?)"
+
+
+class JobsClaim(Input):
+    synonyms: ClassVar[dict[str, str]] = {"runner": "runner_id"}
+
+    job: Annotated[Name | None, Field(description="Job id; default: the next one, by priority and then by age.")] = None
+    runner_id: RunnerId
+    lease_ttl_ms: LeaseTtl = None
+    allow_stale: Annotated[bool, Field(description="Also take a running job whose claim has expired.")] = False
+    kinds: Annotated[list[Name] | None, Field(max_length=50, description="Without job: only these kinds of jobs.")] = (
+        None
+    )
+
+
+@operation("tasks_jobs_claim", writes=True, example={"job": "JOB-001", "runner_id": "host:1"})
+def tasks_jobs_claim(ctx: Context, args: JobsClaim) -> dict[str, Any]:
+    """Take a queued job to work on it; job.revision in the answer is the token for reports and completion.
+
+    Without `job` the next one is taken; `job` is null in the answer when none waits.
+    """
+    runner = check_runner(args.runner_id)
+    ttl = lease_ttl(args.lease_ttl_ms)
+    job = job_by_id(ctx, args.job) if args.job is not None else next_job(ctx, args.allow_stale, args.kinds)
+    if job is None:
+        return {"workspace": ctx.workspace, "job": None, "event": None}
+    _check_free(ctx, job, args.allow_stale)
+    job, event = _claim(ctx, job, runner, ttl)
+    return {"workspace": ctx.workspace, "job": job_json(job), "event": event}
+
+
+def lease_ttl(given: int | None) -> int:
+    """Within bounds; nothing at all is not a time."""
+    if given is not None and given <= 0:
+        raise invalid("lease_ttl_ms", "must be positive", f"Give {SHORTEST_TTL} to {LONGEST_TTL}.", kind="range", ge=1)
+    return min(max(given or DEFAULT_TTL, SHORTEST_TTL), LONGEST_TTL)
+
+
+def next_job(ctx: Context, allow_stale: bool, kinds: Sequence[str] | None = None) -> Job | None:
+    """The queued job that is due: high priority first, then the oldest; with `allow_stale` also abandoned ones."""
+    wanted = [check_kind(kind, "kinds") for kind in kinds or ()]
+    only = f" AND kind IN ({placeholders(len(wanted))})" if wanted else ""
+    found = _first(ctx, QUEUED, only, *wanted)
+    if found is None and allow_stale:
+        found = _first(ctx, RUNNING, f"{only} AND {EXPIRED}", *wanted, ctx.now_ms)
+    return found
+
+
+def _first(ctx: Context, status: str, condition: str, *params: Any) -> Job | None:
+    """One look into the index for each priority, however long the queue is."""
+    sql = f"SELECT * FROM job WHERE workspace = ? AND status = ? AND priority = ?{condition} ORDER BY number LIMIT 1"
+    for priority in PRIORITIES:
+        row = ctx.tx.one(sql, ctx.workspace, status, priority, *params)
+        if row is not None:
+            return load(Job, row)
+    return None
+
+
+def check_claim(ctx: Context, given: str, runner_id: str, claim_revision: int) -> Job:
+    """The job, when this runner holds its newest claim. Called inside the transaction that writes."""
+    job, runner = job_by_id(ctx, given), check_runner(runner_id)
+    if job.status == RUNNING and job.runner == runner and job.revision == claim_revision:
+        return job
+    raise ClewError(
+        "CONFLICT",
+        f"{job.id} is not held by {runner} with claim {claim_revision}: it is {job.status}, revision {job.revision}"
+        + (f", runner {job.runner}" if job.runner else ""),
+        "Stop working on it: another runner took it, or it has ended. Open the job to see what happened.",
+        suggestions=[_look(job)],
+        details={"status": job.status, "runner": job.runner, "revision": job.revision},
+    )
+
+
+def _check_free(ctx: Context, job: Job, allow_stale: bool) -> None:
+    if job.status == QUEUED or (allow_stale and job.expired(ctx.now_ms)):
+        return
+    ways = [_look(job)]
+    if job.status == RUNNING:
+        hint = "Its claim has expired: claim with allow_stale=true." if job.expired(ctx.now_ms) else "Take another job."
+    else:
+        hint = "Requeue it for another attempt."
+        ways.append(suggest("tasks_jobs_requeue", "Puts it back into the queue.", "medium", job=job.id))
+    raise ClewError("CONFLICT", f"{job.id} is {job.status}, not {QUEUED}", hint, suggestions=ways)
+
+
+def _claim(ctx: Context, job: Job, runner: str, ttl: int) -> tuple[Job, dict[str, Any]]:
+    reclaimed = job.status == RUNNING
+    previous = job.runner
+    revision = job.revision + 1
+    held = replace(
+        job,
+        status=RUNNING,
+        runner=runner,
+        revision=revision,
+        claim_expires_at_ms=ctx.now_ms + ttl,
+        completed_at_ms=None,
+    )
+    kind = "reclaimed" if reclaimed else "claimed"
+    meta = {"previous_runner_id": previous, "reason": "ttl_expired"} if reclaimed else None
+    said = Said(kind, f"runner: {kind} by {runner}", meta=meta, runner=runner, claim_revision=revision)
+    held, event, _ = say(ctx, held, said)
+    payload = {"runner": runner, "claim_revision": revision, "previous_runner": previous}
+    ctx.emit("jobs", f"job_{kind}", job.id, payload)
+    return held, event
+
+
+def _look(job: Job) -> dict[str, Any]:
+    return suggest("tasks_jobs_open", "Shows the job and its last events.", "high", job=job.id)

@@ -1,0 +1,122 @@
+"""Creating jobs. A job is a record that waits for a runner; creating one runs nothing."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from clew.errors import invalid
+from clew.ids import check_anchor
+from clew.reasoning.anchor_registry import ensure_anchor
+from clew.reasoning.scope import Target
+from clew.registry.context import Context
+from clew.registry.operation import Input, Meta, Name, Text, operation
+from clew.tasks.jobs.job import (
+    DEFAULT_KIND,
+    MAX_PROMPT,
+    MAX_TITLE,
+    Job,
+    check_kind,
+    check_priority,
+    cut,
+    index_job,
+    job_json,
+)
+from clew.tasks.jobs.thread import Said, say
+from clew.tasks.plans import find_work
+from clew.tasks.records import insert, to_json
+from clew.tasks.targets import explicit_target
+from clew.tasks.wording import heading
+
+TaskLink = Annotated[Name | None, Field(description="Task id such as TASK-001.")]
+Priority = Annotated[Name, Field(description="LOW, MEDIUM or HIGH.")]
+Kind = Annotated[Name, Field(description="Which executor of a runner is to take it.")]
+
+
+class JobsCreate(Input):
+    title: Annotated[Text, Field(min_length=1, description="What is to be done, in one line.")]
+    prompt: Annotated[Text, Field(min_length=1, description="The order, as the runner will read it.")]
+    kind: Kind = DEFAULT_KIND
+    priority: Priority = "MEDIUM"
+    task: TaskLink = None
+    target: Target = None
+    anchor: Annotated[Name | None, Field(description="Area it belongs to, such as a:storage.")] = None
+    meta: Meta | None = None
+
+
+@operation(
+    "tasks_jobs_create", writes=True, example={"title": "Measure the importer", "prompt": "Time it on 1,000 rows."}
+)
+def tasks_jobs_create(ctx: Context, args: JobsCreate) -> dict[str, Any]:
+    """Queue a job for a runner; nothing is executed here."""
+    job, event = create_job(
+        ctx,
+        args.title,
+        args.prompt,
+        kind=args.kind,
+        priority=args.priority,
+        task=explicit_target(args),
+        anchor=args.anchor,
+        meta=args.meta,
+    )
+    return {
+        "workspace": ctx.workspace,
+        "job_id": job.id,
+        "status": job.status,
+        "title": job.title,
+        "task": job.task,
+        "anchor": job.anchor,
+        "created_at_ms": job.created_at_ms,
+        "updated_at_ms": job.updated_at_ms,
+        "job": job_json(job),
+        "event": event,
+    }
+
+
+def create_job(
+    ctx: Context,
+    title: str,
+    prompt: str,
+    *,
+    kind: str = DEFAULT_KIND,
+    priority: str = "MEDIUM",
+    task: str | None = None,
+    anchor: str | None = None,
+    meta: dict[str, Any] | None = None,
+) -> tuple[Job, dict[str, Any]]:
+    """A queued job with its order and its first event."""
+    order = cut(ctx, prompt, MAX_PROMPT, "prompt")
+    if not order:
+        raise invalid("prompt", "must not be blank", "Say what is to be done.", kind="non_empty")
+    number = ctx.ws.count("job")
+    job = Job(
+        id=f"JOB-{number:03d}",
+        number=number,
+        title=cut(ctx, heading(title), MAX_TITLE, "title"),
+        kind=check_kind(kind),
+        priority=check_priority(priority),
+        task=_known_task(ctx, task),
+        anchor=ensure_anchor(ctx, check_anchor(anchor)) if anchor is not None else None,
+        created_at_ms=ctx.now_ms,
+        updated_at_ms=ctx.now_ms,
+    )
+    insert(ctx, job)
+    ctx.tx.run(
+        "INSERT INTO job_brief (workspace, job, prompt, meta) VALUES (?, ?, ?, ?)",
+        ctx.workspace,
+        job.id,
+        order,
+        to_json(meta or {}),
+    )
+    job, event, _ = say(ctx, job, Said("created", job.title))
+    index_job(ctx, job, order)
+    ctx.emit("jobs", "job_created", job.id, {"kind": job.kind, "priority": job.priority, "task": job.task})
+    return job, event
+
+
+def _known_task(ctx: Context, task: str | None) -> str | None:
+    """The link as given. Work may be delegated before the task is written down, so an unknown one only warns."""
+    if task is not None and find_work(ctx, task) is None:
+        ctx.warn("TASK_UNKNOWN", f"{task} does not exist (yet)", "Check the id with tasks_context.")
+    return task

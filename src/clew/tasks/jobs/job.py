@@ -1,0 +1,231 @@
+"""A job: work that was handed over, who holds it, and which of its events want attention."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import orjson
+from pydantic import Field
+
+from clew.errors import invalid, shorten, suggest, unknown_id
+from clew.ids import CONTROL, JOB
+from clew.registry.context import Context
+from clew.registry.operation import Input, Meta, Name, Text
+from clew.store.search import Item, index_item
+from clew.store.workspaces import declare_events
+from clew.tasks.records import Record, load, to_json
+
+QUEUED, RUNNING = "QUEUED", "RUNNING"
+TERMINAL = ("DONE", "FAILED", "CANCELED")
+STATUSES = (QUEUED, RUNNING, *TERMINAL)
+PRIORITIES = ("HIGH", "MEDIUM", "LOW")  # in the order in which runners take them
+
+DEFAULT_KIND = "codex_cli"
+MAX_TITLE, MAX_PROMPT, MAX_SUMMARY, MAX_MESSAGE = 200, 50_000, 800, 400
+MAX_KIND, MAX_RUNNER, MAX_LEASE_RUNNER = 64, 128, 256
+MAX_REFS, MAX_REF = 32, 128
+
+declare_events(
+    {
+        "job_created": "A job was queued.",
+        "job_claimed": "A runner took a queued job.",
+        "job_reclaimed": "A runner took a job whose claim had expired.",
+        "job_reported": "A runner reported on its job.",
+        "job_messaged": "A manager wrote to a job.",
+        "job_completed": "A runner ended its job as done.",
+        "job_failed": "A runner ended its job as failed.",
+        "job_canceled": "A runner ended its job as canceled.",
+        "job_requeued": "A job went back into the queue.",
+        "runner_changed": "A runner appeared, or its status or active job changed.",
+    }
+)
+
+JobId = Annotated[Name, Field(description="Job id such as JOB-001.")]
+RunnerId = Annotated[Name, Field(min_length=1, description="Who runs it; one name for each slot of a runner.")]
+ClaimRevision = Annotated[int, Field(ge=0, le=2**53 - 1, description="job.revision as the claim returned it.")]
+Refs = Annotated[
+    list[Annotated[str, Field(max_length=MAX_REF)]],
+    Field(max_length=MAX_REFS, description="Ids and receipts: CARD-1, notes@12, CMD: ..., LINK: ..."),
+]
+LeaseTtl = Annotated[
+    int | None, Field(ge=-(2**53 - 1), le=2**53 - 1, description="Milliseconds the lease lasts; 1000 to 300000.")
+]
+Format = Annotated[Literal["json", "lines"] | None, Field(description="lines for the line format.")]
+Spoken = Annotated[Text, Field(min_length=1, description="A short sentence; no logs.")]
+
+
+class OfJob(Input):
+    """A call about one job."""
+
+    job: JobId
+
+
+class Claimed(OfJob):
+    """A call by the holder of a job's claim."""
+
+    synonyms: ClassVar[dict[str, str]] = {"runner": "runner_id"}
+
+    runner_id: RunnerId
+    claim_revision: ClaimRevision
+    refs: Refs = []
+    meta: Meta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job(Record):
+    TABLE: ClassVar[str] = "job"
+
+    id: str
+    number: int
+    title: str
+    kind: str
+    priority: str
+    task: str | None
+    anchor: str | None
+    created_at_ms: int
+    updated_at_ms: int
+    revision: int = 0
+    status: str = QUEUED
+    runner: str | None = None
+    claim_expires_at_ms: int | None = None
+    summary: str | None = None
+    completed_at_ms: int | None = None
+    last_seq: int = 0
+    noted_seq: int = 0
+    """Newest event that is no heartbeat."""
+    spoken_seq: int = 0
+    """Newest of these that is not the runner talking about itself."""
+    question_seq: int = 0
+    manager_seq: int = 0
+    proof_seq: int = 0
+    """Newest manager message that brings a ref of its own."""
+    error_seq: int = 0
+    checkpoint_seq: int = 0
+    proof_gate_seq: int = 0
+
+    @property
+    def active(self) -> bool:
+        return self.status in (QUEUED, RUNNING)
+
+    def expired(self, now_ms: int) -> bool:
+        """RUNNING without a claim that still holds."""
+        expires = self.claim_expires_at_ms
+        return self.status == RUNNING and (expires is None or expires <= now_ms)
+
+
+def job_json(job: Job) -> dict[str, Any]:
+    return {
+        "job_id": job.id,
+        "revision": job.revision,
+        "status": job.status,
+        "title": job.title,
+        "kind": job.kind,
+        "priority": job.priority,
+        "task": job.task,
+        "anchor": job.anchor,
+        "runner": job.runner,
+        "claim_expires_at_ms": job.claim_expires_at_ms,
+        "summary": job.summary,
+        "created_at_ms": job.created_at_ms,
+        "updated_at_ms": job.updated_at_ms,
+        "completed_at_ms": job.completed_at_ms,
+    }
+
+
+def job_by_id(ctx: Context, given: str, field: str = "job") -> Job:
+    id = given.strip().upper()
+    if not JOB.fullmatch(id):
+        raise invalid(
+            field,
+            f"{shorten(given, 60)!r} is not a job id",
+            "Use an id such as JOB-001.",
+            [suggest("tasks_jobs_list", "Lists the jobs.")],
+            kind="prefix",
+            allowed=["JOB-"],
+        )
+    row = ctx.tx.one("SELECT * FROM job WHERE workspace = ? AND id = ?", ctx.workspace, id)
+    if row is None:
+        raise unknown_id("job", id, "Copy an id from the list.", [suggest("tasks_jobs_list", "Lists the jobs.")])
+    return load(Job, row)
+
+
+def prompt_and_meta(ctx: Context, job: Job) -> tuple[str, dict[str, Any]]:
+    row = ctx.tx.one("SELECT prompt, meta FROM job_brief WHERE workspace = ? AND job = ?", ctx.workspace, job.id)
+    return (row["prompt"], orjson.loads(row["meta"])) if row else ("", {})
+
+
+def merge_meta(ctx: Context, job: Job, meta: dict[str, Any] | None) -> None:
+    """Add to the job's meta. What a runner does not mention stays, such as the skill profile."""
+    if not meta:
+        return
+    _, known = prompt_and_meta(ctx, job)
+    ctx.tx.run(
+        "UPDATE job_brief SET meta = ? WHERE workspace = ? AND job = ?",
+        to_json({**known, **meta}),
+        ctx.workspace,
+        job.id,
+    )
+
+
+def index_job(ctx: Context, job: Job, prompt: str) -> None:
+    """Make the job findable by its title, its order and what came of it."""
+    body = "\n".join(part for part in (job.summary, prompt) if part)
+    tags = tuple(tag for tag in (job.anchor, job.task) if tag)
+    item = Item(job.id, "task", job.last_seq, ctx.now_ms, job.title, body, "job", tags, job.status)
+    index_item(ctx.tx, ctx.workspace, item)
+
+
+def check_runner(value: str, field: str = "runner_id", limit: int = MAX_RUNNER) -> str:
+    trimmed = value.strip()
+    if not trimmed or CONTROL.search(trimmed) or len(trimmed.encode()) > limit:
+        raise invalid(
+            field,
+            f"must be one line of 1 to {limit} bytes",
+            "Use a name such as host:1234.",
+            kind="length",
+            max_chars=limit,
+        )
+    return trimmed
+
+
+def check_kind(value: str, field: str = "kind", limit: int = MAX_KIND) -> str:
+    trimmed = value.strip()
+    if not trimmed or CONTROL.search(trimmed) or len(trimmed.encode()) > limit:
+        raise invalid(field, f"must be one line of 1 to {limit} bytes", kind="length", max_chars=limit)
+    return trimmed
+
+
+def check_priority(value: str, field: str = "priority") -> str:
+    name = {"NORMAL": "MEDIUM"}.get(value.strip().upper(), value.strip().upper())
+    if name not in PRIORITIES:
+        raise invalid(
+            field, f"{shorten(value, 40)!r} is no priority", "Use LOW, MEDIUM or HIGH.", expected="LOW, MEDIUM, HIGH"
+        )
+    return name
+
+
+def check_status(value: str, allowed: tuple[str, ...] = STATUSES, field: str = "status") -> str:
+    name = value.strip().upper()
+    if name not in allowed:
+        known = ", ".join(allowed)
+        raise invalid(field, f"{shorten(value, 40)!r} is none of {known}", f"Use one of {known}.", expected=known)
+    return name
+
+
+def cut(ctx: Context, text: str, limit: int, field: str) -> str:
+    """At most so many characters; a caller is told when something was lost."""
+    trimmed = text.strip()
+    if len(trimmed) <= limit:
+        return trimmed
+    ctx.warn(
+        "TEXT_CUT",
+        f"{field} was cut from {len(trimmed)} to {limit} characters",
+        "Keep it short; put the rest into a note or card and give its id in refs.",
+    )
+    return shorten(trimmed, limit)
+
+
+def clean_refs(refs: list[str]) -> list[str]:
+    """Without blanks and duplicates, in the order given."""
+    return list(dict.fromkeys(ref for ref in (" ".join(given.split()) for given in refs) if ref))

@@ -1,0 +1,222 @@
+"""Looking at jobs: the list, one job with its thread, and the thread followed from a place on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from clew.errors import shorten
+from clew.ids import check_anchor
+from clew.reasoning.anchor_registry import canonical
+from clew.reasoning.scope import Target
+from clew.registry.budget import Budget, Clip, Drop, Follow, Trim
+from clew.registry.context import Context
+from clew.registry.lines import one_line
+from clew.registry.operation import MAX_NUMBER, Bounded, Name, Whole, operation
+from clew.tasks.jobs.creation import TaskLink
+from clew.tasks.jobs.job import Format, Job, JobId, check_status, job_by_id, job_json, prompt_and_meta
+from clew.tasks.jobs.messages import place
+from clew.tasks.jobs.runners import runner_status
+from clew.tasks.jobs.thread import event_json, events_since, newest_events
+from clew.tasks.records import load
+from clew.tasks.targets import explicit_target
+
+MOST = 200
+
+
+class JobFilter(Bounded):
+    status: Annotated[Name | None, Field(description="Only QUEUED, RUNNING, DONE, FAILED or CANCELED ones.")] = None
+    task: TaskLink = None
+    target: Target = None
+    anchor: Annotated[Name | None, Field(description="Only those of this area.")] = None
+    limit: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER, description="Most jobs; 1 to 200.")] = 25
+    fmt: Format = None
+
+
+def conditions(ctx: Context, args: JobFilter) -> tuple[dict[str, str], str, list[Any]]:
+    """What is filtered on, and the same as SQL."""
+    given = {
+        "status": check_status(args.status) if args.status is not None else None,
+        "task": explicit_target(args),
+        "anchor": canonical(ctx, check_anchor(args.anchor)) if args.anchor is not None else None,
+    }
+    filters = {name: value for name, value in given.items() if value is not None}
+    return filters, "".join(f" AND {name} = ?" for name in filters), list(filters.values())
+
+
+def clamped(given: int, low: int, high: int) -> int:
+    return min(max(given, low), high)
+
+
+def counted(whole: Any, result: dict[str, Any]) -> int:
+    """How many jobs or events are left after a budget took some."""
+    return len(result.get("jobs", result.get("events", ())))
+
+
+def list_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    said = "".join(f" {name}={value}" for name, value in result["filters"].items())
+    more = " has_more=true" if result["has_more"] else ""
+    lines = [f"{place(result, default_workspace)}jobs count={result['count']}{said}{more}"]
+    for job in result["jobs"]:
+        links = "".join(f" | {name}={job[name]}" for name in ("task", "anchor") if job[name])
+        lines.append(f"{job['job_id']} ({job['status']}) {shorten(one_line(job['title']), 80)}{links}")
+    return lines
+
+
+LIST_BUDGET = Budget(
+    (
+        Clip("jobs[].summary", 120),
+        Drop("runner_status"),
+        Clip("jobs[].title", 60),
+        Drop("jobs[].summary"),
+        Trim("jobs", drop="last", follow=Follow("count", counted)),
+    ),
+    keep=("workspace", "count", "has_more"),
+)
+
+
+class JobsList(JobFilter):
+    pass
+
+
+@operation("tasks_jobs_list", lines=list_lines, budget=LIST_BUDGET, example={"status": "QUEUED"})
+def tasks_jobs_list(ctx: Context, args: JobsList) -> dict[str, Any]:
+    """List jobs, those changed last first."""
+    filters, where, params = conditions(ctx, args)
+    limit = clamped(args.limit, 1, MOST)
+    sql = f"SELECT * FROM job WHERE workspace = ?{where} ORDER BY updated_at_ms DESC, number LIMIT ?"
+    jobs = [load(Job, row) for row in ctx.tx.all(sql, ctx.workspace, *params, limit + 1)]
+    return {
+        "workspace": ctx.workspace,
+        "filters": filters,
+        "runner_status": runner_status(ctx).to_json(),
+        "jobs": [job_json(job) for job in jobs[:limit]],
+        "count": min(len(jobs), limit),
+        "has_more": len(jobs) > limit,
+        "truncated": False,
+    }
+
+
+def event_line(event: dict[str, Any]) -> str:
+    refs = f" | refs: {', '.join(event['refs'][:3])}" if event["refs"] else ""
+    return f"- {event['ref']} {event['kind']}: {shorten(one_line(event['message']), 160)}{refs}"
+
+
+def open_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    if "job" not in result:
+        return [f"{place(result, default_workspace)}job"]
+    job = result["job"]
+    links = " | ".join(f"{name}={job[name]}" for name in ("task", "anchor", "runner") if job[name])
+    title = one_line(job["title"])
+    lines = [f"{place(result, default_workspace)}job {job['job_id']} ({job['status']}) {title}", links]
+    for name, limit in (("summary", 140), ("prompt", 160)):
+        text = job.get(name) or result.get(name)
+        lines.append(f"{name}: {shorten(one_line(text), limit)}" if text else "")
+    if result.get("events"):
+        lines += ["events:", *map(event_line, result["events"])]
+    if result.get("has_more_events"):
+        lines.append(f"MORE: before_seq={result['events'][-1]['seq']}")
+    return lines
+
+
+OPEN_BUDGET = Budget(
+    (
+        Clip("prompt", 4000),
+        Drop("meta"),
+        Drop("events[].meta"),
+        Clip("prompt", 400),
+        Clip("events[].message", 120),
+        Trim("events", drop="last", floor=1, follow=Follow("count", counted)),
+        Drop("prompt"),
+        Drop("job.summary"),
+        Clip("events[].message", 20),
+        Trim("events", drop="last", follow=Follow("count", counted)),
+    ),
+    keep=("workspace", "job"),
+)
+
+
+class JobsOpen(Bounded):
+    job: JobId
+    include_prompt: Annotated[bool, Field(description="Show the order.")] = False
+    include_events: Annotated[bool, Field(description="Show the newest events.")] = True
+    include_meta: Annotated[bool, Field(description="Show the runner's settings and notes.")] = False
+    max_events: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER, description="Most events; 0 to 200.")] = 10
+    before_seq: Annotated[Whole | None, Field(description="Only events older than this.")] = None
+    fmt: Format = None
+
+
+@operation("tasks_jobs_open", lines=open_lines, budget=OPEN_BUDGET, example={"job": "JOB-001"})
+def tasks_jobs_open(ctx: Context, args: JobsOpen) -> dict[str, Any]:
+    """Show a job: its state and newest events; prompt and meta on request."""
+    job = job_by_id(ctx, args.job)
+    prompt, meta = prompt_and_meta(ctx, job) if args.include_prompt or args.include_meta else ("", {})
+    shown: dict[str, Any] = {"workspace": ctx.workspace, "job": job_json(job), "truncated": False}
+    if args.include_prompt:
+        shown["prompt"] = prompt
+    if args.include_meta:
+        shown["meta"] = meta
+    if args.include_events:
+        limit = clamped(args.max_events, 0, MOST)
+        rows = newest_events(ctx, job, limit + 1, args.before_seq)
+        shown["events"] = [event_json(row, args.include_meta) for row in rows[:limit]]
+        shown["count"] = min(len(rows), limit)
+        shown["has_more_events"] = len(rows) > limit > 0
+    return shown
+
+
+def tail_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    events, after = result.get("events", []), result["after_seq"]
+    following = result.get("next_after_seq", after)
+    more = result.get("has_more", True) or result["truncated"]
+    head = f"job {result['job_id']} tail after_seq={after} next_after_seq={following} count={len(events)}"
+    lines = [place(result, default_workspace) + head + (" has_more=true" if more else "")]
+    return [*lines, *map(event_line, events), *([f"MORE: after_seq={following}"] if more else [])]
+
+
+def _next_after(whole: int, result: dict[str, Any]) -> int:
+    """Where to go on when a budget took the newest events away."""
+    events = result["events"]
+    return int(events[-1]["seq"]) if events else int(result["after_seq"])
+
+
+TAIL_BUDGET = Budget(
+    (
+        Drop("events[].meta"),
+        Clip("events[].message", 120),
+        Clip("events[].message", 40),
+        Drop("count"),
+        Trim("events", drop="last", follow=Follow("next_after_seq", _next_after)),
+        Drop("events"),
+        Drop("workspace"),
+        Drop("has_more"),
+    ),
+    keep=("job_id", "after_seq"),  # not next_after_seq: nothing was shown, so nothing was passed
+)
+
+
+class JobsTail(Bounded):
+    job: JobId
+    after_seq: Annotated[Whole, Field(description="Only events newer than this; next_after_seq of the last call.")] = 0
+    limit: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER, description="Most events; 1 to 200.")] = 20
+    fmt: Format = None
+
+
+@operation("tasks_jobs_tail", lines=tail_lines, budget=TAIL_BUDGET, example={"job": "JOB-001", "after_seq": 0})
+def tasks_jobs_tail(ctx: Context, args: JobsTail) -> dict[str, Any]:
+    """Follow a job's events from a place on, oldest first."""
+    job = job_by_id(ctx, args.job)
+    limit = clamped(args.limit, 1, MOST)
+    rows = events_since(ctx, job, args.after_seq, limit + 1)
+    events = [event_json(row) for row in rows[:limit]]
+    return {
+        "workspace": ctx.workspace,
+        "job_id": job.id,
+        "after_seq": args.after_seq,
+        "next_after_seq": events[-1]["seq"] if events else args.after_seq,
+        "events": events,
+        "count": len(events),
+        "has_more": len(rows) > limit,
+        "truncated": False,
+    }

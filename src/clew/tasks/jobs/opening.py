@@ -1,0 +1,101 @@
+"""Jobs, their events and runners as `open` shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clew.errors import shorten, suggest
+from clew.ids import JOB_EVENT
+from clew.registry.context import Context
+from clew.tasks.jobs.attention import attention_of
+from clew.tasks.jobs.job import QUEUED, RUNNING, Job, job_by_id, job_json, prompt_and_meta
+from clew.tasks.jobs.runners import OFFLINE, find_lease
+from clew.tasks.jobs.thread import event_json, newest_events
+from clew.tasks.records import load
+
+AROUND = 5
+
+
+def open_job(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any] | None:
+    """The job with its newest events; its order too when drafts are asked for."""
+    if _missing(ctx, id):
+        return None
+    job = job_by_id(ctx, id)
+    rows = newest_events(ctx, job, limit + 1)
+    shown: dict[str, Any] = {
+        "kind": "job",
+        "id": job.id,
+        "summary": f"{job.status}: {shorten(job.summary or job.title, 120)}",
+        "job": {**job_json(job), "attention": attention_of(job, ctx.now_ms).to_json()},
+        "events": [event_json(row) for row in rows[:limit]],
+        "count": min(len(rows), limit),
+        "truncated": len(rows) > limit,
+    }
+    if include_drafts:
+        shown["prompt"], shown["meta"] = prompt_and_meta(ctx, job)
+    _next(ctx, job)
+    return shown
+
+
+def open_job_event(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any] | None:
+    """One event with those just before it, and the job it belongs to."""
+    match = JOB_EVENT.fullmatch(id)
+    name, seq = (match.group(1), int(match.group(2))) if match else ("", 0)
+    if _missing(ctx, name):
+        return None
+    job = job_by_id(ctx, name)
+    rows = newest_events(ctx, job, min(limit, AROUND) + 1, seq + 1)
+    if not rows or rows[0]["seq"] != seq:
+        return None
+    event = event_json(rows[0])
+    return {
+        "kind": "job_event",
+        "ref": id,
+        "summary": f"{event['kind']}: {shorten(event['message'], 120)}",
+        "event": event,
+        "job": job_json(job),
+        "events": [event_json(row) for row in rows[1:]],
+        "count": len(rows) - 1,
+        "truncated": False,
+    }
+
+
+def open_runner(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any] | None:
+    """A runner's lease and the jobs it holds. A runner without a lease is known by its jobs only."""
+    runner = id.removeprefix("runner:")
+    lease = find_lease(ctx, runner)
+    rows = ctx.tx.all(
+        f"SELECT * FROM job WHERE workspace = ? AND runner = ? ORDER BY CASE status WHEN '{RUNNING}' THEN 0 ELSE 1 END,"
+        " updated_at_ms DESC, number LIMIT ?",
+        ctx.workspace,
+        runner,
+        limit + 1,
+    )
+    if lease is None and not rows:
+        return None
+    state = lease.status if lease is not None and lease.holds(ctx.now_ms) else OFFLINE
+    jobs = [load(Job, row) for row in rows[:limit]]
+    return {
+        "kind": "runner",
+        "id": id,
+        "status": state,
+        "summary": f"{state}: {runner}" + (f" on {lease.active_job}" if lease and lease.active_job else ""),
+        "lease": {**lease.to_json(), "meta": lease.meta} if lease is not None else None,
+        "jobs": [job_json(job) for job in jobs],
+        "count": len(jobs),
+        "truncated": len(rows) > limit,
+    }
+
+
+def _missing(ctx: Context, id: str) -> bool:
+    return ctx.tx.one("SELECT 1 AS found FROM job WHERE workspace = ? AND id = ?", ctx.workspace, id) is None
+
+
+def _next(ctx: Context, job: Job) -> None:
+    """What one usually does after looking at a job."""
+    if attention_of(job, ctx.now_ms).needs_manager:
+        ctx.suggest(suggest("tasks_jobs_radar", "Shows how to answer it: reply_job and reply_message.", "high"))
+    elif job.status in (QUEUED, RUNNING):
+        ctx.suggest(suggest("tasks_jobs_tail", "Follows the job.", "medium", job=job.id, after_seq=job.last_seq))
+    else:
+        ctx.suggest(suggest("tasks_jobs_requeue", "Starts another attempt.", "low", job=job.id))

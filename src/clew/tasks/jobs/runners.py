@@ -1,0 +1,177 @@
+"""Runners: which are alive. They say so themselves, by leases that end by the clock; nothing is guessed from jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import orjson
+from pydantic import Field
+
+from clew.registry.context import Context
+from clew.registry.operation import Input, Meta, Name, operation
+from clew.store.database import Row
+from clew.tasks.jobs.claims import LONGEST_TTL, SHORTEST_TTL
+from clew.tasks.jobs.job import MAX_LEASE_RUNNER, LeaseTtl, RunnerId, check_runner
+from clew.tasks.records import to_json
+
+DEFAULT_TTL = 20_000
+LIVE, IDLE, OFFLINE = "live", "idle", "offline"
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    runner: str
+    status: str
+    active_job: str | None
+    lease_expires_at_ms: int
+    created_at_ms: int
+    updated_at_ms: int
+    meta: dict[str, Any] | None = None
+
+    def holds(self, now_ms: int) -> bool:
+        return self.lease_expires_at_ms > now_ms
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "runner_id": self.runner,
+            "status": self.status,
+            "active_job_id": self.active_job,
+            "lease_expires_at_ms": self.lease_expires_at_ms,
+            "created_at_ms": self.created_at_ms,
+            "updated_at_ms": self.updated_at_ms,
+        }
+
+
+class RunnerHeartbeat(Input):
+    synonyms: ClassVar[dict[str, str]] = {"runner": "runner_id"}
+
+    runner_id: RunnerId
+    status: Annotated[Literal["idle", "live"], Field(description="live while it works on a job.")]
+    active_job_id: Annotated[Name | None, Field(description="The job it works on.")] = None
+    lease_ttl_ms: LeaseTtl = None
+    meta: Meta | None = None
+
+
+@operation("tasks_runner_heartbeat", writes=True, idempotent=True, example={"runner_id": "host:1", "status": "idle"})
+def tasks_runner_heartbeat(ctx: Context, args: RunnerHeartbeat) -> dict[str, Any]:
+    """Say that a runner is alive, for as long as the lease lasts, and what it works on."""
+    runner = check_runner(args.runner_id, limit=MAX_LEASE_RUNNER)
+    active = args.active_job_id.strip().upper() if args.active_job_id and args.active_job_id.strip() else None
+    before = find_lease(ctx, runner)
+    ttl = min(max(args.lease_ttl_ms or DEFAULT_TTL, SHORTEST_TTL), LONGEST_TTL)
+    lease = Lease(
+        runner,
+        args.status,
+        active,
+        ctx.now_ms + ttl,
+        before.created_at_ms if before else ctx.now_ms,
+        ctx.now_ms,
+        args.meta,
+    )
+    _save(ctx, lease)
+    # A heartbeat that says nothing new leaves no event: a runner sends thousands of them.
+    if before is None or not before.holds(ctx.now_ms) or (before.status, before.active_job) != (args.status, active):
+        ctx.emit("jobs", "runner_changed", runner, {"status": args.status, "active_job": active})
+    return {"workspace": ctx.workspace, "lease": lease.to_json()}
+
+
+def find_lease(ctx: Context, runner: str) -> Lease | None:
+    row = ctx.tx.one("SELECT * FROM runner_lease WHERE workspace = ? AND runner = ?", ctx.workspace, runner)
+    return _lease(row) if row else None
+
+
+def active_leases(ctx: Context) -> list[Lease]:
+    """Those that hold, live ones first, then those that hold longest."""
+    rows = ctx.tx.all(
+        "SELECT * FROM runner_lease WHERE workspace = ? AND lease_expires_at_ms > ?"
+        " ORDER BY CASE status WHEN 'live' THEN 0 ELSE 1 END, lease_expires_at_ms DESC, runner",
+        ctx.workspace,
+        ctx.now_ms,
+    )
+    return [_lease(row) for row in rows]
+
+
+def expired_leases(ctx: Context, limit: int) -> list[Lease]:
+    """Those that ended, newest first."""
+    rows = ctx.tx.all(
+        "SELECT * FROM runner_lease WHERE workspace = ? AND lease_expires_at_ms <= ?"
+        " ORDER BY updated_at_ms DESC, runner LIMIT ?",
+        ctx.workspace,
+        ctx.now_ms,
+        limit,
+    )
+    return [_lease(row) for row in rows]
+
+
+def count_expired(ctx: Context) -> int:
+    sql = "SELECT count(*) FROM runner_lease WHERE workspace = ? AND lease_expires_at_ms <= ?"
+    return int(ctx.tx.value(sql, ctx.workspace, ctx.now_ms))
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerStatus:
+    """All runners of the workspace in one word, and one of them as an example."""
+
+    live: int
+    idle: int
+    offline: int
+    foremost: Lease | None
+
+    @property
+    def status(self) -> str:
+        return LIVE if self.live else IDLE if self.idle else OFFLINE
+
+    def to_json(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {
+            "status": self.status,
+            "live_count": self.live,
+            "idle_count": self.idle,
+            "offline_count": self.offline,
+        }
+        if self.foremost is not None:
+            shown["runner_id"] = self.foremost.runner
+            shown["active_job_id"] = self.foremost.active_job
+            shown["lease_expires_at_ms"] = self.foremost.lease_expires_at_ms
+        return shown
+
+    def counts(self) -> str:
+        """`none`, or `live:1 idle:0 offline:2`."""
+        if not (self.live or self.idle or self.offline):
+            return "none"
+        return f"live:{self.live} idle:{self.idle} offline:{self.offline}"
+
+
+def runner_status(ctx: Context, leases: Sequence[Lease] | None = None) -> RunnerStatus:
+    held = active_leases(ctx) if leases is None else leases
+    live = sum(lease.status == LIVE for lease in held)
+    return RunnerStatus(live, len(held) - live, count_expired(ctx), held[0] if held else None)
+
+
+def state_of(leases: dict[str, Lease], runner: str | None) -> str:
+    """live, idle or offline, by the runner's lease alone."""
+    lease = leases.get(runner or "")
+    return lease.status if lease is not None else OFFLINE
+
+
+def _save(ctx: Context, lease: Lease) -> None:
+    ctx.tx.run(
+        "INSERT INTO runner_lease (workspace, runner, status, active_job, lease_expires_at_ms, meta, created_at_ms,"
+        " updated_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (workspace, runner) DO UPDATE SET"
+        " status = excluded.status, active_job = excluded.active_job, meta = excluded.meta,"
+        " lease_expires_at_ms = excluded.lease_expires_at_ms, updated_at_ms = excluded.updated_at_ms",
+        ctx.workspace,
+        lease.runner,
+        lease.status,
+        lease.active_job,
+        lease.lease_expires_at_ms,
+        to_json(lease.meta) if lease.meta is not None else None,
+        lease.created_at_ms,
+        lease.updated_at_ms,
+    )
+
+
+def _lease(row: Row) -> Lease:
+    names = ("runner", "status", "active_job", "lease_expires_at_ms", "created_at_ms", "updated_at_ms")
+    return Lease(**{name: row[name] for name in names}, meta=orjson.loads(row["meta"]) if row["meta"] else None)

@@ -67,7 +67,7 @@ def write_card(
         return CardWritten(card_id, False, known["seq"], 0, 0, None)
     placed = _placed(card, step)
     entry = known or _append(ctx, scope, card_id, placed, edges, step)
-    versions = _put(ctx, scope, card_id, placed, current) + _link(ctx, scope, card_id, edges)
+    versions = _put(ctx, scope, card_id, placed, current) + _link(ctx, scope, card_id, edges, fresh=card.id is None)
     if known is None:
         ctx.emit("reasoning", "card_written", card_id, {"type": card.type, "branch": scope.branch.name})
     nodes = 1 if versions and versions[0][0] == "node" else 0
@@ -177,11 +177,12 @@ def _put(ctx: Context, scope: Scope, card_id: str, card: Card, current: Node | N
     return [("node", written.last_seq)]
 
 
-def _link(ctx: Context, scope: Scope, card_id: str, edges: dict[str, list[str]]) -> list[tuple[str, int]]:
+def _link(ctx: Context, scope: Scope, card_id: str, edges: dict[str, list[str]], fresh: bool) -> list[tuple[str, int]]:
+    """The edges that are not there yet; from a fresh id there are none."""
     made = []
     for rel, ends in edges.items():
         for end in ends:
-            if edge(ctx, scope.branch, scope.graph, (card_id, rel, end)) is None:
+            if fresh or edge(ctx, scope.branch, scope.graph, (card_id, rel, end)) is None:
                 made.append(("edge", put_edge(ctx, scope.branch, scope.graph, card_id, rel, end).last_seq))
     return made
 

@@ -87,6 +87,10 @@ def append(
 
 
 def touch_document(ctx: Context, branch: int, doc: str, kind: str) -> None:
+    """Make sure that the document exists; once in a transaction is enough, for it has one moment."""
+    if ("document", branch, doc) in ctx.memo:
+        return
+    ctx.memo["document", branch, doc] = True
     ctx.tx.run(
         "INSERT INTO document (workspace, branch, doc, kind, created_at_ms, updated_at_ms) VALUES (?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (workspace, branch, doc) DO UPDATE SET updated_at_ms = excluded.updated_at_ms",

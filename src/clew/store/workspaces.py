@@ -23,6 +23,7 @@ class Workspace:
     def __init__(self, tx: Transaction, row: Row, clock: Clock, agent: str | None) -> None:
         self.tx = tx
         self.id: str = row["id"]
+        self.number: int = row["number"]
         self.seq: int = row["seq"]
         self.event_seq: int = row["event_seq"]
         self.checkout: int | None = row["checkout"]

@@ -17,6 +17,7 @@ from clew.reasoning.graph.state import CARD_TYPES, Edge, Node, dump, folded
 from clew.reasoning.visibility import filed_tags, is_canonical
 from clew.registry.context import Context
 from clew.store.search import Item, index_item, unindex_item
+from clew.store.substrings import index_substrings
 
 NODE_UPSERT, NODE_DELETE = "graph_node_upsert", "graph_node_delete"
 EDGE_UPSERT, EDGE_DELETE = "graph_edge_upsert", "graph_edge_delete"
@@ -103,8 +104,9 @@ def write_node(ctx: Context, branch: Branch, doc: str, state: Node) -> Node:
         state.title,
         state.text,
         dump(state.meta),
-        folded(state.title, state.text),
+        words := folded(state.title, state.text),
     )
+    index_substrings(ctx.tx, ctx.ws.number, seq, words)
     ctx.tx.many(
         "INSERT INTO node_tag (workspace, branch, doc, tag, seq) VALUES (?, ?, ?, ?, ?)",
         [(ctx.workspace, branch.id, doc, tag, seq) for tag in filed_tags(state.tags)],

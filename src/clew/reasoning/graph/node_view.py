@@ -2,55 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from clew.reasoning.branches import Branch, Link, chain
 from clew.reasoning.graph.state import Node, node_from
 from clew.reasoning.graph.view import NODE_KEY, Clause, live, unshadowed
+from clew.reasoning.graph.ways import Filter, Way, restrict, ways_in
 from clew.registry.context import Context
-from clew.store.database import Row, placeholders
-
-SEEKS = 16
-"""Most index seeks that one filter is split into; a longer list is checked row by row instead."""
-SAMPLE = 500
-"""How far a filter's matches are counted before it is called common."""
-FEW = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    ids: tuple[str, ...] | None = None
-    types: tuple[str, ...] | None = None
-    status: str | None = None
-    tags_any: tuple[str, ...] = ()
-    tags_all: tuple[str, ...] = ()
-    tags_none: tuple[str, ...] = ()
-    text: str | None = None
-    include_deleted: bool = False
-
-    def impossible(self) -> bool:
-        return self.ids == () or self.types == ()
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A way into the node table by one index: what comes before WHERE, and the index's own condition."""
-
-    condition: str
-    params: tuple[Any, ...]
-    by_tag: bool = False
-    covers: frozenset[str] = frozenset()
-    """Filters that the condition already is; saying one twice misleads the planner."""
-    seq: str = "seq"
-
-    def lead(self) -> str:
-        return "node_tag" if self.by_tag else "node"
-
-    def table(self) -> str:
-        # The tag's rows lead and the node follows by its seq; CROSS JOIN keeps SQLite from turning that round.
-        return "node_tag CROSS JOIN node" if self.by_tag else "node"
+from clew.store.database import Row
+from clew.store.substrings import candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +94,7 @@ def nodes(
         tuple(dict.fromkeys(tags_none)),
         text.casefold() if text else None,
         include_deleted,
+        candidates(ctx.tx, ctx.ws.number, text.casefold()) if text else None,
     )
     if wanted.impossible():
         return NodePage([], False)
@@ -147,116 +110,24 @@ def nodes(
 def _newest(
     ctx: Context, doc: str, link: Link, nearer: list[Link], wanted: Filter, cursor: int | None, limit: int
 ) -> list[Row]:
-    sources = _sources(ctx, doc, link, wanted)
-    clause = live("node", ctx.workspace, doc, link, cursor, sources[0].seq)
-    _restrict(clause, wanted, sources[0].covers, ctx.tx.engine)
+    ways = ways_in(ctx, doc, link, wanted)
+    clause = live("node", ctx.workspace, doc, link, cursor, ways[0].seq)
+    restrict(clause, wanted, ways[0].covers, ctx.tx.engine)
     unshadowed(clause, "node", NODE_KEY, doc, nearer)
-    found = [row for source in sources for row in _read(ctx, source, clause, doc, link, limit)]
-    if len(sources) == 1:
+    found = [row for way in ways for row in _read(ctx, way, clause, limit)]
+    if len(ways) == 1:
         return found
     once = {row["seq"]: row for row in found}
     return [once[seq] for seq in sorted(once, reverse=True)[:limit]]
 
 
-def _read(ctx: Context, source: Source, clause: Clause, doc: str, link: Link, limit: int) -> list[Row]:
-    own = ""
-    params: list[Any] = []
-    if source.by_tag:
-        own = (
-            "node_tag.workspace = ? AND node_tag.branch = ? AND node_tag.doc = ?"
-            " AND node.workspace = node_tag.workspace AND node.seq = node_tag.seq AND "
-        )
-        params = [ctx.workspace, link.branch, doc]
-    condition = f"{source.condition} AND " if source.condition else ""
+def _read(ctx: Context, way: Way, clause: Clause, limit: int) -> list[Row]:
     return ctx.tx.all(
-        f"SELECT node.* FROM {source.table()} WHERE {own}{condition}{clause.sql()}"
-        f" ORDER BY {source.lead()}.{source.seq} DESC LIMIT ?",
-        *params,
-        *source.params,
+        f"SELECT node.* FROM {way.tables()} WHERE {way.where()}{clause.sql()} ORDER BY {way.order} DESC LIMIT ?",
+        *way.params,
         *clause.params,
         limit,
     )
-
-
-def _restrict(clause: Clause, wanted: Filter, covered: frozenset[str], engine: str) -> None:
-    """The filters that the way in does not cover, as conditions on the row."""
-    if not wanted.include_deleted:
-        clause.add("node.deleted = 0")
-    if wanted.types is not None and "types" not in covered:
-        clause.add(f"node.type IN ({placeholders(len(wanted.types))})", *wanted.types)
-    if wanted.status is not None and "status" not in covered:
-        clause.add("node.status = ?", wanted.status)
-    if wanted.tags_any and "tags_any" not in covered:
-        clause.add(_tagged(f"IN ({placeholders(len(wanted.tags_any))})"), *wanted.tags_any)
-    for tag in wanted.tags_all:
-        if tag not in covered:
-            clause.add(_tagged("= ?"), tag)
-    if wanted.tags_none:
-        clause.add(f"NOT {_tagged(f'IN ({placeholders(len(wanted.tags_none))})')}", *wanted.tags_none)
-    if wanted.text is not None:
-        find = "instr" if engine == "sqlite" else "strpos"
-        clause.add(f"{find}(node.folded, ?) > 0", wanted.text)
-
-
-def _tagged(which: str) -> str:
-    return (
-        "EXISTS (SELECT 1 FROM node_tag AS held WHERE held.workspace = node.workspace AND held.branch = node.branch"
-        f" AND held.doc = node.doc AND held.seq = node.seq AND held.tag {which})"
-    )
-
-
-def _sources(ctx: Context, doc: str, link: Link, wanted: Filter) -> list[Source]:
-    """The cheapest way in: by ids, else by the filter with the fewest matches, else all nodes by seq."""
-    if wanted.ids is not None:
-        return [Source(f"node.id IN ({placeholders(len(wanted.ids))})", wanted.ids, seq="seq + 0")]
-    ways = list(_ways(wanted))
-    if not ways:
-        return [Source("", ())]
-    if len(ways) == 1:
-        return ways[0]
-    counted: list[tuple[int, list[Source]]] = []
-    for way in ways:
-        counted.append((_matches(ctx, doc, link, way), way))
-        if counted[-1][0] <= FEW:
-            break  # no other way can be worth the counting
-    return min(counted, key=lambda pair: pair[0])[1]
-
-
-def _ways(wanted: Filter) -> Iterator[list[Source]]:
-    for tag in wanted.tags_all:
-        yield [_by_tag(tag, tag)]
-    if 0 < len(wanted.tags_any) <= SEEKS:
-        yield [_by_tag(tag, "tags_any") for tag in wanted.tags_any]
-    if wanted.types is not None and len(wanted.types) <= SEEKS:
-        yield [_by_type(kind, wanted.status) for kind in wanted.types]
-    elif wanted.status is not None:
-        yield [Source("node.status = ?", (wanted.status,), covers=frozenset({"status"}))]
-
-
-def _by_tag(tag: str, covers: str) -> Source:
-    return Source("node_tag.tag = ?", (tag,), True, frozenset({covers}))
-
-
-def _by_type(kind: str, status: str | None) -> Source:
-    if status is None:
-        return Source("node.type = ?", (kind,), covers=frozenset({"types"}))
-    return Source("node.type = ? AND node.status = ?", (kind, status), covers=frozenset({"types", "status"}))
-
-
-def _matches(ctx: Context, doc: str, link: Link, way: list[Source]) -> int:
-    """How many rows a way in leads to, counted up to a limit."""
-    found = 0
-    for source in way:
-        table = source.lead()
-        found += ctx.tx.value(
-            f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table}.workspace = ? AND {table}.branch = ?"
-            f" AND {table}.doc = ? AND {source.condition} LIMIT {SAMPLE}) AS sample",
-            ctx.workspace,
-            link.branch,
-            doc,
-            *source.params,
-        )
-    return found
 
 
 def locate(ctx: Context, id: str) -> Place | None:

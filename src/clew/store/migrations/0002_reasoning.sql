@@ -35,6 +35,13 @@ CREATE TABLE node_tag (
     PRIMARY KEY (workspace, branch, doc, tag, seq)
 );
 
+-- sqlite:
+-- Every three characters of a version's folded text; see store/substrings.py.
+CREATE VIRTUAL TABLE node_grams USING fts5 (
+    folded, content = '', detail = none, tokenize = 'trigram case_sensitive 1'
+);
+-- both:
+
 CREATE TABLE edge (
     workspace TEXT NOT NULL,
     seq BIGINT NOT NULL,

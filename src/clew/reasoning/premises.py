@@ -18,7 +18,8 @@ from clew.registry.context import Context
 from clew.store.database import placeholders
 
 FALLEN = ("retracted", "superseded", "disproved")
-DEPENDS_ON, SUPPORTS = "depends_on", "supports"
+DEPENDS_ON, DERIVES, SUPPORTS = "depends_on", "derives", "supports"
+"""A card depends on its premise, or derives from it (as a thought does from another); a premise supports it."""
 MOST_STEPS = 8
 MOST_EDGES = 2000
 
@@ -108,7 +109,8 @@ def _rests_on(card: str) -> str:
     """The edges that lead from a card to a premise."""
     return (
         "edge.workspace = ? AND edge.branch = link.branch AND edge.doc = ?"
-        f" AND ((edge.rel = '{DEPENDS_ON}' AND edge.from_id {card}) OR (edge.rel = '{SUPPORTS}' AND edge.to_id {card}))"
+        f" AND ((edge.rel IN ('{DEPENDS_ON}', '{DERIVES}') AND edge.from_id {card})"
+        f" OR (edge.rel = '{SUPPORTS}' AND edge.to_id {card}))"
     )
 
 

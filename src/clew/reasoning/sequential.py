@@ -14,6 +14,7 @@ KEYS = (
     "totalThoughts",
     "nextThoughtNeeded",
     "branchFromThought",
+    "branchFromBranch",
     "branchId",
     "isRevision",
     "revisesThought",
@@ -63,23 +64,63 @@ def _remark(code: str, text: str) -> dict[str, str]:
 
 
 def sequential_graph(entries: Iterable[Json]) -> Json | None:
-    """The branching that the entries shown make visible; None when none of them is a numbered step."""
-    steps = {step["thoughtNumber"]: step for step in map(_step, entries) if step is not None}
+    """The branching that the entries shown make visible; None when none of them is a numbered step.
+
+    Most traces number their steps throughout; a thought session numbers each of its branches for itself. So a step is
+    known by its branchId and its number together, and edges name branches only where a number alone would not do.
+    """
+    steps = {_key(step): step for step in map(_step, entries) if step is not None}
     if not steps:
         return None
+    places = _places(steps)
     missing: dict[str, set[int]] = {"branchFromThought": set(), "revisesThought": set()}
     edges = []
-    for number in sorted(steps):
-        for field, rel, origin in _origins(steps[number]):
-            if origin in steps:
-                edges.append({"rel": rel, "from": origin, "to": number})
+    for key in sorted(steps, key=_order):
+        for field, rel, origins in _origins(steps[key]):
+            found = _first_known(origins, steps, places)
+            if found is not None:
+                edges.append(_edge(rel, found, key, places))
             else:
-                missing[field].add(origin)
+                missing[field].add(origins[0][1])
     return {
-        "nodes": [steps[number] for number in sorted(steps)],
+        "nodes": [steps[key] for key in sorted(steps, key=_order)],
         "edges": edges,
         "missing": {field: sorted(numbers) for field, numbers in missing.items()},
     }
+
+
+Key = tuple[str, int]
+Places = dict[int, list[str]]
+
+
+def _key(step: Json) -> Key:
+    return str(step.get("branchId") or ""), step["thoughtNumber"]
+
+
+def _order(key: Key) -> tuple[int, str]:
+    return key[1], key[0]
+
+
+def _places(steps: Iterable[Key]) -> Places:
+    """The branches on which each number occurs."""
+    found: Places = {}
+    for branch, number in steps:
+        found.setdefault(number, []).append(branch)
+    return found
+
+
+def _first_known(origins: list[Key], steps: Mapping[Key, Json], places: Places) -> Key | None:
+    for origin in origins:
+        if origin in steps:
+            return origin
+    number = origins[0][1]
+    return (places[number][0], number) if len(places.get(number, ())) == 1 else None
+
+
+def _edge(rel: str, origin: Key, target: Key, places: Places) -> Json:
+    named = {"fromBranchId": origin, "branchId": target}
+    branches = {name: key[0] for name, key in named.items() if key[0] and len(places[key[1]]) > 1}
+    return {"rel": rel, "from": origin[1], "to": target[1], **branches}
 
 
 def _step(entry: Json) -> Json | None:
@@ -91,11 +132,15 @@ def _step(entry: Json) -> Json | None:
     return {**{key: meta[key] for key in KEYS if key in meta}, "seq": entry["seq"]}
 
 
-def _origins(step: Json) -> Iterable[tuple[str, str, int]]:
+def _origins(step: Json) -> Iterable[tuple[str, str, list[Key]]]:
+    """What a step comes from, with the places where that may be, the likeliest first."""
     if is_number(step.get("branchFromThought")):
-        yield "branchFromThought", "branch", step["branchFromThought"]
+        base = str(step.get("branchFromBranch") or "")
+        yield "branchFromThought", "branch", [(base, step["branchFromThought"])]
     if step.get("isRevision") is True and is_number(step.get("revisesThought")):
-        yield "revisesThought", "revision", step["revisesThought"]
+        number = step["revisesThought"]
+        own, base = _key(step)[0], str(step.get("branchFromBranch") or "")
+        yield "revisesThought", "revision", [(own, number), (base, number), ("", number)]
 
 
 def following(entries: str, path: str = "sequential") -> Follow:
@@ -111,18 +156,27 @@ def following(entries: str, path: str = "sequential") -> Follow:
 
 
 def _restricted(graph: Json, seqs: set[int]) -> Json | None:
-    shown = {node["thoughtNumber"]: node for node in graph["nodes"] if node["seq"] in seqs}
+    every = {_key(node): node for node in graph["nodes"]}
+    shown = {key: node for key, node in every.items() if node["seq"] in seqs}
     if not shown:
         return None
+    places = _places(every)
     missing = {field: set(numbers) for field, numbers in graph["missing"].items()}
     edges = []
     for edge in graph["edges"]:
-        if edge["to"] in shown and edge["from"] in shown:
+        ends = (_end(edge, "from", "fromBranchId", places), _end(edge, "to", "branchId", places))
+        if ends[1] in shown and ends[0] in shown:
             edges.append(edge)
-        elif edge["to"] in shown:
+        elif ends[1] in shown:
             missing["branchFromThought" if edge["rel"] == "branch" else "revisesThought"].add(edge["from"])
     return {
         "nodes": list(shown.values()),
         "edges": edges,
         "missing": {field: sorted(numbers) for field, numbers in missing.items()},
     }
+
+
+def _end(edge: Json, name: str, branch: str, places: Places) -> Key:
+    number = edge[name]
+    alone = places[number][0] if len(places[number]) == 1 else ""
+    return edge.get(branch, alone), number

@@ -46,9 +46,9 @@ def link_nodes(ctx: Context, session: LedgerSession, point: Point, relation: str
 
 
 def mark_target(ctx: Context, session: LedgerSession, target: Point, relation: str, kind: str | None) -> None:
-    """A revised thought is superseded and a rejected one is rejected: what rests on it can be told so."""
+    """A revised thought is superseded and a rejected one disproved: what rests on it can be told so."""
     status = (
-        "superseded" if relation == "revises" else "rejected" if relation == "contradicts" and kind == "X" else None
+        "superseded" if relation == "revises" else "disproved" if relation == "contradicts" and kind == "X" else None
     )
     if status is None:
         return

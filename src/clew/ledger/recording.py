@@ -223,6 +223,7 @@ def _append(ctx: Context, session: LedgerSession, plan: Plan) -> int:
         "isRevision": plan.is_revision or None,
         "revisesThought": plan.revised.number if plan.revised else None,
         "branchFromThought": plan.origin.number if plan.origin else None,
+        "branchFromBranch": plan.origin.chain or None if plan.origin else None,
         "branchId": plan.point.chain or None,
         "needsMoreThoughts": plan.draft.needs_more,
         "type": plan.kind,

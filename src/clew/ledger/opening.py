@@ -1,0 +1,72 @@
+"""What `open` shows of a session, a thought and a pattern."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clew.errors import shorten
+from clew.ledger.chains import Point, chains_of
+from clew.ledger.garden import pattern_named
+from clew.ledger.nodes import node_id, session_branch
+from clew.ledger.rows import Thought, newest_thoughts, thought_by_seq, thought_json
+from clew.ledger.session_reads import branches_json
+from clew.ledger.sessions import session_json, session_named
+from clew.reasoning.documents import GRAPH
+from clew.reasoning.premises import suspects
+from clew.reasoning.scope import Scope
+from clew.registry.context import Context
+
+SUMMARY = 160
+_LINKS = (
+    "SELECT relation, thought.session, thought.chain, thought.number FROM thought_link JOIN thought"
+    " ON thought.workspace = thought_link.workspace AND thought.seq = thought_link.{other}"
+    " WHERE thought_link.workspace = ? AND thought_link.{own} = ? ORDER BY thought_link.{other}, relation LIMIT ?"
+)
+
+
+def open_session(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any]:
+    session = session_named(ctx, id)
+    newest = newest_thoughts(ctx, session.id, limit)
+    return {
+        "kind": "session",
+        "id": session.id,
+        "summary": f"{session.title} ({session.thought_count} thoughts, {session.status})",
+        "session": session_json(session),
+        "branches": branches_json(chains_of(ctx, session.id, limit=limit)),
+        "thoughts": [thought_json(thought) for thought in newest],
+        "truncated": session.thought_count > len(newest),
+    }
+
+
+def open_thought(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any]:
+    """A thought with what it points at and what points at it; in doubt when a premise has fallen."""
+    seq = ctx.tx.value("SELECT seq FROM item WHERE workspace = ? AND ref = ?", ctx.workspace, id)
+    thought = thought_by_seq(ctx, int(seq))
+    assert thought is not None, f"{id} is indexed and not stored"
+    session = session_named(ctx, thought.session)
+    doubt = suspects(ctx, Scope(session_branch(session)), [id]).get(id)
+    return {
+        "kind": "thought",
+        "id": id,
+        "summary": shorten(" ".join(thought.text.split()), SUMMARY),
+        "session": {"id": session.id, "title": session.title, "status": session.status},
+        "thought": thought_json(thought),
+        "prev": node_id(session.id, thought.prev) if thought.prev else None,
+        "entry": f"trace@{thought.seq}",
+        "graph": {"branch": session_branch(session).name, "doc": GRAPH},
+        "links": {
+            "to": _links(ctx, thought, "from_seq", "to_seq", limit),
+            "from": _links(ctx, thought, "to_seq", "from_seq", limit),
+        },
+        **({"suspect": doubt.to_json()} if doubt else {}),
+    }
+
+
+def _links(ctx: Context, thought: Thought, own: str, other: str, limit: int) -> list[dict[str, Any]]:
+    rows = ctx.tx.all(_LINKS.format(own=own, other=other), ctx.workspace, thought.seq, limit)
+    return [{"rel": row["relation"], "id": node_id(row["session"], Point(row["chain"], row["number"]))} for row in rows]
+
+
+def open_pattern(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any]:
+    pattern = pattern_named(ctx, id.removeprefix("pattern:"))
+    return {"kind": "pattern", "id": id, "summary": pattern.description, "pattern": pattern.to_dict()}

@@ -61,7 +61,8 @@ def test_blocks_can_be_added_moved_and_removed_by_hand(memory: Memory) -> None:
 
 
 def test_an_id_used_twice_is_reported_with_its_line_and_no_text_is_lost(memory: Memory) -> None:
-    text = "# T\n\n[D-1]\nStatus: active\nStatement: one\n\n---\n\n[D-1]\nStatus: active\nStatement: two\n\n[D-2]\nStatus:active\n"
+    first = "# T\n\n[D-1]\nStatus: active\nStatement: one\n\n---\n\n"
+    text = f"{first}[D-1]\nStatus: active\nStatement: two\n\n[D-2]\nStatus:active\n"
     memory.edit(DECISIONS, text)
     assert shown(memory)["D-1"]["Statement"] == "one"
     found = [item for item in memory("scan")["findings"] if item["check"] == "duplicate_ids"]

@@ -324,8 +324,9 @@ def headline(fields: dict[str, Value]) -> str:
 
 
 def searchable(block: Block) -> bool:
-    """Proposals are found through their signals, and a signal only while it waits: what came of it stands elsewhere."""
-    return block.kind.searched and not (block.kind.name == "signal" and block.status not in (None, "pending"))
+    """Whether search may show the block. Proposals are found through their signals."""
+    kind = block.kind
+    return kind.searched and (not kind.searched_as or block.status in kind.searched_as)
 
 
 def item(block: Block) -> Item:
@@ -348,9 +349,15 @@ def item(block: Block) -> Item:
         status=block.status,
         doc=block.file,
         event_ts_ms=event_ts(block.fields.get("Date")),
+        speaker=block.get("Speaker") or _tagged(block, "speaker"),
         review_by=block.review_by,
         links=links(block.fields),
     )
+
+
+def _tagged(block: Block, name: str) -> str | None:
+    """`speaker:ada` among the tags names the speaker."""
+    return next((tag.partition(":")[2].strip() for tag in block.tags if tag.startswith(f"{name}:")), None)
 
 
 def links(fields: dict[str, Value]) -> tuple[tuple[str, str], ...]:

@@ -22,6 +22,8 @@ class Kind:
     live: tuple[str, ...] = ("active",)
     """Statuses under which a block counts as active in health figures."""
     searched: bool = True
+    searched_as: tuple[str, ...] = ()
+    """Statuses under which a block can be found; empty: under any."""
 
 
 _OPEN = ("open", "resolved", "deferred")
@@ -64,6 +66,8 @@ _TABLE = (
         ("Date", "Type", "Source", "Confidence", "Priority", "Status", "Excerpt", "ContentHash"),
         ("pending", "accepted", "rejected", "deferred", "resolved"),
         ("pending",),
+        # What came of a signal stands elsewhere; what was rejected should not come back.
+        searched_as=("pending",),
     ),
     Kind(
         "P",
@@ -79,7 +83,9 @@ _TABLE = (
     Kind("A", "audit", "intelligence/AUDIT.md", searched=False),
     Kind("AR", "receipt", "intelligence/applied", searched=False),
     Kind("W", "summary", "summaries/weekly"),
-    Kind("FACT", "fact", "shared/intelligence/LEDGER.md", live=("pending-review", "accepted")),
+    Kind(
+        "FACT", "fact", "shared/intelligence/LEDGER.md", live=("pending-review", "accepted"), searched_as=("accepted",)
+    ),
 )
 KINDS: dict[str, Kind] = {kind.prefix: kind for kind in _TABLE}
 UNKNOWN = Kind("", "unknown", "")

@@ -93,8 +93,7 @@ def _proposed(ctx: Context, args: ProposeUpdate, statement: str, rationale: str)
         proposal=proposal_id,
         action=f"review {proposal_id}: approve_apply, reject_proposal or defer_proposal",
     )
-    write = _decision if prefix == "D" else _task
-    text = write(ctx, block_id, args, statement, rationale, tags, signal.id)
+    text = _block_text(ctx, block_id, args, statement, rationale, tags, signal.id)
     proposal = proposals.stage(ctx, _staged(ctx, args, block_id, text, signal, rationale), proposal_id)
     _note_backlog(ctx)
     applied = automatic.apply_if_allowed(ctx, proposal, args.confidence)
@@ -112,27 +111,67 @@ def _staged(ctx: Context, args: ProposeUpdate, block_id: str, text: str, signal:
     return Staged(args.block_type, block_id, (op,), evidence, rationale, signal=signal.id)
 
 
-def _decision(
+def _block_text(
     ctx: Context, id: str, args: ProposeUpdate, statement: str, rationale: str, tags: list[str], signal: str
+) -> str:
+    if args.block_type == "task":
+        return task_text(
+            ctx, id, statement, rationale, tags, signal, confidence=args.confidence, review_by=args.review_by
+        )
+    return decision_text(
+        ctx,
+        id,
+        statement,
+        rationale,
+        tags,
+        signal,
+        scope=args.scope,
+        supersedes=args.supersedes,
+        review_by=args.review_by,
+        confidence=args.confidence,
+    )
+
+
+def decision_text(
+    ctx: Context,
+    id: str,
+    statement: str,
+    rationale: str,
+    tags: list[str],
+    source: str,
+    *,
+    scope: str = "global",
+    supersedes: str | None = None,
+    review_by: str | None = None,
+    confidence: str = "",
 ) -> str:
     return print_block(
         id,
         {
             "Date": blocks.day_of(ctx.now_ms),
             "Status": "active",
-            "Scope": clean(args.scope) or "global",
+            "Scope": clean(scope) or "global",
             "Statement": statement,
             "Rationale": rationale or "not given",
-            "Supersedes": args.supersedes or "none",
+            "Supersedes": supersedes or "none",
             "Tags": ", ".join(tags) or "untagged",
-            "ReviewBy": args.review_by,
-            "Sources": [signal],
+            "Priority": signals.PRIORITIES.get(confidence),
+            "ReviewBy": review_by,
+            "Sources": [source],
         },
     )
 
 
-def _task(
-    ctx: Context, id: str, args: ProposeUpdate, statement: str, rationale: str, tags: list[str], signal: str
+def task_text(
+    ctx: Context,
+    id: str,
+    statement: str,
+    rationale: str,
+    tags: list[str],
+    source: str,
+    *,
+    confidence: str = "medium",
+    review_by: str | None = None,
 ) -> str:
     today = blocks.day_of(ctx.now_ms)
     return print_block(
@@ -141,7 +180,7 @@ def _task(
             "Date": today,
             "Title": statement,
             "Status": "todo",
-            "Priority": signals.PRIORITIES[args.confidence],
+            "Priority": signals.PRIORITIES.get(confidence, "P2"),
             "Project": "none",
             "Due": "none",
             "Owner": "bot",
@@ -149,8 +188,8 @@ def _task(
             "Next": "none",
             "Dependencies": "none",
             "Tags": ", ".join(tags),
-            "ReviewBy": args.review_by,
-            "Sources": [signal],
+            "ReviewBy": review_by,
+            "Sources": [source],
             "History": [f"{today}: proposed"],
         },
     )

@@ -6,6 +6,7 @@ from clew.clock import rfc3339
 from clew.errors import ClewError, shorten, suggest
 from clew.memory.marks import mark
 from clew.registry.context import Context
+from clew.store.database import Row
 
 
 def bury(ctx: Context, statement: str, proposal: str, reason: str) -> None:
@@ -23,10 +24,15 @@ def bury(ctx: Context, statement: str, proposal: str, reason: str) -> None:
     )
 
 
+def rejected(ctx: Context, statement: str) -> Row | None:
+    """The tombstone of a value, if it has one."""
+    sql = "SELECT * FROM tombstone WHERE workspace = ? AND mark = ?"
+    return ctx.tx.one(sql, ctx.workspace, mark(statement))
+
+
 def check(ctx: Context, statement: str) -> None:
     """Refuse a value that was rejected before, and say when and why."""
-    sql = "SELECT * FROM tombstone WHERE workspace = ? AND mark = ?"
-    found = ctx.tx.one(sql, ctx.workspace, mark(statement))
+    found = rejected(ctx, statement)
     if found is None:
         return
     when = rfc3339(found["created_at_ms"])

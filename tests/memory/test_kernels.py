@@ -5,6 +5,7 @@ from __future__ import annotations
 import orjson
 
 from clew.memory import kernels
+from clew.memory.kernel_defaults import DEFAULTS
 from tests.memory.conftest import Memory
 
 RECALL = "mind/recall.mind"
@@ -25,18 +26,18 @@ def test_an_edited_kernel_counts_at_the_next_call(memory: Memory) -> None:
     assert memory("get_mind_kernel", name="recall")["config"] == {"bm25": {"k1": "1.75"}}
     with memory.context().reading() as ctx:
         assert kernels.kernel(ctx, "recall")["bm25"]["k1"] == 1.75
-        assert kernels.accepted(ctx, "recall")["bm25"]["b"] == kernels.defaults("recall")["bm25"]["b"]
+        assert kernels.kernel(ctx, "recall")["bm25"]["b"] == DEFAULTS["recall"]["bm25"]["b"].default
 
 
 def test_what_nothing_reads_is_rejected_by_name_and_keeps_its_default(memory: Memory) -> None:
     memory.propose("Use Redis")
     memory.edit(RECALL, "[bm25]\nk1 = fast\nk9 = 1\n[stemmer]\nalgorithm = porter2\nnonsense\n")
     problems = memory("get_mind_kernel", name="recall")["problems"]
-    assert [problem.split(":")[0] for problem in problems] == [f"{RECALL} line {line}" for line in (2, 3, 5, 6)]
+    assert [problem.split(":")[0] for problem in problems] == [f"{RECALL} line {line}" for line in (2, 3, 4, 5, 6)]
     assert "bm25.k9" in problems[1]
     with memory.context().reading() as ctx:
-        assert kernels.kernel(ctx, "recall")["bm25"]["k1"] == float(kernels.defaults("recall")["bm25"]["k1"])
-        assert [item["code"] for item in ctx.remarks.warnings] == ["KERNEL_REJECTED"] * 4
+        assert kernels.kernel(ctx, "recall")["bm25"]["k1"] == DEFAULTS["recall"]["bm25"]["k1"].default
+        assert [item["code"] for item in ctx.remarks.warnings] == ["KERNEL_REJECTED"] * 5
     assert {item["check"] for item in memory("scan")["findings"]} == {"kernel"}
 
 

@@ -14,14 +14,26 @@ _TEXT = re.compile(
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
-_SUSPECT = re.compile(
-    r"token|api_?key|secret|password|private.key|authorization|bearer|ghp_|github_pat_|sk-", re.IGNORECASE
+_SUSPECT = (
+    "token",
+    "apikey",
+    "api_key",
+    "secret",
+    "password",
+    "private",
+    "authorization",
+    "bearer",
+    "ghp_",
+    "github_pat_",
+    "sk-",
 )
 
 
 def redact(value: Any, serialized: str) -> Any:
     """`value` with secrets replaced. Most answers hold none, which one look at their JSON tells."""
-    return _walk(value) if _SUSPECT.search(serialized) else value
+    # Plain searches: a pattern of alternatives takes a millisecond for every 12 kB, these a hundredth of that.
+    lowered = serialized.lower()
+    return _walk(value) if any(word in lowered for word in _SUSPECT) else value
 
 
 def redact_text(text: str) -> str:

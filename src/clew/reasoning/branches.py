@@ -239,9 +239,23 @@ def branch_delete(ctx: Context, args: BranchDelete) -> dict[str, Any]:
     ctx.tx.run(
         "UPDATE branch SET deleted_at_ms = ? WHERE workspace = ? AND id = ?", ctx.now_ms, ctx.workspace, branch.id
     )
-    unindex_where(ctx.tx, ctx.workspace, "branch = ?", branch.id)
+    _unindex(ctx, branch)
     ctx.emit("reasoning", "branch_deleted", branch.name, {"id": branch.id})
     return {"workspace": ctx.workspace, "name": branch.name, "deleted": True}
+
+
+def _unindex(ctx: Context, branch: Branch) -> None:
+    """What stood on the branch is no longer found; a card that lives on elsewhere is found there."""
+    from clew.reasoning.graph.changes import reindex_elsewhere  # the graph rests on branches
+
+    cards = ctx.tx.all(
+        "SELECT ref FROM item WHERE workspace = ? AND branch = ? AND source = 'card' ORDER BY ref",
+        ctx.workspace,
+        branch.id,
+    )
+    unindex_where(ctx.tx, ctx.workspace, "branch = ?", branch.id)
+    for row in cards:
+        reindex_elsewhere(ctx, row["ref"])
 
 
 def _refuse_in_use(ctx: Context, branch: Branch) -> None:

@@ -162,7 +162,7 @@ def tag_list(ctx: Context, args: TagList) -> dict[str, Any]:
     rows = ctx.tx.all(
         "SELECT note_tag.name, branch.name AS branch, note_tag.doc, note_tag.seq, note_tag.created_at_ms"
         " FROM note_tag JOIN branch ON branch.workspace = note_tag.workspace AND branch.id = note_tag.branch"
-        " WHERE note_tag.workspace = ? ORDER BY note_tag.name LIMIT 1000",
+        " WHERE note_tag.workspace = ? AND branch.deleted_at_ms IS NULL ORDER BY note_tag.name LIMIT 1000",
         ctx.workspace,
     )
     return {"workspace": ctx.workspace, "tags": rows, "count": len(rows), "truncated": False}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import orjson
@@ -9,7 +10,7 @@ from pydantic import Field
 
 from clew.errors import ClewError, suggest
 from clew.ids import check_name
-from clew.reasoning.branches import Branch, branch_by_id, branch_named, chain, checked_out
+from clew.reasoning.branches import Branch, Link, branch_by_id, branch_named, chain, checked_out
 from clew.reasoning.documents import NOTES, Range, append, difference
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, operation
@@ -34,8 +35,9 @@ def merge(ctx: Context, args: Merge) -> dict[str, Any]:
     source = branch_named(ctx, args.from_, "from")
     into = destination(ctx, source, args.into, args.merge_to_base)
     doc = check_name(args.doc, "doc")
-    notes, has_more = _candidates(ctx, difference(chain(ctx, source), chain(ctx, into)), doc, args.cursor, args.limit)
-    fresh = [row for row in notes if not _merged_before(ctx, into, doc, origin(row))]
+    view = chain(ctx, into)
+    notes, has_more = _candidates(ctx, difference(chain(ctx, source), view), doc, args.cursor, args.limit)
+    fresh = _once(row for row in notes if not _merged_before(ctx, view, doc, origin(row)))
     if not args.dry_run:
         for row in fresh:
             _copy(ctx, row, source, into, doc)
@@ -78,6 +80,14 @@ def origin(row: Row) -> str:
     return key if key.startswith("merge:") else f"merge:{row['seq']}"
 
 
+def _once(rows: Iterable[Row]) -> list[Row]:
+    """Of several copies of one note the first."""
+    found: dict[str, Row] = {}
+    for row in rows:
+        found.setdefault(origin(row), row)
+    return list(found.values())
+
+
 def _candidates(ctx: Context, ranges: list[Range], doc: str, cursor: int | None, limit: int) -> tuple[list[Row], bool]:
     """Notes in the order they were written, so that the copies keep it."""
     rows: list[Row] = []
@@ -95,11 +105,14 @@ def _candidates(ctx: Context, ranges: list[Range], doc: str, cursor: int | None,
     return rows[:limit], len(rows) > limit
 
 
-def _merged_before(ctx: Context, into: Branch, doc: str, key: str) -> bool:
-    """As a copy, or because the note was written there in the first place."""
-    sql = "SELECT 1 FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND (source = ? OR seq = ?)"
+def _merged_before(ctx: Context, view: list[Link], doc: str, key: str) -> bool:
+    """Whether the destination shows the note already: as a copy, or because it was written there in the first place."""
+    sql = (
+        "SELECT 1 FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND seq <= ? AND (source = ? OR seq = ?)"
+        " LIMIT 1"
+    )
     first = int(key.removeprefix("merge:"))
-    return ctx.tx.value(sql, ctx.workspace, into.id, doc, key, first) is not None
+    return any(ctx.tx.value(sql, ctx.workspace, link.branch, doc, link.cutoff, key, first) is not None for link in view)
 
 
 def _copy(ctx: Context, row: Row, source: Branch, into: Branch, doc: str) -> None:

@@ -129,7 +129,13 @@ def resolve_ref(ctx: Context, ref: str | None, field: str = "ref") -> LogPoint:
     branch = find_branch(ctx, name)
     if branch is not None:
         return LogPoint(branch, None)
-    tag = ctx.tx.one("SELECT * FROM note_tag WHERE workspace = ? AND name = ?", ctx.workspace, name)
+    tag = ctx.tx.one(
+        "SELECT note_tag.* FROM note_tag JOIN branch ON branch.workspace = note_tag.workspace"
+        " AND branch.id = note_tag.branch WHERE note_tag.workspace = ? AND note_tag.name = ?"
+        " AND branch.deleted_at_ms IS NULL",
+        ctx.workspace,
+        name,
+    )
     if tag is not None:
         return LogPoint(branch_by_id(ctx, tag["branch"]), tag["seq"])
     seq = _number(name)

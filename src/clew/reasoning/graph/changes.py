@@ -166,14 +166,14 @@ def _index(ctx: Context, branch: int, doc: str, state: Node) -> None:
     last, wherever that was; when that one is deleted, it is the newest that is still live somewhere, if any.
     """
     if state.deleted:
-        _reindex_elsewhere(ctx, state.id)
+        reindex_elsewhere(ctx, state.id)
     elif state.type in CARD_TYPES:
         _index_version(ctx, branch, doc, state)
     else:
         _unindex(ctx, state.id)
 
 
-def _reindex_elsewhere(ctx: Context, id: str) -> None:
+def reindex_elsewhere(ctx: Context, id: str) -> None:
     rest = locate(ctx, id)
     if rest is not None and rest.node.type in CARD_TYPES:
         _index_version(ctx, rest.branch, rest.doc, rest.node)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from clew.tasks.receipts import receipts, salvaged, weak
+from clew.tasks.receipts import is_real, receipts, salvaged, weak
 from tests.conftest import Caller
 from tests.suggestions import run_suggestions
 
@@ -143,3 +145,19 @@ def test_weakness_speaks_of_tagged_lines_only() -> None:
     assert weak(["CMD: ls"], []) == ["LINK"]
     assert weak(["CMD: <fill>", "LINK: https://x.test/"], []) == ["CMD"]
     assert weak(["CMD: ls"], ["https://x.test/"]) == []
+
+
+@given(text=st.text(max_size=200))
+@settings(max_examples=300, deadline=None)
+def test_any_text_becomes_receipts_once_and_for_all(text: str) -> None:
+    made = receipts(text)
+    assert all(line.startswith(("CMD:", "LINK:")) for line in made)
+    assert receipts(made) == made
+    assert all(is_real(line) for line in salvaged(text))
+    assert set(salvaged(text)) <= set(made)
+
+
+@given(text=st.text(max_size=60), tag=st.sampled_from(["", "CMD:", "link:", "- CMD: ", "1) LINK: "]))
+@settings(max_examples=200, deadline=None)
+def test_a_placeholder_is_never_real_whatever_stands_around_it(text: str, tag: str) -> None:
+    assert not is_real(f"{tag}{text}<fill: {text}")

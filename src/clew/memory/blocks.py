@@ -32,8 +32,13 @@ declare_events(
 
 HEADLINES = ("Statement", "Title", "Name", "Excerpt", "Summary", "Text", "Description")
 UNSEARCHED = frozenset(
-    {"Status", "Date", "ContentHash", "Fingerprint", "Priority", "Confidence", "Created", "Ops", "ReviewBy", "Proposal"}
+    """
+    Status Date Created ReviewBy Priority Confidence ContentHash Fingerprint Ops Tags Owner
+    Type Source Proposal Action Supersedes SupersededBy Sources
+    """.split()  # noqa: SIM905
 )
+"""Fields that say something about the block and nothing about its subject."""
+PLACEHOLDERS = frozenset({"", "none", "not given", "global", "untagged"})
 RELATIONS = {
     "Supersedes": "supersedes",
     "SupersededBy": "superseded_by",
@@ -332,18 +337,15 @@ def searchable(block: Block) -> bool:
 def item(block: Block) -> Item:
     """The search index's row for a block."""
     said = block.headline
-    rest = [
-        one_line(value)
-        for name, value in block.fields.items()
-        if name not in UNSEARCHED and name != "Tags" and one_line(value) != said
-    ]
+    rest = [one_line(value) for name, value in block.fields.items() if name not in UNSEARCHED]
+    told = [text for text in rest if text != said and text.lower() not in PLACEHOLDERS]
     return Item(
         ref=block.id,
         source="block",
         seq=block.seq,
         ts_ms=block.ts_ms,
         title=said or block.id,
-        body="\n".join([*rest, block.id]),
+        body="\n".join([*told, block.id]),  # the id too, because people ask by it
         kind=block.kind.name,
         tags=tuple(block.tags),
         status=block.status,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -171,6 +172,21 @@ def reject(ctx: Context, id: str, reason: str) -> Block:
     signals.set_status(ctx, proposal.get("Signal"), "rejected", id)
     ctx.emit("memory", "proposal_rejected", id, {"reason": reason})
     return done
+
+
+def follow_edits(ctx: Context, ids: Sequence[str]) -> None:
+    """A person rejects a proposal by writing so into its file; that buries its value like a call would."""
+    for id in ids:
+        proposal = blocks.find(ctx, id) if id.startswith("P-") else None
+        if proposal is None or proposal.origin != "edit" or proposal.status != "rejected":
+            continue
+        try:
+            said = statement_of(proposal)
+        except ClewError:
+            continue  # its operations cannot be read, so it proposes nothing that could come back
+        tombstones.bury(ctx, said, id, proposal.get("Reason") or "rejected by hand")
+        signals.set_status(ctx, proposal.get("Signal"), "rejected", id)
+        ctx.emit("memory", "proposal_rejected", id, {"reason": proposal.get("Reason")})
 
 
 def defer(ctx: Context, id: str, reason: str, days: int | None) -> Block:

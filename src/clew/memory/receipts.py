@@ -150,7 +150,7 @@ def _reversal(ctx: Context, change: dict[str, Any], merge: bool) -> tuple[str, s
     now = blocks.find(ctx, change["id"])
     versions = {block.seq: block for block in blocks.history(ctx, change["id"])}
     before = versions[change["before"]] if change["before"] is not None else None
-    if now is not None and now.seq == change["after"]:
+    if now is not None and (now.text, now.file) == (versions[change["after"]].text, change["file"]):
         return change["id"], before.text if before else None
     if not merge or now is None or before is None:
         raise _touched(change["id"], now)

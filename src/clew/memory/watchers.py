@@ -11,7 +11,7 @@ from clew.registry.context import Context
 if TYPE_CHECKING:
     from clew.memory.draft import Draft
 
-WATCHERS: tuple[str, ...] = ()
+WATCHERS: tuple[str, ...] = ("clew.memory.proposals:follow_edits",)
 """`module:function` of each `(ctx, ids) -> None`, called after blocks changed by approval, by hand or by rollback."""
 
 OBJECTORS: tuple[str, ...] = ()

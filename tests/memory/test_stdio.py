@@ -1,0 +1,130 @@
+"""The loop over stdio by a client that knows the seed and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DECISIONS = "decisions/DECISIONS.md"
+
+
+class Client:
+    """Sends JSON lines and reads the text block of each answer as JSON, as the seed's examples do."""
+
+    def __init__(self, root: Path, home: Path) -> None:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("CLEW_", "MIND_MEM_"))}
+        environ = {**kept, "CLEW_HOME": str(home), "MIND_MEM_WORKSPACE": str(root)}
+        command = [sys.executable, "-m", "clew", "serve"]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = subprocess.Popen(command, env=environ, cwd=home.parent, text=True, **pipes)
+        self.number = 0
+        about = {"name": "seed-client", "version": "1"}
+        self.request("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo=about)
+        self.send({"method": "notifications/initialized"})
+
+    def send(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        self.process.stdin.flush()
+
+    def request(self, method: str, **params: Any) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        self.number += 1
+        self.send({"id": self.number, "method": method, "params": params})
+        while True:
+            line = self.process.stdout.readline()
+            assert line, "the server ended"
+            message = json.loads(line)
+            if message.get("id") == self.number:
+                assert "error" not in message, message
+                return dict(message["result"])
+
+    def call(self, name: str, **arguments: Any) -> Any:
+        result = self.request("tools/call", name=name, arguments=arguments)
+        return json.loads(result["content"][0]["text"])
+
+    def read(self, uri: str) -> str:
+        return str(self.request("resources/read", uri=uri)["contents"][0]["text"])
+
+    def close(self) -> None:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.wait(20)
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    return tmp_path / "memory"
+
+
+@pytest.fixture
+def client(root: Path, tmp_path: Path) -> Iterator[Client]:
+    found = Client(root, tmp_path / "home")
+    yield found
+    found.close()
+
+
+def test_propose_try_apply_recall_edit_and_roll_back(client: Client, root: Path) -> None:
+    proposed = client.call(
+        "propose_update",
+        block_type="decision",
+        statement="Use Redis for session caching instead of in-memory stores",
+        rationale="In-memory sessions are lost on restart",
+        tags="infrastructure, caching, redis",
+        confidence="high",
+    )
+    assert (proposed["status"], proposed["written"]) == ("proposed", 1)
+    assert proposed["signal_id"] in [hit["_id"] for hit in client.call("recall", query="redis")]
+    tried = client.call("approve_apply", proposal_id=proposed["proposal_id"])
+    assert tried["status"] == "dry_run_passed"
+    assert tried["next_step"]
+    assert proposed["block_id"] not in (root / DECISIONS).read_text(encoding="utf-8")
+    applied = client.call("approve_apply", proposal_id=proposed["proposal_id"], dry_run=False)
+    assert (applied["status"], applied["success"], applied["next_step"]) == ("applied", True, None)
+    hits = client.call("recall", query="session caching", active_only=True)
+    assert [hit["_id"] for hit in hits] == [proposed["block_id"]]
+    lines = (root / DECISIONS).read_text(encoding="utf-8").split("\n")
+    assert hits[0]["file"] == DECISIONS
+    assert lines[hits[0]["line"] - 1] == f"[{proposed['block_id']}]"
+    (root / DECISIONS).write_text("\n".join(lines).replace("Use Redis", "Use Valkey"), encoding="utf-8")
+    assert "Use Valkey" in client.call("recall", query="valkey")[0]["excerpt"]
+    shown = json.loads(client.read("mind-mem://decisions"))
+    assert shown[0]["Statement"].startswith("Use Valkey")
+    refused = client.call("rollback_proposal", receipt_ts=applied["receipt_ts"])
+    assert refused["status"] == "rollback_failed"
+    (root / DECISIONS).write_text("\n".join(lines), encoding="utf-8")
+    undone = client.call("rollback_proposal", receipt_ts=applied["receipt_ts"])
+    assert undone["status"] == "rolled_back", "the block reads again as it was applied"
+    assert client.call("scan")["checks"]["decisions"] == {"total": 0, "active": 0}
+
+
+def test_what_is_applied_can_be_taken_back_and_is_gone_at_once(client: Client, root: Path) -> None:
+    proposed = client.call("propose_update", block_type="task", statement="Rotate the signing keys")
+    applied = client.call("approve_apply", proposal_id=proposed["proposal_id"], dry_run=False)
+    assert [task["_id"] for task in json.loads(client.read("mind-mem://tasks"))] == [proposed["block_id"]]
+    undone = client.call("rollback_proposal", receipt_ts=applied["receipt_ts"])
+    assert undone["status"] == "rolled_back"
+    assert client.call("recall", query="signing keys") == []
+    assert proposed["block_id"] not in (root / "tasks/TASKS.md").read_text(encoding="utf-8")
+
+
+def test_every_resource_answers(client: Client) -> None:
+    client.call("propose_update", block_type="decision", statement="Use Redis")
+    assert json.loads(client.read("mind-mem://decisions")) == []
+    assert json.loads(client.read("mind-mem://tasks")) == []
+    assert client.read("mind-mem://entities/people").startswith("# People")
+    assert "Unknown entity type: foo. Use: incidents, people, projects, tools" in client.read("mind-mem://entities/foo")
+    assert "Use Redis" in client.read("mind-mem://signals")
+    assert client.read("mind-mem://contradictions").startswith("# Contradictions")
+    assert json.loads(client.read("mind-mem://health"))["files"]["signals"] == {"total": 1, "active": 1}
+    assert json.loads(client.read("mind-mem://recall/redis"))[0]["type"] == "signal"
+    assert client.read("mind-mem://ledger") == "File not found: shared/intelligence/LEDGER.md"

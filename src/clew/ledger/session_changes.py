@@ -39,7 +39,7 @@ def session_resume(ctx: Context, args: SessionResume) -> dict[str, Any]:
     place = moved(before, session)
     if before.session != session.id:
         place = replace(place, cipher=False)
-    result = restored(ctx, session, place)
+    result = {name: value for name, value in restored(ctx, session, place).items() if name != "text"}
     last = newest_thoughts(ctx, session.id, 1)
     message = f"Resumed {session.title!r}: go on with thought {result['nextThoughtNumber']}."
     return result | {

@@ -42,6 +42,10 @@ class Thinker(Caller):
         error: dict[str, Any] = answer.envelope["error"]
         return error
 
+    def exported(self, session: str, **arguments: Any) -> dict[str, Any]:
+        found: dict[str, Any] = orjson.loads(self("session_export", sessionId=session, **arguments)["content"])
+        return found
+
     def think(self, text: str, **arguments: Any) -> dict[str, Any]:
         return self("thought", thought=text, **{"nextThoughtNeeded": True, **arguments})
 

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from clew.app import Clew
 from tests.ledger.conftest import Thinker, throwaway_thinker
+from tests.suggestions import run_suggestions
 
 
 def exported(thinker: Thinker, session: str, workspace: str = "ws") -> dict[str, Any]:
-    found: dict[str, Any] = thinker("session_export", sessionId=session, workspace=workspace)["export"]
+    found: dict[str, Any] = thinker.exported(session, workspace=workspace)
     return {name: value for name, value in found.items() if name not in {"exportedAt", "crossReferences"}}
 
 
@@ -138,7 +139,7 @@ def test_pointers_into_other_sessions_are_resolved_by_tag_or_title(thinker: Thin
     session = thinker.think("as in @auth-redesign:S2-S4, @cache-warming:S1, @billing-rewrite:S1 and @zebra:S9")[
         "sessionId"
     ]
-    found = thinker("session_export", sessionId=session)["export"]["crossReferences"]
+    found = thinker.exported(session)["crossReferences"]
     assert {name: found[name] for name in ("anchorsFound", "resolved", "ambiguous", "unresolved")} == {
         "anchorsFound": 4,
         "resolved": 2,
@@ -155,7 +156,7 @@ def test_revisions_of_revisions_lead_to_their_root(thinker: Thinker) -> None:
     thinker.think("a")
     thinker.think("b", revisesThought=1)
     session = thinker.think("c", revisesThought=2)["sessionId"]
-    export = thinker("session_export", sessionId=session)["export"]
+    export = thinker.exported(session)
     last = export["nodes"][2]["revisionMetadata"]
     assert (last["revisionDepth"], last["revisionChainId"]) == (2, f"chain-{session}-1")
     assert export["revisionAnalysis"] == {
@@ -170,3 +171,11 @@ def test_a_completed_session_is_copied_to_a_file_that_imports(thinker: Thinker) 
     told = thinker.think("done", nextThoughtNeeded=False)
     content = Path(told["exportPath"]).read_text()
     assert thinker("session_import", content=content, workspace="other")["added"] == 1
+
+
+def test_an_export_too_large_for_an_answer_is_written_to_files_instead(thinker: Thinker) -> None:
+    thinker.think("long " * 150_000)
+    session = thinker.think("longer " * 130_000)["sessionId"]
+    answer = thinker.answer("session_export", sessionId=session)
+    assert answer.envelope["error"]["code"] == "INVALID_INPUT"
+    run_suggestions(thinker.clew, answer, thinker.session)

@@ -28,7 +28,7 @@ def local(clew: Clew) -> Thinker:
 
 
 def nodes(caller: Thinker, session: str) -> dict[str, dict[str, Any]]:
-    export = caller("session_export", sessionId=session)["export"]
+    export = caller.exported(session)
     return {item["id"].removeprefix(f"{session}:"): item for item in export["nodes"]}
 
 
@@ -93,7 +93,7 @@ def test_links_are_rebuilt_and_broken_ones_told(local: Thinker, folder: Path) ->
     assert found["lost:100"]["branchOrigin"] is None
     assert found["2"]["data"]["critique"]["model"] == "m"
     assert found["2"]["data"]["type"] == "H"
-    export = local("session_export", sessionId=key)["export"]
+    export = local.exported(key)
     assert export["session"]["branchNames"] == {"weird-id-x": "Weird ID/../x"}
     assert any("fork point" in text for text in report["problems"])
     assert local("session_get", sessionId=sample.EMPTY)["session"]["title"] == "Nothing thought"

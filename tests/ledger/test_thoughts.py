@@ -9,7 +9,7 @@ from tests.ledger.conftest import Thinker
 
 
 def nodes(thinker: Thinker, session: str) -> dict[str, dict[str, Any]]:
-    exported = thinker("session_export", sessionId=session)["export"]
+    exported = thinker.exported(session)
     return {node["id"].removeprefix(f"{session}:"): node for node in exported["nodes"]}
 
 

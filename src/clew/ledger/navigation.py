@@ -50,6 +50,8 @@ def navigate(ctx: Context, args: Navigate) -> dict[str, Any]:
     place = place_of(ctx, args.session_id)
     place = replace(place, work=chosen or place.work, domain=domain or place.domain)
     keep_place(ctx, place)
+    if not ctx.session.durable and place.session is None:
+        ctx.warn("NOT_KEPT", "This connection keeps nothing between calls.", "Pass the sessionId of a session.")
     where = "/".join(chosen.values()) or f"domain {domain}"
     lines = [f"Navigated to: {where}"]
     if chosen:

@@ -17,6 +17,7 @@ from clew.ledger.notation import KINDS, kind_letter
 from clew.ledger.rows import Thought, thoughts_where
 from clew.ledger.session_reads import branches_json
 from clew.ledger.sessions import session_json, session_named
+from clew.registry.budget import LARGEST
 from clew.registry.context import Context
 from clew.registry.envelope import compact
 from clew.registry.resource import Completer, resource
@@ -126,7 +127,8 @@ def session(ctx: Context, sessionId: str) -> str:
 )
 def session_text(ctx: Context, sessionId: str) -> str:
     """A session with all its branches, to read."""
-    return render(export_json(ctx, session_named(ctx, sessionId), resolve_anchors=False), marks=False)
+    text = render(export_json(ctx, session_named(ctx, sessionId), resolve_anchors=False), marks=False)
+    return text if len(text) <= LARGEST else f"{text[:LARGEST]}\n\n(cut here; read on with session_get)\n"
 
 
 @resource(

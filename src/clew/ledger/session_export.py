@@ -7,12 +7,13 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import Field
 
-from clew.errors import ClewError, invalid
+from clew.errors import ClewError, invalid, suggest
 from clew.ledger import export_cipher, export_markdown
 from clew.ledger.exports import export_json
 from clew.ledger.imports import import_session
 from clew.ledger.inputs import LedgerInput, SessionRef
 from clew.ledger.sessions import session_json, session_named
+from clew.registry.budget import LARGEST
 from clew.registry.context import Context
 from clew.registry.envelope import compact
 from clew.registry.operation import Text, operation
@@ -35,13 +36,24 @@ class SessionExport(LedgerInput):
 def session_export(ctx: Context, args: SessionExport) -> dict[str, Any]:
     """Export a session with all its branches, as JSON, Markdown or cipher; each can be imported again."""
     session = session_named(ctx, args.session_id)
-    exported = export_json(ctx, session, args.resolve_anchors)
-    result: dict[str, Any] = {"sessionId": session.id, "format": args.format}
+    content = _written(export_json(ctx, session, args.resolve_anchors), args)
+    if len(content) > LARGEST:
+        raise ClewError(
+            "INVALID_INPUT",
+            f"the export has {len(content)} characters, which is more than an answer may hold",
+            "Write it to files with export_thoughtbox, or read it page by page with session_get.",
+            [{"kind": "range", "field": "sessionId", "le": LARGEST}],
+            [suggest("export_thoughtbox", "Writes it to files.", "high", path=session.id, sessionIds=[session.id])],
+        )
+    return {"sessionId": session.id, "format": args.format, "content": content}
+
+
+def _written(exported: dict[str, Any], args: SessionExport) -> str:
     if args.format == "markdown":
-        return result | {"content": export_markdown.render(exported, args.include_metadata)}
+        return export_markdown.render(exported, args.include_metadata)
     if args.format == "cipher":
-        return result | {"content": export_cipher.render(exported, args.include_metadata)}
-    return result | {"content": compact(exported), "export": exported}
+        return export_cipher.render(exported, args.include_metadata)
+    return compact(exported)
 
 
 class SessionImport(LedgerInput):

@@ -40,7 +40,7 @@ def test_a_session_is_listed_found_and_shown_as_a_tree(clew: Shell, session: str
         "│     └─ 2 H  S2|H|S1|cache",
         "└─ 2 R ↺1 ■  S2|R|^S1|only on Monday",
     ]
-    assert clew("session", session, "--json").json["result"]["export"]["session"]["id"] == session
+    assert json.loads(clew("session", session, "--json").json["result"]["content"])["session"]["id"] == session
     assert clew("session", "00000000").code == 1
 
 

@@ -1,0 +1,147 @@
+"""Mental models for callers: get one, list them, list their tags; as operations and as resources."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+import orjson
+from pydantic import Field
+
+from clew.errors import ClewError, suggest, unknown_id
+from clew.ledger.inputs import LedgerBounded, LedgerInput, MaybeSession
+from clew.ledger.mental_models.catalogue import Model, models, problems, tags_of
+from clew.ledger.places import peek_place
+from clew.registry.arguments import nearest
+from clew.registry.budget import Budget, Trim
+from clew.registry.context import Context
+from clew.registry.operation import Name, operation
+from clew.registry.resource import resource
+
+LIST_BUDGET = Budget((Trim("models", drop="last"),), 16_000, keep=("count",))
+
+
+class GetModel(LedgerInput):
+    synonyms: ClassVar[dict[str, str]] = {"model": "modelId", "name": "modelId", "session_id": "sessionId"}
+
+    model_id: Annotated[Name, Field(min_length=1, description="Such as five-whys.")]
+
+
+@operation(
+    "mental_models_get_model",
+    mode="own",
+    aliases=("mental_models.get_model",),
+    example={"modelId": "five-whys"},
+)
+def get_model(ctx: Context, args: GetModel) -> dict[str, Any]:
+    """Get a mental model as text: when to use it, how, an example, what to avoid."""
+    model = model_named(ctx, args.model_id)
+    return {"name": model.name, "title": model.title, "tags": list(model.tags), "content": model.content}
+
+
+class ListModels(LedgerBounded):
+    tag: Annotated[Name | None, Field(description="Only models with this tag.")] = None
+    tags: Annotated[list[Name] | None, Field(max_length=20, description="Only models with all of these tags.")] = None
+    session_id: MaybeSession = None
+
+
+@operation("mental_models_list_models", mode="own", aliases=("mental_models.list_models",), budget=LIST_BUDGET)
+def list_models(ctx: Context, args: ListModels) -> dict[str, Any]:
+    """List mental models, narrowed by tags or by the session's domain."""
+    wanted = [tag for tag in (args.tag, *(args.tags or ())) if tag]
+    _check_tags(ctx, wanted)
+    domain = None if wanted else _domain(ctx, args.session_id)
+    chosen = wanted or ([domain] if domain in tags_of(ctx.settings.home) else [])
+    found = [model for model in models(ctx.settings.home).values() if set(chosen) <= set(model.tags)]
+    result: dict[str, Any] = {"models": [_listed(model) for model in found], "count": len(found)}
+    if chosen:
+        result["filter"] = ", ".join(str(tag) for tag in chosen)
+    if unreadable := problems(ctx.settings.home):
+        result["unreadable"] = unreadable
+    return result
+
+
+class ListTags(LedgerInput):
+    pass
+
+
+@operation("mental_models_list_tags", mode="own", aliases=("mental_models.list_tags",))
+def list_tags(ctx: Context, args: ListTags) -> dict[str, Any]:
+    """List the tags of mental models, each with when to look there."""
+    tags = [{"name": name, "description": text} for name, text in tags_of(ctx.settings.home).items()]
+    return {"tags": tags, "count": len(tags)}
+
+
+def model_named(ctx: Context, name: str) -> Model:
+    known = models(ctx.settings.home)
+    if name in known:
+        return known[name]
+    near = nearest(name, list(known))
+    error = unknown_id(
+        "mental model",
+        name,
+        f"Did you mean {near}?" if near else "List the models.",
+        [suggest("mental_models_list_models", "Shows the models there are.")],
+    )
+    error.details["availableModels"] = list(known)
+    raise error
+
+
+def _check_tags(ctx: Context, wanted: list[str]) -> None:
+    known = tags_of(ctx.settings.home)
+    unknown = [tag for tag in wanted if tag not in known]
+    if unknown:
+        raise ClewError(
+            "INVALID_INPUT",
+            f"tag: unknown {', '.join(unknown)}",
+            f"Use one of {', '.join(known)}.",
+            [{"kind": "choice", "field": "tag", "expected": list(known)}],
+            [suggest("mental_models_list_tags", "Shows the tags there are.")],
+            {"availableTags": list(known)},
+        )
+
+
+def _domain(ctx: Context, session: str | None) -> str | None:
+    return peek_place(ctx, session).domain
+
+
+def _listed(model: Model) -> dict[str, Any]:
+    return {"name": model.name, "title": model.title, "description": model.description, "tags": list(model.tags)}
+
+
+@resource("thoughtbox://mental-models", name="mental-models", title="Mental models", mime_type="application/json")
+def directory(ctx: Context) -> str:
+    """The mental models by tag, each with its address."""
+    tags = tags_of(ctx.settings.home)
+    by_tag = {tag: [_addressed(tag, model) for model in _tagged(ctx, tag)] for tag in tags}
+    shown = {"tags": [{"name": tag, "description": tags[tag], "models": found} for tag, found in by_tag.items()]}
+    return orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode()
+
+
+def _tagged(ctx: Context, tag: str) -> list[Model]:
+    return [model for model in models(ctx.settings.home).values() if tag in model.tags]
+
+
+def _addressed(tag: str, model: Model) -> dict[str, str]:
+    return {"name": model.name, "title": model.title, "uri": f"thoughtbox://mental-models/{tag}/{model.name}"}
+
+
+def complete_tag(ctx: Context, value: str) -> list[str]:
+    return [tag for tag in tags_of(ctx.settings.home) if tag.startswith(value.lower())]
+
+
+def complete_model(ctx: Context, value: str) -> list[str]:
+    return [name for name in models(ctx.settings.home) if name.startswith(value.lower())]
+
+
+@resource(
+    "thoughtbox://mental-models/{tag}/{model}",
+    name="mental-model",
+    title="A mental model",
+    completers={"tag": complete_tag, "model": complete_model},
+)
+def model_text(ctx: Context, tag: str, model: str) -> str:
+    """One mental model as Markdown."""
+    found = model_named(ctx, model)
+    if tag not in found.tags:
+        raise unknown_id("mental model", f"{tag}/{model}", f"It is tagged {', '.join(found.tags)}.")
+    return found.content

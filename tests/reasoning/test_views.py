@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.conftest import Caller
@@ -117,3 +119,36 @@ def test_a_view_on_a_branch_is_its_own(call: Caller) -> None:
     think(call, "HERE", branch="b")
     assert ids(call("think_context", ref="b")["cards"]) == ["HERE", "BASE"]
     assert ids(call("think_context", branch="main")["cards"]) == ["LATER", "BASE"]
+
+
+def test_every_view_can_be_asked_for_as_it_was(call: Caller) -> None:
+    task = a_task(call, "First")
+    call("tasks_focus_clear")
+    acts: list[tuple[str, dict[str, Any]]] = [
+        ("think_card", {"card": {"id": "H", "type": "hypothesis", "title": "H"}}),
+        ("think_card", {"card": {"id": "T", "type": "test", "title": "T", "text": "CMD: make"}, "supports": ["H"]}),
+        ("notes_commit", {"content": "remember"}),
+        ("think_pin", {"targets": "T"}),
+        ("think_card", {"card": {"id": "E", "type": "evidence", "title": "E"}, "supports": ["T"]}),
+        ("think_set_status", {"targets": "E", "status": "retracted"}),
+        ("think_card", {"card": {"id": "D", "type": "decision", "title": "D", "tags": ["v:draft"]}}),
+        ("think_card", {"card": {"id": "X", "type": "decision", "title": "X"}, "target": task}),
+        ("think_publish", {"card_id": "D"}),
+        ("think_pin", {"targets": "T", "pinned": False}),
+    ]
+    reads = (
+        "think_query",
+        "think_context",
+        "think_frontier",
+        "think_next",
+        "think_pack",
+        "think_watch",
+        "context_pack",
+    )
+    seen = []
+    for name, arguments in acts:
+        call(name, **arguments)
+        at = call("think_context")["as_of"]
+        seen.append((at, [call(read, include_drafts=True) for read in reads]))
+    for at, before in seen:
+        assert [call(read, include_drafts=True, as_of=at) for read in reads] == before

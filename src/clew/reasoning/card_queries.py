@@ -14,6 +14,7 @@ from clew.reasoning.card_scope import ReadPlace, ViewPlace, place_and_step
 from clew.reasoning.graph import Node, node_json, nodes
 from clew.reasoning.premises import suspects
 from clew.reasoning.scope import Scope
+from clew.reasoning.steps import StepFocus
 from clew.reasoning.views import Lens, Limits, card_stats, frontier_pages, select
 from clew.reasoning.visibility import CARD_TYPES
 from clew.registry.budget import Budget, Clip, Drop, Step, Trim
@@ -24,13 +25,23 @@ NameOrNames = Annotated[str, Field(max_length=1024)] | Names
 FrontierLimit = Annotated[int, Field(ge=0, le=100, description="Most of this kind; 0 for none.")]
 
 
-def cards_json(ctx: Context, scope: Scope, cards: Sequence[Node]) -> list[dict[str, Any]]:
+def cards_json(ctx: Context, scope: Scope, cards: Sequence[Node], as_of: int | None = None) -> list[dict[str, Any]]:
     """Cards as callers see them; one that rests on a fallen premise says so."""
-    doubts = suspects(ctx, scope, [card.id for card in cards])
+    doubts = suspects(ctx, scope, [card.id for card in cards], as_of)
     return [
         {**node_json(card), "suspect": doubts[card.id].to_json()} if card.id in doubts else node_json(card)
         for card in cards
     ]
+
+
+def lens_of(args: ReadPlace, step: StepFocus | None) -> Lens:
+    """The lens that the arguments of a read describe."""
+    return Lens(args.drafts, step, as_of=args.as_of)
+
+
+def seen_at(ctx: Context, args: ReadPlace) -> int:
+    """The seq by which the same answer can be asked for again."""
+    return ctx.ws.seq if args.as_of is None else min(args.as_of, ctx.ws.seq)
 
 
 def name_list(given: str | list[str] | None) -> list[str]:
@@ -73,17 +84,18 @@ def think_query(ctx: Context, args: ThinkQuery) -> dict[str, Any]:
         types=[check_card_type(kind, "types") for kind in name_list(args.types)] or CARD_TYPES,
         status=args.status.strip() if args.status else None,
         tags_any=normal_tags(name_list(args.tags_any), "tags_any"),
-        tags_all=[*Lens(args.drafts, step).tags(), *wanted],
+        tags_all=[*lens_of(args, step).tags(), *wanted],
         text=args.text,
         cursor=args.cursor,
         limit=args.limit,
+        as_of=args.as_of,
     )
     return {
         "workspace": ctx.workspace,
         "branch": scope.branch.name,
         "graph_doc": scope.graph,
         **({"step_focus": step.to_json()} if step else {}),
-        "cards": cards_json(ctx, scope, page.nodes),
+        "cards": cards_json(ctx, scope, page.nodes, args.as_of),
         "pagination": page.page(args.cursor, args.limit),
         "truncated": False,
     }
@@ -110,16 +122,17 @@ CONTEXT_BUDGET = Budget(
 def think_context(ctx: Context, args: ThinkContext) -> dict[str, Any]:
     """Show the cards that matter now: pins, the open frontier, then recent ones."""
     scope, step = place_and_step(ctx, args)
-    chosen = select(ctx, scope, args.lens, args.limit_cards, Lens(args.drafts, step))
+    chosen = select(ctx, scope, args.lens, args.limit_cards, lens_of(args, step))
     cards = chosen.listed()
     return {
         "workspace": ctx.workspace,
         "branch": scope.branch.name,
         "graph_doc": scope.graph,
         "view": args.lens,
+        "as_of": seen_at(ctx, args),
         **({"step_focus": step.to_json()} if step else {}),
         "stats": card_stats(cards),
-        "cards": cards_json(ctx, scope, cards),
+        "cards": cards_json(ctx, scope, cards, args.as_of),
         "has_more": chosen.has_more,
         "truncated": False,
     }
@@ -149,8 +162,10 @@ FRONTIER_STEPS: tuple[Step, ...] = (
 )
 
 
-def frontier_json(ctx: Context, scope: Scope, lists: dict[str, list[Node]]) -> dict[str, list[dict[str, Any]]]:
-    shown = cards_json(ctx, scope, [card for cards in lists.values() for card in cards])
+def frontier_json(
+    ctx: Context, scope: Scope, lists: dict[str, list[Node]], as_of: int | None
+) -> dict[str, list[dict[str, Any]]]:
+    shown = cards_json(ctx, scope, [card for cards in lists.values() for card in cards], as_of)
     by_id = {card["id"]: card for card in shown}
     return {name: [by_id[card.id] for card in cards] for name, cards in lists.items()}
 
@@ -159,13 +174,13 @@ def frontier_json(ctx: Context, scope: Scope, lists: dict[str, list[Node]]) -> d
 def think_frontier(ctx: Context, args: ThinkFrontier) -> dict[str, Any]:
     """Show what is open: hypotheses, questions, subgoals and tests, newest first."""
     scope, step = place_and_step(ctx, args)
-    pages = frontier_pages(ctx, scope, Lens(args.drafts, step), args.limits)
+    pages = frontier_pages(ctx, scope, lens_of(args, step), args.limits)
     return {
         "workspace": ctx.workspace,
         "branch": scope.branch.name,
         "graph_doc": scope.graph,
         **({"step_focus": step.to_json()} if step else {}),
-        "frontier": frontier_json(ctx, scope, {name: page.nodes for name, page in pages.items()}),
+        "frontier": frontier_json(ctx, scope, {name: page.nodes for name, page in pages.items()}, args.as_of),
         "truncated": any(page.has_more for page in pages.values()),
     }
 
@@ -185,7 +200,7 @@ NEXT_BUDGET = Budget(
 def think_next(ctx: Context, args: ThinkNext) -> dict[str, Any]:
     """Name the open card that was touched last."""
     scope, step = place_and_step(ctx, args)
-    pages = frontier_pages(ctx, scope, Lens(args.drafts, step), Limits(1, 1, 1, 1))
+    pages = frontier_pages(ctx, scope, lens_of(args, step), Limits(1, 1, 1, 1))
     cards = [card for page in pages.values() for card in page.nodes]
     candidate = max(cards, key=lambda card: card.last_seq, default=None)
     return {
@@ -193,6 +208,6 @@ def think_next(ctx: Context, args: ThinkNext) -> dict[str, Any]:
         "branch": scope.branch.name,
         "graph_doc": scope.graph,
         **({"step_focus": step.to_json()} if step else {}),
-        "candidate": cards_json(ctx, scope, [candidate])[0] if candidate else None,
+        "candidate": cards_json(ctx, scope, [candidate], args.as_of)[0] if candidate else None,
         "truncated": False,
     }

@@ -9,7 +9,7 @@ from pydantic import Field
 from clew.reasoning.scope import Scope, Target, resolve_scope
 from clew.reasoning.steps import StepFocus, StepInput, resolve_step
 from clew.registry.context import Context
-from clew.registry.operation import Bounded, ContextBounded, Input, Name
+from clew.registry.operation import Bounded, ContextBounded, Input, Name, Whole
 
 BranchInput = Annotated[Name | None, Field(description="Branch; not beside target. Default: focus, else checkout.")]
 GraphDoc = Annotated[Name | None, Field(description="Graph document; not beside target.")]
@@ -47,6 +47,7 @@ class ReadPlace(ContextBounded):
     agent_id: AgentInput = None
     all_lanes: Annotated[bool, Field(description="Show drafts too.")] = False
     include_drafts: Annotated[bool, Field(description="Same as all_lanes.")] = False
+    as_of: Annotated[Whole | None, Field(description="Show what stood after this seq; default: now.")] = None
 
     @property
     def drafts(self) -> bool:

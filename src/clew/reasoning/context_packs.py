@@ -9,7 +9,7 @@ from pydantic import Field
 
 from clew.reasoning.branches import branch_by_id
 from clew.reasoning.capsule import capsule, engine_block, lane_summary
-from clew.reasoning.card_queries import cards_json
+from clew.reasoning.card_queries import cards_json, lens_of, seen_at
 from clew.reasoning.card_scope import NotesDoc, TraceDoc, ViewPlace, place_and_step
 from clew.reasoning.engine.slice import BLOCKS, is_active, label
 from clew.reasoning.entry_slices import SEQUENTIAL_FOLLOWS, EntrySlice, entry_slice
@@ -71,7 +71,7 @@ def context(ctx: Context, args: ContextPack) -> dict[str, Any]:
         **({"lane_summary": lane_summary(pack.cards)} if pack.lens.drafts else {}),
         "notes": pack.notes.to_json(),
         "trace": pack.trace.trace_json(),
-        "cards": cards_json(ctx, pack.scope, pack.cards),
+        "cards": cards_json(ctx, pack.scope, pack.cards, args.as_of),
         "signals": _signals(ctx, args, pack),
         "stats": {
             **card_stats(pack.cards),
@@ -79,13 +79,14 @@ def context(ctx: Context, args: ContextPack) -> dict[str, Any]:
             "trace": len(pack.trace.entries),
         },
         **({"bridge": bridge} if bridge else {}),
+        "as_of": seen_at(ctx, args),
         "truncated": False,
     }
 
 
 def _gather(ctx: Context, args: ContextPack) -> Pack:
     scope, step = place_and_step(ctx, args)
-    lens = Lens(args.drafts, step)
+    lens = lens_of(args, step)
     cards = select(ctx, scope, args.lens, args.limit_cards, lens).listed() if args.limit_cards else []
     return Pack(
         scope,
@@ -94,7 +95,7 @@ def _gather(ctx: Context, args: ContextPack) -> Pack:
         entry_slice(ctx, scope, scope.notes, args.notes_limit, lens),
         entry_slice(ctx, scope, scope.trace, args.trace_limit, lens),
         cards,
-        edges_of(ctx, scope, cards),
+        edges_of(ctx, scope, cards, args.as_of),
     )
 
 

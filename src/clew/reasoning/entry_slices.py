@@ -49,7 +49,7 @@ def entry_slice(ctx: Context, scope: Scope, doc: str, limit: int, lens: Lens) ->
     """The newest `limit` entries of a document that the lens shows."""
     if limit == 0:
         return EntrySlice([], False, 0)
-    ranges = view(ctx, scope.branch)
+    ranges = view(ctx, scope.branch, lens.as_of)
     found: list[dict[str, Any]] = []  # newest first
     cursor, scanned = None, 0
     while True:

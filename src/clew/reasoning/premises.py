@@ -35,16 +35,16 @@ class Suspect:
         return {"because": self.because, "path": list(self.path)}
 
 
-def suspects(ctx: Context, scope: Scope, ids: Sequence[str]) -> dict[str, Suspect]:
+def suspects(ctx: Context, scope: Scope, ids: Sequence[str], as_of: int | None = None) -> dict[str, Suspect]:
     """Those of `ids` that rest, directly or through others, on a card that was retracted, superseded or disproved."""
-    links = chain(ctx, scope.branch)
+    links = chain(ctx, scope.branch, as_of)
     if not ids or not _any_fallen(ctx, scope, links):
         return {}
     premises = _premises(ctx, scope, links, sorted(set(ids)))
     reached = sorted({premise for found in premises.values() for premise in found})
     fallen = {
         card.id: str(card.status)
-        for card in nodes(ctx, scope.branch, scope.graph, ids=reached, limit=max(len(reached), 1)).nodes
+        for card in nodes(ctx, scope.branch, scope.graph, ids=reached, limit=max(len(reached), 1), as_of=as_of).nodes
         if card.status in FALLEN
     }
     found = {card_id: _way_down(card_id, premises, fallen) for card_id in ids}

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.reasoning.capsule import capsule, engine_block, lane_summary
-from clew.reasoning.card_queries import FRONTIER_LISTS, FRONTIER_STEPS, FrontierPlace, cards_json
+from clew.reasoning.card_queries import FRONTIER_LISTS, FRONTIER_STEPS, FrontierPlace, cards_json, lens_of, seen_at
 from clew.reasoning.card_scope import TraceDoc, place_and_step
 from clew.reasoning.entry_slices import SEQUENTIAL_FOLLOWS, entry_slice
 from clew.reasoning.graph import Node
@@ -34,6 +34,7 @@ class Gathered:
     candidates: list[Node]
     frontier: dict[str, list[Node]]
     has_more: bool
+    seen_at: int
 
     def slice(self) -> list[Node]:
         """Every card shown, each once."""
@@ -43,11 +44,11 @@ class Gathered:
 
 def gather(ctx: Context, args: Any) -> Gathered:
     scope, step = place_and_step(ctx, args)
-    lens = Lens(args.drafts, step)
+    lens = lens_of(args, step)
     pages = frontier_pages(ctx, scope, lens, args.limits.at_least(FRONTIER))
     chosen = select(ctx, scope, args.lens, args.limit_candidates, lens, pages)
     frontier = {name: page.first(getattr(args.limits, name)).nodes for name, page in pages.items()}
-    return Gathered(scope, step, lens, chosen.listed(), frontier, chosen.has_more)
+    return Gathered(scope, step, lens, chosen.listed(), frontier, chosen.has_more, seen_at(ctx, args))
 
 
 def pack_json(
@@ -55,9 +56,11 @@ def pack_json(
 ) -> dict[str, Any]:
     """The parts that both packs answer with."""
     cards = found.slice()
-    block = engine_block(ctx, found.scope, cards, edges_of(ctx, found.scope, cards), trace, limits, found.step)
+    block = engine_block(
+        ctx, found.scope, cards, edges_of(ctx, found.scope, cards, found.lens.as_of), trace, limits, found.step
+    )
     docs = {"graph": found.scope.graph, "trace": found.scope.trace}
-    shown = {card["id"]: card for card in cards_json(ctx, found.scope, cards)}
+    shown = {card["id"]: card for card in cards_json(ctx, found.scope, cards, found.lens.as_of)}
     return {
         "workspace": ctx.workspace,
         "branch": found.scope.branch.name,
@@ -71,6 +74,7 @@ def pack_json(
         "frontier": {name: [shown[card.id] for card in listed] for name, listed in found.frontier.items()},
         "stats": card_stats(found.candidates),
         "has_more": found.has_more,
+        "as_of": found.seen_at,
         "truncated": False,
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clew.reasoning.graph import Edge, Node, NodePage, edges_among, nodes
@@ -25,6 +25,8 @@ class Lens:
     step: StepFocus | None = None
     only_step: bool = True
     """A step that was asked for narrows the view; one that is merely in focus adds its cards."""
+    as_of: int | None = None
+    """The seq after which the view is seen; None means now."""
 
     def tags(self) -> list[str]:
         """The tags that every shown card is filed under. A step's own drafts are always shown."""
@@ -109,7 +111,7 @@ def _layers(ctx: Context, scope: Scope, lens: Lens, frontier: dict[str, NodePage
     found = frontier if frontier is not None else frontier_pages(ctx, scope, lens, FRONTIER)
     yield from (page.first(getattr(FRONTIER, name)) for name, page in found.items())
     if lens.step is not None and not lens.only_step:
-        yield nodes(ctx, scope.branch, scope.graph, types=CARD_TYPES, tags_all=[lens.step.tag], limit=MOST_OF_STEP)
+        yield _cards(ctx, scope, replace(lens, only_step=True), limit=MOST_OF_STEP)
 
 
 def frontier_pages(ctx: Context, scope: Scope, lens: Lens, limits: Limits) -> dict[str, NodePage]:
@@ -142,7 +144,15 @@ def _cards(
 ) -> NodePage:
     wanted = [*lens.tags(), *tags]
     return nodes(
-        ctx, scope.branch, scope.graph, types=types, status=status, tags_all=wanted, tags_none=none, limit=limit
+        ctx,
+        scope.branch,
+        scope.graph,
+        types=types,
+        status=status,
+        tags_all=wanted,
+        tags_none=none,
+        limit=limit,
+        as_of=lens.as_of,
     )
 
 
@@ -156,8 +166,8 @@ def tagged(ctx: Context, scope: Scope, lens: Lens, tag: str, limit: int) -> list
     return _cards(ctx, scope, lens, tag, status="open", limit=limit).nodes if limit else []
 
 
-def edges_of(ctx: Context, scope: Scope, cards: Sequence[Node]) -> list[Edge]:
-    return edges_among(ctx, scope.branch, scope.graph, sorted({card.id for card in cards}), EDGES)
+def edges_of(ctx: Context, scope: Scope, cards: Sequence[Node], as_of: int | None = None) -> list[Edge]:
+    return edges_among(ctx, scope.branch, scope.graph, sorted({card.id for card in cards}), EDGES, as_of=as_of)
 
 
 def card_stats(cards: Sequence[Node]) -> dict[str, Any]:

@@ -113,15 +113,20 @@ def _by_type(kind: str, status: str | None) -> Way:
 
 def _matches(ctx: Context, doc: str, link: Link, ways: list[Way]) -> int:
     """How many rows a choice leads to, counted up to a limit."""
-    found = 0
-    for way in ways:
+    return sum(_sample(ctx, doc, link, way) for way in ways)
+
+
+def _sample(ctx: Context, doc: str, link: Link, way: Way) -> int:
+    """Counted once in a transaction: it only helps to choose, and a view asks about the same marks again and again."""
+    key = ("sample", way.lead, link.branch, doc, way.condition, way.params)
+    if key not in ctx.memo:
         place = "node.workspace = ? AND node.branch = ? AND node.doc = ? AND " if way.lead == "node" else ""
-        found += ctx.tx.value(
+        ctx.memo[key] = ctx.tx.value(
             f"SELECT count(*) FROM (SELECT 1 FROM {way.lead} WHERE {place}{way.condition} LIMIT {SAMPLE}) AS sample",
             *((ctx.workspace, link.branch, doc) if place else ()),
             *way.params,
         )
-    return found
+    return int(ctx.memo[key])
 
 
 def restrict(clause: Clause, wanted: Filter, covered: frozenset[str], engine: str) -> None:

@@ -8,8 +8,10 @@ import orjson
 import pytest
 
 from clew.app import Clew
-from clew.ledger.gateway import SEED_CODES
+from clew.ledger.gateway import SEED_CODES, served
+from clew.registry.catalogue import catalogue
 from tests.ledger.conftest import Thinker
+from tests.suggestions import run_suggestions
 
 
 def run(caller: Thinker, suggestion: dict[str, Any]) -> bool:
@@ -149,6 +151,7 @@ def test_a_refused_call_bears_one_of_the_eight_codes_and_changes_nothing(
     assert orjson.loads(answer.text)["code"] == code
     assert answer.envelope["suggestions"]
     assert thinker.do("get_state") == before
+    run_suggestions(thinker.clew, answer, thinker.session)
 
 
 def test_a_taken_number_is_refused_and_the_suggestion_writes_it_under_the_next(thinker: Thinker) -> None:
@@ -208,4 +211,65 @@ def test_the_gateway_answers_in_the_workspace_it_was_given(clew: Clew) -> None:
     key = caller.do("start_new", workspace="other", cipher=True)["sessionId"]
     caller.do("thought", workspace="other", thought="x", nextThoughtNeeded=True)
     assert caller("session_get", workspace="other", sessionId=key)["session"]["thoughtCount"] == 1
+    nested = caller.do("session", args={"operation": "get", "args": {"sessionId": key, "workspace": "other"}})
+    assert nested["session"]["id"] == key
     assert caller.do("get_state")["stage"] == 0
+
+
+SEED_OPERATIONS = [
+    "get_state",
+    "start_new",
+    "load_context",
+    "list_sessions",
+    "navigate",
+    "list_roots",
+    "bind_root",
+    "cipher",
+    "thought",
+    "session.list",
+    "session.get",
+    "session.search",
+    "session.resume",
+    "session.export",
+    "session.analyze",
+    "session.extract_learnings",
+    "read_thoughts",
+    "get_structure",
+    "deep_analysis",
+    "knowledge.create_pattern",
+    "knowledge.write_scratchpad",
+]
+
+
+@pytest.mark.parametrize("wire", SEED_OPERATIONS)
+def test_every_operation_of_the_seed_is_served_and_has_a_schema_of_its_own(wire: str) -> None:
+    entry = catalogue().find(wire)
+    assert entry in served()
+    assert entry.input_schema["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("toolset", ["daily", "full"])
+def test_suggestions_of_the_gateway_run_in_every_toolset(clew: Clew, toolset: str) -> None:
+    caller = Thinker(clew, toolset=toolset)
+    for call in (
+        {},
+        {"operation": "thought", "thought": "x", "nextThoughtNeeded": True},
+        {"operation": "start_new"},
+        {"operation": "load_context", "sessionId": "nobody"},
+        {"operation": "cipher"},
+        {"operation": "thought", "thought": "S1|H|x", "nextThoughtNeeded": True},
+        {"operation": "thought", "thought": "x", "nextThoughtNeeded": True, "thoughtNumber": 1},
+        {"operation": "thought", "thought": "x", "nextThoughtNeeded": True, "thoughtNumbr": 9},
+        {"operation": "read_thoughts", "branchId": "nowhere"},
+        {"operation": "navigate", "project": "unheard-of"},
+        {"operation": "session", "subOperation": "nothing"},
+    ):
+        answer = caller.clew.dispatcher.call("thoughtbox_gateway", call, caller.session)
+        run_suggestions(clew, answer, caller.session)
+        caller.session.toolset = toolset
+
+
+def test_a_handle_that_leads_nowhere_is_told(clew: Clew) -> None:
+    caller = Thinker(clew, durable=False)
+    error = caller.refused("thought", sessionId="nobody", thought="x", nextThoughtNeeded=True)
+    assert error["code"] == "SESSION_NOT_FOUND"

@@ -211,7 +211,19 @@ def test_sessions_are_renamed_and_retagged(thinker: Thinker) -> None:
     assert thinker("session_list", search="100%_")["count"] == 0
 
 
-def test_two_thoughts_with_different_titles_warn_that_the_title_stays(thinker: Thinker) -> None:
-    thinker.think("one")
-    answer = thinker.answer("thought", thought="two", nextThoughtNeeded=True, sessionTitle="New")
-    assert [item["code"] for item in answer.envelope["warnings"]] == ["TITLE_KEPT"]
+def test_the_first_thought_may_still_name_its_session_and_later_ones_may_not(clew: Clew) -> None:
+    caller = Thinker(clew)
+    caller.do("start_new", project="acme", cipher=True)
+    session = caller.think("one", sessionTitle="Login", sessionTags=["auth"])["sessionId"]
+    caller.think("two", sessionTitle="Other", sessionTags=["more"])
+    found = caller("session_get", sessionId=session)["session"]
+    assert (found["title"], found["tags"]) == ("Login", ["project:acme", "auth"])
+
+
+def test_a_session_deleted_elsewhere_is_told_and_left(clew: Clew, thinker: Thinker) -> None:
+    session = thinker.think("one")["sessionId"]
+    Thinker(clew)("session_delete", sessionId=session)
+    assert thinker.do("get_state")["sessionId"] is None
+    assert thinker.refused("thought", thought="two", nextThoughtNeeded=True)["code"] == "SESSION_NOT_FOUND"
+    thinker.do("start_new")
+    assert thinker.think("three")["thoughtNumber"] == 1

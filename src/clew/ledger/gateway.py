@@ -91,13 +91,24 @@ def thoughtbox_gateway(ctx: Context, args: Gateway) -> Answer:
     """
     try:
         route = routed(args)
+    except ClewError as error:
+        return _refused(ctx, error)
+    elsewhere = route.arguments.get("workspace")
+    if isinstance(elsewhere, str) and elsewhere != ctx.workspace:
+        # Named inside the arguments: the stage to look at is the one there.
+        again = {"workspace": elsewhere, "operation": route.wire, "args": {**route.arguments, "workspace": None}}
+        return ctx.dispatcher.call(GATEWAY, again, ctx.session, ctx.progress)
+    try:
         check_stage(ctx, route.wire, peek_place(ctx, route.session), route.session)
     except ClewError as error:
-        refusal = Answer(False, failure(error, [], list(error.suggestions), ctx.clock()))
-        return _translated(ctx, refusal)
+        return _refused(ctx, error)
     given = {"workspace": ctx.workspace, **_accepted(route)} if args.workspace else _accepted(route)
     answer = ctx.dispatcher.call(route.entry.name, given, ctx.session, ctx.progress)
     return answer if answer.input_required is not None else _translated(ctx, answer)
+
+
+def _refused(ctx: Context, error: ClewError) -> Answer:
+    return _translated(ctx, Answer(False, failure(error, [], list(error.suggestions), ctx.clock())))
 
 
 def routed(args: Gateway) -> Route:
@@ -179,9 +190,10 @@ def _no_operation(wire: str) -> ClewError:
 
 def _accepted(route: Route) -> dict[str, Any]:
     """A handle names the caller's place; an operation that has no use for it is not bothered with it."""
+    arguments = {name: value for name, value in route.arguments.items() if value is not None}
     if "sessionId" in route.entry.input_schema.get("properties", {}):
-        return route.arguments
-    return {name: value for name, value in route.arguments.items() if name not in {"sessionId", "session_id"}}
+        return arguments
+    return {name: value for name, value in arguments.items() if name not in {"sessionId", "session_id"}}
 
 
 def _translated(ctx: Context, answer: Answer) -> Answer:

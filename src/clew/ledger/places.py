@@ -10,7 +10,7 @@ import threading
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from clew.ledger.sessions import WORK, LedgerSession, dumped, find_session
+from clew.ledger.sessions import WORK, LedgerSession, dumped, find_session, session_named
 from clew.registry.context import Context
 
 STAGES = ("entry", "init_complete", "cipher_loaded", "domain_active")
@@ -61,11 +61,11 @@ def place_of(ctx: Context, session: str | None) -> Place:
 
 
 def peek_place(ctx: Context, session: str | None) -> Place:
-    """The same, for a caller that has no transaction."""
+    """The same, for a caller that has no transaction; a handle that leads nowhere is an error."""
     if ctx.session.durable or not session:
         return place_of(ctx, None)
     with ctx.reading() as bound:
-        return place_of(bound, session)
+        return place_from(session_named(bound, session))
 
 
 def place_from(session: LedgerSession) -> Place:

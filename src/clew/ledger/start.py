@@ -19,6 +19,7 @@ from clew.ledger.sessions import (
     WORK,
     LedgerSession,
     NewSession,
+    find_session,
     reopen_session,
     session_json,
     session_named,
@@ -179,7 +180,7 @@ class GetState(LedgerInput):
 def get_state(ctx: Context, args: GetState) -> dict[str, Any]:
     """Say at which stage the caller is, in which session, and what comes next."""
     place = place_of(ctx, args.session_id)
-    session = session_named(ctx, place.session) if place.session else None
+    session = find_session(ctx, place.session) if place.session else None  # another connection may have deleted it
     facts = {**place.work, **({"domain": place.domain} if place.domain else {})}
     lines = [f"Stage: {place.stage} {place.stage_name}"]
     lines += [f"{name.capitalize()}: {value}" for name, value in facts.items()]
@@ -194,7 +195,7 @@ def get_state(ctx: Context, args: GetState) -> dict[str, Any]:
     return {
         **_standing(place),
         "stages": list(STAGES),
-        "sessionId": place.session,
+        "sessionId": session.id if session else None,
         "session": session_json(session) if session else None,
         "project": place.work.get("project"),
         "task": place.work.get("task"),

@@ -24,10 +24,12 @@ from clew.ledger.sessions import (
     UNTITLED,
     LedgerSession,
     NewSession,
+    change_session,
     complete_session,
     reopen_session,
     session_named,
     start_session,
+    tag_list,
     work_tags,
 )
 from clew.registry.context import Context
@@ -54,8 +56,8 @@ class ThoughtInput(LedgerInput):
     verbose: Annotated[bool, Field(description="Tell more than number, session and what was understood.")] = False
     include_guide: Annotated[bool, Field(description="Add the cookbook of reasoning patterns.")] = False
     session_id: MaybeSession = None
-    session_title: Annotated[SessionTitle | None, Field(description="Title, if this thought starts a session.")] = None
-    session_tags: Annotated[Tags | None, Field(description="Tags, if this thought starts a session.")] = None
+    session_title: Annotated[SessionTitle | None, Field(description="Title, from a session's first thought.")] = None
+    session_tags: Annotated[Tags | None, Field(description="Tags, from a session's first thought.")] = None
     agent_id: Annotated[Id | None, Field(description="Who thinks.")] = None
 
 
@@ -135,8 +137,6 @@ def _write(ctx: Context, args: ThoughtInput) -> Written:
             answer = _answer(bound, args, recorded, reopened)
         if started and ctx.session.durable:
             seat(ctx).places[ctx.workspace] = moved(place, session)
-    if not started and (args.session_title or args.session_tags):
-        ctx.warn("TITLE_KEPT", "The session exists; its title and tags stay.", "Use session_update to change them.")
     return Written(session.id, recorded.seq, answer)
 
 
@@ -154,9 +154,17 @@ def _first_come(ctx: Context, args: ThoughtInput) -> Iterator[None]:
 def _session(ctx: Context, args: ThoughtInput, place: Place) -> tuple[LedgerSession, bool]:
     wanted = args.session_id or place.session
     if wanted is not None:
-        return session_named(ctx, wanted), False
+        return _named_by_first(ctx, session_named(ctx, wanted), args), False
     tags = (*(args.session_tags or ()), *work_tags(dict(place.work)))
     return start_session(ctx, NewSession(args.session_title or UNTITLED, tags=tags)), True
+
+
+def _named_by_first(ctx: Context, session: LedgerSession, args: ThoughtInput) -> LedgerSession:
+    """The first thought may still name and tag a session; later ones may not, as session_update is there for that."""
+    if session.thought_count or not (args.session_title or args.session_tags):
+        return session
+    tags = tag_list([*session.tags, *(args.session_tags or ())])
+    return change_session(ctx, session, args.session_title or session.title, session.description, tags)
 
 
 def _draft(args: ThoughtInput) -> Draft:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import orjson
 from pydantic import Field
 
-from clew.errors import ClewError, invalid, suggest
+from clew.errors import ClewError, Suggestion, invalid, shorten, suggest
 from clew.ids import check_node_id
 from clew.reasoning.branches import chain
 from clew.reasoning.card_input import Card, CardInput, lost_edges, read_card
@@ -270,7 +270,9 @@ def think_card(ctx: Context, args: ThinkCard) -> dict[str, Any]:
 
     One transaction writes the trace entry, the graph node and its edges. The same card again changes nothing.
     """
-    scope, written = _write(ctx, args, None)
+    scope, step, written = _write(ctx, args, None)
+    if step is not None and written.inserted:
+        ctx.suggest(_note_call(step, written.card_id, read_card(args.card).label))
     if args.verbosity == "compact":
         return {"card_id": written.card_id, "inserted": written.inserted, "trace_ref": _ref(scope.trace, written)}
     answer = {**written_json(ctx, scope, written), "trace_seq": written.trace_seq}
@@ -293,11 +295,18 @@ def written_json(ctx: Context, scope: Scope, written: CardWritten) -> dict[str, 
     }
 
 
+def _note_call(step: StepFocus, card_id: str, label: str) -> Suggestion:
+    """What was thought about a step belongs into its notes as well, in a line that leads to the card."""
+    note = f"{card_id} {shorten(' '.join(label.split()), 100)}".strip()
+    reason = "Notes at the step what was thought."
+    return suggest("tasks_note", reason, "medium", task=step.task_id, step_id=step.step_id, note=note)
+
+
 def _ref(doc: str, written: CardWritten) -> str:
     return f"{doc}@{written.trace_seq}"
 
 
-def _write(ctx: Context, args: ThinkCard, forced_type: str | None) -> tuple[Scope, CardWritten]:
+def _write(ctx: Context, args: ThinkCard, forced_type: str | None) -> tuple[Scope, StepFocus | None, CardWritten]:
     card = read_card(args.card, forced_type)
     scope = resolve_scope(ctx, args.target, args.branch, trace=args.trace_doc, graph=args.graph_doc)
     step = resolve_step(ctx, scope, args.step)
@@ -307,12 +316,12 @@ def _write(ctx: Context, args: ThinkCard, forced_type: str | None) -> tuple[Scop
             f"{lost['field']} inside the card is kept as meta and links nothing",
             f"Give {lost['field']} beside card, or add the edge with think_link.",
         )
-    return scope, write_card(ctx, scope, card, args.supports, args.blocks, step)
+    return scope, step, write_card(ctx, scope, card, args.supports, args.blocks, step)
 
 
 def _declare_wrapper(kind: str) -> None:
     def think_add(ctx: Context, args: ThinkCard) -> dict[str, Any]:
-        scope, written = _write(ctx, args, kind)
+        scope, _, written = _write(ctx, args, kind)
         return written_json(ctx, scope, written)
 
     article = "an" if kind[0] in "aeiou" else "a"

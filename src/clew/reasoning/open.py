@@ -67,6 +67,7 @@ OPEN_BUDGET = Budget(
         *(Drop(name) for name in ("state", "context")),
         *(Trim(name, drop="last") for name in ("cards", "events", "edges.supports", "edges.blocks")),
         *(Drop(name) for name in ("conflict", "capsule", "edges", "head")),
+        *(Drop(name) for name in ("reasoning_ref", "signals", "step_focus", "steps", "radar", "target", "step")),
     ),
     keep=("kind", "id", "ref", "summary"),
 )

@@ -14,6 +14,8 @@ from typing import Any
 
 import orjson
 
+from clew.errors import warning
+
 SMALLEST = 2
 LARGEST = 1_000_000
 MINIMAL: tuple[dict[str, Any], ...] = ({"signal": "minimal"}, {"signal": "min"}, {"min": True}, {})
@@ -46,6 +48,9 @@ class Trim:
     page: str | None = None
     key: str = "seq"
     follow: Follow | None = None
+    mixed: bool = False
+    """The list is not in the order of the key: the cursor goes right above the newest item that was left out. A reader
+    who pages on may meet an item twice and misses none."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,10 @@ class Budget:
     default: int | dict[str, int] | None = None
     keep: tuple[str, ...] = ()
     """Fields that survive into the minimal answer while they fit."""
+    report: str | None = None
+    """Object whose `truncated_fields` names what was given up, as far as the object itself still stands."""
+    handles: tuple[str, ...] = ()
+    """Fields that no budget takes away: they come back beside the numbers in `budget`, which are not counted."""
 
     def default_for(self, toolset: str) -> int | None:
         return self.default[toolset] if isinstance(self.default, dict) else self.default
@@ -107,12 +116,48 @@ def fit(result: Result, budget: Budget, limit: int) -> Fitted:
         shrunk["truncated"] = True
     left_out: dict[str, int] = {}
     for step in budget.steps:
-        _give_up(shrunk, step, limit, left_out)
+        _give_up(shrunk, step, limit, left_out, budget.report)
         used = size(shrunk)
         if used <= limit:
             return Fitted(shrunk, limit, used, True, False, clamped, left_out)
     smallest = _minimal(result, budget, limit)
     return Fitted(smallest, limit, size(smallest), True, True, clamped, left_out)
+
+
+def bounded(result: Result, budget: Budget, given: list[int], default: int | None) -> tuple[Result, Fitted | None]:
+    """The result within the smallest limit given, else within the default grown to fit; with its `budget` object."""
+    if not given and default is None:
+        return result, None
+    limit = min(given) if given else escalated(default or 0, size(result))
+    fitted = fit(result, budget, limit)
+    described: Result = {
+        "max_chars": fitted.max_chars,
+        "used_chars": fitted.used_chars,
+        "truncated": fitted.truncated,
+    }
+    described.update({name: result[name] for name in budget.handles if name in result})
+    return {**fitted.result, "budget": described}, fitted
+
+
+def budget_warnings(fitted: Fitted) -> list[dict[str, str]]:
+    """What a caller is told about what was left out."""
+    found = []
+    if fitted.clamped:
+        found.append(warning("BUDGET_MIN_CLAMPED", f"max_chars raised to {SMALLEST}", "Give a larger max_chars."))
+    if fitted.minimal:
+        message = "The answer did not fit; only a signal is left"
+        found.append(warning("BUDGET_MINIMAL", message, "Give a larger max_chars."))
+    elif fitted.truncated:
+        message = f"Left out to fit max_chars: {', '.join(_told(fitted.left_out)) or 'long texts'}"
+        found.append(warning("BUDGET_TRUNCATED", message, "Give a larger max_chars or smaller limits."))
+    return found
+
+
+def _told(left_out: dict[str, int]) -> list[str]:
+    """How many items of a list, or just the name of what lost something inside."""
+    told = {path.split(".")[0].removesuffix("[]"): "" for path in sorted(left_out)}
+    told |= {path: f"{count} of " for path, count in left_out.items() if "." not in path and count > 1}
+    return [f"{count}{name}" for name, count in told.items()]
 
 
 def escalated(default: int, needed: int) -> int:
@@ -132,33 +177,65 @@ def _minimal(result: Result, budget: Budget, limit: int) -> Result:
     return next(payload for payload in MINIMAL if size(payload) <= limit)
 
 
-def _give_up(result: Result, step: Step, limit: int, left_out: dict[str, int]) -> None:
-    if isinstance(step, Trim):
-        for holder, name in _places(result, step.path):
-            _trim(result, holder, name, step, limit, left_out)
-    elif isinstance(step, Clip):
-        for holder, name in _places(result, step.path):
-            _clip(holder, name, step.chars)
-    else:
-        for holder, name in _places(result, step.path):
-            if holder.pop(name, None) is not None:
-                left_out[step.path] = 1
+def _give_up(result: Result, step: Step, limit: int, left_out: dict[str, int], report: str | None) -> None:
+    for holder, name in list(_places(result, step.path)):
+        if isinstance(step, Trim):
+            _trim(result, holder, name, step, limit, left_out, report)
+        elif isinstance(step, Clip):
+            if _clip(holder, name, step.chars):
+                _tell(result, report, step.path, True)
+        elif holder.pop(name, None) is not None:
+            left_out[step.path] = 1
+            _tell(result, report, step.path, True)
 
 
-def _trim(result: Result, holder: dict[str, Any], name: str, step: Trim, limit: int, left_out: dict[str, int]) -> None:
+def _tell(result: Result, report: str | None, path: str, given_up: bool) -> None:
+    """Keep the list of what was given up in step with the result, so that it is counted like the rest.
+
+    Two levels of a path say enough, and a whole section stands for its parts.
+    """
+    holder = result.get(report) if report is not None else None
+    if isinstance(holder, dict):
+        name = _section(path)
+        known = [item for item in holder["truncated_fields"] if item != name and not item.startswith(f"{name}.")]
+        covered = any(name.startswith(f"{item}.") for item in known)
+        holder["truncated_fields"] = [*known, name] if given_up and not covered else known
+
+
+def _section(path: str) -> str:
+    return ".".join(path.replace("[]", "").split(".")[:2])
+
+
+def _is_told(result: Result, report: str | None, path: str) -> bool:
+    holder = result.get(report) if report is not None else None
+    return isinstance(holder, dict) and _section(path) in holder["truncated_fields"]
+
+
+def _trim(
+    result: Result,
+    holder: dict[str, Any],
+    name: str,
+    step: Trim,
+    limit: int,
+    left_out: dict[str, int],
+    report: str | None,
+) -> None:
     items = holder[name]
     if not isinstance(items, list) or len(items) <= step.floor:
         return
 
     follow = step.follow
     followers = [(place, field, place[field]) for place, field in _places(result, follow.path)] if follow else []
+    pages = [(place, field, dict(place[field])) for place, field in _places(result, step.page)] if step.page else []
+    before = _is_told(result, report, step.path)
 
     def keep(count: int) -> None:
         holder[name] = items[len(items) - count :] if step.drop == "first" else items[:count]
-        if step.page:
-            _repage(result, step, holder[name], len(items))
+        for place, field, page in pages:
+            place[field] = _repaged(page, step, items, count)
         for place, field, whole in followers:
             place[field] = follow.mend(whole, result) if follow else whole
+        _tell(result, report, step.path, before or count < len(items))
 
     count = _most(len(items), step.floor, lambda count: _fits(result, keep, count, limit))
     keep(count)
@@ -182,23 +259,33 @@ def _most(high: int, low: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
-def _repage(result: Result, step: Trim, kept: list[Any], total: int) -> None:
-    for holder, name in _places(result, step.page or ""):
-        page = holder[name]
-        page["count"] = len(kept)
-        if len(kept) < total:
-            page["has_more"] = True
-            page["next_cursor"] = _edge(kept, step) if kept else page.get("cursor")
+def _repaged(page: dict[str, Any], step: Trim, items: list[Any], count: int) -> dict[str, Any]:
+    """The pagination object for the first or last `count` of the items."""
+    page = {**page, "count": count}
+    if count < len(items):
+        page["has_more"] = True
+        page["next_cursor"] = _cursor(page, step, items, count)
+    return page
 
 
-def _edge(kept: list[Any], step: Trim) -> Any:
-    return (kept[0] if step.drop == "first" else kept[-1])[step.key]
+def _cursor(page: dict[str, Any], step: Trim, items: list[Any], count: int) -> Any:
+    first = step.drop == "first"
+    kept = items[len(items) - count :] if first else items[:count]
+    if step.mixed:
+        dropped = items[: len(items) - count] if first else items[count:]
+        newest = 1 + max(item[step.key] for item in dropped)
+        return max(newest, page.get("next_cursor") or 0)
+    if not kept:
+        return page.get("cursor")
+    return (kept[0] if first else kept[-1])[step.key]
 
 
-def _clip(holder: dict[str, Any], name: str, chars: int) -> None:
+def _clip(holder: dict[str, Any], name: str, chars: int) -> bool:
     text = holder[name]
-    if isinstance(text, str) and len(text) > chars:
-        holder[name] = text[: max(chars - 3, 0)] + "..."
+    if not isinstance(text, str) or len(text) <= chars:
+        return False
+    holder[name] = text[: max(chars - 3, 0)] + "..."
+    return True
 
 
 def _places(result: Any, path: str) -> Iterator[tuple[dict[str, Any], str]]:

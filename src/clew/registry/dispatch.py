@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clew.clock import Clock, system_clock
-from clew.errors import ClewError, Suggestion, suggest, unknown_id, warning
+from clew.errors import ClewError, Suggestion, suggest, unknown_id
 from clew.ids import check_agent, check_workspace
 from clew.registry import budget as budgets
 from clew.registry import lines as line_protocol
@@ -189,16 +189,14 @@ class Dispatcher:
 
     def _bounded(self, call: Call, operation: Operation, args: Input, result: dict[str, Any]) -> dict[str, Any]:
         budget = operation.budget
+        if budget is None:
+            return result
         asked = [getattr(args, name, None) for name in ("max_chars", "context_budget")]
         given = [limit for limit in asked if limit is not None]
-        default = budget.default_for(call.session.toolset) if budget else None
-        if budget is None or (not given and default is None):
-            return result
-        limit = min(given) if given else budgets.escalated(default or 0, budgets.size(result))
-        fit = budgets.fit(result, budget, limit)
-        _budget_warnings(call.remarks, fit)
-        described = {"max_chars": fit.max_chars, "used_chars": fit.used_chars, "truncated": fit.truncated}
-        return {**fit.result, "budget": described}
+        shown, fitted = budgets.bounded(result, budget, given, budget.default_for(call.session.toolset))
+        if fitted is not None:
+            call.remarks.warnings.extend(budgets.budget_warnings(fitted))
+        return shown
 
     def _answer(self, call: Call, operation: Operation, result: dict[str, Any]) -> Answer:
         suggestions = self._suggestions(call, call.remarks.suggestions)
@@ -342,21 +340,3 @@ def _default_way(call: Call, operation: Operation | None) -> Suggestion:
     return suggest(
         "op_search", "Shows the arguments of this operation.", "medium", query=operation.name, detail="schema"
     )
-
-
-def _budget_warnings(remarks: Remarks, fit: budgets.Fitted) -> None:
-    if fit.clamped:
-        remarks.warnings.append(
-            warning("BUDGET_MIN_CLAMPED", f"max_chars raised to {budgets.SMALLEST}", "Give a larger max_chars.")
-        )
-    if fit.minimal:
-        remarks.warnings.append(
-            warning("BUDGET_MINIMAL", "The answer did not fit; only a signal is left", "Give a larger max_chars.")
-        )
-    elif fit.truncated:
-        left = ", ".join(f"{count} of {path}" for path, count in sorted(fit.left_out.items())) or "long texts"
-        remarks.warnings.append(
-            warning(
-                "BUDGET_TRUNCATED", f"Left out to fit max_chars: {left}", "Give a larger max_chars or smaller limits."
-            )
-        )

@@ -13,10 +13,13 @@ _INSTEAD = {
     "tasks_resume": "tasks_snapshot",
     "tasks_resume_pack": "tasks_snapshot",
     "tasks_resume_super": "tasks_snapshot",
+    "tasks_verify": "tasks_macro_close_step",
+    "tasks_note": "op_call",
 }
 _ONE = frozenset({"task", "plan", "target"})
 _KEPT = {
     "tasks_snapshot": frozenset({"workspace", "task", "plan", "target", "max_chars"}),
+    "tasks_macro_close_step": frozenset({"workspace", "task", "target", "path", "step_id", "checkpoints"}),
     "status": frozenset({"workspace"}),
 }
 
@@ -51,6 +54,8 @@ def _swapped(suggestion: Suggestion, toolset: str) -> Suggestion:
     if target == "tasks_context" and not _ONE & set(suggestion["params"]):
         return suggestion
     instead = _INSTEAD[target]
+    if instead == "op_call":  # reached by name, because nothing that is listed does the same
+        return {**suggestion, "target": instead, "params": {"name": target, "arguments": suggestion["params"]}}
     params: dict[str, Any] = {k: v for k, v in suggestion["params"].items() if k in _KEPT[instead]}
     return {**suggestion, "target": instead, "params": params}
 

@@ -70,6 +70,11 @@ def check_gate(ctx: Context, step: Step, asked: Collection[str] = ()) -> Gate:
     return found
 
 
+def confirmations(found: Gate) -> Any:
+    """What a closing call confirms: the usual two, or these and whatever else has become required."""
+    return "gate" if set(found.required) == set(ALWAYS) else dict.fromkeys(found.required, True)
+
+
 def warn_of_proof(ctx: Context, step: Step, found: Gate) -> None:
     """Mode `warn`: the step closes, and the answer says what would have been welcome."""
     if found.wanted_proof:

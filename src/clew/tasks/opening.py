@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from clew.errors import shorten
-from clew.reasoning.scope import scope_json, scope_of
 from clew.registry.context import Context
 from clew.tasks.evidence import evidence_by_id, evidence_json
 from clew.tasks.gates import gate_of
@@ -13,21 +12,26 @@ from clew.tasks.leases import lease_json, lease_of
 from clew.tasks.nodes import nodes_of
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import work_by_id
-from clew.tasks.steps import find_step, first_open, step_ref
+from clew.tasks.steps import find_step
+from clew.tasks.views.resume_super import Options, resume_of
 
 Opened = dict[str, Any]
+LENS = ("reasoning_ref", "radar", "steps", "step_focus", "signals", "capsule", "degradation")
 
 
 def open_target(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened:
+    """A plan or task through the lens of its step in focus; with drafts, of the audit view."""
     work = work_by_id(ctx, id)
-    first = first_open(ctx, id) if work.is_task else None
+    seen = resume_of(ctx, work, None, Options("audit" if include_drafts else "focus_only")).json
     return {
         "kind": work.kind,
         "id": work.id,
         "summary": shorten(work.title, 140),
+        "status": work.status,
         "target": describe_target(ctx, id, limit, include_drafts),
-        "reasoning_ref": scope_json(scope_of(ctx, id)),
-        "step_focus": step_ref(first) if first else None,
+        **{name: seen[name] for name in LENS if name in seen},
+        "cards": seen["memory"]["cards"][:limit],
+        "events": seen["timeline"]["events"][-limit:],
     }
 
 

@@ -8,15 +8,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from clew.errors import ClewError, invalid, suggest
+from clew.errors import ClewError, Suggestion, invalid, suggest
 from clew.reasoning.documents import append
 from clew.reasoning.scope import scope_of
 from clew.registry.context import Context
 from clew.registry.operation import Name, Text, operation
 from clew.tasks.changes import add_steps, change_step, touch
+from clew.tasks.gates import confirmations, gate_of
 from clew.tasks.journal import Change, record, write_event
 from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work, check_revision
+from clew.tasks.receipts import salvaged
 from clew.tasks.steps import CHECKPOINTS, Step, step_meta, step_ref, step_selector
 from clew.tasks.strict import Override
 from clew.tasks.targets import OfStep, OfTask, Revised, target_step, target_task
@@ -125,7 +127,18 @@ def tasks_note(ctx: Context, args: Note) -> dict[str, Any]:
     task, step = target_step(ctx, args)
     check_revision(task, args.expected_revision)
     task, event = note_step(ctx, task, step, args.note)
+    ctx.suggest(_after_note(ctx, task, step, salvaged(args.note)))
     return _done(task, step, event)
+
+
+def _after_note(ctx: Context, task: Work, step: Step, proof: list[str]) -> Suggestion:
+    """Close the step with the receipts that the note holds, unless something is missing that only a caller can give."""
+    found = gate_of(ctx, step)
+    unproven = set(found.missing_proof) - ({"tests"} if proof else set())
+    if step.completed or unproven or task.reasoning_mode == "strict":
+        return suggest("tasks_snapshot", "Shows what is next.", "medium", task=task.id)
+    call = {"task": task.id, "step_id": step.id, "checkpoints": confirmations(found), "proof": proof or None}
+    return suggest("tasks_macro_close_step", "Closes the step once it holds.", "medium", **call)
 
 
 def note_step(ctx: Context, task: Work, step: Step, note: str) -> tuple[Work, dict[str, Any]]:

@@ -1,0 +1,239 @@
+"""The one next action of a plan or task, what may come before it, and where it belongs on the map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from clew.errors import Suggestion, shorten, suggest
+from clew.reasoning.anchor_registry import slug_title
+from clew.reasoning.capsule import default_workspace
+from clew.reasoning.graph import Node
+from clew.registry.catalogue import TIERS, catalogue
+from clew.registry.context import Context
+from clew.tasks.anchoring import anchor_for
+from clew.tasks.gates import ALWAYS, Gate, confirmations
+from clew.tasks.leases import lease_of
+from clew.tasks.plans import Work
+from clew.tasks.steps import Step, step_tag
+from clew.tasks.strict import examine
+from clew.tasks.views.subject import Subject
+from clew.tasks.views.where import UNKNOWN
+
+CLOSE = "tasks_macro_close_step"
+PREFLIGHT = "skeptic:preflight"
+PROOF_FORM = ("CMD: <fill: what you ran>", "LINK: <fill: where it can be seen>")
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A call worth making. `kind` says how the state line names it."""
+
+    kind: str
+    tool: str
+    args: dict[str, Any]
+    purpose: str
+    path: str | None = None
+    needs: tuple[str, ...] = ()
+    proof: tuple[str, ...] = ()
+    do: str | None = None
+
+    def to_json(self, ctx: Context) -> dict[str, Any]:
+        shown: dict[str, Any] = {
+            "kind": self.kind,
+            "tool": self.tool,
+            "args": {**self.args, **_workspace(ctx)},
+            "available": is_listed(ctx, self.tool),
+            "purpose": self.purpose,
+        }
+        rest = {"path": self.path, "needs": list(self.needs), "proof": list(self.proof), "do": self.do}
+        return {**shown, **{name: value for name, value in rest.items() if value}}
+
+    def suggestion(self, ctx: Context, priority: str = "high") -> Suggestion:
+        return suggest(self.tool, self.purpose, priority, **{**self.args, **_workspace(ctx)})
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """For whom an action is meant: what is listed for them, what they may leave out, which leases bind them."""
+
+    toolset: str
+    focus: str | None = None
+    agent: str | None = None
+    heeds_leases: bool = True
+
+
+ANYONE = Asker("full", heeds_leases=False)
+"""For records that outlive a session: every call names all it needs."""
+
+
+def asker_of(ctx: Context) -> Asker:
+    return Asker(ctx.session.toolset, ctx.ws.focus, ctx.agent)
+
+
+@dataclass(frozen=True, slots=True)
+class Actions:
+    progress: Action | None = None
+    map: Action | None = None
+    prep: Action | None = None
+    map_first: bool = field(default=False)
+    """Placing the work on the map comes before closing its step."""
+
+    @property
+    def primary(self) -> Action | None:
+        return self.map if self.map_first else self.progress
+
+    @property
+    def backup(self) -> Action | None:
+        return self.progress if self.map_first else self.prep
+
+
+def actions_for(ctx: Context, subject: Subject, where: str, cards: Sequence[Node], relevant: bool) -> Actions:
+    """What to do next. `relevant` views also propose what to think of before."""
+    work, asker = subject.work, asker_of(ctx)
+    progress = progress_for(ctx, subject, asker)
+    alive = work.is_task and work.status not in ("DONE", "CANCELED")
+    placed = _map_action(asker, subject, where) if alive else None
+    closes = progress is not None and progress.kind in ("gate", "reason")
+    prep = _prep(asker, subject, where, cards) if relevant and alive and closes else None
+    attach_first = closes and where == UNKNOWN and placed is not None and is_listed(ctx, placed.tool)
+    return Actions(progress, placed, prep, attach_first)
+
+
+def progress_for(ctx: Context, subject: Subject, asker: Asker) -> Action | None:
+    """The call that moves the work on."""
+    return _task_progress(ctx, subject, asker) if subject.work.is_task else _plan_progress(ctx, subject.work)
+
+
+def is_listed(ctx: Context, tool: str) -> bool:
+    entry = catalogue().find(tool)
+    return entry is not None and TIERS.index(entry.tier) <= TIERS.index(ctx.session.toolset)
+
+
+def escalation(ctx: Context, action: Action | None) -> dict[str, Any] | None:
+    """The toolset that lists the action, when the present one does not."""
+    if action is None or is_listed(ctx, action.tool):
+        return None
+    entry = catalogue().find(action.tool)
+    return {"required": True, "toolset": entry.tier if entry else "full", "tool": action.tool}
+
+
+def _workspace(ctx: Context) -> dict[str, str]:
+    named = default_workspace(ctx)
+    return {"workspace": named} if named else {}
+
+
+def _target(asker: Asker, work: Work, name: str = "task") -> dict[str, str]:
+    """The focus need not be named, so that the command stays short; anything else must be."""
+    return {} if asker.focus == work.id else {name: work.id}
+
+
+def _task_progress(ctx: Context, subject: Subject, asker: Asker) -> Action | None:
+    work = subject.work
+    if work.status in ("DONE", "CANCELED"):
+        return None
+    if work.status == "PARKED" and (work.parked_until_ts_ms is None or work.parked_until_ts_ms > ctx.now_ms):
+        args = {**_target(asker, work), "status": "ACTIVE"}
+        return Action("wake", "tasks_complete", args, "take the parked task up again")
+    step = subject.first_open
+    if step is not None:
+        return _close(ctx, subject, step, asker)
+    if not subject.steps:
+        first = {"title": work.title, "success_criteria": [f"Done: {shorten(work.title, 200)}"]}
+        return Action("plan", "tasks_decompose", {**_target(asker, work), "steps": [first]}, "give the task its steps")
+    return _finish(asker, work)
+
+
+def _finish(asker: Asker, work: Work) -> Action:
+    """In the smaller toolsets the closing macro finishes a task that has no open step."""
+    tool = "tasks_macro_finish" if asker.toolset == "full" else CLOSE
+    return Action("finish", tool, _target(asker, work), "every step is done")
+
+
+def _close(ctx: Context, subject: Subject, step: Step, asker: Asker) -> Action:
+    gate = subject.gates[step.id]
+    lease = lease_of(ctx, step.id) if asker.heeds_leases else None
+    if lease is not None and lease.holder != asker.agent:
+        args = {"task": step.task, "step_id": step.id}
+        return Action("lease", "tasks_step_lease_get", args, f"{step.path} is leased by {lease.holder}", step.path)
+    if subject.work.reasoning_mode == "strict":
+        ways = examine(ctx, subject.work, step).ways
+        if ways:
+            return Action("reason", ways[0]["target"], ways[0]["params"], "strict: the step needs this", step.path)
+    action = Action(
+        "gate",
+        CLOSE,
+        {**_target(asker, subject.work), "checkpoints": confirmations(gate)},
+        "close the step once it holds",
+        step.path,
+        tuple(name for name in gate.missing if name not in ALWAYS),
+        gate.missing_proof,
+        step.next_action,
+    )
+    return _with_proof(action, gate)
+
+
+def _with_proof(action: Action, gate: Gate) -> Action:
+    """Proof is the caller's to give: the command shows its form, and the form itself is never taken for proof."""
+    if not gate.missing_proof:
+        return action
+    proof: Any = list(PROOF_FORM)
+    if gate.missing_proof != ("tests",):
+        proof = {"checks": proof, "checkpoint": list(gate.missing_proof)}
+    return replace(action, args={**action.args, "proof": proof}, purpose="close the step with its proof")
+
+
+def _plan_progress(ctx: Context, plan: Work) -> Action | None:
+    if plan.status in ("DONE", "CANCELED"):
+        return None
+    if plan.checklist_current < len(plan.checklist):
+        return Action("checklist", "tasks_plan", {"advance": True, "plan": plan.id}, "tick off the current line")
+    sql = "SELECT id FROM work WHERE workspace = ? AND parent = ? AND status = ? ORDER BY number LIMIT 1"
+    active = ctx.tx.value(sql, ctx.workspace, plan.id, "ACTIVE")
+    if active is not None:
+        return Action("task", "tasks_snapshot", {"task": active}, "go on with the active task")
+    if ctx.tx.value(sql, ctx.workspace, plan.id, "TODO") is not None:
+        return Action("backlog", "tasks_context", {"plan": plan.id}, "choose a task to take up")
+    args = {"plan": plan.id, "task_title": "New task"}
+    return Action("task", "tasks_macro_start", args, "start a task of this plan")
+
+
+def _map_action(asker: Asker, subject: Subject, where: str) -> Action | None:
+    """Open the area that the work is in, or attach the work to one."""
+    if where != UNKNOWN:
+        return Action("open", "open", {"id": where, "max_chars": 8000}, "see what is known about this area")
+    anchor = anchor_for(subject.work.title)
+    title = slug_title(anchor)
+    step = {"step": "focus"} if subject.first_open is not None else {}
+    text = f"{title}: what holds here, what is risky, what tests it."
+    target = _target(asker, subject.work, "target")
+    if asker.toolset == "full":
+        args = {"anchor": anchor, "content": text, "kind": "component", "title": title, "visibility": "canon"}
+        return Action("map", "macro_anchor_note", {**args, **step, **target}, "place the task on the map")
+    card = {"tags": [anchor, "v:canon"], "text": text}
+    return Action("map", "think_card", {"card": card, **step, **target}, "place the task on the map")
+
+
+def _prep(asker: Asker, subject: Subject, where: str, cards: Sequence[Node]) -> Action | None:
+    """A moment of doubt before the step is closed, unless one was had already."""
+    step = subject.first_open
+    if step is None or any(PREFLIGHT in card.tags and step_tag(step) in card.tags for card in cards):
+        return None
+    target = _target(asker, subject.work, "target")
+    if asker.toolset == "full":
+        frame = f"{step.path} {shorten(step.title, 120)}: what would show that it is not done?"
+        return Action("prep", "think_pipeline", {"frame": frame, "step": "focus", **target}, "think before closing")
+    if where == UNKNOWN:
+        name = "strict" if subject.work.reasoning_mode == "strict" else "skeptic"
+        return Action("prep", "think_playbook", {"name": name}, "think before closing")
+    text = (
+        "Counter-hypothesis: it only looks done.\nFalsifier: the smallest check that fails then.\nStop when it passes."
+    )
+    card = {
+        "tags": [where, "v:draft", PREFLIGHT],
+        "text": text,
+        "title": f"Preflight {step.path}",
+        "type": "hypothesis",
+    }
+    return Action("prep", "think_card", {"card": card, "step": "focus", **target}, "think before closing")

@@ -1,0 +1,241 @@
+"""The lines of the resume family: one state line, then the command to paste. Reads only what a budget left standing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from clew.errors import shorten
+from clew.registry.lines import command, one_line
+from clew.tasks.views.degradation import trimmed_sections
+
+Json = dict[str, Any]
+
+OPEN_CHARS = 8000
+MOST_TRIMMED = 3
+MOST_DELTA = 4
+PURPOSE, DO, MESSAGE, SUMMARY = 48, 56, 60, 140
+HORIZON = ("active", "backlog", "parked", "stale", "done", "total")
+
+
+def resume_lines(result: Json, default_workspace: str) -> list[str]:
+    """The lines of a resume as it stands."""
+    head = [state_line(result, default_workspace)]
+    bootstrap = _where(result).get("runner_bootstrap")
+    if bootstrap:
+        head.append(f"CMD: {one_line(bootstrap['cmd'])}")
+    return [*head, *_references(result, default_workspace), *_commands(result, default_workspace)]
+
+
+def macro_lines(result: Json, default_workspace: str) -> list[str]:
+    """The lines of a macro: those of the resume it returns."""
+    return resume_lines(result["resume"], default_workspace)
+
+
+def state_line(result: Json, default_workspace: str) -> str:
+    segments = [
+        _focus(result),
+        *_place(result),
+        *_delegated(result),
+        *_horizon(result),
+        f"ref={ref_of(result)}" if ref_of(result) else "",
+        _next(result),
+        _backup(result, default_workspace),
+        _trimmed(result),
+    ]
+    return " | ".join(segment for segment in segments if segment)
+
+
+def ref_of(result: Json) -> str:
+    """The handle, which a budget leaves in its own report when nothing else fits."""
+    return str(result.get("ref") or result.get("budget", {}).get("ref") or "")
+
+
+def free(text: str, most: int | None = None) -> str:
+    """Words of a caller inside a segment: on one line, and never a segment of their own."""
+    plain = one_line(text).replace("|", "¦")
+    return plain if most is None else shorten(plain, most)
+
+
+def _capsule(result: Json) -> Json:
+    return result.get("capsule") or {}
+
+
+def _where(result: Json) -> Json:
+    return _capsule(result).get("where") or {}
+
+
+def _focus(result: Json) -> str:
+    focus, target = _capsule(result).get("focus"), _capsule(result).get("target") or {}
+    title = free(target["title"]) if target.get("title") else ""
+    if focus and target.get("id", focus) == focus:
+        return f"focus {focus} — {title}" if title else f"focus {focus}"
+    return f"target {title}" if title else "ok"
+
+
+def _place(result: Json) -> Iterator[str]:
+    where = _where(result)
+    if "map" in where:
+        yield f"where={where['map']['where']}"
+    if where.get("pack"):
+        yield f"pack={where['pack']}"
+
+
+def _delegated(result: Json) -> Iterator[str]:
+    where = _where(result)
+    job, inbox, runner = where.get("job"), where.get("inbox") or {}, where.get("runner_status")
+    running, queued = inbox.get("running", 0), inbox.get("queued", 0)
+    if job:
+        last = f": {free(job['last'], MESSAGE)}" if job.get("last") else ""
+        yield f"job={job['job_id']}({job['status']}{_mark(job['attention'])}){last}"
+    if running or queued:
+        yield f"inbox running={running} queued={queued}"
+    if runner and (job or running or queued or runner["live_count"] or runner["idle_count"]):
+        yield _runner(runner, running)
+
+
+def _mark(attention: Json) -> str:
+    if attention["has_error"]:
+        return "!"
+    return "?" if attention["needs_manager"] else "!" if attention["needs_proof"] else ""
+
+
+def _runner(runner: Json, running: int) -> str:
+    alarm = "!" if runner["status"] == "offline" and running else ""
+    counts = {name: runner[f"{name}_count"] for name in ("live", "idle", "offline")}
+    known = " ".join(f"{name}:{count}" for name, count in counts.items()) if any(counts.values()) else "none"
+    return f"runner={runner['status']}{alarm} runners={known}"
+
+
+def _horizon(result: Json) -> Iterator[str]:
+    horizon = _where(result).get("horizon")
+    if horizon and horizon["total"]:
+        over = "!" if horizon["over_active_limit"] else ""
+        counts = [f"{name}={horizon[name]}{over if name == 'active' else ''}" for name in HORIZON]
+        yield f"horizon {' '.join(counts)}"
+
+
+def _next(result: Json) -> str:
+    capsule = _capsule(result)
+    action = capsule.get("action")
+    if capsule.get("map_first") and capsule.get("map_action"):
+        return "next map"
+    if action is None:
+        return "done" if _is_over(capsule) else ""
+    return _next_action(action, capsule)
+
+
+def _is_over(capsule: Json) -> bool:
+    """Whether there is nothing left to do, as against nothing that a budget left standing."""
+    return (capsule.get("target") or {}).get("status") in ("DONE", "CANCELED")
+
+
+def _next_action(action: Json, capsule: Json) -> str:
+    purpose = f" ({free(action['purpose'], PURPOSE)})"
+    if action["kind"] in ("gate", "reason", "lease"):
+        needs = f" needs({' '.join(action['needs'])})" if action.get("needs") else ""
+        proof = f" proof({' '.join(action['proof'])})" if action.get("proof") else ""
+        do = f" do({free(action['do'], DO)})" if action.get("do") else ""
+        return f"next gate {action['path']}{needs}{proof}{do}{purpose}"
+    if action["kind"] == "finish":
+        return f"next finish{purpose}"
+    follows = (capsule.get("radar") or {}).get("next") or [action["kind"]]
+    return f"next {free(follows[0])}{purpose}"
+
+
+def _backup(result: Json, default_workspace: str) -> str:
+    capsule = _capsule(result)
+    chosen = capsule.get("action") if capsule.get("map_first") else capsule.get("prep_action")
+    line = _command(chosen, default_workspace) if chosen else ""
+    if not line and capsule.get("action"):
+        line = paging_command(result, default_workspace)
+    # Only strings in JSON can hold a bar, and there it may be written as an escape.
+    return f"backup {line}".replace("|", "\\u007c") if line else ""
+
+
+def _trimmed(result: Json) -> str:
+    report = result.get("degradation") or {}
+    sections = trimmed_sections(report.get("truncated_fields", []))
+    return f"trimmed({' '.join(sections[:MOST_TRIMMED])})" if sections else ""
+
+
+def _command(action: Json, default_workspace: str) -> str:
+    return command(action["tool"], action["args"], default_workspace)
+
+
+def paging_command(result: Json, default_workspace: str) -> str:
+    """The call that shows what did not fit on this page; empty when everything was shown."""
+    memory = result.get("memory") or {}
+    pages = {
+        "notes_cursor": (memory.get("notes") or {}).get("pagination"),
+        "trace_cursor": (memory.get("trace") or {}).get("pagination"),
+        "cards_cursor": memory.get("cards_pagination"),
+    }
+    cursors = {name: page["next_cursor"] for name, page in pages.items() if page and page["has_more"]}
+    if not cursors:
+        return ""
+    target = _capsule(result).get("target") or {}
+    named = {} if _capsule(result).get("focus") == target.get("id") else {target["kind"]: target["id"]}
+    view = {"view": result["view"]} if result.get("view", "smart") != "smart" else {}
+    return command("tasks_snapshot", {**cursors, **named, **view, **_workspace(result)}, default_workspace)
+
+
+def _workspace(result: Json) -> Json:
+    return {"workspace": result.get("workspace") or _capsule(result).get("workspace")}
+
+
+def _commands(result: Json, default_workspace: str) -> Iterator[str]:
+    """The command to paste: to place the work, to move it on, to see more, or to go on in the plan."""
+    capsule = _capsule(result)
+    placed, action = capsule.get("map_action"), capsule.get("action")
+    if capsule.get("map_first") and placed:
+        yield _command(placed, default_workspace)
+    elif action:
+        if not action["available"]:
+            yield f"tools/list toolset={(capsule.get('escalation') or {}).get('toolset', 'full')}"
+        yield _command(action, default_workspace)
+    elif line := paging_command(result, default_workspace):
+        yield line
+    elif _is_over(capsule) and capsule["target"].get("parent"):
+        args = {"plan": capsule["target"]["parent"], **_workspace(result)}
+        yield command("tasks_snapshot", args, default_workspace)
+
+
+def _references(result: Json, default_workspace: str) -> list[str]:
+    found = _new_references(result.get("delta") or {})
+    if found:
+        first = found[0][1]
+    elif result.get("refs") or result.get("budget", {}).get("refs"):
+        found = _shown_references(result)
+        first = (_capsule(result).get("target") or {}).get("id") or ref_of(result)
+    else:
+        return []
+    if result.get("budget", {}).get("truncated"):
+        found = found[:1]  # leaves room for the warning
+    lines = [f"REFERENCE: {label} {id}" + (f" | {summary}" if summary else "") for label, id, summary in found]
+    jump = {"id": first, "max_chars": OPEN_CHARS, **_workspace(result)}
+    return [*lines, command("open", jump, default_workspace)]
+
+
+def _new_references(delta: Json) -> list[tuple[str, str, str]]:
+    found = []
+    for name, label in (("decisions", "DECISION"), ("evidence", "EVIDENCE"), ("cards", "CARD"), ("notes", "NOTE")):
+        for item in (delta.get(name) or {}).get("items", []):
+            found.append((label, item.get("id") or item["ref"], free(item["summary"], SUMMARY)))
+    return found[:MOST_DELTA]
+
+
+def _shown_references(result: Json) -> list[tuple[str, str, str]]:
+    """Two cards and a note of what was shown, else the work itself."""
+    refs = _capsule(result).get("refs") or []
+    cards = [ref for ref in refs if "@" not in ref][:2]
+    notes = [ref for ref in refs if "@" in ref][:1]
+    if not cards and not notes:
+        ref = ref_of(result)
+        return [(ref.partition("-")[0], ref, "")] if ref else []
+    said = {
+        card["id"]: card.get("title") or card.get("text") or ""
+        for card in (result.get("memory") or {}).get("cards", [])
+    }
+    labelled = [("CARD", id, free(said.get(id, ""), SUMMARY)) for id in cards]
+    return labelled + [("NOTE", ref, "") for ref in notes]

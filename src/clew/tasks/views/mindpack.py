@@ -1,0 +1,226 @@
+"""The mindpack: one short, versioned page by which a new session finds its way back into the workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import orjson
+from pydantic import Field
+
+from clew.errors import shorten
+from clew.reasoning.branches import checked_out
+from clew.reasoning.documents import NOTES, append
+from clew.reasoning.graph import Node
+from clew.reasoning.views import relevant_cards
+from clew.registry.budget import Budget, Clip, Drop, Trim
+from clew.registry.context import Context
+from clew.registry.lines import command, one_line
+from clew.registry.operation import Bounded, Name, operation
+from clew.store.database import Row
+from clew.store.workspaces import declare_events
+from clew.tasks.anchoring import has_anchor
+from clew.tasks.plans import find_work, tasks_of
+from clew.tasks.steps import step_tag
+from clew.tasks.views.actions import ANYONE, Action, progress_for
+from clew.tasks.views.capsule import primary_ref
+from clew.tasks.views.horizon import Horizon, horizon_of
+from clew.tasks.views.subject import Subject, subject_of
+from clew.tasks.views.where import map_of
+
+DOC = "mindpack"
+VERSION = 1
+CARDS = 40
+MOST_LINE, MOST_CONTENT, MOST_CHANGED = 200, 1600, 5
+MOST_TASKS = 50
+
+declare_events({"mindpack_updated": "The workspace's mindpack got a new version."})
+
+Meta = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The newest version of the mindpack."""
+
+    seq: int
+    ts_ms: int
+    content: str
+    meta: Meta
+
+    @property
+    def ref(self) -> str:
+        return f"{DOC}@{self.seq}"
+
+
+class Mindpack(Bounded):
+    update: Annotated[bool, Field(description="Keep a new version when something changed.")] = True
+    reason: Annotated[Name | None, Field(description="Short tag such as focus_change or close_step.")] = None
+    read_only: Annotated[bool, Field(description="Show what the mindpack would be, and keep nothing.")] = False
+
+
+MINDPACK_BUDGET = Budget(
+    (
+        Trim("changed", drop="last", floor=1),
+        Drop("mindpack.meta"),
+        Clip("mindpack.summary", 400),
+        Drop("changed"),
+        Clip("mindpack.summary", MOST_LINE),
+    ),
+    12_000,
+    keep=("ref",),
+    handles=("ref",),
+)
+
+
+@operation("tasks_mindpack", writes=True, mode="own", idempotent=True, intent="mindpack", budget=MINDPACK_BUDGET)
+def tasks_mindpack(ctx: Context, args: Mindpack) -> dict[str, Any]:
+    """Show the workspace's mindpack, the short page to resume from, and renew it when something changed."""
+    with ctx.reading() as reading:
+        stored, meta = newest(reading), present_meta(reading)
+        keeps = args.update and not args.read_only
+        if not keeps or not differs(stored, meta):
+            return _shown(reading, stored, meta, False)
+    with ctx.writing() as writing:
+        before, meta = newest(writing), present_meta(writing)
+        renewed = renew(writing, meta, args.reason)
+        return _shown(writing, renewed, meta, before != renewed, before)
+
+
+def present_meta(ctx: Context, subject: Subject | None = None, cards: Sequence[Node] | None = None) -> Meta:
+    """What the mindpack says now. It does not depend on who asks, so that two sessions do not overwrite each other."""
+    if subject is None:
+        focused = find_work(ctx, ctx.ws.focus) if ctx.ws.focus else None
+        if focused is None:
+            return {"version": VERSION, "focus": None}
+        subject = subject_of(ctx, focused)
+    if cards is None:
+        cards = relevant_cards(ctx, subject.scope, "smart", CARDS, subject.step_focus)
+    work, step = subject.work, subject.first_open
+    plan = work.parent if work.is_task else work.id
+    progress = progress_for(ctx, subject, ANYONE)
+    return {
+        "version": VERSION,
+        "focus": {"id": work.id, "kind": work.kind, "status": work.status},
+        "ref": primary_ref(subject, cards),
+        "where": map_of(cards, step_tag(step) if step else None),
+        "plan": {"id": plan},
+        "horizon": _horizon(horizon_of(ctx, plan)) if plan else None,
+        "kpi": _kpi(ctx, plan) if plan else None,
+        "next": _call(progress),
+        "backup": {"tool": "tasks_snapshot", "args": {work.kind: work.id}},
+    }
+
+
+def _horizon(found: Horizon) -> Meta:
+    other = found.total - found.active - found.backlog - found.done
+    return {"active": found.active, "backlog": found.backlog, "done": found.done, "other": other}
+
+
+def _kpi(ctx: Context, plan: str) -> Meta:
+    active = tasks_of(ctx, plan, "ACTIVE")[:MOST_TASKS]
+    return {"active_missing_anchor": sum(not has_anchor(ctx, task.id) for task in active), "active": len(active)}
+
+
+def _call(action: Action | None) -> Meta | None:
+    return {"tool": action.tool, "args": action.args, "purpose": action.purpose} if action else None
+
+
+def newest(ctx: Context) -> Stored | None:
+    row = ctx.tx.one(
+        "SELECT seq, ts_ms, content, meta FROM entry WHERE workspace = ? AND branch = ? AND doc = ?"
+        " ORDER BY seq DESC LIMIT 1",
+        ctx.workspace,
+        checked_out(ctx).id,
+        DOC,
+    )
+    return _stored(row) if row else None
+
+
+def _stored(row: Row) -> Stored:
+    return Stored(row["seq"], row["ts_ms"], row["content"], orjson.loads(row["meta"]))
+
+
+def differs(stored: Stored | None, meta: Meta) -> bool:
+    return stored is None or {name: value for name, value in stored.meta.items() if name != "reason"} != meta
+
+
+def renew(ctx: Context, meta: Meta, reason: str | None = None) -> Stored:
+    """The newest version, a new one when something changed."""
+    stored = newest(ctx)
+    if stored is not None and not differs(stored, meta):
+        return stored
+    content = page(meta, changes(stored.meta if stored else None, meta))
+    kept = {**meta, **({"reason": shorten(one_line(reason), 80)} if reason else {})}
+    branch = checked_out(ctx).id
+    row = append(ctx, branch, DOC, content=content, doc_kind=NOTES, title="Mindpack", meta=kept, item_source=None)
+    ctx.emit("tasks", "mindpack_updated", f"{DOC}@{row['seq']}")
+    return Stored(row["seq"], row["ts_ms"], content, kept)
+
+
+def page(meta: Meta, changed: Sequence[str]) -> str:
+    """The text of the mindpack; its first line alone is enough to find the way."""
+    if meta["focus"] is None:
+        return f"mindpack v{VERSION} | focus=none"
+    kpi, where = meta["kpi"], meta["where"]
+    parts = [f"mindpack v{VERSION}", f"focus={meta['focus']['id']}", f"where={where['where']}"]
+    parts += [f"plan={meta['plan']['id']}"] if meta["plan"]["id"] else []
+    parts += [f"kpi missing_anchor={kpi['active_missing_anchor']}/{kpi['active']}"] if kpi else []
+    lines = [shorten(" | ".join(parts), MOST_LINE), f"ref {meta['ref']}"]
+    if meta["horizon"]:
+        lines.append("horizon " + " ".join(f"{name}={count}" for name, count in meta["horizon"].items()))
+    lines += [f"anchors {' '.join(where['top_anchors'])}"] if where["top_anchors"] else []
+    lines += [f"{name} {_command(meta[name])}" for name in ("next", "backup") if meta[name]]
+    return shorten("\n".join([*lines, *(f"changed {line}" for line in changed)]), MOST_CONTENT)
+
+
+def changes(before: Meta | None, now: Meta) -> list[str]:
+    """A few short lines: what is different from the version before."""
+    if before is None:
+        return []
+    pairs = [(path, _at(before, path), _at(now, path)) for path in ("focus.id", "focus.status", "where.where", "ref")]
+    lines = [f"{path} -> {after}" for path, old, after in pairs if old != after]
+    counts = ("horizon.active", "horizon.backlog", "horizon.done", "kpi.active_missing_anchor")
+    for path in counts:
+        old, after = _at(before, path), _at(now, path)
+        if old != after:
+            lines.append(f"{path} {old} -> {after}")
+    return [shorten(line, MOST_LINE) for line in lines][:MOST_CHANGED]
+
+
+def _at(meta: Meta, path: str) -> Any:
+    value: Any = meta
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def _command(call: Meta) -> str:
+    return shorten(command(call["tool"], call["args"]), MOST_LINE)
+
+
+def _shown(
+    ctx: Context, stored: Stored | None, meta: Meta, updated: bool, before: Stored | None = None
+) -> dict[str, Any]:
+    """The stored version when it is up to date, else what it would be."""
+    current = stored is not None and not differs(stored, meta)
+    earlier = before if updated else stored
+    changed = changes(earlier.meta if earlier else None, meta)
+    content = stored.content if current and stored else page(meta, changed)
+    return {
+        "workspace": ctx.workspace,
+        "ref": stored.ref if current and stored else None,
+        "mindpack": {
+            "ref": stored.ref if current and stored else None,
+            "doc": DOC,
+            "seq": stored.seq if current and stored else None,
+            "ts_ms": stored.ts_ms if current and stored else None,
+            "summary": content,
+            "meta": stored.meta if current and stored else meta,
+        },
+        "latest_ref": stored.ref if stored else None,
+        "updated": updated,
+        "changed": changed,
+        "truncated": False,
+    }

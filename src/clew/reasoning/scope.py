@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import PLAN, TASK, check_name
@@ -22,7 +22,9 @@ class TargetRef(BaseModel):
 
 
 Target = Annotated[
-    str | TargetRef | None, Field(description="PLAN-001 or TASK-001, or {id, kind}; default: the workspace focus.")
+    str | TargetRef | None,
+    Field(description="PLAN-001 or TASK-001, or {id, kind}; default: the workspace focus."),
+    WithJsonSchema({"type": ["string", "object"]}),
 ]
 
 

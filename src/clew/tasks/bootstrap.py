@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import PLAN, TASK
@@ -54,7 +54,11 @@ class NewTask(Input):
     plan_template: Annotated[Name | None, Field(description="Checklist for the new plan.")] = None
     template: Annotated[Name | None, Field(description="Task template; not beside steps.")] = None
     steps: Annotated[Steps | None, Field(description="The task's steps; not beside template.")] = None
-    think: Think | None = None
+    think: Annotated[
+        Think | None,
+        Field(description="First cards: {frame, hypothesis, test, evidence, decision, ...} as think_pipeline takes."),
+        WithJsonSchema({"type": "object"}),
+    ] = None
     reasoning_mode: ReasoningMode | None = None
     agent_id: Name | None = None
 

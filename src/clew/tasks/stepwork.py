@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from clew.errors import ClewError, Suggestion, invalid, suggest
 from clew.reasoning.documents import append
@@ -45,7 +45,8 @@ class CheckpointMap(BaseModel):
 
 Checkpoints = Annotated[
     Literal["gate", "all"] | CheckpointMap,
-    Field(description='"gate" (criteria and tests), "all", or an object such as {"criteria": true}.'),
+    Field(description='"gate" (criteria and tests), "all", or {criteria, tests, security, perf, docs: true}.'),
+    WithJsonSchema({"anyOf": [{"enum": ["gate", "all"], "type": "string"}, {"type": "object"}]}),
 ]
 OverrideArg = Annotated[Override | None, Field(description="Strict tasks: close although reasoning is missing.")]
 

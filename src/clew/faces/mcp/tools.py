@@ -19,6 +19,7 @@ from clew.faces.mcp.workers import Workers
 from clew.registry.catalogue import Catalogue, Entry
 from clew.registry.dispatch import Dispatcher
 from clew.registry.envelope import Answer
+from clew.registry.schemas import listed
 
 # One small schema for all: the envelope is the same everywhere, and a list of tools has to stay short.
 ENVELOPE_SCHEMA: dict[str, Any] = {
@@ -32,7 +33,7 @@ def tool_of(entry: Entry) -> dict[str, Any]:
     return {
         "name": entry.name,
         "description": f"{entry.summary}\n{entry.description}".strip(),
-        "inputSchema": entry.input_schema,
+        "inputSchema": listed(entry.input_schema),
         "outputSchema": ENVELOPE_SCHEMA,
         "annotations": annotations_of(entry),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from clew.registry.context import Context
 from clew.tasks.capture import Attachments, CheckpointArg, Checks, Items, capture, checkpoint_names, proofs, warn_weak
@@ -31,7 +31,11 @@ class ProofObject(BaseModel):
 
 ProofArg = Annotated[
     Prose | Annotated[list[Prose], Field(max_length=MAX_ITEMS)] | ProofObject,
-    Field(description="What was run or where it is seen: lines such as CMD: make test, or {checks, attachments, ...}."),
+    Field(
+        description="What was run or where it is seen: CMD: make test, or {checks, items, attachments, checkpoint} as"
+        " tasks_evidence_capture takes."
+    ),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"items": {"type": "string"}, "type": "array"}, {"type": "object"}]}),
 ]
 
 

@@ -30,32 +30,32 @@ from clew.tasks.views.timeline import timeline
 
 ViewArg = Annotated[
     ViewName | None,
-    Field(description="full, smart (relevance first), explore (with history), audit (with drafts), focus_only."),
+    Field(description="smart: relevance first; explore: with history; audit: with drafts; full: newest first."),
 ]
 Count = Annotated[int, Field(ge=0, le=200)]
-SeqCursor = Annotated[Whole, Field(description="Continue before this seq.")]
+"""Most items of a section."""
 DIFF_LIMIT = 50
 
 
 class ResumeLimits(OfWork, ContextBounded):
-    """What every resume of the large family takes."""
+    """What every resume of the large family takes. A limit of 0 leaves a section out; a cursor continues it."""
 
     view: ViewArg = None
     agent_id: Annotated[Name | None, Field(description="Who asks; matters for step leases only.")] = None
-    events_limit: Annotated[Count | None, Field(description="Most events.")] = None
-    decisions_limit: Annotated[Count | None, Field(description="Most decisions.")] = None
-    evidence_limit: Annotated[Count | None, Field(description="Most evidence.")] = None
-    blockers_limit: Annotated[Count | None, Field(description="Most blockers.")] = None
-    notes_limit: Annotated[Count | None, Field(description="Most notes; 0 for none.")] = None
-    trace_limit: Annotated[Count | None, Field(description="Most trace entries; 0 for none.")] = None
-    cards_limit: Annotated[Count | None, Field(description="Most cards; 0 for none.")] = None
-    notes_cursor: SeqCursor | None = None
-    trace_cursor: SeqCursor | None = None
-    cards_cursor: SeqCursor | None = None
-    graph_diff_cursor: SeqCursor | None = None
-    graph_diff_limit: Annotated[Count, Field(description="Most changes of the graph.")] = DIFF_LIMIT
-    engine_signals_limit: Annotated[Count | None, Field(description="Most signals of the engine.")] = None
-    engine_actions_limit: Annotated[Count | None, Field(description="Most actions of the engine.")] = None
+    events_limit: Count | None = None
+    decisions_limit: Count | None = None
+    evidence_limit: Count | None = None
+    blockers_limit: Count | None = None
+    notes_limit: Count | None = None
+    trace_limit: Count | None = None
+    cards_limit: Count | None = None
+    notes_cursor: Whole | None = None
+    trace_cursor: Whole | None = None
+    cards_cursor: Whole | None = None
+    graph_diff_cursor: Whole | None = None
+    graph_diff_limit: Count = DIFF_LIMIT
+    engine_signals_limit: Count | None = None
+    engine_actions_limit: Count | None = None
     read_only: Annotated[bool, Field(description="Leave the focus where it is, and write nothing.")] = False
 
 

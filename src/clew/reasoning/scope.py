@@ -24,7 +24,7 @@ class TargetRef(BaseModel):
 Target = Annotated[
     str | TargetRef | None,
     Field(description="PLAN-001 or TASK-001, or {id, kind}; default: the workspace focus."),
-    WithJsonSchema({"type": ["string", "object"]}),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]}),
 ]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from clew.reasoning.branches import Branch, Link
 from clew.reasoning.graph import changes
-from clew.reasoning.graph.edge_view import edge_in
+from clew.reasoning.graph.edge_view import edge_in, edges_at
 from clew.reasoning.graph.node_view import node_at
 from clew.reasoning.graph.state import Edge, Node, dump, edge_from, edge_json, node_from, node_json
 from clew.reasoning.graph.view import EDGE_KEY, NODE_KEY, versions
@@ -47,9 +47,12 @@ class Kind:
         return [self.load(row) for row in rows]
 
     def write(self, ctx: Context, branch: Branch, doc: str, state: State) -> State:
-        if isinstance(state, Node):
-            return changes.write_node(ctx, branch, doc, state)
-        return changes.write_edge(ctx, branch, doc, state)
+        if isinstance(state, Edge):
+            return changes.write_edge(ctx, branch, doc, state)
+        if state.deleted:  # edges that only this side has would be left hanging
+            for item in edges_at(ctx, branch, doc, [state.id]):
+                changes.write_edge(ctx, branch, doc, replace(item, deleted=True))
+        return changes.write_node(ctx, branch, doc, state)
 
     def differing(self, one: State | None, other: State | None) -> list[str]:
         """The fields in which two states differ; a tombstone and nothing at all are the same."""

@@ -184,6 +184,26 @@ def test_unknown_conflicts_and_branches_are_named(call: Caller) -> None:
     assert call.error("graph_conflict_show", conflict_id="CONFLICT-1")["code"] == "INVALID_INPUT"
 
 
+def test_workspaces_do_not_see_each_other(call: Caller) -> None:
+    for workspace in ("one", "two"):
+        call("graph_apply", workspace=workspace, ops=[upsert("A", text=f"words of {workspace}", tags=["t"])])
+    for filters in ({}, {"text": "words"}, {"text": "words of two"}, {"tags_all": ["t"]}, {"ids": ["A"]}):
+        found = call("graph_query", workspace="two", **filters)["nodes"]
+        assert [node["text"] for node in found] == ["words of two"]
+    assert call("graph_query", workspace="one", text="of two")["nodes"] == []
+    assert call("graph_query", workspace="three")["nodes"] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "ab", "50%", 'say "hi"', "it's", "a\nb", "(a OR b)", "*", "ß", "İ", "日本語"]
+)
+def test_any_part_of_a_text_is_found(call: Caller, text: str) -> None:
+    call("graph_apply", ops=[upsert("A", text=f"before {text} after"), upsert("B", title=f"T{text}"), upsert("C")])
+    found = {node["id"] for node in call("graph_query", text=text)["nodes"]}
+    assert found == ({"A", "B", "C"} if not text else {"A", "B"})
+    assert call("graph_query", text=f"{text} nowhere")["nodes"] == []
+
+
 def test_limits_are_clamped_or_refused(call: Caller) -> None:
     call("graph_apply", ops=[upsert("A"), upsert("B")])
     assert call("graph_query", limit=0)["pagination"]["count"] == 1

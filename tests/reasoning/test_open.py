@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Caller
+from tests.reasoning.thinking import a_task
 from tests.suggestions import run_suggestions
 
 
@@ -67,6 +68,16 @@ def test_conflicts_and_events_open(call: Caller) -> None:
     conflict = call("graph_merge", from_="x")["conflict_ids"][0]
     assert call("open", id=conflict)["conflict"]["ours"]["text"] == "2"
     assert call("open", id="evt_0000000000000001")["event"]["type"] == "workspace_created"
+
+
+def test_tasks_plans_and_steps_open_also_by_their_qualified_ids(call: Caller) -> None:
+    task = a_task(call, "First")
+    plan = call("open", id=task)["target"]["parent"]
+    assert (call("open", id=plan)["kind"], call("open", id="STEP-00000001")["kind"]) == ("plan", "step")
+    assert call("open", id=f"ws:{task}")["id"] == task
+    assert call.error("open", id=f"other:{task}")["code"] == "UNKNOWN_ID"
+    assert call("open", id=f"task:{task}")["card"]["type"] == "task"
+    assert call("tasks_focus_get")["focus"] == task
 
 
 def test_an_id_that_looks_like_an_entry_may_be_a_card(call: Caller) -> None:

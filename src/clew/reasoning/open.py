@@ -85,7 +85,8 @@ class Open(Bounded):
 @operation("open", tier="daily", budget=OPEN_BUDGET, example={"id": "CARD-1"})
 def open_id(ctx: Context, args: Open) -> dict[str, Any]:
     """Show what an id stands for: a card, entry, anchor, task, plan, job, runner, session or block."""
-    id = args.id.strip()
+    # A qualified id names its workspace; one of another workspace stays unknown here.
+    id = args.id.strip().removeprefix(f"{ctx.workspace}:")
     if not id or CONTROL.search(id):
         raise ClewError("INVALID_INPUT", "id: must be one line of text", hints=[{"kind": "value", "field": "id"}])
     opened = _by_form(ctx, id, args) or _by_source(ctx, id, args) or open_card(ctx, id, args.limit)

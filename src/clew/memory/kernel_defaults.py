@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 Setting = bool | int | float | str
 
@@ -114,6 +115,7 @@ def printed(value: Setting) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+@cache
 def kernel_text(name: str) -> str:
     """The file a workspace begins with."""
     lines = [f"# {name}: settings of the recall pipeline. The next call uses what stands here."]

@@ -37,16 +37,23 @@ class Loaded:
 def kernel(ctx: Context, name: str) -> Values:
     """The typed values of a kernel inside a transaction. A rejected key is named in a warning and keeps its default."""
     loaded = load(ctx, name)
+    _warn_of(ctx, name, loaded)
+    return loaded.values
+
+
+def _warn_of(ctx: Context, name: str, loaded: Loaded) -> None:
     for problem in loaded.problems:
         ctx.warn("KERNEL_REJECTED", problem, f"Mend mind/{name}.mind; the default is used meanwhile.")
-    return loaded.values
 
 
 def every_kernel(ctx: Context) -> Values:
     """The sections of all shipped kernels together; no two have a section of the same name."""
+    texts = plain.texts(ctx, "mind")
     sections: Values = {}
     for name in DEFAULTS:
-        sections.update(kernel(ctx, name))
+        loaded = parse(name, texts.get(path_of(name)) or kernel_text(name))
+        _warn_of(ctx, name, loaded)
+        sections.update(loaded.values)
     return sections
 
 

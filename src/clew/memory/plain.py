@@ -14,6 +14,12 @@ def text(ctx: Context, path: str) -> str:
     return str(ctx.tx.value(sql, ctx.workspace, path) or "")
 
 
+def texts(ctx: Context, folder: str) -> dict[str, str]:
+    """The files of a folder: path to text."""
+    sql = "SELECT path, text FROM plain_file WHERE workspace = ? AND until IS NULL AND path LIKE ? ORDER BY path"
+    return {row["path"]: row["text"] for row in ctx.tx.all(sql, ctx.workspace, f"{folder}/%")}
+
+
 def paths(ctx: Context, folder: str) -> list[str]:
     sql = "SELECT path FROM plain_file WHERE workspace = ? AND until IS NULL ORDER BY path"
     return [row["path"] for row in ctx.tx.all(sql, ctx.workspace) if row["path"].startswith(f"{folder}/")]

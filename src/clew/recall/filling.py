@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import logging
 import threading
@@ -15,7 +16,7 @@ from clew.store import vectors
 from clew.store.database import Database, Row
 from clew.store.search import changed_items, items_by_id
 
-BATCH = 64
+BATCH = 32
 LEAD_CHARS = 400
 TEXT_CHARS = 2000
 
@@ -24,10 +25,16 @@ log = logging.getLogger("clew.recall")
 Report = Callable[[int, int], None]
 
 
-def fill(ctx: Context, model: Embedder, report: Report | None = None, most: int | None = None) -> int:
-    """Embed what waits; returns how many items are done. Ends early after `most` items."""
+def fill(
+    ctx: Context,
+    model: Embedder,
+    report: Report | None = None,
+    most: int | None = None,
+    stop: threading.Event | None = None,
+) -> int:
+    """Embed what waits; returns how many items are done. Ends early after `most` items, or when told to stop."""
     done = 0
-    while most is None or done < most:
+    while (most is None or done < most) and not (stop and stop.is_set()):
         step = _batch(ctx, model)
         if step is None:
             break
@@ -95,6 +102,14 @@ class Filler:
     def __init__(self) -> None:
         self._busy: WeakSet[Database] = WeakSet()
         self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._threads: WeakSet[threading.Thread] = WeakSet()
+
+    def end(self) -> None:
+        """Let the batches at work finish: a runtime that is torn down under a thread takes the process with it."""
+        self._stop.set()
+        for thread in list(self._threads):
+            thread.join(10)
 
     def wake(self, ctx: Context, model: Embedder) -> None:
         with self._lock:
@@ -102,11 +117,13 @@ class Filler:
                 return
             self._busy.add(ctx.database)
         unbound = Context(ctx.dispatcher, ctx.session, ctx.workspace, ctx.agent)
-        threading.Thread(target=self._run, args=(unbound, model), name="clew-vectors", daemon=True).start()
+        thread = threading.Thread(target=self._run, args=(unbound, model), name="clew-vectors", daemon=True)
+        self._threads.add(thread)
+        thread.start()
 
     def _run(self, ctx: Context, model: Embedder) -> None:
         try:
-            fill(ctx, model)
+            fill(ctx, model, stop=self._stop)
         except ClewError as problem:
             # What is missing is still counted as lag; the next search tries again.
             log.warning("vectors could not be filled in: %s", problem.message)
@@ -116,3 +133,4 @@ class Filler:
 
 
 filler = Filler()
+atexit.register(filler.end)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clew.recall.corpus import Corpus
 from clew.recall.lexical import Matches
@@ -11,15 +12,19 @@ from clew.recall.ranking import Ranked
 
 ALIKE = 0.9
 LOOKED_AT = 4
-"""Duplicates are sought among the first four times as many as are shown."""
+"""Variety is sought among the first four times as many as are shown."""
 
 
-def fold(corpus: Corpus, ranked: Ranked, limit: int) -> tuple[list[int], dict[int, list[int]]]:
-    """Places of the results to keep, and for each the slots of those that say the same."""
+def fold(corpus: Corpus, ranked: Ranked, worth: NDArray[np.bool_], most: int) -> tuple[list[int], dict[int, list[int]]]:
+    """Places of the first results that are worth showing, and for each the slots of those that say the same."""
     kept: list[int] = []
     folded: dict[int, list[int]] = {}
     seen: list[tuple[int, frozenset[int]]] = []
-    for at, slot in enumerate(ranked.slots[: max(limit * LOOKED_AT, 40)].tolist()):
+    for at, slot in enumerate(ranked.slots.tolist()):
+        if len(kept) >= most:
+            break
+        if not worth[at]:
+            continue
         words = frozenset((corpus.reading(slot) // FIELD_COUNT).tolist())
         twin = next((place for place, other in seen if _alike(words, other)), None)
         if twin is None:

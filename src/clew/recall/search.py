@@ -17,7 +17,7 @@ from clew.recall.answer import NOTICE, excerpt, result_json
 from clew.recall.corpus import Corpus
 from clew.recall.filling import filler
 from clew.recall.floor import Verdict, judge
-from clew.recall.folding import balance, diversify, fold
+from clew.recall.folding import LOOKED_AT, balance, diversify, fold
 from clew.recall.graph import linked
 from clew.recall.kernel import Kernel, kernel_of
 from clew.recall.lexical import Floats
@@ -153,8 +153,9 @@ class Search:
     ) -> tuple[list[int], dict[int, list[int]]]:
         if not verdict.relevant:
             return [], {}
-        kept, folded = fold(corpus, ranked, self.request.limit)
-        kept = [at for at in kept if verdict.worth_showing[at]]
+        varied = query.intent.rerank == "diversity" or len(query.sides) > 1
+        most = self.request.limit * LOOKED_AT if varied else self.request.limit
+        kept, folded = fold(corpus, ranked, verdict.worth_showing, most)
         if query.intent.rerank == "diversity":
             kept = diversify(corpus, ranked, kept, self.request.limit)
         elif len(query.sides) > 1:

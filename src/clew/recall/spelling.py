@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 SHORTEST = 4
 LONGEST_ENDING = 4
+TOO_FAR = 99
 
 
 def nearest_words(word: str, known: Iterable[str], most: int) -> list[str]:
@@ -18,7 +19,7 @@ def nearest_words(word: str, known: Iterable[str], most: int) -> list[str]:
     for stem in known:
         if not SHORTEST <= len(stem) <= len(word) + 1 or len(letters ^ set(stem)) > LONGEST_ENDING:
             continue
-        distance = _best_distance(word, stem)
+        distance = _best_distance(word, stem, _allowed(stem))
         if distance <= _allowed(stem):
             found.append((distance, -len(stem), stem))
     return [stem for _, _, stem in sorted(found)[:most]]
@@ -30,15 +31,15 @@ def _allowed(stem: str) -> int:
     return 1 if len(stem) < 8 else 2
 
 
-def _best_distance(word: str, stem: str) -> int:
+def _best_distance(word: str, stem: str, allowed: int) -> int:
     if len(word) - len(stem) > LONGEST_ENDING:
-        return 99
-    whole = slips(word, stem) if abs(len(word) - len(stem)) <= 2 else 99
-    return min(whole, slips(word[: len(stem)], stem))
+        return TOO_FAR
+    whole = slips(word, stem, allowed) if abs(len(word) - len(stem)) <= 2 else TOO_FAR
+    return min(whole, slips(word[: len(stem)], stem, allowed))
 
 
-def slips(left: str, right: str) -> int:
-    """Letters changed, added, left out or swapped with their neighbour."""
+def slips(left: str, right: str, allowed: int) -> int:
+    """Letters changed, added, left out or swapped with their neighbour; given up once there are too many."""
     before: list[int] = []
     row = list(range(len(right) + 1))
     for i, letter in enumerate(left, 1):
@@ -47,4 +48,6 @@ def slips(left: str, right: str) -> int:
             row[j] = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
             if i > 1 and j > 1 and letter == right[j - 2] and left[i - 2] == other:
                 row[j] = min(row[j], older[j - 2] + 1)
+        if min(row) > allowed:
+            return TOO_FAR
     return row[-1]

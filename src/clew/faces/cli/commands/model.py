@@ -1,0 +1,91 @@
+"""`clew model`: which embedding model serves, and changing it while searches go on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from clew.faces.cli.commands.call import show_answer
+from clew.faces.cli.commands.status import facts
+from clew.faces.cli.opening import call, opened, settings_of
+from clew.faces.cli.output import progress_line, say, show_json, show_table
+
+AS_JSON = typer.Option("--json", help="Answer in JSON.")
+
+
+def register(app: typer.Typer) -> None:
+    app.callback()(model)
+    app.command()(show)
+    app.command()(use)
+    app.command()(pull)
+
+
+def model() -> None:
+    """Show, choose or fetch the embedding model.
+
+    Example: `clew model use ~/models/arctic-embed-s`
+    """
+
+
+def show(ctx: typer.Context, as_json: Annotated[bool, AS_JSON] = False) -> None:
+    """Show the model that serves, how many vectors it has made and how many wait.
+
+    Example: `clew model show`
+    """
+    with opened(settings_of(ctx)) as clew:
+        answer = call(clew, "index_stats", {})
+    if not answer.ok:
+        raise typer.Exit(show_answer(answer, as_json))
+    vectors = answer.envelope["result"]["vectors"]
+    show_json(vectors) if as_json else show_table(("fact", "value"), facts(vectors))
+
+
+def use(
+    ctx: typer.Context,
+    path: Annotated[str, typer.Argument(help="Directory with an .onnx file and tokenizer.json; `installed`; `none`.")],
+    as_json: Annotated[bool, AS_JSON] = False,
+) -> None:
+    """Embed everything with another model, then let it serve. Searches go on meanwhile.
+
+    Interrupted, it goes on where it ended when called again.
+
+    Examples:
+
+    - `clew model use ~/models/arctic-embed-s`
+    - `clew model use installed` goes back to the one that pip brought
+    - `clew model use none` ranks by words alone
+    """
+    _use(ctx, path, as_json)
+
+
+def pull(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="minilm, arctic-s, arctic-xs or bge-small.")],
+    as_json: Annotated[bool, AS_JSON] = False,
+) -> None:
+    """Fetch a model by name, then use it.
+
+    Example: `clew model pull arctic-s`
+    """
+    from clew.recall.hub import pull as fetch
+
+    with progress_line() as progress:
+        path = fetch(name, settings_of(ctx).home, lambda file, size: progress(size, None, file) if progress else None)
+    _use(ctx, path, as_json)
+
+
+def _use(ctx: typer.Context, path: str, as_json: bool) -> None:
+    from clew.recall.switching import use_model
+
+    with opened(settings_of(ctx)) as clew, progress_line() as progress:
+
+        def report(workspace: str, made: int, total: int) -> None:
+            if progress:
+                progress(made, total, workspace)
+
+        result: dict[str, Any] = use_model(clew.dispatcher, path, report)
+    if as_json:
+        show_json(result)
+    else:
+        say(f"{result['model'] or 'no model'} serves; {result.get('embedded', 0)} items were embedded")

@@ -1,0 +1,83 @@
+"""`clew recall`: what is known, in the terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from clew.faces.cli.commands.call import show_answer
+from clew.faces.cli.opening import call, opened, settings_of
+from clew.faces.cli.output import describe_warnings, has_colour, say
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(recall)
+
+
+def recall(
+    ctx: typer.Context,
+    words: Annotated[list[str], typer.Argument(help="What to look for, in your own words.")],
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Most results, 1 to 100.")] = 10,
+    source: Annotated[
+        list[str] | None,
+        typer.Option("--source", help="blocks, cards, notes, thoughts, tasks, evidence, patterns; default: all."),
+    ] = None,
+    active: Annotated[bool, typer.Option("--active", help="Only what still holds.")] = False,
+    as_of: Annotated[str | None, typer.Option("--as-of", help="Search the state at a seq, a date or a time.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole envelope.")] = False,
+) -> None:
+    """Find what is known, best first, with the words that matched marked.
+
+    Examples:
+
+    - `clew recall why did we choose SQLite`
+    - `clew recall "retry policy" --source cards --explain`
+    - `clew recall backups --as-of 2026-05-01 --json`
+    """
+    given: dict[str, Any] = {"query": " ".join(words), "limit": limit, "active_only": active, "explain": True}
+    given |= {"sources": source or ["all"], **({"as_of": as_of} if as_of else {})}
+    with opened(settings_of(ctx)) as clew:
+        answer = call(clew, "recall", given if not as_json else {**given, "explain": explain})
+    if as_json or not answer.ok:
+        raise typer.Exit(show_answer(answer, as_json))
+    _show(answer.envelope["result"], explain)
+    describe_warnings(answer.envelope["warnings"])
+
+
+def _show(result: dict[str, Any], explain: bool) -> None:
+    if not result["results"]:
+        say(result.get("message", "Nothing relevant is stored."))
+        if result.get("nearest"):
+            say(f"  nearest: {result['nearest']['_id']}  {result['nearest']['excerpt']}", "dim")
+    for place, hit in enumerate(result["results"], 1):
+        say(f"{place:2}. {hit['_id']}  {_provenance(hit)}", "bold")
+        _show_excerpt(hit["excerpt"], set(hit.get("explain", {}).get("words", [])))
+        for part in hit["explain"]["parts"] if explain else ():
+            say(f"      {part['part']:+8.4f}  {part['feature']} = {part['value']} x {part['weight']}", "dim")
+
+
+def _provenance(hit: dict[str, Any]) -> str:
+    parts = [hit["source"], hit["status"], hit["age"], f"score {hit['score']}"]
+    place = f"{hit['file']}:{hit['line']}" if hit["file"] else hit.get("doc", "")
+    overdue = "review overdue" if hit.get("review_due") else ""
+    same = f"{hit['same']['count']} more like it" if "same" in hit else ""
+    return " · ".join(part for part in [*parts, place, overdue, same] if part)
+
+
+def _show_excerpt(text: str, words: set[str]) -> None:
+    """The excerpt with the matched words in bold; in a pipe between asterisks would only be noise."""
+    if not has_colour(sys.stdout):
+        say(f"    {text}")
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    from clew.store.terms import terms
+
+    line = Text("    ")
+    for word in text.split(" "):
+        line.append(f"{word} ", style="bold yellow" if words & set(terms(word)) else "")
+    Console(soft_wrap=True).print(line)

@@ -16,16 +16,20 @@ from typing import Any
 import numpy as np
 
 from benchmarks.report import Report
+from benchmarks.stores import fresh_store
+from clew.app import open_clew
+from clew.recall.index import embed_all
 from clew.recall.kernel import default_kernel, kernel_of
 from clew.recall.library import library
-from clew.recall.locomo import Conversation, Question, Tally, read_conversations
+from clew.recall.locomo import Conversation, Question, Tally, read_conversations, store_turns
 from clew.recall.model import NONE, installed_model
 from clew.recall.models import load
 from clew.recall.query import analyse
 from clew.recall.ranking import rank
-from clew.recall.trial import embed_all, filled
+from clew.recall.trial import place_of
 from clew.registry.context import Context
 from clew.registry.session import Session
+from clew.settings import load_settings
 
 STEPS = 200
 DECAY = 1e-3
@@ -69,20 +73,23 @@ def main(quick: bool = False) -> None:
 
 def gather(conversations: list[Conversation], model: str) -> list[Case]:
     """The candidates and features of every question, from the pipeline itself."""
-    with filled(conversations, model) as clew:
-        if model != NONE:
-            embed_all(clew, conversations)
-        return [
-            case
-            for item in conversations
-            for case in gather_one(Context(clew.dispatcher, Session(), item.name, None), item, model)
-        ]
+    with fresh_store() as store:
+        flags = {"home": store.home, "workspace": "bench", "workspace_lock": False, "embedding_model": model}
+        clew = open_clew(load_settings(flags, {}))
+        ctx = Context(clew.dispatcher, Session(), "bench", None)
+        cases = [case for item in conversations for case in gather_one(place_of(ctx, item), item, model)]
+        clew.close()
+        return cases
 
 
 def gather_one(ctx: Context, conversation: Conversation, model: str) -> list[Case]:
     files = installed_model() if model != NONE else None
     embedder = load(files) if files else None
     found = []
+    with ctx.writing() as bound:
+        store_turns(bound, conversation)
+    if embedder is not None:
+        embed_all(ctx)
     with ctx.reading() as bound:
         kernel = kernel_of(bound)
         corpus = library(bound.database).current(bound, kernel)

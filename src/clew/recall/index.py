@@ -99,7 +99,7 @@ def reindex(ctx: Context, args: Reindex) -> dict[str, Any]:
         module, function = name.split(":")
         result |= getattr(importlib.import_module(module), function)(ctx)
     if args.include_vectors:
-        result |= _embed_all(ctx)
+        result |= embed_all(ctx)
     with ctx.writing() as bound:
         bound.ws.next_seq()
         bound.emit("memory", "index_rebuilt", None, {"items": items, "vectors": result["vectors"]})
@@ -124,7 +124,8 @@ def _recut_all(ctx: Context) -> int:
         ctx.progress(done, max(total, done), "words")
 
 
-def _embed_all(ctx: Context) -> dict[str, Any]:
+def embed_all(ctx: Context) -> dict[str, Any]:
+    """Make every missing vector of a workspace, with progress."""
     with ctx.reading() as bound:
         files = chosen_files(bound.settings, bound.tx)
     if files is None:

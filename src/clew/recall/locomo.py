@@ -59,6 +59,10 @@ class Conversation:
     questions: list[Question]
 
 
+def open_conversations(path: str) -> list[Conversation]:
+    return read_conversations(Path(path).expanduser())
+
+
 def read_conversations(path: Path) -> list[Conversation]:
     if not path.is_file():
         raise ClewError(

@@ -43,9 +43,8 @@ def searches_of(peer: Peer, conversations: list[Conversation]) -> dict[str, Sear
 
 
 def fts5(turns: list[Turn]) -> Search:
-    import apsw
-
-    connection = apsw.Connection(":memory:")
+    library: Any = importlib.import_module("sqlite3")
+    connection = library.connect(":memory:")
     connection.execute("CREATE VIRTUAL TABLE turn USING fts5 (id UNINDEXED, text, tokenize = 'porter unicode61')")
     connection.executemany("INSERT INTO turn VALUES (?, ?)", [(turn.id, turn.plain) for turn in turns])
 

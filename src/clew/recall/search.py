@@ -53,6 +53,7 @@ class Request:
     """Item sources to look in; none means all."""
     as_of: int | str | None = None
     explain: bool = False
+    words_only: bool = False
     counts: bool = False
     """Whether being shown counts as a use."""
 
@@ -84,6 +85,9 @@ class Search:
         return self._answer(ctx, ranked, query, order, folded, verdict, arms)
 
     def _model_files(self, ctx: Context, kernel: Kernel) -> ModelFiles | None:
+        if self.request.words_only:
+            self.reason = "only words were asked for"
+            return None
         if not kernel.whole("vector", "enabled"):
             self.reason = "the kernel hybrid switches vectors off"
             return None

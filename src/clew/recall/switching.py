@@ -28,11 +28,7 @@ def use_model(dispatcher: Dispatcher, path: str, report: Report | None = None) -
         return _switched(dispatcher, NONE, None)
     files = _files(path)
     model = load(files)
-    where = (
-        ""
-        if path == "installed"
-        else str(files.tokenizer.parent)
-    )
+    where = "" if path == "installed" else str(files.tokenizer.parent)
     with dispatcher.database.write() as tx:
         store_choice(tx, COMING, where or "installed")
     done = 0

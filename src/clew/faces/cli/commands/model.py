@@ -56,7 +56,7 @@ def use(
     - `clew model use installed` goes back to the one that pip brought
     - `clew model use none` ranks by words alone
     """
-    _use(ctx, path, as_json)
+    _changed(ctx, "model_use", {"path": path}, as_json)
 
 
 def pull(
@@ -68,24 +68,13 @@ def pull(
 
     Example: `clew model pull arctic-s`
     """
-    from clew.recall.hub import pull as fetch
-
-    with progress_line() as progress:
-        path = fetch(name, settings_of(ctx).home, lambda file, size: progress(size, None, file) if progress else None)
-    _use(ctx, path, as_json)
+    _changed(ctx, "model_pull", {"name": name}, as_json)
 
 
-def _use(ctx: typer.Context, path: str, as_json: bool) -> None:
-    from clew.recall.switching import use_model
-
+def _changed(ctx: typer.Context, name: str, given: dict[str, Any], as_json: bool) -> None:
     with opened(settings_of(ctx)) as clew, progress_line() as progress:
-
-        def report(workspace: str, made: int, total: int) -> None:
-            if progress:
-                progress(made, total, workspace)
-
-        result: dict[str, Any] = use_model(clew.dispatcher, path, report)
-    if as_json:
-        show_json(result)
-    else:
-        say(f"{result['model'] or 'no model'} serves; {result.get('embedded', 0)} items were embedded")
+        answer = call(clew, name, given, progress)
+    if not answer.ok or as_json:
+        raise typer.Exit(show_answer(answer, as_json))
+    result = answer.envelope["result"]
+    say(f"{result['model'] or 'no model'} serves; {result.get('embedded', 0)} items were embedded")

@@ -75,9 +75,13 @@ def _show_excerpt(text: str, words: set[str]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from clew.store.terms import terms
-
     line = Text("    ")
     for word in text.split(" "):
-        line.append(f"{word} ", style="bold yellow" if words & set(terms(word)) else "")
+        line.append(f"{word} ", style="bold yellow" if _matches(word, words) else "")
     Console(soft_wrap=True).print(line)
+
+
+def _matches(word: str, stems: set[str]) -> bool:
+    """A stem is nearly always the beginning of its words; marking needs no more."""
+    plain = word.strip(".,;:!?()[]\"'").lower()
+    return any(plain.startswith(stem[: max(4, len(stem) - 1)]) for stem in stems if len(stem) > 2)

@@ -44,20 +44,32 @@ class JobsClaim(Input):
     )
 
 
-@operation("tasks_jobs_claim", writes=True, example={"job": "JOB-001", "runner_id": "host:1"})
+@operation("tasks_jobs_claim", mode="own", writes=True, example={"job": "JOB-001", "runner_id": "host:1"})
 def tasks_jobs_claim(ctx: Context, args: JobsClaim) -> dict[str, Any]:
     """Take a queued job to work on it; job.revision in the answer is the token for reports and completion.
 
     Without `job` the next one is taken; `job` is null in the answer when none waits.
     """
-    runner = check_runner(args.runner_id)
-    ttl = lease_ttl(args.lease_ttl_ms)
-    job = job_by_id(ctx, args.job) if args.job is not None else next_job(ctx, args.allow_stale, args.kinds)
-    if job is None:
-        return {"workspace": ctx.workspace, "job": None, "event": None}
-    _check_free(ctx, job, args.allow_stale)
-    job, event = _claim(ctx, job, runner, ttl)
+    runner, ttl = check_runner(args.runner_id), lease_ttl(args.lease_ttl_ms)
+    if args.job is None:
+        with ctx.reading() as bound:  # idle runners ask often, and must not queue up with those who write
+            if next_job(bound, args.allow_stale, args.kinds) is None:
+                return _nothing(ctx)
+    with ctx.writing() as bound:
+        job = _wanted(bound, args)
+        if job is None:
+            return _nothing(ctx)
+        _check_free(bound, job, args.allow_stale)
+        job, event = _claim(bound, job, runner, ttl)
     return {"workspace": ctx.workspace, "job": job_json(job), "event": event}
+
+
+def _wanted(ctx: Context, args: JobsClaim) -> Job | None:
+    return job_by_id(ctx, args.job) if args.job is not None else next_job(ctx, args.allow_stale, args.kinds)
+
+
+def _nothing(ctx: Context) -> dict[str, Any]:
+    return {"workspace": ctx.workspace, "job": None, "event": None}
 
 
 def lease_ttl(given: int | None) -> int:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from clew.errors import invalid, shorten
+from clew.errors import ClewError, invalid, shorten, suggest
 from clew.registry.context import Context
 from clew.registry.operation import Name, Text, operation
 from clew.tasks.jobs.claims import check_claim, lease_ttl
@@ -17,6 +17,7 @@ from clew.tasks.jobs.job import (
     MAX_SUMMARY,
     TERMINAL,
     Claimed,
+    Job,
     LeaseTtl,
     Spoken,
     check_status,
@@ -27,7 +28,7 @@ from clew.tasks.jobs.job import (
     merge_meta,
     prompt_and_meta,
 )
-from clew.tasks.jobs.salvage import with_salvage
+from clew.tasks.jobs.salvage import proofs, with_salvage
 from clew.tasks.jobs.thread import MANAGER, PROGRESS, Said, say
 
 _KIND = re.compile(r"[a-z][a-z0-9_-]{0,31}")
@@ -77,6 +78,7 @@ def tasks_jobs_report(ctx: Context, args: JobsReport) -> dict[str, Any]:
 class JobsComplete(Claimed):
     status: Annotated[Name, Field(description="DONE, FAILED or CANCELED.")]
     summary: Annotated[Text | None, Field(description="What came of it, in a few sentences.")] = None
+    require_proof: Annotated[bool, Field(description="Refuse DONE without a ref that leads to evidence.")] = False
 
 
 @operation(
@@ -91,6 +93,8 @@ def tasks_jobs_complete(ctx: Context, args: JobsComplete) -> dict[str, Any]:
     summary = cut(ctx, args.summary or "", MAX_SUMMARY, "summary") or None
     refs = clean_refs(args.refs)
     found = with_salvage(args.summary or "", refs, job.id) if status == "DONE" else _with_own(refs, job.id)
+    if args.require_proof and status == "DONE" and not proofs(found):
+        raise _no_proof(job)
     merge_meta(ctx, job, args.meta)
     claim = job.revision
     ended = replace(
@@ -108,6 +112,15 @@ def tasks_jobs_complete(ctx: Context, args: JobsComplete) -> dict[str, Any]:
     index_job(ctx, ended, prompt_and_meta(ctx, ended)[0])
     ctx.emit("jobs", f"job_{_ENDS[status]}", job.id, {"runner": job.runner, "claim_revision": claim, "refs": found})
     return {"workspace": ctx.workspace, "job": job_json(ended), "event": event}
+
+
+def _no_proof(job: Job) -> ClewError:
+    return ClewError(
+        "PROOF_REQUIRED",
+        f"{job.id} is done without a ref that leads to evidence",
+        "Give a card, note or task, CMD: what was run or LINK: where it can be seen; a job or an area proves nothing.",
+        suggestions=[suggest("tasks_jobs_open", "Shows the job and its last events.", "high", job=job.id)],
+    )
 
 
 def _with_own(refs: list[str], job_id: str) -> list[str]:

@@ -1,0 +1,116 @@
+"""`clew jobs`: delegated work at a glance, and the answers it waits for."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from clew.faces.cli.commands.call import show_answer
+from clew.faces.cli.job_table import job_rows, live_table, runner_rows
+from clew.faces.cli.opening import call, opened, settings_of
+from clew.faces.cli.output import describe_warnings, has_colour, say, show_table
+
+Json = Annotated[bool, typer.Option("--json", help="Print the whole envelope.")]
+JobName = Annotated[str, typer.Argument(help="Job id such as JOB-001.", metavar="JOB")]
+Refs = Annotated[list[str] | None, typer.Option("--ref", help="An id or receipt to point to; may be given twice.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.callback(invoke_without_command=True)(jobs)
+    app.command("open")(open_job)
+    app.command("reply")(reply)
+    app.command("requeue")(requeue)
+
+
+def jobs(
+    ctx: typer.Context,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Stay, and show changes as they happen.")] = False,
+    status: Annotated[str | None, typer.Option(help="Only QUEUED, RUNNING, DONE, FAILED or CANCELED jobs.")] = None,
+    limit: Annotated[int, typer.Option(help="Most jobs to show.", min=1, max=200)] = 25,
+    as_json: Json = False,
+) -> None:
+    """Show jobs and runners: who is alive, who needs an answer.
+
+    The first column marks what wants you: `!` an error or missing proof, `?` a question, `~` a claim that ran out.
+
+    Examples:
+
+    - `clew jobs` shows what waits and what runs
+    - `clew jobs --watch` stays and follows it
+    - `clew jobs reply JOB-007 "Use the smaller data set"`
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    asked: dict[str, Any] = {"limit": limit, **({"status": status} if status else {})}
+    with opened(settings_of(ctx)) as clew:
+        if watch and has_colour(sys.stdout) and not as_json:
+            live_table(clew, lambda: call(clew, "tasks_jobs_radar", {**asked, "fmt": "json"}))
+            return
+        answer = call(clew, "tasks_jobs_radar", {**asked, "fmt": "json"})
+    if not answer.ok or as_json:
+        raise typer.Exit(show_answer(answer, as_json))
+    result = answer.envelope["result"]
+    show_table(("", "job", "status", "title", "runner", "last word"), job_rows(result))
+    show_table(("runner", "status", "job"), runner_rows(result))
+    if "runner_bootstrap" in result:
+        say(f"jobs wait and no runner is there; start one: {result['runner_bootstrap']['cmd']}", "yellow")
+    describe_warnings(answer.envelope["warnings"])
+
+
+def open_job(ctx: typer.Context, job: JobName, as_json: Json = False) -> None:
+    """Show a job: its state, its order and its newest events.
+
+    Examples:
+
+    - `clew jobs open JOB-007`
+    - `clew jobs open JOB-007 --json`
+    """
+    asked: dict[str, Any] = {"job": job, "include_prompt": True, "max_events": 20}
+    _answer(ctx, "tasks_jobs_open", asked if as_json else {**asked, "fmt": "lines"}, as_json)
+
+
+def reply(
+    ctx: typer.Context,
+    job: JobName,
+    message: Annotated[str, typer.Argument(help="The answer, in a sentence or two.")],
+    ref: Refs = None,
+    as_json: Json = False,
+) -> None:
+    """Write to a job that waits or runs; its runner reads it before the next slice.
+
+    Examples:
+
+    - `clew jobs reply JOB-007 "Use the smaller data set" --ref CARD-3`
+    - `clew jobs reply JOB-007 "It is proven: CMD: make test"`
+    """
+    asked: dict[str, Any] = {"job": job, "message": message, "refs": ref or []}
+    _answer(ctx, "tasks_jobs_message", asked if as_json else {**asked, "fmt": "lines"}, as_json)
+
+
+def requeue(
+    ctx: typer.Context,
+    job: JobName,
+    reason: Annotated[str | None, typer.Option(help="Why it is tried again.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Queue a job that has ended for another attempt.
+
+    Examples:
+
+    - `clew jobs requeue JOB-007 --reason "The disk was full"`
+    """
+    asked = {"job": job, **({"reason": reason} if reason else {})}
+    with opened(settings_of(ctx)) as clew:
+        answer = call(clew, "tasks_jobs_requeue", asked)
+    if answer.ok and not as_json:
+        say(f"{answer.envelope['result']['job']['job_id']} is queued again")
+        return
+    raise typer.Exit(show_answer(answer, as_json))
+
+
+def _answer(ctx: typer.Context, name: str, arguments: dict[str, Any], as_json: bool) -> None:
+    with opened(settings_of(ctx)) as clew:
+        answer = call(clew, name, arguments)
+    raise typer.Exit(show_answer(answer, as_json))

@@ -1,0 +1,108 @@
+"""The job board: what a runner reads and writes, every call through the dispatcher like anyone else's."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from clew.registry.dispatch import Dispatcher
+from clew.registry.session import Session
+
+PASSING = frozenset({"STORE_LOCKED", "STORE_UNAVAILABLE", "STORE_FULL"})
+"""Troubles of the store that may be over in a moment."""
+PATIENCE = (0.1, 0.5, 2.0)
+
+
+class Refused(Exception):
+    """An operation answered with an error."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+
+
+class ClaimLost(Exception):
+    """Someone else holds the job now, or it has ended: nothing more may be written for it."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    job: dict[str, Any]
+    runner: str
+
+    @property
+    def id(self) -> str:
+        return str(self.job["job_id"])
+
+    def to_arguments(self) -> dict[str, Any]:
+        return {"job": self.id, "runner_id": self.runner, "claim_revision": self.job["revision"]}
+
+
+class Board:
+    def __init__(self, dispatcher: Dispatcher, runner: str, lease_ms: int) -> None:
+        self.runner = runner
+        self.workspace = dispatcher.settings.workspace
+        self._dispatcher = dispatcher
+        self._lease_ms = lease_ms
+        self._session = Session(toolset="full", client="clew-runner", durable=False)
+
+    def claim(self, kinds: list[str] | None) -> Claim | None:
+        """The next job that is due, or one whose runner fell silent."""
+        arguments = {"runner_id": self.runner, "lease_ttl_ms": self._lease_ms, "allow_stale": True, "kinds": kinds}
+        job = self.call("tasks_jobs_claim", **arguments)["job"]
+        return Claim(job, self.runner) if job else None
+
+    def beat(self, active: str | None = None, lease_ms: int | None = None) -> None:
+        """Say that this runner is alive."""
+        status = "live" if active else "idle"
+        lease = lease_ms or self._lease_ms
+        arguments = {"runner_id": self.runner, "status": status, "active_job_id": active, "lease_ttl_ms": lease}
+        self.call("tasks_runner_heartbeat", **arguments)
+
+    def report(self, claim: Claim, kind: str, message: str, **more: Any) -> None:
+        arguments = {"kind": kind, "message": message or kind, "lease_ttl_ms": self._lease_ms, **more}
+        self._held("tasks_jobs_report", claim, arguments)
+
+    def complete(self, claim: Claim, status: str, summary: str, refs: list[str], require_proof: bool = False) -> None:
+        arguments = {"status": status, "summary": summary, "refs": refs, "require_proof": require_proof}
+        self._held("tasks_jobs_complete", claim, arguments)
+
+    def release(self, claim: Claim, reason: str) -> None:
+        """Give the job back, for another runner or another day."""
+        self._held("tasks_jobs_requeue", claim, {"reason": reason})
+
+    def order(self, claim: Claim) -> tuple[str, dict[str, Any]]:
+        """The job's prompt and meta."""
+        opened = self.call("tasks_jobs_open", job=claim.id, include_prompt=True, include_meta=True, max_events=0)
+        return opened["prompt"], opened["meta"]
+
+    def thread(self, claim: Claim, limit: int) -> list[dict[str, Any]]:
+        """The newest events, oldest first."""
+        events: list[dict[str, Any]] = self.call("tasks_jobs_open", job=claim.id, max_events=limit)["events"]
+        return events[::-1]
+
+    def text(self, name: str, **arguments: Any) -> str | None:
+        """What an operation says in lines; None when it refuses, because a prompt can do without."""
+        answer = self._dispatcher.call(name, {**arguments, "fmt": "lines"}, self._session)
+        return answer.text if answer.ok else None
+
+    def call(self, name: str, **arguments: Any) -> dict[str, Any]:
+        for pause in (*PATIENCE, None):
+            answer = self._dispatcher.call(name, arguments, self._session)
+            if answer.ok:
+                result: dict[str, Any] = answer.envelope["result"]
+                return result
+            error = answer.envelope["error"]
+            if error["code"] not in PASSING or pause is None:
+                raise Refused(error["code"], error["message"])
+            time.sleep(pause)
+        raise AssertionError("unreachable")
+
+    def _held(self, name: str, claim: Claim, arguments: dict[str, Any]) -> None:
+        try:
+            self.call(name, **claim.to_arguments(), **arguments)
+        except Refused as refusal:
+            if refusal.code == "CONFLICT":
+                raise ClaimLost(str(refusal)) from None
+            raise

@@ -1,0 +1,213 @@
+"""A job's process as the runner sees it: started under a supervisor, read within bounds, ended for a reason."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SUPERVISOR = Path(__file__).with_name("supervisor.py")
+CHUNK = 65_536
+KEPT = 262_144
+"""How much of the end of each stream is kept; the rest is read and thrown away."""
+LOOK = 0.2
+
+
+@dataclass(frozen=True)
+class ChildLimits:
+    seconds: float
+    stop_seconds: float
+    memory_bytes: int
+    output_bytes: int
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended. `reason` is why it was made to: time, output, memory, start, stopped or lost."""
+
+    exit: int | None
+    signal: int | None
+    reason: str | None
+    detail: str
+    output: str
+    errors: str
+
+    @property
+    def ok(self) -> bool:
+        return self.reason is None and self.exit == 0
+
+
+class Tail:
+    """The end of a stream."""
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+        self.total = 0
+
+    def add(self, data: bytes) -> None:
+        self.total += len(data)
+        self._kept += data
+        if len(self._kept) > 2 * KEPT:
+            del self._kept[:-KEPT]
+
+    def text(self) -> str:
+        return bytes(self._kept[-KEPT:]).decode("utf-8", "replace")
+
+
+def run_child(
+    command: Sequence[str],
+    environment: dict[str, str],
+    directory: Path,
+    prompt: Path,
+    limits: ChildLimits,
+    interrupted: Callable[[], str | None],
+) -> Ended:
+    """Run a command to its end or to a limit. `interrupted` is asked now and then for a reason to stop."""
+    control, controlled = os.pipe()[::-1]
+    status, told = os.pipe()
+    try:
+        with prompt.open("rb") as stdin:
+            process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    str(SUPERVISOR),
+                    str(controlled),
+                    str(told),
+                    str(limits.memory_bytes),
+                    *command,
+                ],
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                cwd=directory,
+                pass_fds=(controlled, told),
+                start_new_session=True,
+            )
+    except BaseException:
+        os.close(control)
+        os.close(status)
+        raise
+    finally:
+        os.close(controlled)
+        os.close(told)
+    return Child(process, control, status, limits, interrupted).wait()
+
+
+class Child:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        control: int,
+        status: int,
+        limits: ChildLimits,
+        interrupted: Callable[[], str | None],
+    ) -> None:
+        self._process = process
+        self._control: int | None = control
+        self._status = status
+        self._limits = limits
+        self._interrupted = interrupted
+        self._reason: str | None = None
+        self._output, self._errors, self._told = Tail(), Tail(), Tail()
+        self._kill_at = float("inf")
+
+    def wait(self) -> Ended:
+        try:
+            self._read_until_end()
+        finally:
+            self._kill()
+            os.close(self._status)
+            for stream in (self._process.stdout, self._process.stderr):
+                if stream is not None:
+                    stream.close()
+            # The supervisor ends by itself; what it could not end goes with its group.
+            try:
+                self._process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+        return self._ended()
+
+    def _read_until_end(self) -> None:
+        deadline = time.monotonic() + self._limits.seconds
+        with selectors.DefaultSelector() as selector:
+            for stream, tail in self._streams():
+                os.set_blocking(stream, False)
+                selector.register(stream, selectors.EVENT_READ, tail)
+            while selector.get_map():
+                for key, _ in selector.select(LOOK):
+                    self._read(selector, key)
+                self._keep_limits(deadline)
+                if self._process.poll() is not None and not selector.select(0):
+                    return
+
+    def _streams(self) -> list[tuple[int, Tail]]:
+        assert self._process.stdout is not None and self._process.stderr is not None
+        streams = [(self._process.stdout.fileno(), self._output), (self._process.stderr.fileno(), self._errors)]
+        return [*streams, (self._status, self._told)]
+
+    def _read(self, selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
+        try:
+            data = os.read(key.fd, CHUNK)
+        except BlockingIOError:
+            return
+        if data:
+            key.data.add(data)
+        else:
+            selector.unregister(key.fd)
+
+    def _keep_limits(self, deadline: float) -> None:
+        now = time.monotonic()
+        if now >= self._kill_at:
+            self._kill()
+        if self._reason is not None:
+            return
+        if self._output.total + self._errors.total > self._limits.output_bytes:
+            self._reason = "output"
+            self._kill()  # what floods is not asked to end
+        elif now >= deadline:
+            self._ask_to_end("time", now)
+        else:
+            why = self._interrupted()
+            if why is not None:
+                self._ask_to_end(why, now)
+
+    def _ask_to_end(self, reason: str, now: float) -> None:
+        self._reason = reason
+        self._kill_at = now + self._limits.stop_seconds
+        if self._control is not None:
+            with contextlib.suppress(OSError):
+                os.write(self._control, b"t")
+
+    def _kill(self) -> None:
+        """Closing the pipe is the order to kill: it also holds when this process dies."""
+        if self._control is not None:
+            os.close(self._control)
+            self._control = None
+
+    def _ended(self) -> Ended:
+        lines = self._told.text().splitlines()
+        told: dict[str, Any] = (
+            json.loads(lines[0]) if lines else {"reason": "lost", "detail": "its supervisor vanished"}
+        )
+        return Ended(
+            told.get("exit"),
+            told.get("signal"),
+            self._reason or told.get("reason"),
+            str(told.get("detail", "")),
+            self._output.text(),
+            self._errors.text(),
+        )

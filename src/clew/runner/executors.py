@@ -1,0 +1,271 @@
+"""Executors: how a slice of a job is worked on. A job names a kind; the runner's owner names the program."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+import shlex
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from clew.errors import ClewError
+from clew.runner.answer import SCHEMA, Answer, NoAnswer, read_answer
+from clew.runner.child import ChildLimits, Ended, run_child
+from clew.runner.configuration import ANY, Configuration, ExecutorConfiguration
+
+MAX_ANSWER = 1_000_000
+Interrupted = Callable[[], str | None]
+"""Asked now and then; a reason to stop, or None."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """What one slice works on."""
+
+    job: str
+    workspace: str
+    prompt: str
+    seconds: float
+
+
+class Stopped(Exception):
+    """The slice was ended from outside: `stopped` by the runner's owner, or its claim was `lost`."""
+
+
+class SliceFailed(Exception):
+    """The slice gave no answer; the message says why."""
+
+
+class Executor(Protocol):
+    gated: bool
+    """Whether DONE needs proof, and the prompt is worth assembling."""
+
+    def work(self, slice: Slice, interrupted: Interrupted) -> Answer: ...
+
+
+class DryExecutor:
+    """Rehearses: takes its time and answers DONE without running anything."""
+
+    gated = False
+
+    def __init__(self, seconds: float = 0) -> None:
+        self._seconds = seconds
+
+    def work(self, slice: Slice, interrupted: Interrupted) -> Answer:
+        end = time.monotonic() + self._seconds
+        while (left := end - time.monotonic()) > 0:
+            why = interrupted()
+            if why is not None:
+                raise Stopped(why)
+            time.sleep(min(left, 0.05))
+        return Answer(status="DONE", summary="dry run: nothing was executed")
+
+
+class ProcessExecutor:
+    """Runs a command in a directory of its own, with the prompt on standard input."""
+
+    gated = True
+
+    def __init__(self, own: ExecutorConfiguration, configuration: Configuration) -> None:
+        self._own = own
+        self._configuration = configuration
+
+    def work(self, slice: Slice, interrupted: Interrupted) -> Answer:
+        with tempfile.TemporaryDirectory(prefix="clew-job-") as folder:
+            files = Files(Path(folder))
+            files.prompt.write_text(slice.prompt, encoding="utf-8")
+            files.schema.write_text(json.dumps(SCHEMA), encoding="utf-8")
+            ended = self._run(slice, files, interrupted)
+            if ended.reason in ("stopped", "lost claim"):
+                raise Stopped(ended.reason)
+            return self._answer(slice, files, ended)
+
+    def command(self, slice: Slice, files: Files) -> list[str]:
+        """The command with its placeholders filled in; values are ids and paths, and no shell reads them."""
+        values = {
+            "{job}": slice.job,
+            "{workspace}": slice.workspace,
+            "{prompt_file}": str(files.prompt),
+            "{schema_file}": str(files.schema),
+            "{answer_file}": str(files.answer),
+        }
+        filled = []
+        for word in self._own.command:
+            for name, value in values.items():
+                word = word.replace(name, value)
+            filled.append(word)
+        return filled
+
+    def own_variables(self) -> tuple[str, ...]:
+        return ()
+
+    def answer_text(self, files: Files, ended: Ended) -> str:
+        if files.answer.exists() and files.answer.stat().st_size:
+            with files.answer.open(encoding="utf-8", errors="replace") as stream:
+                return stream.read(MAX_ANSWER)
+        return ended.output
+
+    def _run(self, slice: Slice, files: Files, interrupted: Interrupted) -> Ended:
+        settings = self._configuration
+        limits = ChildLimits(
+            slice.seconds, settings.stop_s, settings.memory_mb << 20, int(settings.output_mb * (1 << 20))
+        )
+        directory = Path(settings.directory).expanduser() if settings.directory else Path.cwd()
+        environment = self._environment(slice)
+        return run_child(self.command(slice, files), environment, directory, files.prompt, limits, interrupted)
+
+    def _environment(self, slice: Slice) -> dict[str, str]:
+        """Only what is on the list: tokens and addresses of this process are nobody else's business."""
+        allowed = (*self._configuration.environment, *self._own.environment, *self.own_variables())
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if any(fnmatch.fnmatchcase(name, pattern) for pattern in allowed)
+        }
+        return {**kept, "CLEW_JOB": slice.job, "CLEW_WORKSPACE": slice.workspace}
+
+    def _answer(self, slice: Slice, files: Files, ended: Ended) -> Answer:
+        if not ended.ok:
+            raise SliceFailed(why_it_failed(ended, slice, self._configuration))
+        if self._own.answer == "exit":
+            return _answer_by_exit(self.command(slice, files), ended)
+        try:
+            return read_answer(self.answer_text(files, ended))
+        except NoAnswer as problem:
+            raise SliceFailed(f"the answer cannot be read: {problem}{_last_words(ended)}") from None
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of one slice."""
+
+    folder: Path
+
+    @property
+    def prompt(self) -> Path:
+        return self.folder / "prompt.md"
+
+    @property
+    def schema(self) -> Path:
+        return self.folder / "schema.json"
+
+    @property
+    def answer(self) -> Path:
+        return self.folder / "answer.json"
+
+
+class CodexExecutor(ProcessExecutor):
+    """`codex exec`, which reads the prompt from standard input and writes its last message to a file."""
+
+    def command(self, slice: Slice, files: Files) -> list[str]:
+        binary = self._own.binary or "codex"
+        named = ["--output-schema", str(files.schema), "--output-last-message", str(files.answer)]
+        return [binary, "exec", "--skip-git-repo-check", *named, *self._own.arguments, "-"]
+
+    def own_variables(self) -> tuple[str, ...]:
+        return ("CODEX_*", "OPENAI_*")
+
+
+class ClaudeExecutor(ProcessExecutor):
+    """`claude -p`, which prints one JSON object with the structured answer in it."""
+
+    def command(self, slice: Slice, files: Files) -> list[str]:
+        binary = self._own.binary or "claude"
+        asked = ["--output-format", "json", "--json-schema", json.dumps(SCHEMA, separators=(",", ":"))]
+        return [binary, "-p", *asked, *self._own.arguments]
+
+    def own_variables(self) -> tuple[str, ...]:
+        return ("ANTHROPIC_*", "CLAUDE_*")
+
+    def answer_text(self, files: Files, ended: Ended) -> str:
+        """The structured part of what it printed, else the text of its result."""
+        try:
+            printed = json.loads(ended.output)
+        except json.JSONDecodeError:
+            return ended.output
+        if not isinstance(printed, dict):
+            return ended.output
+        structured = printed.get("structured_output")
+        return json.dumps(structured) if isinstance(structured, dict) else str(printed.get("result", ""))
+
+
+def why_it_failed(ended: Ended, slice: Slice, settings: Configuration) -> str:
+    """A sentence for the job's thread."""
+    reasons = {
+        "time": f"it ran longer than {slice.seconds:g} s and was ended",
+        "output": f"it printed more than {settings.output_mb:g} MB and was killed",
+        "memory": f"it used {ended.detail}, more than {settings.memory_mb} MB, and was killed",
+        "start": f"it could not be started: {ended.detail}",
+        "lost": f"it was lost: {ended.detail}",
+    }
+    if ended.reason in reasons:
+        return reasons[ended.reason] + _last_words(ended)
+    how = f"exit code {ended.exit}" if ended.exit is not None else f"signal {ended.signal}"
+    return f"it ended with {how}{_last_words(ended)}"
+
+
+def _last_words(ended: Ended) -> str:
+    said = " ".join((ended.errors.strip() or ended.output.strip())[-400:].split())
+    return f" | {said[-160:]}" if said else ""
+
+
+def _answer_by_exit(command: list[str], ended: Ended) -> Answer:
+    last = ended.output.strip().splitlines()[-1:] or ["exit code 0"]
+    return Answer(status="DONE", summary=last[0][:700], refs=[f"CMD: {shlex.join(command)}"])
+
+
+class Executors:
+    """The executors of a runner, by the kinds of jobs they take."""
+
+    def __init__(self, configuration: Configuration, dry_run: bool = False) -> None:
+        self._by_kind: dict[str, Executor] = {}
+        self.unusable: dict[str, str] = {}
+        if dry_run:
+            self._by_kind[ANY] = DryExecutor()
+            return
+        for name, own in configuration.executors.items():
+            problem = _problem(own)
+            if problem is not None:
+                self.unusable[name] = problem
+                continue
+            for kind in own.kinds:
+                self._by_kind.setdefault(kind, make_executor(own, configuration))
+
+    @property
+    def kinds(self) -> list[str] | None:
+        """The kinds to ask for; None for any."""
+        return None if ANY in self._by_kind else sorted(self._by_kind)
+
+    def check(self) -> None:
+        if not self._by_kind:
+            told = "; ".join(f"{name}: {problem}" for name, problem in sorted(self.unusable.items()))
+            raise ClewError(
+                "UNAVAILABLE",
+                f"none of the executors can be used here: {told or 'none is configured'}",
+                "Install one of the programs, describe another in runner.toml, or try --dry-run.",
+            )
+
+    def of(self, kind: str) -> Executor:
+        return self._by_kind.get(kind) or self._by_kind[ANY]
+
+
+def make_executor(own: ExecutorConfiguration, configuration: Configuration) -> Executor:
+    if own.type == "dry":
+        return DryExecutor(own.seconds)
+    return {"codex": CodexExecutor, "claude": ClaudeExecutor, "command": ProcessExecutor}[own.type](own, configuration)
+
+
+def _problem(own: ExecutorConfiguration) -> str | None:
+    """Why an executor cannot work on this machine."""
+    if own.type == "dry":
+        return None
+    if own.type == "command" and not own.command:
+        return "command is empty"
+    program = own.command[0] if own.type == "command" else own.binary or own.type
+    return None if shutil.which(program) else f"{program} is not found"

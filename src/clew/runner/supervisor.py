@@ -1,0 +1,169 @@
+"""Stands between the runner and a job's process: limits it, and leaves nothing of it behind.
+
+Started as a script of its own (standard library only), because it must outlive the runner by a moment: when the runner
+dies, however it dies, its end of the control pipe closes, and the supervisor kills whatever the job started. On Linux
+it adopts orphans of the job, so that a process which left its group and session is found all the same.
+
+usage: supervisor.py CONTROL_FD STATUS_FD MEMORY_BYTES COMMAND...
+Control: `t` asks the job's processes to end, anything else or the end of the pipe kills them.
+Status: one line of JSON, {"exit": code or null, "signal": number or null, "reason": null|"memory"|"start", "detail"}.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+
+LOOK = 0.5
+PR_SET_CHILD_SUBREAPER = 36
+PROC = Path("/proc")
+
+
+def main() -> None:
+    control, status, memory = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    wake, woken = os.pipe()
+    for end in (wake, woken):
+        os.set_blocking(end, False)
+    signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ignored, signal.SIG_IGN)  # the runner decides when a job ends
+    _adopt_orphans()
+    child = _start(sys.argv[4:], memory, (control, status, wake, woken), status)
+    told = _watch(child, control, wake, memory)
+    _kill_all()
+    _tell(status, **told)
+
+
+def _start(command: list[str], memory: int, private: tuple[int, ...], status: int) -> int:
+    child = os.fork()
+    if child:
+        return child
+    try:
+        os.setsid()
+        for fd in private:
+            os.set_inheritable(fd, False)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        # Data, not address space: runtimes such as V8 reserve far more addresses than they ever touch.
+        _lower(resource.RLIMIT_DATA, memory)
+        os.execvp(command[0], command)
+    except BaseException as problem:
+        _tell(status, exit=None, signal=None, reason="start", detail=f"{command[0]}: {problem}")
+        os._exit(127)
+
+
+def _lower(limit: int, value: int) -> None:
+    _, hard = resource.getrlimit(limit)
+    wanted = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(limit, (wanted, wanted))
+
+
+def _watch(child: int, control: int, wake: int, memory: int) -> dict[str, object]:
+    """Until the job's first process ends, or is made to."""
+    next_look = time.monotonic() + LOOK
+    while True:
+        ready, _, _ = select.select([control, wake], [], [], max(next_look - time.monotonic(), 0))
+        if wake in ready:
+            with contextlib.suppress(BlockingIOError):
+                os.read(wake, 4096)
+        ended = _reap(child)
+        if ended is not None:
+            return _ended(ended)
+        if control in ready:
+            if os.read(control, 1) != b"t":
+                return {"exit": None, "signal": int(signal.SIGKILL), "reason": None, "detail": ""}
+            _signal_all(signal.SIGTERM)
+        if time.monotonic() >= next_look:
+            next_look = time.monotonic() + LOOK
+            used = sum(_own_memory(pid) for pid in _descendants())
+            if used > memory:
+                return {"exit": None, "signal": None, "reason": "memory", "detail": f"{used >> 20} MB"}
+
+
+def _reap(child: int) -> int | None:
+    """Collect what has ended; the wait status of the first process once it is among them."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return None
+        if pid == 0:
+            return None
+        if pid == child:
+            return status
+
+
+def _ended(status: int) -> dict[str, object]:
+    code = os.waitstatus_to_exitcode(status)
+    return {"exit": code if code >= 0 else None, "signal": -code if code < 0 else None, "reason": None, "detail": ""}
+
+
+def _kill_all() -> None:
+    """Stop everything first, so that nothing forks away while it is being killed."""
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline and _descendants():
+        _signal_all(signal.SIGSTOP)
+        _signal_all(signal.SIGKILL)
+        _reap(0)
+        time.sleep(0.005)
+
+
+def _signal_all(number: int) -> None:
+    for pid in _descendants():
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def _descendants() -> list[int]:
+    """Every living process below this one."""
+    parents: dict[int, list[int]] = {}
+    for entry in PROC.iterdir() if PROC.is_dir() else ():
+        if entry.name.isdigit():
+            stat = _read(entry / "stat")
+            state, parent = [*stat.rpartition(")")[2].split(), "Z", "0"][:2]
+            if state not in "ZX":
+                parents.setdefault(int(parent), []).append(int(entry.name))
+    found, look = [], [os.getpid()]
+    while look:
+        children = parents.get(look.pop(), [])
+        found += children
+        look += children
+    return found
+
+
+def _own_memory(pid: int) -> int:
+    """Bytes that a process holds and does not share."""
+    fields = _read(PROC / str(pid) / "statm").split()
+    return (int(fields[1]) - int(fields[2])) * resource.getpagesize() if len(fields) > 2 else 0
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""  # it ended while we looked
+
+
+def _adopt_orphans() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _tell(status: int, **what: object) -> None:
+    with contextlib.suppress(OSError):  # the runner is gone
+        os.write(status, json.dumps(what).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -49,8 +49,8 @@ class Board:
 
     def claim(self, kinds: list[str] | None) -> Claim | None:
         """The next job that is due, or one whose runner fell silent."""
-        arguments = {"runner_id": self.runner, "lease_ttl_ms": self._lease_ms, "allow_stale": True, "kinds": kinds}
-        job = self.call("tasks_jobs_claim", **arguments)["job"]
+        wanted = {"allow_stale": True, "announce": True, "kinds": kinds}
+        job = self.call("tasks_jobs_claim", runner_id=self.runner, lease_ttl_ms=self._lease_ms, **wanted)["job"]
         return Claim(job, self.runner) if job else None
 
     def beat(self, active: str | None = None, lease_ms: int | None = None) -> None:

@@ -14,6 +14,8 @@ from clew.runner.executors import Executors
 from clew.runner.slot import News, Slot
 
 log = logging.getLogger("clew.runner")
+QUIET_S = 0.25
+"""Many commits in a row are one piece of news, or idle runners would keep a busy store from its work."""
 
 
 def run(
@@ -54,7 +56,7 @@ def _follow(clew: Clew, news: News, wait: float, stop: threading.Event) -> None:
         try:
             for _ in clew.database.changes(wait):
                 news.tell()
-                if stop.wait(0.05):  # many commits in a row are one piece of news
+                if stop.wait(QUIET_S):
                     return
         except Exception as problem:
             log.warning("cannot follow the store, looking every %s s instead: %s", wait, problem)

@@ -74,7 +74,6 @@ class Slot:
         return self._board.claim(self._executors.kinds)
 
     def _work(self, claim: Claim) -> None:
-        self._board.beat(claim.id)
         self._beaten = float("-inf")
         self.worked += 1
         executor = self._executors.of(claim.job["kind"])

@@ -13,9 +13,11 @@ from clew.registry.context import Context
 from clew.registry.operation import Input, Name, operation
 from clew.store.database import placeholders
 from clew.tasks.jobs.job import (
+    LONGEST_TTL,
     PRIORITIES,
     QUEUED,
     RUNNING,
+    SHORTEST_TTL,
     Job,
     LeaseTtl,
     RunnerId,
@@ -24,11 +26,11 @@ from clew.tasks.jobs.job import (
     job_by_id,
     job_json,
 )
+from clew.tasks.jobs.runners import LIVE, renew_lease
 from clew.tasks.jobs.thread import Said, say
 from clew.tasks.records import load
 
 DEFAULT_TTL = 180_000
-SHORTEST_TTL, LONGEST_TTL = 1_000, 300_000
 EXPIRED = "(claim_expires_at_ms IS NULL OR claim_expires_at_ms <= ?)"
 
 
@@ -39,9 +41,10 @@ class JobsClaim(Input):
     runner_id: RunnerId
     lease_ttl_ms: LeaseTtl = None
     allow_stale: Annotated[bool, Field(description="Also take a running job whose claim has expired.")] = False
-    kinds: Annotated[list[Name] | None, Field(max_length=50, description="Without job: only these kinds of jobs.")] = (
+    kinds: Annotated[list[Name] | None, Field(max_length=50, description="Without job: only jobs of these kinds.")] = (
         None
     )
+    announce: Annotated[bool, Field(description="Renew the runner's own lease too, as live on this job.")] = False
 
 
 @operation("tasks_jobs_claim", mode="own", writes=True, example={"job": "JOB-001", "runner_id": "host:1"})
@@ -61,6 +64,8 @@ def tasks_jobs_claim(ctx: Context, args: JobsClaim) -> dict[str, Any]:
             return _nothing(ctx)
         _check_free(bound, job, args.allow_stale)
         job, event = _claim(bound, job, runner, ttl)
+        if args.announce:
+            renew_lease(bound, runner, LIVE, job.id, ttl)
     return {"workspace": ctx.workspace, "job": job_json(job), "event": event}
 
 

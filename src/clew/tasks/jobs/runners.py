@@ -12,8 +12,7 @@ from pydantic import Field
 from clew.registry.context import Context
 from clew.registry.operation import Input, Meta, Name, operation
 from clew.store.database import Row
-from clew.tasks.jobs.claims import LONGEST_TTL, SHORTEST_TTL
-from clew.tasks.jobs.job import MAX_LEASE_RUNNER, LeaseTtl, RunnerId, check_runner
+from clew.tasks.jobs.job import LONGEST_TTL, MAX_LEASE_RUNNER, SHORTEST_TTL, LeaseTtl, RunnerId, check_runner
 from clew.tasks.records import to_json
 
 DEFAULT_TTL = 20_000
@@ -59,22 +58,22 @@ def tasks_runner_heartbeat(ctx: Context, args: RunnerHeartbeat) -> dict[str, Any
     """Say that a runner is alive, for as long as the lease lasts, and what it works on."""
     runner = check_runner(args.runner_id, limit=MAX_LEASE_RUNNER)
     active = args.active_job_id.strip().upper() if args.active_job_id and args.active_job_id.strip() else None
-    before = find_lease(ctx, runner)
     ttl = min(max(args.lease_ttl_ms or DEFAULT_TTL, SHORTEST_TTL), LONGEST_TTL)
-    lease = Lease(
-        runner,
-        args.status,
-        active,
-        ctx.now_ms + ttl,
-        before.created_at_ms if before else ctx.now_ms,
-        ctx.now_ms,
-        args.meta,
-    )
-    _save(ctx, lease)
-    # A heartbeat that says nothing new leaves no event: a runner sends thousands of them.
-    if before is None or not before.holds(ctx.now_ms) or (before.status, before.active_job) != (args.status, active):
-        ctx.emit("jobs", "runner_changed", runner, {"status": args.status, "active_job": active})
+    lease = renew_lease(ctx, runner, args.status, active, ttl, args.meta)
     return {"workspace": ctx.workspace, "lease": lease.to_json()}
+
+
+def renew_lease(
+    ctx: Context, runner: str, status: str, active: str | None, ttl: int, meta: dict[str, Any] | None = None
+) -> Lease:
+    """The lease from now on. One that says nothing new leaves no event: a runner renews it thousands of times."""
+    before = find_lease(ctx, runner)
+    now = ctx.now_ms
+    lease = Lease(runner, status, active, now + ttl, before.created_at_ms if before else now, now, meta)
+    _save(ctx, lease)
+    if before is None or not before.holds(now) or (before.status, before.active_job) != (status, active):
+        ctx.emit("jobs", "runner_changed", runner, {"status": status, "active_job": active})
+    return lease
 
 
 def find_lease(ctx: Context, runner: str) -> Lease | None:

@@ -13,13 +13,12 @@ _INSTEAD = {
     "tasks_resume": "tasks_snapshot",
     "tasks_resume_pack": "tasks_snapshot",
     "tasks_resume_super": "tasks_snapshot",
-    "tasks_verify": "tasks_macro_close_step",
+    "tasks_verify": "op_call",
     "tasks_note": "op_call",
 }
 _ONE = frozenset({"task", "plan", "target"})
 _KEPT = {
     "tasks_snapshot": frozenset({"workspace", "task", "plan", "target", "max_chars"}),
-    "tasks_macro_close_step": frozenset({"workspace", "task", "target", "path", "step_id", "checkpoints"}),
     "status": frozenset({"workspace"}),
 }
 

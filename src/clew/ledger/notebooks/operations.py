@@ -1,0 +1,290 @@
+"""Notebooks for callers: create, load, list, cells, export."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from clew.errors import ClewError, invalid
+from clew.ids import confined
+from clew.ledger.inputs import Id, LedgerBounded, LedgerInput
+from clew.ledger.notebooks import books, srcmd
+from clew.ledger.notebooks.templates import TEMPLATES
+from clew.registry.budget import Budget, Clip, Trim
+from clew.registry.context import Context
+from clew.registry.operation import Name, Text, Title, operation
+
+MAX_FILE = 2_000_000
+NotebookId = Annotated[Id, Field(description="Notebook id, such as NB-001.")]
+CellId = Annotated[Id, Field(description="Cell id, such as CELL-0002.")]
+
+
+class Create(LedgerInput):
+    synonyms: ClassVar[dict[str, str]] = {"title": "name"}
+
+    name: Annotated[Title, Field(min_length=1, description="Title of the notebook.")]
+    template: Annotated[Literal["blank", "sequential-feynman"], Field(description="What it starts with.")] = "blank"
+    language: Annotated[Literal["javascript", "typescript"], Field(description="Of its code cells.")] = "typescript"
+
+
+@operation("notebook_create", writes=True, aliases=("notebook.create",), example={"name": "Lock timing"})
+def notebook_create(ctx: Context, args: Create) -> dict[str, Any]:
+    """Create a notebook of prose and code that is kept with its results."""
+    title = args.name.strip()
+    if not title or "\n" in title:
+        raise invalid("name", "must be one line of text", "Give the notebook a title.", kind="non_empty")
+    book = TEMPLATES[args.template](title, args.language)
+    return _described(ctx, books.create_notebook(ctx, title, book))
+
+
+class Load(LedgerInput):
+    path: Annotated[Name | None, Field(description="A .src.md file below the project directory.")] = None
+    content: Annotated[Text | None, Field(description="The text of a .src.md file.")] = None
+
+
+@operation(
+    "notebook_load",
+    writes=True,
+    mode="own",
+    aliases=("notebook.load",),
+    example={"content": '<!-- srcbook:{"language":"javascript"} -->\n\n# Loaded\n'},
+)
+def notebook_load(ctx: Context, args: Load) -> dict[str, Any]:
+    """Load a notebook from a .src.md file or its text."""
+    if (args.path is None) == (args.content is None):
+        raise ClewError(
+            "INVALID_INPUT",
+            "give either path or content",
+            "Keep one of them.",
+            [{"kind": "choose_one", "fields": ["path", "content"]}],
+        )
+    book = srcmd.decode(args.content if args.content is not None else _read(ctx, str(args.path)))
+    if len(book.cells) > books.MAX_CELLS:
+        raise invalid("content", f"more than {books.MAX_CELLS} cells")
+    title = next((cell.content for cell in book.cells if cell.type == "title"), "Untitled notebook")
+    with ctx.writing() as bound:
+        return _described(bound, books.create_notebook(bound, title[:1000], book))
+
+
+def _read(ctx: Context, path: str) -> str:
+    file = confined(ctx.settings.project_root, path)
+    if not file.is_file():
+        raise ClewError("NOT_FOUND", f"no file {file}", f"Name a file below {ctx.settings.project_root}.")
+    if file.stat().st_size > MAX_FILE:
+        raise invalid("path", f"the file is larger than {MAX_FILE} bytes")
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ClewError("IO_ERROR", f"{file}: {problem}", "Give a readable UTF-8 file.") from problem
+
+
+class List(LedgerBounded):
+    limit: Annotated[int, Field(ge=1, le=200, description="Most notebooks to list.")] = 50
+
+
+@operation("notebook_list", aliases=("notebook.list",), budget=Budget((Trim("notebooks", drop="last"),), 16_000))
+def notebook_list(ctx: Context, args: List) -> dict[str, Any]:
+    """List notebooks, the last changed first."""
+    rows = ctx.tx.all(
+        "SELECT notebook.*, (SELECT count(*) FROM notebook_cell WHERE notebook_cell.workspace = notebook.workspace"
+        " AND notebook_cell.notebook = notebook.id) AS cells FROM notebook WHERE workspace = ?"
+        " ORDER BY updated_at_ms DESC, id DESC LIMIT ?",
+        ctx.workspace,
+        args.limit + 1,
+    )
+    shown = [books.notebook_json(row, row["cells"]) for row in rows[: args.limit]]
+    return {"success": True, "notebooks": shown, "count": len(shown), "hasMore": len(rows) > len(shown)}
+
+
+class AddCell(LedgerInput):
+    synonyms: ClassVar[dict[str, str]] = {"cellType": "type"}
+
+    notebook_id: NotebookId
+    type: Annotated[Literal["title", "markdown", "code"], Field(description="Kind of cell.")]
+    content: Annotated[Text, Field(min_length=1, description="Heading, Markdown or code.")]
+    filename: Annotated[Name | None, Field(description="Of a code cell; default: a free cellN name.")] = None
+    after_cell_id: Annotated[Id | None, Field(description="Put it behind this cell; default: at the end.")] = None
+    position: Annotated[int | None, Field(ge=0, le=100_000, description="Or at this place, counted from 0.")] = None
+
+
+@operation(
+    "notebook_add_cell",
+    writes=True,
+    aliases=("notebook.add_cell",),
+    example={"notebookId": "NB-001", "type": "code", "content": "console.log(6 * 7)"},
+)
+def notebook_add_cell(ctx: Context, args: AddCell) -> dict[str, Any]:
+    """Add a title, Markdown or code cell."""
+    notebook = books.notebook_named(ctx, args.notebook_id)
+    cells = books.cells_of(ctx, notebook["id"])
+    books.check_room(cells)
+    cell = _checked(args, notebook["language"], cells)
+    row = books.place_cell(ctx, notebook["id"], _position(args, cells), cell)
+    ctx.emit("ledger", "notebook_cell_added", notebook["id"], {"cell": row["id"], "type": cell.type})
+    return {"success": True, "cell": {"id": row["id"], "type": cell.type, "filename": cell.filename}}
+
+
+def _checked(args: AddCell, language: str, cells: list[Any]) -> srcmd.Cell:
+    if args.type != "code":
+        if args.filename is not None:
+            raise invalid("filename", "only a code cell has one", "Leave it out.")
+        if args.type == "title" and "\n" in args.content:
+            raise invalid("content", "a title is one line")
+        return srcmd.Cell(args.type, args.content)
+    taken = {cell["filename"] for cell in cells if cell["filename"]}
+    name = srcmd.check_filename(args.filename) if args.filename else _free_name(taken, language)
+    if name in taken:
+        raise invalid("filename", f"{name} is the name of another cell", "Choose another name.")
+    named = "javascript" if name.endswith(("js", "mjs")) else "typescript"
+    return srcmd.Cell("code", args.content, name, named)
+
+
+def _free_name(taken: set[str], language: str) -> str:
+    ending = "ts" if language == "typescript" else "js"
+    return next(name for number in range(1, 10_000) if (name := f"cell{number}.{ending}") not in taken)
+
+
+def _position(args: AddCell, cells: list[Any]) -> int:
+    end = max((cell["position"] for cell in cells), default=-1) + 1
+    if args.after_cell_id is not None:
+        found = [cell["position"] for cell in cells if cell["id"] == args.after_cell_id]
+        if not found:
+            raise invalid("afterCellId", f"no cell {args.after_cell_id[:60]} in this notebook")
+        return int(found[0]) + 1
+    if args.position is not None and args.position < len(cells):
+        return int(cells[args.position]["position"])
+    return end
+
+
+class UpdateCell(LedgerInput):
+    notebook_id: NotebookId
+    cell_id: CellId
+    content: Annotated[Text, Field(min_length=1, description="New content.")]
+
+
+@operation(
+    "notebook_update_cell",
+    writes=True,
+    idempotent=True,
+    aliases=("notebook.update_cell",),
+    example={"notebookId": "NB-001", "cellId": "CELL-0001", "content": "A better title"},
+)
+def notebook_update_cell(ctx: Context, args: UpdateCell) -> dict[str, Any]:
+    """Change a cell's content; what it printed before no longer counts as its result."""
+    cell = books.cell_named(ctx, args.notebook_id, args.cell_id)
+    if cell["type"] == "title" and "\n" in args.content:
+        raise invalid("content", "a title is one line")
+    if cell["content"] != args.content:
+        ctx.tx.run(
+            "UPDATE notebook_cell SET content = ?, status = 'idle', output = NULL, error = NULL, executed_at_ms = NULL"
+            " WHERE workspace = ? AND notebook = ? AND id = ?",
+            args.content,
+            ctx.workspace,
+            args.notebook_id,
+            args.cell_id,
+        )
+        books.touch(ctx, args.notebook_id)
+        ctx.emit("ledger", "notebook_cell_updated", args.notebook_id, {"cell": args.cell_id})
+    return {"success": True, "cell": {"id": cell["id"], "type": cell["type"]}}
+
+
+class CellPlace(LedgerBounded):
+    notebook_id: NotebookId
+    cell_id: CellId
+
+
+@operation(
+    "notebook_delete_cell",
+    writes=True,
+    destructive=True,
+    aliases=("notebook.delete_cell",),
+    example={"notebookId": "NB-001", "cellId": "CELL-0002"},
+)
+def notebook_delete_cell(ctx: Context, args: CellPlace) -> dict[str, Any]:
+    """Remove a cell; its runs stay in the history."""
+    cell = books.cell_named(ctx, args.notebook_id, args.cell_id)
+    ctx.tx.run(
+        "DELETE FROM notebook_cell WHERE workspace = ? AND notebook = ? AND id = ?",
+        ctx.workspace,
+        args.notebook_id,
+        args.cell_id,
+    )
+    books.touch(ctx, args.notebook_id)
+    payload = {"cell": cell["id"], "type": cell["type"], "filename": cell["filename"], "content": cell["content"]}
+    ctx.emit("ledger", "notebook_cell_deleted", args.notebook_id, payload)
+    return {"success": True, "cell": {"id": cell["id"], "type": cell["type"]}}
+
+
+CELL_BUDGET = Budget((Clip("cell.output", 4000), Clip("cell.source", 4000), Clip("cell.content", 4000)), 60_000)
+
+
+@operation(
+    "notebook_get_cell",
+    aliases=("notebook.get_cell",),
+    budget=CELL_BUDGET,
+    example={"notebookId": "NB-001", "cellId": "CELL-0001"},
+)
+def notebook_get_cell(ctx: Context, args: CellPlace) -> dict[str, Any]:
+    """Show a whole cell with its last result and its runs."""
+    cell = books.cell_named(ctx, args.notebook_id, args.cell_id)
+    runs = ctx.tx.all(
+        "SELECT id, started_at_ms, duration_ms, status, exit_code FROM notebook_run"
+        " WHERE workspace = ? AND notebook = ? AND cell = ? ORDER BY id DESC LIMIT 10",
+        ctx.workspace,
+        args.notebook_id,
+        args.cell_id,
+    )
+    return {"success": True, "cell": books.cell_json(cell), "runs": runs}
+
+
+class NotebookPlace(LedgerBounded):
+    notebook_id: NotebookId
+
+
+@operation(
+    "notebook_list_cells",
+    aliases=("notebook.list_cells",),
+    budget=Budget((Trim("cells", drop="last"),), 30_000),
+    example={"notebookId": "NB-001"},
+)
+def notebook_list_cells(ctx: Context, args: NotebookPlace) -> dict[str, Any]:
+    """List a notebook's cells in order."""
+    notebook = books.notebook_named(ctx, args.notebook_id)
+    cells = [books.short_cell(row) for row in books.cells_of(ctx, notebook["id"])]
+    return {"success": True, "notebookId": notebook["id"], "cells": cells, "count": len(cells)}
+
+
+class Export(LedgerInput):
+    notebook_id: NotebookId
+    path: Annotated[Name | None, Field(description="Also write it here, below the project directory.")] = None
+
+
+@operation("notebook_export", mode="own", aliases=("notebook.export",), example={"notebookId": "NB-001"})
+def notebook_export(ctx: Context, args: Export) -> dict[str, Any]:
+    """Export a notebook as .src.md text, and as a file when a path is given."""
+    with ctx.reading() as bound:
+        text = srcmd.encode(books.book_of(bound, args.notebook_id))
+    result: dict[str, Any] = {"success": True, "content": text}
+    if args.path is not None:
+        result["path"] = _write(ctx, args.path, text)
+    return result
+
+
+def _write(ctx: Context, path: str, text: str) -> str:
+    if not path.endswith(".src.md"):
+        raise invalid("path", "must end with .src.md")
+    file = confined(ctx.settings.project_root, path)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        fresh = file.with_name(f".{file.name}.new")
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(file)
+    except OSError as problem:
+        raise ClewError("IO_ERROR", f"{file}: {problem}", "Give a path that can be written.") from problem
+    return str(file)
+
+
+def _described(ctx: Context, row: Any) -> dict[str, Any]:
+    count = len(books.cells_of(ctx, row["id"]))
+    return {"success": True, "notebookId": row["id"], "notebook": books.notebook_json(row, count)}

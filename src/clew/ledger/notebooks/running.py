@@ -1,0 +1,282 @@
+"""Running cells and filling the package cache: outside of any transaction, recorded before and after."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+import threading
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+from pydantic import Field
+
+from clew.errors import ClewError, invalid, suggest
+from clew.ledger.inputs import LedgerInput
+from clew.ledger.notebooks import books, sandbox
+from clew.ledger.notebooks.modules import linked
+from clew.ledger.notebooks.operations import CellId, NotebookId
+from clew.ledger.notebooks.sandbox import Outcome
+from clew.ledger.notebooks.srcmd import PACKAGE
+from clew.registry.context import Context
+from clew.registry.operation import operation
+from clew.store.database import Row
+
+SECONDS = 30
+MOST_SECONDS = 300
+AT_ONCE = 2
+INSTALL_SECONDS = 120
+_slots = threading.BoundedSemaphore(AT_ONCE)
+_SPEC = re.compile(
+    r"(?P<name>(?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*)(?:@(?P<version>[\w.^~<>=*+-]{1,40}))?"
+)
+
+
+class RunCell(LedgerInput):
+    notebook_id: NotebookId
+    cell_id: CellId
+    timeout_ms: Annotated[
+        int, Field(ge=100, le=MOST_SECONDS * 1000, description="Stop it after this many milliseconds.")
+    ] = SECONDS * 1000
+
+
+@operation(
+    "notebook_run_cell",
+    writes=True,
+    mode="own",
+    aliases=("notebook.run_cell",),
+    example={"notebookId": "NB-001", "cellId": "CELL-0003"},
+)
+def notebook_run_cell(ctx: Context, args: RunCell) -> dict[str, Any]:
+    """Run a code cell in a sandbox without files, network or environment, and keep what it printed."""
+    sandbox.find_deno()
+    with ctx.writing() as bound:
+        cell, source = _begin(bound, args)
+    if cell["type"] == PACKAGE:
+        return _install_result(_install(ctx, args.notebook_id, _dependencies(cell["content"])))
+    try:
+        outcome = _run(ctx, args, cell, source)
+    except BaseException:
+        with ctx.writing() as bound:
+            _set_status(bound, args.notebook_id, cell["id"], "idle")
+        raise
+    with ctx.writing() as bound:
+        run = _record(bound, args.notebook_id, cell, source, outcome)
+    return _shown(args.notebook_id, cell, run, outcome)
+
+
+def _begin(ctx: Context, args: RunCell) -> tuple[Row, str]:
+    cell = books.cell_named(ctx, args.notebook_id, args.cell_id)
+    if cell["type"] not in books.EXECUTABLE:
+        raise invalid("cellId", f"{cell['id']} is a {cell['type']} cell and cannot be run", "Name a code cell.")
+    running = (cell["status"] == "running" and cell["executed_at_ms"]) or 0
+    if running and ctx.now_ms - running < MOST_SECONDS * 1000:
+        raise ClewError(
+            "CONFLICT",
+            f"{cell['id']} is running already",
+            "Wait until it has ended.",
+            suggestions=[_look(args.notebook_id, cell["id"])],
+        )
+    if cell["type"] == PACKAGE:
+        return cell, ""
+    cells = books.cells_of(ctx, args.notebook_id)
+    sources = {row["filename"]: row["content"] for row in cells if row["type"] == "code"}
+    package = next((row["content"] for row in cells if row["type"] == PACKAGE), "{}")
+    source = linked(cell["filename"], sources, _dependencies(package))
+    _set_status(ctx, args.notebook_id, cell["id"], "running")
+    return cell, source
+
+
+def _set_status(ctx: Context, notebook: str, cell: str, status: str) -> None:
+    sql = "UPDATE notebook_cell SET status = ?, executed_at_ms = ? WHERE workspace = ? AND notebook = ? AND id = ?"
+    ctx.tx.run(sql, status, ctx.now_ms, ctx.workspace, notebook, cell)
+
+
+def _run(ctx: Context, args: RunCell, cell: Row, source: str) -> Outcome:
+    seconds = args.timeout_ms / 1000
+    if not _slots.acquire(timeout=MOST_SECONDS):
+        raise ClewError("UNAVAILABLE", f"{AT_ONCE} cells are running already", "Try again when one has ended.")
+    try:
+        cache = _cache(ctx, args.notebook_id)
+        return sandbox.run(
+            source,
+            cell["filename"],
+            seconds,
+            cache if cache.is_dir() else None,
+            lambda passed: ctx.progress(passed, seconds, f"{cell['filename']} is running"),
+        )
+    finally:
+        _slots.release()
+
+
+def _record(ctx: Context, notebook: str, cell: Row, source: str, outcome: Outcome) -> Row:
+    run: Row = {
+        "workspace": ctx.workspace,
+        "id": ctx.ws.count("notebook_run"),
+        "notebook": notebook,
+        "cell": cell["id"],
+        "started_at_ms": ctx.now_ms - outcome.duration_ms,
+        "duration_ms": outcome.duration_ms,
+        "status": outcome.status,
+        "exit_code": outcome.exit_code,
+        "stdout": outcome.stdout,
+        "stderr": outcome.stderr,
+        "truncated": int(outcome.truncated),
+        "source_digest": _digest(source),
+        "output_digest": _digest(outcome.stdout + "\x00" + outcome.stderr),
+    }
+    ctx.tx.run(f"INSERT INTO notebook_run ({', '.join(run)}) VALUES ({', '.join('?' * len(run))})", *run.values())
+    ctx.tx.run(
+        "UPDATE notebook_cell SET status = ?, output = ?, error = ?, executed_at_ms = ?"
+        " WHERE workspace = ? AND notebook = ? AND id = ? AND content = ?",
+        "completed" if outcome.ok else "failed",
+        outcome.stdout or outcome.stderr,
+        None if outcome.ok else outcome.stderr or outcome.stdout,
+        ctx.now_ms,
+        ctx.workspace,
+        notebook,
+        cell["id"],
+        cell["content"],
+    )
+    books.touch(ctx, notebook)
+    payload = {"cell": cell["id"], "run": run["id"], "status": outcome.status, "exit_code": outcome.exit_code}
+    ctx.emit("ledger", "notebook_cell_ran", notebook, payload)
+    return run
+
+
+def _shown(notebook: str, cell: Row, run: Row, outcome: Outcome) -> dict[str, Any]:
+    """The result, and a line that a step takes as proof."""
+    code = outcome.exit_code if outcome.exit_code is not None else outcome.status
+    receipt = (
+        f"CMD: notebook_run_cell notebookId={notebook} cellId={cell['id']} # run {run['id']}, exit {code},"
+        f" output sha256:{run['output_digest']}"
+    )
+    return {
+        "success": outcome.ok,
+        "output": outcome.stdout,
+        "error": None if outcome.ok else outcome.stderr,
+        "execution": {
+            "stdout": outcome.stdout,
+            "stderr": outcome.stderr,
+            "exitCode": outcome.exit_code if outcome.exit_code is not None else -1,
+            "success": outcome.ok,
+            "status": outcome.status,
+            "durationMs": outcome.duration_ms,
+            "run": run["id"],
+            "truncated": outcome.truncated,
+        },
+        "receipt": receipt,
+    }
+
+
+class InstallDeps(LedgerInput):
+    notebook_id: NotebookId
+    packages: Annotated[
+        list[Annotated[str, Field(max_length=200)]] | None,
+        Field(max_length=50, description="Such as zod or zod@4; added to package.json first."),
+    ] = None
+
+
+@operation(
+    "notebook_install_deps",
+    writes=True,
+    mode="own",
+    aliases=("notebook.install_deps",),
+    example={"notebookId": "NB-001"},
+)
+def notebook_install_deps(ctx: Context, args: InstallDeps) -> dict[str, Any]:
+    """Fetch the packages of package.json into a cache that cells then use offline."""
+    sandbox.find_deno()
+    wanted = dict(_spec(text) for text in args.packages or ())
+    with ctx.writing() as bound:
+        dependencies = _add_packages(bound, args.notebook_id, wanted)
+    return _install_result(_install(ctx, args.notebook_id, dependencies))
+
+
+def _add_packages(ctx: Context, notebook: str, wanted: dict[str, str]) -> dict[str, str]:
+    books.notebook_named(ctx, notebook)
+    cells = [row for row in books.cells_of(ctx, notebook) if row["type"] == PACKAGE]
+    if not cells:
+        raise ClewError(
+            "INVALID_INPUT",
+            "this notebook has no package.json cell",
+            "Create the notebook from a template, or load one with such a cell.",
+            [{"kind": "state", "field": "notebookId"}],
+            [suggest("notebook_list_cells", "Shows its cells.", "medium", notebookId=notebook)],
+        )
+    package = _package(cells[0]["content"])
+    dependencies = {**_dependencies(cells[0]["content"]), **wanted}
+    if wanted:
+        text = orjson.dumps({**package, "dependencies": dependencies}, option=orjson.OPT_INDENT_2).decode()
+        sql = "UPDATE notebook_cell SET content = ? WHERE workspace = ? AND notebook = ? AND id = ?"
+        ctx.tx.run(sql, text, ctx.workspace, notebook, cells[0]["id"])
+        ctx.emit("ledger", "notebook_cell_updated", notebook, {"cell": cells[0]["id"], "packages": sorted(wanted)})
+    return dependencies
+
+
+def _install(ctx: Context, notebook: str, dependencies: dict[str, str]) -> dict[str, Any]:
+    if not dependencies:
+        return {"ok": True, "code": 0, "stdout": "Nothing to install.", "stderr": ""}
+    cache = _cache(ctx, notebook)
+    cache.mkdir(parents=True, exist_ok=True)
+    specs = [f"npm:{name}@{version}" for name, version in sorted(dependencies.items())]
+    command = [sandbox.find_deno(), "cache", "--no-config", "--no-lock", *specs]
+    ctx.progress(0, 1, f"fetching {len(specs)} packages")
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            timeout=INSTALL_SECONDS,
+            env={**sandbox.registry_environment(), "DENO_DIR": str(cache), "NO_COLOR": "1"},
+            cwd=cache,
+        )
+    except subprocess.TimeoutExpired:
+        return {"ok": False, "code": -1, "stdout": "", "stderr": f"Not finished after {INSTALL_SECONDS} s."}
+    out, err = (part[-20_000:].decode("utf-8", "replace") for part in (done.stdout, done.stderr))
+    ok = done.returncode == 0
+    ready = f"Ready: {', '.join(specs)}" if ok else out
+    return {"ok": ok, "code": done.returncode, "stdout": ready, "stderr": err}
+
+
+def _install_result(done: dict[str, Any]) -> dict[str, Any]:
+    execution = {"stdout": done["stdout"], "stderr": done["stderr"], "exitCode": done["code"], "success": done["ok"]}
+    return {
+        "success": done["ok"],
+        "output": done["stdout"],
+        "error": None if done["ok"] else done["stderr"],
+        "execution": execution,
+    }
+
+
+def _cache(ctx: Context, notebook: str) -> Path:
+    return ctx.settings.home / "notebooks" / ctx.workspace.replace("/", "_") / notebook / "deno"
+
+
+def _spec(text: str) -> tuple[str, str]:
+    match = _SPEC.fullmatch(text.strip())
+    if match is None:
+        raise invalid("packages", f"{text[:80]!r} is not a package", "Use name or name@version.")
+    return match.group("name"), match.group("version") or "*"
+
+
+def _package(text: str) -> dict[str, Any]:
+    try:
+        package = orjson.loads(text)
+    except orjson.JSONDecodeError as problem:
+        raise invalid("content", f"package.json is not JSON: {problem}", "Mend the package.json cell.") from problem
+    return package if isinstance(package, dict) else {}
+
+
+def _dependencies(text: str) -> dict[str, str]:
+    found = _package(text).get("dependencies")
+    pairs = found.items() if isinstance(found, dict) else ()
+    return dict(_spec(f"{name}@{version}") for name, version in pairs if isinstance(version, str))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _look(notebook: str, cell: str) -> Any:
+    return suggest("notebook_get_cell", "Shows the cell and its runs.", "high", notebookId=notebook, cellId=cell)

@@ -1,0 +1,180 @@
+"""The `.src.md` format: a notebook as Markdown that reads well and comes back as it was.
+
+Two things are added to the original's grammar, both readable by it: a fence is longer than any run of backticks in the
+code it holds, and a Markdown cell that the plain grammar would change (a heading line inside, blank lines at an end, a
+neighbour that is Markdown too) is preceded by a comment that says how many lines it has.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from clew.errors import ClewError, invalid
+
+_HEADER = re.compile(r"<!-- srcbook:(\{.*\}) -->")
+_COUNTED = re.compile(r"<!-- cell:(title|markdown) lines=(\d+) -->")
+_FENCE = re.compile(r"(`{3,})(\w*)")
+_FILE = "###### "
+_TITLE = "# "
+PACKAGE = "package.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell without its history. `type` is title, markdown, code or package.json."""
+
+    type: str
+    content: str
+    filename: str | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    language: str
+    cells: tuple[Cell, ...]
+    tsconfig: str | None = None
+
+
+def encode(book: Book) -> str:
+    about: dict[str, Any] = {"language": book.language}
+    if book.tsconfig is not None:
+        about["tsconfig.json"] = book.tsconfig
+    parts = [f"<!-- srcbook:{orjson.dumps(about).decode()} -->"]
+    before = None
+    for cell in book.cells:
+        parts.append(_encoded(cell, before))
+        before = cell
+    return "\n\n".join(parts) + "\n"
+
+
+def _encoded(cell: Cell, before: Cell | None) -> str:
+    if cell.type in {"code", PACKAGE}:
+        return _fenced(cell)
+    if cell.type == "title" and _is_plain_title(cell.content):
+        return _TITLE + cell.content
+    if cell.type == "markdown" and _is_plain_markdown(cell.content) and not (before and before.type == "markdown"):
+        return cell.content
+    return f"<!-- cell:{cell.type} lines={cell.content.count(chr(10)) + 1} -->\n{cell.content}"
+
+
+def _fenced(cell: Cell) -> str:
+    longest = max((len(run) for run in re.findall(r"`+", cell.content)), default=0)
+    fence = "`" * max(3, longest + 1)
+    kind = "json" if cell.type == PACKAGE else cell.language or "javascript"
+    return f"{_FILE}{cell.filename}\n\n{fence}{kind}\n{cell.content}\n{fence}"
+
+
+def _is_plain_title(text: str) -> bool:
+    return bool(text) and "\n" not in text and "\r" not in text and text == text.strip()
+
+
+def _is_plain_markdown(text: str) -> bool:
+    """What the plain grammar gives back unchanged."""
+    if not text or text != text.strip("\n") or "\r" in text or text.strip() == "":
+        return False
+    marks = (_TITLE, _FILE, "<!-- cell:", "<!-- srcbook:")
+    return not any(line.startswith(marks) for line in text.split("\n"))
+
+
+def decode(text: str) -> Book:
+    lines = text.removeprefix("\ufeff").split("\n")
+    header = _HEADER.fullmatch(lines[0].strip())
+    if header is None:
+        raise invalid("content", "the first line is not a srcbook header", "Begin with <!-- srcbook:{...} -->.")
+    about = _about(header.group(1))
+    cells = Reader(lines, 1, about["language"]).cells()
+    return Book(about["language"], tuple(cells), about.get("tsconfig.json"))
+
+
+def _about(text: str) -> dict[str, Any]:
+    try:
+        about = orjson.loads(text)
+    except orjson.JSONDecodeError as problem:
+        raise invalid("content", f"the header is not JSON: {problem}") from problem
+    tsconfig = about.get("tsconfig.json")
+    if about.get("language") not in {"javascript", "typescript"} or not isinstance(tsconfig, str | None):
+        raise invalid("content", "the header names no known language", 'Use "javascript" or "typescript".')
+    return dict(about)
+
+
+class Reader:
+    """Walks over the lines once."""
+
+    def __init__(self, lines: list[str], at: int, language: str) -> None:
+        self._lines = lines
+        self._at = at
+        self._language = language
+
+    def cells(self) -> list[Cell]:
+        found = []
+        while self._at < len(self._lines):
+            line = self._lines[self._at]
+            counted = _COUNTED.fullmatch(line)
+            if counted:
+                found.append(self._counted(counted))
+            elif line.startswith(_FILE):
+                found.append(self._file(line.removeprefix(_FILE).strip()))
+            elif line.startswith(_TITLE):
+                found.append(Cell("title", line.removeprefix(_TITLE).rstrip("\r")))
+                self._at += 1
+            elif line.strip():
+                found.append(self._markdown())
+            else:
+                self._at += 1
+        return found
+
+    def _counted(self, match: re.Match[str]) -> Cell:
+        start, count = self._at + 1, int(match.group(2))
+        if start + count > len(self._lines):
+            raise invalid("content", f"line {self._at + 1}: the cell has fewer than {count} lines")
+        self._at = start + count
+        return Cell(match.group(1), "\n".join(self._lines[start : self._at]))
+
+    def _file(self, filename: str) -> Cell:
+        begun = self._at + 1
+        self._at += 1
+        while self._at < len(self._lines) and not self._lines[self._at].strip():
+            self._at += 1
+        opening = _FENCE.fullmatch(self._lines[self._at].rstrip()) if self._at < len(self._lines) else None
+        if opening is None:
+            raise invalid("content", f"line {begun}: {filename[:80]} is not followed by a fence")
+        source = self._until(opening.group(1), begun)
+        if filename == PACKAGE:
+            return Cell(PACKAGE, source, PACKAGE)
+        named = opening.group(2)
+        language = named if named in {"javascript", "typescript"} else "javascript"
+        return Cell("code", source, check_filename(filename), language)
+
+    def _until(self, fence: str, begun: int) -> str:
+        start = self._at + 1
+        for end in range(start, len(self._lines)):
+            if self._lines[end].rstrip() == fence:
+                self._at = end + 1
+                return "\n".join(self._lines[start:end])
+        raise invalid("content", f"line {begun}: the fence is never closed")
+
+    def _markdown(self) -> Cell:
+        start = self._at
+        marks = (_TITLE, _FILE, "<!-- cell:")
+        while self._at < len(self._lines) and not self._lines[self._at].startswith(marks):
+            self._at += 1
+        return Cell("markdown", "\n".join(self._lines[start : self._at]).rstrip("\n"))
+
+
+_FILENAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.(?:ts|js|mts|mjs)")
+
+
+def check_filename(name: str) -> str:
+    if not _FILENAME.fullmatch(name) or ".." in name:
+        raise ClewError(
+            "INVALID_INPUT",
+            f"filename: {name[:80]!r} is not a plain file name",
+            "Use letters, digits, '.', '_', '-' and an ending .ts, .js, .mts or .mjs, such as main.ts.",
+            [{"kind": "value", "field": "filename"}],
+        )
+    return name

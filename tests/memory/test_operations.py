@@ -192,6 +192,10 @@ def test_a_person_can_reject_by_editing_the_file(memory: Memory) -> None:
     proposed = memory.propose("Use MongoDB")
     path = "intelligence/proposed/DECISIONS_PROPOSED.md"
     memory.edit(path, memory.read(path).replace("Status: staged", "Status: rejected\nReason: no joins"))
+    memory.edit("intelligence/SIGNALS.md", memory.read("intelligence/SIGNALS.md") + "\nprose of mine\n")
+    memory("list_proposals")
+    assert "Status: rejected" in memory.read("intelligence/SIGNALS.md")
+    memory.agree()
     error = memory.error("propose_update", block_type="decision", statement="use mongodb")
     assert "no joins" in error["message"]
     assert error["details"]["proposal_id"] == proposed["proposal_id"]

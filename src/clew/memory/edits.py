@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from clew.memory import blocks, places, watchers
+from clew.memory import blocks, places
 from clew.memory.grammar import HEADER, ParsedFile, Part, gap_problems, parse_file
 from clew.memory.merging import common_prefix, common_suffix, header_after, header_before, merge
 from clew.memory.places import Region, Standing, size
@@ -132,8 +132,6 @@ def take_in(ctx: Context, plans: list[Plan]) -> list[str]:
         changed += _take_in_file(ctx, item, freed, settled)
     changed += _remove(ctx, sorted(leaving))
     changed += _promote(ctx, sorted(leaving))
-    if changed:
-        watchers.changed(ctx, changed)
     return changed
 
 

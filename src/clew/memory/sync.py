@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clew.errors import ClewError
-from clew.memory import edits, places, plain
+from clew.memory import edits, places, plain, watchers
 from clew.memory.directory import Directory, Known, State, directory_of, known, store_name
 from clew.memory.places import WHOLE, size
 from clew.registry.context import Context
@@ -159,9 +159,10 @@ def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edit]
             _import(ctx, edit)
     with ctx.writing() as bound:
         taken = {edit.path for edit in found if not edit.path.endswith(".md") and _take_in_plain(bound, edit)}
-        taken |= _take_in_blocks(bound, [edit for edit in found if edit.path.endswith(".md")])
+        same, changed = _take_in_blocks(bound, [edit for edit in found if edit.path.endswith(".md")])
         heads = {row["path"]: row["seq"] for row in _heads(bound)}
-        reached = {path: (_number(bound, path), heads.get(path, 0)) for path in taken}
+        reached = {path: (_number(bound, path), heads.get(path, 0)) for path in taken | same}
+        watchers.changed(bound, changed)  # what they write is newer than the files and is rendered next
     for edit in found:
         if edit.late:
             continue
@@ -176,8 +177,8 @@ def _take_in_plain(ctx: Context, edit: Edit) -> bool:
     return plain.text(ctx, edit.path) == edit.text
 
 
-def _take_in_blocks(ctx: Context, found: list[Edit]) -> set[str]:
-    """Returns the files that the store now has exactly as they are; the others are rendered next."""
+def _take_in_blocks(ctx: Context, found: list[Edit]) -> tuple[set[str], list[str]]:
+    """Returns the files that the store now has exactly as they are, and the blocks that changed."""
     plans, same = [], set()
     for edit in found:
         stored = _stored(ctx, edit)
@@ -189,8 +190,7 @@ def _take_in_blocks(ctx: Context, found: list[Edit]) -> set[str]:
             plans.append(edits.plan(ctx, edit.path, stored, result))
         if result == edit.text and not edit.late:
             same.add(edit.path)
-    edits.take_in(ctx, plans)
-    return same
+    return same, edits.take_in(ctx, plans)
 
 
 def _long(edit: Edit) -> bool:
@@ -204,7 +204,8 @@ def _import(ctx: Context, edit: Edit) -> None:
         with ctx.writing() as bound:
             if places.file_row(bound, edit.path)["bytes"] != size(edit.text[:start]):
                 return  # not new, or changed meanwhile; the ordinary way merges it
-            edits.take_in(bound, [edits.plan(bound, edit.path, edit.text[:start], edit.text[:end])])
+            changed = edits.take_in(bound, [edits.plan(bound, edit.path, edit.text[:start], edit.text[:end])])
+            watchers.changed(bound, changed)
         ctx.progress(number, len(ends), edit.path)
 
 

@@ -19,6 +19,8 @@ OBJECTORS: tuple[str, ...] = ()
 
 
 def changed(ctx: Context, ids: Sequence[str]) -> None:
+    if not ids:
+        return
     for watcher in WATCHERS:
         _function(watcher)(ctx, ids)
 

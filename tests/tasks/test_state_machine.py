@@ -33,6 +33,7 @@ TABLES = (
     "evidence_checkpoint",
     "step_lease",
     "task_operation",
+    "portal_cursor",
 )
 COUNTED = frozenset({"revision", "updated_at_ms"})
 CHECKPOINTS = ("criteria", "tests", "security", "perf", "docs")
@@ -161,6 +162,14 @@ class Work(RuleBasedStateMachine):
             self.act(client, "tasks_batch", atomic=True, operations=operations)
         else:
             self.call(client, "tasks_batch", operations=operations)
+
+    @rule(client=CLIENTS, proof=st.sampled_from([None, "CMD: make test", "CMD: <fill: command>"]), note=st.booleans())
+    def close_by_macro(self, client: int, proof: str | None, note: bool) -> None:
+        self.act(client, "tasks_macro_close_step", proof=proof, note="seen" if note else None)
+
+    @rule(client=CLIENTS)
+    def finish(self, client: int) -> None:
+        self.act(client, "tasks_macro_finish", final_note="done")
 
     @rule(client=CLIENTS)
     def undo_then_redo(self, client: int) -> None:

@@ -190,7 +190,13 @@ class ThinkNext(ViewPlace):
 
 
 NEXT_BUDGET = Budget(
-    (Clip("candidate.text", 1000), Clip("candidate.text", 100), Drop("candidate.meta"), Drop("candidate.text")),
+    (
+        Clip("candidate.text", 1000),
+        Clip("candidate.text", 100),
+        *(Drop(f"candidate.{name}") for name in ("meta", "text", "tags", "last_ts_ms", "deleted")),
+        Clip("candidate.title", 60),
+        *(Drop(name) for name in ("step_focus", "workspace")),
+    ),
     16_000,
     keep=("branch", "graph_doc"),
 )

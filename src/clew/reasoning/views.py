@@ -54,6 +54,8 @@ class Selection:
     limit: int
     cards: dict[str, Node] = field(default_factory=dict)
     has_more: bool = False
+    missed: Node | None = None
+    """The newest card of the fill that found no room."""
 
     @property
     def full(self) -> bool:
@@ -64,7 +66,7 @@ class Selection:
             if card.id in self.cards:
                 continue
             if self.full:
-                self.has_more = True
+                self.has_more, self.missed = True, card
                 return
             self.cards[card.id] = card
         self.has_more = self.has_more or page.has_more
@@ -96,7 +98,8 @@ def select(
         chosen.take(page)
         if chosen.full:
             break
-    chosen.has_more = False  # the fill below knows: it sees whatever the layers left over
+    # The fill below knows what is left over: it sees whatever the layers could not take.
+    chosen.has_more, chosen.missed = False, None
     status = None if view == "explore" else "open"
     # As many again as are taken already: those may be the newest ones.
     chosen.take(_cards(ctx, scope, lens, status=status, limit=limit + len(chosen.cards)))

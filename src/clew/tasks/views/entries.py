@@ -14,7 +14,7 @@ from clew.registry.context import Context
 from clew.store.database import Row
 
 CHUNK = 50
-SCANNED = 150
+SCANNED = 64
 """How far back a step's entries are looked for before the view takes the newest ones instead."""
 
 

@@ -102,9 +102,8 @@ def _cards(ctx: Context, scope: Scope, view: str, limit: int, cursor: int | None
     if view == "full" or cursor is not None:
         return _newest(ctx, scope, view, limit, cursor, lens)
     chosen = select(ctx, scope, view, limit, lens)
-    shown = chosen.listed()
-    missed = _newest_missed(ctx, scope, view, lens, {card.id for card in shown}) if chosen.has_more else None
-    return Cards(shown, None, None if missed is None else missed.last_seq + 1, limit)
+    missed = chosen.missed
+    return Cards(chosen.listed(), None, None if missed is None else missed.last_seq + 1, limit)
 
 
 def _newest(ctx: Context, scope: Scope, view: str, limit: int, cursor: int | None, lens: Lens) -> Cards:
@@ -119,19 +118,6 @@ def _newest(ctx: Context, scope: Scope, view: str, limit: int, cursor: int | Non
         limit=limit,
     )
     return Cards(page.nodes, cursor, page.nodes[-1].last_seq if page.has_more else None, limit)
-
-
-def _newest_missed(ctx: Context, scope: Scope, view: str, lens: Lens, taken: set[str]) -> Node | None:
-    page = nodes(
-        ctx,
-        scope.branch,
-        scope.graph,
-        types=CARD_TYPES,
-        status=_status(view),
-        tags_all=_filing(lens),
-        limit=len(taken) + 1,
-    )
-    return next((card for card in page.nodes if card.id not in taken), None)
 
 
 def _filing(lens: Lens) -> list[str]:

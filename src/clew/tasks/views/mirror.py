@@ -8,6 +8,7 @@ from pydantic import Field
 
 from clew.registry.context import Context
 from clew.registry.operation import Name, operation
+from clew.tasks.gates import Gate, gates_of
 from clew.tasks.plans import Work, tasks_of
 from clew.tasks.steps import CHECKPOINTS, Step, select_step, step_ref, steps_of, subtree
 from clew.tasks.targets import OfWork, target_work
@@ -24,10 +25,11 @@ def tasks_mirror(ctx: Context, args: Mirror) -> dict[str, Any]:
     work = target_work(ctx, args)
     steps = _steps(ctx, work, args.path)
     shown = steps[: args.limit]
+    gates = gates_of(ctx, shown)
     return {
         "workspace": ctx.workspace,
         "scope": {"id": work.id, "kind": work.kind, "path": args.path},
-        "steps": [_row(step, work) for step in shown],
+        "steps": [_row(step, gates[step.id], work) for step in shown],
         "count": len(shown),
         "total": len(steps),
         "has_more": len(shown) < len(steps),
@@ -42,13 +44,15 @@ def _steps(ctx: Context, work: Work, path: str | None) -> list[Step]:
     return [step for task in tasks_of(ctx, work.id) for step in steps_of(ctx, task.id)]
 
 
-def _row(step: Step, work: Work) -> dict[str, Any]:
+def _row(step: Step, gate: Gate, work: Work) -> dict[str, Any]:
     return {
         **({} if work.is_task else {"task": step.task}),
         **step_ref(step),
         "title": step.title,
         "completed": step.completed,
         **{f"{name}_confirmed": step.confirmed(name) for name in CHECKPOINTS},
+        "missing": list(gate.missing),
+        "missing_proof": list(gate.missing_proof),
         "blocked": step.blocked,
         "block_reason": step.block_reason,
     }

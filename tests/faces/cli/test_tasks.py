@@ -1,0 +1,82 @@
+"""Work in the terminal: the tree, the next command, the handoff."""
+
+import json
+import shlex
+
+import pytest
+
+from tests.faces.cli.conftest import Shell
+
+STEPS = json.dumps([{"title": f"{verb} rows", "success_criteria": ["every row"]} for verb in ("Read", "Write")])
+
+
+@pytest.fixture
+def started(clew: Shell) -> Shell:
+    clew("call", "tasks_macro_start", "task_title=Importer: rows", "description=Rows get lost.", f"steps:={STEPS}")
+    clew("call", "tasks_macro_close_step", "proof=make test", "note=one down")
+    clew("call", "tasks_block", "task=TASK-001", "path=s:1", "reason=no access")
+    return clew
+
+
+def test_the_tree_shows_plans_tasks_and_steps_with_their_gates(started: Shell) -> None:
+    out = started("tasks").out
+    lines = [line.rstrip() for line in out.splitlines()]
+    assert lines[0].startswith("PLAN-001 Inbox")
+    assert "TASK-001 Importer: rows  TODO 1/2  <- focus" in lines[1]
+    assert "[x] s:0 Read rows" in lines[2]
+    assert "[!] s:1 Write rows  blocked: no access  needs criteria, tests" in lines[3]
+    assert "\x1b[" not in out
+
+
+def test_the_tree_as_json_nests_steps_in_tasks_in_plans(started: Shell) -> None:
+    tree = started("tasks", "PLAN-001", "--json").json
+    assert tree["focus"] == "TASK-001"
+    assert [step["path"] for step in tree["plans"][0]["tasks"][0]["steps"]] == ["s:0", "s:1"]
+
+
+def test_canceled_work_is_shown_on_request(started: Shell) -> None:
+    started("call", "tasks_complete", "task=TASK-001", "status=CANCELED")
+    assert "TASK-001" not in started("tasks").out
+    assert "TASK-001" in started("tasks", "--all").out
+
+
+def test_next_prints_a_command_that_runs(started: Shell) -> None:
+    started("call", "tasks_block", "task=TASK-001", "path=s:1", "blocked=false")
+    for _ in range(5):
+        out = started("next").out
+        command = out.splitlines()[-1]
+        if not command.startswith("clew call "):
+            break
+        ran = started(*shlex.split(command)[1:])
+        assert ran.code == 0, ran.err
+    assert out.splitlines()[-1] == "next  nothing; it is done"
+
+
+def test_next_says_what_is_stuck_and_answers_in_json(started: Shell) -> None:
+    assert "stuck s:1: no access" in started("next").out
+    answer = started("next", "TASK-001", "--json").json
+    assert answer["action"]["tool"] and answer["radar"]["blockers"] == ["s:1: no access"]
+
+
+def test_next_without_work_says_how_to_start(clew: Shell) -> None:
+    ran = clew("next")
+    assert ran.code == 1
+    assert "clew call tasks_macro_start" in ran.err
+    assert "tasks_macro_start" in clew("tasks").out
+
+
+def test_the_handoff_is_markdown_fit_to_paste(started: Shell) -> None:
+    out = started("handoff", "TASK-001").out
+    assert out.startswith("# TASK-001: Importer: rows\n\nStatus TODO")
+    assert "\n> Rows get lost.\n" in out
+    assert "\n## Done\n\n- s:0 Read rows (proof: tests)\n" in out
+    assert "\n## Risks\n\n- blocked: s:1: no access\n" in out
+    assert "CMD: make test [proof]" in out
+    assert started("handoff", "--json").json["handoff"]["remaining"] == ["s:1 Write rows (needs criteria, tests)"]
+
+
+def test_unknown_work_is_refused_with_a_way_on(started: Shell) -> None:
+    for command in ("tasks", "next", "handoff"):
+        ran = started(command, "TASK-099")
+        assert ran.code == 1
+        assert "clew call" in ran.err

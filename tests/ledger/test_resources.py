@@ -82,6 +82,10 @@ def test_ids_and_kinds_are_completed(thinker: Thinker, session: str) -> None:
     assert complete("resource", template, "sessionId", "slow sea", thinker.session) == [session]
     assert complete("resource", template, "type", "hyp", thinker.session) == ["H"]
     assert len(complete("resource", template, "type", "", thinker.session)) == 9
+    thinker("session_update", sessionId=session, tags=["project:acme", "perf"])
+    assert complete("resource", "thoughtbox://sessions/{tag}", "tag", "pro", thinker.session) == ["project:acme"]
+    assert query(thinker, "thoughtbox://sessions/project:acme")["total"] == 1
+    assert query(thinker, "thoughtbox://sessions/other")["total"] == 0
     assert complete("prompt", "evolution-check", "sessionId", "", thinker.session) == [session]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from clew.app import Clew
@@ -227,3 +228,24 @@ def test_a_session_deleted_elsewhere_is_told_and_left(clew: Clew, thinker: Think
     assert thinker.refused("thought", thought="two", nextThoughtNeeded=True)["code"] == "SESSION_NOT_FOUND"
     thinker.do("start_new")
     assert thinker.think("three")["thoughtNumber"] == 1
+
+
+def test_twenty_calls_at_once_on_a_new_connection_share_one_session(clew: Clew) -> None:
+    caller = Thinker(clew)
+    told: list[dict[str, Any]] = []
+    threads = [threading.Thread(target=lambda n=n: told.append(caller.think(f"t{n}"))) for n in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(item["thoughtNumber"] for item in told) == list(range(1, 21))
+    assert len({item["sessionId"] for item in told}) == 1
+
+
+def test_a_loaded_session_is_bounded_whatever_was_thought(thinker: Thinker) -> None:
+    for _ in range(3):
+        session = thinker.think("long " * 150_000)["sessionId"]
+    answer = thinker.answer("load_context", sessionId=session)
+    assert answer.ok
+    assert len(answer.text) < 1_100_000
+    assert len(thinker.gate("load_context", sessionId=session).text) < 10_000

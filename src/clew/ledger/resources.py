@@ -52,6 +52,15 @@ def complete_pattern(ctx: Context, value: str) -> list[str]:
     return [row["id"] for row in rows]
 
 
+def complete_tag(ctx: Context, value: str) -> list[str]:
+    rows = ctx.tx.all(
+        "SELECT DISTINCT tag FROM ledger_tag WHERE workspace = ? AND tag LIKE ? ESCAPE '!' ORDER BY tag LIMIT 100",
+        ctx.workspace,
+        f"{escaped(value.casefold())}%",
+    )
+    return [row["tag"] for row in rows]
+
+
 SESSION: dict[str, Completer] = {"sessionId": complete_session_id}
 
 
@@ -111,6 +120,19 @@ def sessions(ctx: Context) -> str:
     """The hundred sessions that changed last."""
     found = find_sessions(ctx, Query(limit=100))
     return compact({"sessions": [session_json(item) for item in found.sessions], "total": found.total})
+
+
+@resource(
+    "thoughtbox://sessions/{tag}",
+    name="sessions-by-tag",
+    title="Thought sessions with a tag",
+    mime_type=JSON,
+    completers={"tag": complete_tag},
+)
+def sessions_by_tag(ctx: Context, tag: str) -> str:
+    """The hundred sessions with a tag, such as project:acme, that changed last."""
+    found = find_sessions(ctx, Query((tag,), limit=100))
+    return compact({"tag": tag, "sessions": [session_json(item) for item in found.sessions], "total": found.total})
 
 
 @resource(

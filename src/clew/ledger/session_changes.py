@@ -20,7 +20,7 @@ from clew.ledger.sessions import (
     session_named,
     tag_list,
 )
-from clew.ledger.start import restored
+from clew.ledger.start import CONTEXT_BUDGET, restored
 from clew.registry.context import Context
 from clew.registry.operation import operation
 
@@ -31,7 +31,14 @@ class SessionResume(LedgerInput):
     session_id: SessionRef
 
 
-@operation("session_resume", aliases=("session.resume",), writes=True, idempotent=True, example=EXAMPLE)
+@operation(
+    "session_resume",
+    aliases=("session.resume",),
+    writes=True,
+    idempotent=True,
+    budget=CONTEXT_BUDGET,
+    example=EXAMPLE,
+)
 def session_resume(ctx: Context, args: SessionResume) -> dict[str, Any]:
     """Make another session the current one; the notation has to be shown again before its first thought."""
     session = session_named(ctx, args.session_id)

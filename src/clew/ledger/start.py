@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from clew.errors import suggest
+from clew.errors import shorten, suggest
 from clew.ledger.chains import MAIN, chains_of, find_chain
 from clew.ledger.guides import guide
 from clew.ledger.inputs import LedgerInput, MaybeSession, SessionRef, SessionTitle, Tags
@@ -28,10 +28,17 @@ from clew.ledger.sessions import (
     work_tags,
 )
 from clew.ledger.stages import GATEWAY
+from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import operation
 
 RECENT = 5
+RECENT_TEXT = 2000
+CONTEXT_BUDGET = Budget(
+    (Clip("recent[].thought", RECENT_TEXT), Drop("text"), Trim("branches", drop="last"), Clip("recent[].thought", 200)),
+    32_000,
+    keep=("sessionId", "stage", "nextThoughtNumber"),
+)
 ASPECTS = ("understanding", "design", "implementing", "debugging", "reviewing", "documenting")
 
 Part = Annotated[str, Field(min_length=1, max_length=90)]
@@ -118,7 +125,13 @@ class LoadContext(LedgerInput):
     session_id: SessionRef
 
 
-@operation("load_context", writes=True, idempotent=True, example={"sessionId": "00000000-0000-4000-8000-000000000000"})
+@operation(
+    "load_context",
+    writes=True,
+    idempotent=True,
+    budget=CONTEXT_BUDGET,
+    example={"sessionId": "00000000-0000-4000-8000-000000000000"},
+)
 def load_context(ctx: Context, args: LoadContext) -> dict[str, Any]:
     """Go on with a session: makes it current and shows its state, its branches and its last thoughts."""
     session = session_named(ctx, args.session_id)
@@ -167,7 +180,7 @@ def _loaded_text(place: Place, session: LedgerSession, result: dict[str, Any]) -
     lines += ["Recent context:"] if result["recent"] else []
     for item in result["recent"]:
         where = f"{item['branchId']}:" if "branchId" in item else ""
-        lines.append(f"- {where}{item['thoughtNumber']}: {item['thought']}")
+        lines.append(f"- {where}{item['thoughtNumber']}: {shorten(item['thought'], RECENT_TEXT)}")
     lines.append("Next: thought." if place.cipher else "Next: cipher.")
     return "\n".join(lines)
 

@@ -6,6 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from clew.registry.context import Context
+from clew.tasks.jobs.attention import INBOX_ORDER, RUNNING_FIRST, attention_of, last_seq
+from clew.tasks.jobs.bootstrap import runner_command
+from clew.tasks.jobs.job import QUEUED, RUNNING, Job
+from clew.tasks.jobs.runners import OFFLINE, runner_status
+from clew.tasks.jobs.thread import events_at
+from clew.tasks.records import load
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,4 +70,43 @@ class WorkState:
 
 def work_state(ctx: Context, target: str) -> WorkState | None:
     """The state of the workspace's jobs as seen from `target`; None where no job and no runner was ever there."""
-    return None
+    counts = _inbox(ctx)
+    status = runner_status(ctx)
+    runner = RunnerState(status.status, status.live, status.idle, status.offline)
+    if not counts and runner == RunnerState(OFFLINE):
+        return None
+    running, queued = counts.get(RUNNING, 0), counts.get(QUEUED, 0)
+    start = runner_command(ctx)["cmd"] if queued and status.status == OFFLINE else None
+    return WorkState(runner, _job_of(ctx, target), running, queued, start)
+
+
+def _inbox(ctx: Context) -> dict[str, int]:
+    sql = f"SELECT status, count(*) AS n FROM job WHERE workspace = ? AND status IN ('{RUNNING}', '{QUEUED}')"
+    return {row["status"]: row["n"] for row in ctx.tx.all(f"{sql} GROUP BY status", ctx.workspace)}
+
+
+def _job_of(ctx: Context, target: str) -> JobState | None:
+    """The job of the task, or of a task of the plan, that is nearest to its end or to trouble."""
+    row = ctx.tx.one(
+        f"SELECT * FROM job WHERE workspace = ? AND status IN ('{RUNNING}', '{QUEUED}') AND (task = ? OR task IN"
+        " (SELECT id FROM work WHERE workspace = ? AND parent = ?))"
+        f" ORDER BY {RUNNING_FIRST}, {INBOX_ORDER} LIMIT 1",
+        ctx.workspace,
+        target,
+        ctx.workspace,
+        target,
+        ctx.now_ms,
+    )
+    if row is None:
+        return None
+    job = load(Job, row)
+    attention = attention_of(job, ctx.now_ms)
+    last = events_at(ctx, [last_seq(job, attention)])
+    return JobState(
+        job.id,
+        job.status,
+        attention.has_error,
+        attention.needs_manager,
+        attention.needs_proof,
+        next((event["message"] for event in last.values()), None),
+    )

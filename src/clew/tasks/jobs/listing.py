@@ -6,13 +6,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from clew.errors import shorten
 from clew.ids import check_anchor
 from clew.reasoning.anchor_registry import canonical
 from clew.reasoning.scope import Target
 from clew.registry.budget import Budget, Clip, Drop, Follow, Trim
 from clew.registry.context import Context
-from clew.registry.lines import one_line
 from clew.registry.operation import MAX_NUMBER, Bounded, Name, Whole, operation
 from clew.tasks.jobs.creation import TaskLink
 from clew.tasks.jobs.job import Format, Job, JobId, check_status, job_by_id, job_json, prompt_and_meta
@@ -21,6 +19,7 @@ from clew.tasks.jobs.runners import runner_status
 from clew.tasks.jobs.thread import event_json, events_since, newest_events
 from clew.tasks.records import load
 from clew.tasks.targets import explicit_target
+from clew.tasks.views.lines import free
 
 MOST = 200
 
@@ -60,7 +59,7 @@ def list_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     lines = [f"{place(result, default_workspace)}jobs count={result['count']}{said}{more}"]
     for job in result["jobs"]:
         links = "".join(f" | {name}={job[name]}" for name in ("task", "anchor") if job[name])
-        lines.append(f"{job['job_id']} ({job['status']}) {shorten(one_line(job['title']), 80)}{links}")
+        lines.append(f"{job['job_id']} ({job['status']}) {free(job['title'], 80)}{links}")
     return lines
 
 
@@ -100,7 +99,7 @@ def tasks_jobs_list(ctx: Context, args: JobsList) -> dict[str, Any]:
 
 def event_line(event: dict[str, Any]) -> str:
     refs = f" | refs: {', '.join(event['refs'][:3])}" if event["refs"] else ""
-    return f"- {event['ref']} {event['kind']}: {shorten(one_line(event['message']), 160)}{refs}"
+    return f"- {event['ref']} {event['kind']}: {free(event['message'], 160)}{refs}"
 
 
 def open_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
@@ -108,11 +107,11 @@ def open_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
         return [f"{place(result, default_workspace)}job"]
     job = result["job"]
     links = " | ".join(f"{name}={job[name]}" for name in ("task", "anchor", "runner") if job[name])
-    title = one_line(job["title"])
+    title = free(job["title"])
     lines = [f"{place(result, default_workspace)}job {job['job_id']} ({job['status']}) {title}", links]
     for name, limit in (("summary", 140), ("prompt", 160)):
         text = job.get(name) or result.get(name)
-        lines.append(f"{name}: {shorten(one_line(text), limit)}" if text else "")
+        lines.append(f"{name}: {free(text, limit)}" if text else "")
     if result.get("events"):
         lines += ["events:", *map(event_line, result["events"])]
     if result.get("has_more_events"):

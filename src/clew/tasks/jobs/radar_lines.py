@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from clew.errors import shorten
-from clew.registry.lines import one_line
 from clew.tasks.jobs.messages import place
+from clew.tasks.views.lines import free
 
 MOST_RUNNERS, MOST_OFFLINE, MOST_ISSUES = 15, 10, 5
 
@@ -60,7 +60,7 @@ def _issues(result: dict[str, Any]) -> Iterator[str]:
         runner = f" runner={issue['runner_id']}" if "runner_id" in issue else ""
         job = f" job={issue['job_id']}" if "job_id" in issue else ""
         target = issue.get("job_id") or f"runner:{issue.get('runner_id')}"
-        message = shorten(one_line(issue["message"]), 120)
+        message = free(issue["message"], 120)
         yield f"{sign} diag {issue['kind']}{runner}{job} | open id={target} | {message}"
 
 
@@ -69,7 +69,7 @@ def _row(job: dict[str, Any]) -> str:
     ref = last["ref"] if last else job["job_id"]
     mark = f" {job['mark']}" if job["mark"] else ""
     runs = f" runner={job['runner_state']}:{shorten(job['runner'] or '-', 60)}" if "runner_state" in job else ""
-    title = shorten(one_line(job["title"]), 80)
+    title = free(job["title"], 80)
     reply = f' | reply reply_job={job["job_id"]} reply_message="..."' if job["attention"]["needs_manager"] else ""
-    said = f" | {last['kind']}: {shorten(one_line(last['message']), 80)}" if last else ""
+    said = f" | {last['kind']}: {free(last['message'], 80)}" if last else ""
     return f"{ref}{mark} {job['job_id']} ({job['status']}) {title}{runs} | open id={ref}{reply}{said}"

@@ -226,6 +226,8 @@ def _text(envelope: dict[str, Any]) -> str:
     result = envelope["result"]
     if isinstance(result.get("text"), str):
         return str(result["text"])
+    if not result.get("budget", {}).get("truncated"):
+        result = {name: value for name, value in result.items() if name != "budget"}
     said = [f"{item['message']} {item['recovery']}" for item in envelope["warnings"]]
     return compact({**result, "warnings": said} if said else result)
 

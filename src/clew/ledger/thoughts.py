@@ -194,8 +194,8 @@ def _counted(recorded: Recorded) -> LedgerSession:
 
 
 def _answer(ctx: Context, args: ThoughtInput, recorded: Recorded, reopened: bool) -> dict[str, Any]:
-    plan, session = recorded.plan, _counted(recorded)
-    answer = _small(plan.point.number, session.id, plan.point.chain)
+    plan = recorded.plan
+    answer = _small(plan.point.number, recorded.session.id, plan.point.chain)
     understood = _understood(recorded)
     if understood:
         answer["parsed"] = understood
@@ -208,7 +208,7 @@ def _answer(ctx: Context, args: ThoughtInput, recorded: Recorded, reopened: bool
             f"The text says S{said}; the thought is number {plan.point.number}.",
             f"Refer to it as S{plan.point.number}.",
         )
-    return answer | _more(ctx, args, recorded, session) if args.verbose else answer
+    return answer | _more(ctx, args, recorded) if args.verbose else answer
 
 
 def _understood(recorded: Recorded) -> dict[str, Any]:
@@ -223,8 +223,8 @@ def _understood(recorded: Recorded) -> dict[str, Any]:
     return said
 
 
-def _more(ctx: Context, args: ThoughtInput, recorded: Recorded, session: LedgerSession) -> dict[str, Any]:
-    plan = recorded.plan
+def _more(ctx: Context, args: ThoughtInput, recorded: Recorded) -> dict[str, Any]:
+    plan, session = recorded.plan, _counted(recorded)
     ids = {"prev": plan.prev, "revisesNode": plan.revised, "branchOrigin": plan.origin}
     return {
         "totalThoughts": plan.total,

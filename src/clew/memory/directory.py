@@ -144,7 +144,7 @@ class Directory:
         except OSError:
             return None
 
-    def write(self, path: str, data: bytes, expected: Stamp | None, durable: bool) -> bytes | None:
+    def write(self, path: str, data: bytes | bytearray, expected: Stamp | None, durable: bool) -> bytes | None:
         """Replace a file at once. Returns what a person saved in the moment before, when that happened."""
         target = self.root / path
         aside = self.own / "aside"
@@ -160,14 +160,14 @@ class Directory:
             aside.unlink(missing_ok=True)
         return late
 
-    def keep_base(self, path: str, data: bytes) -> None:
+    def keep_base(self, path: str, data: bytes | bytearray) -> None:
         base = self.own / "base" / path
         with reported(base):
             base.parent.mkdir(parents=True, exist_ok=True)
             base.unlink(missing_ok=True)  # ext4 writes out a file at once when another is renamed over it
             self._replace(base, data, durable=False)
 
-    def _replace(self, target: Path, data: bytes, durable: bool) -> None:
+    def _replace(self, target: Path, data: bytes | bytearray, durable: bool) -> None:
         draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
         with draft.open("wb") as file:
             file.write(data)

@@ -148,9 +148,10 @@ def governance_state(ctx: Context, report: Report) -> None:
 def rejected_values(ctx: Context, report: Report) -> None:
     """Live blocks that say what was rejected; only a person's own hand brings that about."""
     sql = (
-        "SELECT block.id, tombstone.proposal FROM tombstone"
-        " JOIN block ON block.workspace = tombstone.workspace AND block.mark = tombstone.mark"
-        " WHERE tombstone.workspace = ? AND block.until IS NULL AND block.gone = 0"
+        # CROSS keeps SQLite from starting with all blocks of the workspace.
+        "SELECT block.id, tombstone.proposal FROM tombstone CROSS JOIN block"
+        " WHERE block.workspace = tombstone.workspace AND block.mark = tombstone.mark"
+        " AND tombstone.workspace = ? AND block.until IS NULL AND block.gone = 0"
         " AND block.prefix IN ('D', 'T') AND block.status IN ('active', 'todo', 'doing', 'blocked') ORDER BY block.id"
     )
     for row in ctx.tx.all(sql, ctx.workspace):

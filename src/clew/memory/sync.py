@@ -33,7 +33,7 @@ class Edit:
 @dataclass(frozen=True)
 class Output:
     path: str
-    data: bytes
+    data: bytes | bytearray
     number: int
     seq: int
     tracked: bool
@@ -259,7 +259,7 @@ def _output(ctx: Context, directory: Directory, entry: Known | None, row: Row) -
     return Output(path, data, _number(ctx, path), row["seq"], tracked)
 
 
-def _replayed(ctx: Context, directory: Directory, entry: Known | None, row: Row) -> bytes | None:
+def _replayed(ctx: Context, directory: Directory, entry: Known | None, row: Row) -> bytes | bytearray | None:
     """The file as it was rendered, with the edits since then; None when they are not all there."""
     if entry is None or entry.number < 0:
         return None
@@ -274,4 +274,4 @@ def _replayed(ctx: Context, directory: Directory, entry: Known | None, row: Row)
             return None
         start = splice["at_byte"]
         data[start : start + splice["removed"]] = splice["text"].encode()
-    return bytes(data) if len(data) == row["bytes"] else None
+    return data if len(data) == row["bytes"] else None

@@ -228,8 +228,9 @@ def test_each_documented_error_comes_with_a_way_out(
 
 def test_an_unknown_target_is_said_to_be_one(ready: Caller) -> None:
     for name in ("graph_query", "graph_apply", "graph_validate", "show", "export", "trace_step", "trace_validate"):
-        error = ready.error(name, **{**minimal(ready, name), "target": "TASK-999"})
-        assert error["code"] == "UNKNOWN_ID"
+        answer = ready.answer(name, **{**minimal(ready, name), "target": "TASK-999"})
+        assert answer.envelope["error"]["code"] == "UNKNOWN_ID"
+    run_suggestions(ready.clew, answer, ready.session)
 
 
 def test_no_checkout_is_said_where_one_is_needed(ready: Caller) -> None:

@@ -11,7 +11,7 @@ from tests.conftest import Caller
 from tests.reasoning.history import NODES, START, VALUES, Play
 
 quick = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
 # Branch 0 is main, 1 and 2 start from it.

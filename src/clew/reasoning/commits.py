@@ -24,6 +24,7 @@ from clew.reasoning.note_log import (
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.operation import MAX_NUMBER, Bounded, Input, Meta, Name, Names, Text, Title, operation
+from clew.registry.paging import page_json
 from clew.store.database import Row
 from clew.store.workspaces import declare_events
 
@@ -106,13 +107,7 @@ def log(ctx: Context, args: Log) -> dict[str, Any]:
         "doc": NOTES,
         "head_seq": point.seq if point.seq is not None else head(ctx, point.branch),
         "commits": [commit_json(ctx, row) for row in shown],
-        "pagination": {
-            "cursor": args.cursor,
-            "next_cursor": shown[-1]["seq"] if len(rows) > limit else None,
-            "has_more": len(rows) > limit,
-            "limit": limit,
-            "count": len(shown),
-        },
+        "pagination": page_json(args.cursor, limit, len(shown), shown[-1]["seq"] if len(rows) > limit else None),
         "truncated": False,
     }
 

@@ -10,6 +10,7 @@ import orjson
 from clew.clock import rfc3339
 from clew.reasoning.branches import Branch, Link, branch_by_id, chain
 from clew.registry.context import Context
+from clew.registry.paging import page_json
 from clew.store.database import Row
 from clew.store.search import Item, index_item
 
@@ -34,13 +35,7 @@ class Slice:
 
     def page(self, cursor: int | None, limit: int) -> dict[str, Any]:
         next_cursor = self.entries[0]["seq"] if self.has_more and self.entries else None
-        return {
-            "cursor": cursor,
-            "next_cursor": next_cursor,
-            "has_more": self.has_more,
-            "limit": limit,
-            "count": len(self.entries),
-        }
+        return page_json(cursor, limit, len(self.entries), next_cursor)
 
 
 def append(

@@ -14,6 +14,7 @@ from clew.reasoning.branches import Branch, Link, branch_by_id, branch_named, ch
 from clew.reasoning.documents import NOTES, Range, append, difference
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, operation
+from clew.registry.paging import page_json
 from clew.store.database import Row
 
 PAGE = 200
@@ -51,13 +52,7 @@ def merge(ctx: Context, args: Merge) -> dict[str, Any]:
         "doc": doc,
         "merged": len(fresh),
         "skipped": len(notes) - len(fresh),
-        "pagination": {
-            "cursor": args.cursor,
-            "next_cursor": notes[-1]["seq"] if has_more else None,
-            "has_more": has_more,
-            "limit": args.limit,
-            "count": len(notes),
-        },
+        "pagination": page_json(args.cursor, args.limit, len(notes), notes[-1]["seq"] if has_more else None),
     }
 
 

@@ -21,6 +21,7 @@ from clew.reasoning.graph.state import Node, dump
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, operation
+from clew.registry.paging import page_json
 from clew.store.database import Row
 from clew.store.workspaces import declare_events
 
@@ -214,13 +215,7 @@ def graph_conflicts(ctx: Context, args: GraphConflicts) -> dict[str, Any]:
         "into": into.name,
         "doc": doc,
         "conflicts": shown,
-        "pagination": {
-            "cursor": args.cursor,
-            "next_cursor": shown[-1]["seq"] if len(rows) > limit else None,
-            "has_more": len(rows) > limit,
-            "limit": limit,
-            "count": len(shown),
-        },
+        "pagination": page_json(args.cursor, limit, len(shown), shown[-1]["seq"] if len(rows) > limit else None),
         "truncated": False,
     }
 

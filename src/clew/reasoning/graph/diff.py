@@ -17,6 +17,7 @@ from clew.reasoning.graph.view import shared_until
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, operation
+from clew.registry.paging import page_json
 
 STEP = 200
 """How many versions of one side are read at a time."""
@@ -50,19 +51,14 @@ def graph_diff(ctx: Context, args: GraphDiff) -> dict[str, Any]:
     found = differences(ctx, doc, chain(ctx, other), chain(ctx, base), args.cursor)
     rows = list(islice(found, limit + 1))
     shown = rows[:limit]
+    more = shown[-1][1].last_seq if len(rows) > limit else None
     return {
         "workspace": ctx.workspace,
         "from": base.name,
         "to": other.name,
         "doc": doc,
         "changes": [change_json(kind, state) for kind, state in shown],
-        "pagination": {
-            "cursor": args.cursor,
-            "next_cursor": shown[-1][1].last_seq if len(rows) > limit else None,
-            "has_more": len(rows) > limit,
-            "limit": limit,
-            "count": len(shown),
-        },
+        "pagination": page_json(args.cursor, limit, len(shown), more),
         "truncated": False,
     }
 

@@ -18,6 +18,7 @@ from clew.reasoning.graph.state import Edge, Node
 from clew.reasoning.merge import PAGE, Merge, destination
 from clew.registry.context import Context
 from clew.registry.operation import Name, operation
+from clew.registry.paging import page_json
 from clew.store.workspaces import declare_events
 
 declare_events({"graph_merged": "Graph changes of a branch were brought into its base."})
@@ -176,13 +177,7 @@ def graph_merge(ctx: Context, args: GraphMerge) -> dict[str, Any]:
         "conflict_ids": [shown["conflict_id"] for shown in tally.conflicts],
         "conflicts": tally.conflicts,
         "diff_summary": tally.summary(),
-        "pagination": {
-            "cursor": args.cursor,
-            "next_cursor": changed[-1][1].last_seq if has_more else None,
-            "has_more": has_more,
-            "limit": args.limit,
-            "count": len(changed),
-        },
+        "pagination": page_json(args.cursor, args.limit, len(changed), changed[-1][1].last_seq if has_more else None),
     }
 
 

@@ -11,6 +11,7 @@ from clew.reasoning.graph.state import Node, node_from
 from clew.reasoning.graph.view import NODE_KEY, Clause, live, unshadowed
 from clew.reasoning.graph.ways import Filter, Way, restrict, ways_in
 from clew.registry.context import Context
+from clew.registry.paging import page_json
 from clew.store.database import Row
 from clew.store.substrings import candidates
 
@@ -26,13 +27,8 @@ class NodePage:
         return self if len(self.nodes) <= limit else NodePage(self.nodes[:limit], True)
 
     def page(self, cursor: int | None, limit: int) -> dict[str, Any]:
-        return {
-            "cursor": cursor,
-            "next_cursor": self.nodes[-1].last_seq if self.has_more and self.nodes else None,
-            "has_more": self.has_more,
-            "limit": limit,
-            "count": len(self.nodes),
-        }
+        more = self.nodes[-1].last_seq if self.has_more and self.nodes else None
+        return page_json(cursor, limit, len(self.nodes), more)
 
 
 @dataclass(frozen=True, slots=True)

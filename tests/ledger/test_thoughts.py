@@ -74,7 +74,10 @@ def test_a_revision_keeps_its_place_and_points_to_its_target(thinker: Thinker) -
     assert (node["prev"], node["revisesNode"]) == (f"{session}:2", f"{session}:1")
     assert node["revisionMetadata"]["revisionChainId"] == f"chain-{session}-1"
     assert thinker("get_structure")["revisions"] == [[3, 1]]
-    assert thinker.error("thought", thought="x", nextThoughtNeeded=True, isRevision=True)["code"] == "INVALID_INPUT"
+    for text in ("x", "2^10 is 1024", "S9|R|^S77|of nobody"):
+        error = thinker.error("thought", thought=text, nextThoughtNeeded=True, isRevision=True)
+        assert (error["code"], error["hints"][0]["field"]) == ("INVALID_INPUT", "revisesThought")
+    assert thinker.think("S4|R|^S1|once more", isRevision=True)["parsed"]["links"] == ["revises S1"]
 
 
 def test_a_revision_on_a_branch_may_take_back_what_came_before_the_fork(thinker: Thinker) -> None:

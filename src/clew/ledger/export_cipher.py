@@ -21,8 +21,8 @@ def render(exported: dict[str, Any], header: bool = True) -> str:
     session = exported["session"]
     lines = []
     if header:
-        lines += [f"# {' '.join(session['title'].split())}", f"I:{session['id']}"]
-        lines.append(f"T:{','.join(session['tags'])} N:{session['thoughtCount']}")
+        tags = ",".join(tag.replace("%", "%25").replace(",", "%2C") for tag in session["tags"])
+        lines += [f"# {session['title']}", f"I:{session['id']}", f"T:{tags} N:{session['thoughtCount']}"]
     lines += [_line(session["id"], node) for node in exported["nodes"]]
     return "\n".join(lines) + "\n"
 
@@ -79,7 +79,7 @@ def _read_header(session: dict[str, Any], line: str) -> None:
         session["id"] = line[2:].strip()
     elif line.startswith("T:"):
         tags, _, _ = line[2:].rpartition(" N:")
-        session["tags"] = [tag for tag in tags.split(",") if tag]
+        session["tags"] = [tag.replace("%2C", ",").replace("%25", "%") for tag in tags.split(",") if tag]
 
 
 def _node(session: str, line: str) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def render(exported: dict[str, Any], marks: bool = True) -> str:
 def _header(session: dict[str, Any], marks: bool) -> list[str]:
     if not marks:
         return [f"# {session['title']}", ""]
-    head = [f"{_SESSION}{_json(session)}{_CLOSE}", f"# {_line(session['title'])}", ""]
+    head = [f"{_SESSION}{_json(session)}{_CLOSE}", f"# {session['title']}", ""]
     head += [f"**Tags:** {', '.join(session['tags'])}"] if session.get("tags") else []
     head += [f"**Created:** {session['createdAt']}", f"**Thoughts:** {session['thoughtCount']}", "", "---", ""]
     return head
@@ -97,10 +97,6 @@ def _load(line: str, start: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise _unreadable(f"the mark {line[:60]!r} is damaged")
     return value
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _unreadable(why: str) -> ClewError:

@@ -122,9 +122,9 @@ def storable(text: Any) -> str:
 
 
 def sound_number(value: Any) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value <= MAX_NUMBER:
         return None
-    return int(value) if 1 <= value <= MAX_NUMBER else None
+    return int(value) if value == int(value) else None
 
 
 def time_ms(value: Any) -> int | None:

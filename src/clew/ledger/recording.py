@@ -211,10 +211,16 @@ def _revised(ctx: Context, session: LedgerSession, chain: Chain, draft: Draft, r
         if found is None:
             raise no_thought(session.id, Point(chain.chain, draft.revises), "revisesThought")
         return found[0]
-    if draft.is_revision is False or reading.revises is None or reading.revises.target != "S":
-        return None
-    found = resolve(ctx, session.id, chain, reading.revises.number)
-    return found[0] if found else None
+    said = reading.revises
+    found = resolve(ctx, session.id, chain, said.number) if said is not None and said.target == "S" else None
+    if draft.is_revision and found is None:
+        raise invalid(
+            "revisesThought",
+            "is required with isRevision",
+            "Name the thought it revises, by number or as ^[S3] in the text.",
+            kind="missing_required",
+        )
+    return found[0] if found and draft.is_revision is not False else None
 
 
 def _append(ctx: Context, session: LedgerSession, plan: Plan) -> int:

@@ -115,16 +115,17 @@ def start_session(ctx: Context, new: NewSession) -> LedgerSession:
     number = ctx.ws.count("ledger_session")
     chosen = new.id or _fresh_id(ctx, number)
     branch = create_branch(ctx, branch_name(chosen), None)
+    title = one_line(new.title)
     created = new.created_at_ms if new.created_at_ms is not None else ctx.now_ms
     tags = tag_list(new.tags)
     row: Row = {
         "workspace": ctx.workspace,
         "id": chosen,
         "branch": branch.id,
-        "title": new.title,
+        "title": title,
         "description": new.description,
         "tags": dumped(tags),
-        "words": search_words(new.title, new.description, tags),
+        "words": search_words(title, new.description, tags),
         "status": ACTIVE,
         "thought_count": 0,
         "branch_count": 0,
@@ -140,8 +141,12 @@ def start_session(ctx: Context, new: NewSession) -> LedgerSession:
     }
     ctx.tx.run(f"INSERT INTO ledger_session ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", *row.values())
     _write_tags(ctx, chosen, tags)
-    ctx.emit("ledger", "session_started", chosen, {"title": new.title, "tags": tags})
+    ctx.emit("ledger", "session_started", chosen, {"title": title, "tags": tags})
     return from_row(row)
+
+
+def one_line(title: str) -> str:
+    return " ".join(title.split()) or UNTITLED
 
 
 def branch_name(session: str) -> str:
@@ -178,6 +183,7 @@ def change_session(
     ctx: Context, session: LedgerSession, title: str, description: str | None, tags: list[str]
 ) -> LedgerSession:
     """Rename, describe or retag; nothing is written when nothing changes."""
+    title = one_line(title)
     if (title, description, tuple(tags)) == (session.title, session.description, session.tags):
         return session
     ctx.tx.run(

@@ -39,7 +39,7 @@ COOKBOOK = "patterns-cookbook"
 
 
 class ThoughtInput(LedgerInput):
-    synonyms: ClassVar[dict[str, str]] = {**LedgerInput.synonyms, "content": "thought", "thoughtType": "type"}
+    synonyms: ClassVar[dict[str, str]] = {**LedgerInput.synonyms, "content": "thought"}
 
     thought: Annotated[Text, Field(min_length=1, description="The reasoning; cipher notation or plain words.")]
     next_thought_needed: Annotated[bool, Field(description="false completes the session.")]
@@ -94,13 +94,6 @@ class Written:
 def _check(args: ThoughtInput) -> None:
     if not args.thought.strip():
         raise invalid("thought", "must not be empty", "Say what you think.", kind="non_empty")
-    if args.is_revision and args.revises_thought is None and "^" not in args.thought:
-        raise invalid(
-            "revisesThought",
-            "is required with isRevision",
-            "Name the thought it revises, by number or as ^[S3] in the text.",
-            kind="missing_required",
-        )
     if args.is_revision is False and args.revises_thought is not None:
         raise invalid("isRevision", "is false although revisesThought is given", "Leave isRevision out.")
     if args.branch_from_branch is not None and args.branch_from_thought is None:

@@ -14,17 +14,29 @@ Json = dict[str, Any]
 OPEN_CHARS = 8000
 MOST_TRIMMED = 3
 MOST_DELTA = 4
+MOST_TRUNCATED = 3
+"""Lines between the state and the warning of an answer that a budget cut."""
 PURPOSE, DO, MESSAGE, SUMMARY = 48, 56, 60, 140
 HORIZON = ("active", "backlog", "parked", "stale", "done", "total")
 
 
 def resume_lines(result: Json, default_workspace: str) -> list[str]:
     """The lines of a resume as it stands."""
-    head = [state_line(result, default_workspace)]
+    state = state_line(result, default_workspace)
+    starter, references = list(_starter(result)), _references(result, default_workspace)
+    commands = list(_commands(result, default_workspace))
+    if result.get("budget", {}).get("truncated"):
+        # The warning that follows has to find room, and what belongs together is said together or not at all.
+        commands = commands if len(references) + len(commands) <= MOST_TRUNCATED else []
+        starter = starter if len(references) + len(commands) + len(starter) <= MOST_TRUNCATED else []
+    return [state, *starter, *references, *commands]
+
+
+def _starter(result: Json) -> Iterator[str]:
+    """How to start a runner, when jobs wait for one."""
     bootstrap = _where(result).get("runner_bootstrap")
     if bootstrap:
-        head.append(f"CMD: {one_line(bootstrap['cmd'])}")
-    return [*head, *_references(result, default_workspace), *_commands(result, default_workspace)]
+        yield f"CMD: {one_line(bootstrap['cmd'])}"
 
 
 def macro_lines(result: Json, default_workspace: str) -> list[str]:

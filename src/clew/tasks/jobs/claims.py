@@ -63,7 +63,7 @@ def tasks_jobs_claim(ctx: Context, args: JobsClaim) -> dict[str, Any]:
         if job is None:
             return _nothing(ctx)
         _check_free(bound, job, args.allow_stale)
-        job, event = _claim(bound, job, runner, ttl)
+        job, event = claim_job(bound, job, runner, ttl)
         if args.announce:
             renew_lease(bound, runner, LIVE, job.id, ttl)
     return {"workspace": ctx.workspace, "job": job_json(job), "event": event}
@@ -131,7 +131,7 @@ def _check_free(ctx: Context, job: Job, allow_stale: bool) -> None:
     raise ClewError("CONFLICT", f"{job.id} is {job.status}, not {QUEUED}", hint, suggestions=ways)
 
 
-def _claim(ctx: Context, job: Job, runner: str, ttl: int) -> tuple[Job, dict[str, Any]]:
+def claim_job(ctx: Context, job: Job, runner: str, ttl: int) -> tuple[Job, dict[str, Any]]:
     reclaimed = job.status == RUNNING
     previous = job.runner
     revision = job.revision + 1

@@ -1,4 +1,9 @@
-"""When to stay silent: whether the best candidates answer the question, and which of the rest are worth showing."""
+"""When to stay silent: whether the best candidates answer the question, and which of the rest are worth showing.
+
+A question that the store cannot answer may still be made of its words. What tells them apart is that the rare words of
+an answer stand together. A handful of such signs is weighed and compared with a bar, both fitted by
+`benchmarks/silence.py`; where few items are stored the signs mean little and only the bare minimum is asked.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.recall.kernel import Kernel
+from clew.recall.lexical import neighbours
 from clew.recall.query import Query
 from clew.recall.ranking import Ranked
 
 LINKED = 0.05
+LOOKED_AT = 10
+COMMON = 0.2
+"""A word in more than this share of the items tells nothing."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +35,56 @@ class Verdict:
 
 
 def judge(ranked: Ranked, kernel: Kernel, query: Query) -> Verdict:
-    dense = ranked.features.get("dense")
-    needed = kernel.number("floor", "semantic" if dense is not None else "lexical")
     worth = _worth(ranked)
-    if not len(ranked.slots):
-        return Verdict(0.0, needed, worth)
-    return Verdict(round(_value(ranked), 4), needed, worth)
+    section = "floor_meaning" if "dense" in ranked.features else "floor_words"
+    if not len(ranked.slots) or not _measurable(ranked, kernel, query):
+        return Verdict(0.0, 0.0, worth)
+    value = sum(kernel.number(section, name) * sign for name, sign in signs(ranked).items())
+    return Verdict(round(value, 4), kernel.number(section, "needed"), worth)
+
+
+def _measurable(ranked: Ranked, kernel: Kernel, query: Query) -> bool:
+    """A phrase, a date or nearly every word in one place speaks for itself, and so does a small store."""
+    features = ranked.features
+    if ranked.matches.size < kernel.number("floor", "least_items") or query.period is not None:
+        return False
+    plain = float(ranked.matches.held_by(ranked.slots[:LOOKED_AT]).max()) >= kernel.number("floor", "sure")
+    return not plain and not bool(features["phrase"].any())
+
+
+def signs(ranked: Ranked) -> dict[str, float]:
+    """What speaks for an answer: numbers that the bar is fitted on."""
+    window, own, unknown = _together(ranked)
+    scores, dense = ranked.scores, ranked.features.get("dense")
+    return {
+        "score": float(scores[0]),
+        "gap": float(scores[0] - scores[min(LOOKED_AT, len(scores)) - 1]),
+        "proximity": float(ranked.features["proximity"][:LOOKED_AT].max()),
+        "window": window,
+        "own": own,
+        "unknown": unknown,
+        "dense": float(dense.max()) if dense is not None else 0.0,
+    }
+
+
+def _together(ranked: Ranked) -> tuple[float, float, float]:
+    """The share of the telling words that one item's surroundings, and one item, hold; and how many nobody holds."""
+    matches, corpus = ranked.matches, ranked.scene.corpus
+    spoken = frozenset().union(*corpus.speaker_terms().values())
+    telling = [
+        at
+        for at, term in enumerate(matches.asked)
+        if not term.added and term.word not in spoken and matches.held[at] < COMMON * matches.size
+    ]
+    if not telling:
+        return 0.0, 0.0, 0.0
+    near = neighbours(corpus, ranked.slots[:LOOKED_AT], ranked.scene.visible, 1)
+    held = (matches.counts[telling][:, near.slots] > 0) & near.present
+    rarity = matches.rarity[telling]
+    total = float(rarity.sum()) or 1.0
+    window = float((rarity @ held.any(axis=2)).max()) / total
+    own = float((rarity @ held[:, :, 0]).max()) / total
+    return window, own, float(np.mean([matches.held[at] == 0 for at in telling]))
 
 
 def _worth(ranked: Ranked) -> NDArray[np.bool_]:
@@ -47,8 +100,3 @@ def _worth(ranked: Ranked) -> NDArray[np.bool_]:
     if "dense" in features:
         found |= features["dense"] > ranked.scene.kernel.number("vector", "min_similarity")
     return found
-
-
-def _value(ranked: Ranked) -> float:
-    """How much of the question the best candidate holds."""
-    return float(ranked.features["coverage"][:3].max())

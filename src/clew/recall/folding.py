@@ -11,6 +11,7 @@ from clew.recall.postings import FIELD_COUNT
 from clew.recall.ranking import Ranked
 
 ALIKE = 0.9
+REPEATED = 0.3
 LOOKED_AT = 4
 """Variety is sought among the first four times as many as are shown."""
 
@@ -49,7 +50,7 @@ def diversify(corpus: Corpus, ranked: Ranked, kept: list[int], limit: int) -> li
     rounds = {at: turn for members in groups.values() for turn, at in enumerate(members)}
     # A further item of a stretch is worth as much less as it would cost to repeat what is there already.
     spread = float(np.ptp(ranked.scores[kept[: limit * LOOKED_AT]])) if kept else 0.0
-    return sorted(rounds, key=lambda at: (-(ranked.scores[at] - 0.15 * spread * rounds[at]), at))
+    return sorted(rounds, key=lambda at: (-(ranked.scores[at] - REPEATED * spread * rounds[at]), at))
 
 
 def balance(matches: Matches, ranked: Ranked, kept: list[int], sides: tuple[tuple[str, ...], ...]) -> list[int]:

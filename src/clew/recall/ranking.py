@@ -174,4 +174,4 @@ def _anchored(
     if not len(best):
         return None
     moment = int(corpus.when[best[0]])
-    return Period(high=moment) if period.side == "before" else Period(low=moment)
+    return Period(high=moment - 1) if period.side == "before" else Period(low=moment + 1)

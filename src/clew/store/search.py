@@ -23,7 +23,7 @@ QUESTION = "?"
 """Stands last among the terms of a text that ends as a question; no word is cut to it."""
 
 MENTIONED = re.compile(
-    r"\b(?:(?:PLAN|TASK|JOB|CARD)-\d{3,}|STEP-[0-9A-F]{8,}|(?:D|T|C|P|PRJ|PER|TOOL|INC|SIG|DREF)-\d{8}-\d{3,})\b"
+    r"\b(?:(?:PLAN|TASK|JOB)-\d{3,}|CARD-\d+|STEP-[0-9A-F]{8,}|(?:D|T|C|P|PRJ|PER|TOOL|INC|SIG|DREF)-\d{8}-\d{3,})\b"
     r"|\ba:[a-z0-9][a-z0-9-]{0,63}"
 )
 

@@ -1,0 +1,94 @@
+"""Dates in questions, against when things happened and when they were recorded."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from clew.recall.period import Period, find_period
+from clew.store.heading import read_heading
+from clew.store.moments import find_moment
+from tests.conftest import Caller
+
+
+def ms(*date: int) -> int:
+    return int(datetime(*date, tzinfo=UTC).timestamp() * 1000)
+
+
+NOW = ms(2026, 2, 15, 12)
+
+
+@pytest.mark.parametrize(
+    ("text", "inside", "outside"),
+    [
+        ("what happened in May 2025", ms(2025, 5, 20), ms(2025, 6, 2)),
+        ("the outage of 2025-03-04", ms(2025, 3, 4, 9), ms(2025, 4, 4)),
+        ("who called on 12 July 2024", ms(2024, 7, 12, 23), ms(2024, 9, 1)),
+        ("what changed in 2024", ms(2024, 12, 31), ms(2025, 1, 1)),
+        ("what did we do last spring", ms(2025, 4, 1), ms(2025, 7, 1)),
+        ("what broke yesterday", ms(2026, 2, 14, 3), ms(2026, 1, 1)),
+        ("deploys two weeks ago", ms(2026, 2, 1), ms(2026, 1, 10)),
+        ("decisions before May 2025", ms(2025, 4, 30), ms(2025, 5, 2)),
+        ("decisions since March 2025", ms(2025, 3, 1), ms(2025, 2, 27)),
+        ("trips in August", ms(2023, 8, 3), ms(2023, 9, 3)),
+    ],
+)
+def test_dates_and_relative_dates(text: str, inside: int, outside: int) -> None:
+    import numpy as np
+
+    period = find_period(text, NOW)
+    assert period is not None
+    near, far = period.closeness(np.array([inside, outside]), 14.0)
+    assert near == 1.0
+    assert far == 0.0
+
+
+@pytest.mark.parametrize("text", ["may I march on", "the decision doctor maybe", "version 3.14", "port 8080"])
+def test_words_that_only_look_like_dates(text: str) -> None:
+    assert find_period(text, NOW) is None
+
+
+def test_before_a_thing_that_must_be_found() -> None:
+    assert find_period("what did we use before the migration?", NOW) == Period(side="before", anchor=("migrat",))
+
+
+def test_transcript_heads_give_speaker_and_time() -> None:
+    assert read_heading("[8 May 2023, 13:56] Caroline: Hello") == ("Caroline", ms(2023, 5, 8, 13, 56))
+    assert read_heading("Note: remember the milk") == (None, None)
+    assert find_moment("1:56 pm on 8 May, 2023") == ms(2023, 5, 8, 13, 56)
+
+
+def test_the_named_time_comes_first(call: Caller) -> None:
+    call("notes_commit", content="[3 March 2025] Ada: The backup of the orders ran.")
+    call("notes_commit", content="[9 October 2025] Ada: The backup of the orders ran well.")
+    hits = call("recall", query="the backup of the orders in October 2025", sources=["all"])["results"]
+    assert hits[0]["_id"] == "notes@2"
+    assert hits[0]["happened"] == "2025-10-09T00:00:00Z"
+
+
+def test_before_a_found_thing(call: Caller) -> None:
+    call("notes_commit", content="[2025-03-03] Ada: We kept orders in MySQL.")
+    call("notes_commit", content="[2025-06-01] Ada: The migration was finished.")
+    call("notes_commit", content="[2025-09-03] Ada: We kept orders in PostgreSQL.")
+    first = call("recall", query="where did we keep orders before the migration?", sources=["all"])["results"][0]
+    assert first["_id"] == "notes@1"
+
+
+def test_recency_counts_only_when_asked_for(call: Caller) -> None:
+    call("notes_commit", content="[2025-03-03] Ada: The password policy asks for ten characters.")
+    call("notes_commit", content="[2025-09-03] Ada: The password policy asks for twelve characters.")
+
+    def recency(query: str) -> bool:
+        result = call("recall", query=query, sources=["all"], explain=True)["results"]
+        return any(part["feature"] == "recency" for hit in result for part in hit["explain"]["parts"])
+
+    assert recency("latest password policy")
+    assert not recency("password policy")
+
+
+def test_a_named_speaker_is_preferred(call: Caller) -> None:
+    call("notes_commit", content="Ada: I like the new build server a lot.")
+    call("notes_commit", content="Bo: I like the new build server too.")
+    hits = call("recall", query="What does Bo like about the build server?", sources=["all"])["results"]
+    assert (hits[0]["_id"], hits[0]["speaker"]) == ("notes@2", "Bo")

@@ -78,9 +78,9 @@ class StdioServer:
         self.process.wait(timeout=20)
 
 
-def clew_server(home: Path, url: str = "", toolset: str = "full") -> StdioServer:
+def clew_server(home: Path, url: str = "", toolset: str = "full", **environ: str) -> StdioServer:
     command = [sys.executable, "-m", "clew", "serve", "--toolset", toolset, "--workspace", "bench"]
-    return StdioServer(command, CLEW_HOME=str(home), CLEW_DATABASE_URL=url)
+    return StdioServer(command, CLEW_HOME=str(home), CLEW_DATABASE_URL=url, **environ)
 
 
 def bare_server() -> StdioServer:

@@ -1,0 +1,107 @@
+"""Recall over stdio by size and engine, by words and with the model warm; indexing speed and memory beside it."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+
+from benchmarks.client import clew_server
+from benchmarks.report import Report, spread
+from benchmarks.stores import ENGINES, Store, fresh_store
+from clew.app import open_clew
+from clew.recall.index import embed_all
+from clew.recall.model import NONE, installed_model
+from clew.registry.context import Context
+from clew.registry.session import Session
+from clew.settings import load_settings
+from clew.store.search import Item, index_item
+
+SIZES = {1_000: (8, 25), 10_000: (15, 30), 100_000: (40, 60)}
+EMBEDDED = 1_000
+"""Making vectors takes minutes at larger sizes; there they are made of random numbers, which compare as fast."""
+BATCH = 1_000
+
+
+def vocabulary(chance: random.Random) -> tuple[list[str], list[float]]:
+    """20,000 made-up words as often as words of a language are."""
+    letters = ("bcdfglmnprst", "aeiou")
+    words = [
+        "".join(chance.choice(part) for _ in range(chance.randint(2, 4)) for part in letters) for _ in range(20_000)
+    ]
+    return words, list(itertools.accumulate(1 / (place + 10) for place in range(len(words))))
+
+
+def main(quick: bool = False) -> None:
+    report = Report("recall_latency", "Recall over stdio, p50 and p95 in ms; targets for lexical / semantic")
+    for engine in ENGINES:
+        for size, targets in itertools.islice(SIZES.items(), 1 if quick else len(SIZES)):
+            measure(report, engine, size, targets)
+    report.save()
+
+
+def measure(report: Report, engine: str, size: int, targets: tuple[int, int]) -> None:
+    chance = random.Random(size)
+    words, weights = vocabulary(chance)
+    questions = [" ".join(chance.choices(words, cum_weights=weights, k=4)) for _ in range(60)]
+    with fresh_store(engine) as store:
+        speed = fill(store, size, words, weights, chance)
+        arms = {"lexical": (NONE, targets[0])}
+        if installed_model() is not None:
+            give_vectors(store, size)
+            arms["semantic"] = ("", targets[1])
+        for arm, (model, target) in arms.items():
+            with clew_server(store.home, store.url, CLEW_EMBEDDING_MODEL=model) as clew:
+                clew.initialize()
+                cold = clew.timed("recall", query=questions[0], sources=["all"])
+                times = spread([clew.timed("recall", query=query, sources=["all"]) for query in questions])
+                report.row(
+                    engine=engine,
+                    items=size,
+                    arm=arm,
+                    p50_ms=times["p50_ms"],
+                    p95_ms=times["p95_ms"],
+                    target_ms=target,
+                    first_ms=cold * 1000,
+                    memory_mb=clew.memory_mb(),
+                    indexed_per_s=speed,
+                )
+
+
+def opened(store: Store, model: str) -> Context:
+    flags = {"home": store.home, "database_url": store.url or None, "workspace": "bench", "embedding_model": model}
+    return Context(open_clew(load_settings(flags, {})).dispatcher, Session(), "bench", None)
+
+
+def fill(store: Store, size: int, words: list[str], weights: list[float], chance: random.Random) -> float:
+    """Items a second, many to a transaction."""
+    ctx, begun = opened(store, NONE), time.perf_counter()
+    for first in range(0, size, BATCH):
+        with ctx.writing() as bound:
+            for number in range(first, min(first + BATCH, size)):
+                body = " ".join(chance.choices(words, cum_weights=weights, k=30))
+                seq = bound.ws.next_seq()
+                item = Item(f"N-{number}", "note", seq, bound.now_ms, body=body, branch=1, doc=f"doc-{number // 40}")
+                index_item(bound.tx, "bench", item)
+    return size / (time.perf_counter() - begun)
+
+
+def give_vectors(store: Store, size: int) -> None:
+    if size <= EMBEDDED:
+        embed_all(opened(store, ""))
+        return
+    import numpy as np
+
+    from clew.recall.models import load
+    from clew.store import vectors
+    from clew.store.search import changed_items, last_change
+
+    files = installed_model()
+    assert files is not None
+    model, ctx, chance = load(files), opened(store, ""), np.random.default_rng(1)
+    with ctx.writing() as bound:
+        rows = changed_items(bound.tx, "bench", 0, size)
+        made = chance.standard_normal((len(rows), model.dimensions), np.float32)
+        made /= np.linalg.norm(made, axis=1, keepdims=True)
+        stored = [vectors.Stored(row["id"], str(at), vectors.packed(made[at])) for at, row in enumerate(rows)]
+        vectors.keep(bound.tx, "bench", model.id, stored, [], last_change(bound.tx, "bench"))

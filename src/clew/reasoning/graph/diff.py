@@ -92,7 +92,7 @@ def _left_behind(
 ) -> Iterator[tuple[Kind, State]]:
     found: list[tuple[Kind, State]] = []
     for kind in (NODE, EDGE):
-        for changed in kind.versions(ctx, doc, other, after=shared):
+        for changed in kind.versions(ctx, doc, other, after=shared, older_in=shown):
             state = kind.at(ctx, shown, doc, kind.key(changed))
             if state is not None and state.last_seq <= shared and kind.differing(state, changed):
                 found.append((kind, state))

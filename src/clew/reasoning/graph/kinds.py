@@ -42,8 +42,8 @@ class Kind:
         row = ctx.tx.one(f"SELECT * FROM {self.name} WHERE workspace = ? AND seq = ?", ctx.workspace, seq)
         return self.load(row) if row else None
 
-    def versions(self, ctx: Context, doc: str, links: list[Link], **bounds: int | None) -> list[Any]:
-        rows = versions(ctx, self.name, self.columns, doc, links, **bounds)  # type: ignore[arg-type]
+    def versions(self, ctx: Context, doc: str, links: list[Link], **bounds: Any) -> list[Any]:
+        rows = versions(ctx, self.name, self.columns, doc, links, **bounds)
         return [self.load(row) for row in rows]
 
     def write(self, ctx: Context, branch: Branch, doc: str, state: State) -> State:

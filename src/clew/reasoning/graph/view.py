@@ -11,7 +11,7 @@ from typing import Any
 
 from clew.reasoning.branches import END, Link
 from clew.registry.context import Context
-from clew.store.database import Row
+from clew.store.database import Row, placeholders
 
 NODE_KEY = ("id",)
 EDGE_KEY = ("from_id", "rel", "to_id")
@@ -91,20 +91,38 @@ def versions(
     limit: int = END,
     before: int | None = None,
     after: int = 0,
+    older_in: list[Link] | None = None,
 ) -> list[Row]:
-    """The newest versions of a view with `after < seq < before`, tombstones included."""
+    """The newest versions of a view with `after < seq < before`, tombstones included.
+
+    With `older_in`, only of keys that have a version up to `after` on one of these links too.
+    """
     rows: list[Row] = []
     for depth, link in enumerate(links):
         if link.cutoff <= after or len(rows) >= limit:
             break
         clause = live(table, ctx.workspace, doc, link, before, after=after)
         unshadowed(clause, table, key, doc, links[:depth])
+        if older_in is not None:
+            _known_before(clause, table, key, doc, older_in, after)
         rows += ctx.tx.all(
             f"SELECT {table}.* FROM {table} WHERE {clause.sql()} ORDER BY {table}.seq DESC LIMIT ?",
             *clause.params,
             limit - len(rows),
         )
     return rows
+
+
+def _known_before(clause: Clause, table: str, key: tuple[str, ...], doc: str, links: list[Link], last: int) -> None:
+    same = " AND ".join(f"old.{column} = {table}.{column}" for column in key)
+    branches = [link.branch for link in links]
+    clause.add(
+        f"EXISTS (SELECT 1 FROM {table} AS old WHERE old.workspace = {table}.workspace"
+        f" AND old.branch IN ({placeholders(len(branches))}) AND old.doc = ? AND {same} AND old.seq <= ?)",
+        *branches,
+        doc,
+        last,
+    )
 
 
 def shared_until(one: list[Link], other: list[Link]) -> int:

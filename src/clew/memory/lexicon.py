@@ -1,0 +1,131 @@
+"""Words that the comparison of statements knows: what denies, what excludes what, what says where something holds."""
+
+from __future__ import annotations
+
+DENYING = frozenset(
+    """
+    not never no avoid forbid forbidden prohibit prohibited ban banned disallow disallowed refuse reject rejected stop
+    cease without drop dropped discontinue discontinued abandon abandoned cannot nobody none neither nor remove removed
+    unsupported
+    """.split()  # noqa: SIM905
+)
+"""A statement with an odd number of these denies what the rest says."""
+
+SILENT = frozenset(
+    """
+    a an the this that these those it its we our us you your they their he she i my one ones
+    is are was were be been being am do does did done doing has have had having will would shall should must may might
+    can could need needs needed ought let lets get gets got want wants
+    to of in on at by for from with into onto over under as and or but if then than so because since while when where
+    who which what how why all any each every some both more most other such only own same very just also too always
+    use uses used using choose chose chosen prefer prefers preferred adopt adopts adopted pick picked go keep kept stay
+    make makes made set sets run runs running put take takes store stores stored write writes written live lives
+    default defaults primary main single official standard currently now today again still yet already
+    decision decided decide team everyone everything there here please allow allowed allows permit permitted permits
+    enable enabled accept accepted accepts support supported supports require required requires mandatory necessary
+    per via about before after during until between within up down out off
+    """.split()  # noqa: SIM905
+)
+"""Words that carry no subject of their own."""
+
+EXCLUSIVE: tuple[frozenset[str], ...] = tuple(
+    frozenset(line.split())
+    for line in """
+    postgresql postgres mysql mariadb sqlite mongodb mongo oracle dynamodb cassandra cockroachdb firestore mssql couchdb
+    redis memcached hazelcast
+    kafka rabbitmq sqs nats pulsar activemq
+    python java kotlin rust golang ruby php typescript javascript scala elixir csharp swift perl
+    react vue svelte angular ember solid
+    aws gcp azure hetzner digitalocean heroku onpremise
+    json yaml toml xml ini csv protobuf avro msgpack
+    rest graphql grpc soap
+    oauth saml ldap kerberos basicauth
+    monday tuesday wednesday thursday friday saturday sunday
+    january february march april june july august september october november december
+    mit apache gpl bsd agpl mpl
+    jenkins circleci travis buildkite teamcity githubactions gitlabci
+    npm yarn pnpm bun
+    pip poetry uv pipenv conda
+    tabs spaces
+    monolith microservices
+    monorepo polyrepo multirepo
+    merge rebase squash
+    utc cet pst est gmt
+    euro euros dollar dollars pound pounds usd eur gbp
+    metric imperial
+    light dark
+    red green blue yellow orange purple black white
+    weekly daily hourly monthly quarterly yearly nightly biweekly fortnightly
+    kubernetes nomad swarm ecs
+    terraform pulumi cloudformation ansible
+    slack teams discord mattermost zulip
+    jira linear asana trello
+    vim emacs vscode
+    english german french spanish italian
+    utf8 latin1 utf16 ascii
+    sha256 md5 sha1 blake2 bcrypt argon2 scrypt
+    ssh https ftp sftp
+    nginx caddy traefik haproxy envoy
+    linux windows macos
+    pytest unittest nose
+    datadog grafana newrelic prometheus splunk
+    """.strip().splitlines()
+)
+"""Of each line, one place holds one value."""
+
+OPPOSED: tuple[tuple[str, str], ...] = tuple(
+    tuple(pair.split("/"))  # type: ignore[misc]
+    for pair in """
+    enable/disable on/off public/private open/closed opt-in/opt-out optional/mandatory optional/required synchronous/asynchronous
+    sync/async manual/automatic manually/automatically automated/manual shared/separate shared/isolated include/exclude
+    increase/decrease raise/lower allow/block whitelist/blacklist keep/delete retain/delete keep/purge first/last
+    strict/lenient encrypted/plaintext encrypted/unencrypted signed/unsigned internal/external ascending/descending
+    singular/plural camelcase/snakecase eager/lazy stateless/stateful hard/soft centralized/decentralized central/distributed
+    client/server push/pull blocking/nonblocking mutable/immutable versioned/unversioned anonymous/authenticated
+    immediately/batched realtime/batch local/remote inline/external visible/hidden free/paid before/after
+    centrally/locally long-lived/short-lived permanent/temporary fail/continue online/offline approve/reject
+    hosted/self-hosted always/never sequential/parallel sequentially/parallel
+    """.split()  # noqa: SIM905
+)
+"""Pairs of which one excludes the other."""
+
+PLACES: tuple[frozenset[str], ...] = tuple(
+    frozenset(line.split())
+    for line in """
+    production prod staging development dev test testing preview sandbox
+    frontend backend mobile desktop web cli
+    internal external
+    eu us europe asia america
+    ios android
+    weekdays weekends
+    admin admins guest guests customer customers employee employees
+    read reads write writes
+    small large
+    unit integration
+    """.strip().splitlines()
+)
+"""Where something holds: two statements about different places do not meet."""
+
+UNITS = {
+    "ms": "time", "millisecond": "time", "second": "time", "sec": "time", "s": "time", "minute": "time", "min": "time",
+    "hour": "time", "h": "time", "day": "time", "week": "time", "month": "time", "year": "time",
+    "kb": "size", "mb": "size", "gb": "size", "tb": "size", "byte": "size", "character": "length", "char": "length",
+    "line": "lines", "percent": "share", "%": "share", "user": "user", "retri": "retry", "retry": "retry", "time": "count",
+    "attempt": "retry", "connect": "connection", "worker": "worker", "thread": "worker", "process": "worker",
+    "replica": "replica", "node": "node", "item": "item", "row": "row", "euro": "money", "dollar": "money",
+    "review": "review", "approv": "review", "reviewer": "review", "core": "core", "column": "column", "request": "request",
+    "port": "port", "version": "version", "point": "point", "person": "person", "people": "person",
+}  # fmt: skip
+"""Stem of a unit -> what it measures."""
+
+SECONDS = {
+    "ms": 0.001, "millisecond": 0.001, "second": 1, "sec": 1, "s": 1, "minute": 60, "min": 60, "hour": 3600, "h": 3600,
+    "day": 86_400, "week": 604_800, "month": 2_592_000, "year": 31_536_000,
+    "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "byte": 1,
+}  # fmt: skip
+"""What one of a unit is in the base unit of its measure."""
+
+WORDS = {
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+    "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "sixty": 60, "ninety": 90, "hundred": 100, "once": 1, "twice": 2,
+}  # fmt: skip

@@ -76,11 +76,13 @@ EXCLUSIVE: tuple[frozenset[str], ...] = tuple(
 OPPOSED: tuple[tuple[str, str], ...] = tuple(
     tuple(pair.split("/"))  # type: ignore[misc]
     for pair in """
-    enable/disable on/off public/private open/closed opt-in/opt-out optional/mandatory optional/required synchronous/asynchronous
+    enable/disable on/off public/private open/closed opt-in/opt-out optional/mandatory optional/required
+    synchronous/asynchronous
     sync/async manual/automatic manually/automatically automated/manual shared/separate shared/isolated include/exclude
     increase/decrease raise/lower allow/block whitelist/blacklist keep/delete retain/delete keep/purge first/last
     strict/lenient encrypted/plaintext encrypted/unencrypted signed/unsigned internal/external ascending/descending
-    singular/plural camelcase/snakecase eager/lazy stateless/stateful hard/soft centralized/decentralized central/distributed
+    singular/plural camelcase/snakecase eager/lazy stateless/stateful hard/soft
+    centralized/decentralized central/distributed
     client/server push/pull blocking/nonblocking mutable/immutable versioned/unversioned anonymous/authenticated
     immediately/batched realtime/batch local/remote inline/external visible/hidden free/paid before/after
     centrally/locally long-lived/short-lived permanent/temporary fail/continue online/offline approve/reject
@@ -110,10 +112,12 @@ UNITS = {
     "ms": "time", "millisecond": "time", "second": "time", "sec": "time", "s": "time", "minute": "time", "min": "time",
     "hour": "time", "h": "time", "day": "time", "week": "time", "month": "time", "year": "time",
     "kb": "size", "mb": "size", "gb": "size", "tb": "size", "byte": "size", "character": "length", "char": "length",
-    "line": "lines", "percent": "share", "%": "share", "user": "user", "retri": "retry", "retry": "retry", "time": "count",
+    "line": "lines", "percent": "share", "%": "share", "user": "user", "retry": "retry",
+    "time": "count",
     "attempt": "retry", "connect": "connection", "worker": "worker", "thread": "worker", "process": "worker",
     "replica": "replica", "node": "node", "item": "item", "row": "row", "euro": "money", "dollar": "money",
-    "review": "review", "approv": "review", "reviewer": "review", "core": "core", "column": "column", "request": "request",
+    "review": "review", "approv": "review", "reviewer": "review", "core": "core", "column": "column",
+    "request": "request",
     "port": "port", "version": "version", "point": "point", "person": "person", "people": "person",
 }  # fmt: skip
 """Stem of a unit -> what it measures."""
@@ -127,5 +131,6 @@ SECONDS = {
 
 WORDS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "sixty": 60, "ninety": 90, "hundred": 100, "once": 1, "twice": 2,
+    "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "sixty": 60, "ninety": 90, "hundred": 100,
+    "once": 1, "twice": 2,
 }  # fmt: skip

@@ -174,6 +174,7 @@ CHECKS: tuple[str, ...] = (
     "clew.memory.scan:governance_state",
     "clew.memory.scan:rejected_values",
     "clew.memory.scan:kernel_files",
+    "clew.memory.contradictions:check",
     "clew.memory.scan:count_blocks",
 )
 """`module:function` of each check, in order. Counting comes last: it counts what the others wrote."""

@@ -15,7 +15,52 @@ from clew.store.terms import fold, stem
 
 _WORD = re.compile(r"[a-z0-9]+(?:[.'+#_/-][a-z0-9]+)*|%")
 _NUMBER = re.compile(r"v?(\d+(?:\.\d+)*)([a-z%]*)")
-_SHORT = {"don't": "do not", "doesn't": "does not", "isn't": "is not", "aren't": "are not", "won't": "will not", "can't": "cannot", "shouldn't": "should not", "mustn't": "must not", "no longer": "not", "rather than": "insteadof", "instead of": "insteadof", "in favour of": "for", "in favor of": "for", "at most": "atmost", "at least": "atleast", "no more than": "atmost", "no less than": "atleast", "up to": "atmost", "fewer than": "atmost", "less than": "atmost", "more than": "atleast", "not exceed": "atmost", "minimum of": "atleast", "maximum of": "atmost", "node.js": "nodejs", "c#": "csharp", "go lang": "golang", "github actions": "githubactions", "gitlab ci": "gitlabci", "real-time": "realtime", "real time": "realtime", "on-premise": "onpremise", "on premise": "onpremise", "utf-8": "utf8", "latin-1": "latin1", "sha-256": "sha256", "camel case": "camelcase", "snake case": "snakecase", "snake_case": "snakecase", "opted in": "opt-in", "opted out": "opt-out", "end-to-end": "endtoend", "read-only": "readonly"}  # fmt: skip  # noqa: E501
+_SHORT = {
+    "don't": "do not",
+    "doesn't": "does not",
+    "isn't": "is not",
+    "aren't": "are not",
+    "won't": "will not",
+    "can't": "cannot",
+    "shouldn't": "should not",
+    "mustn't": "must not",
+    "no longer": "not",
+    "rather than": "insteadof",
+    "instead of": "insteadof",
+    "in favour of": "for",
+    "in favor of": "for",
+    "at most": "atmost",
+    "at least": "atleast",
+    "no more than": "atmost",
+    "no less than": "atleast",
+    "up to": "atmost",
+    "fewer than": "atmost",
+    "less than": "atmost",
+    "more than": "atleast",
+    "not exceed": "atmost",
+    "minimum of": "atleast",
+    "maximum of": "atmost",
+    "node.js": "nodejs",
+    "c#": "csharp",
+    "go lang": "golang",
+    "github actions": "githubactions",
+    "gitlab ci": "gitlabci",
+    "real-time": "realtime",
+    "real time": "realtime",
+    "on-premise": "onpremise",
+    "on premise": "onpremise",
+    "utf-8": "utf8",
+    "latin-1": "latin1",
+    "sha-256": "sha256",
+    "camel case": "camelcase",
+    "snake case": "snakecase",
+    "snake_case": "snakecase",
+    "opted in": "opt-in",
+    "opted out": "opt-out",
+    "end-to-end": "endtoend",
+    "read-only": "readonly",
+}
+"""Spellings that are made one before the words are looked at."""
 _GROUP = {word: number for number, group in enumerate(EXCLUSIVE) for word in group}
 _GROUP_STEMS = {stem(word): number for word, number in _GROUP.items()}
 _PLACE = {stem(word): (number, word) for number, group in enumerate(PLACES) for word in group}
@@ -72,7 +117,9 @@ def read(statement: str) -> Reading:
     places = _places(stems)
     taken = numeric | {word for word in kept if word in _GROUP}
     subject = frozenset(
-        stem(word) for word in kept if word not in SILENT and word not in DENYING and word not in taken and not word.isdigit()
+        stem(word)
+        for word in kept
+        if word not in SILENT and word not in DENYING and word not in taken and not word.isdigit()
     )
     opposed = frozenset(item for item in stems if item in _OPPOSED_STEMS)
     return Reading(subject, denies, values, refused, opposed, amounts, places, frozenset(stems))
@@ -121,7 +168,9 @@ def _amounts(words: list[str]) -> tuple[tuple[Amount, ...], set[str]]:
             continue
         unit = stem(glued) if glued else stem(words[at + 1]) if at + 1 < len(words) else ""
         before = words[at - 1] if at else ""
-        measure = _UNITS.get(unit) or _UNITS.get(stem(before)) or ("version" if word.startswith("v") or "." in word else "")
+        measure = (
+            _UNITS.get(unit) or _UNITS.get(stem(before)) or ("version" if word.startswith("v") or "." in word else "")
+        )
         used |= {word, *([words[at + 1]] if not glued and at + 1 < len(words) and unit in _UNITS else [])}
         size = number * _SCALE.get(unit, 1)
         bound = " ".join(words[max(0, at - 3) : at])
@@ -130,7 +179,11 @@ def _amounts(words: list[str]) -> tuple[tuple[Amount, ...], set[str]]:
             low, high = size, float("inf")
         if "maximum" in bound or "limit" in bound:
             low = high = size
-        found.append(Amount(measure, low, high, f"{word} {'' if glued else words[at + 1] if at + 1 < len(words) else ''}".strip()))
+        found.append(
+            Amount(
+                measure, low, high, f"{word} {'' if glued else words[at + 1] if at + 1 < len(words) else ''}".strip()
+            )
+        )
     return tuple(found), used
 
 

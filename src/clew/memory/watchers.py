@@ -11,10 +11,10 @@ from clew.registry.context import Context
 if TYPE_CHECKING:
     from clew.memory.draft import Draft
 
-WATCHERS: tuple[str, ...] = ("clew.memory.proposals:follow_edits",)
+WATCHERS: tuple[str, ...] = ("clew.memory.proposals:follow_edits", "clew.memory.contradictions:follow")
 """`module:function` of each `(ctx, ids) -> None`, called after blocks changed by approval, by hand or by rollback."""
 
-OBJECTORS: tuple[str, ...] = ()
+OBJECTORS: tuple[str, ...] = ("clew.memory.contradictions:objections",)
 """`module:function` of each `(ctx, draft) -> list of sentences`: why a person should look at a change first."""
 
 

@@ -71,7 +71,7 @@ def graph_query(ctx: Context, args: GraphQuery) -> dict[str, Any]:
         scope.graph,
         ids=None if args.ids is None else [check_node_id(id, "ids") for id in args.ids],
         types=None if args.types is None else [kind.strip() for kind in args.types],
-        status=args.status,
+        status=args.status.strip() if args.status is not None else None,
         tags_any=normal_tags(args.tags_any or [], "tags_any"),
         tags_all=normal_tags(args.tags_all or [], "tags_all"),
         text=args.text,

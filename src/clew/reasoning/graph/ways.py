@@ -68,12 +68,14 @@ def ways_in(ctx: Context, doc: str, link: Link, wanted: Filter) -> list[Way]:
         return [Way("node", "", ())]
     if len(choices) == 1:
         return choices[0]
-    counted: list[tuple[int, list[Way]]] = []
-    for ways in choices:
-        counted.append((_matches(ctx, doc, link, ways), ways))
-        if counted[-1][0] <= FEW:
+    fewest, best = _matches(ctx, doc, link, choices[0]), choices[0]
+    for ways in choices[1:]:
+        if fewest <= FEW:
             break  # no other way can be worth the counting
-    return min(counted, key=lambda pair: pair[0])[1]
+        found = _matches(ctx, doc, link, ways, fewest)
+        if found < fewest:
+            fewest, best = found, ways
+    return best
 
 
 def _choices(ctx: Context, doc: str, link: Link, wanted: Filter) -> Iterator[list[Way]]:
@@ -111,9 +113,14 @@ def _by_type(kind: str, status: str | None) -> Way:
     return Way("node", "node.type = ? AND node.status = ?", (kind, status), covers=both)
 
 
-def _matches(ctx: Context, doc: str, link: Link, ways: list[Way]) -> int:
-    """How many rows a choice leads to, counted up to a limit."""
-    return sum(_sample(ctx, doc, link, way) for way in ways)
+def _matches(ctx: Context, doc: str, link: Link, ways: list[Way], enough: int | None = None) -> int:
+    """How many rows a choice leads to, counted until it is known to be no better than another with `enough`."""
+    found = 0
+    for way in ways:
+        found += _sample(ctx, doc, link, way)
+        if enough is not None and found >= enough:
+            break
+    return found
 
 
 def _sample(ctx: Context, doc: str, link: Link, way: Way) -> int:

@@ -14,7 +14,6 @@ from clew.registry.catalogue import TIERS, catalogue
 from clew.registry.context import Context
 from clew.tasks.anchoring import anchor_for
 from clew.tasks.gates import ALWAYS, Gate, confirmations
-from clew.tasks.leases import lease_of
 from clew.tasks.plans import Work
 from clew.tasks.steps import Step, step_tag
 from clew.tasks.strict import examine
@@ -153,7 +152,7 @@ def _finish(asker: Asker, work: Work) -> Action:
 
 def _close(ctx: Context, subject: Subject, step: Step, asker: Asker) -> Action:
     gate = subject.gates[step.id]
-    lease = lease_of(ctx, step.id) if asker.heeds_leases else None
+    lease = subject.lease if asker.heeds_leases else None
     if lease is not None and lease.holder != asker.agent:
         args = {"task": step.task, "step_id": step.id}
         return Action("lease", "tasks_step_lease_get", args, f"{step.path} is leased by {lease.holder}", step.path)

@@ -10,7 +10,7 @@ from clew.reasoning.graph import Node
 from clew.reasoning.scope import scope_json
 from clew.reasoning.visibility import is_pinned
 from clew.registry.context import Context
-from clew.tasks.leases import lease_json, lease_of
+from clew.tasks.leases import lease_json
 from clew.tasks.plans import qualified_id
 from clew.tasks.steps import step_tag
 from clew.tasks.views.actions import Actions, actions_for, escalation
@@ -101,7 +101,7 @@ def _where(ctx: Context, subject: Subject, view: str, cards: Sequence[Node], rad
     step = subject.first_open
     shown: dict[str, Any] = {"lane": {"kind": "all" if view == "audit" else "shared"}}
     if step is not None:
-        lease = lease_json(lease_of(ctx, step.id))
+        lease = lease_json(subject.lease)
         shown["step_focus"] = {"step_id": step.id, "path": step.path, **({"lease": lease} if lease else {})}
     shown["map"] = map_of(cards, step_tag(step) if step else None)
     if "horizon" in radar:

@@ -13,7 +13,7 @@ from clew.reasoning.sequential import sequential_graph
 from clew.registry.context import Context
 from clew.registry.operation import ContextBounded, Name, Whole, operation
 from clew.tasks.gates import Gate
-from clew.tasks.leases import lease_json, lease_of
+from clew.tasks.leases import lease_json
 from clew.tasks.plans import Work
 from clew.tasks.steps import Step, step_ref
 from clew.tasks.targets import OfWork
@@ -135,7 +135,7 @@ def resume_of(ctx: Context, work: Work, args: Any, options: Options) -> Resume:
         "reasoning_ref": scope_json(subject.scope),
         "radar": radar,
         "steps": steps_json(subject),
-        **_step_focus(ctx, subject, view),
+        **_step_focus(subject, view),
         "timeline": events,
         "signals": signals,
         "memory": remembered,
@@ -165,11 +165,13 @@ def _diff(ctx: Context, subject: Subject, options: Options) -> dict[str, Any] | 
     return graph_changes(ctx, subject.scope, options.graph_diff_cursor, options.graph_diff_limit)
 
 
-def _step_focus(ctx: Context, subject: Subject, view: str) -> dict[str, Any]:
+def _step_focus(subject: Subject, view: str) -> dict[str, Any]:
     step = subject.first_open
     if view == "full" or step is None:
         return {}
-    return {"step_focus": {"step": _step(step), "detail": _detail(ctx, step, subject.gates[step.id])}}
+    return {
+        "step_focus": {"step": _step(step), "detail": _detail(step, subject.gates[step.id], lease_json(subject.lease))}
+    }
 
 
 def _step(step: Step) -> dict[str, Any]:
@@ -182,8 +184,7 @@ def _step(step: Step) -> dict[str, Any]:
     }
 
 
-def _detail(ctx: Context, step: Step, gate: Gate) -> dict[str, Any]:
-    lease = lease_json(lease_of(ctx, step.id))
+def _detail(step: Step, gate: Gate, lease: dict[str, Any] | None) -> dict[str, Any]:
     return {
         "success_criteria": list(step.success_criteria),
         "tests": list(step.tests),

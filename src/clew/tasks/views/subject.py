@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clew.reasoning.scope import Scope, scope_of
 from clew.reasoning.steps import StepFocus
 from clew.registry.context import Context
 from clew.tasks.gates import Gate, gates_of
+from clew.tasks.leases import Lease, lease_of
 from clew.tasks.plans import Work, qualified_id
 from clew.tasks.steps import CHECKPOINTS, PROVABLE, Step, step_ref, steps_of
 
@@ -21,6 +22,8 @@ class Subject:
     scope: Scope
     steps: list[Step] = field(default_factory=list)
     gates: dict[str, Gate] = field(default_factory=dict)
+    lease: Lease | None = None
+    """Of the first open step."""
 
     @property
     def open_steps(self) -> list[Step]:
@@ -40,7 +43,9 @@ class Subject:
 
 def subject_of(ctx: Context, work: Work) -> Subject:
     steps = steps_of(ctx, work.id) if work.is_task else []
-    return Subject(work, scope_of(ctx, work.id), steps, gates_of(ctx, steps))
+    subject = Subject(work, scope_of(ctx, work.id), steps, gates_of(ctx, steps))
+    step = subject.first_open
+    return replace(subject, lease=lease_of(ctx, step.id)) if step else subject
 
 
 def target_json(ctx: Context, work: Work) -> dict[str, Any]:

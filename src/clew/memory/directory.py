@@ -6,6 +6,7 @@ each file, so that a hand edit is noticed by a stat and understood by comparing 
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import time
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import orjson
 
@@ -30,6 +31,22 @@ RACY_NS = 50_000_000
 
 Stamp = tuple[int, int, int]
 """Modification time, size and inode of a file."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a file is to hold: the first `kept` bytes of its base, then `rest`."""
+
+    rest: bytes | bytearray
+    kept: int = 0
+
+
+@dataclass(frozen=True)
+class Late:
+    """What a person saved in the very moment of a rendering, and the text it was edited from."""
+
+    data: bytes
+    base: bytes | None
 
 
 @dataclass
@@ -116,7 +133,8 @@ class Directory:
         files = {path: vars(entry) for path, entry in state.files.items()}
         whole = {"store": state.store, "files": files, "write_only_seq": state.write_only_seq}
         with reported(self.root):
-            self._replace(self.own / "state.json", orjson.dumps(whole, option=orjson.OPT_SORT_KEYS), durable=False)
+            text = orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
+            self._replace(self.own / "state.json", Content(text), durable=False)
             if durable:
                 _sync_folder(self.own)
             ignore = self.own / ".gitignore"
@@ -138,13 +156,16 @@ class Directory:
         except OSError as problem:
             raise ClewError("IO_ERROR", f"{self.root / path}: {problem}", "Make the file readable.") from problem
 
-    def base(self, path: str) -> bytes | None:
+    def base(self, path: str, start: int = 0) -> bytes | None:
+        """The file as it was last rendered or read back, from a byte on."""
         try:
-            return (self.own / "base" / path).read_bytes()
+            with (self.own / "base" / path).open("rb") as file:
+                file.seek(start)
+                return file.read()
         except OSError:
             return None
 
-    def write(self, path: str, data: bytes | bytearray, expected: Stamp | None, durable: bool) -> bytes | None:
+    def write(self, path: str, content: Content, expected: Stamp | None, durable: bool) -> Late | None:
         """Replace a file at once. Returns what a person saved in the moment before, when that happened."""
         target = self.root / path
         aside = self.own / "aside"
@@ -153,24 +174,37 @@ class Directory:
             aside.unlink(missing_ok=True)
             if expected is not None and target.exists():
                 os.link(target, aside)
-            self._replace(target, data, durable)
+            self._replace(target, content, durable, self.own / "base" / path)
+            saved = _changed(aside, expected)
+            late = Late(saved, self.base(path)) if saved is not None else None
             if durable:
-                self.keep_base(path, data)
-            late = _changed(aside, expected)
+                self.keep_base(path, content)
             aside.unlink(missing_ok=True)
         return late
 
-    def keep_base(self, path: str, data: bytes | bytearray) -> None:
+    def keep_base(self, path: str, content: Content) -> None:
+        """Remember the file. Only what changed is written, under another name: a crash leaves none, not a wrong one."""
         base = self.own / "base" / path
         with reported(base):
+            if content.kept:
+                part = base.with_name(f".{base.name}.part")
+                base.replace(part)
+                with part.open("r+b") as file:
+                    file.seek(content.kept)
+                    file.write(content.rest)
+                    file.truncate()
+                part.replace(base)
+                return
             base.parent.mkdir(parents=True, exist_ok=True)
             base.unlink(missing_ok=True)  # ext4 writes out a file at once when another is renamed over it
-            self._replace(base, data, durable=False)
+            self._replace(base, content, durable=False)
 
-    def _replace(self, target: Path, data: bytes | bytearray, durable: bool) -> None:
+    def _replace(self, target: Path, content: Content, durable: bool, base: Path | None = None) -> None:
         draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
         with draft.open("wb") as file:
-            file.write(data)
+            if content.kept and base is not None:
+                _copy(base, file, content.kept)
+            file.write(content.rest)
             file.flush()
             if durable:
                 os.fdatasync(file.fileno())
@@ -203,6 +237,26 @@ class Directory:
         except OSError as problem:
             raise ClewError("IO_ERROR", f"{self.root / folder}: {problem.strerror}", "Make it readable.") from problem
         return found
+
+
+def _copy(source: Path, target: BinaryIO, count: int) -> None:
+    """The first bytes of a file, copied by the kernel where it can."""
+    with source.open("rb") as file:
+        if hasattr(os, "copy_file_range"):
+            while count:
+                try:
+                    done = os.copy_file_range(file.fileno(), target.fileno(), count)
+                except OSError:
+                    break
+                if not done:
+                    break
+                count -= done
+        while count:
+            portion = file.read(min(count, 1 << 20))
+            if not portion:
+                raise OSError(errno.EIO, f"{source} is shorter than it was")
+            target.write(portion)
+            count -= len(portion)
 
 
 def _sync_folder(folder: Path) -> None:

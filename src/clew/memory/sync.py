@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from clew.errors import ClewError
 from clew.memory import edits, places, plain, watchers
-from clew.memory.directory import Directory, Known, State, directory_of, known, store_name
+from clew.memory.directory import Content, Directory, Known, State, directory_of, known, store_name
 from clew.memory.places import WHOLE, size
 from clew.registry.context import Context
 from clew.store.database import Row
@@ -33,7 +33,7 @@ class Edit:
 @dataclass(frozen=True)
 class Output:
     path: str
-    data: bytes | bytearray
+    content: Content
     number: int
     seq: int
     tracked: bool
@@ -166,7 +166,7 @@ def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edit]
     for edit in found:
         if edit.late:
             continue
-        directory.keep_base(edit.path, edit.text.encode())
+        directory.keep_base(edit.path, Content(edit.text.encode()))
         if edit.path in reached and edit.path in state.files:
             entry = state.files[edit.path]
             entry.number, entry.seq = reached[edit.path]
@@ -211,7 +211,8 @@ def _import(ctx: Context, edit: Edit) -> None:
 
 def _stored(ctx: Context, edit: Edit) -> str:
     """The file as the store has it: the base itself while nothing was written since."""
-    if edit.base is not None and edit.number == _number(ctx, edit.path):
+    fresh = edit.base is not None and edit.number == _number(ctx, edit.path)
+    if fresh and edit.base is not None and size(edit.base) == places.file_row(ctx, edit.path)["bytes"]:
         return edit.base
     return edits.rendered(ctx, edit.path)
 
@@ -234,17 +235,15 @@ def _bring_out(ctx: Context, directory: Directory, state: State, frozen: dict[st
     late = []
     for output in outputs:
         entry = state.files.get(output.path)
-        base = directory.base(output.path) if entry is not None else None
-        saved = directory.write(output.path, output.data, entry.stamp if entry else None, output.tracked)
+        saved = directory.write(output.path, output.content, entry.stamp if entry else None, output.tracked)
         stamp = directory.stamp(output.path)
         if not output.tracked:
             state.write_only_seq = max(state.write_only_seq, output.seq)
         elif stamp is not None:
             state.files[output.path] = known(stamp, output.number, output.seq)
         if saved:
-            late.append(
-                Edit(output.path, saved.decode("utf-8", "replace"), base.decode() if base else None, WHOLE, True)
-            )
+            base = saved.base.decode() if saved.base is not None else None
+            late.append(Edit(output.path, saved.data.decode("utf-8", "replace"), base, WHOLE, True))
     return late, bool(outputs)
 
 
@@ -252,26 +251,27 @@ def _output(ctx: Context, directory: Directory, entry: Known | None, row: Row) -
     path = row["path"]
     tracked = _tracked(path)
     if not row["blocks"]:
-        return Output(path, plain.text(ctx, path).encode(), 0, row["seq"], tracked)
-    data = _replayed(ctx, directory, entry, row) if tracked else None
-    if data is None:
-        data = edits.rendered(ctx, path).encode()
-    return Output(path, data, _number(ctx, path), row["seq"], tracked)
+        return Output(path, Content(plain.text(ctx, path).encode()), 0, row["seq"], tracked)
+    content = _replayed(ctx, directory, entry, row) if tracked else None
+    if content is None:
+        content = Content(edits.rendered(ctx, path).encode())
+    return Output(path, content, _number(ctx, path), row["seq"], tracked)
 
 
-def _replayed(ctx: Context, directory: Directory, entry: Known | None, row: Row) -> bytes | bytearray | None:
+def _replayed(ctx: Context, directory: Directory, entry: Known | None, row: Row) -> Content | None:
     """The file as it was rendered, with the edits since then; None when they are not all there."""
     if entry is None or entry.number < 0:
         return None
     sql = "SELECT * FROM splice WHERE workspace = ? AND file = ? AND number > ? ORDER BY number"
     splices = ctx.tx.all(sql, ctx.workspace, row["path"], entry.number)
-    base = directory.base(row["path"])
-    if base is None or not splices or splices[0]["number"] != entry.number + 1:
+    if not splices or splices[0]["number"] != entry.number + 1 or any(one["removed"] == WHOLE for one in splices):
         return None
-    data = bytearray(base)
+    kept = min(splice["at_byte"] for splice in splices)
+    base = directory.base(row["path"], kept)
+    if base is None:
+        return None
+    rest = bytearray(base)
     for splice in splices:
-        if splice["removed"] == WHOLE or splice["at_byte"] > len(data):
-            return None
-        start = splice["at_byte"]
-        data[start : start + splice["removed"]] = splice["text"].encode()
-    return data if len(data) == row["bytes"] else None
+        start = splice["at_byte"] - kept
+        rest[start : start + splice["removed"]] = splice["text"].encode()
+    return Content(rest, kept) if kept + len(rest) == row["bytes"] else None

@@ -1,0 +1,113 @@
+"""Places and files: exact lines after many changes, directories that are far behind, saves in the wrong moment."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+from clew.app import Clew
+from clew.memory import blocks, places
+from clew.memory.directory import Content, Directory
+from clew.memory.printing import print_block, set_field
+from clew.memory.sync import publish
+from tests.memory.conftest import Memory
+
+DECISIONS = "decisions/DECISIONS.md"
+
+
+def check(memory: Memory) -> None:
+    memory.agree()
+    lines = memory.read(DECISIONS).split("\n")
+    with memory.context().reading() as ctx:
+        for id, (_, line) in blocks.locate(ctx, [block.id for block in blocks.current(ctx, prefix="D")]).items():
+            assert lines[line - 1] == f"[{id}]"
+
+
+def test_hundreds_of_changes_in_the_middle_keep_every_line_exact(memory: Memory) -> None:
+    """More shifts than are kept apart, and more splices than are remembered."""
+    chance = random.Random(1)
+    memory.propose("The tree is laid out")
+    ids = [f"D-20260101-{number:03d}" for number in range(40)]
+    with memory.context().writing() as ctx:
+        for id in ids:
+            blocks.write(ctx, id, print_block(id, {"Status": "active", "Statement": id}), origin="test")
+    publish(memory.context())
+    check(memory)
+    for _ in range(3):
+        with memory.context().writing() as ctx:
+            for _ in range(150):
+                block = blocks.get(ctx, chance.choice(ids))
+                said = "\n".join(["é"] * chance.randint(1, 4))
+                blocks.write(ctx, block.id, set_field(block.text, "Statement", said), origin="test")
+        publish(memory.context())
+        check(memory)
+
+
+def test_crowded_places_are_spread_out_again(memory: Memory) -> None:
+    memory.propose("The tree is laid out")
+    with memory.context().writing() as ctx:
+        for id in ("D-1", "D-2"):
+            blocks.write(ctx, id, print_block(id, {"Statement": id}), origin="test")
+        for number in range(40):  # each behind the first one: the room between two ordinals halves every time
+            id = f"D-in-{number}"
+            blocks.write(ctx, id, print_block(id, {"Statement": id}), origin="test", after="D-1")
+        order = [id for id, _ in places.in_file(ctx, DECISIONS)]
+    assert order == ["D-1", *(f"D-in-{number}" for number in reversed(range(40))), "D-2"]
+    publish(memory.context())
+    check(memory)
+
+
+def test_removing_a_block_keeps_the_prose_behind_it(memory: Memory) -> None:
+    memory.edit(
+        DECISIONS,
+        "# T\n\n[D-1]\nStatement: a\n\n---\n\nprose to keep\n\n[D-2]\nStatement: b\n\n---\n\n[D-3]\nStatement: c\n",
+    )
+    memory("list_proposals")
+    with memory.context().writing() as ctx:
+        blocks.remove(ctx, "D-1", origin="test")
+        blocks.remove(ctx, "D-2", origin="test")
+    publish(memory.context())
+    assert memory.read(DECISIONS) == "# T\n\n\n\n---\n\nprose to keep\n\n[D-3]\nStatement: c\n"
+    check(memory)
+
+
+def test_a_directory_far_behind_is_rendered_whole(memory: Memory, make_clew: Callable[..., Clew]) -> None:
+    root = memory.root.parent / "second"
+    other = Memory(make_clew(memory_dir=root), root)
+    block, _ = memory.decide("Use Redis")
+    other("scan")
+    with memory.context().writing() as ctx:
+        for number in range(places.KEPT_SPLICES + 20):
+            text = set_field(blocks.get(ctx, block).text, "Rationale", f"reason {number}")
+            blocks.write(ctx, block, text, origin="test")
+    publish(memory.context())
+    other("scan")
+    assert other.read(DECISIONS) == memory.read(DECISIONS)
+    check(other)
+
+
+def test_a_save_in_the_moment_of_rendering_is_handed_back(tmp_path: Path) -> None:
+    directory = Directory(tmp_path)
+    with directory.locked():
+        directory.write("decisions/D.md", Content(b"one"), None, True)
+        stamp = directory.stamp("decisions/D.md")
+        (tmp_path / "decisions/D.md").write_bytes(b"one, edited")
+        late = directory.write("decisions/D.md", Content(b"two"), stamp, True)
+    assert late is not None
+    assert (late.data, late.base) == (b"one, edited", b"one")
+    assert (tmp_path / "decisions/D.md").read_bytes() == b"two"
+
+
+def test_a_half_written_base_does_no_harm(memory: Memory) -> None:
+    first, _ = memory.decide("Use Redis")
+    second, _ = memory.decide("Use Kafka")
+    text = memory.read(DECISIONS)
+    base = memory.root / ".clew/base" / DECISIONS
+    base.write_bytes(base.read_bytes()[: len(text) // 2])
+    memory.edit(DECISIONS, text.replace("Use Redis", "Use Valkey"))
+    memory("scan")
+    with memory.context().reading() as ctx:
+        assert [block.get("Statement") for block in blocks.current(ctx, prefix="D")] == ["Use Valkey", "Use Kafka"]
+        assert [block.id for block in blocks.current(ctx, prefix="D")] == [first, second]
+    memory.agree()

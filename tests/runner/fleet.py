@@ -82,11 +82,11 @@ def await_state(clew: Clew, reached: Callable[[], bool], seconds: float = 120) -
         assert time.monotonic() < deadline, f"not reached: {statuses(clew)}"
 
 
-def history(clew: Clew) -> list[EventRow]:
+def history(clew: Clew, workspace: str = "ws") -> list[EventRow]:
     """Every event about jobs, oldest first."""
     found: list[EventRow] = []
     with clew.database.read() as tx:
-        while page := events_after(tx, "ws", found[-1].seq if found else 0):
+        while page := events_after(tx, workspace, found[-1].seq if found else 0):
             found += page
     return [event for event in found if event.type.startswith("job_")]
 
@@ -103,6 +103,9 @@ class Replay:
         self._spoke: dict[str, int] = {}
         for event in events:
             getattr(self, f"_{event.type}")(event, str(event.subject))
+
+    def statuses(self) -> dict[str, str]:
+        return self._status
 
     def unfinished(self) -> dict[str, str]:
         return {job: status for job, status in self._status.items() if status != "DONE"}
@@ -129,8 +132,21 @@ class Replay:
         self._check_holder(event, job)
         self._status[job] = "DONE"
 
-    def _job_requeued(self, event: EventRow, job: str) -> None:
+    def _job_failed(self, event: EventRow, job: str) -> None:
         self._check_holder(event, job)
+        self._status[job] = "FAILED"
+
+    def _job_canceled(self, event: EventRow, job: str) -> None:
+        self._check_holder(event, job)
+        self._status[job] = "CANCELED"
+
+    def _job_messaged(self, event: EventRow, job: str) -> None:
+        assert self._status[job] in ("QUEUED", "RUNNING"), f"{job} was written to while {self._status[job]}"
+
+    def _job_requeued(self, event: EventRow, job: str) -> None:
+        assert event.payload["from"] == self._status[job]
+        if self._status[job] == "RUNNING":
+            self._check_holder(event, job)
         self._status[job] = "QUEUED"
 
     def _hold(self, event: EventRow, job: str) -> None:

@@ -87,3 +87,12 @@ def test_a_changed_kernel_changes_the_order(call: Caller, folder: Path) -> None:
     kernel.parent.mkdir(parents=True, exist_ok=True)
     kernel.write_text("[weights]\nwindow = 20\n", encoding="utf-8")
     assert call("recall", query="storage", explain=True)["results"][0]["score"] > before + 1
+
+
+def test_both_sides_of_a_contradiction_stand_together(call: Caller, folder: Path) -> None:
+    blocks = [decision(number, f"Sessions live for {number} hours in the cache") for number in range(2, 8)]
+    other = decision(9, "Logins never expire")
+    blocks[0] = blocks[0].replace("Tags:", "Contradicts: D-20260213-009\nTags:")
+    write(folder, *blocks, other)
+    shown = [hit["_id"] for hit in call("recall", query="sessions live 2 hours cache", limit=2)["results"]]
+    assert shown == ["D-20260213-002", "D-20260213-009"]

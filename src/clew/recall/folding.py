@@ -53,6 +53,19 @@ def diversify(corpus: Corpus, ranked: Ranked, kept: list[int], limit: int) -> li
     return sorted(rounds, key=lambda at: (-(ranked.scores[at] - REPEATED * spread * rounds[at]), at))
 
 
+def beside_opposites(ranked: Ranked, kept: list[int]) -> list[int]:
+    """What contradicts a result follows it, wherever it was ranked: nobody should see one side alone."""
+    place = {slot: at for at, slot in enumerate(ranked.slots.tolist())}
+    opposites: dict[int, list[int]] = {}
+    for slot, way in ranked.ways.items():
+        if way.relation.startswith("contradicts") and way.depth == 1 and slot in place:
+            opposites.setdefault(place[way.start], []).append(place[slot])
+    order: list[int] = []
+    for at in kept:
+        order += [at, *sorted(opposites.get(at, []))]
+    return list(dict.fromkeys(order))
+
+
 def balance(matches: Matches, ranked: Ranked, kept: list[int], sides: tuple[tuple[str, ...], ...]) -> list[int]:
     """Results of either side by turns, then the rest."""
     rows = [[at for at, term in enumerate(matches.asked) if term.word in side] for side in sides]

@@ -36,11 +36,13 @@ def linked(ctx: Context, corpus: Corpus, seeds: list[int], depth: int) -> dict[i
     for step in range(1, depth + 1):
         reached: list[int] = []
         for start, relation, slot in _neighbours(ctx, corpus, frontier):
-            if slot in origin or len(found) >= MOST_LINKED:
+            opposed = step == 1 and relation.startswith("contradicts") and slot not in found
+            if (slot in origin and not opposed) or len(found) >= MOST_LINKED:
                 continue
-            origin[slot] = origin[start]
             found[slot] = Way(slot, relation, origin[start], step)
-            reached.append(slot)
+            if slot not in origin:
+                origin[slot] = origin[start]
+                reached.append(slot)
         frontier = reached
         if not frontier:
             break

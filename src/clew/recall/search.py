@@ -17,7 +17,7 @@ from clew.recall.answer import NOTICE, excerpt, result_json
 from clew.recall.corpus import Corpus
 from clew.recall.filling import filler
 from clew.recall.floor import Verdict, judge
-from clew.recall.folding import LOOKED_AT, balance, diversify, fold
+from clew.recall.folding import LOOKED_AT, balance, beside_opposites, diversify, fold
 from clew.recall.graph import linked
 from clew.recall.kernel import Kernel, kernel_of
 from clew.recall.lexical import Floats
@@ -164,7 +164,7 @@ class Search:
             kept = diversify(corpus, ranked, kept, self.request.limit)
         elif len(query.sides) > 1:
             kept = balance(ranked.matches, ranked, kept, query.sides)
-        return kept[: self.request.limit], folded
+        return beside_opposites(ranked, kept)[: self.request.limit], folded
 
     def _answer(
         self,

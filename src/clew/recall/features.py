@@ -104,16 +104,19 @@ def _shape_features(scene: Scene, slots: Slots, near: Neighbours) -> Features:
 
 
 def _time_features(scene: Scene, slots: Slots) -> Features:
-    when = scene.corpus.when[slots]
-    none = np.zeros(len(slots), np.float32)
-    found = {
-        "date": scene.period.closeness(when, scene.kernel.number("dates", "near_days")) if scene.period else none,
-        "recency": none,
-    }
+    found = {"date": _closeness(scene, slots), "recency": np.zeros(len(slots), np.float32)}
     if asks_for_newest(scene.query.text) and scene.visible.any():
-        oldest, newest = scene.corpus.when[scene.visible].min(), scene.corpus.when[scene.visible].max()
-        found["recency"] = ((when - oldest) / max(newest - oldest, 1)).astype(np.float32)
+        when = scene.corpus.when[scene.visible]
+        oldest, newest = when.min(), when.max()
+        found["recency"] = ((scene.corpus.when[slots] - oldest) / max(newest - oldest, 1)).astype(np.float32)
     return found
+
+
+def _closeness(scene: Scene, slots: Slots) -> Floats:
+    if scene.period is None:
+        return np.zeros(len(slots), np.float32)
+    found = scene.period.closeness(scene.corpus.when[slots], scene.kernel.number("dates", "near_days"))
+    return np.where(slots == scene.period.spared, np.float32(0), found) if scene.period.spared is not None else found
 
 
 def _speaker(scene: Scene, slots: Slots) -> Floats:

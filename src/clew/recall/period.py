@@ -33,6 +33,8 @@ class Period:
     day: int | None = None
     side: str | None = None
     anchor: tuple[str, ...] = ()
+    spared: int | None = None
+    """The slot of the thing itself, which is neither before nor after itself."""
 
     def closeness(self, when: NDArray[np.int64], near_days: float) -> NDArray[np.float32]:
         """1 inside, falling to 0 at `near_days` from a day; 0 outside of longer spans."""

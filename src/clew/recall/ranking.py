@@ -174,4 +174,5 @@ def _anchored(
     if not len(best):
         return None
     moment = int(corpus.when[best[0]])
-    return Period(high=moment - 1) if period.side == "before" else Period(low=moment + 1)
+    spared = int(best[0])
+    return Period(high=moment, spared=spared) if period.side == "before" else Period(low=moment, spared=spared)

@@ -16,6 +16,7 @@ from tests.tasks.portal import STEP
 VIEWS: dict[str, dict[str, Any]] = {
     "tasks_radar": {},
     "tasks_handoff": {},
+    "tasks_resume": {},
     "tasks_resume_pack": {},
     "tasks_context_pack": {},
     "tasks_mindpack": {},

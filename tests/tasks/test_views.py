@@ -198,6 +198,18 @@ def test_a_task_without_steps_gets_some_by_its_action(call: Caller) -> None:
     assert call(action["tool"], **action["args"])["steps"][0]["path"] == "s:0"
 
 
+def test_a_step_over_a_fallen_card_is_suspect_in_radar_and_handoff(call: Caller, task: str) -> None:
+    premise = call("think_card", card={"type": "evidence", "title": "Rows are sorted"}, step="focus")["card_id"]
+    decision = call("think_card", card={"type": "decision", "title": "Merge them"}, step="focus")["card_id"]
+    call("think_link", from_=premise, rel="supports", to=decision)
+    assert "suspects" not in call("tasks_radar")["radar"]
+    call("think_set_status", targets=[premise], status="disproved")
+    assert call("tasks_radar")["radar"]["suspects"] == [f"s:0 Read rows: {premise} is disproved"]
+    assert f"suspect: s:0 Read rows: {premise} is disproved" in call("tasks_handoff")["handoff"]["risks"]
+    shown = {item["id"]: item for item in call("tasks_resume_super")["signals"]["decisions"]}
+    assert shown[decision]["suspect"]["because"] == f"{premise} is disproved"
+
+
 def test_opening_work_shows_its_lens(call: Caller, task: str) -> None:
     think(call, "draft", type="note")
     opened = call("open", id=task)

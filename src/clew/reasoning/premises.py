@@ -38,7 +38,7 @@ class Suspect:
 def suspects(ctx: Context, scope: Scope, ids: Sequence[str], as_of: int | None = None) -> dict[str, Suspect]:
     """Those of `ids` that rest, directly or through others, on a card that was retracted, superseded or disproved."""
     links = chain(ctx, scope.branch, as_of)
-    if not ids or not _any_fallen(ctx, scope, links):
+    if not ids or not any_fallen(ctx, scope, links):
         return {}
     premises = _premises(ctx, scope, links, sorted(set(ids)))
     reached = sorted({premise for found in premises.values() for premise in found})
@@ -51,7 +51,7 @@ def suspects(ctx: Context, scope: Scope, ids: Sequence[str], as_of: int | None =
     return {card_id: suspect for card_id, suspect in found.items() if suspect is not None}
 
 
-def _any_fallen(ctx: Context, scope: Scope, links: list[Link]) -> bool:
+def any_fallen(ctx: Context, scope: Scope, links: list[Link]) -> bool:
     """Whether any version that the branch could show has fallen; one look at an index."""
     sql = (
         f"SELECT 1 AS found FROM node WHERE workspace = ? AND branch IN ({placeholders(len(links))}) AND doc = ?"

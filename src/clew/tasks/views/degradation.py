@@ -78,6 +78,8 @@ CAPSULE: tuple[Step, ...] = (
     Drop("capsule.graph_diff"),
     Drop("capsule.last_event"),
     Drop("capsule.radar.verify"),
+    Trim("capsule.radar.suspects", drop="last", floor=1),
+    Drop("capsule.radar.suspects"),
     Clip("capsule.radar.why", 60),
     Drop("capsule.radar.why"),
     Drop("capsule.radar.horizon"),

@@ -16,7 +16,7 @@ from clew.tasks.plans import Work, tasks_of
 from clew.tasks.steps import Step
 from clew.tasks.targets import OfWork, target_work
 from clew.tasks.views.horizon import Horizon, horizon_of
-from clew.tasks.views.radar import RADAR_STEPS, blockers_of, plan_blockers, radar_of
+from clew.tasks.views.radar import RADAR_STEPS, blockers_of, plan_blockers, radar_of, suspects_of
 from clew.tasks.views.subject import Subject, steps_json, subject_of, target_json
 
 MOST = 50
@@ -62,15 +62,15 @@ def handoff_json(ctx: Context, work: Work, limit: int = MOST) -> dict[str, Any]:
 
 
 def handoff_of(ctx: Context, subject: Subject, limit: int) -> dict[str, list[str]]:
-    parts = _of_task(subject) if subject.work.is_task else _of_plan(ctx, subject.work)
+    parts = _of_task(ctx, subject) if subject.work.is_task else _of_plan(ctx, subject.work)
     done, remaining, risks = parts
     return {"done": done[-limit:], "remaining": remaining[:limit], "risks": risks[:limit]}
 
 
-def _of_task(subject: Subject) -> tuple[list[str], list[str], list[str]]:
+def _of_task(ctx: Context, subject: Subject) -> tuple[list[str], list[str], list[str]]:
     done = [_done_line(step, subject.gates[step.id]) for step in subject.steps if step.completed]
     remaining = [_open_line(step, subject.gates[step.id]) for step in subject.open_steps]
-    return done, remaining, _task_risks(subject)
+    return done, remaining, _task_risks(ctx, subject)
 
 
 def _done_line(step: Step, gate: Gate) -> str:
@@ -83,8 +83,9 @@ def _open_line(step: Step, gate: Gate) -> str:
     return _line(f"{step.path} {step.title}" + (f" (needs {', '.join(lacks)})" if lacks else ""))
 
 
-def _task_risks(subject: Subject) -> list[str]:
+def _task_risks(ctx: Context, subject: Subject) -> list[str]:
     risks = [f"blocked: {line}" for line in blockers_of(subject)]
+    risks += [f"suspect: {line}" for line in suspects_of(ctx, subject)]
     for step in subject.open_steps:
         risks += [f"unproven: {step.path} needs proof of {name}" for name in subject.gates[step.id].missing_proof]
     for step in subject.steps:

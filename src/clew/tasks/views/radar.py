@@ -7,13 +7,16 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.errors import shorten
+from clew.reasoning.branches import chain
+from clew.reasoning.premises import any_fallen
 from clew.reasoning.scope import scope_json
-from clew.registry.budget import Budget, Clip, Drop, Trim
+from clew.registry.budget import Budget, Clip, Drop, Step, Trim
 from clew.registry.context import Context
 from clew.registry.lines import one_line
 from clew.registry.operation import Bounded, operation
 from clew.tasks.plans import Work, tasks_of
 from clew.tasks.targets import OfWork, explicit_target, target_work
+from clew.tasks.trust import suspect_steps
 from clew.tasks.views.horizon import horizon_of
 from clew.tasks.views.subject import Subject, steps_json, subject_of, target_json
 
@@ -28,7 +31,7 @@ class Radar(OfWork, Bounded):
     read_only: Annotated[bool, Field(description="Accepted for older callers; this view never writes.")] = False
 
 
-RADAR_STEPS = (
+RADAR_STEPS: tuple[Step, ...] = (
     Clip("target.description", 400),
     Trim("radar.verify", drop="last", floor=2),
     Trim("radar.blockers", drop="last", floor=3),
@@ -44,6 +47,8 @@ RADAR_STEPS = (
     Trim("radar.blockers", drop="last", floor=1),
     Drop("radar.horizon"),
     Drop("radar.why"),
+    Trim("radar.suspects", drop="last", floor=1),
+    Drop("radar.suspects"),
     Trim("radar.blockers", drop="last"),
     Trim("radar.next", drop="last", floor=1),
 )
@@ -72,18 +77,29 @@ def requested(args: Any) -> dict[str, str | None]:
 
 
 def radar_of(ctx: Context, subject: Subject) -> dict[str, Any]:
-    return _of_task(subject) if subject.work.is_task else _of_plan(ctx, subject.work)
+    return _of_task(ctx, subject) if subject.work.is_task else _of_plan(ctx, subject.work)
 
 
-def _of_task(subject: Subject) -> dict[str, Any]:
-    task = subject.work
-    return {
+def _of_task(ctx: Context, subject: Subject) -> dict[str, Any]:
+    task, doubts = subject.work, suspects_of(ctx, subject)[:MOST_LINES]
+    shown = {
         "now": _now(subject),
         "why": _line(task.description or task.context or task.title),
         "verify": _verify(subject)[:MOST_LINES],
         "next": next_lines(subject)[:MOST_NEXT],
         "blockers": blockers_of(subject)[:MOST_LINES],
     }
+    return {**shown, "suspects": doubts} if doubts else shown
+
+
+def suspects_of(ctx: Context, subject: Subject) -> list[str]:
+    """Steps, done or not, that rest on a card which has fallen since."""
+    if not subject.steps or not any_fallen(ctx, subject.scope, chain(ctx, subject.scope.branch)):
+        return []
+    doubts = suspect_steps(ctx, subject.work.id, subject.steps)
+    return [
+        _line(f"{step.path} {step.title}: {doubts[step.id].because}") for step in subject.steps if step.id in doubts
+    ]
 
 
 def _now(subject: Subject) -> str:

@@ -88,16 +88,16 @@ class Board:
         return answer.text if answer.ok else None
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
-        for pause in (*PATIENCE, None):
-            answer = self._dispatcher.call(name, arguments, self._session)
-            if answer.ok:
-                result: dict[str, Any] = answer.envelope["result"]
-                return result
-            error = answer.envelope["error"]
-            if error["code"] not in PASSING or pause is None:
-                raise Refused(error["code"], error["message"])
+        answer = self._dispatcher.call(name, arguments, self._session)
+        for pause in PATIENCE:
+            if answer.ok or answer.envelope["error"]["code"] not in PASSING:
+                break
             time.sleep(pause)
-        raise AssertionError("unreachable")
+            answer = self._dispatcher.call(name, arguments, self._session)
+        if not answer.ok:
+            raise Refused(answer.envelope["error"]["code"], answer.envelope["error"]["message"])
+        result: dict[str, Any] = answer.envelope["result"]
+        return result
 
     def _held(self, name: str, claim: Claim, arguments: dict[str, Any]) -> None:
         try:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.conftest import Caller
-
-Report = Callable[..., dict[str, Any]]
 
 
 class Runner:

@@ -130,6 +130,8 @@ def test_runners_are_listed_live_first_and_those_that_went_away(call: Caller, cl
     ]
     assert "runner_leases_offline" not in call("tasks_jobs_radar", offline_limit=0)
     few = call("tasks_jobs_radar", runners_status="idle")["runner_leases"]
+    tight = call.lines("tasks_jobs_radar", fmt="lines", max_chars=400)
+    assert "runner=live" in tight[0] and not any("no active lease" in text for text in tight)
     assert [lease["runner_id"] for lease in few["runners"]] == ["b:1"]
 
 

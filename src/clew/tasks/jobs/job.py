@@ -38,7 +38,7 @@ declare_events(
         "job_failed": "A runner ended its job as failed.",
         "job_canceled": "A runner ended its job as canceled.",
         "job_requeued": "A job went back into the queue.",
-        "runner_changed": "A runner appeared, or its status or active job changed.",
+        "runner_changed": "A runner appeared, began to work or became idle.",
     }
 )
 

@@ -43,7 +43,8 @@ def _runners(result: dict[str, Any]) -> Iterator[str]:
         job = lease["active_job_id"]
         works = f" job={job} | open id={job}" if job else ""
         yield f"runner {lease['status']} {lease['runner_id']} | open id=runner:{lease['runner_id']}{works}"
-    if not runners:
+    # A filter or a budget may have taken the list away; the counts tell whether anyone is there.
+    if result.get("runner_status", {}).get("status") == "offline":
         yield "runner offline (no active lease)"
 
 

@@ -66,12 +66,14 @@ def tasks_runner_heartbeat(ctx: Context, args: RunnerHeartbeat) -> dict[str, Any
 def renew_lease(
     ctx: Context, runner: str, status: str, active: str | None, ttl: int, meta: dict[str, Any] | None = None
 ) -> Lease:
-    """The lease from now on. One that says nothing new leaves no event: a runner renews it thousands of times."""
+    """The lease from now on. Only a change of state leaves an event: a runner renews its lease thousands of times,
+    and the job it takes has an event of its own.
+    """
     before = find_lease(ctx, runner)
     now = ctx.now_ms
     lease = Lease(runner, status, active, now + ttl, before.created_at_ms if before else now, now, meta)
     _save(ctx, lease)
-    if before is None or not before.holds(now) or (before.status, before.active_job) != (status, active):
+    if before is None or not before.holds(now) or before.status != status:
         ctx.emit("jobs", "runner_changed", runner, {"status": status, "active_job": active})
     return lease
 

@@ -39,7 +39,7 @@ def main() -> None:
     _adopt_orphans()
     child = _start(sys.argv[4:], memory, (control, status, wake, woken), status)
     told = _watch(child, control, wake, memory)
-    _kill_all()
+    _kill_all(child)
     _tell(status, **told)
 
 
@@ -83,7 +83,7 @@ def _watch(child: int, control: int, wake: int, memory: int) -> dict[str, object
         if control in ready:
             if os.read(control, 1) != b"t":
                 return {"exit": None, "signal": int(signal.SIGKILL), "reason": None, "detail": ""}
-            _signal_all(signal.SIGTERM)
+            _signal_all(signal.SIGTERM, child)
         if time.monotonic() >= next_look:
             next_look = time.monotonic() + LOOK
             used = sum(_own_memory(pid) for pid in _descendants())
@@ -109,17 +109,23 @@ def _ended(status: int) -> dict[str, object]:
     return {"exit": code if code >= 0 else None, "signal": -code if code < 0 else None, "reason": None, "detail": ""}
 
 
-def _kill_all() -> None:
+def _kill_all(group: int) -> None:
     """Stop everything first, so that nothing forks away while it is being killed."""
+    if not PROC.is_dir():
+        _signal_all(signal.SIGKILL, group)
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline and _descendants():
-        _signal_all(signal.SIGSTOP)
-        _signal_all(signal.SIGKILL)
+        _signal_all(signal.SIGSTOP, group)
+        _signal_all(signal.SIGKILL, group)
         _reap(0)
         time.sleep(0.005)
 
 
-def _signal_all(number: int) -> None:
+def _signal_all(number: int, group: int) -> None:
+    """To every process of the job; where none can be listed, to the group of the first one."""
+    if not PROC.is_dir():
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, number)
     for pid in _descendants():
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)

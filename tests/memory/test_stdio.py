@@ -128,3 +128,27 @@ def test_every_resource_answers(client: Client) -> None:
     assert json.loads(client.read("mind-mem://health"))["files"]["signals"] == {"total": 1, "active": 1}
     assert json.loads(client.read("mind-mem://recall/redis"))[0]["type"] == "signal"
     assert client.read("mind-mem://ledger") == "File not found: shared/intelligence/LEDGER.md"
+
+
+def decide(client: Client, statement: str) -> tuple[str, str]:
+    proposed = client.call("propose_update", block_type="decision", statement=statement)
+    applied = client.call("approve_apply", proposal_id=proposed["proposal_id"], dry_run=False)
+    return proposed["block_id"], applied["receipt_ts"]
+
+
+def test_a_contradiction_is_listed_resolved_by_a_proposal_and_back_after_a_rollback(client: Client, root: Path) -> None:
+    first, _ = decide(client, "Use Redis for session caching")
+    second, _ = decide(client, "Do not use Redis for session caching")
+    listed = client.call("list_contradictions")
+    assert [(item["block_a"], item["block_b"]) for item in listed["resolutions"]] == [(first, second)]
+    assert client.call("scan")["checks"]["contradictions"] == listed["contradictions"] == 1
+    before = {path: path.read_bytes() for path in sorted(root.rglob("*.md"))}
+    assert client.call("scan")["checks"]["contradictions"] == 1
+    assert {path: path.read_bytes() for path in sorted(root.rglob("*.md"))} == before, "a second scan adds nothing"
+    ops = [{"op": "set_status", "target": first, "status": "revoked"}]
+    proposed = client.call("propose_edit", ops=ops, rationale="The second one is right")
+    resolved = client.call("approve_apply", proposal_id=proposed["proposal_id"], dry_run=False)
+    assert client.call("list_contradictions")["status"] == "clean"
+    assert client.call("scan")["checks"]["contradictions"] == 0
+    client.call("rollback_proposal", receipt_ts=resolved["receipt_ts"])
+    assert client.call("list_contradictions")["contradictions"] == 1

@@ -70,6 +70,8 @@ class OnnxEmbedder:
         options.log_severity_level = 3
         # The arena keeps the memory of the largest batch for ever; a search process has better uses for it.
         options.enable_cpu_mem_arena = False
+        # Threads that spin while they wait slow down everything else on a busy machine, and the model with it.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = onnxruntime.InferenceSession(str(files.onnx), options, providers=["CPUExecutionProvider"])
         self._inputs = {item.name for item in self._session.get_inputs()}
         self._queries: OrderedDict[str, Floats] = OrderedDict()

@@ -69,3 +69,10 @@ def test_a_model_that_cannot_be_loaded_is_a_warning(make_clew: Callable[..., Cle
     answer = call.answer("recall", query="PostgreSQL", sources=["all"])
     assert answer.envelope["result"]["count"] == 1
     assert answer.envelope["warnings"][0]["code"] == "SEMANTIC_UNAVAILABLE"
+
+
+@needs_model
+def test_status_shows_what_waits_for_a_vector(semantic: Caller) -> None:
+    semantic("reindex", include_vectors=True)
+    semantic("notes_commit", content="One more note, not embedded yet.")
+    assert list(semantic("status")["index"]["vector_lag"].values()) == [1]

@@ -18,7 +18,7 @@ from clew.registry.context import Context
 from clew.registry.lines import argument, command
 from clew.registry.operation import Bounded, Input, operation
 from clew.store.events import event_id
-from clew.store.search import index_gaps
+from clew.store.search import index_gaps, vector_lags
 from clew.store.workspaces import MAIN
 
 DEFAULTS = {"branch": MAIN, "docs": {"notes": NOTES, "graph": GRAPH, "trace": TRACE}}
@@ -110,7 +110,11 @@ def status(ctx: Context, args: Status) -> dict[str, Any]:
         **result,
         "defaults": DEFAULTS,
         "store": {"engine": ctx.tx.engine, "place": storage(ctx)},
-        "index": {"items": _count(ctx, "item"), "lag": index_gaps(ctx.tx, ctx.workspace)},
+        "index": {
+            "items": _count(ctx, "item"),
+            "lag": index_gaps(ctx.tx, ctx.workspace),
+            "vector_lag": vector_lags(ctx.tx, ctx.workspace),
+        },
         "golden_path": [item for item in GOLDEN_PATH if catalogue().find(item["tool"])],
         "portals": {tier: [entry.name for entry in catalogue().listed(tier)] for tier in TIERS[:2]},
     }

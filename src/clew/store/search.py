@@ -121,6 +121,16 @@ def index_gaps(tx: Transaction, workspace: str) -> int:
     return int(tx.value("SELECT count(*) FROM item_terms WHERE workspace = ? AND stale = 1", workspace))
 
 
+def vector_lags(tx: Transaction, workspace: str) -> dict[str, int]:
+    """How many items wait for a vector, for each model that has made any here."""
+    sql = (
+        "SELECT model, (SELECT count(*) FROM item_terms WHERE item_terms.workspace = vector_progress.workspace"
+        " AND item_terms.change > vector_progress.change AND terms IS NOT NULL) AS waiting"
+        " FROM vector_progress WHERE workspace = ? ORDER BY model"
+    )
+    return {row["model"]: int(row["waiting"]) for row in tx.all(sql, workspace)}
+
+
 def last_change(tx: Transaction, workspace: str) -> int:
     """The number of the newest write to this workspace's index."""
     return int(tx.value("SELECT coalesce(max(change), 0) FROM item_terms WHERE workspace = ?", workspace))

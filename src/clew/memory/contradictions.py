@@ -6,9 +6,9 @@ person may defer it. The file, `scan`, `list_contradictions` and the resource re
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 from clew.memory import blocks
@@ -16,17 +16,14 @@ from clew.memory.blocks import Block
 from clew.memory.grammar import listed, one_line, parse_block
 from clew.memory.printing import set_field
 from clew.memory.signatures import conflict, signatures
-from clew.memory.statements import clash, read
+from clew.memory.statements import clash, words_of
 from clew.memory.writing import governed
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
-from clew.store.search import matching
-from clew.store.terms import terms
 
 PREFIX = "C"
 ORIGIN = "contradictions"
 CANDIDATES = 60
-MANY = 300
 COMMON = 200
 """A word that more decisions hold than this tells nothing about them."""
 
@@ -48,57 +45,51 @@ def follow(ctx: Context, ids: Sequence[str]) -> None:
         return
     live = {block.id: block for block in blocks.current(ctx, ids=wanted, prefix="D", status="active")}
     _settle(ctx, set(wanted))
-    if live:
-        pairs = _pairs_among(ctx, live) if len(live) > MANY else _pairs_near(ctx, live)
-        known = _known(ctx)
-        for found in (_compare(one, other) for one, other in pairs):
-            if found is not None:
-                _keep(ctx, found, known)
+    _learn_words(ctx, wanted, live)
+    known = _known(ctx) if live else {}
+    for one, other in _pairs(ctx, live):
+        found = _compare(one, other)
+        if found is not None:
+            _keep(ctx, found, known)
 
 
-def _pairs_near(ctx: Context, live: dict[str, Block]) -> Iterable[tuple[Block, Block]]:
-    """Each changed decision with the live ones that share its words."""
-    seen: set[frozenset[str]] = set()
-    for block in live.values():
-        rows = matching(ctx.tx, ctx.workspace, list(dict.fromkeys(terms(_said(block)))), CANDIDATES, ("block",))
-        near = [row["ref"] for row in rows if row["ref"].startswith("D-") and row["ref"] != block.id]
-        near += _same_group(ctx, block)
-        for other in blocks.current(ctx, ids=near, prefix="D", status="active"):
-            pair = frozenset((block.id, other.id))
-            if pair not in seen:
-                seen.add(pair)
-                yield _ordered(block, other)
+def _learn_words(ctx: Context, ids: Sequence[str], live: dict[str, Block]) -> None:
+    for id in ids:
+        ctx.tx.run("DELETE FROM decision_word WHERE workspace = ? AND id = ?", ctx.workspace, id)
+    rows = [(ctx.workspace, word, block.id) for block in live.values() for word in sorted(_keys(block))]
+    if rows:
+        ctx.tx.many("INSERT INTO decision_word (workspace, word, id) VALUES (?, ?, ?)", rows)
 
 
-def _same_group(ctx: Context, block: Block) -> list[str]:
-    """Decisions with signatures are few; they are compared by their group, whatever words they use."""
-    groups = {item.group for item in signatures(block.text)}
-    if not groups:
-        return []
-    sql = (
-        "SELECT id, text FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND prefix = 'D'"
-        " AND status = 'active' AND text LIKE '%ConstraintSignature%' AND id <> ? ORDER BY id"
-    )
-    rows = ctx.tx.all(sql, ctx.workspace, block.id)
-    return [row["id"] for row in rows if groups & {item.group for item in signatures(row["text"])}]
+def _keys(block: Block) -> set[str]:
+    """What a decision is about: the words of its statement, and the groups of its signatures."""
+    return words_of(_said(block)) | {f"signature:{item.group}" for item in signatures(block.text)}
 
 
-def _pairs_among(ctx: Context, live: dict[str, Block]) -> Iterable[tuple[Block, Block]]:
-    """Many at once, after an import: all live decisions by their rarer subject words."""
-    everything = {block.id: block for block in blocks.current(ctx, prefix="D", status="active")}
-    holders: dict[str, list[str]] = {}
-    for block in everything.values():
-        keys = {*read(_said(block)).subject, *(item.group for item in signatures(block.text))}
-        for word in keys:
-            holders.setdefault(word, []).append(block.id)
+def _pairs(ctx: Context, live: dict[str, Block]) -> Iterable[tuple[Block, Block]]:
+    """Each changed decision with the live ones that share a telling word."""
     seen: set[tuple[str, str]] = set()
-    for ids in holders.values():
-        if len(ids) > COMMON:
-            continue
-        for one, other in combinations(ids, 2):
-            if (one in live or other in live) and (one, other) not in seen:
-                seen.add((one, other))
-                yield _ordered(everything[one], everything[other])
+    near = {block.id: _near(ctx, _keys(block), block.id) for block in live.values()}
+    others = {id for ids in near.values() for id in ids} - set(live)
+    known = {**live, **{block.id: block for block in blocks.current(ctx, ids=others, prefix="D", status="active")}}
+    for id, ids in near.items():
+        for other in ids:
+            pair = (min(id, other), max(id, other))
+            if other in known and pair not in seen:
+                seen.add(pair)
+                yield known[pair[0]], known[pair[1]]
+
+
+def _near(ctx: Context, words: set[str], without: str) -> list[str]:
+    """Live decisions that share words which few decisions hold, those with most of them first."""
+    shared: Counter[str] = Counter()
+    sql = "SELECT id FROM decision_word WHERE workspace = ? AND word = ? ORDER BY id LIMIT ?"
+    for word in sorted(words):
+        rows = ctx.tx.all(sql, ctx.workspace, word, COMMON + 1)
+        if len(rows) <= COMMON:
+            shared.update(row["id"] for row in rows)
+    del shared[without]
+    return sorted(shared, key=lambda id: (-shared[id], id))[:CANDIDATES]
 
 
 def _ordered(one: Block, other: Block) -> tuple[Block, Block]:
@@ -208,9 +199,7 @@ def objections(ctx: Context, draft: Any) -> list[str]:
         parsed = parse_block(change.text)
         statement = one_line(parsed.fields.get("Statement"))
         superseded = one_line(parsed.fields.get("Supersedes"))
-        words = list(dict.fromkeys(terms(statement)))
-        rows = matching(ctx.tx, ctx.workspace, words, CANDIDATES, ("block",))
-        near = [row["ref"] for row in rows if row["ref"].startswith("D-") and row["ref"] not in draft.changes]
+        near = [id for id in _near(ctx, words_of(statement), change.id) if id not in draft.changes]
         for other in blocks.current(ctx, ids=near, prefix="D", status="active"):
             found = clash(statement, _said(other))
             if found is not None and other.id not in superseded:

@@ -125,6 +125,12 @@ def read(statement: str) -> Reading:
     return Reading(subject, denies, values, refused, opposed, amounts, places, frozenset(stems))
 
 
+def words_of(statement: str) -> set[str]:
+    """What a statement is about, for finding those it may clash with."""
+    found = read(statement)
+    return {*found.subject, *found.opposed, *(value for values in found.values.values() for value in values)}
+
+
 def clash(first: str, second: str) -> Clash | None:
     """The strongest reason why the two contradict, or None."""
     a, b = read(first), read(second)

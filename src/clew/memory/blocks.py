@@ -34,7 +34,7 @@ HEADLINES = ("Statement", "Title", "Name", "Excerpt", "Summary", "Text", "Descri
 UNSEARCHED = frozenset(
     """
     Status Date Created ReviewBy Priority Confidence ContentHash Fingerprint Ops Tags Owner
-    Type Source Proposal Action Supersedes SupersededBy Sources
+    Type Source Proposal Action Supersedes SupersededBy Sources Diff
     """.split()  # noqa: SIM905
 )
 """Fields that say something about the block and nothing about its subject."""

@@ -58,7 +58,9 @@ _TABLE = (
         ("Date", "Title", "Impact", "Summary", "RootCause", "Fix", "Prevention", "Sources"),
     ),
     Kind("C", "contradiction", "intelligence/CONTRADICTIONS.md", ("Date", "Status"), _OPEN, ("open",)),
-    Kind("DREF", "drift", "intelligence/DRIFT.md", ("Date", "Status"), _OPEN, ("open",)),
+    Kind(
+        "DREF", "drift", "intelligence/DRIFT.md", ("Date", "Status"), _OPEN, ("open",), searched_as=("open", "deferred")
+    ),
     Kind(
         "SIG",
         "signal",

@@ -10,9 +10,11 @@ from typing import Any
 import orjson
 
 from clew.clock import rfc3339
-from clew.memory import blocks, health, places, state
+from clew.memory import blocks, citations, health, places, state
+from clew.memory.citations import Cite, Seen
 from clew.memory.directory import shown_root
 from clew.memory.kinds import KINDS, kind_of
+from clew.memory.sync import sync
 from clew.memory.writing import governed
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
@@ -30,6 +32,8 @@ class Report:
     checks: dict[str, Any] = field(default_factory=dict)
     findings: list[dict[str, Any]] = field(default_factory=list)
     metrics: dict[str, Any] = field(default_factory=dict)
+    code: dict[Cite, Seen] | None = None
+    """What stands under the citations of blocks; None when nobody looked."""
 
     def find(self, check: str, message: str, **place: Any) -> None:
         self.findings.append({"check": check, "message": message, **place})
@@ -45,8 +49,10 @@ class Scan(Input):
 @operation("scan", writes=True, mode="own", idempotent=True, bare=lambda result: result)
 def scan(ctx: Context, args: Scan) -> dict[str, Any]:
     """Check the memory workspace: contradictions, drift, pending signals, unreadable parts, overdue reviews."""
+    sync(ctx)
+    code = citations.look(ctx)
     with governed(ctx) as bound:
-        report = run(bound)
+        report = run(bound, code)
         return {
             "workspace": shown_root(bound),
             "checks": report.checks,
@@ -55,8 +61,8 @@ def scan(ctx: Context, args: Scan) -> dict[str, Any]:
         }
 
 
-def run(ctx: Context) -> Report:
-    report = Report()
+def run(ctx: Context, code: dict[Cite, Seen] | None = None) -> Report:
+    report = Report(code=code)
     for check in CHECKS:
         module, _, function = check.partition(":")
         getattr(importlib.import_module(module), function)(ctx, report)
@@ -175,6 +181,7 @@ CHECKS: tuple[str, ...] = (
     "clew.memory.scan:rejected_values",
     "clew.memory.scan:kernel_files",
     "clew.memory.contradictions:check",
+    "clew.memory.drift:check",
     "clew.memory.scan:count_blocks",
 )
 """`module:function` of each check, in order. Counting comes last: it counts what the others wrote."""

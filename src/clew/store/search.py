@@ -99,6 +99,17 @@ def unindex_where(tx: Transaction, workspace: str, condition: str, *params: Any)
     return len(rows)
 
 
+def known_beginnings(tx: Transaction, workspace: str, source: str, value: str, most: int) -> list[str]:
+    """Titles and refs of a source that begin with these letters, for completion."""
+    pattern = f"{_WILD.sub(_ESCAPED, value.lower())}%"
+    sql = (
+        "SELECT DISTINCT CASE WHEN lower(title) LIKE ? ESCAPE '\\' THEN title ELSE ref END AS found FROM item"
+        " WHERE workspace = ? AND source = ? AND (lower(title) LIKE ? ESCAPE '\\' OR lower(ref) LIKE ? ESCAPE '\\')"
+        " ORDER BY found LIMIT ?"
+    )
+    return [row["found"] for row in tx.all(sql, pattern, workspace, source, pattern, pattern, most)]
+
+
 def matching(tx: Transaction, workspace: str, words: list[str], limit: int, sources: tuple[str, ...] = ()) -> list[Row]:
     """Items that hold any of the terms, those with most of them first: a filter for lists, without recall's ranking."""
     wanted = list(dict.fromkeys(words))[:MOST_WORDS]

@@ -1,0 +1,211 @@
+"""Drift: decisions that nothing follows, work that stands still, causes that return, code that left its decision.
+
+Each finding is one DREF block in `intelligence/DRIFT.md`, known by its signal and subject. It is opened when it becomes
+true, resolved when it no longer is, and opened again when it returns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from clew.memory import blocks, citations
+from clew.memory.blocks import Block
+from clew.memory.citations import Cite, Seen
+from clew.memory.kinds import KINDS
+from clew.memory.marks import mark
+from clew.memory.printing import print_block, set_field
+from clew.memory.scan import Report
+from clew.registry.context import Context
+
+MOST = 100
+"""Open entries of one signal; beyond them a person wants the number, not the list."""
+PRIORITY = 7
+NAMING = ("AlignsWith", "Dependencies", "Context", "Next")
+CODE = "code_changed"
+
+_RANKS = {"P0": 10, "P1": 9, "P2": 7, "P3": 5}
+_PRIORITY = re.compile(r"^[ \t-]*priority:[ \t]*(P[0-3]|\d{1,3})\b", re.IGNORECASE | re.MULTILINE)
+_ENFORCED = re.compile(
+    r"^[ \t-]*(?:enforcement:[ \t]*(?:invariant|structural)\b|enforced_by:[ \t]*(?!none\b)\S)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ID = re.compile(r"\b[A-Z]{1,16}-[^\s,;\])]*[^\s,;\]).:]")
+_NO_CAUSE = frozenset({"", "none", "unknown", "not given", "tbd", "n/a", "na", "?", "-", "todo", "pending", "unclear"})
+
+
+@dataclass(frozen=True)
+class Drift:
+    signal: str
+    subject: str
+    severity: str
+    summary: str
+    objects: tuple[str, ...]
+    diff: str = ""
+
+
+def check(ctx: Context, report: Report) -> None:
+    """Bring the DREF blocks in step with what is true now."""
+    found = [*_decisions_and_tasks(ctx, report), *_repeated_incidents(ctx)]
+    if report.code is not None:
+        citations.keep(ctx, report.code.items())
+        found += _code_changed(ctx, report)
+    counted = Counter(drift.signal for drift in found)
+    opened = _keep(ctx, found, looked_at_code=report.code is not None)
+    where = blocks.locate(ctx, opened)
+    for id, drift in opened.items():
+        file, line = where[id]
+        shown = {"diff": drift.diff} if drift.diff else {}
+        place = {"block_id": drift.objects[0], "drift_id": id, "signal": drift.signal, "severity": drift.severity}
+        report.find("drift", drift.summary, **place, file=file, line=line, **shown)
+    for signal, count in counted.items():
+        if count > MOST:
+            report.find("drift", f"{count - MOST} more of {signal}; the first {MOST} are listed", signal=signal)
+    report.checks["drift"] = dict(sorted(counted.items()))
+    report.metrics["drift"] = dict(sorted(counted.items()))
+
+
+def _decisions_and_tasks(ctx: Context, report: Report) -> list[Drift]:
+    sql = (
+        "SELECT id, text FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"
+        " AND prefix = 'D' AND status = 'active'"
+    )
+    active = {row["id"]: row["text"] for row in ctx.tx.all(sql, ctx.workspace)}
+    tasks = blocks.current(ctx, prefix="T", status=KINDS["T"].live)
+    named = {task.id: _named(task) for task in tasks}
+    followed = {id for ids in named.values() for id in ids}
+    found = _unreferenced(active, followed, report)
+    found += [_stalled(task) for task in tasks if task.status == "blocked"]
+    if active:
+        found += [_unaligned(task, named[task.id]) for task in tasks if not any(id in active for id in named[task.id])]
+    return found
+
+
+def _named(task: Block) -> list[str]:
+    return [id for field in NAMING for id in _ID.findall(task.get(field))]
+
+
+def _unreferenced(active: dict[str, str], followed: set[str], report: Report) -> list[Drift]:
+    """Decisions of weight that no open task names and no mechanism enforces."""
+    needed = sorted(id for id, text in active.items() if _priority(text) >= PRIORITY and not _ENFORCED.search(text))
+    dead = [id for id in needed if id not in followed]
+    report.metrics["decision_coverage"] = round(1 - len(dead) / len(needed), 4) if needed else 1.0
+    return [
+        Drift("dead_decisions", id, "medium", f"No open task names {id}, and nothing enforces it.", (id,))
+        for id in dead
+    ]
+
+
+def _priority(text: str) -> int:
+    """The highest priority that the block or one of its signatures has."""
+    found = _PRIORITY.findall(text)
+    return max((_RANKS[rank.upper()] if rank[0] in "Pp" else int(rank) for rank in found), default=0)
+
+
+def _stalled(task: Block) -> Drift:
+    return Drift("stalled_tasks", task.id, "medium", f"{task.id} is blocked.", (task.id,))
+
+
+def _unaligned(task: Block, named: list[str]) -> Drift:
+    ended = sorted({id for id in named if id.startswith("D-")})
+    why = f"names only {', '.join(ended[:5])}, which no longer holds" if ended else "names no active decision"
+    return Drift("tasks_not_aligned", task.id, "low", f"{task.id} {why}.", (task.id, *ended[:5]))
+
+
+def _repeated_incidents(ctx: Context) -> list[Drift]:
+    """Incidents with the same cause. Two whose cause nobody wrote down share nothing."""
+    causes: dict[str, list[Block]] = {}
+    for incident in blocks.current(ctx, prefix="INC"):
+        cause = incident.get("RootCause")
+        if cause.strip(" .").lower() not in _NO_CAUSE:
+            causes.setdefault(mark(cause), []).append(incident)
+    return [_repeated(cause, incidents) for cause, incidents in sorted(causes.items()) if len(incidents) > 1]
+
+
+def _repeated(cause: str, incidents: list[Block]) -> Drift:
+    ids = tuple(incident.id for incident in incidents[:20])
+    summary = f"{len(incidents)} incidents have the same root cause: {', '.join(ids[:5])}."
+    return Drift("repeated_incidents", f"cause {cause}", "high", summary, ids)
+
+
+def _code_changed(ctx: Context, report: Report) -> list[Drift]:
+    seen = report.code or {}
+    found = []
+    for id, cites in citations.cited(ctx).items():
+        for cite in cites:
+            state = seen.get(cite)
+            if state is None or state.matches:
+                continue  # what was cited in the last moment is looked at next time
+            if state.moved is not None:
+                end = state.moved + cite.last - cite.first
+                said = f"{cite.place}, cited by {id}, now stands at L{state.moved}-L{end}"
+                report.find("code_moved", said, block_id=id)
+            else:
+                found.append(_changed(ctx, id, cite, state))
+    return found
+
+
+def _changed(ctx: Context, id: str, cite: Cite, seen: Seen) -> Drift:
+    if seen.problem:
+        return Drift(CODE, f"{id} {cite}", "high", f"{id} cites {cite.place}: {seen.problem}.", (id,))
+    diff = citations.diff(ctx, cite, seen.text)
+    why = {None: " The cited lines were never seen here.", "": " The difference is masked."}.get(diff, "")
+    return Drift(CODE, f"{id} {cite}", "high", f"{cite.place} is not what {id} cites.{why}", (id,), diff or "")
+
+
+def _keep(ctx: Context, found: list[Drift], *, looked_at_code: bool) -> dict[str, Drift]:
+    """Write what changed; the open entries by block id."""
+    known = _known(ctx)
+    opened = {}
+    for drift in _bounded(found, known):
+        old = known.pop((drift.signal, drift.subject), None)
+        block = _open(ctx, drift) if old is None else _renew(ctx, old, drift)
+        if block.status == "open":
+            opened[block.id] = drift
+    for (signal, _), block in sorted(known.items()):
+        if block.status != "resolved" and (looked_at_code or signal != CODE):
+            text = set_field(_plain(block), "Status", "resolved")
+            blocks.write(ctx, block.id, text, origin="scan")
+    return opened
+
+
+def _bounded(found: list[Drift], known: dict[tuple[str, str], Block]) -> list[Drift]:
+    """As many of each signal as are listed; those that are listed already stay."""
+    listed = {key for key, block in known.items() if block.status != "resolved"}
+    kept: dict[str, list[Drift]] = {}
+    for drift in sorted(found, key=lambda drift: (drift.signal, drift.subject) not in listed):
+        kept.setdefault(drift.signal, []).append(drift)
+    return [drift for signal in kept.values() for drift in signal[:MOST]]
+
+
+def _known(ctx: Context) -> dict[tuple[str, str], Block]:
+    """Entries that a scan made; what a person wrote into the file stays as it is."""
+    made = [block for block in blocks.current(ctx, prefix="DREF") if block.get("Signal") and block.get("Subject")]
+    return {(block.get("Signal"), block.get("Subject")): block for block in reversed(made)}
+
+
+def _open(ctx: Context, drift: Drift) -> Block:
+    id = blocks.dated_id(ctx, "DREF")
+    fields = {"Date": blocks.day_of(ctx.now_ms), "Status": "open", "Signal": drift.signal, "Subject": drift.subject}
+    return blocks.write(ctx, id, print_block(id, {**fields, **_told(drift)}), origin="scan")
+
+
+def _renew(ctx: Context, block: Block, drift: Drift) -> Block:
+    """A deferred entry stays deferred; a resolved one that is true again is open again."""
+    text = _plain(block)
+    if block.status == "resolved":
+        text = set_field(text, "Status", "open")
+    for name, value in _told(drift).items():
+        if value or name in block.fields:
+            text = set_field(text, name, value)
+    return blocks.write(ctx, block.id, text, origin="scan")
+
+
+def _told(drift: Drift) -> dict[str, str | list[str]]:
+    told: dict[str, str | list[str]] = {"Severity": drift.severity, "Summary": drift.summary}
+    return {**told, "Objects": list(drift.objects), "Diff": drift.diff}
+
+
+def _plain(block: Block) -> str:
+    return block.text.replace("\r\n", "\n")

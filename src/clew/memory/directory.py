@@ -24,6 +24,8 @@ from clew.registry.context import Context
 OWN = ".clew"
 FOLDERS = ("decisions", "tasks", "entities", "summaries", "intelligence", "shared", "agents")
 WRITE_ONLY = ("intelligence/applied/", "intelligence/state/")
+DERIVED = "categories"
+"""Files made from blocks: rendered and removed, never read back."""
 PLAIN = ("mind-mem.json", "memory/intel-state.json")
 KERNELS = "mind"
 LOCK_SECONDS = 20.0
@@ -181,6 +183,10 @@ class Directory:
                 self.keep_base(path, content)
             aside.unlink(missing_ok=True)
         return late
+
+    def remove(self, path: str) -> None:
+        with reported(self.root / path):
+            (self.root / path).unlink(missing_ok=True)
 
     def keep_base(self, path: str, content: Content) -> None:
         """Remember the file. Only what changed is written, under another name: a crash leaves none, not a wrong one."""

@@ -5,7 +5,12 @@ from __future__ import annotations
 from clew.registry.context import Context
 from clew.store.workspaces import declare_events
 
-declare_events({"memory_file_written": "A settings or kernel file of governed memory changed."})
+declare_events(
+    {
+        "memory_file_written": "A settings, kernel or category file of governed memory changed.",
+        "memory_file_removed": "A category file of governed memory was removed; its versions stay.",
+    }
+)
 
 
 def text(ctx: Context, path: str) -> str:
@@ -42,6 +47,23 @@ def write(ctx: Context, path: str, content: str, origin: str) -> None:
         ctx.now_ms,
     )
     ctx.emit("memory", "memory_file_written", path, {"origin": origin})
+
+
+def remove(ctx: Context, path: str) -> None:
+    """Close the file's last version; directories lose it when they are next rendered."""
+    seq = ctx.ws.next_seq()
+    sql = "UPDATE plain_file SET until = ? WHERE workspace = ? AND path = ? AND until IS NULL"
+    ctx.tx.run(sql, seq, ctx.workspace, path)
+    ctx.emit("memory", "memory_file_removed", path)
+
+
+def removed(ctx: Context, folder: str, since: int) -> dict[str, int]:
+    """Files of a folder that were removed after a seq and did not come back, with the seq of that."""
+    sql = (
+        "SELECT path, max(until) AS seq FROM plain_file WHERE workspace = ? AND path LIKE ?"
+        " GROUP BY path HAVING count(*) = count(until) AND max(until) > ? ORDER BY path"
+    )
+    return {row["path"]: int(row["seq"]) for row in ctx.tx.all(sql, ctx.workspace, f"{folder}/%", since)}
 
 
 def take_in(ctx: Context, path: str, base: str | None, edited: str) -> None:

@@ -15,6 +15,7 @@ from clew.memory.kinds import KINDS
 from clew.memory.sync import sync
 from clew.registry.context import Context
 from clew.registry.resource import resource
+from clew.store.search import known_beginnings
 
 ENTITIES = ("incidents", "people", "projects", "tools")
 JSON = "application/json"
@@ -66,7 +67,20 @@ def health(ctx: Context) -> str:
         return _json({"workspace": shown_root(bound), **health_of(bound)})
 
 
-@resource("mind-mem://recall/{+query}", name="recall", title="Ranked recall", mime_type=JSON, own=True)
+def _questions(ctx: Context, value: str) -> list[str]:
+    """What is stored under these first letters: ids and headlines."""
+    return known_beginnings(ctx.tx, ctx.workspace, "block", value, 50)
+
+
+@resource(
+    "mind-mem://recall/{query}",
+    name="recall",
+    title="Ranked recall",
+    mime_type=JSON,
+    completers={"query": _questions},
+    own=True,
+    rest=True,
+)
 def recall(ctx: Context, query: str) -> str:
     """What the recall tool answers, at most 10 results."""
     answer = ctx.dispatcher.call("recall", {"query": query, "workspace": ctx.workspace}, ctx.session)

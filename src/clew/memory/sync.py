@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from clew.errors import ClewError
 from clew.memory import edits, places, plain, watchers
-from clew.memory.directory import Content, Directory, Known, State, directory_of, known, store_name
+from clew.memory.directory import DERIVED, Content, Directory, Known, State, directory_of, known, store_name
 from clew.memory.places import WHOLE, size
 from clew.registry.context import Context
 from clew.store.database import Row
@@ -77,7 +77,7 @@ def _behind(state: State, path: str, seq: int, directory: Directory) -> bool:
 
 
 def _tracked(path: str) -> bool:
-    return not path.startswith("intelligence/applied/")
+    return not path.startswith(("intelligence/applied/", f"{DERIVED}/"))
 
 
 def _heads(ctx: Context) -> list[Row]:
@@ -232,6 +232,10 @@ def _bring_out(ctx: Context, directory: Directory, state: State, frozen: dict[st
             for row in _heads(bound)
             if row["path"] not in frozen and _behind(state, row["path"], row["seq"], directory)
         ]
+        removed = plain.removed(bound, DERIVED, state.write_only_seq)
+    for path, seq in removed.items():
+        directory.remove(path)
+        state.write_only_seq = max(state.write_only_seq, seq)
     late = []
     for output in outputs:
         entry = state.files.get(output.path)

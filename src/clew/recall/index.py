@@ -20,7 +20,7 @@ from clew.store.search import index_gaps, last_change, recut
 from clew.store.workspaces import declare_events
 
 BATCH = 500
-DERIVED: tuple[str, ...] = ()
+DERIVED: tuple[str, ...] = ("clew.memory.category_summary:renew_files",)
 """Functions `(ctx) -> dict` that renew what other domains derive from the items; each adds to reindex's result."""
 
 declare_events({"index_rebuilt": "The search index of a workspace was built anew."})

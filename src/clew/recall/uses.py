@@ -87,6 +87,11 @@ def shown_with(tx: Transaction, workspace: str, ref: str, most: int) -> list[Row
     return tx.all(sql, workspace, ref, most)
 
 
+def count_shown_with(tx: Transaction, workspace: str, ref: str) -> int:
+    """With how many others an item was shown."""
+    return int(tx.value("SELECT count(*) FROM item_pair WHERE workspace = ? AND ref = ?", workspace, ref))
+
+
 _SHOWN = (
     "INSERT INTO item_use (workspace, ref, uses, last_ms) VALUES (?, ?, ?, ?) ON CONFLICT (workspace, ref) DO UPDATE"
     " SET uses = item_use.uses + excluded.uses, last_ms = excluded.last_ms"

@@ -25,6 +25,7 @@ class Resource:
     function: Callable[..., str]
     completers: dict[str, Completer]
     own: bool = False
+    rest: bool = False
 
     @property
     def template(self) -> bool:
@@ -32,7 +33,7 @@ class Resource:
 
     def match(self, uri: str) -> dict[str, str] | None:
         """The template's values in an address, or None when it is not ours."""
-        found = re.fullmatch(_pattern(self.uri), uri)
+        found = re.fullmatch(_pattern(self.uri, self.rest), uri)
         return {name: unquote(value) for name, value in found.groupdict().items()} if found else None
 
 
@@ -49,16 +50,18 @@ def resource(
     mime_type: str = "text/markdown",
     completers: dict[str, Completer] | None = None,
     own: bool = False,
+    rest: bool = False,
 ) -> Callable[[Fn], Fn]:
     """Declare a function `(ctx, **template values) -> text` as a resource; it may only read.
 
-    With `own` the function opens its transaction itself, because it looks at files first.
+    With `own` the function opens its transaction itself, because it looks at files first. With `rest` the last value
+    takes the rest of the address, so that a client need not escape its slashes.
     """
 
     def declare(function: Fn) -> Fn:
         summary = inspect.cleandoc(function.__doc__ or "").partition("\n")[0]
         _declared[uri] = Resource(
-            uri, name, title, mime_type, summary, function.__module__, function, completers or {}, own
+            uri, name, title, mime_type, summary, function.__module__, function, completers or {}, own, rest
         )
         return function
 
@@ -69,14 +72,14 @@ def declared() -> dict[str, Resource]:
     return _declared
 
 
-def _pattern(uri: str) -> str:
-    """`{name}` stands for one path segment, `{+name}` for the rest of the address."""
-    parts = re.split(r"(\{\+?\w+\})", uri)
-    return "".join(_part(part) for part in parts)
+def _pattern(uri: str, rest: bool) -> str:
+    """`{name}` stands for one path segment; the last one, where the resource says so, for the rest of the address."""
+    parts = [part for part in re.split(r"(\{\w+\})", uri) if part]
+    last = len(parts) - 1
+    return "".join(_part(part, rest and at == last) for at, part in enumerate(parts))
 
 
-def _part(part: str) -> str:
+def _part(part: str, rest: bool) -> str:
     if not part.startswith("{"):
         return re.escape(part)
-    name = part.strip("{}+")
-    return rf"(?P<{name}>.+)" if part.startswith("{+") else rf"(?P<{name}>[^/]+)"
+    return rf"(?P<{part.strip('{}')}>{'.+' if rest else '[^/]+'})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -19,6 +18,7 @@ from clew.registry.operation import MAX_NUMBER, Bounded, operation
 MOST_SIGNALS = 20
 LOOKED_AT = 4
 CATEGORY_BONUS = 0.5
+SERVED = 0.7
 
 
 class Prefetch(Bounded):
@@ -39,7 +39,7 @@ def prefetch(ctx: Context, args: Prefetch) -> dict[str, Any]:
     limit = min(max(args.limit, 1), 20)
     found = [_asked(ctx, signal, limit) for signal in signals[:MOST_SIGNALS]]
     with ctx.reading() as bound:
-        results = _ranked(bound, signals, found)[:limit]
+        results = _ranked(bound, signals[:MOST_SIGNALS], found, limit)
         note_use(bound, [hit["_id"] for hit in results], bound.now_ms)
     if len(signals) > MOST_SIGNALS:
         ctx.warn("SIGNALS_LEFT_OUT", f"Only the first {MOST_SIGNALS} signals were used.", "Give fewer signals.")
@@ -67,30 +67,37 @@ def _asked(ctx: Context, signal: str, limit: int) -> list[dict[str, Any]]:
     return results
 
 
-def _ranked(ctx: Context, signals: list[str], found: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Best first, equal ones by id. A block that several signals found has the sum of their scores.
+def _ranked(ctx: Context, signals: list[str], found: list[list[dict[str, Any]]], limit: int) -> list[dict[str, Any]]:
+    """The hits of all signals in one order. What several found has the sum of their scores."""
+    hits = {hit["_id"]: hit for results in found for hit in reversed(results)}
+    parts: dict[str, dict[str, float]] = {id: {} for id in sorted(hits)}
+    for signal, results in zip(signals, found, strict=True):
+        for hit in results:
+            parts[hit["_id"]][signal] = max(hit["score"], 0.0)
+    bonus = _in_category(ctx, signals, list(hits))
+    return [{**hits[id], "score": score, "signals": list(parts[id])} for id, score in _picked(parts, bonus, limit)]
 
-    A signal's later hits count for less, as in discounted gain, so that no signal fills the answer alone.
-    """
-    best: dict[str, dict[str, Any]] = {}
-    scores: dict[str, float] = {}
-    matched: dict[str, list[str]] = {}
-    for signal, hits in zip(signals, found, strict=False):
-        for place, hit in enumerate(hits, 1):
-            id = hit["_id"]
-            if id not in best or hit["score"] > best[id]["score"]:
-                best[id] = hit
-            scores[id] = scores.get(id, 0.0) + max(hit["score"], 0.0) / math.log2(1 + place)
-            matched.setdefault(id, []).append(signal)
-    for id, share in _in_category(ctx, signals, list(best)).items():
-        scores[id] += CATEGORY_BONUS * share
-    order = sorted(best, key=lambda id: (-round(scores[id], 4), id))
-    return [{**best[id], "score": round(scores[id], 4), "signals": matched[id]} for id in order]
+
+def _picked(parts: dict[str, dict[str, float]], bonus: dict[str, float], limit: int) -> list[tuple[str, float]]:
+    """The best, one by one; a signal that was served weighs less from then on, so that none fills the answer alone."""
+    weights = {signal: 1.0 for scores in parts.values() for signal in scores}
+    picked: list[tuple[str, float]] = []
+    waiting = dict(parts)
+    while waiting and len(picked) < limit:
+        worth = {
+            id: round(sum(weights[signal] * score for signal, score in scores.items()) + bonus.get(id, 0.0), 4)
+            for id, scores in waiting.items()
+        }
+        best = min(waiting, key=lambda id: (-worth[id], id))
+        picked.append((best, worth[best]))
+        for signal in waiting.pop(best):
+            weights[signal] *= SERVED
+    return picked
 
 
 def _in_category(ctx: Context, signals: list[str], ids: list[str]) -> dict[str, float]:
-    """1 for blocks of a category that the conversation is about."""
+    """What blocks of a category that the conversation is about are worth more."""
     defined = categories.defined(ctx)
     wanted = set(categories.about(" ".join(signals), defined))
     held = {block.id: categories.assigned(block.id, block.fields, defined) for block in blocks.current(ctx, ids=ids)}
-    return {id: 1.0 for id, names in held.items() if wanted & set(names)}
+    return {id: CATEGORY_BONUS for id, names in held.items() if wanted & set(names)}

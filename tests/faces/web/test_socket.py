@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,29 +16,7 @@ from websockets.sync.client import ClientConnection, connect
 from clew.app import open_clew
 from clew.settings import load_settings
 from tests.conftest import Caller
-
-
-class Server:
-    """`clew serve --http` in a process of its own."""
-
-    def __init__(self, home: Path, **environ: str) -> None:
-        command = [sys.executable, "-m", "clew", "serve", "--http", "--port", "0", "--workspace", "ws", "--json"]
-        env = {**os.environ, "CLEW_HOME": str(home), **environ}
-        self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        assert self.process.stdout is not None
-        self.address: str = json.loads(self.process.stdout.readline())["mcp"].removesuffix("/mcp")
-        self.socket_address = self.address.replace("http", "ws")
-
-    def call(self, name: str, headers: dict[str, str] | None = None, /, **arguments: Any) -> dict[str, Any]:
-        body = json.dumps({"name": name, "arguments": arguments}).encode()
-        request = Request(self.address + "/page/call", body, headers={"x-clew-page": "1", **(headers or {})})
-        with urlopen(request, timeout=20) as response:
-            answer: dict[str, Any] = json.loads(response.read())
-            return answer
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(20)
+from tests.faces.web.server import Server
 
 
 @pytest.fixture

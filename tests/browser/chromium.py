@@ -1,0 +1,120 @@
+"""Chromium without a window, and the few things that the tests do with a page."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
+
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1280,800",
+    "--force-device-scale-factor=1",
+)
+PATIENCE = 30
+
+
+def programs() -> tuple[str, str] | None:
+    """Chromium and its driver; None where they are not installed."""
+    browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    return (browser, driver) if browser and driver else None
+
+
+@contextmanager
+def chromium(profile: Path) -> Iterator[webdriver.Chrome]:
+    found = programs()
+    assert found is not None
+    options = Options()
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    options.binary_location = found[0]
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(found[1]))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+class Page:
+    """The Observatory in one tab."""
+
+    def __init__(self, driver: webdriver.Chrome, address: str) -> None:
+        self.driver = driver
+        self.address = address
+
+    def open(self, place: str) -> None:
+        """Loads the page anew, whatever was shown before."""
+        self.driver.get("about:blank")
+        self.driver.get(f"{self.address}/#/{place}")
+
+    def open_session(self, session: str, count: int) -> None:
+        self.open(f"reasoning/{session}")
+        self.until_drawn(count)
+
+    def js(self, script: str, *arguments: Any) -> Any:
+        return self.driver.execute_script(script, *arguments)
+
+    def until(self, script: str, *arguments: Any) -> Any:
+        """Waits until the expression is true in the page; returns its value."""
+        waiting = WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05)
+        return waiting.until(lambda _: self.js(f"return {script}", *arguments), f"{script} {arguments}")
+
+    def until_drawn(self, count: int) -> None:
+        self.until("document.querySelector('#graph')?.dataset.count === arguments[0]", str(count))
+
+    def find(self, selector: str) -> WebElement:
+        self.until("document.querySelector(arguments[0])", selector)
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def all(self, selector: str) -> list[WebElement]:
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def click(self, selector: str) -> None:
+        self.find(selector)
+        self.js(
+            "document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click', {bubbles: true}))", selector
+        )
+
+    def text(self, selector: str) -> str:
+        return str(self.find(selector).get_property("textContent"))
+
+    def says(self, selector: str, words: str) -> None:
+        """Waits until the words are there."""
+        self.until("document.querySelector(arguments[0])?.textContent.includes(arguments[1])", selector, words)
+
+    def node(self, thought: str) -> str:
+        """The selector of a thought's node."""
+        return f'.node[data-id="{thought}"]'
+
+    @property
+    def digest(self) -> str:
+        return str(self.js("return document.querySelector('#graph').dataset.digest"))
+
+    def scrub(self, count: int) -> None:
+        self.js(
+            "const s = document.getElementById('time'); s.value = arguments[0]; s.dispatchEvent(new Event('input'))",
+            count,
+        )
+        self.until_drawn(count)
+
+    def problems(self) -> list[str]:
+        """What the browser complained about since the last look."""
+        entries = self.driver.get_log("browser")  # type: ignore[no-untyped-call]
+        return [entry["message"] for entry in entries if entry["level"] == "SEVERE"]

@@ -37,9 +37,12 @@ def run_http(
     port: int,
     extra_routes: Iterable[BaseRoute] = (),
     *,
+    tries: int = 1,
     on_ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serves until the process is told to stop; `on_ready` gets the base address once it is bound.
+
+    With more than one of `tries`, a port that is taken means the next one, and in the end any free one.
 
     Host, Origin and body size are checked for every route. The token is checked for `/mcp` only: other
     faces hand in their own gate with their routes (`TokenGate` fits an API, not a page for people).
@@ -49,7 +52,7 @@ def run_http(
     hosts = Hosts(host, clew.settings.allowed_hosts)
     server = build_server(clew)
     app = http_app(server, clew.settings.token, hosts, extra_routes)
-    listener = bind(host, port)
+    listener = bind_next(host, port, tries)
     if on_ready is not None:
         on_ready(base_address(listener))
     config = uvicorn.Config(
@@ -114,6 +117,17 @@ def bind(host: str, port: int) -> socket.socket:
             "Choose another port with --port or CLEW_PORT, or stop what uses this one.",
         ) from problem
     return listener
+
+
+def bind_next(host: str, port: int, tries: int) -> socket.socket:
+    """The port itself or a later one; when all of them are taken, whichever the system gives."""
+    for candidate in range(port, min(port + tries, 65_536)):
+        try:
+            return bind(host, candidate)
+        except ClewError:
+            if tries == 1:
+                raise
+    return bind(host, 0)
 
 
 def base_address(listener: socket.socket) -> str:

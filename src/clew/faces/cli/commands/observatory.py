@@ -1,0 +1,84 @@
+"""`clew observatory`: the live page by itself, on its own port."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from clew.errors import ClewError
+from clew.faces.cli.exits import Exit
+from clew.faces.cli.opening import opened, settings_of
+from clew.faces.cli.output import say, show_error, show_json_line
+from clew.settings import Settings
+
+TRIES = 100
+"""Ports to try, from the wanted one on, before any free one will do."""
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(observatory)
+
+
+def observatory(
+    ctx: typer.Context,
+    port: Annotated[str | None, typer.Option(help="Port, default 1729; the next free one if it is taken.")] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Announce the addresses as JSON.")] = False,
+) -> None:
+    """Serve the Observatory: what agents think, plan and remember, as it happens, also in other processes.
+
+    Examples:
+
+    - `clew observatory` serves the page on 127.0.0.1:1729 and opens it
+    - `clew observatory --port 8080 --no-browser` only serves it
+    - `clew observatory --port 0 --no-browser --json` takes any free port and prints it for a script
+    """
+    settings = settings_of(ctx, observatory_port=port)
+    raise typer.Exit(serve_page(settings, browser and not as_json, as_json))
+
+
+def serve_page(settings: Settings, browser: bool, as_json: bool) -> int:
+    from clew.faces.mcp.http import run_http
+    from clew.faces.web.routes import web_routes
+
+    def announce(address: str) -> None:
+        show(settings, address, as_json)
+        if browser:
+            open_browser(address)
+
+    with opened(settings) as clew:
+        try:
+            port = settings.observatory_port
+            run_http(clew, settings.host, port, web_routes(clew), tries=TRIES, on_ready=announce)
+        except KeyboardInterrupt:
+            sys.stderr.write("The Observatory is closed; everything that was acknowledged is stored.\n")
+        except ClewError as error:
+            if error.code not in ("UNAVAILABLE", "NOT_ALLOWED"):
+                raise
+            show_error(error, as_json)
+            return Exit.ADDRESS
+    return Exit.OK
+
+
+def show(settings: Settings, address: str, as_json: bool) -> None:
+    socket = address.replace("http", "ws", 1) + "/ws"
+    if as_json:
+        show_json_line({"page": f"{address}/", "socket": socket, "workspace": settings.workspace})
+    else:
+        say("The Observatory is open.", "bold green")
+        say(f"  page       {address}/")
+        say(f"  socket     {socket}")
+        say(f"  workspace  {settings.workspace}")
+        say("Ctrl-C closes it.")
+    # Whoever started us may be waiting for this on a pipe.
+    sys.stdout.flush()
+
+
+def open_browser(address: str) -> None:
+    """In a thread: some browsers return only when they are closed. Without one the address is enough."""
+    import threading
+    import webbrowser
+
+    threading.Thread(target=webbrowser.open, args=(f"{address}/",), daemon=True).start()

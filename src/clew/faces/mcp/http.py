@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute, Route
 
 from clew import __version__
 from clew.errors import ClewError
-from clew.faces.mcp.security import BODY_LIMIT, HostGate, Hosts, TokenGate, check_address
+from clew.faces.mcp.security import BODY_LIMIT, Guests, HostGate, Hosts, TokenGate, check_address
 from clew.faces.mcp.server import ClewServer, build_server
 from clew.logs import configure_logs
 
@@ -51,7 +51,8 @@ def run_http(
     configure_logs(clew.settings)
     hosts = Hosts(host, clew.settings.allowed_hosts)
     server = build_server(clew)
-    app = http_app(server, clew.settings.token, hosts, extra_routes)
+    guests = Guests(clew.settings.observatory_cors)
+    app = http_app(server, clew.settings.token, hosts, extra_routes, guests=guests)
     listener = bind_next(host, port, tries)
     if on_ready is not None:
         on_ready(base_address(listener))
@@ -79,6 +80,7 @@ def http_app(
     hosts: Hosts,
     extra_routes: Iterable[BaseRoute] = (),
     *,
+    guests: Guests | None = None,
     event_store: EventStore | None = None,
     retry_interval: int | None = None,
 ) -> Starlette:
@@ -91,7 +93,7 @@ def http_app(
         *extra_routes,
     ]
     gates = [
-        Middleware(HostGate, hosts=hosts),
+        Middleware(HostGate, hosts=hosts, guests=guests or Guests()),
         Middleware(RequestBodyLimitMiddleware, max_body_size=BODY_LIMIT),
     ]
     return Starlette(routes=routes, middleware=gates, lifespan=lambda _: manager.run())

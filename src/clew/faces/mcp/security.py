@@ -87,12 +87,27 @@ def _hostname(address: str) -> str | None:
         return None
 
 
-class HostGate:
-    """Turns away requests for other hosts (421) and from other sites (403)."""
+class Guests:
+    """Other sites whose pages may look, and at what: the read API and the socket, nothing else."""
 
-    def __init__(self, app: ASGIApp, hosts: Hosts) -> None:
+    def __init__(self, origins: Iterable[str] = ()) -> None:
+        self._origins = frozenset(origins)
+
+    def allows(self, origin: str) -> bool:
+        return "*" in self._origins or origin in self._origins
+
+    def may_enter(self, scope: Scope, origin: str | None) -> bool:
+        looks = scope["type"] == "websocket" or scope["path"].startswith("/api/")
+        return origin is not None and looks and self.allows(origin)
+
+
+class HostGate:
+    """Turns away requests for other hosts (421) and from other sites (403), except guests where they may look."""
+
+    def __init__(self, app: ASGIApp, hosts: Hosts, guests: Guests) -> None:
         self._app = app
         self._hosts = hosts
+        self._guests = guests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in {"http", "websocket"}:
@@ -100,7 +115,8 @@ class HostGate:
         headers = Headers(scope=scope)
         if not self._hosts.allows(headers.get("host")):
             return await refuse(scope, receive, send, 421, "this server does not answer for that Host")
-        if not self._hosts.allows_origin(headers.get("origin")):
+        origin = headers.get("origin")
+        if not self._hosts.allows_origin(origin) and not self._guests.may_enter(scope, origin):
             return await refuse(scope, receive, send, 403, "requests from that Origin are not accepted")
         return await self._app(scope, receive, send)
 

@@ -54,6 +54,10 @@ def test_cards_show_type_status_and_their_edges(page: Page, agent: Caller) -> No
     page.click('[data-card="E1"]')
     page.says("#card", "80 % in fsync")
     page.says("#card", "supports H1")
+    more = {"op": "node_upsert", "id": "Q1", "type": "question", "title": "Who else waits?"}
+    agent("graph_apply", branch="cards", ops=[more])
+    page.find('[data-card="Q1"]')
+    page.says("#card", "80 % in fsync")
     page.open("cards/main/diff/cards")
     page.says("#cards-body", "H1 The lock starves writers")
 
@@ -104,6 +108,9 @@ def test_a_job_is_answered_on_its_page(page: Page, agent: Caller) -> None:
     page.says(f'[data-job="{job}"]', "Measure the lock")
     page.open(f"jobs/{job}")
     page.find("textarea").send_keys("Use eight processes")
+    agent("tasks_jobs_message", job=job, message="from elsewhere")
+    page.says("#thread", "from elsewhere")
+    assert page.find("textarea").get_property("value") == "Use eight processes"
     page.click("form button")
     page.says("#thread", "Use eight processes")
     events = agent("tasks_jobs_open", job=job, include_events=True, fmt="json")["events"]
@@ -136,12 +143,14 @@ def test_work_shows_the_board_the_steps_and_the_next_action(page: Page, agent: C
     assert page.all("#next button")
 
 
-def test_home_shows_sessions_and_what_happens(page: Page, agent: Caller) -> None:
+def test_home_shows_what_waits_and_what_happens(page: Page, agent: Caller) -> None:
+    proposal = agent("propose_update", block_type="decision", statement="Ask before deleting")["proposal_id"]
     page.open("home")
+    page.says("#needs-you", f"{proposal} Ask before deleting")
     page.until("document.getElementById('link').textContent === 'live'")
     page.until("document.getElementById('log')")
     agent("notes_commit", content="something happened")
-    page.until("document.querySelectorAll('#log li').length > 0")
+    page.says("#log", "note")
 
 
 def test_keys_lead_to_every_page(page: Page) -> None:

@@ -31,4 +31,5 @@ class Server:
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.wait(20)
+        # Reads what is left and closes the pipe.
+        self.process.communicate(timeout=20)

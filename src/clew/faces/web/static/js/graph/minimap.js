@@ -23,6 +23,7 @@ export class Minimap {
   draw(picture, view, model) {
     const pen = this.canvas.getContext("2d");
     this.scale = Math.min(WIDTH / (picture.width + 20), HEIGHT / (picture.height + 20), 0.2);
+    this.#size(Math.ceil((picture.width + 20) * this.scale), Math.ceil((picture.height + 20) * this.scale));
     const style = getComputedStyle(this.canvas);
     pen.clearRect(0, 0, WIDTH, HEIGHT);
     for (const [id, at] of picture.placed) {
@@ -32,5 +33,11 @@ export class Minimap {
     pen.strokeStyle = style.getPropertyValue("--accent");
     pen.lineWidth = 1.5;
     pen.strokeRect(view.left * this.scale, view.top * this.scale, (view.right - view.left) * this.scale, (view.bottom - view.top) * this.scale);
+  }
+
+  // No larger than the picture, so that it hides as little as possible.
+  #size(width, height) {
+    if (this.canvas.width !== width) this.canvas.width = width;
+    if (this.canvas.height !== height) this.canvas.height = height;
   }
 }

@@ -8,6 +8,9 @@ import { go, link } from "../router.js";
 const TYPES = ["frame", "question", "hypothesis", "test", "evidence", "decision", "update", "note"];
 const BOX = { width: 210, height: 74, gapX: 60, gapY: 18 };
 
+// The card that is open stays open when the picture is drawn anew.
+let opened = null;
+
 export async function show(main, [scope, view, other]) {
   const { branches } = await call("branch_list", { limit: 500, max_chars: 1_000_000 });
   const names = branches.map((branch) => branch.name).filter((name) => !name.startsWith("session/"));
@@ -18,7 +21,7 @@ export async function show(main, [scope, view, other]) {
   await draw();
   let waiting = 0;
   return feed.on("events", (event, data) => {
-    if (data.topic === "ledger" || data.topic === "memory") return;
+    if (!data.topic || data.topic === "ledger" || data.topic === "memory") return;
     clearTimeout(waiting);
     waiting = setTimeout(draw, 200);
   });
@@ -60,7 +63,9 @@ function picture({ nodes, edges }, detail) {
   const width = columns.length * (BOX.width + BOX.gapX), height = Math.max(...columns.map((column) => column.length)) * (BOX.height + BOX.gapY) + 40;
   const heads = columns.map((column, x) => svg("text", { x: x * (BOX.width + BOX.gapX) + 12, y: 22, class: "name" }, column[0].type));
   const lines = edges.filter((edge) => at.has(edge.from) && at.has(edge.to)).map((edge) => curve(at.get(edge.from), at.get(edge.to), edge.rel));
-  const boxes = nodes.map((node) => box(node, at.get(node.id), () => showCard(detail, node, edges)));
+  const boxes = nodes.map((node) => box(node, at.get(node.id), () => { opened = node.id; showCard(detail, node, edges); }));
+  const again = nodes.find((node) => node.id === opened);
+  if (again) showCard(detail, again, edges);
   return el("div", { class: "map" }, svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Cards" }, heads, lines, boxes));
 }
 
@@ -72,9 +77,18 @@ function curve(from, to, rel) {
 }
 
 function box(node, spot, open) {
-  const words = shorten(node.title || node.text || node.id, 62);
+  const words = shorten(node.title || node.text || node.id, 120);
+  const [first, second] = twoLines(words, 25);
   return svg("g", { class: `anchor card-${node.type}${node.status === "open" ? "" : " shut"}`, tabindex: "0", role: "button", transform: `translate(${spot.x} ${spot.y})`, "aria-label": `${node.type} ${words}`, data: { card: node.id }, onclick: open, onkeydown: (event) => { if (event.key === "Enter") open(); } },
-    svg("rect", { width: BOX.width, height: BOX.height, rx: 10 }), svg("text", { x: 10, y: 22, class: "name" }, words.slice(0, 28)), svg("text", { x: 10, y: 40 }, words.slice(28, 56)), svg("text", { x: 10, y: 62, class: "id" }, shorten(`${node.id} · ${node.status ?? ""}`, 30)));
+    svg("rect", { width: BOX.width, height: BOX.height, rx: 10 }), svg("text", { x: 10, y: 22, class: "name" }, first), svg("text", { x: 10, y: 40, class: "name" }, second), svg("text", { x: 10, y: 62, class: "id" }, shorten(`${node.id} · ${node.status ?? ""}`, 30)));
+}
+
+// Broken between words where there is one.
+function twoLines(text, limit) {
+  if (text.length <= limit) return [text, ""];
+  const space = text.lastIndexOf(" ", limit);
+  const end = space > 0 ? space : limit;
+  return [text.slice(0, end), shorten(text.slice(end), limit)];
 }
 
 async function showCard(detail, node, edges) {

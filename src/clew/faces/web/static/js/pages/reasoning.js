@@ -77,7 +77,7 @@ class ReasoningPage {
     replace(this.list, shown.map((item) => el("li", {},
       el("a", { href: link("reasoning", item.id), "aria-current": item.id === this.sessionId ? "true" : null, data: { session: item.id } },
         el("strong", {}, shorten(item.title || "Untitled", 70)),
-        el("span", { class: "quiet" }, `${item.thoughtCount} thoughts · `, ago(item.updatedAt)),
+        el("span", { class: "quiet" }, `${item.thoughtCount} thought${item.thoughtCount === 1 ? "" : "s"} · `, ago(item.updatedAt)),
         el("span", { class: `dot ${item.status}`, title: item.status })))));
   }
 

@@ -52,6 +52,8 @@ class Conflict:
 
 def signatures(text: str) -> list[Signature]:
     """The signatures written in a block; lines that are none end the list."""
+    if "ConstraintSignature" not in text:
+        return []
     lines = text.replace("\r\n", "\n").split("\n")
     start = next((number for number, line in enumerate(lines) if _HEAD.match(line)), None)
     if start is None:

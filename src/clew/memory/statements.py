@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from clew.memory.lexicon import DENYING, EXCLUSIVE, OPPOSED, PLACES, SECONDS, SILENT, UNITS, WORDS
 from clew.store.terms import fold, stem
@@ -61,6 +62,9 @@ _SHORT = {
     "read-only": "readonly",
 }
 """Spellings that are made one before the words are looked at."""
+_SPELLED = re.compile(
+    "|".join(rf"(?<![a-z]){re.escape(long)}(?![a-z])" for long in sorted(_SHORT, key=len, reverse=True))
+)
 _GROUP = {word: number for number, group in enumerate(EXCLUSIVE) for word in group}
 _GROUP_STEMS = {stem(word): number for word, number in _GROUP.items()}
 _PLACE = {stem(word): (number, word) for number, group in enumerate(PLACES) for word in group}
@@ -107,6 +111,7 @@ class Clash:
     confidence: float
 
 
+@lru_cache(maxsize=20_000)
 def read(statement: str) -> Reading:
     words = _words(statement)
     kept, refused = _refusals(words)
@@ -142,8 +147,7 @@ def clash(first: str, second: str) -> Clash | None:
 
 def _words(statement: str) -> list[str]:
     text = fold(statement.replace("’", "'"))
-    for long, short in _SHORT.items():
-        text = re.sub(rf"(?<![a-z]){re.escape(long)}(?![a-z])", short, text)
+    text = _SPELLED.sub(lambda match: _SHORT[match.group()], text)
     return [_SAME.get(word, word) for word in _WORD.findall(text)]
 
 

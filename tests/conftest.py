@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from clew.app import Clew, open_clew
@@ -19,6 +20,17 @@ from clew.settings import load_settings
 ROOT = Path(__file__).resolve().parent.parent
 os.environ["PYTHONPATH"] = str(ROOT / "src")
 os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="clew-run-"))
+
+# A loaded machine must not fail a property: no deadlines. In CI the examples are the same each time, so that what lands
+# was judged by them; at home they differ, which is how new cases are found.
+hypothesis.settings.register_profile(
+    "clew",
+    deadline=None,
+    database=None,
+    derandomize=bool(os.environ.get("CI")),
+    suppress_health_check=list(hypothesis.HealthCheck),
+)
+hypothesis.settings.load_profile("clew")
 
 
 @pytest.fixture(scope="session")

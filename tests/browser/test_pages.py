@@ -62,30 +62,38 @@ def test_cards_show_type_status_and_their_edges(page: Page, agent: Caller) -> No
     page.says("#cards-body", "H1 The lock starves writers")
 
 
+def fate(agent: Caller, proposal: str) -> str:
+    found = agent("list_proposals", limit=50)["proposals"]
+    return str(next(item["status"] for item in found if item["proposal_id"] == proposal))
+
+
 def test_a_proposal_is_approved_and_rolled_back_on_the_page(page: Page, agent: Caller) -> None:
     said = "Keep one store for each team"
-    agent("propose_update", block_type="decision", statement=said)
+    proposal = agent("propose_update", block_type="decision", statement=said)["proposal_id"]
     page.open("memory/review")
-    card = "article.proposal"
+    card = f'[data-proposal="{proposal}"]'
     page.says(card, said)
-    page.until("document.querySelector('article.proposal .diff').textContent.includes('+')")
+    page.says(f"{card} .diff", "+")
     page.click(f'{card} [data-act="approve"]')
-    page.find("#queue-empty")
-    assert [item["status"] for item in agent("list_proposals")["proposals"]] == ["applied"]
+    page.until("!document.querySelector(arguments[0])", card)
+    assert fate(agent, proposal) == "applied"
     assert said in agent("recall", query=said)["results"][0]["excerpt"]
     page.click('[data-act="rollback"]')
     page.until("!document.querySelector('[data-act=rollback]')")
-    assert [item["status"] for item in agent("list_proposals")["proposals"]] == ["rolled_back"]
+    assert fate(agent, proposal) == "rolled_back"
 
 
 def test_a_proposal_is_rejected_only_with_a_reason(page: Page, agent: Caller) -> None:
-    agent("propose_update", block_type="decision", statement="Store everything twice")
+    told = {"block_type": "decision", "statement": "Store everything twice"}
+    proposal = agent("propose_update", **told)["proposal_id"]
     page.open("memory/review")
-    page.click('article.proposal [data-act="reject"]')
+    card = f'[data-proposal="{proposal}"]'
+    page.click(f'{card} [data-act="reject"]')
     page.says("#notices", "Say why")
-    page.find("article.proposal input").send_keys("Twice the trouble")
-    page.click('article.proposal [data-act="reject"]')
-    page.find("#queue-empty")
+    page.find(f"{card} input").send_keys("Twice the trouble")
+    page.click(f'{card} [data-act="reject"]')
+    page.until("!document.querySelector(arguments[0])", card)
+    assert fate(agent, proposal) == "rejected"
     page.says("#memory", "Twice the trouble")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,11 @@ VARYING = {"ts", "ts_ms", "last_ts_ms", "created_at_ms", "updated_at_ms", "out_f
 OPENING = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any, varying: AbstractSet[str] = VARYING) -> Any:
     """Without what depends on the moment or the machine."""
     if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items() if key not in VARYING}
-    return [plain(item) for item in value] if isinstance(value, list) else value
+        return {key: plain(item, varying) for key, item in value.items() if key not in varying}
+    return [plain(item, varying) for item in value] if isinstance(value, list) else value
 
 
 def over_stdio(script: Script, home: Path) -> list[Any]:

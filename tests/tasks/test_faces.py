@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from clew.faces.cli.main import run
-from tests.conftest import ROOT, Caller
-from tests.faces.mcp.process import environment
+from tests.conftest import Caller
+from tests.faces.script import by_command, over_stdio, plain
 from tests.tasks.conftest import OTHER, STEP
 from tests.tasks.test_contract import SHAPES
 
@@ -64,16 +60,9 @@ SCRIPT: list[tuple[str, dict[str, Any]]] = [
 VARYING = {"ts", "ts_ms", "created_at_ms", "updated_at_ms", "completed_at_ms", "storage_dir", "used_chars"}
 
 
-def plain(value: Any) -> Any:
-    """Without what depends on the moment or the machine."""
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items() if key not in VARYING}
-    return [plain(item) for item in value] if isinstance(value, list) else value
-
-
 @pytest.fixture
 def expected(call: Caller) -> list[Any]:
-    return [plain(call(name, **arguments)) for name, arguments in SCRIPT]
+    return [plain(call(name, **arguments), VARYING) for name, arguments in SCRIPT]
 
 
 @pytest.fixture(params=["sqlite"])
@@ -82,51 +71,12 @@ def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def over_stdio(home: Path) -> list[Any]:
-    """One server process; each line is a call."""
-    opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}
-    messages: list[dict[str, Any]] = [
-        {"id": 0, "method": "initialize", "params": opening},
-        {"method": "notifications/initialized"},
-    ]
-    for number, (name, arguments) in enumerate(SCRIPT, 1):
-        messages.append({"id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}})
-    process = subprocess.Popen(
-        [sys.executable, "-m", "clew", "serve", "--toolset", "full"],
-        cwd=ROOT,
-        env=environment(home, CLEW_WORKSPACE="ws"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin is not None and process.stdout is not None
-    answers = []
-    for message in messages:
-        process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-        process.stdin.flush()
-        if "id" in message:
-            answers.append(json.loads(process.stdout.readline()))
-    process.communicate(timeout=20)
-    return [answer["result"]["structuredContent"]["result"] for answer in answers[1:]]
-
-
-def by_command(home: Path, capsys: pytest.CaptureFixture[str]) -> list[Any]:
-    """Each call opens the store anew, as a shell does."""
-    results = []
-    for name, arguments in SCRIPT:
-        code = run(["--home", str(home), "--workspace", "ws", "call", name, json.dumps(arguments), "--json"])
-        printed = capsys.readouterr()
-        assert code == 0, printed
-        results.append(json.loads(printed.out)["result"])
-    return results
-
-
 def test_the_script_leaves_nothing_out() -> None:
     assert {name for name, _ in SCRIPT} == set(SHAPES)
 
 
 def test_over_stdio_every_operation_answers_as_inside(expected: list[Any], tmp_path: Path) -> None:
-    assert plain(over_stdio(tmp_path / "stdio")) == expected
+    assert plain(over_stdio(SCRIPT, tmp_path / "stdio"), VARYING) == expected
 
 
 def test_by_command_every_operation_answers_as_inside(
@@ -136,4 +86,4 @@ def test_by_command_every_operation_answers_as_inside(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("CLEW_TOOLSET", "full")
-    assert plain(by_command(tmp_path / "command", capsys)) == expected
+    assert plain(by_command(SCRIPT, tmp_path / "command", capsys), VARYING) == expected

@@ -77,7 +77,7 @@ class Page:
         return waiting.until(lambda _: self.js(f"return {script}", *arguments), f"{script} {arguments}")
 
     def until_drawn(self, count: int) -> None:
-        self.until("document.querySelector('#graph')?.dataset.count === arguments[0]", str(count))
+        self.until("document.querySelector('#graph')?.dataset.drawn === arguments[0]", str(count))
 
     def find(self, selector: str) -> WebElement:
         self.until("document.querySelector(arguments[0])", selector)

@@ -234,7 +234,7 @@ def test_zoom_pan_and_minimap(page: Page, session: str) -> None:
 
 def test_nodes_are_reached_and_opened_with_the_keyboard(page: Page, session: str) -> None:
     page.open_session(session, 10)
-    page.js("document.querySelector(arguments[0]).focus()", page.node(f"{session}:2"))
+    page.js("arguments[0].focus()", page.find(page.node(f"{session}:2")))
     page.driver.switch_to.active_element.send_keys(Keys.ENTER)
     page.says("#detail h2", "Thought 2")
     assert page.driver.switch_to.active_element.get_attribute("aria-label") == "Close"

@@ -101,6 +101,7 @@ export class GraphView {
     this.#drawHeaders();
     this.#drawLines(far);
     this.minimap.draw(this.picture, this.camera.view(), this.model);
+    this.frame.dataset.drawn = this.frame.dataset.count;
   }
 
   #drawNodes(far) {

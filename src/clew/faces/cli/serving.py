@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from clew.app import Clew, open_clew
@@ -61,19 +62,26 @@ def serve(plain: Plain) -> int:
 
 
 def _serve_http(clew: Clew, settings: Settings, as_json: bool) -> int:
-    from clew.faces.mcp.http import run_http
-    from clew.faces.web.routes import web_routes
-
     def announce(address: str) -> None:
         from clew.faces.cli.banner import show_addresses
 
         show_addresses(settings, address, as_json)
 
+    farewell = "Clew has stopped; everything it acknowledged is stored.\n"
+    return serve_until_stopped(clew, settings.port, announce, farewell, as_json)
+
+
+def serve_until_stopped(
+    clew: Clew, port: int, announce: Callable[[str], None], farewell: str, as_json: bool, tries: int = 1
+) -> int:
+    """Serves MCP and the page until Ctrl-C, the ordinary way to stop a server in a terminal."""
+    from clew.faces.mcp.http import run_http
+    from clew.faces.web.routes import web_routes
+
     try:
-        run_http(clew, settings.host, settings.port, web_routes(clew), on_ready=announce)
+        run_http(clew, clew.settings.host, port, web_routes(clew), tries=tries, on_ready=announce)
     except KeyboardInterrupt:
-        # The ordinary way to stop a server in a terminal; it has answered what it had begun.
-        sys.stderr.write("Clew has stopped; everything it acknowledged is stored.\n")
+        sys.stderr.write(farewell)
     except ClewError as error:
         if error.code not in ("UNAVAILABLE", "NOT_ALLOWED"):
             raise

@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from clew.errors import ClewError
-from clew.faces.cli.exits import Exit
 from clew.faces.cli.opening import opened, settings_of
-from clew.faces.cli.output import say, show_error, show_json_line
+from clew.faces.cli.output import say, show_json_line
+from clew.faces.cli.serving import serve_until_stopped
 from clew.settings import Settings
 
 TRIES = 100
@@ -40,26 +39,14 @@ def observatory(
 
 
 def serve_page(settings: Settings, browser: bool, as_json: bool) -> int:
-    from clew.faces.mcp.http import run_http
-    from clew.faces.web.routes import web_routes
-
     def announce(address: str) -> None:
         show(settings, address, as_json)
         if browser:
             open_browser(address)
 
+    farewell = "The Observatory is closed; everything that was acknowledged is stored.\n"
     with opened(settings) as clew:
-        try:
-            port = settings.observatory_port
-            run_http(clew, settings.host, port, web_routes(clew), tries=TRIES, on_ready=announce)
-        except KeyboardInterrupt:
-            sys.stderr.write("The Observatory is closed; everything that was acknowledged is stored.\n")
-        except ClewError as error:
-            if error.code not in ("UNAVAILABLE", "NOT_ALLOWED"):
-                raise
-            show_error(error, as_json)
-            return Exit.ADDRESS
-    return Exit.OK
+        return serve_until_stopped(clew, settings.observatory_port, announce, farewell, as_json, TRIES)
 
 
 def show(settings: Settings, address: str, as_json: bool) -> None:

@@ -129,3 +129,12 @@ def test_every_kernel_number_of_an_intent_is_read() -> None:
     sections: dict[str, dict[str, Any]] = default_kernel().sections
     for name in ("WHY", "WHEN", "ENTITY", "WHAT", "HOW", "LIST", "VERIFY", "COMPARE", "TRACE"):
         assert set(sections[name]) == {"expansion", "graph_depth", "rerank"}
+
+
+def test_a_caller_may_name_the_intent(call: Caller) -> None:
+    call("notes_commit", content="Writers starve when the lock is held")
+    asked = {"query": "writers starve", "sources": ["all"], "explain": True}
+    assert call("recall", **asked)["intent"] == "WHAT"
+    found = call("recall", **asked, intent="WHY")
+    assert (found["intent"], found["analysis"]["confidence"]) == ("WHY", 1.0)
+    assert call.error("recall", **asked, intent="WHITHER")["code"] == "INVALID_INPUT"

@@ -23,6 +23,8 @@ Source = Literal[
     "patterns",
 ]
 
+IntentName = Literal["WHY", "WHEN", "ENTITY", "WHAT", "HOW", "LIST", "VERIFY", "COMPARE", "TRACE"]
+
 RESULTS_BUDGET = Budget(
     (Drop("results[].explain"), Trim("results", drop="last", floor=1), Clip("results[].excerpt", 120), Trim("results")),
     {"core": 8_000, "daily": 16_000, "full": 32_000},
@@ -41,6 +43,9 @@ class Recall(Bounded):
     ] = None
     as_of: Annotated[
         int | str | None, Field(description="Search the state after this seq, or at this date or time (ISO).")
+    ] = None
+    intent: Annotated[
+        IntentName | None, Field(description="What the question is after; default: its words tell (intent_classify).")
     ] = None
     explain: Annotated[bool, Field(description="Show how each score came about.")] = False
 
@@ -72,6 +77,7 @@ def _searched(ctx: Context, args: Recall) -> dict[str, Any]:
         active_only=args.active_only,
         sources=wanted_sources(args.sources),
         as_of=args.as_of,
+        intent=args.intent,
         explain=args.explain,
         counts=True,
     )

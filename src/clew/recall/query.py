@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from clew.recall.intent import Intent, classify
+from clew.recall.intent import Intent, chosen, classify
 from clew.recall.kernel import Kernel
 from clew.recall.period import Period, find_period
 from clew.store.terms import is_code, stem, terms
@@ -41,7 +41,8 @@ class Query:
     """What a comparison sets against each other."""
 
 
-def analyse(text: str, kernel: Kernel, now_ms: int) -> Query:
+def analyse(text: str, kernel: Kernel, now_ms: int, wanted: str | None = None) -> Query:
+    """`wanted` is an intent that the caller knows better than the words show."""
     found = terms(text)
     content = list(dict.fromkeys(term for term in found if term not in FILLER))
     if not content:
@@ -49,7 +50,7 @@ def analyse(text: str, kernel: Kernel, now_ms: int) -> Query:
         content = list(dict.fromkeys(found))
     phrases = tuple(tuple(terms("".join(groups))) for groups in _PHRASE.findall(text))
     names = frozenset(term for word in _NAME.findall(text) for term in terms(word) if term not in FILLER)
-    intent = classify(text, kernel)
+    intent = chosen(wanted, kernel) if wanted else classify(text, kernel)
     return Query(
         text,
         tuple(content[:MOST_TERMS]),

@@ -52,6 +52,8 @@ class Request:
     sources: tuple[str, ...] = ()
     """Item sources to look in; none means all."""
     as_of: int | str | None = None
+    intent: str | None = None
+    """What the question is after, when the caller knows; else its words tell."""
     explain: bool = False
     words_only: bool = False
     counts: bool = False
@@ -73,7 +75,7 @@ class Search:
             files = self._model_files(ctx, kernel)
         self._load_model(files)
         with self.ctx.reading() as ctx:
-            query = analyse(self.request.query, kernel, ctx.now_ms)
+            query = analyse(self.request.query, kernel, ctx.now_ms, self.request.intent)
             with library(ctx.database).lock:
                 return self._answered(ctx, query, kernel)
 

@@ -1,0 +1,116 @@
+"""What happened in a workspace and who did it, read from the event log."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from clew.registry.budget import Budget, Drop, Trim
+from clew.registry.context import Context
+from clew.registry.operation import Bounded, Name, Whole, operation
+from clew.store.database import placeholders
+from clew.store.events import EventRow, event_from
+
+LOOKED_AT = 5_000
+"""Agents are looked for in this many of the newest events, so that a long log costs no more than a short one."""
+EVENTS_BUDGET = Budget(
+    (Drop("events[].payload"), Trim("events", drop="last", floor=1, page="pagination"), Trim("events", drop="last")),
+    {"core": 8_000, "daily": 16_000, "full": 60_000},
+    keep=("workspace", "last_seq", "pagination"),
+)
+AGENTS_BUDGET = Budget((Trim("agents", drop="last", floor=1), Trim("agents", drop="last")), 16_000, keep=("workspace",))
+
+
+class EventsList(Bounded):
+    after: Annotated[Whole | None, Field(description="Only what came after this event number.")] = None
+    before: Annotated[Whole | None, Field(description="Page on: only what came before this event number.")] = None
+    types: Annotated[list[Name] | None, Field(max_length=100, description="Event types to show; default: all.")] = None
+    limit: Annotated[int, Field(ge=1, le=500, description="Most events to show.")] = 50
+
+
+@operation("events_list", budget=EVENTS_BUDGET)
+def events_list(ctx: Context, args: EventsList) -> dict[str, Any]:
+    """Show what happened in the workspace, newest first; `after` leaves out what you have seen."""
+    found = ctx.tx.all(
+        f"SELECT * FROM event WHERE {_where(args)} ORDER BY seq DESC LIMIT ?", *_params(ctx, args), args.limit
+    )
+    total = int(ctx.tx.value(f"SELECT count(*) FROM event WHERE {_where(args)}", *_params(ctx, args)))
+    events = [_shown(event_from(row)) for row in found]
+    more = total > len(events)
+    return {
+        "workspace": ctx.workspace,
+        "events": events,
+        "count": len(events),
+        "left_out": total - len(events),
+        "last_seq": ctx.tx.value("SELECT max(seq) FROM event WHERE workspace = ?", ctx.workspace) or 0,
+        "pagination": {
+            "cursor": args.before,
+            "next_cursor": events[-1]["seq"] if more else None,
+            "has_more": more,
+            "limit": args.limit,
+            "count": len(events),
+        },
+        "truncated": False,
+    }
+
+
+def _where(args: EventsList) -> str:
+    parts = ["workspace = ?"]
+    parts += ["seq > ?"] if args.after is not None else []
+    parts += ["seq < ?"] if args.before is not None else []
+    parts += [f"type IN ({placeholders(len(args.types))})"] if args.types else []
+    return " AND ".join(parts)
+
+
+def _params(ctx: Context, args: EventsList) -> list[Any]:
+    bounds = [bound for bound in (args.after, args.before) if bound is not None]
+    return [ctx.workspace, *bounds, *(args.types or [])]
+
+
+def _shown(event: EventRow) -> dict[str, Any]:
+    return {
+        "seq": event.seq,
+        "id": event.id,
+        "ts_ms": event.ts_ms,
+        "topic": event.topic,
+        "type": event.type,
+        "subject": event.subject,
+        "path": event.path,
+        "agent": event.agent,
+        "payload": event.payload,
+    }
+
+
+class AgentsActive(Bounded):
+    limit: Annotated[int, Field(ge=1, le=200, description="Most agents to show.")] = 20
+
+
+@operation("agents_active", budget=AGENTS_BUDGET)
+def agents_active(ctx: Context, args: AgentsActive) -> dict[str, Any]:
+    """Show which agents wrote lately, each with how much and what it did last; the last one first."""
+    newest = int(ctx.tx.value("SELECT max(seq) FROM event WHERE workspace = ?", ctx.workspace) or 0)
+    rows = ctx.tx.all(
+        "SELECT agent, count(*) AS events, max(seq) AS last FROM event"
+        " WHERE workspace = ? AND seq > ? AND agent IS NOT NULL GROUP BY agent ORDER BY last DESC LIMIT ?",
+        ctx.workspace,
+        newest - LOOKED_AT,
+        args.limit + 1,
+    )
+    shown = rows[: args.limit]
+    last = {row["seq"]: event_from(row) for row in _events(ctx, [row["last"] for row in shown])}
+    return {
+        "workspace": ctx.workspace,
+        "agents": [
+            {"agent": row["agent"], "events": row["events"], "last": _shown(last[row["last"]])} for row in shown
+        ],
+        "has_more": len(rows) > len(shown),
+        "truncated": False,
+    }
+
+
+def _events(ctx: Context, seqs: list[int]) -> list[dict[str, Any]]:
+    if not seqs:
+        return []
+    sql = f"SELECT * FROM event WHERE workspace = ? AND seq IN ({placeholders(len(seqs))}) ORDER BY seq"
+    return ctx.tx.all(sql, ctx.workspace, *seqs)

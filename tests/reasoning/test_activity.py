@@ -1,0 +1,65 @@
+"""The event log for people: what happened since, who is active; bounded, and it says what was left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.app import Clew
+from tests.conftest import Caller
+
+
+@pytest.fixture
+def caller(clew: Clew) -> Caller:
+    return Caller(clew)
+
+
+def write(caller: Caller, count: int, agent: str | None = None) -> None:
+    caller.session.agent_id = agent
+    for number in range(count):
+        caller("notes_commit", content=f"note {number}")
+
+
+def test_only_what_came_after_is_shown_newest_first(caller: Caller) -> None:
+    write(caller, 2)
+    seen = caller("events_list")["last_seq"]
+    assert caller("events_list", after=seen)["events"] == []
+    write(caller, 3)
+    found = caller("events_list", after=seen)
+    assert [event["seq"] for event in found["events"]] == [seen + 3, seen + 2, seen + 1]
+    assert (found["last_seq"], found["left_out"]) == (seen + 3, 0)
+    assert {event["type"] for event in found["events"]} == {"note_committed"}
+
+
+def test_what_does_not_fit_is_counted_and_can_be_paged_to(caller: Caller) -> None:
+    write(caller, 5)
+    first = caller("events_list", limit=2)
+    assert first["left_out"] == first["last_seq"] - 2
+    everything, page = list(first["events"]), first
+    while page["pagination"]["next_cursor"] is not None:
+        page = caller("events_list", limit=2, before=page["pagination"]["next_cursor"])
+        everything += page["events"]
+    assert [event["seq"] for event in everything] == list(range(first["last_seq"], 0, -1))
+
+
+def test_types_narrow_it(caller: Caller) -> None:
+    write(caller, 2)
+    caller("branch_create", name="side")
+    found = caller("events_list", types=["branch_created"])
+    assert [event["subject"] for event in found["events"]] == ["side"]
+
+
+def test_a_new_workspace_tells_of_its_birth_alone(caller: Caller) -> None:
+    found = caller("events_list", workspace="nowhere")["events"]
+    assert [event["type"] for event in found] == ["workspace_created"]
+    assert caller("agents_active", workspace="nowhere")["agents"] == []
+
+
+def test_agents_are_shown_with_what_they_did_last(caller: Caller) -> None:
+    write(caller, 2, "anna")  # and the birth of the workspace
+    write(caller, 1, "bob")
+    write(caller, 1, None)
+    found = caller("agents_active")["agents"]
+    assert [(item["agent"], item["events"]) for item in found] == [("bob", 1), ("anna", 3)]
+    assert found[0]["last"]["type"] == "note_committed"
+    limited = caller("agents_active", limit=1)
+    assert [item["agent"] for item in limited["agents"]] == ["bob"] and limited["has_more"]

@@ -33,7 +33,6 @@ OWNERS = {
     "sqlite3": ("store",),
     "apsw": ("store",),
     "psycopg": ("store",),
-    "psycopg_pool": ("store",),
     "mcp": ("faces.mcp",),
     "mcp_types": ("faces.mcp",),
     "starlette": ("faces.mcp", "faces.web"),

@@ -143,7 +143,7 @@ def delete_anchor(ctx: Context, anchor_id: str) -> None:
 def ensure_anchor(ctx: Context, anchor_id: str) -> str:
     """The canonical id, with a minimal record made when there is none."""
     known = canonical(ctx, anchor_id)
-    added = ctx.tx.run(
+    added = ctx.tx.changed(
         "INSERT INTO anchor (workspace, id, title, kind, status, refs, depends_on, created_at_ms, updated_at_ms)"
         " VALUES (?, ?, ?, 'component', 'active', '[]', '[]', ?, ?) ON CONFLICT (workspace, id) DO NOTHING",
         ctx.workspace,

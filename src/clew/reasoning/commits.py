@@ -171,7 +171,7 @@ class TagDelete(Input):
 def tag_delete(ctx: Context, args: TagDelete) -> dict[str, Any]:
     """Remove a tag; the note it named stays."""
     name = check_name(args.name, "name")
-    if not ctx.tx.run("DELETE FROM note_tag WHERE workspace = ? AND name = ?", ctx.workspace, name):
+    if not ctx.tx.changed("DELETE FROM note_tag WHERE workspace = ? AND name = ?", ctx.workspace, name):
         raise unknown_id("tag", name, "Name a tag that exists.", [_TAGS])
     ctx.emit("reasoning", "tag_deleted", name)
     return {"workspace": ctx.workspace, "name": name, "deleted": True}

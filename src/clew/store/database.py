@@ -21,11 +21,21 @@ class Transaction(Protocol):
 
     def value(self, sql: str, *params: Any) -> Any: ...
 
-    def run(self, sql: str, *params: Any) -> int:
-        """Execute, return the number of rows changed."""
+    def run(self, sql: str, *params: Any) -> None:
+        """Execute, at the latest before the next read; only then, or at the commit, does an error come to light."""
         ...
 
-    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None: ...
+    def changed(self, sql: str, *params: Any) -> int:
+        """Execute now; the number of rows changed."""
+        ...
+
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Execute once for each row of parameters, when `run` would."""
+        ...
+
+    def attempt(self) -> AbstractContextManager[None]:
+        """What is written in the block is undone when it raises, and the transaction goes on."""
+        ...
 
     def notify(self, channel: str) -> None:
         """Wake the processes that follow `channel` once this transaction is committed."""

@@ -7,57 +7,88 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import psycopg
-from psycopg.rows import dict_row
-from psycopg_pool import ConnectionPool, PoolTimeout
 
 from clew.errors import ClewError
 from clew.store.database import Row
 from clew.store.migrations import latest, pending, statements
 from clew.store.sqlite import too_new
+from clew.store.wire import Wire
 
 MIGRATION_LOCK = 0x434C4557
 CHANNEL = "clew"
 WAIT_SECONDS = 20.0
+MOST_CONNECTIONS = 8
+
+_SETTINGS = "SET jit = off; SET lock_timeout = {lock_timeout}"
+"""Compiling a plan takes longer than any of our statements."""
 
 
 @lru_cache(maxsize=2000)
 def numbered(sql: str) -> str:
-    """`?` becomes `%s` outside of quotes; a literal `%` is doubled."""
+    """`?` becomes `$1`, `$2` and so on outside of quotes."""
     parts = re.split(r"('(?:[^']|'')*')", sql)
-    parts[::2] = [part.replace("%", "%%").replace("?", "%s") for part in parts[::2]]
-    parts[1::2] = [part.replace("%", "%%") for part in parts[1::2]]
+    numbers = count(1)
+    parts[::2] = [re.sub(r"\?", lambda _: f"${next(numbers)}", part) for part in parts[::2]]
     return "".join(parts)
 
 
 class PostgresTransaction:
+    """Writes are queued and travel with the next read or the commit; their errors are raised there."""
+
     engine = "postgres"
 
-    def __init__(self, connection: psycopg.Connection[Row], writable: bool) -> None:
-        self._connection = connection
+    def __init__(self, wire: Wire, writable: bool) -> None:
+        self._wire = wire
         self.writable = writable
 
     def all(self, sql: str, *params: Any) -> list[Row]:
-        return self._connection.execute(numbered(sql), params).fetchall()
+        names, rows = self._rows(sql, params)
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def one(self, sql: str, *params: Any) -> Row | None:
-        return self._connection.execute(numbered(sql), params).fetchone()
+        names, rows = self._rows(sql, params)
+        return dict(zip(names, rows[0], strict=True)) if rows else None
 
     def value(self, sql: str, *params: Any) -> Any:
-        row = self.one(sql, *params)
-        return next(iter(row.values())) if row else None
+        _, rows = self._rows(sql, params)
+        return rows[0][0] if rows else None
 
-    def run(self, sql: str, *params: Any) -> int:
-        return self._connection.execute(numbered(sql), params).rowcount
+    def run(self, sql: str, *params: Any) -> None:
+        self._wire.send(numbered(sql), params)
+
+    def changed(self, sql: str, *params: Any) -> int:
+        self.run(sql, *params)
+        result = self._wire.exchange()
+        return result.command_tuples or 0 if result else 0
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        with self._connection.cursor() as cursor:
-            cursor.executemany(numbered(sql), rows)
+        for row in rows:
+            self.run(sql, *row)
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        self.run("SAVEPOINT attempt")
+        self._wire.exchange()  # what fails up to here is not the attempt's fault
+        try:
+            yield
+            self.run("RELEASE SAVEPOINT attempt")
+            self._wire.exchange()
+        except BaseException:
+            self._wire.forget_queue()
+            self.run("ROLLBACK TO SAVEPOINT attempt")
+            self.run("RELEASE SAVEPOINT attempt")
+            raise
 
     def notify(self, channel: str) -> None:
-        self._connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, channel))
+        self.run("SELECT pg_notify(?, ?)", CHANNEL, channel)
+
+    def _rows(self, sql: str, params: Sequence[Any]) -> tuple[list[str], list[tuple[Any, ...]]]:
+        self._wire.send(numbered(sql), params)
+        return self._wire.rows(self._wire.exchange())
 
 
 class PostgresDatabase:
@@ -66,31 +97,35 @@ class PostgresDatabase:
     def __init__(self, url: str, wait_seconds: float = WAIT_SECONDS) -> None:
         self.url = url
         self._wait_seconds = wait_seconds
-        self._pool: ConnectionPool[psycopg.Connection[Row]] | None = None
+        self._idle: list[Wire] = []
+        self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._ready = False
         self._opening = threading.Lock()
 
     @contextmanager
     def read(self) -> Iterator[PostgresTransaction]:
-        with translated(), self._connected().connection() as connection:
-            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        with translated(), self._connection() as wire:
+            wire.send("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             try:
-                yield PostgresTransaction(connection, writable=False)
+                yield PostgresTransaction(wire, writable=False)
             finally:
-                _end(connection, "ROLLBACK")
+                wire.roll_back()
 
     @contextmanager
     def write(self) -> Iterator[PostgresTransaction]:
-        with translated(), self._connected().connection() as connection:
-            connection.execute("BEGIN")
+        with translated(), self._connection() as wire:
+            wire.send("BEGIN")
             try:
-                yield PostgresTransaction(connection, writable=True)
-                connection.execute("COMMIT")
+                yield PostgresTransaction(wire, writable=True)
+                wire.send("COMMIT")
+                _check_committed(wire.exchange())
             except BaseException:
-                _end(connection, "ROLLBACK")
+                wire.roll_back()
                 raise
 
     def changes(self, wait: float) -> Iterator[None]:
-        self._connected()
+        with translated(), self._connection():
+            pass  # the schema is there
         with translated(), psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(f"LISTEN {CHANNEL}")
             yield
@@ -115,28 +150,43 @@ class PostgresDatabase:
         return {"engine": "postgres", "version": version, "url": without_password(self.url)}
 
     def close(self) -> None:
-        if self._pool is not None:
-            self._pool.close()
-            self._pool = None
+        while self._idle:
+            self._idle.pop().close()
+        self._ready = False
 
-    def _connected(self) -> ConnectionPool[psycopg.Connection[Row]]:
-        if self._pool is None:
-            with self._opening:
-                if self._pool is None:
-                    self._pool = self._open()
-        return self._pool
+    @contextmanager
+    def _connection(self) -> Iterator[Wire]:
+        if not self._room.acquire(timeout=self._wait_seconds):
+            raise ClewError("STORE_LOCKED", f"all {MOST_CONNECTIONS} connections are in use", "Try again.")
+        try:
+            wire = self._take()
+            try:
+                yield wire
+            finally:
+                if not wire.closed:
+                    self._idle.append(wire)
+        finally:
+            self._room.release()
 
-    def _open(self) -> ConnectionPool[psycopg.Connection[Row]]:
-        with psycopg.connect(self.url, autocommit=True, connect_timeout=10) as connection:
-            migrate(connection)
-        return ConnectionPool(
-            self.url,
-            min_size=1,
-            max_size=8,
-            timeout=self._wait_seconds,
-            kwargs={"autocommit": True, "row_factory": dict_row, "prepare_threshold": 2},
-            open=True,
-        )
+    def _take(self) -> Wire:
+        while self._idle:
+            wire = self._idle.pop()
+            if wire.ready():
+                return wire
+        with self._opening:
+            return self._open()
+
+    def _open(self) -> Wire:
+        connection = psycopg.connect(self.url, autocommit=True, connect_timeout=10)
+        try:
+            if not self._ready:
+                migrate(connection)
+                self._ready = True
+            connection.execute(_SETTINGS.format(lock_timeout=int(self._wait_seconds * 1000)))
+            return Wire(connection)
+        except BaseException:
+            connection.close()
+            raise
 
 
 def migrate(connection: psycopg.Connection[Any]) -> None:
@@ -175,7 +225,7 @@ def without_password(url: str) -> str:
 def translated() -> Iterator[None]:
     try:
         yield
-    except (psycopg.Error, PoolTimeout) as problem:
+    except psycopg.Error as problem:
         raise _translate(problem) from problem
 
 
@@ -183,7 +233,7 @@ def _translate(problem: Exception) -> ClewError:
     text = " ".join(str(problem).split())
     if isinstance(problem, (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory)):
         return ClewError("STORE_FULL", text, "Free space on the database server. Nothing was written.")
-    if isinstance(problem, (psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled, PoolTimeout)):
+    if isinstance(problem, (psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled)):
         return ClewError("STORE_LOCKED", text, "The database is busy; try again.")
     if isinstance(problem, psycopg.errors.ReadOnlySqlTransaction):
         return ClewError("STORE_READ_ONLY", text, "Connect to the primary server.")
@@ -194,6 +244,7 @@ def _translate(problem: Exception) -> ClewError:
     return ClewError("STORE_ERROR", text, "Run `clew doctor`; it checks the store.")
 
 
-def _end(connection: psycopg.Connection[Any], how: str) -> None:
-    if not connection.closed and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-        connection.execute(how)
+def _check_committed(result: Any) -> None:
+    """A transaction that failed answers a COMMIT with ROLLBACK, and calls it a success."""
+    if result is None or result.command_status != b"COMMIT":
+        raise psycopg.InternalError("the transaction had failed before it was committed")

@@ -45,12 +45,26 @@ class SqliteTransaction:
         row = self._connection.execute(sql, params).fetchone()
         return row[0] if row else None
 
-    def run(self, sql: str, *params: Any) -> int:
+    def run(self, sql: str, *params: Any) -> None:
+        self._connection.execute(sql, params)
+
+    def changed(self, sql: str, *params: Any) -> int:
         self._connection.execute(sql, params)
         return self._connection.changes()
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         self._connection.executemany(sql, rows)
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        self.run("SAVEPOINT attempt")
+        try:
+            yield
+        except BaseException:
+            self.run("ROLLBACK TO SAVEPOINT attempt")
+            raise
+        finally:
+            self.run("RELEASE SAVEPOINT attempt")
 
     def notify(self, channel: str) -> None:
         """Nothing to do: followers watch the file's data version."""

@@ -131,7 +131,7 @@ def create_workspace(tx: Transaction, workspace: str, now_ms: int) -> Row:
         "INSERT INTO counter (workspace, name, value) VALUES ('', 'workspace', 1)"
         " ON CONFLICT (workspace, name) DO UPDATE SET value = counter.value + 1 RETURNING value"
     )
-    added = tx.run(
+    added = tx.changed(
         "INSERT INTO workspace (id, number, seq, event_seq, checkout, created_at_ms, updated_at_ms)"
         " VALUES (?, ?, 0, 0, 1, ?, ?) ON CONFLICT (id) DO NOTHING",
         workspace,

@@ -217,15 +217,12 @@ def _think(ctx: Context, task: Work, args: NewTask) -> dict[str, Any] | None:
 def _attempt(ctx: Context) -> Iterator[None]:
     """Writes in the block are undone when it fails, and the transaction goes on."""
     state = (ctx.ws.seq, ctx.ws.event_seq)
-    ctx.tx.run("SAVEPOINT attempt")
     try:
-        yield
+        with ctx.tx.attempt():
+            yield
     except BaseException:
-        ctx.tx.run("ROLLBACK TO SAVEPOINT attempt")
         ctx.ws.seq, ctx.ws.event_seq = state
         raise
-    finally:
-        ctx.tx.run("RELEASE SAVEPOINT attempt")
 
 
 def _refuse_empty_tests(steps: Sequence[StepInput]) -> None:

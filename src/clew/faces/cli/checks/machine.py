@@ -18,7 +18,7 @@ OLDEST = (3, 11)
 def check_machine(settings: Settings) -> Iterator[Finding]:
     yield ok("clew", f"{__version__} in {Path(__file__).parents[3]}")
     yield _python()
-    yield _extra("postgres", ("psycopg", "psycopg_pool"), "teams can share a PostgreSQL")
+    yield _extra("postgres", ("psycopg",), "teams can share a PostgreSQL")
     yield _extra("notebooks", ("deno", "pydantic_monty"), "notebook cells can run")
     yield _model(settings)
 

@@ -8,6 +8,12 @@ from benchmarks.report import Report
 from clew.memory.statements import clash
 
 PAIRS = Path(__file__).with_name("statements.tsv")
+"""Half, label (contradicting, related, unrelated) and two statements a line. Nobody tunes on `held`."""
+
+
+def pairs(half: str) -> list[list[str]]:
+    rows = [line.split("\t") for line in PAIRS.read_text(encoding="utf-8").splitlines()]
+    return [row[1:] for row in rows if row[0] == half]
 
 
 def figures(rows: list[list[str]]) -> dict[str, float | int]:
@@ -21,10 +27,9 @@ def figures(rows: list[list[str]]) -> dict[str, float | int]:
 
 
 def main(quick: bool = False) -> None:
-    rows = [line.split("\t") for line in PAIRS.read_text(encoding="utf-8").splitlines()]
     report = Report("contradictions", "Contradictions from plain statements, without a model")
-    report.row(half="tuned on", **figures(rows[::2]), target="")
-    report.row(half="held out", **figures(rows[1::2]), target="precision >= 0.9, recall >= 0.6")
+    report.row(half="tuned on", **figures(pairs("tune")), target="")
+    report.row(half="held out", **figures(pairs("held")), target="precision >= 0.9, recall >= 0.6")
     report.save()
 
 

@@ -132,11 +132,37 @@ def test_signatures_clash_by_their_algebra(one: dict[str, str], other: dict[str,
 
 def test_plain_statements_are_told_apart_well_enough() -> None:
     """On the half of the labelled pairs that nothing was tuned on."""
-    held = PAIRS[1::2]
+    held = [row[1:] for row in PAIRS if row[0] == "held"]
     said = [(label == "C", clash(one, other) is not None) for label, one, other in held]
     hits = sum(real and found for real, found in said)
     assert hits / sum(found for _, found in said) >= 0.9
     assert hits / sum(real for real, _ in said) >= 0.6
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind"),
+    [
+        ("Secrets live in Vault.", "Secrets live in environment files.", "slot"),
+        ("The primary region is Frankfurt.", "The primary region is Dublin.", "slot"),
+        ("Ada owns the billing service.", "Grace owns the billing service.", "slot"),
+        ("Ada owns the billing service.", "Ada owns the ledger service.", None),
+        ("Use Fluentd for log shipping.", "Use Vector for log shipping.", "slot"),
+        ("Use Fluentd for log shipping.", "Use Fluentd for audit trails.", None),
+        ("Users may sign in with Google.", "Users may sign in with GitHub.", None),
+        ("The meeting is held on Monday.", "The meeting is held in room four.", None),
+        ("Prefer composition over inheritance.", "Prefer inheritance over composition.", "order"),
+        ("Only support can delete an account.", "Users can delete their account.", "only"),
+        ("Health checks run every 10 seconds.", "Health checks run once a minute.", "number"),
+        ("Health checks run every 60 seconds.", "Health checks run once a minute.", None),
+        ("TLS ends at the load balancer.", "TLS ends inside the pods, not at the load balancer.", "slot"),
+        ("Free accounts get 5 GB.", "Paid accounts get 100 GB.", None),
+        ("Tabs are forbidden.", "Indent with tabs.", "denial"),
+    ],
+)
+def test_what_differs_decides(one: str, other: str, kind: str | None) -> None:
+    """Another value in the same place is a contradiction; another place is not."""
+    found = clash(one, other)
+    assert (found.kind if found else None) == kind
 
 
 @given(st.text(max_size=120), st.text(max_size=120))

@@ -16,7 +16,7 @@ from clew.memory.blocks import Block
 from clew.memory.grammar import listed, one_line, parse_block
 from clew.memory.printing import set_field
 from clew.memory.signatures import conflict, signatures
-from clew.memory.statements import clash, words_of
+from clew.memory.statements import clash, forms_of, sharpness, words_of
 from clew.memory.writing import governed
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
@@ -54,22 +54,32 @@ def follow(ctx: Context, ids: Sequence[str]) -> None:
 
 
 def _learn_words(ctx: Context, ids: Sequence[str], live: dict[str, Block]) -> None:
-    for id in ids:
-        ctx.tx.run("DELETE FROM decision_word WHERE workspace = ? AND id = ?", ctx.workspace, id)
-    rows = [(ctx.workspace, word, block.id) for block in live.values() for word in sorted(_keys(block))]
+    ctx.tx.many("DELETE FROM decision_word WHERE workspace = ? AND id = ?", [(ctx.workspace, id) for id in ids])
+    rows = [
+        (ctx.workspace, word, sharpness(_said(block)), block.id)
+        for block in live.values()
+        for word in sorted(_words(block) | _forms(block))
+    ]
     if rows:
-        ctx.tx.many("INSERT INTO decision_word (workspace, word, id) VALUES (?, ?, ?)", rows)
+        ctx.tx.many("INSERT INTO decision_word (workspace, word, sharp, id) VALUES (?, ?, ?, ?)", rows)
 
 
-def _keys(block: Block) -> set[str]:
-    """What a decision is about: the words of its statement, and the groups of its signatures."""
-    return words_of(_said(block)) | {f"signature:{item.group}" for item in signatures(block.text)}
+def _words(block: Block) -> set[str]:
+    return words_of(_said(block))
+
+
+def _forms(block: Block) -> set[str]:
+    """What marks out those that speak of the very same thing: slots, and the groups of signatures."""
+    return forms_of(_said(block)) | {f"signature:{item.group}" for item in signatures(block.text)}
 
 
 def _pairs(ctx: Context, live: dict[str, Block]) -> Iterable[tuple[Block, Block]]:
-    """Each changed decision with the live ones that share a telling word."""
+    """Each changed decision with the live ones it may clash with."""
     seen: set[tuple[str, str]] = set()
-    near = {block.id: _near(ctx, _keys(block), block.id) for block in live.values()}
+    nearby = Nearby(ctx)
+    near = {
+        block.id: nearby.of(_words(block), _forms(block), sharpness(_said(block)), block.id) for block in live.values()
+    }
     others = {id for ids in near.values() for id in ids} - set(live)
     known = {**live, **{block.id: block for block in blocks.current(ctx, ids=others, prefix="D", status="active")}}
     for id, ids in near.items():
@@ -80,16 +90,35 @@ def _pairs(ctx: Context, live: dict[str, Block]) -> Iterable[tuple[Block, Block]
                 yield known[pair[0]], known[pair[1]]
 
 
-def _near(ctx: Context, words: set[str], without: str) -> list[str]:
-    """Live decisions that share words which few decisions hold, those with most of them first."""
-    shared: Counter[str] = Counter()
-    sql = "SELECT id FROM decision_word WHERE workspace = ? AND word = ? ORDER BY id LIMIT ?"
-    for word in sorted(words):
-        rows = ctx.tx.all(sql, ctx.workspace, word, COMMON + 1)
-        if len(rows) <= COMMON:
-            shared.update(row["id"] for row in rows)
-    del shared[without]
-    return sorted(shared, key=lambda id: (-shared[id], id))[:CANDIDATES]
+class Nearby:
+    """Live decisions that share words which few decisions hold; each word is looked up once."""
+
+    def __init__(self, ctx: Context) -> None:
+        self.ctx = ctx
+        self.holders: dict[tuple[str, int], list[str]] = {}
+
+    def of(self, words: set[str], forms: set[str], sharp: int, without: str) -> list[str]:
+        """Those with most in common first. Two plain statements clash only in a slot; a denial clashes with all."""
+        shared: Counter[str] = Counter()
+        for form in sorted(forms):
+            shared.update(self._holding(form, 0))
+        for word in sorted(words):
+            holders = self._holding(word, 2 - sharp)
+            if len(holders) <= COMMON:
+                shared.update(holders)
+        del shared[without]
+        return sorted(shared, key=lambda id: (-shared[id], id))[:CANDIDATES]
+
+    def _holding(self, word: str, least: int) -> list[str]:
+        known = self.holders.get((word, least))
+        if known is None:
+            sql = (
+                "SELECT id FROM decision_word WHERE workspace = ? AND word = ? AND sharp >= ?"
+                " ORDER BY sharp DESC, id DESC LIMIT ?"
+            )
+            rows = self.ctx.tx.all(sql, self.ctx.workspace, word, least, COMMON + 1)
+            known = self.holders[(word, least)] = [row["id"] for row in rows]
+        return known
 
 
 def _ordered(one: Block, other: Block) -> tuple[Block, Block]:
@@ -199,7 +228,8 @@ def objections(ctx: Context, draft: Any) -> list[str]:
         parsed = parse_block(change.text)
         statement = one_line(parsed.fields.get("Statement"))
         superseded = one_line(parsed.fields.get("Supersedes"))
-        near = [id for id in _near(ctx, words_of(statement), change.id) if id not in draft.changes]
+        around = Nearby(ctx).of(words_of(statement), forms_of(statement), sharpness(statement), change.id)
+        near = [id for id in around if id not in draft.changes]
         for other in blocks.current(ctx, ids=near, prefix="D", status="active"):
             found = clash(statement, _said(other))
             if found is not None and other.id not in superseded:

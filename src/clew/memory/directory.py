@@ -212,6 +212,9 @@ class Directory:
                 _copy(base, file, content.kept)
             file.write(content.rest)
             file.flush()
+            # Dated back, so that whoever saves the file after us, however soon, gives it another time than ours.
+            saved = time.time_ns() - 2 * RACY_NS
+            os.utime(file.fileno(), ns=(saved, saved))
             if durable:
                 os.fdatasync(file.fileno())
         draft.replace(target)

@@ -24,6 +24,7 @@ SILENT = frozenset(
     decision decided decide team everyone everything there here please allow allowed allows permit permitted permits
     enable enabled accept accepted accepts support supported supports require required requires mandatory necessary
     per via about before after during until between within up down out off
+    anybody anyone anything everybody somebody someone something
     """.split()  # noqa: SIM905
 )
 """Words that carry no subject of their own."""
@@ -55,7 +56,6 @@ EXCLUSIVE: tuple[frozenset[str], ...] = tuple(
     metric imperial
     light dark
     red green blue yellow orange purple black white
-    weekly daily hourly monthly quarterly yearly nightly biweekly fortnightly
     kubernetes nomad swarm ecs
     terraform pulumi cloudformation ansible
     slack teams discord mattermost zulip
@@ -86,7 +86,12 @@ OPPOSED: tuple[tuple[str, str], ...] = tuple(
     client/server push/pull blocking/nonblocking mutable/immutable versioned/unversioned anonymous/authenticated
     immediately/batched realtime/batch local/remote inline/external visible/hidden free/paid before/after
     centrally/locally long-lived/short-lived permanent/temporary fail/continue online/offline approve/reject
-    hosted/self-hosted always/never sequential/parallel sequentially/parallel
+    hosted/self-hosted always/never sequential/parallel sequentially/parallel optional/must optional/need
+    leased/bought rented/bought rented/owned leased/owned invite-only/open invite-only/public mandatory/forbidden
+    required/forbidden prepaid/postpaid gross/net fixed/variable full-time/part-time uppercase/lowercase formal/informal
+    active/passive explicit/implicit static/dynamic relative/absolute flat/nested in-house/outsourced paid/unpaid
+    refundable/nonrefundable horizontal/vertical onsite/remote forever/temporarily forever/purged kept/purged
+    allowed/forbidden allowed/banned transparent/opaque single/double
     """.split()  # noqa: SIM905
 )
 """Pairs of which one excludes the other."""
@@ -104,6 +109,11 @@ PLACES: tuple[frozenset[str], ...] = tuple(
     read reads write writes
     small large
     unit integration
+    start end
+    primary secondary failover standby replica backup
+    inbound outbound
+    request response
+    input output
     """.strip().splitlines()
 )
 """Where something holds: two statements about different places do not meet."""
@@ -124,7 +134,7 @@ UNITS = {
 
 SECONDS = {
     "ms": 0.001, "millisecond": 0.001, "second": 1, "sec": 1, "s": 1, "minute": 60, "min": 60, "hour": 3600, "h": 3600,
-    "day": 86_400, "week": 604_800, "month": 2_592_000, "year": 31_536_000,
+    "day": 86_400, "week": 604_800, "month": 2_592_000, "quarter": 7_884_000, "year": 31_536_000,
     "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "byte": 1,
 }  # fmt: skip
 """What one of a unit is in the base unit of its measure."""
@@ -134,3 +144,53 @@ WORDS = {
     "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "sixty": 60, "ninety": 90, "hundred": 100,
     "once": 1, "twice": 2,
 }  # fmt: skip
+
+RANKING = frozenset({"over", "before", "above", "ahead"})
+"""Words that put what stands before them first."""
+
+PLACING = {
+    "in": "in", "into": "in", "inside": "in", "within": "in", "on": "on", "onto": "on", "at": "at", "by": "by",
+    "with": "with", "as": "as", "to": "to", "from": "from", "under": "under", "via": "with", "through": "with",
+}  # fmt: skip
+"""Words after which a value may stand, and what they come to."""
+
+TAKING = frozenset({"use", "choose", "prefer", "adopt", "pick"})
+"""Verbs whose object is the value."""
+
+FUNCTIONAL = frozenset({"own", "lead", "head", "chair"})
+"""Verbs that one subject does to one object."""
+
+SOLE = frozenset(
+    """
+    primary main default official sole standard preferred owner lead maintainer region language name
+    """.split()  # noqa: SIM905
+)
+"""Words that say there is one of it."""
+
+LOOSE = frozenset(
+    """
+    depend work talk integrate send link refer apply sell connect subscribe notify share invite speak contain include
+    consist know contribute collaborate import export react respond appear check scan look help cooperate meet come
+    pass belong listen
+    """.split()  # noqa: SIM905
+)
+"""Verbs that go with any number of objects."""
+
+PLAIN_VERBS = frozenset({"built", "kept", "held", "placed", "located", "saved", "hosted", "based", "done"})
+"""Verbs that say no more than the word after them: `built on`, `hosted in`."""
+
+MOMENTS = frozenset(
+    """
+    monday tuesday wednesday thursday friday saturday sunday january february march april june july august september
+    october november december spring summer autumn winter night noon morning evening day week month quarter year
+    weekend midnight
+    """.split()  # noqa: SIM905
+)
+"""Words that say when."""
+
+PERIODS = {
+    "hourly": 3600, "daily": 86_400, "nightly": 86_400, "weekly": 604_800, "biweekly": 1_209_600,
+    "fortnightly": 1_209_600, "monthly": 2_592_000, "quarterly": 7_884_000, "yearly": 31_536_000,
+    "annually": 31_536_000,
+}  # fmt: skip
+"""How often something is done -> the seconds between."""

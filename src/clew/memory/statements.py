@@ -11,11 +11,12 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from clew.memory.lexicon import DENYING, EXCLUSIVE, OPPOSED, PLACES, SECONDS, SILENT, UNITS, WORDS
+from clew.memory.amounts import Amount, amounts, with_periods
+from clew.memory.frames import Frames, excluded, frames, others_kept_out
+from clew.memory.lexicon import DENYING, EXCLUSIVE, OPPOSED, PLACES, RANKING, SILENT
 from clew.store.terms import fold, stem
 
 _WORD = re.compile(r"[a-z0-9]+(?:[.'+#_/-][a-z0-9]+)*|%")
-_NUMBER = re.compile(r"v?(\d+(?:\.\d+)*)([a-z%]*)")
 _SHORT = {
     "don't": "do not",
     "doesn't": "does not",
@@ -28,10 +29,16 @@ _SHORT = {
     "no longer": "not",
     "rather than": "insteadof",
     "instead of": "insteadof",
+    "but not": "insteadof",
+    "and not": "insteadof",
     "in favour of": "for",
     "in favor of": "for",
     "at most": "atmost",
     "at least": "atleast",
+    "as large as": "atmost",
+    "as much as": "atmost",
+    "as many as": "atmost",
+    "as long as": "aslongas",
     "no more than": "atmost",
     "no less than": "atleast",
     "up to": "atmost",
@@ -65,27 +72,20 @@ _SHORT = {
 _SPELLED = re.compile(
     "|".join(rf"(?<![a-z]){re.escape(long)}(?![a-z])" for long in sorted(_SHORT, key=len, reverse=True))
 )
+_CONTRAST = re.compile(r",\s+not\s+")
 _GROUP = {word: number for number, group in enumerate(EXCLUSIVE) for word in group}
 _GROUP_STEMS = {stem(word): number for word, number in _GROUP.items()}
 _PLACE = {stem(word): (number, word) for number, group in enumerate(PLACES) for word in group}
-_SAME = {"postgres": "postgresql", "mongo": "mongodb", "prod": "production", "dev": "development", "test": "testing"}
-_UNITS = {stem(word): measure for word, measure in UNITS.items()}
-_SCALE = {stem(word): size for word, size in SECONDS.items()}
+_SAME = {
+    "postgres": "postgresql", "mongo": "mongodb", "prod": "production", "dev": "development", "test": "testing",
+    "begin": "start", "begins": "start", "finish": "end", "finishes": "end", "fine": "allowed", "ok": "allowed",
+    "okay": "allowed",
+}  # fmt: skip
 _OPPOSITE = {frozenset((stem(a), stem(b))) for a, b in OPPOSED}
 _OPPOSED_STEMS = frozenset(word for pair in _OPPOSITE for word in pair)
 
 ALIKE = 0.5
 CLOSE = 0.6
-
-
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """A number with what it measures, as the range it allows."""
-
-    measure: str
-    low: float
-    high: float
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,9 @@ class Reading:
     amounts: tuple[Amount, ...]
     places: dict[int, frozenset[str]]
     words: frozenset[str]
+    purpose: frozenset[str]
+    order: tuple[frozenset[str], frozenset[str]] | None
+    frames: Frames
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,7 @@ def read(statement: str) -> Reading:
     stems = [stem(word) for word in kept]
     denies = sum(word in DENYING for word in kept) % 2 == 1
     values = _values(kept)
-    amounts, numeric = _amounts(kept)
+    found, numeric = amounts(kept)
     places = _places(stems)
     taken = numeric | {word for word in kept if word in _GROUP}
     subject = frozenset(
@@ -127,7 +130,25 @@ def read(statement: str) -> Reading:
         if word not in SILENT and word not in DENYING and word not in taken and not word.isdigit()
     )
     opposed = frozenset(item for item in stems if item in _OPPOSED_STEMS)
-    return Reading(subject, denies, values, refused, opposed, amounts, places, frozenset(stems))
+    return Reading(
+        subject,
+        denies,
+        values,
+        refused,
+        opposed,
+        found,
+        places,
+        frozenset(stems),
+        _purpose(kept),
+        _order(kept),
+        frames(statement, kept),
+    )
+
+
+def _purpose(words: list[str]) -> frozenset[str]:
+    """What stands after the last `for`, numbers apart: what it is meant for."""
+    at = max((at for at, word in enumerate(words) if word == "for"), default=None)
+    return frozenset() if at is None else _telling([word for word in words[at + 1 :] if not word[0].isdigit()])
 
 
 def words_of(statement: str) -> set[str]:
@@ -136,17 +157,36 @@ def words_of(statement: str) -> set[str]:
     return {*found.subject, *found.opposed, *(value for values in found.values.values() for value in values)}
 
 
+def forms_of(statement: str) -> set[str]:
+    """The subject as a whole and the words around each slot: who shares one of these speaks of the same thing."""
+    found = read(statement)
+    whole = {f"subject:{' '.join(sorted(found.subject))}"} if found.subject else set()
+    return whole | {f"slot:{key}" for key in found.frames}
+
+
+def sharpness(statement: str) -> int:
+    """2: denies or excludes, so it may clash with anything about its subject; 1: names values, numbers, opposites,
+    which clash with their like; 0: neither."""
+    found = read(statement)
+    if found.denies or found.refused or "only" in found.words:
+        return 2
+    return int(bool(found.values or found.amounts or found.opposed or found.order))
+
+
 def clash(first: str, second: str) -> Clash | None:
     """The strongest reason why the two contradict, or None."""
     a, b = read(first), read(second)
     if not _meet(a, b):
         return None
-    found = [check(a, b) for check in (_by_value, _by_number, _by_opposites, _by_denial, _by_refusal)]
+    checks = (_by_value, _by_number, _by_opposites, _by_denial, _by_refusal, _by_slot, _by_order)
+    found = [*(check(a, b) for check in checks), _by_exclusion(first, second)]
     return max((item for item in found if item is not None), key=lambda item: item.confidence, default=None)
 
 
 def _words(statement: str) -> list[str]:
     text = fold(statement.replace("’", "'"))
+    text = _CONTRAST.sub(" insteadof ", text)
+    text = with_periods(text)
     text = _SPELLED.sub(lambda match: _SHORT[match.group()], text)
     return [_SAME.get(word, word) for word in _WORD.findall(text)]
 
@@ -170,45 +210,6 @@ def _values(words: list[str]) -> dict[int, frozenset[str]]:
     return {group: frozenset(items) for group, items in found.items()}
 
 
-def _amounts(words: list[str]) -> tuple[tuple[Amount, ...], set[str]]:
-    found, used = [], set[str]()
-    for at, word in enumerate(words):
-        number, glued = _number(word)
-        if number is None:
-            continue
-        unit = stem(glued) if glued else stem(words[at + 1]) if at + 1 < len(words) else ""
-        before = words[at - 1] if at else ""
-        measure = (
-            _UNITS.get(unit) or _UNITS.get(stem(before)) or ("version" if word.startswith("v") or "." in word else "")
-        )
-        used |= {word, *([words[at + 1]] if not glued and at + 1 < len(words) and unit in _UNITS else [])}
-        size = number * _SCALE.get(unit, 1)
-        bound = " ".join(words[max(0, at - 3) : at])
-        low, high = (float("-inf"), size) if "atmost" in bound or "under" in bound or "below" in bound else (size, size)
-        if "atleast" in bound or "above" in bound or "minimum" in bound or "over" in bound.split():
-            low, high = size, float("inf")
-        if "maximum" in bound or "limit" in bound:
-            low = high = size
-        found.append(
-            Amount(
-                measure, low, high, f"{word} {'' if glued else words[at + 1] if at + 1 < len(words) else ''}".strip()
-            )
-        )
-    return tuple(found), used
-
-
-def _number(word: str) -> tuple[float | None, str]:
-    if word in WORDS:
-        return float(WORDS[word]), ""
-    match = _NUMBER.fullmatch(word)
-    if match is None:
-        return None, ""
-    digits = match.group(1)
-    parts = digits.split(".")
-    value = float(digits) if len(parts) <= 2 else sum(int(part) * 1000.0**-place for place, part in enumerate(parts))
-    return value, match.group(2)
-
-
 def _places(stems: list[str]) -> dict[int, frozenset[str]]:
     found: dict[int, set[str]] = {}
     for item in stems:
@@ -220,6 +221,8 @@ def _places(stems: list[str]) -> dict[int, frozenset[str]]:
 
 def _meet(a: Reading, b: Reading) -> bool:
     """Whether there is a place where both hold."""
+    if a.purpose and b.purpose and not (a.purpose <= b.purpose or b.purpose <= a.purpose):
+        return False
     return all(a.places[group] & b.places[group] for group in a.places.keys() & b.places.keys())
 
 
@@ -245,43 +248,46 @@ def _by_value(a: Reading, b: Reading) -> Clash | None:
 
 def _by_number(a: Reading, b: Reading) -> Clash | None:
     likeness = _alike(a, b)
-    if a.denies != b.denies or likeness < CLOSE:
+    if a.denies != b.denies or likeness < CLOSE or _crossed(a, b) or _two_things(a, b):
         return None
     for one in a.amounts:
         for other in b.amounts:
-            if one.measure == other.measure and _apart(one, other):
+            if one.apart(other):
                 if len(a.amounts) > 1 and any(x == y for x in a.amounts for y in b.amounts):
                     continue
                 return Clash("number", f"{one.text} against {other.text}", _sure(likeness, 0.9))
     return None
 
 
-def _apart(one: Amount, other: Amount) -> bool:
-    """Ranges without a common value, or two bounds of the same kind that differ: then one of them is not the bound."""
-    if one.low == other.low == float("-inf"):
-        return one.high != other.high
-    if one.high == other.high == float("inf"):
-        return one.low != other.low
-    return one.high < other.low or other.high < one.low
-
-
 def _by_opposites(a: Reading, b: Reading) -> Clash | None:
     for one in a.opposed - b.opposed:
         for other in b.opposed - a.opposed:
             pair = frozenset((one, other))
-            if pair in _OPPOSITE and a.denies == b.denies and _alike(a, b, pair) >= ALIKE:
+            if pair in _OPPOSITE and a.denies == b.denies and _alike(a, b, pair) >= ALIKE and not _differ(a, b):
                 return Clash("opposites", f"{one} against {other}", _sure(_alike(a, b, pair), 0.85))
     return None
+
+
+def _two_things(a: Reading, b: Reading) -> bool:
+    """Whether each has a word of its own and they share little: `basic plans`, `premium plans`."""
+    shared = len(a.subject & b.subject)
+    return bool(a.subject - b.subject) and bool(b.subject - a.subject) and shared < 3
+
+
+def _differ(a: Reading, b: Reading) -> bool:
+    """Whether the amounts differ too: then the opposites name two things, each with its own amount."""
+    return any(one.apart(other) for one in a.amounts for other in b.amounts)
 
 
 def _by_denial(a: Reading, b: Reading) -> Clash | None:
     if a.denies == b.denies:
         return None
-    crossed = any(frozenset((x, y)) in _OPPOSITE for x in a.opposed - b.opposed for y in b.opposed - a.opposed)
     known = a.values.keys() & b.values.keys()
-    if crossed or any(not a.values[group] & b.values[group] for group in known):
+    if _crossed(a, b) or any(not a.values[group] & b.values[group] for group in known):
         return None
     likeness = _alike(a, b)
+    if known and not (a if a.denies else b).subject:
+        likeness = max(likeness, 0.7)  # `tabs are forbidden`: everywhere
     both = bool(known) or bool(a.subject & b.subject)
     if both and (likeness >= 0.7 or (likeness >= CLOSE and len(a.subject & b.subject) >= 2)):
         return Clash("denial", "one denies what the other says", _sure(likeness, 0.9))
@@ -297,6 +303,46 @@ def _by_refusal(a: Reading, b: Reading) -> Clash | None:
             if likeness >= 0.4 or len(other.subject - refusing.refused) <= 1:
                 return Clash("refusal", f"{_names(frozenset(said))} is refused by one and used by the other", 0.7)
     return None
+
+
+def _by_slot(a: Reading, b: Reading) -> Clash | None:
+    """The same words around another value."""
+    if a.denies or b.denies or _crossed(a, b):
+        return None
+    found = excluded(a.frames, b.frames)
+    return Clash("slot", f"{found[0]} against {found[1]}", 0.7) if found else None
+
+
+def _order(words: list[str]) -> tuple[frozenset[str], frozenset[str]] | None:
+    """What stands before and after a word that ranks them: `prefer A over B`."""
+    at = next((at for at, word in enumerate(words) if word in RANKING), None)
+    if at is None:
+        return None
+    return _telling(words[:at]), _telling(words[at + 1 :])
+
+
+def _telling(words: list[str]) -> frozenset[str]:
+    return frozenset(stem(word) for word in words if word not in SILENT and word not in DENYING)
+
+
+def _by_order(a: Reading, b: Reading) -> Clash | None:
+    """One ranks them one way, the other the other way."""
+    if a.order is None or b.order is None or a.denies != b.denies:
+        return None
+    (first, second), (third, fourth) = a.order, b.order
+    turned = bool(first & fourth) and bool(second & third) and not first & third and not second & fourth
+    return Clash("order", "they are ranked the other way round", 0.85) if turned else None
+
+
+def _by_exclusion(first: str, second: str) -> Clash | None:
+    if others_kept_out(first, second) or others_kept_out(second, first):
+        return Clash("only", "one allows it to certain people only, the other to others", 0.7)
+    return None
+
+
+def _crossed(a: Reading, b: Reading) -> bool:
+    """Whether each says the opposite of a word of the other: `free accounts`, `paid accounts`."""
+    return any(frozenset((x, y)) in _OPPOSITE for x in a.opposed - b.opposed for y in b.opposed - a.opposed)
 
 
 def _sure(likeness: float, top: float) -> float:

@@ -1,0 +1,113 @@
+"""Numbers in a sentence, with what they measure and the range they allow."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from clew.memory.lexicon import PERIODS, SECONDS, UNITS, WORDS
+from clew.store.terms import stem
+
+_NUMBER = re.compile(r"v?(\d+(?:\.\d+)*)([a-z%]*)")
+_MEASURES = {stem(word): measure for word, measure in UNITS.items()}
+_SCALE = {stem(word): size for word, size in SECONDS.items()}
+_COUNT = "|".join([r"\d+", *sorted(WORDS, key=len, reverse=True)])
+_SPAN = "second|minute|hour|day|week|month|quarter|year"
+_EVERY = re.compile(
+    rf"\b(?:every|each) (?:(?P<count>{_COUNT}) )?(?P<unit>{_SPAN})s?\b"
+    rf"|\b(?P<times>(?:{_COUNT})(?= times)|once|twice)(?: times)? (?:a|an|per|every|each) (?P<each>{_SPAN})\b"
+    rf"|\b(?P<named>{'|'.join(PERIODS)})\b"
+)
+_PERIOD = "every"
+_UPPER, _LOWER, _EXACT = {"atmost", "under", "below"}, {"atleast", "above", "minimum", "over"}, {"maximum", "limit"}
+_ENDLESS = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number with what it measures, as the range it allows."""
+
+    measure: str
+    low: float
+    high: float
+    text: str
+
+    def apart(self, other: Amount) -> bool:
+        """Ranges without a common value, or two bounds of one kind that differ: then one of them is not the bound."""
+        if self.measure != other.measure:
+            return False
+        if self.low == other.low == -_ENDLESS:
+            return self.high != other.high
+        if self.high == other.high == _ENDLESS:
+            return self.low != other.low
+        return self.high < other.low or other.high < self.low
+
+
+def with_periods(text: str) -> str:
+    """`every six hours`, `twice a day` and `daily` as one word each: the seconds between."""
+    return _EVERY.sub(_period, text)
+
+
+def _period(match: re.Match[str]) -> str:
+    if match["named"]:
+        return f"{_PERIOD}{PERIODS[match['named']]}"
+    count, _ = _number(match["count"] or match["times"] or "1")
+    span = _SCALE[stem(match["unit"] or match["each"])]
+    return f"{_PERIOD}{int(span * (count or 1) if match['unit'] else span / (count or 1))}"
+
+
+def amounts(words: list[str]) -> tuple[tuple[Amount, ...], set[str]]:
+    """The amounts of a sentence, and the words that make them up."""
+    found, used = [], set[str]()
+    for at, word in enumerate(words):
+        if word.startswith(_PERIOD) and word[len(_PERIOD) :].isdigit():
+            size = float(word[len(_PERIOD) :])
+            found.append(Amount("period", size, size, f"every {_spoken(size)}"))
+            used.add(word)
+            continue
+        amount, taken = _amount(words, at)
+        if amount is not None:
+            found.append(amount)
+            used |= taken
+    return tuple(found), used
+
+
+def _spoken(seconds: float) -> str:
+    """Seconds in the largest unit that divides them."""
+    unit = max((unit for unit in ("second", "minute", "hour", "day", "week") if seconds % SECONDS[unit] == 0),
+               key=lambda unit: SECONDS[unit])  # fmt: skip
+    return f"{seconds / SECONDS[unit]:g} {unit}"
+
+
+def _amount(words: list[str], at: int) -> tuple[Amount | None, set[str]]:
+    number, glued = _number(words[at])
+    if number is None:
+        return None, set()
+    after = words[at + 1] if at + 1 < len(words) else ""
+    unit = stem(glued or after)
+    named = _MEASURES.get(unit) or _MEASURES.get(stem(words[at - 1]) if at else "")
+    measure = named or ("version" if words[at].startswith("v") or "." in words[at] else "")
+    low, high = _range(number * _SCALE.get(unit, 1), words[max(0, at - 3) : at])
+    used = {words[at], *([after] if not glued and after and unit in _MEASURES else [])}
+    return Amount(measure, low, high, f"{words[at]} {'' if glued else after}".strip()), used
+
+
+def _range(size: float, before: list[str]) -> tuple[float, float]:
+    said = set(before)
+    if said & _EXACT:
+        return size, size
+    if said & _LOWER:
+        return size, _ENDLESS
+    return (-_ENDLESS, size) if said & _UPPER else (size, size)
+
+
+def _number(word: str) -> tuple[float | None, str]:
+    if word in WORDS:
+        return float(WORDS[word]), ""
+    match = _NUMBER.fullmatch(word)
+    if match is None:
+        return None, ""
+    digits = match.group(1)
+    parts = digits.split(".")
+    value = float(digits) if len(parts) <= 2 else sum(int(part) * 1000.0**-place for place, part in enumerate(parts))
+    return value, match.group(2)

@@ -154,7 +154,7 @@ def test_plain_statements_are_told_apart_well_enough() -> None:
         ("Only support can delete an account.", "Users can delete their account.", "only"),
         ("Health checks run every 10 seconds.", "Health checks run once a minute.", "number"),
         ("Health checks run every 60 seconds.", "Health checks run once a minute.", None),
-        ("TLS ends at the load balancer.", "TLS ends inside the pods, not at the load balancer.", "slot"),
+        ("TLS ends at the load balancer.", "TLS ends inside the pods, not at the load balancer.", "refusal"),
         ("Free accounts get 5 GB.", "Paid accounts get 100 GB.", None),
         ("Tabs are forbidden.", "Indent with tabs.", "denial"),
     ],

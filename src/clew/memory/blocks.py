@@ -140,10 +140,19 @@ def get(ctx: Context, id: str) -> Block:
     return found
 
 
-def history(ctx: Context, id: str) -> list[Block]:
-    """Every version, oldest first; a removal is a version with `gone`."""
-    sql = "SELECT * FROM block WHERE workspace = ? AND id = ? ORDER BY seq"
-    return [_block(row) for row in ctx.tx.all(sql, ctx.workspace, id)]
+def history(ctx: Context, id: str, newest: int | None = None) -> list[Block]:
+    """Every version or the newest few, oldest first; a removal is a version with `gone`."""
+    sql = "SELECT * FROM block WHERE workspace = ? AND id = ? ORDER BY seq DESC"
+    rows = (
+        ctx.tx.all(sql, ctx.workspace, id)
+        if newest is None
+        else ctx.tx.all(f"{sql} LIMIT ?", ctx.workspace, id, newest)
+    )
+    return [_block(row) for row in reversed(rows)]
+
+
+def count_versions(ctx: Context, id: str) -> int:
+    return int(ctx.tx.value("SELECT count(*) FROM block WHERE workspace = ? AND id = ?", ctx.workspace, id))
 
 
 def as_of(ctx: Context, id: str, seq: int) -> Block | None:

@@ -32,6 +32,7 @@ Opener = Callable[[Context, str, int, bool], Opened]
 EVENT = re.compile(r"evt_\d{16,}")
 SESSION = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 RUNNER = re.compile(r"runner:.+")
+BLOCK = re.compile(r"(?:D|T|PRJ|PER|TOOL|INC|C|DREF|SIG|P|I|B|A|AR|W|FACT)-[^\]\s]{1,120}")
 
 PROVIDERS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(ANCHOR.pattern, re.IGNORECASE), "clew.reasoning.anchor_snapshot:open_anchor"),
@@ -43,9 +44,13 @@ PROVIDERS: tuple[tuple[re.Pattern[str], str], ...] = (
     (SESSION, "clew.ledger.opening:open_session"),
     (EVENT, "clew.reasoning.open:open_event"),
     (CONFLICT, "clew.reasoning.open:open_conflict"),
+    (BLOCK, "clew.memory.opening:open_block"),
     (DOC_ENTRY, "clew.reasoning.open:open_entry"),
 )
 """Forms of ids and who opens them. Named by text, because reasoning imports no other domain."""
+
+OUTSIDE: tuple[tuple[re.Pattern[str], str], ...] = ((BLOCK, "clew.memory.sync:sync"),)
+"""Forms of ids that stand in files too, and who reads those in before one is opened."""
 
 SOURCES = {
     "thought": "clew.ledger.opening:open_thought",
@@ -60,10 +65,15 @@ OPEN_BUDGET = Budget(
     (
         *(Clip(f"{path}.text", 4000) for path in ("card", "state")),
         Clip("entry.content", 4000),
+        Clip("block.text", 8000),
+        Trim("history", drop="last", floor=3),
+        Drop("block.fields"),
         *(Trim(name, drop="last", floor=3) for name in ("cards", "events")),
         *(Drop(f"{name}.meta") for name in ("card", "state", "entry")),
         *(Clip(f"{path}.text", 400) for path in ("card", "state")),
-        *(Clip(path, 400) for path in ("entry.content", "item.body", "prompt", "cards[].text")),
+        *(Clip(path, 400) for path in ("entry.content", "block.text", "item.body", "prompt", "cards[].text")),
+        Trim("history", drop="last"),
+        Drop("links"),
         *(Drop(name) for name in ("state", "context")),
         *(Trim(name, drop="last") for name in ("cards", "events", "edges.supports", "edges.blocks")),
         *(Drop(name) for name in ("conflict", "capsule", "edges", "head")),
@@ -74,7 +84,10 @@ OPEN_BUDGET = Budget(
 
 
 class Open(Bounded):
-    id: Annotated[Name, Field(min_length=1, description="Any id: CARD-1, notes@12, a:core, TASK-001, JOB-001, ...")]
+    id: Annotated[
+        Name,
+        Field(min_length=1, description="Any id: CARD-1, notes@12, a:core, TASK-001, JOB-001, D-20260213-001, ..."),
+    ]
     limit: Annotated[int, Field(ge=1, le=50, description="Most cards, events or edges to show with it.")] = 20
     include_drafts: Annotated[bool, Field(description="Show drafts, a job's prompt, a task's whole lens.")] = False
     verbosity: Annotated[
@@ -82,13 +95,21 @@ class Open(Bounded):
     ] = "full"
 
 
-@operation("open", tier="daily", budget=OPEN_BUDGET, example={"id": "CARD-1"})
+@operation("open", tier="daily", mode="own", budget=OPEN_BUDGET, example={"id": "CARD-1"})
 def open_id(ctx: Context, args: Open) -> dict[str, Any]:
     """Show what an id stands for: a card, entry, anchor, task, plan, job, runner, session or block."""
     # A qualified id names its workspace; one of another workspace stays unknown here.
     id = args.id.strip().removeprefix(f"{ctx.workspace}:")
     if not id or CONTROL.search(id):
         raise ClewError("INVALID_INPUT", "id: must be one line of text", hints=[{"kind": "value", "field": "id"}])
+    for pattern, name in OUTSIDE:
+        if pattern.fullmatch(id):
+            _function(name)(ctx)
+    with ctx.reading() as bound:
+        return _opened(bound, id, args)
+
+
+def _opened(ctx: Context, id: str, args: Open) -> Opened:
     opened = _by_form(ctx, id, args) or _by_source(ctx, id, args) or open_card(ctx, id, args.limit)
     if opened is None:
         raise _unknown(id)
@@ -115,14 +136,18 @@ def _by_source(ctx: Context, id: str, args: Open) -> Opened | None:
 
 def provider(name: str) -> Opener | None:
     """The function behind `module:function`; None while its module does not exist."""
-    module, _, function = name.partition(":")
     try:
-        found: Opener = getattr(import_module(module), function)
+        found: Opener = _function(name)
     except ModuleNotFoundError as problem:
-        if problem.name is None or not module.startswith(problem.name):
+        if problem.name is None or not name.startswith(problem.name):
             raise
         return None
     return found
+
+
+def _function(name: str) -> Any:
+    module, _, function = name.partition(":")
+    return getattr(import_module(module), function)
 
 
 def open_card(ctx: Context, id: str, limit: int) -> Opened | None:

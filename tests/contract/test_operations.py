@@ -65,6 +65,35 @@ def test_wrong_types_and_unknown_arguments_are_refused(clew: Clew, entry: Entry)
         assert call.error(entry.name, **{**entry.example, name: object_of_no_type()})["code"] == "INVALID_INPUT"
 
 
+def test_no_budget_is_too_small_for_an_answer(clew: Clew) -> None:
+    call = Caller(clew)
+    for entry in ENTRIES:
+        if "max_chars" not in entry.input_schema.get("properties", {}) or entry.name in lived_in.ELSEWHERE:
+            continue
+        arguments = lived_in.prepared(call, entry.name, entry.example)
+        for most in (0, 20, 60, 150, 400, 1000):
+            for fmt in ("json", "lines"):
+                answer = call.answer(entry.name, **{**arguments, "max_chars": most, "fmt": fmt})
+                assert answer.ok or answer.envelope["error"]["code"] != "INTERNAL", (entry.name, most, fmt)
+                budget = answer.envelope["result"].get("budget", {"used_chars": 0})
+                assert budget["used_chars"] <= max(most, 2), (entry.name, most, budget)
+
+
+def test_every_refused_input_shows_a_call_that_is_well_formed(clew: Clew) -> None:
+    call = Caller(clew)
+    for name, arguments in (
+        ("graph_apply", {"ops": [{"op": "node_upsert", "id": "a|b", "type": "note"}]}),
+        ("think_card", {"card": {"type": "note"}}),
+        ("tasks_complete", {"task": "TASK-001", "status": "DONE", "parked_for_s": 5}),
+        ("transcripts_open", {"ref": {"path": "x.jsonl"}}),
+        ("open", {"id": "\t"}),
+        ("status", {"fmt": "xml"}),
+    ):
+        error = call.error(name, **arguments)
+        assert error["code"] == "INVALID_INPUT" and error["hints"], (name, error)
+        assert error["details"]["example"]["name"] == name
+
+
 def object_of_no_type() -> Any:
     """Fits no schema of ours: a list of lists of lists."""
     return [[[[3.5]]]]

@@ -102,6 +102,12 @@ def test_equal_cards_become_one(call: Caller) -> None:
     assert call("think_nominal_merge")["merged_groups"] == []
 
 
+def test_a_published_copy_is_not_taken_for_a_double_of_its_source(call: Caller) -> None:
+    think(call, "D", "decision")
+    call("think_publish", card_id="D")
+    assert call("think_nominal_merge")["merged_groups"] == []
+
+
 def test_a_subgoal_has_documents_of_its_own_and_brings_an_answer_back(call: Caller) -> None:
     think(call, "Q", "question")
     opened = call("think_subgoal_open", question_id="Q", message="find the owner")

@@ -50,7 +50,10 @@ class AnchorsLint(Bounded):
     limit: Annotated[int, Field(ge=1, le=200, description="Most issues.")] = 50
 
 
-@operation("anchors_lint", budget=Budget((Trim("issues", drop="last"),), None, keep=("workspace", "count")))
+@operation(
+    "anchors_lint",
+    budget=Budget((Trim("issues", drop="last", count="count", more="has_more"),), None, keep=("workspace", "count")),
+)
 def anchors_lint(ctx: Context, args: AnchorsLint) -> dict[str, Any]:
     """Check the anchors for dangling names, cycles and orphans."""
     issues = sorted(_issues(ctx), key=Issue.rank)

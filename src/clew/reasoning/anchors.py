@@ -60,7 +60,9 @@ def list_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     return lines + [command(name, {**params, **where}, default_workspace) for name, params in calls]
 
 
-LIST_BUDGET = Budget((Trim("anchors", drop="last"),), ANCHOR_DEFAULT, keep=("workspace", "count"))
+LIST_BUDGET = Budget(
+    (Trim("anchors", drop="last", count="count", more="has_more"),), ANCHOR_DEFAULT, keep=("workspace", "count")
+)
 
 
 @operation("anchors_list", portal=True, lines=list_lines, budget=LIST_BUDGET)
@@ -89,7 +91,7 @@ class AnchorsExport(Bounded):
 
 
 def export_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
-    if "format" not in result:
+    if "anchors_count" not in result:
         return ["export"]
     return [f"export format={result['format']} anchors={result['anchors_count']}", *result.get("text", "").split("\n")]
 

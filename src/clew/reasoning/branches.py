@@ -168,7 +168,9 @@ class BranchList(Bounded):
     limit: Annotated[int, Field(ge=1, le=500, description="Most branches to list.")] = 200
 
 
-@operation("branch_list", budget=Budget((Trim("branches", drop="last"),), 16_000, keep=("workspace", "count")))
+@operation(
+    "branch_list", budget=Budget((Trim("branches", drop="last", count="count"),), 16_000, keep=("workspace", "count"))
+)
 def branch_list(ctx: Context, args: BranchList) -> dict[str, Any]:
     """List the branches of the workspace with their bases."""
     rows = ctx.tx.all(

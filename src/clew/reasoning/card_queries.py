@@ -108,10 +108,10 @@ class ThinkContext(ViewPlace):
 CONTEXT_BUDGET = Budget(
     (
         Clip("cards[].text", 600),
-        Trim("cards", drop="last", floor=1),
+        Trim("cards", drop="last", floor=1, more="has_more"),
         Clip("cards[].text", 80),
         Drop("stats"),
-        Trim("cards", drop="last"),
+        Trim("cards", drop="last", more="has_more"),
     ),
     16_000,
     keep=("branch", "graph_doc"),

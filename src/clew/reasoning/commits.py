@@ -151,7 +151,7 @@ class TagList(Bounded):
     pass
 
 
-@operation("tag_list", budget=Budget((Trim("tags", drop="last"),), 16_000, keep=("workspace", "count")))
+@operation("tag_list", budget=Budget((Trim("tags", drop="last", count="count"),), 16_000, keep=("workspace", "count")))
 def tag_list(ctx: Context, args: TagList) -> dict[str, Any]:
     """List the tags and the notes they name."""
     rows = ctx.tx.all(
@@ -182,7 +182,9 @@ class Reflog(Bounded):
     limit: Annotated[int, Field(ge=1, le=200, description="Most movements to show.")] = 50
 
 
-@operation("reflog", budget=Budget((Trim("entries", drop="last"),), 16_000, keep=("workspace", "ref", "count")))
+@operation(
+    "reflog", budget=Budget((Trim("entries", drop="last", count="count"),), 16_000, keep=("workspace", "ref", "count"))
+)
 def reflog(ctx: Context, args: Reflog) -> dict[str, Any]:
     """Show where the head of a branch's notes has been, newest first."""
     branch = branch_named(ctx, args.ref, "ref") if args.ref is not None else checked_out(ctx)

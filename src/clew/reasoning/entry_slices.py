@@ -12,6 +12,7 @@ from clew.reasoning.sequential import following, sequential_graph
 from clew.reasoning.views import Lens
 from clew.reasoning.visibility import is_draft, is_pinned
 from clew.registry.context import Context
+from clew.registry.paging import page_json
 
 SPARE = 10
 MOST_SCANNED = 2000
@@ -31,13 +32,7 @@ class EntrySlice:
 
     def to_json(self) -> dict[str, Any]:
         cursor = self.entries[0]["seq"] if self.has_more and self.entries else None
-        page = {
-            "cursor": None,
-            "next_cursor": cursor,
-            "has_more": self.has_more,
-            "limit": self.limit,
-            "count": len(self.entries),
-        }
+        page = {**page_json(None, self.limit, len(self.entries), cursor), "has_more": self.has_more}
         return {"entries": self.entries, "pagination": page}
 
     def trace_json(self) -> dict[str, Any]:

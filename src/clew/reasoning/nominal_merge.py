@@ -11,7 +11,7 @@ from clew.reasoning.card_scope import BoundedPlace, place
 from clew.reasoning.cards import card_in, change_card
 from clew.reasoning.graph import Edge, Node, nodes, put_edge
 from clew.reasoning.scope import Scope
-from clew.reasoning.visibility import CARD_TYPES, is_pinned
+from clew.reasoning.visibility import CARD_TYPES, PUBLISHED, is_pinned
 from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context
 from clew.registry.operation import operation
@@ -60,7 +60,9 @@ def _candidates(ctx: Context, scope: Scope, args: ThinkNominalMerge) -> list[Nod
         ids = id_list(args.candidate_ids, "candidate_ids")[: args.limit_candidates]
         found = [card_in(ctx, scope, card_id, "candidate_ids") for card_id in ids]
     else:
-        found = nodes(ctx, scope.branch, scope.graph, types=CARD_TYPES, limit=args.limit_candidates).nodes
+        seen = nodes(ctx, scope.branch, scope.graph, types=CARD_TYPES, limit=args.limit_candidates).nodes
+        # A published copy says what its source says on purpose; only who names it means it.
+        found = [card for card in seen if not card.id.startswith(PUBLISHED)]
     return [card for card in found if card.status != MERGED and card.type in CARD_TYPES]
 
 

@@ -95,7 +95,10 @@ class DocsList(Bounded):
     ref: Annotated[Name | None, Field(description="Branch; default: the checkout.")] = None
 
 
-@operation("docs_list", budget=Budget((Trim("docs", drop="last"),), 16_000, keep=("workspace", "branch", "count")))
+@operation(
+    "docs_list",
+    budget=Budget((Trim("docs", drop="last", count="count"),), 16_000, keep=("workspace", "branch", "count")),
+)
 def docs_list(ctx: Context, args: DocsList) -> dict[str, Any]:
     """List the documents that a branch shows."""
     branch = branch_named(ctx, args.ref, "ref") if args.ref else checked_out(ctx)

@@ -82,11 +82,11 @@ def pack_json(
 CARD_STEPS: tuple[Step, ...] = (
     Clip("candidates[].text", 600),
     *(Clip(f"frontier.{name}[].text", 200) for name in FRONTIER_LISTS),
-    Trim("candidates", drop="last", floor=3),
+    Trim("candidates", drop="last", floor=3, more="has_more"),
     *FRONTIER_STEPS,
     Drop("lane_summary"),
     Clip("candidates[].text", 80),
-    Trim("candidates", drop="last"),
+    Trim("candidates", drop="last", more="has_more"),
     Drop("frontier"),
     Drop("stats"),
     Trim("engine.actions", drop="last", floor=1),

@@ -106,8 +106,21 @@ def explained(operation: Operation, arguments: dict[str, Any], problem: Validati
         f"See the schema of {operation.name}; a minimal call is in details.example.",
         [hint for _, hint in said][:SHOWN],
         _ways_out(operation, arguments, errors),
-        {"example": {"name": operation.name, "arguments": operation.example}},
+        {"example": _example(operation)},
     )
+
+
+def complete_refusal(operation: Operation | None, error: ClewError) -> None:
+    """Every refused input says of what kind the fault is and shows a call that is well-formed, whoever refused it."""
+    if error.code != "INVALID_INPUT":
+        return
+    error.hints = error.hints or [{"kind": "value"}]
+    if operation is not None:
+        error.details.setdefault("example", _example(operation))
+
+
+def _example(operation: Operation) -> dict[str, Any]:
+    return {"name": operation.name, "arguments": operation.example}
 
 
 def _say(error: Any, known: list[str]) -> tuple[str, Hint]:

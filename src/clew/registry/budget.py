@@ -39,7 +39,8 @@ class Trim:
     """Shorten a list from one end, keeping at least `floor` items.
 
     With `page`, the pagination object at that path is made to continue after what was kept: `key` names the field of
-    an item that the cursor counts in.
+    an item that the cursor counts in. A list without such an object may name the fields that stand for it: `count`
+    is set to what is left, `more` to true when something was left out.
     """
 
     path: str
@@ -48,6 +49,8 @@ class Trim:
     page: str | None = None
     key: str = "seq"
     follow: Follow | None = None
+    count: str | None = None
+    more: str | None = None
     mixed: bool = False
     """The list is not in the order of the key: the cursor goes right above the newest item that was left out. A reader
     who pages on may meet an item twice and misses none."""
@@ -227,6 +230,8 @@ def _trim(
     follow = step.follow
     followers = [(place, field, place[field]) for place, field in _places(result, follow.path)] if follow else []
     pages = [(place, field, dict(place[field])) for place, field in _places(result, step.page)] if step.page else []
+    counts = list(_places(result, step.count)) if step.count else []
+    mores = [(place, field, bool(place[field])) for place, field in _places(result, step.more)] if step.more else []
     before = _is_told(result, report, step.path)
 
     def keep(count: int) -> None:
@@ -235,6 +240,10 @@ def _trim(
             place[field] = _repaged(page, step, items, count)
         for place, field, whole in followers:
             place[field] = follow.mend(whole, result) if follow else whole
+        for place, field in counts:
+            place[field] = count
+        for place, field, already in mores:
+            place[field] = already or count < len(items)
         _tell(result, report, step.path, before or count < len(items))
 
     count = _most(len(items), step.floor, lambda count: _fits(result, keep, count, limit))

@@ -17,7 +17,7 @@ from clew.registry import operation as operations
 from clew.registry import prompt as prompts
 from clew.registry import resource as resources
 from clew.registry.agents import AUTO, stored_agent
-from clew.registry.arguments import check_raw, nearest, parse
+from clew.registry.arguments import check_raw, complete_refusal, nearest, parse
 from clew.registry.catalogue import catalogue, import_everything
 from clew.registry.context import Context, Progress, Remarks
 from clew.registry.envelope import Answer, compact, failure, success
@@ -204,6 +204,7 @@ class Dispatcher:
         return self._finished(call, operation, envelope)
 
     def _refusal(self, call: Call, operation: Operation | None, error: ClewError) -> Answer:
+        complete_refusal(operation, error)
         ways = list(error.suggestions) or [_default_way(call, operation)]
         suggestions = self._suggestions(call, ways)
         # An error leaves no state behind, so its time is that of the call.

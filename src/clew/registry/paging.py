@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+Cursor = int | str | None
 
-def page_json(cursor: int | None, limit: int, count: int, next_cursor: int | None) -> dict[str, Any]:
+
+def page_json(cursor: Cursor, limit: int, count: int, next_cursor: Cursor) -> dict[str, Any]:
     """What was asked for, what came, and where to go on; without a next cursor there is no more."""
     return {
         "cursor": cursor,

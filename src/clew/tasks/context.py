@@ -14,6 +14,7 @@ from clew.reasoning.workspace import checkout_name, storage
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, Names, Whole, operation
+from clew.registry.paging import page_json
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import STATUSES, Work, work_by_id
 from clew.tasks.records import load, to_json
@@ -150,14 +151,7 @@ def _page(ctx: Context, wanted: Filter, cursor: int, limit: int) -> tuple[list[d
     )
     shown = rows_json(ctx, [load(Work, row) for row in rows])
     end = cursor + len(shown)
-    page = {
-        "cursor": cursor,
-        "next_cursor": end if end < total else None,
-        "has_more": end < total,
-        "count": len(shown),
-        "limit": limit,
-        "total": total,
-    }
+    page = {**page_json(cursor, limit, len(shown), end if end < total else None), "total": total}
     return [{**row, "position": cursor + number} for number, row in enumerate(shown, 1)], page
 
 

@@ -11,6 +11,7 @@ from clew.store.database import placeholders
 from clew.store.search import unindex_item
 from clew.tasks.changes import touch
 from clew.tasks.focus import set_focus
+from clew.tasks.jobs.reports import cancel_jobs_of
 from clew.tasks.journal import Change, forget_undo, record, write_event
 from clew.tasks.leases import check_lease
 from clew.tasks.nodes import nodes_of
@@ -26,7 +27,10 @@ class Delete(OfStep, Revised):
 
 @operation("tasks_delete", writes=True, destructive=True, intent="delete", example={"task": "TASK-001", "path": "s:0"})
 def tasks_delete(ctx: Context, args: Delete) -> dict[str, Any]:
-    """Delete a plan, a task with its steps, or a step with everything below it."""
+    """Delete a plan, a task with its steps, or a step with everything below it.
+
+    Jobs that wait or run for a deleted task are canceled; their history stays.
+    """
     work = target_work(ctx, args)
     check_revision(work, args.expected_revision)
     if args.path is not None or args.step_id is not None:
@@ -47,7 +51,7 @@ def _delete_step(ctx: Context, task: Work, step: Step) -> dict[str, Any]:
 
 def _delete_task(ctx: Context, task: Work) -> dict[str, Any]:
     before = {**task.content(), **_remove_steps(ctx, task, steps_of(ctx, task.id))}
-    return _delete_work(ctx, task, before)
+    return {**_delete_work(ctx, task, before), "jobs_canceled": cancel_jobs_of(ctx, task.id)}
 
 
 def _delete_plan(ctx: Context, plan: Work) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from clew.errors import invalid, suggest
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, operation
+from clew.registry.paging import page_json
 from clew.store.database import Row
 from clew.store.events import event_id
 from clew.tasks import journal
@@ -42,13 +43,8 @@ def tasks_delta(ctx: Context, args: Delta) -> dict[str, Any]:
     return {
         "workspace": ctx.workspace,
         "events": [journal.event_json(row, "task") for row in shown],
-        "pagination": {
-            "cursor": args.since,
-            "next_cursor": last,
-            "has_more": len(rows) > len(shown),
-            "limit": args.limit,
-            "count": len(shown),
-        },
+        # A stream has no end: the place to go on from is told even when nothing has happened after it yet.
+        "pagination": {**page_json(args.since, args.limit, len(shown), last), "has_more": len(rows) > len(shown)},
         "truncated": False,
     }
 

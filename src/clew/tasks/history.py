@@ -25,9 +25,9 @@ HISTORY_BUDGET = Budget(
     (
         Drop("operations[].before"),
         Drop("operations[].after"),
-        Trim("operations", drop="last", floor=1),
+        Trim("operations", drop="last", floor=1, more="has_more"),
         Drop("operations[].payload"),
-        Trim("operations", drop="last"),
+        Trim("operations", drop="last", more="has_more"),
     ),
     16_000,
     keep=("workspace",),

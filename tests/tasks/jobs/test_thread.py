@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clew.app import Clew
-from tests.conftest import Caller
+from tests.conftest import Caller, TickingClock
 from tests.suggestions import run_suggestions
 from tests.tasks.jobs.conftest import Runner
 
@@ -153,3 +153,76 @@ def test_bad_jobs_are_refused_and_change_nothing(call: Caller) -> None:
     for arguments in bad:
         assert call.error("tasks_jobs_create", **arguments)["code"] == "INVALID_INPUT"
     assert call("tasks_jobs_list")["count"] == 0
+
+
+def test_a_small_budget_hides_no_event_from_who_reads_on(call: Caller, runner: Runner) -> None:
+    for number in range(12):
+        runner.report(f"step {number} {'x' * 90}", kind="checkpoint")
+    whole = [event["seq"] for event in call("tasks_jobs_tail", job="JOB-001", limit=200)["events"]]
+    forwards: list[int] = []
+    page = call("tasks_jobs_tail", job="JOB-001", max_chars=700)
+    while page["events"]:
+        forwards += [event["seq"] for event in page["events"]]
+        assert page["has_more"] == (forwards[-1] != whole[-1])
+        page = call("tasks_jobs_tail", job="JOB-001", after_seq=page["next_after_seq"], max_chars=700)
+    backwards: list[int] = []
+    page = call("tasks_jobs_open", job="JOB-001", max_chars=900)
+    while True:
+        backwards += [event["seq"] for event in page["events"]]
+        assert page["count"] == len(page["events"])
+        if not page["has_more_events"]:
+            break
+        page = call("tasks_jobs_open", job="JOB-001", before_seq=backwards[-1], max_chars=900)
+    assert forwards == whole == backwards[::-1]
+
+
+def test_a_list_of_jobs_cut_by_a_budget_says_that_there_are_more(call: Caller) -> None:
+    for number in range(6):
+        call("tasks_jobs_create", title=f"Job {number} {'x' * 80}", prompt="do")
+    shown = call("tasks_jobs_list", max_chars=900)
+    assert 0 < shown["count"] == len(shown["jobs"]) < 6
+    assert shown["has_more"] and shown["truncated"]
+
+
+def test_jobs_open_under_the_names_of_the_contract(call: Caller) -> None:
+    call("tasks_jobs_create", title="Measure", prompt="Time it.", task="TASK-001", anchor="a:core")
+    runner = Runner(call, "JOB-001")
+    event = runner.report("half", kind="checkpoint")
+    opened = call("open", id="JOB-001", limit=1)
+    assert (opened["job"]["id"], opened["job"]["task_id"], opened["job"]["anchor_id"]) == (
+        "JOB-001",
+        "TASK-001",
+        "a:core",
+    )
+    assert opened["has_more_events"] and "prompt" not in opened and not opened["truncated"]
+    assert call("open", id="JOB-001", include_drafts=True)["prompt"] == "Time it."
+    one = call("open", id=event["ref"], limit=1)
+    assert one["event"]["message"] == "half"
+    assert [before["kind"] for before in one["context"]["events"]] == ["claimed"]
+    assert one["context"]["has_more_events"]
+
+
+def test_a_runner_opens_with_what_is_left_of_its_lease(call: Caller, clock: TickingClock) -> None:
+    call("tasks_runner_heartbeat", runner_id="host:1", status="idle", lease_ttl_ms=5_000, meta={"pid": 7})
+    opened = call("open", id="runner:host:1")
+    assert (opened["status"], opened["meta"], opened["lease"]["lease_active"]) == ("idle", {"pid": 7}, True)
+    assert 0 < opened["lease"]["expires_in_ms"] < 5_000
+    clock.now_ms += 10_000
+    gone = call("open", id="runner:host:1")
+    assert (gone["status"], gone["lease"]["lease_active"], gone["lease"]["expires_in_ms"]) == ("offline", False, 0)
+
+
+def test_deleting_a_task_cancels_the_jobs_that_wait_or_run_for_it(call: Caller) -> None:
+    call("tasks_create", title="Importer")
+    call("tasks_create", title="Read files", parent="PLAN-001")
+    for _ in range(3):
+        call("tasks_jobs_create", title="Measure", prompt="Time it.", task="TASK-001")
+    call("tasks_jobs_create", title="Other", prompt="Time it.")
+    Runner(call, "JOB-001").complete(summary="LINK: https://ci.test/1")
+    held = Runner(call, "JOB-002")
+    assert call("tasks_delete", task="TASK-001")["jobs_canceled"] == ["JOB-002", "JOB-003"]
+    assert call.error("tasks_jobs_report", **held.claim, message="still here")["code"] == "CONFLICT"
+    found = {job["job_id"]: job["status"] for job in call("tasks_jobs_list")["jobs"]}
+    assert found == {"JOB-001": "DONE", "JOB-002": "CANCELED", "JOB-003": "CANCELED", "JOB-004": "QUEUED"}
+    assert call("open", id="JOB-003")["events"][0]["message"] == "TASK-001 was deleted"
+    assert call("tasks_jobs_claim", runner_id="host:2")["job"]["job_id"] == "JOB-004"

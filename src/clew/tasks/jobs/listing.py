@@ -48,12 +48,9 @@ def clamped(given: int, low: int, high: int) -> int:
     return min(max(given, low), high)
 
 
-def counted(whole: Any, result: dict[str, Any]) -> int:
-    """How many jobs or events are left after a budget took some."""
-    return len(result.get("jobs", result.get("events", ())))
-
-
 def list_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    if "jobs" not in result:
+        return [f"{place(result, default_workspace)}jobs"]
     said = "".join(f" {name}={value}" for name, value in result["filters"].items())
     more = " has_more=true" if result["has_more"] else ""
     lines = [f"{place(result, default_workspace)}jobs count={result['count']}{said}{more}"]
@@ -69,7 +66,7 @@ LIST_BUDGET = Budget(
         Drop("runner_status"),
         Clip("jobs[].title", 60),
         Drop("jobs[].summary"),
-        Trim("jobs", drop="last", follow=Follow("count", counted)),
+        Trim("jobs", drop="last", count="count", more="has_more"),
     ),
     keep=("workspace", "count", "has_more"),
 )
@@ -114,7 +111,7 @@ def open_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
         lines.append(f"{name}: {free(text, limit)}" if text else "")
     if result.get("events"):
         lines += ["events:", *map(event_line, result["events"])]
-    if result.get("has_more_events"):
+    if result.get("has_more_events") and result["events"]:
         lines.append(f"MORE: before_seq={result['events'][-1]['seq']}")
     return lines
 
@@ -126,11 +123,11 @@ OPEN_BUDGET = Budget(
         Drop("events[].meta"),
         Clip("prompt", 400),
         Clip("events[].message", 120),
-        Trim("events", drop="last", floor=1, follow=Follow("count", counted)),
+        Trim("events", drop="last", floor=1, count="count", more="has_more_events"),
         Drop("prompt"),
         Drop("job.summary"),
         Clip("events[].message", 20),
-        Trim("events", drop="last", follow=Follow("count", counted)),
+        Trim("events", drop="last", count="count", more="has_more_events"),
     ),
     keep=("workspace", "job"),
 )
@@ -166,6 +163,8 @@ def tasks_jobs_open(ctx: Context, args: JobsOpen) -> dict[str, Any]:
 
 
 def tail_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    if "job_id" not in result or "after_seq" not in result:
+        return [f"{place(result, default_workspace)}job tail"]
     events, after = result.get("events", []), result["after_seq"]
     following = result.get("next_after_seq", after)
     more = result.get("has_more", True) or result["truncated"]
@@ -186,7 +185,7 @@ TAIL_BUDGET = Budget(
         Clip("events[].message", 120),
         Clip("events[].message", 40),
         Drop("count"),
-        Trim("events", drop="last", follow=Follow("next_after_seq", _next_after)),
+        Trim("events", drop="last", follow=Follow("next_after_seq", _next_after), more="has_more"),
         Drop("events"),
         Drop("workspace"),
         Drop("has_more"),

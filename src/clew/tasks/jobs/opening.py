@@ -9,7 +9,7 @@ from clew.ids import JOB_EVENT
 from clew.registry.context import Context
 from clew.tasks.jobs.attention import attention_of
 from clew.tasks.jobs.job import QUEUED, RUNNING, Job, job_by_id, job_json, prompt_and_meta
-from clew.tasks.jobs.runners import OFFLINE, find_lease
+from clew.tasks.jobs.runners import OFFLINE, Lease, find_lease
 from clew.tasks.jobs.thread import event_json, newest_events
 from clew.tasks.records import load
 
@@ -26,10 +26,11 @@ def open_job(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[st
         "kind": "job",
         "id": job.id,
         "summary": f"{job.status}: {shorten(job.summary or job.title, 120)}",
-        "job": {**job_json(job), "attention": attention_of(job, ctx.now_ms).to_json()},
+        "job": {**_opened(job), "attention": attention_of(job, ctx.now_ms).to_json()},
         "events": [event_json(row) for row in rows[:limit]],
         "count": min(len(rows), limit),
-        "truncated": len(rows) > limit,
+        "has_more_events": len(rows) > limit,
+        "truncated": False,
     }
     if include_drafts:
         shown["prompt"], shown["meta"] = prompt_and_meta(ctx, job)
@@ -44,18 +45,19 @@ def open_job_event(ctx: Context, id: str, limit: int, include_drafts: bool) -> d
     if _missing(ctx, name):
         return None
     job = job_by_id(ctx, name)
-    rows = newest_events(ctx, job, min(limit, AROUND) + 1, seq + 1)
+    around = min(limit, AROUND)
+    rows = newest_events(ctx, job, around + 2, seq + 1)
     if not rows or rows[0]["seq"] != seq:
         return None
     event = event_json(rows[0])
+    before = [event_json(row) for row in rows[1 : around + 1]]
     return {
         "kind": "job_event",
         "ref": id,
         "summary": f"{event['kind']}: {shorten(event['message'], 120)}",
         "event": event,
-        "job": job_json(job),
-        "events": [event_json(row) for row in rows[1:]],
-        "count": len(rows) - 1,
+        "job": _opened(job),
+        "context": {"events": before, "has_more_events": len(rows) > around + 1},
         "truncated": False,
     }
 
@@ -80,11 +82,23 @@ def open_runner(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict
         "id": id,
         "status": state,
         "summary": f"{state}: {runner}" + (f" on {lease.active_job}" if lease and lease.active_job else ""),
-        "lease": {**lease.to_json(), "meta": lease.meta} if lease is not None else None,
-        "jobs": [job_json(job) for job in jobs],
+        "lease": _lease(lease, ctx.now_ms) if lease is not None else None,
+        "meta": lease.meta if lease is not None else None,
+        "jobs": [_opened(job) for job in jobs],
         "count": len(jobs),
-        "truncated": len(rows) > limit,
+        "has_more": len(rows) > limit,
+        "truncated": False,
     }
+
+
+def _opened(job: Job) -> dict[str, Any]:
+    """The job under the names that everything opened goes by, beside those of the job operations."""
+    return {**job_json(job), "id": job.id, "task_id": job.task, "anchor_id": job.anchor}
+
+
+def _lease(lease: Lease, now_ms: int) -> dict[str, Any]:
+    left = max(lease.lease_expires_at_ms - now_ms, 0)
+    return {**lease.to_json(), "lease_active": lease.holds(now_ms), "expires_in_ms": left}
 
 
 def _missing(ctx: Context, id: str) -> bool:

@@ -8,14 +8,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from clew.errors import invalid
-from clew.registry.budget import Budget, Clip, Drop, Follow, Trim
+from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import MAX_NUMBER, Name, operation
 from clew.tasks.jobs.attention import INBOX_ORDER, attention_of, last_seq
 from clew.tasks.jobs.bootstrap import runner_command
 from clew.tasks.jobs.diagnostics import diagnostics
 from clew.tasks.jobs.job import QUEUED, RUNNING, Job, Refs, Spoken, job_by_id, job_json
-from clew.tasks.jobs.listing import MOST, JobFilter, clamped, conditions, counted
+from clew.tasks.jobs.listing import MOST, JobFilter, clamped, conditions
 from clew.tasks.jobs.messages import post_message
 from clew.tasks.jobs.radar_lines import radar_lines
 from clew.tasks.jobs.runners import OFFLINE, Lease, active_leases, expired_leases, runner_status, state_of
@@ -41,17 +41,23 @@ RADAR_BUDGET = Budget(
         Clip("jobs[].last.message", 160),
         Clip("jobs[].summary", 120),
         Drop("runner_leases_offline"),
-        Trim("runner_diagnostics.issues", drop="last", floor=5),
+        Trim(
+            "runner_diagnostics.issues",
+            drop="last",
+            floor=5,
+            count="runner_diagnostics.count",
+            more="runner_diagnostics.has_more",
+        ),
         Clip("jobs[].last.message", 60),
         Drop("jobs[].summary"),
         Clip("jobs[].title", 60),
-        Trim("runner_leases.runners", drop="last", floor=3),
-        Trim("jobs", drop="last", floor=3, follow=Follow("count", counted)),
+        Trim("runner_leases.runners", drop="last", floor=3, count="runner_leases.count", more="runner_leases.has_more"),
+        Trim("jobs", drop="last", floor=3, count="count", more="has_more"),
         Drop("jobs[].last.refs"),
         Drop("runner_diagnostics"),
         Drop("runner_leases"),
         Clip("jobs[].last.message", 20),
-        Trim("jobs", drop="last", follow=Follow("count", counted)),
+        Trim("jobs", drop="last", count="count", more="has_more"),
     ),
     keep=("workspace", "count", "runner_status", "has_more"),
 )

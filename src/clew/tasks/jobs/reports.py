@@ -15,6 +15,8 @@ from clew.tasks.jobs.claims import check_claim, lease_ttl
 from clew.tasks.jobs.job import (
     MAX_MESSAGE,
     MAX_SUMMARY,
+    QUEUED,
+    RUNNING,
     TERMINAL,
     Claimed,
     Job,
@@ -30,6 +32,7 @@ from clew.tasks.jobs.job import (
 )
 from clew.tasks.jobs.salvage import proofs, with_salvage
 from clew.tasks.jobs.thread import MANAGER, PROGRESS, Said, say
+from clew.tasks.records import load
 
 _KIND = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _ENDS = {"DONE": "completed", "FAILED": "failed", "CANCELED": "canceled"}
@@ -96,22 +99,37 @@ def tasks_jobs_complete(ctx: Context, args: JobsComplete) -> dict[str, Any]:
     if args.require_proof and status == "DONE" and not proofs(found):
         raise _no_proof(job)
     merge_meta(ctx, job, args.meta)
-    claim = job.revision
+    message = shorten(summary or status, MAX_MESSAGE)
+    said = Said(_ENDS[status], message, tuple(found), None, args.meta, job.runner, job.revision)
+    ended, event = end_job(ctx, job, status, summary, said)
+    return {"workspace": ctx.workspace, "job": job_json(ended), "event": event}
+
+
+def end_job(ctx: Context, job: Job, status: str, summary: str | None, said: Said) -> tuple[Job, dict[str, Any]]:
+    """The job at its end: whatever claim there was is void from now on."""
     ended = replace(
         job,
         status=status,
-        revision=claim + 1,
+        revision=job.revision + 1,
         summary=summary,
         claim_expires_at_ms=None,
         completed_at_ms=ctx.now_ms,
     )
-    said = Said(
-        _ENDS[status], shorten(summary or status, MAX_MESSAGE), tuple(found), None, args.meta, job.runner, claim
-    )
     ended, event, _ = say(ctx, ended, said)
     index_job(ctx, ended, prompt_and_meta(ctx, ended)[0])
-    ctx.emit("jobs", f"job_{_ENDS[status]}", job.id, {"runner": job.runner, "claim_revision": claim, "refs": found})
-    return {"workspace": ctx.workspace, "job": job_json(ended), "event": event}
+    payload = {"runner": said.runner, "claim_revision": said.claim_revision, "refs": list(said.refs)}
+    ctx.emit("jobs", f"job_{said.kind}", job.id, payload)
+    return ended, event
+
+
+def cancel_jobs_of(ctx: Context, task: str) -> list[str]:
+    """End the jobs that wait or run for a task that is going away; a runner at work is refused from then on."""
+    sql = f"SELECT * FROM job WHERE workspace = ? AND task = ? AND status IN ('{QUEUED}', '{RUNNING}') ORDER BY number"
+    jobs = [load(Job, row) for row in ctx.tx.all(sql, ctx.workspace, task)]
+    reason = f"{task} was deleted"
+    for job in jobs:
+        end_job(ctx, job, "CANCELED", reason, Said(_ENDS["CANCELED"], reason, (task, job.id)))
+    return [job.id for job in jobs]
 
 
 def _no_proof(job: Job) -> ClewError:

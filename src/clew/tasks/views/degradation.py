@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from clew.registry.budget import Budget, Clip, Drop, Step, Trim
@@ -15,7 +16,7 @@ _CHANGES = Trim("graph_diff.changes", "last", 0, "graph_diff.pagination")
 
 
 def _to(trim: Trim, floor: int) -> Trim:
-    return Trim(trim.path, trim.drop, floor, trim.page, trim.key, trim.follow, trim.mixed)
+    return replace(trim, floor=floor)
 
 
 COMPACT: tuple[Step, ...] = (

@@ -11,6 +11,7 @@ from clew.reasoning.entry_slices import is_draft_entry
 from clew.reasoning.scope import Scope
 from clew.reasoning.steps import StepFocus
 from clew.registry.context import Context
+from clew.registry.paging import page_json
 from clew.store.database import Row
 
 CHUNK = 50
@@ -30,13 +31,7 @@ class EntryPage:
     def to_json(self) -> dict[str, Any]:
         return {
             "entries": self.entries,
-            "pagination": {
-                "cursor": self.cursor,
-                "next_cursor": self.next_cursor,
-                "has_more": self.next_cursor is not None,
-                "limit": self.limit,
-                "count": len(self.entries),
-            },
+            "pagination": page_json(self.cursor, self.limit, len(self.entries), self.next_cursor),
         }
 
 

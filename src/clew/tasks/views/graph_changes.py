@@ -9,6 +9,7 @@ from clew.reasoning.branches import branch_by_id, chain
 from clew.reasoning.graph.diff import change_json, differences
 from clew.reasoning.scope import Scope
 from clew.registry.context import Context
+from clew.registry.paging import page_json
 
 
 def graph_changes(ctx: Context, scope: Scope, cursor: int | None, limit: int) -> dict[str, Any]:
@@ -29,11 +30,5 @@ def graph_changes(ctx: Context, scope: Scope, cursor: int | None, limit: int) ->
             "has_more": len(rows) > limit,
         },
         "changes": changes,
-        "pagination": {
-            "cursor": cursor,
-            "next_cursor": changes[-1]["seq"] if len(rows) > limit else None,
-            "has_more": len(rows) > limit,
-            "limit": limit,
-            "count": len(changes),
-        },
+        "pagination": page_json(cursor, limit, len(changes), changes[-1]["seq"] if len(rows) > limit else None),
     }

@@ -12,6 +12,7 @@ from clew.reasoning.steps import StepFocus
 from clew.reasoning.views import Lens, card_stats, edges_of, select
 from clew.reasoning.visibility import CARD_TYPES, is_pinned
 from clew.registry.context import Context
+from clew.registry.paging import page_json
 from clew.tasks.views.entries import EntryPage, entry_page, step_page
 from clew.tasks.views.sections import Limits
 
@@ -38,13 +39,7 @@ class Cards:
     limit: int
 
     def page(self) -> dict[str, Any]:
-        return {
-            "cursor": self.cursor,
-            "next_cursor": self.next_cursor,
-            "has_more": self.next_cursor is not None,
-            "limit": self.limit,
-            "count": len(self.nodes),
-        }
+        return page_json(self.cursor, self.limit, len(self.nodes), self.next_cursor)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from pydantic import ValidationError
 
 from clew.faces.mcp.request import Request, current
 from clew.registry.session import InputFailed, InputReply, InputRequest, InputRequired, Roots, Sampler
+from clew.registry.waiting import outside
 
 
 def can_sample(request: Request) -> bool:
@@ -47,7 +48,8 @@ def handshake_roots() -> Roots:
     def roots(timeout: float) -> list[dict[str, Any]]:
         reply = asyncio.run_coroutine_threadsafe(_ask_roots(current.get(), timeout), loop)
         try:
-            return reply.result(timeout + 1)
+            with outside():
+                return reply.result(timeout + 1)
         except FutureTimeout:
             reply.cancel()
             raise InputFailed(f"no reply within {timeout:g} s") from None
@@ -72,7 +74,8 @@ def handshake_sampler() -> Sampler:
     def sample(asked: InputRequest, timeout: float) -> InputReply:
         reply = asyncio.run_coroutine_threadsafe(_ask(current.get(), asked, timeout), loop)
         try:
-            return reply.result(timeout + 1)
+            with outside():
+                return reply.result(timeout + 1)
         except FutureTimeout:
             reply.cancel()
             raise InputFailed(f"no reply within {timeout:g} s") from None

@@ -45,6 +45,12 @@ class StdioServer:
         self.call(name, **arguments)
         return time.perf_counter() - begun
 
+    def series(self, name: str, count: int, warm: int = 10, /, **arguments: Any) -> list[float]:
+        """Seconds of so many calls in a row, after some that warm up."""
+        for _ in range(warm):
+            self.timed(name, **arguments)
+        return [self.timed(name, **arguments) for _ in range(count)]
+
     def request(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
         self._id += 1
         self.send({"jsonrpc": "2.0", "id": self._id, "method": method, "params": parameters})
@@ -76,6 +82,18 @@ class StdioServer:
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait(timeout=20)
+
+
+Calls = tuple[str, dict[str, Any]]
+
+
+def alternating(server: StdioServer, count: int, *calls: Calls) -> list[list[float]]:
+    """Seconds of each call, taking turns, so that all of them meet the machine in the same mood."""
+    taken: list[list[float]] = [[] for _ in calls]
+    for _ in range(count + 10):
+        for times, (name, arguments) in zip(taken, calls, strict=True):
+            times.append(server.timed(name, **arguments))
+    return [times[10:] for times in taken]
 
 
 def clew_server(home: Path, url: str = "", toolset: str = "full", **environ: str) -> StdioServer:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,20 +14,9 @@ from hypothesis import strategies as st
 from clew.app import Clew
 from clew.ledger.notebooks.srcmd import PACKAGE, Book, Cell, decode, encode
 from tests.conftest import Caller
+from tests.ledger.cells import made, ran
 
 deno = pytest.importorskip("deno")
-
-
-def made(call: Caller, *codes: str, **more: Any) -> tuple[str, list[str]]:
-    """A notebook with code cells; returns its id and theirs."""
-    notebook = call("notebook_create", name="Trial", **more)["notebookId"]
-    cells = [call("notebook_add_cell", notebookId=notebook, type="code", content=code)["cell"]["id"] for code in codes]
-    return notebook, cells
-
-
-def ran(call: Caller, code: str, **more: Any) -> dict[str, Any]:
-    notebook, cells = made(call, code)
-    return call("notebook_run_cell", notebookId=notebook, cellId=cells[0], **more)
 
 
 def test_a_cell_is_run_and_its_result_is_kept(call: Caller, make_clew: Callable[..., Clew]) -> None:
@@ -47,6 +34,30 @@ def test_a_failing_cell_is_an_answer_not_an_error(call: Caller) -> None:
     assert done["success"] is False
     assert "no luck" in done["error"]
     assert "base64" not in done["error"], "the trace names the file, not the address"
+
+
+def test_a_python_cell_prints_and_shows_the_worth_of_its_last_line(call: Caller) -> None:
+    notebook = call("notebook_create", name="Figures", language="python")["notebookId"]
+    cell = call("notebook_add_cell", notebookId=notebook, type="code", content="xs = [2, 4]\nprint('sum')\nsum(xs)")
+    assert cell["cell"]["filename"] == "cell1.py"
+    done = call("notebook_run_cell", notebookId=notebook, cellId=cell["cell"]["id"])
+    assert (done["success"], done["output"], done["error"]) == (True, "sum\n6\n", None)
+    failed = ran(call, "def half(x):\n    return 1 / x\nhalf(0)", "python")
+    assert failed["error"].startswith("Traceback")
+    assert "ZeroDivisionError" in failed["error"]
+
+
+def test_languages_may_be_mixed_in_a_notebook_and_its_file(call: Caller) -> None:
+    notebook = call("notebook_create", name="Both")["notebookId"]
+    for name, code in (("sum.py", "print(1 + 1)"), ("sum.js", "console.log(1 + 1)")):
+        call("notebook_add_cell", notebookId=notebook, type="code", filename=name, content=code)
+    text = call("notebook_export", notebookId=notebook)["content"]
+    assert "###### sum.py\n\n```python\nprint(1 + 1)\n```" in text
+    loaded = call("notebook_load", content=text)["notebookId"]
+    cells = [cell for cell in call("notebook_list_cells", notebookId=loaded)["cells"] if cell["type"] == "code"]
+    assert [cell["language"] for cell in cells] == ["python", "javascript"]
+    for cell in cells:
+        assert call("notebook_run_cell", notebookId=loaded, cellId=cell["id"])["output"] == "2\n"
 
 
 def test_a_result_is_proof_for_a_step(call: Caller) -> None:
@@ -160,82 +171,6 @@ def test_any_text_is_loaded_or_refused_in_words(given_text: str) -> None:
         assert error.code == "INVALID_INPUT"
     else:
         assert decode(encode(found)) == found
-
-
-HOSTILE = {
-    "reads a file by import": "import d from 'file:///etc/passwd' with { type: 'text' }; console.log('GOT', d)",
-    "reads a file by dynamic import": (
-        "const d = await import('file:///etc/hostname', { with: { type: 'text' } }); console.log('GOT', d)"
-    ),
-    "reads a file by path": "console.log('GOT', Deno.readTextFileSync('/etc/passwd'))",
-    "reads a file by fetch": "console.log('GOT', await (await fetch('file:///etc/passwd')).text())",
-    "reads through a link": "Deno.symlinkSync('/etc/passwd', 'x'); console.log('GOT', Deno.readTextFileSync('x'))",
-    "reads the environment": "console.log('GOT', Deno.env.toObject())",
-    "opens a connection": "await Deno.connect({ hostname: '127.0.0.1', port: 22 }); console.log('GOT')",
-    "fetches": "console.log('GOT', await fetch('http://127.0.0.1:8080/'))",
-    "starts a process": "console.log('GOT', new Deno.Command('/bin/sh', { args: ['-c', 'id'] }).outputSync())",
-    "loads a package": "import ms from 'npm:ms'; console.log('GOT', ms(1))",
-    "writes a file": "Deno.writeTextFileSync('/tmp/clew-hostile', 'x'); console.log('GOT')",
-    "kills its parent": "Deno.kill(1, 'SIGKILL'); console.log('GOT')",
-    "starts a worker with rights": (
-        "new Worker('data:text/javascript,', { type: 'module', deno: { permissions: { read: true } } });"
-        " console.log(Deno.readTextFileSync('/etc/passwd'), 'GOT')"
-    ),
-}
-
-
-@pytest.mark.parametrize("code", HOSTILE.values(), ids=HOSTILE)
-@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
-def test_a_hostile_cell_gets_nothing(call: Caller, code: str) -> None:
-    done = ran(call, code, timeoutMs=10_000)
-    assert done["success"] is False
-    assert "GOT" not in done["output"]
-    assert done["error"]
-
-
-GREEDY = {
-    "loops": ("while (true);", "timed_out"),
-    "waits": ("await new Promise(() => setInterval(() => {}, 1000))", "timed_out"),
-    "ignores signals": (
-        "Deno.addSignalListener('SIGTERM', () => {}); setInterval(() => {}, 10); await new Promise(() => {})",
-        "timed_out",
-    ),
-    "prints a gigabyte": ("const l = 'x'.repeat(1 << 20); while (true) console.log(l)", "too_much_output"),
-    "eats buffers": ("const a = []; while (true) a.push(new Uint8Array(1 << 26).fill(1))", "failed"),
-    "eats the heap": ("const a = []; while (true) a.push({ a: new Array(1000).fill(1.5) })", "failed"),
-}
-
-
-@pytest.mark.parametrize(("code", "status"), GREEDY.values(), ids=GREEDY)
-@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
-def test_a_greedy_cell_is_ended_and_leaves_nothing_behind(call: Caller, code: str, status: str) -> None:
-    limit = 1_500 if status == "timed_out" else 25_000
-    done = ran(call, code, timeoutMs=limit)
-    assert done["execution"]["status"] in {status, "failed"}
-    assert done["error"]
-    assert len(done["output"]) <= 200_000
-    assert not children()
-
-
-def children() -> list[str]:
-    """Commands of our child processes that still live; one that was killed may need a moment to vanish."""
-    for _ in range(50):
-        found = []
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                fields = stat.read_text().rsplit(")", 1)[1].split()
-                if (
-                    int(fields[1]) == os.getpid()
-                    and fields[0] != "Z"
-                    and "deno" in (stat.parent / "cmdline").read_text()
-                ):
-                    found.append(stat.parent.name)
-            except (OSError, IndexError, ValueError):
-                continue
-        if not found:
-            return []
-        time.sleep(0.02)
-    return found
 
 
 def test_a_cell_cannot_run_twice_at_once(clew: Clew, call: Caller) -> None:

@@ -10,6 +10,7 @@ from clew.errors import ClewError, invalid
 from clew.ids import confined
 from clew.ledger.inputs import Id, LedgerBounded, LedgerInput
 from clew.ledger.notebooks import books, srcmd
+from clew.ledger.notebooks.runtimes import ENDINGS, language_of
 from clew.ledger.notebooks.templates import TEMPLATES
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
@@ -25,7 +26,9 @@ class Create(LedgerInput):
 
     name: Annotated[Title, Field(min_length=1, description="Title of the notebook.")]
     template: Annotated[Literal["blank", "sequential-feynman"], Field(description="What it starts with.")] = "blank"
-    language: Annotated[Literal["javascript", "typescript"], Field(description="Of its code cells.")] = "typescript"
+    language: Annotated[
+        Literal["javascript", "typescript", "python"], Field(description="Of code cells whose file name says nothing.")
+    ] = "typescript"
 
 
 @operation("notebook_create", writes=True, aliases=("notebook.create",), example={"name": "Lock timing"})
@@ -103,7 +106,9 @@ class AddCell(LedgerInput):
     notebook_id: NotebookId
     type: Annotated[Literal["title", "markdown", "code"], Field(description="Kind of cell.")]
     content: Annotated[Text, Field(min_length=1, description="Heading, Markdown or code.")]
-    filename: Annotated[Name | None, Field(description="Of a code cell; default: a free cellN name.")] = None
+    filename: Annotated[
+        Name | None, Field(description="Of a code cell; its ending says the language. Default: a free cellN name.")
+    ] = None
     after_cell_id: Annotated[Id | None, Field(description="Put it behind this cell; default: at the end.")] = None
     position: Annotated[int | None, Field(ge=0, le=100_000, description="Or at this place, counted from 0.")] = None
 
@@ -136,13 +141,11 @@ def _checked(args: AddCell, language: str, cells: list[Any]) -> srcmd.Cell:
     name = srcmd.check_filename(args.filename) if args.filename else _free_name(taken, language)
     if name in taken:
         raise invalid("filename", f"{name} is the name of another cell", "Choose another name.")
-    named = "javascript" if name.endswith(("js", "mjs")) else "typescript"
-    return srcmd.Cell("code", args.content, name, named)
+    return srcmd.Cell("code", args.content, name, language_of(name))
 
 
 def _free_name(taken: set[str], language: str) -> str:
-    ending = "ts" if language == "typescript" else "js"
-    return next(name for number in range(1, 10_000) if (name := f"cell{number}.{ending}") not in taken)
+    return next(name for number in range(1, 10_000) if (name := f"cell{number}.{ENDINGS[language]}") not in taken)
 
 
 def _position(args: AddCell, cells: list[Any]) -> int:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-import subprocess
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,16 +20,19 @@ from clew.ledger.inputs import LedgerInput
 from clew.ledger.notebooks import books, sandbox
 from clew.ledger.notebooks.modules import linked
 from clew.ledger.notebooks.operations import CellId, NotebookId
+from clew.ledger.notebooks.runtimes import Start, find_deno, find_runtime, language_of, registry_environment
 from clew.ledger.notebooks.sandbox import Outcome
 from clew.ledger.notebooks.srcmd import PACKAGE
 from clew.registry.context import Context
 from clew.registry.operation import operation
+from clew.registry.waiting import outside
 from clew.store.database import Row
 
 SECONDS = 30
 MOST_SECONDS = 300
 AT_ONCE = 2
 INSTALL_SECONDS = 120
+_LOOK = 0.5
 _slots = threading.BoundedSemaphore(AT_ONCE)
 _SPEC = re.compile(
     r"(?P<name>(?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*)(?:@(?P<version>[\w.^~<>=*+-]{1,40}))?"
@@ -49,8 +55,7 @@ class RunCell(LedgerInput):
     example={"notebookId": "NB-001", "cellId": "CELL-0003"},
 )
 def notebook_run_cell(ctx: Context, args: RunCell) -> dict[str, Any]:
-    """Run a code cell in a sandbox without files, network or environment, and keep what it printed."""
-    sandbox.find_deno()
+    """Run a code cell (TypeScript, JavaScript or Python) in a sandbox without files, network or environment."""
     with ctx.writing() as bound:
         cell, source = _begin(bound, args)
     if cell["type"] == PACKAGE:
@@ -79,13 +84,20 @@ def _begin(ctx: Context, args: RunCell) -> tuple[Row, str]:
             suggestions=[_look(args.notebook_id, cell["id"])],
         )
     if cell["type"] == PACKAGE:
+        find_deno()
         return cell, ""
+    language = language_of(cell["filename"])
+    find_runtime(language)
     cells = books.cells_of(ctx, args.notebook_id)
-    sources = {row["filename"]: row["content"] for row in cells if row["type"] == "code"}
-    package = next((row["content"] for row in cells if row["type"] == PACKAGE), "{}")
-    source = linked(cell["filename"], sources, _dependencies(package))
+    source = cell["content"] if language == "python" else _linked(cell, cells)
     _set_status(ctx, args.notebook_id, cell["id"], "running")
     return cell, source
+
+
+def _linked(cell: Row, cells: list[Row]) -> str:
+    sources = {row["filename"]: row["content"] for row in cells if row["type"] == "code"}
+    package = next((row["content"] for row in cells if row["type"] == PACKAGE), "{}")
+    return linked(cell["filename"], sources, _dependencies(package))
 
 
 def _set_status(ctx: Context, notebook: str, cell: str, status: str) -> None:
@@ -95,10 +107,8 @@ def _set_status(ctx: Context, notebook: str, cell: str, status: str) -> None:
 
 def _run(ctx: Context, args: RunCell, cell: Row, source: str) -> Outcome:
     seconds = args.timeout_ms / 1000
-    if not _slots.acquire(timeout=MOST_SECONDS):
-        raise ClewError("UNAVAILABLE", f"{AT_ONCE} cells are running already", "Try again when one has ended.")
-    try:
-        cache = _cache(ctx, args.notebook_id)
+    cache = _cache(ctx, args.notebook_id)
+    with _slot():
         return sandbox.run(
             source,
             cell["filename"],
@@ -106,6 +116,18 @@ def _run(ctx: Context, args: RunCell, cell: Row, source: str) -> Outcome:
             cache if cache.is_dir() else None,
             lambda passed: ctx.progress(passed, seconds, f"{cell['filename']} is running"),
         )
+
+
+@contextmanager
+def _slot() -> Iterator[None]:
+    """One of the few places to run in."""
+    deadline = time.monotonic() + MOST_SECONDS
+    with outside() as stopping:
+        while not _slots.acquire(timeout=_LOOK):
+            if stopping() or time.monotonic() > deadline:
+                raise ClewError("UNAVAILABLE", f"{AT_ONCE} cells are running already", "Try again when one has ended.")
+    try:
+        yield
     finally:
         _slots.release()
 
@@ -156,17 +178,20 @@ def _shown(notebook: str, cell: Row, run: Row, outcome: Outcome) -> dict[str, An
         "success": outcome.ok,
         "output": outcome.stdout,
         "error": None if outcome.ok else outcome.stderr,
-        "execution": {
-            "stdout": outcome.stdout,
-            "stderr": outcome.stderr,
-            "exitCode": outcome.exit_code if outcome.exit_code is not None else -1,
-            "success": outcome.ok,
-            "status": outcome.status,
-            "durationMs": outcome.duration_ms,
-            "run": run["id"],
-            "truncated": outcome.truncated,
-        },
+        "execution": {**_execution(outcome), "run": run["id"]},
         "receipt": receipt,
+    }
+
+
+def _execution(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "stdout": outcome.stdout,
+        "stderr": outcome.stderr,
+        "exitCode": outcome.exit_code if outcome.exit_code is not None else -1,
+        "success": outcome.ok,
+        "status": outcome.status,
+        "durationMs": outcome.duration_ms,
+        "truncated": outcome.truncated,
     }
 
 
@@ -187,7 +212,7 @@ class InstallDeps(LedgerInput):
 )
 def notebook_install_deps(ctx: Context, args: InstallDeps) -> dict[str, Any]:
     """Fetch the packages of package.json into a cache that cells then use offline."""
-    sandbox.find_deno()
+    find_deno()
     wanted = dict(_spec(text) for text in args.packages or ())
     with ctx.writing() as bound:
         dependencies = _add_packages(bound, args.notebook_id, wanted)
@@ -215,42 +240,32 @@ def _add_packages(ctx: Context, notebook: str, wanted: dict[str, str]) -> dict[s
     return dependencies
 
 
-def _install(ctx: Context, notebook: str, dependencies: dict[str, str]) -> dict[str, Any]:
+def _install(ctx: Context, notebook: str, dependencies: dict[str, str]) -> Outcome:
     if not dependencies:
-        return {"ok": True, "code": 0, "stdout": "Nothing to install.", "stderr": ""}
+        return Outcome("completed", 0, "Nothing to install.", "", 0, False)
     cache = _cache(ctx, notebook)
     cache.mkdir(parents=True, exist_ok=True)
     specs = [f"npm:{name}@{version}" for name, version in sorted(dependencies.items())]
-    command = [sandbox.find_deno(), "cache", "--no-config", "--no-lock", *specs]
-    ctx.progress(0, 1, f"fetching {len(specs)} packages")
-    try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            timeout=INSTALL_SECONDS,
-            env={**sandbox.registry_environment(), "DENO_DIR": str(cache), "NO_COLOR": "1"},
-            cwd=cache,
-        )
-    except subprocess.TimeoutExpired:
-        return {"ok": False, "code": -1, "stdout": "", "stderr": f"Not finished after {INSTALL_SECONDS} s."}
-    out, err = (part[-20_000:].decode("utf-8", "replace") for part in (done.stdout, done.stderr))
-    ok = done.returncode == 0
-    ready = f"Ready: {', '.join(specs)}" if ok else out
-    return {"ok": ok, "code": done.returncode, "stdout": ready, "stderr": err}
+    command = [find_deno(), "cache", "--quiet", "--no-config", "--no-lock", *specs]
+    environment = {**registry_environment(), "DENO_DIR": str(cache), "NO_COLOR": "1"}
+    told = f"fetching {len(specs)} packages"
+    ctx.progress(0, INSTALL_SECONDS, told)
+    done = sandbox.followed(
+        Start(command, environment, b""),
+        cache,
+        INSTALL_SECONDS,
+        lambda passed: ctx.progress(passed, INSTALL_SECONDS, told),
+    )
+    return replace(done, stdout=f"Ready: {', '.join(specs)}") if done.ok else done
 
 
-def _install_result(done: dict[str, Any]) -> dict[str, Any]:
-    execution = {"stdout": done["stdout"], "stderr": done["stderr"], "exitCode": done["code"], "success": done["ok"]}
-    return {
-        "success": done["ok"],
-        "output": done["stdout"],
-        "error": None if done["ok"] else done["stderr"],
-        "execution": execution,
-    }
+def _install_result(done: Outcome) -> dict[str, Any]:
+    error = None if done.ok else done.stderr
+    return {"success": done.ok, "output": done.stdout, "error": error, "execution": _execution(done)}
 
 
 def _cache(ctx: Context, notebook: str) -> Path:
-    return ctx.settings.home / "notebooks" / ctx.workspace.replace("/", "_") / notebook / "deno"
+    return ctx.settings.home / "notebooks" / ctx.workspace.replace("/", "%") / notebook / "deno"
 
 
 def _spec(text: str) -> tuple[str, str]:

@@ -1,14 +1,8 @@
-"""Running a cell: Deno without any permission, in a process group of its own, limited and killed when it must be.
-
-The code never becomes the main module: a fixed runner imports it as a data address. Deno lets a main module read any
-JSON or text file through `import ... with {type: ...}`, whatever its permissions; what is imported dynamically it
-checks (ECOSYSTEM.md, section 7).
-"""
+"""Running a cell in a process group of its own: limited in time, memory and output, and killed when it must be."""
 
 from __future__ import annotations
 
 import os
-import re
 import resource
 import selectors
 import signal
@@ -16,38 +10,24 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import orjson
+from clew.ledger.notebooks.runtimes import Start, prepared
+from clew.registry.waiting import outside
 
-from clew.errors import ClewError
-from clew.ledger.notebooks.modules import data_address
-
-RUNNER = """\
-const decoder = new TextDecoder();
-let text = "";
-for await (const part of Deno.stdin.readable) text += decoder.decode(part, { stream: true });
-const { address } = JSON.parse(text);
-try {
-  await import(address);
-} catch (problem) {
-  console.error(problem?.stack ?? String(problem));
-  Deno.exit(1);
-}
-"""
-
-HEAP_MB = 256
 DATA_MB = 900  # Deno itself needs about 550; what is left bounds buffers outside of the heap.
 FILE_MB = 64  # for Deno's own cache; cells may write no file at all
 OUTPUT_LIMIT = 200_000
-_ADDRESS = re.compile(r"data:application/(?:typescript|javascript);base64,[A-Za-z0-9+/=]*")
+NICE = 5
+"""Whoever waits for an answer goes before whoever runs a cell."""
 _TICK = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended: completed, failed, timed_out, too_much_output."""
+    """How a run ended: completed, failed, timed_out, too_much_output, stopped."""
 
     status: str
     exit_code: int | None
@@ -61,18 +41,6 @@ class Outcome:
         return self.status == "completed"
 
 
-def find_deno() -> str:
-    try:
-        import deno
-    except ImportError as missing:
-        raise ClewError(
-            "UNAVAILABLE",
-            "code cells need the notebooks extra, which is not installed",
-            "Install it: pip install 'clew[notebooks]'. Cells stay readable without it.",
-        ) from missing
-    return str(deno.find_deno_bin())
-
-
 def run(
     source: str,
     filename: str,
@@ -80,57 +48,69 @@ def run(
     cache: Path | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Outcome:
-    """Run one module to its end, or to the end of its time, memory or output."""
-    request = orjson.dumps({"address": data_address(source, filename)})
-    with tempfile.TemporaryDirectory(prefix="clew-cell-") as folder:
-        runner = Path(folder) / "runner.ts"
-        runner.write_text(RUNNER, encoding="utf-8")
-        process = subprocess.Popen(
-            _command(runner, cache),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=_environment(Path(folder), cache),
-            cwd=folder,
-            start_new_session=True,
-            preexec_fn=_limits(seconds),
-        )
-        begun = time.monotonic()
-        try:
-            watch = Watch(process, request, seconds, progress)
+    """Run one cell to its end, or to the end of its time, memory or output."""
+    with tempfile.TemporaryDirectory(prefix="clew-cell-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        return followed(prepared(source, filename, folder, cache), folder, seconds, progress)
+
+
+def followed(start: Start, folder: Path, seconds: float, progress: Callable[[float], None] | None) -> Outcome:
+    """Start a process, and see it to its end."""
+    process = spawned(start, folder, seconds)
+    begun = time.monotonic()
+    try:
+        if _FROM_OUTSIDE:
+            _limit(process.pid, seconds)
+        with outside() as stopping:
+            watch = Watch(process, start.request, seconds, progress, stopping)
             status = watch.follow()
-        finally:
-            end_group(process)
-        duration = int((time.monotonic() - begun) * 1000)
-    return _outcome(status, process.returncode, watch, duration, filename)
+    finally:
+        end_group(process)
+    duration = int((time.monotonic() - begun) * 1000)
+    return _outcome(status, process.returncode, watch, duration, start)
 
 
-def _command(runner: Path, cache: Path | None) -> list[str]:
-    closed = ["--cached-only"] if cache is not None else ["--no-npm"]
-    flags = ["--no-prompt", "--no-remote", "--no-config", "--no-lock", *closed]
-    return [find_deno(), "run", "--quiet", *flags, f"--v8-flags=--max-old-space-size={HEAP_MB}", str(runner)]
+def spawned(start: Start, folder: Path, seconds: float) -> subprocess.Popen[bytes]:
+    """Without code of ours between fork and exec where that can be helped: it would mean to copy the whole server."""
+    return subprocess.Popen(
+        start.command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=start.environment,
+        cwd=folder,
+        start_new_session=True,
+        preexec_fn=None if _FROM_OUTSIDE else lambda: _limit_self(seconds),
+    )
 
 
-def _environment(folder: Path, cache: Path | None) -> dict[str, str]:
-    """Nothing of ours: no tokens, no home, no path."""
+_FROM_OUTSIDE = hasattr(resource, "prlimit")
+
+
+def _limits(seconds: float) -> dict[int, int]:
     return {
-        "DENO_DIR": str(cache or folder / "deno"),
-        "DENO_NO_UPDATE_CHECK": "1",
-        "HOME": str(folder),
-        "NO_COLOR": "1",
-        "PATH": "/nonexistent",
+        resource.RLIMIT_CPU: int(seconds) + 5,
+        resource.RLIMIT_DATA: DATA_MB << 20,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: FILE_MB << 20,
     }
 
 
-def _limits(seconds: float) -> Callable[[], None]:
-    def limit() -> None:
-        cpu = int(seconds) + 5
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
-        resource.setrlimit(resource.RLIMIT_DATA, (DATA_MB << 20, DATA_MB << 20))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_MB << 20, FILE_MB << 20))
+def _limit(pid: int, seconds: float) -> None:
+    """From outside, on Linux; the code itself comes later, or cannot have done much by now."""
+    with suppress(ProcessLookupError):
+        for limit, value in _limits(seconds).items():
+            resource.prlimit(pid, limit, (value, value))
+        os.setpriority(os.PRIO_PGRP, pid, NICE)
+    with suppress(OSError):  # where each session is scheduled as one, its own priority is what counts
+        Path(f"/proc/{pid}/autogroup").write_text(str(NICE), encoding="ascii")
 
-    return limit
+
+def _limit_self(seconds: float) -> None:
+    """Between fork and exec, where no one can be limited from outside."""
+    for limit, value in _limits(seconds).items():
+        resource.setrlimit(limit, (value, value))
+    os.nice(NICE)
 
 
 class Watch:
@@ -142,37 +122,51 @@ class Watch:
         request: bytes,
         seconds: float,
         progress: Callable[[float], None] | None,
+        stopping: Callable[[], bool],
     ) -> None:
         self._process = process
         self._request = request
         self._seconds = seconds
         self._progress = progress
+        self._stopping = stopping
+        self._begun = self._told = time.monotonic()
         self.printed = {"stdout": bytearray(), "stderr": bytearray()}
 
     def follow(self) -> str:
-        """`ended`, `timed_out` or `too_much_output`."""
-        begun = told = time.monotonic()
+        """`ended`, `timed_out`, `too_much_output` or `stopped`."""
         with selectors.DefaultSelector() as selector:
             self._register(selector)
             while selector.get_map():
-                passed = time.monotonic() - begun
-                if passed > self._seconds:
-                    return "timed_out"
-                for key, _ in selector.select(min(_TICK, self._seconds - passed)):
+                if (over := self._over()) is not None:
+                    return over
+                for key, _ in selector.select(self._patience()):
                     if not self._serve(selector, key):
                         return "too_much_output"
-                if self._progress is not None and time.monotonic() - told >= _TICK:
-                    told = time.monotonic()
-                    self._progress(told - begun)
-        return self._wait(begun)
+                self._tell()
+        return self._wait()
 
-    def _wait(self, begun: float) -> str:
-        """Its pipes are closed; it may still run."""
-        try:
-            self._process.wait(max(0.05, self._seconds - (time.monotonic() - begun)))
-        except subprocess.TimeoutExpired:
+    def _over(self) -> str | None:
+        if time.monotonic() - self._begun > self._seconds:
             return "timed_out"
-        return "ended"
+        return "stopped" if self._stopping() else None
+
+    def _patience(self) -> float:
+        return max(0.001, min(_TICK, self._seconds - (time.monotonic() - self._begun)))
+
+    def _tell(self) -> None:
+        if self._progress is not None and time.monotonic() - self._told >= _TICK:
+            self._told = time.monotonic()
+            self._progress(self._told - self._begun)
+
+    def _wait(self) -> str:
+        """Its pipes are closed; it may still run."""
+        while (over := self._over()) is None:
+            try:
+                self._process.wait(self._patience())
+                return "ended"
+            except subprocess.TimeoutExpired:
+                self._tell()
+        return over
 
     def _register(self, selector: selectors.BaseSelector) -> None:
         process = self._process
@@ -207,54 +201,36 @@ class Watch:
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
     """Nothing of a run survives it: the whole group is killed, whatever signals it ignores."""
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None and not pipe.closed:
-            try:
+            with suppress(BrokenPipeError):
                 pipe.close()
-            except BrokenPipeError:
-                pass
     process.wait()
 
 
-def _outcome(status: str, code: int, watch: Watch, duration: int, filename: str) -> Outcome:
-    stdout, stderr = (_text(watch.printed[name], filename) for name in ("stdout", "stderr"))
+def _outcome(status: str, code: int, watch: Watch, duration: int, start: Start) -> Outcome:
+    ok = status == "ended" and code == 0
+    stdout, stderr = start.readable(_text(watch.printed["stdout"]), _text(watch.printed["stderr"]), ok)
     if status == "ended":
-        return Outcome("completed" if code == 0 else "failed", code, stdout, _why(stderr, code), duration, False)
+        return Outcome("completed" if ok else "failed", code, stdout, _why(stderr, code), duration, False)
     reasons = {
         "timed_out": f"Stopped: not finished after {duration / 1000:.1f} s.",
         "too_much_output": f"Stopped: more than {OUTPUT_LIMIT} bytes of output.",
+        "stopped": "Stopped: the server was told to end.",
     }
     stderr = f"{stderr}\n{reasons[status]}".strip()
     return Outcome(status, None, stdout, stderr, duration, status == "too_much_output")
 
 
 def _why(stderr: str, code: int) -> str:
-    """A process that a signal ended says nothing itself."""
-    if code < 0 or code in {133, 134}:
-        return f"{stderr}\nStopped by the system (signal or memory limit of {HEAP_MB} MB).".strip()
-    return stderr
+    """A process that a signal ended says little itself."""
+    if code >= 0:
+        return stderr
+    reason = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+    return f"{stderr}\nEnded by the system: {reason}.".strip()
 
 
-def _text(raw: bytearray, filename: str) -> str:
-    shown = bytes(raw[:OUTPUT_LIMIT]).decode("utf-8", "replace").replace("\x00", "�")
-    return _ADDRESS.sub(filename, shown)
-
-
-def registry_environment() -> dict[str, str]:
-    """What a package client needs to find and trust its registry, and nothing else of our environment."""
-    known = {
-        name: value for name, value in os.environ.items() if name in _NET or name.upper().startswith("NPM_CONFIG_")
-    }
-    return {"DENO_TLS_CA_STORE": "system,mozilla", **known}
-
-
-_NET = frozenset(
-    {
-        "HOME", "DENO_CERT", "DENO_TLS_CA_STORE", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR",
-        "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
-    }
-)  # fmt: skip
+def _text(raw: bytearray) -> str:
+    return bytes(raw[:OUTPUT_LIMIT]).decode("utf-8", "replace").replace("\x00", "�")

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from clew.errors import ClewError, invalid
+from clew.ledger.notebooks.runtimes import ENDINGS, LANGUAGES, language_of
 
 _HEADER = re.compile(r"<!-- srcbook:(\{.*\}) -->")
 _COUNTED = re.compile(r"<!-- cell:(title|markdown) lines=(\d+) -->")
@@ -97,8 +98,8 @@ def _about(text: str) -> dict[str, Any]:
     except orjson.JSONDecodeError as problem:
         raise invalid("content", f"the header is not JSON: {problem}") from problem
     tsconfig = about.get("tsconfig.json")
-    if about.get("language") not in {"javascript", "typescript"} or not isinstance(tsconfig, str | None):
-        raise invalid("content", "the header names no known language", 'Use "javascript" or "typescript".')
+    if about.get("language") not in ENDINGS or not isinstance(tsconfig, str | None):
+        raise invalid("content", "the header names no known language", f"Use one of {', '.join(sorted(ENDINGS))}.")
     return dict(about)
 
 
@@ -146,9 +147,10 @@ class Reader:
         source = self._until(opening.group(1), begun)
         if filename == PACKAGE:
             return Cell(PACKAGE, source, PACKAGE)
+        name = check_filename(filename)
         named = opening.group(2)
-        language = named if named in {"javascript", "typescript"} else "javascript"
-        return Cell("code", source, check_filename(filename), language)
+        # A file of the original may say nothing of its language; what it is called then decides.
+        return Cell("code", source, name, named if named in ENDINGS else language_of(name))
 
     def _until(self, fence: str, begun: int) -> str:
         start = self._at + 1
@@ -166,7 +168,7 @@ class Reader:
         return Cell("markdown", "\n".join(self._lines[start : self._at]).rstrip("\n"))
 
 
-_FILENAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.(?:ts|js|mts|mjs)")
+_FILENAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,99}}\.(?:{'|'.join(LANGUAGES)})")
 
 
 def check_filename(name: str) -> str:
@@ -174,7 +176,7 @@ def check_filename(name: str) -> str:
         raise ClewError(
             "INVALID_INPUT",
             f"filename: {name[:80]!r} is not a plain file name",
-            "Use letters, digits, '.', '_', '-' and an ending .ts, .js, .mts or .mjs, such as main.ts.",
+            f"Use letters, digits, '.', '_', '-' and one of the endings {', '.join(LANGUAGES)}, such as main.ts.",
             [{"kind": "value", "field": "filename"}],
         )
     return name

@@ -58,10 +58,15 @@ def find_branch(ctx: Context, name: str) -> Branch | None:
 
 
 def branch_by_id(ctx: Context, number: int) -> Branch:
+    """Read once in a transaction; only a new name could change it there."""
+    known: Branch | None = ctx.memo.get(("branch", number))
+    if known is not None:
+        return known
     row = ctx.tx.one(f"{_SELECT} WHERE workspace = ? AND id = ?", ctx.workspace, number)
     if row is None:
         raise ClewError("INTERNAL", f"branch number {number} is not stored")
-    return Branch(**row)
+    branch = ctx.memo["branch", number] = Branch(**row)
+    return branch
 
 
 def checked_out(ctx: Context) -> Branch:
@@ -225,6 +230,7 @@ def branch_rename(ctx: Context, args: BranchRename) -> dict[str, Any]:
         )
     if new != branch.name:
         ctx.tx.run("UPDATE branch SET name = ? WHERE workspace = ? AND id = ?", new, ctx.workspace, branch.id)
+        ctx.memo.pop(("branch", branch.id), None)
         ctx.emit("reasoning", "branch_renamed", new, {"previous": branch.name})
     return {"workspace": ctx.workspace, "previous": branch.name, "current": new}
 

@@ -53,6 +53,13 @@ def suspects(ctx: Context, scope: Scope, ids: Sequence[str], as_of: int | None =
 
 def any_fallen(ctx: Context, scope: Scope, links: list[Link]) -> bool:
     """Whether any version that the branch could show has fallen; one look at an index."""
+    key = ("fallen", scope.graph, *(link.branch for link in links))
+    if ctx.tx.writable or key not in ctx.memo:  # a write may make one fall
+        ctx.memo[key] = _any_fallen(ctx, scope, links)
+    return bool(ctx.memo[key])
+
+
+def _any_fallen(ctx: Context, scope: Scope, links: list[Link]) -> bool:
     sql = (
         f"SELECT 1 AS found FROM node WHERE workspace = ? AND branch IN ({placeholders(len(links))}) AND doc = ?"
         f" AND status IN ({placeholders(len(FALLEN))}) LIMIT 1"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from clew.reasoning.branches import Branch, Link, chain
@@ -58,8 +59,8 @@ def edges_among(
     if not ids or limit <= 0:
         return []
     # Concatenation keeps the engines from seeking every pair of ends: few edges leave a node, many pairs exist.
-    both = f"edge.from_id IN ({placeholders(len(ids))}) AND edge.to_id || '' IN ({placeholders(len(ids))})"
-    return _edges(ctx, chain(ctx, branch, as_of), doc, Clause([both], [*ids, *ids]), include_deleted, limit)
+    ends = Clause([f"edge.to_id || '' IN ({placeholders(len(ids))})"], [*ids])
+    return _edges(ctx, chain(ctx, branch, as_of), doc, Lead("from_id", tuple(ids)), ends, include_deleted, limit)
 
 
 def edges_at(
@@ -79,25 +80,47 @@ def edges_at(
     links = chain(ctx, branch, as_of)
     columns = {"in": ("to_id",), "out": ("from_id",), "both": ("from_id", "to_id")}[direction]
     found: dict[tuple[str, str, str], Edge] = {}
+    wanted = Clause()
+    if rels is not None:
+        wanted.add(f"edge.rel IN ({placeholders(len(rels))})" if rels else "1 = 0", *rels)
     for column in columns:
-        clause = Clause([f"edge.{column} IN ({placeholders(len(ids))})"], list(ids))
-        if rels is not None:
-            clause.add(f"edge.rel IN ({placeholders(len(rels))})" if rels else "1 = 0", *rels)
-        for item in _edges(ctx, links, doc, clause, include_deleted, limit):
+        for item in _edges(ctx, links, doc, Lead(column, tuple(ids)), wanted, include_deleted, limit):
             found[item.key] = item
     return sorted(found.values(), key=lambda item: -item.last_seq)[:limit]
 
 
-def _edges(ctx: Context, links: list[Link], doc: str, extra: Clause, include_deleted: bool, limit: int) -> list[Edge]:
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """The end by which edges are looked up, one id after the other."""
+
+    column: str
+    ids: tuple[str, ...]
+
+    def sql(self, engine: str) -> str:
+        """The beginning of a SELECT, up to its first condition."""
+        if engine == "sqlite":
+            return f"SELECT edge.* FROM edge WHERE edge.{self.column} IN ({placeholders(len(self.ids))})"
+        # PostgreSQL takes an IN list for a hint and may enter elsewhere; a table of ids it has to walk.
+        given = ", ".join(["(?)"] * len(self.ids))
+        return (
+            f"SELECT edge.* FROM (VALUES {given}) AS given (id) JOIN edge ON edge.{self.column} = given.id WHERE 1 = 1"
+        )
+
+
+def _edges(
+    ctx: Context, links: list[Link], doc: str, lead: Lead, extra: Clause, include_deleted: bool, limit: int
+) -> list[Edge]:
     rows: list[Row] = []
+    lead = Lead(lead.column, tuple(dict.fromkeys(lead.ids)))
     for depth, link in enumerate(links):
-        clause = live("edge", ctx.workspace, doc, link, seq="seq + 0").add(extra.sql(), *extra.params)
+        clause = live("edge", ctx.workspace, doc, link, seq="seq + 0").extend(extra)
         if not include_deleted:
             clause.add("edge.deleted = 0")
         unshadowed(clause, "edge", EDGE_KEY, doc, links[:depth])
-        # The ends lead; ordering by an expression keeps the engines from walking all edges by seq instead.
+        # Ordering by an expression keeps the engines from walking all edges by seq instead.
         rows += ctx.tx.all(
-            f"SELECT edge.* FROM edge WHERE {clause.sql()} ORDER BY edge.seq + 0 DESC LIMIT ?",
+            f"{lead.sql(ctx.tx.engine)} AND {clause.sql()} ORDER BY edge.seq + 0 DESC LIMIT ?",
+            *lead.ids,
             *clause.params,
             limit - len(rows),
         )

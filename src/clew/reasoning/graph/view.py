@@ -29,6 +29,11 @@ class Clause:
         self.params.extend(params)
         return self
 
+    def extend(self, other: Clause) -> Clause:
+        self.parts.extend(other.parts)
+        self.params.extend(other.params)
+        return self
+
     def sql(self) -> str:
         return " AND ".join(self.parts)
 

@@ -137,13 +137,17 @@ def _sample(ctx: Context, doc: str, link: Link, way: Way) -> int:
 
 
 def restrict(clause: Clause, wanted: Filter, covered: frozenset[str], engine: str) -> None:
-    """The filters that the way in does not cover, as conditions on the row."""
+    """The filters that the way in does not cover, as conditions on the row.
+
+    SQLite takes the tables in the order they stand in; PostgreSQL would rather enter by such a filter and sort.
+    """
+    aside = "" if engine == "sqlite" else " || ''"
     if not wanted.include_deleted:
         clause.add("node.deleted = 0")
     if wanted.types is not None and "types" not in covered:
-        clause.add(f"node.type IN ({placeholders(len(wanted.types))})", *wanted.types)
+        clause.add(f"node.type{aside} IN ({placeholders(len(wanted.types))})", *wanted.types)
     if wanted.status is not None and "status" not in covered:
-        clause.add("node.status = ?", wanted.status)
+        clause.add(f"node.status{aside} = ?", wanted.status)
     if wanted.tags_any and "tags_any" not in covered:
         clause.add(_tagged(f"IN ({placeholders(len(wanted.tags_any))})"), *wanted.tags_any)
     for tag in wanted.tags_all:

@@ -1,7 +1,7 @@
 """One thread follows the store's event feed for all sockets; nothing runs while nobody listens.
 
-What a listener gets is decided in the thread, where the store may be read; handing it over is all that the event loop
-does. A listener that does not keep up is told so and starts over from a snapshot: nothing is dropped in silence.
+What a listener gets is read and written out in the thread, once for all of them; handing it over is all that the event
+loop does. Nothing is read that nobody subscribed to.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import orjson
 
 from clew.errors import ClewError
 from clew.faces.web.thoughts import EVENTS, written
@@ -22,55 +25,90 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PATIENCE = 0.5
-Message = dict[str, Any]
-Listener = Callable[[str, list[Message]], None]
+START = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Something that happened, ready to be sent to everyone who follows this feed."""
+
+    feed: str
+    session: str | None
+    text: str
+
+
+class Listener(Protocol):
+    def feeds(self, workspace: str) -> set[str]:
+        """Which feeds it follows; asked from another thread."""
+        ...
+
+    def hear(self, workspace: str, messages: list[Message]) -> None:
+        """Called in the listener's own event loop."""
+        ...
+
+
+class Run:
+    """One life of the thread: from the first listener to the last."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.stop = threading.Event()
+        self.ready = asyncio.Event()
+
+    def is_ready(self) -> None:
+        self.loop.call_soon_threadsafe(self.ready.set)
 
 
 class Live:
     def __init__(self, clew: Clew) -> None:
         self._clew = clew
-        self._listeners: dict[int, tuple[asyncio.AbstractEventLoop, Listener]] = {}
+        self._listeners: dict[int, Listener] = {}
         self._next = 0
-        self._stop: threading.Event | None = None
+        self._run: Run | None = None
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """`listener(workspace, messages)` is called in the running loop; the returned call ends it."""
+        """The returned call ends it."""
         self._next += 1
         number = self._next
-        self._listeners[number] = (asyncio.get_running_loop(), listener)
-        self._start()
+        self._listeners[number] = listener
+        if self._run is None:
+            self._run = Run()
+            threading.Thread(target=self._follow, args=(self._run,), name="clew-live", daemon=True).start()
         return lambda: self._end(number)
+
+    async def ready(self) -> None:
+        """Returns once the feed knows where it starts: whoever looks at the store now misses nothing afterwards."""
+        run = self._run
+        assert run is not None, "nobody listens"
+        try:
+            await asyncio.wait_for(run.ready.wait(), START)
+        except TimeoutError:
+            raise ClewError("STORE_UNAVAILABLE", "the event feed cannot be read; try again") from None
 
     def _end(self, number: int) -> None:
         self._listeners.pop(number, None)
-        if not self._listeners and self._stop is not None:
-            self._stop.set()
-            self._stop = None
+        if not self._listeners and self._run is not None:
+            self._run.stop.set()
+            self._run = None
 
-    def _start(self) -> None:
-        if self._stop is None:
-            self._stop = threading.Event()
-            ready = threading.Event()
-            threading.Thread(target=self._run, args=(self._stop, ready), name="clew-live", daemon=True).start()
-            # Whoever listens from now on must not miss an event: wait until the feed knows where it starts.
-            ready.wait(5)
-
-    def _run(self, stop: threading.Event, ready: threading.Event) -> None:
+    def _follow(self, run: Run) -> None:
         from clew.store.events import follow
 
         seen: dict[str, int] | None = None
-        while not stop.is_set():
+        while not run.stop.is_set():
             try:
                 seen = seen if seen is not None else self._positions()
-                ready.set()
-                for events in follow(self._clew.database, dict(seen), stop, PATIENCE):
+                run.is_ready()
+                for events in follow(self._clew.database, dict(seen), run.stop, PATIENCE):
                     for event in events:
                         seen[event.workspace] = event.seq
-                    if events:
-                        self._tell(events)
+                    if events and not run.stop.is_set():
+                        self._tell(run, events)
             except Exception:
+                if run.loop.is_closed():
+                    return  # The server ends.
                 logger.exception("the event feed broke off; trying again")
-                stop.wait(PATIENCE)
+                run.stop.wait(PATIENCE)
 
     def _positions(self) -> dict[str, int]:
         from clew.store.events import positions
@@ -78,65 +116,86 @@ class Live:
         with self._clew.database.read() as tx:
             return positions(tx)
 
-    def _tell(self, events: list[EventRow]) -> None:
+    def _tell(self, run: Run, events: list[EventRow]) -> None:
         for workspace in dict.fromkeys(event.workspace for event in events):
-            mine = [event for event in events if event.workspace == workspace]
-            messages = [*raw_messages(mine), *self._ledger_messages(workspace, mine)]
-            for loop, listener in list(self._listeners.values()):
-                if not loop.is_closed():
-                    loop.call_soon_threadsafe(listener, workspace, messages)
+            listeners = [(listener, listener.feeds(workspace)) for listener in list(self._listeners.values())]
+            wanted: set[str] = set().union(*(feeds for _, feeds in listeners))
+            messages = self._messages(workspace, [event for event in events if event.workspace == workspace], wanted)
+            for listener, feeds in listeners:
+                if feeds and messages:
+                    run.loop.call_soon_threadsafe(listener.hear, workspace, messages)
 
-    def _ledger_messages(self, workspace: str, events: list[EventRow]) -> list[Message]:
+    def _messages(self, workspace: str, events: list[EventRow], wanted: set[str]) -> list[Message]:
         ledger = [event for event in events if event.topic == "ledger" and event.subject]
-        thoughts = self._thoughts(workspace, [event for event in ledger if event.type in EVENTS])
-        return [message for event in ledger for message in seed_messages(event, thoughts)]
+        messages = raw_messages(events) if "events" in wanted else []
+        if "sessions" in wanted:
+            messages += [message("sessions", event.subject, *short_event(event)) for event in ledger]
+        for feed in ("reasoning", "outline"):
+            if feed in wanted:
+                thoughts = self._thoughts(workspace, ledger, whole=feed == "reasoning")
+                messages += [found for event in ledger for found in full_messages(feed, event, thoughts)]
+        return messages
 
-    def _thoughts(self, workspace: str, events: list[EventRow]) -> dict[int, dict[str, Any]]:
+    def _thoughts(self, workspace: str, ledger: list[EventRow], whole: bool) -> dict[int, dict[str, Any]]:
         found: dict[int, dict[str, Any]] = {}
+        events = [event for event in ledger if event.type in EVENTS]
         for session in dict.fromkeys(event.subject for event in events):
             seqs = [event.payload["seq"] for event in events if event.subject == session]
             try:
-                found |= written(self._clew, workspace, str(session), seqs)
+                found |= written(self._clew, workspace, str(session), seqs, whole)
             except ClewError:
                 logger.info("session %s was deleted before its thoughts could be shown", session)
         return found
 
 
+def message(feed: str, session: str | None, event: str, data: dict[str, Any]) -> Message:
+    channel = "reasoning" if feed == "outline" else feed
+    return Message(feed, session, orjson.dumps({"channel": channel, "event": event, "data": data}).decode())
+
+
 def raw_messages(events: Iterable[EventRow]) -> list[Message]:
     """Every event, for the pages of cards, work, jobs and memory."""
-    return [
-        {
-            "channel": "events",
-            "event": event.type,
-            "data": {
-                "id": event.id,
-                "seq": event.seq,
-                "ts_ms": event.ts_ms,
-                "topic": event.topic,
-                "type": event.type,
-                "subject": event.subject,
-                "path": event.path,
-                "agent": event.agent,
-                "payload": event.payload,
-            },
-        }
-        for event in events
-    ]
+    return [message("events", None, event.type, raw_event(event)) for event in events]
 
 
-def seed_messages(event: EventRow, thoughts: dict[int, dict[str, Any]]) -> list[Message]:
-    """The event in the words of the seed's protocol, on the channels where it belongs."""
-    session = event.subject
-    if event.type in EVENTS:
-        thought = thoughts.get(event.payload["seq"])
-        return _thought_messages(event, thought) if thought else []
+def raw_event(event: EventRow) -> dict[str, Any]:
+    return {
+        "id": event.id,
+        "seq": event.seq,
+        "ts_ms": event.ts_ms,
+        "topic": event.topic,
+        "type": event.type,
+        "subject": event.subject,
+        "path": event.path,
+        "agent": event.agent,
+        "payload": event.payload,
+    }
+
+
+def short_event(event: EventRow) -> tuple[str, dict[str, Any]]:
+    """What a list of sessions needs to know."""
+    if event.type not in EVENTS:
+        return session_event(event)
+    payload = event.payload
+    data = {"sessionId": event.subject, "nodeId": payload["node"], "thoughtNumber": payload["thoughtNumber"]}
+    return EVENTS[event.type], data
+
+
+def session_event(event: EventRow) -> tuple[str, dict[str, Any]]:
     names = {"session_started": "session:started", "session_completed": "session:ended"}
-    name = names.get(event.type, "session:changed")
-    data = {"sessionId": session, "title": event.payload.get("title"), "event": event.type, **event.payload}
-    return [{"channel": channel, "event": name, "data": data} for channel in ("sessions", "reasoning")]
+    data = {"sessionId": event.subject, "title": event.payload.get("title"), "event": event.type, **event.payload}
+    return names.get(event.type, "session:changed"), data
 
 
-def _thought_messages(event: EventRow, thought: dict[str, Any]) -> list[Message]:
+def full_messages(feed: str, event: EventRow, thoughts: dict[int, dict[str, Any]]) -> list[Message]:
+    """The event in the words of the seed's protocol."""
+    if event.type not in EVENTS:
+        return [message(feed, event.subject, *session_event(event))]
+    thought = thoughts.get(event.payload["seq"])
+    return [message(feed, event.subject, EVENTS[event.type], thought_event(event, thought))] if thought else []
+
+
+def thought_event(event: EventRow, thought: dict[str, Any]) -> dict[str, Any]:
     payload = event.payload
     data = {
         "sessionId": event.subject,
@@ -154,9 +213,4 @@ def _thought_messages(event: EventRow, thought: dict[str, Any]) -> list[Message]
             "originNodeId": payload.get("origin"),
             "fromThoughtNumber": thought.get("branchFromThought"),
         }
-    name = EVENTS[event.type]
-    short = {"sessionId": event.subject, "nodeId": thought["id"], "thoughtNumber": thought["thoughtNumber"]}
-    return [
-        {"channel": "reasoning", "event": name, "data": data},
-        {"channel": "sessions", "event": name, "data": short},
-    ]
+    return data

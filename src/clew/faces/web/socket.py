@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
@@ -12,14 +13,14 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from clew.errors import ClewError
 from clew.faces.web.gate import Gate
 from clew.faces.web.live import Live, Message
-from clew.faces.web.thoughts import ask, snapshot
+from clew.faces.web.outbox import Outbox
+from clew.faces.web.thoughts import ask, outlines, snapshot
 from clew.ids import check_workspace
 
 if TYPE_CHECKING:
     from clew.app import Clew
 
 CHANNELS = ("reasoning", "sessions", "events")
-BACKLOG = 5_000
 LISTED = 100
 MAX_MESSAGE = 10_000
 
@@ -48,6 +49,21 @@ class Sockets:
             self.count -= 1
 
 
+@dataclass(frozen=True)
+class Wish:
+    """What a client subscribed to on one channel."""
+
+    channel: str
+    workspace: str
+    session: str | None
+    outline: bool
+    id: Any
+
+    @property
+    def feed(self) -> str:
+        return "outline" if self.channel == "reasoning" and self.outline else self.channel
+
+
 class Conversation:
     """One socket: what it subscribed to, and what waits to be sent."""
 
@@ -55,90 +71,111 @@ class Conversation:
         self._clew = clew
         self._live = live
         self._socket = socket
-        self._wanted: dict[str, tuple[str, str | None]] = {}
-        self._waiting: asyncio.Queue[str] = asyncio.Queue(BACKLOG)
-        self._behind = False
+        self._wishes: dict[str, Wish] = {}
+        self._outbox = Outbox()
 
     async def run(self) -> None:
-        end = self._live.listen(self._hear)
-        sender = asyncio.create_task(self._send())
+        end = self._live.listen(self)
+        sides = [asyncio.create_task(self._listen()), asyncio.create_task(self._send())]
+        try:
+            # Whichever side ends first ends the other: who cannot be written to is not listened to either.
+            await asyncio.wait(sides, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            end()
+            for side in sides:
+                side.cancel()
+            await asyncio.gather(*sides, return_exceptions=True)
+
+    async def _listen(self) -> None:
         try:
             while True:
                 await self._answer(await self._socket.receive_text())
         except (WebSocketDisconnect, RuntimeError):
             pass
-        finally:
-            end()
-            sender.cancel()
-
-    def _hear(self, workspace: str, messages: list[Message]) -> None:
-        for message in messages:
-            wanted = self._wanted.get(message["channel"])
-            if wanted and wanted[0] == workspace and wanted[1] in (None, message["data"].get("sessionId")):
-                self._put(message)
-
-    def _put(self, message: Message | str) -> None:
-        text = message if isinstance(message, str) else orjson.dumps(message).decode()
-        if self._behind:
-            return
-        try:
-            self._waiting.put_nowait(text)
-        except asyncio.QueueFull:
-            self._behind = True
 
     async def _send(self) -> None:
-        while True:
-            await self._socket.send_text(await self._waiting.get())
-            if self._behind and self._waiting.empty():
-                # It missed events; the page must draw anew from a snapshot.
-                self._behind = False
-                self._put({"channel": "system", "event": "behind", "data": {}})
+        try:
+            while True:
+                await self._socket.send_text(await self._outbox.take())
+        except (WebSocketDisconnect, RuntimeError):
+            pass
+
+    def feeds(self, workspace: str) -> set[str]:
+        """Asked from the feed's thread, so that nothing is read that nobody wants."""
+        return {wish.feed for wish in list(self._wishes.values()) if wish.workspace == workspace}
+
+    def hear(self, workspace: str, messages: list[Message]) -> None:
+        wanted = {wish.feed: wish for wish in self._wishes.values() if wish.workspace == workspace}
+        for message in messages:
+            wish = wanted.get(message.feed)
+            if wish and wish.session in (None, message.session):
+                self._outbox.put(message.text)
 
     async def _answer(self, text: str) -> None:
         if text == "ping":
-            self._put("pong")
+            await self._outbox.post("pong")
             return
+        asked: Any = None
         try:
             asked = orjson.loads(text) if len(text) <= MAX_MESSAGE else None
             await self._act(asked)
         except orjson.JSONDecodeError:
-            self._error("INVALID_PAYLOAD", "the message is not JSON")
+            await self._error("INVALID_PAYLOAD", "the message is not JSON")
         except ClewError as error:
-            self._error(error.code, error.message)
+            await self._error(error.code, error.message, asked.get("id"))
 
     async def _act(self, asked: Any) -> None:
         action = asked.get("action") if isinstance(asked, dict) else None
         if isinstance(asked, dict) and asked.get("type") == "ping":
-            self._put({"type": "pong"})
+            await self._outbox.post('{"type":"pong"}')
         elif action == "ping":
-            self._put({"action": "pong"})
-        elif action in {"subscribe", "unsubscribe"} and asked.get("channel") in CHANNELS:
-            await self._change(action, asked)
+            await self._outbox.post('{"action":"pong"}')
+        elif action == "subscribe" and asked.get("channel") in CHANNELS:
+            await self._subscribe(self._wish(asked))
+        elif action == "unsubscribe" and asked.get("channel") in CHANNELS:
+            self._wishes.pop(asked["channel"], None)
+            await self._tell(asked["channel"], "unsubscribed", {})
         else:
             channels = ", ".join(CHANNELS)
-            self._error("INVALID_PAYLOAD", f"expected {{action: subscribe|unsubscribe, channel: {channels}}}")
+            await self._error("INVALID_PAYLOAD", f"expected {{action: subscribe|unsubscribe, channel: {channels}}}")
 
-    async def _change(self, action: str, asked: dict[str, Any]) -> None:
-        channel = asked["channel"]
-        if action == "unsubscribe":
-            self._wanted.pop(channel, None)
-            self._put({"channel": channel, "event": "unsubscribed", "data": {}})
-            return
+    def _wish(self, asked: dict[str, Any]) -> Wish:
         session = asked.get("sessionId")
-        workspace = check_workspace(str(asked.get("workspace") or self._clew.settings.workspace))
-        session = str(session) if session is not None else None
+        return Wish(
+            asked["channel"],
+            check_workspace(str(asked.get("workspace") or self._clew.settings.workspace)),
+            str(session) if session is not None else None,
+            asked.get("outline") is True,
+            asked.get("id"),
+        )
+
+    async def _subscribe(self, wish: Wish) -> None:
         # Listen first, then take the picture: an event in between comes twice rather than never.
-        self._wanted[channel] = (workspace, session)
-        self._put({"channel": channel, "event": "subscribed", "data": {"workspace": workspace, "sessionId": session}})
-        if channel == "reasoning" and session is not None:
-            picture = await anyio.to_thread.run_sync(snapshot, self._clew, workspace, session)
-            self._put({"channel": channel, "event": "session:snapshot", "data": picture})
-        elif channel == "sessions":
-            found = await anyio.to_thread.run_sync(self._sessions, workspace)
-            self._put({"channel": channel, "event": "sessions:list", "data": found})
+        self._wishes[wish.channel] = wish
+        await self._live.ready()
+        told = {"workspace": wish.workspace, "sessionId": wish.session}
+        await self._tell(wish.channel, "subscribed", told | ({"id": wish.id} if wish.id is not None else {}))
+        if wish.feed == "outline" and wish.session is not None:
+            await self._tell_outline(wish.workspace, wish.session)
+        elif wish.feed == "reasoning" and wish.session is not None:
+            picture = await anyio.to_thread.run_sync(snapshot, self._clew, wish.workspace, wish.session)
+            await self._tell(wish.channel, "session:snapshot", picture)
+        elif wish.channel == "sessions":
+            found = await anyio.to_thread.run_sync(self._sessions, wish.workspace)
+            await self._tell(wish.channel, "sessions:list", found)
+
+    async def _tell_outline(self, workspace: str, session: str) -> None:
+        """Page by page, each read when the one before has found room."""
+        parts = outlines(self._clew, workspace, session)
+        while (part := await anyio.to_thread.run_sync(next, parts, None)) is not None:
+            await self._tell("reasoning", "session:outline", part)
 
     def _sessions(self, workspace: str) -> dict[str, Any]:
         return ask(self._clew, "session_list", workspace, limit=LISTED)
 
-    def _error(self, code: str, message: str) -> None:
-        self._put({"channel": "error", "event": "error", "data": {"code": code, "message": message}})
+    async def _tell(self, channel: str, event: str, data: dict[str, Any]) -> None:
+        await self._outbox.post(orjson.dumps({"channel": channel, "event": event, "data": data}).decode())
+
+    async def _error(self, code: str, message: str, id: Any = None) -> None:
+        data = {"code": code, "message": message} | ({"id": id} if id is not None else {})
+        await self._tell("error", "error", data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import ClewError
@@ -11,8 +11,13 @@ from clew.faces.web.calls import page_session
 if TYPE_CHECKING:
     from clew.app import Clew
 
-PAGE = 500
-ROOM = 50_000_000
+PAGE = 100
+OUTLINE_PAGE = 2_000
+ROOM = 200_000_000
+OPENING = 400
+"""How much of a text a picture needs."""
+SNAPSHOT_THOUGHTS = 2_000
+SNAPSHOT_CHARACTERS = 4_000_000
 EVENTS = {
     "thought_added": "thought:added",
     "thought_revised": "thought:revised",
@@ -39,45 +44,76 @@ def shown_thought(session: str, thought: dict[str, Any]) -> dict[str, Any]:
     return {"id": node_id(session, thought["thoughtNumber"], thought.get("branchId")), **thought}
 
 
-def pages(clew: Clew, workspace: str, session: str, after: int = 0) -> Iterator[dict[str, Any]]:
+def pages(
+    clew: Clew, name: str, workspace: str, session: str, after: int = 0, **arguments: Any
+) -> Iterator[dict[str, Any]]:
     """The session and its thoughts in the order of writing, page by page."""
     cursor: int | None = after
     while cursor is not None:
-        page = ask(clew, "session_get", workspace, sessionId=session, cursor=cursor, limit=PAGE, max_chars=ROOM)
+        page = ask(clew, name, workspace, sessionId=session, cursor=cursor, max_chars=ROOM, **arguments)
         yield {**page, "thoughts": [shown_thought(session, item) for item in page["thoughts"]]}
         cursor = page["pagination"]["next_cursor"]
 
 
+def outlines(clew: Clew, workspace: str, session: str) -> Iterator[dict[str, Any]]:
+    """Every thought without its text, in parts; `first` and `last` mark the ends."""
+    for number, page in enumerate(pages(clew, "session_outline", workspace, session, limit=OUTLINE_PAGE)):
+        yield {
+            "session": page["session"],
+            "thoughts": page["thoughts"],
+            "branchNames": page["branchNames"],
+            "first": number == 0,
+            "last": page["pagination"]["next_cursor"] is None,
+        }
+
+
 def snapshot(clew: Clew, workspace: str, session: str) -> dict[str, Any]:
-    """Everything needed to draw a session: it, its main line, its branches with their thoughts."""
+    """A session as the seed's protocol wants it, texts and all; what is too much is named by `more`."""
     thoughts: list[dict[str, Any]] = []
     head: dict[str, Any] = {}
-    for page in pages(clew, workspace, session):
-        head = page
-        thoughts += page["thoughts"]
-    branches = {name: _branch(name, about) for name, about in head["branches"].items()}
-    for thought in thoughts:
-        if thought.get("branchId") in branches:
-            branches[thought["branchId"]]["thoughts"].append(thought)
+    more: int | None = None
+    for head in pages(clew, "session_get", workspace, session, limit=PAGE):
+        thoughts += head["thoughts"]
+        more = head["pagination"]["next_cursor"]
+        if len(thoughts) >= SNAPSHOT_THOUGHTS or _characters(thoughts) >= SNAPSHOT_CHARACTERS:
+            break
     main = [thought for thought in thoughts if not thought.get("branchId")]
-    return {"session": head["session"], "thoughts": main, "branches": branches}
+    picture = {"session": head["session"], "thoughts": main, "branches": _branches(head["branches"], thoughts)}
+    return picture | ({"more": {"operation": "session_get", "cursor": more}} if more is not None else {})
 
 
-def _branch(name: str, about: dict[str, Any]) -> dict[str, Any]:
+def _characters(thoughts: Iterable[dict[str, Any]]) -> int:
+    return sum(len(thought["thought"]) for thought in thoughts)
+
+
+def _branches(known: dict[str, Any], thoughts: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Branches with their thoughts; a read names a limited number of them, the thoughts name them all."""
+    found: dict[str, dict[str, Any]] = {}
+    for thought in thoughts:
+        name = thought.get("branchId")
+        if name:
+            found.setdefault(name, _branch(name, known.get(name, {}), thought))["thoughts"].append(thought)
+    return found
+
+
+def _branch(name: str, about: dict[str, Any], first: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": name,
         "name": about.get("name"),
-        "fromThoughtNumber": about["forks"],
-        "fromBranch": about.get("fromBranch"),
+        "fromThoughtNumber": first.get("branchFromThought"),
+        "fromBranch": first.get("branchFromBranch"),
         "thoughts": [],
     }
 
 
-def written(clew: Clew, workspace: str, session: str, seqs: list[int]) -> dict[int, dict[str, Any]]:
-    """The thoughts with these seqs, which are near each other."""
+def written(clew: Clew, workspace: str, session: str, seqs: list[int], whole: bool) -> dict[int, dict[str, Any]]:
+    """The thoughts with these seqs, which are near each other; with their whole text or with its opening."""
+    wanted = set(seqs)
     found: dict[int, dict[str, Any]] = {}
-    for page in pages(clew, workspace, session, min(seqs) - 1):
-        found |= {thought["seq"]: thought for thought in page["thoughts"] if thought["seq"] in set(seqs)}
+    name = "session_get" if whole else "session_outline"
+    more = {} if whole else {"chars": OPENING}
+    for page in pages(clew, name, workspace, session, min(seqs) - 1, limit=PAGE, **more):
+        found |= {thought["seq"]: thought for thought in page["thoughts"] if thought["seq"] in wanted}
         if not page["thoughts"] or page["thoughts"][-1]["seq"] >= max(seqs):
             break
     return found

@@ -43,7 +43,8 @@ async function show() {
   replace(main, el("p", { class: "quiet" }, "Loading…"));
   try {
     const known = PAGES.some(([name]) => name === page) ? page : "home";
-    const module = await import(`./pages/${known}.js`);
+    const [module] = await Promise.all([import(`./pages/${known}.js`), feed.begin()]);
+    if (turn !== shown) return;
     const ended = await module.show(main, parts);
     if (turn === shown) leave = ended ?? null;
     else ended?.();
@@ -80,8 +81,10 @@ function drawWorkspaces() {
 
 function showLink(now) {
   const badge = document.getElementById("link");
-  badge.textContent = now === "open" ? "live" : "reconnecting";
-  badge.className = `badge ${now === "open" ? "good" : "bad"}`;
+  badge.textContent = now === "closed" ? "reconnecting" : "live";
+  badge.className = `badge ${now === "closed" ? "bad" : "good"}`;
+  // The graph starts over by itself; the other pages are read anew.
+  if (now === "again" && place().page !== "reasoning") show();
 }
 
 const THEMES = ["auto", "light", "dark"];

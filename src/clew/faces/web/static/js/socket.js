@@ -3,6 +3,7 @@
 import { state } from "./state.js";
 
 const FIRST_WAIT = 250, LAST_WAIT = 10_000, PING = 20_000;
+const PATIENCE = 3_000, KEPT = 500;
 
 class Feed {
   constructor() {
@@ -10,9 +11,11 @@ class Feed {
     this.wait = FIRST_WAIT;
     this.next = 1;
     this.watchers = new Set();
+    this.handlers = new Set();
+    this.recent = [];
   }
 
-  // Tells `watcher("open" | "closed")` about the connection.
+  // Tells `watcher("open" | "closed" | "again")` about the connection; "again" means that events may have been missed.
   watch(watcher) {
     this.watchers.add(watcher);
   }
@@ -25,20 +28,60 @@ class Feed {
     this.socket.onclose = () => this.#closed();
   }
 
-  // Subscribes to a channel; returns the call that ends it. One subscription a channel.
-  on(channel, handler, sessionId) {
-    const key = this.next++;
-    for (const [other, known] of this.subscriptions) if (known.channel === channel) this.subscriptions.delete(other);
-    this.subscriptions.set(key, { channel, handler, sessionId });
-    this.#subscribe(this.subscriptions.get(key));
+  // To be awaited before a page reads anything: every event from here on reaches whoever listens to "events" later.
+  async begin() {
+    this.recent = [];
+    if (this.workspace !== state.workspace) {
+      this.workspace = state.workspace;
+      this.started = new Promise((resolve) => { this.start = resolve; });
+      this.#add("events", (event, data) => this.#event(event, data));
+    }
+    await Promise.race([this.started, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
+  }
+
+  // Subscribes to a channel; returns the call that ends it. Besides "events" there is one subscription a channel: its
+  // handler hears "subscribed" first, again whenever it has to start over, and "error" when the server refuses.
+  on(channel, handler, wish) {
+    if (channel === "events") return this.#attach(handler);
+    const subscription = this.#add(channel, handler, wish);
     return () => {
-      if (!this.subscriptions.delete(key)) return;
+      if (this.subscriptions.get(channel) !== subscription) return;
+      this.subscriptions.delete(channel);
       this.#send({ action: "unsubscribe", channel });
     };
   }
 
-  #subscribe({ channel, sessionId }) {
-    this.#send({ action: "subscribe", channel, sessionId, workspace: state.workspace });
+  #attach(handler) {
+    this.handlers.add(handler);
+    for (const [event, data] of this.recent) handler(event, data);
+    return () => this.handlers.delete(handler);
+  }
+
+  #event(event, data) {
+    if (event === "subscribed") {
+      for (const watcher of this.watchers) watcher(this.hasStarted ? "again" : "open");
+      this.hasStarted = true;
+      this.start();
+      return;
+    }
+    this.recent.push([event, data]);
+    if (this.recent.length > KEPT) this.recent.shift();
+    for (const handler of [...this.handlers]) handler(event, data);
+  }
+
+  #add(channel, handler, { sessionId, outline } = {}) {
+    const subscription = { channel, handler, sessionId, outline, id: 0, isLive: false };
+    this.subscriptions.set(channel, subscription);
+    this.#subscribe(subscription);
+    return subscription;
+  }
+
+  // Each request has a number: what was sent before its answer belongs to an earlier one, perhaps of another session.
+  #subscribe(subscription) {
+    const { channel, sessionId, outline } = subscription;
+    subscription.id = this.next++;
+    subscription.isLive = false;
+    this.#send({ action: "subscribe", channel, sessionId, outline, workspace: state.workspace, id: subscription.id });
   }
 
   #send(message) {
@@ -47,10 +90,13 @@ class Feed {
 
   #opened() {
     this.wait = FIRST_WAIT;
-    for (const watcher of this.watchers) watcher("open");
-    for (const subscription of this.subscriptions.values()) this.#subscribe(subscription);
+    this.#subscribeAll();
     clearInterval(this.pinging);
     this.pinging = setInterval(() => this.socket.readyState === WebSocket.OPEN && this.socket.send("ping"), PING);
+  }
+
+  #subscribeAll() {
+    for (const subscription of this.subscriptions.values()) this.#subscribe(subscription);
   }
 
   #closed() {
@@ -62,14 +108,17 @@ class Feed {
 
   #heard(text) {
     if (text === "pong") return;
-    const message = JSON.parse(text);
-    if (message.channel === "system" && message.event === "behind") {
-      for (const subscription of this.subscriptions.values()) this.#subscribe(subscription);
-      return;
-    }
-    for (const { channel, handler } of this.subscriptions.values()) {
-      if (channel === message.channel) handler(message.event, message.data);
-    }
+    const { channel, event, data } = JSON.parse(text);
+    if (channel === "system" && event === "behind") return this.#subscribeAll();
+    if (channel === "error") return this.#refused(data);
+    const subscription = this.subscriptions.get(channel);
+    if (!subscription) return;
+    if (event === "subscribed") subscription.isLive = data.id === subscription.id;
+    if (subscription.isLive) subscription.handler(event, data);
+  }
+
+  #refused(data) {
+    for (const subscription of this.subscriptions.values()) if (subscription.id === data.id) subscription.handler("error", data);
   }
 }
 

@@ -1,6 +1,6 @@
 // Pan and zoom: wheel, drag, pinch, keys and buttons, all ending in one transform.
 
-const SMALLEST = 0.05, LARGEST = 2;
+const SMALLEST = 0.05, LARGEST = 2, CLICK = 5;
 
 export class Camera {
   constructor(frame, onMove) {
@@ -51,36 +51,77 @@ export class Camera {
     this.onMove();
   }
 
+  // Moves just far enough for the whole box to be seen.
+  reveal(x, y, width, height, margin = 24) {
+    const left = x * this.scale + this.x, top = y * this.scale + this.y;
+    const right = left + width * this.scale, bottom = top + height * this.scale;
+    const { clientWidth, clientHeight } = this.frame;
+    const dx = left < margin ? margin - left : Math.min(0, clientWidth - margin - right);
+    const dy = top < margin ? margin - top : Math.min(0, clientHeight - margin - bottom);
+    if (dx || dy) this.pan(dx, dy);
+  }
+
   #listen() {
-    const pointers = new Map();
-    let spread = 0;
     this.frame.addEventListener("wheel", (event) => {
       event.preventDefault();
       if (event.ctrlKey || event.metaKey) this.zoom(Math.exp(-event.deltaY / 300), this.#point(event));
       else this.pan(-event.deltaX, -event.deltaY);
     }, { passive: false });
-    this.frame.addEventListener("pointerdown", (event) => {
-      if (event.target.closest("button, a, .node")) return;
-      pointers.set(event.pointerId, this.#point(event));
-      this.frame.setPointerCapture(event.pointerId);
-    });
-    this.frame.addEventListener("pointermove", (event) => {
-      if (!pointers.has(event.pointerId)) return;
-      const before = pointers.get(event.pointerId), now = this.#point(event);
-      pointers.set(event.pointerId, now);
-      if (pointers.size === 1) return this.pan(now.x - before.x, now.y - before.y);
-      const [a, b] = [...pointers.values()];
-      const distance = Math.hypot(a.x - b.x, a.y - b.y);
-      if (spread) this.zoom(distance / spread, { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 });
-      spread = distance;
-    });
-    for (const end of ["pointerup", "pointercancel"]) {
-      this.frame.addEventListener(end, (event) => { pointers.delete(event.pointerId); spread = 0; });
-    }
+    this.pointers = new Map();
+    this.frame.addEventListener("pointerdown", (event) => this.#down(event));
+    this.frame.addEventListener("pointermove", (event) => this.#move(event));
+    for (const end of ["pointerup", "pointercancel"]) this.frame.addEventListener(end, (event) => this.#up(event));
+    // The click that ends a drag opens nothing.
+    this.frame.addEventListener("click", (event) => {
+      if (this.dragged) event.stopPropagation();
+      this.dragged = false;
+    }, { capture: true });
+  }
+
+  #down(event) {
+    if (event.button > 0) return;
+    if (!this.pointers.size) this.dragged = false;
+    this.pointers.set(event.pointerId, { start: this.#point(event), now: this.#point(event) });
+    this.spread = 0;
+  }
+
+  #move(event) {
+    const pointer = this.pointers.get(event.pointerId);
+    if (!pointer) return;
+    const before = pointer.now;
+    pointer.now = this.#point(event);
+    // A hand is never quite still: a few dots are a click, more are a drag, wherever it began.
+    if (!this.dragged && distance(pointer.start, pointer.now) < CLICK) return;
+    if (!this.dragged) this.#grab(event.pointerId);
+    if (this.pointers.size === 1) this.pan(pointer.now.x - before.x, pointer.now.y - before.y);
+    else this.#pinch();
+  }
+
+  #grab(pointerId) {
+    this.dragged = true;
+    this.frame.setPointerCapture(pointerId);
+    this.frame.classList.add("dragging");
+  }
+
+  #pinch() {
+    const [a, b] = [...this.pointers.values()].map((pointer) => pointer.now);
+    const apart = distance(a, b);
+    if (this.spread) this.zoom(apart / this.spread, { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 });
+    this.spread = apart;
+  }
+
+  #up(event) {
+    this.pointers.delete(event.pointerId);
+    this.spread = 0;
+    if (!this.pointers.size) this.frame.classList.remove("dragging");
   }
 
   #point(event) {
     const box = this.frame.getBoundingClientRect();
     return { x: event.clientX - box.left, y: event.clientY - box.top };
   }
+}
+
+function distance(a, b) {
+  return Math.hypot(a.x - b.x, a.y - b.y);
 }

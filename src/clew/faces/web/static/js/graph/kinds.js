@@ -5,12 +5,7 @@ export const KINDS = {
   P: "plan", O: "observation", A: "assumption", X: "rejected",
 };
 
-export function kindOf(thought) {
-  if (thought.type && KINDS[thought.type]) return thought.type;
-  return thought.isRevision ? "R" : "";
-}
-
 // The words of a thought without the notation in front of them.
-export function plainText(thought) {
-  return String(thought.thought ?? "").replace(/^\s*S\d+\s*\|\s*[A-Z]?\s*\|(\s*[^|]{0,40}\|)?\s*/, "");
+export function plainText(text) {
+  return String(text ?? "").replace(/^\s*S\d+\s*\|\s*[A-Z]?\s*\|(\s*[^|]{0,40}\|)?\s*/, "");
 }

@@ -1,8 +1,14 @@
 // Where everything stands. A chain runs like a snake: one row to the right, the next one back to the left, so that
 // neighbours always touch. Under the row in which a branch starts lies the lane of that branch, and so on inside it.
+//
+// Only lanes are kept; where a thought stands follows from its lane and its place in it. So a thought is added, found
+// and shown at a cost that does not grow with the number of thoughts.
+
+import { mixed } from "./marks.js";
 
 export const NODE = { width: 216, height: 92, gapX: 36, gapY: 30 };
-const LANE = { header: 30, indent: 28, after: 18 };
+export const HEADER = 30;
+const INDENT = 28, AFTER = 18;
 const STEP_X = NODE.width + NODE.gapX;
 const STEP_Y = NODE.height + NODE.gapY;
 
@@ -10,64 +16,174 @@ export function columnsFor(width) {
   return Math.max(1, Math.min(12, Math.floor((width - 60) / STEP_X)));
 }
 
-// chains: Map(name -> thoughts in order); origin(name) -> id of the fork point; folded: Set of names.
-export function layout(chains, { columns, origin, folded }) {
-  const placed = new Map();
-  const lanes = [];
-  const forks = new Map();
-  for (const name of chains.keys()) {
-    if (name === "") continue;
-    const from = origin(name) ?? "";
-    if (!forks.has(from)) forks.set(from, []);
-    forks.get(from).push(name);
+export class Layout {
+  // count: how many thoughts to show, from the first; null for all. folded: names of lanes that are shut.
+  constructor(model, { columns, folded, count }) {
+    this.model = model;
+    this.columns = columns;
+    this.folded = folded;
+    this.lanes = new Map();
+    this.root = lane("", null, Infinity, 0);
+    this.sum = 0;
+    this.shown = 0;
+    this.width = NODE.width;
+    this.lanes.set("", this.root);
+    for (const name of model.chains.keys()) this.#extend(name, model.countAt(name, count));
   }
-  const drawn = new Set();
-  let width = 0;
 
-  function lay(name, x, y, count) {
-    drawn.add(name);
-    const thoughts = chains.get(name) ?? [];
-    let top = y;
-    for (let start = 0, row = 0; start < thoughts.length; start += count, row++) {
-      const part = thoughts.slice(start, start + count);
-      const back = row % 2 === 1;
-      part.forEach((thought, index) => {
-        const column = back ? count - 1 - index : index;
-        placed.set(thought.id, { x: x + column * STEP_X, y: top, back, chain: name });
-        width = Math.max(width, x + column * STEP_X + NODE.width);
-      });
-      top += STEP_Y;
-      for (const thought of part) for (const branch of forks.get(thought.id) ?? []) top = lane(branch, x, top, count);
+  // A thought was added to the model, at the end of its chain.
+  grow(record) {
+    this.#extend(record.chain, 1);
+  }
+
+  get height() {
+    return this.root.inner;
+  }
+
+  get digest() {
+    return mixed(this.sum, this.columns).toString(16).padStart(8, "0");
+  }
+
+  // Where a thought stands; null when a lane above it is shut, or when it is not there yet.
+  place(record) {
+    const lane = record && this.lanes.get(record.chain);
+    if (!lane || record.place >= lane.count || hidden(lane)) return null;
+    const row = Math.floor(record.place / this.columns);
+    const at = upper(lane.lanes, (child) => child.row < row);
+    const shift = at < lane.lanes.length ? lane.lanes[at].before : lane.spans;
+    return { x: this.#x(lane, record.place), y: this.#top(lane) + row * STEP_Y + shift };
+  }
+
+  // Calls cell(lane, place, x, y) and header(lane, x, y) for what the view holds. With a stride only every so-manieth
+  // row is told, for pictures in which rows are thinner than a dot.
+  visit(view, cell, header = () => {}, stride = 1) {
+    this.#walk(this.root, 0, { view, cell, header, stride });
+  }
+
+  #extend(name, more) {
+    if (!more) return;
+    const lane = this.lanes.get(name) ?? this.#open(name);
+    const before = this.#rows(lane);
+    if (lane.count) this.sum = (this.sum - this.#term(lane)) >>> 0;
+    lane.count += more;
+    this.sum = (this.sum + this.#term(lane)) >>> 0;
+    if (!hidden(lane)) {
+      this.shown += more;
+      this.width = Math.max(this.width, lane.x + Math.min(lane.count, this.columns) * STEP_X - NODE.gapX);
     }
+    this.#stretch(lane, (this.#rows(lane) - before) * STEP_Y);
+  }
+
+  // A new lane under the row of its fork point. Where that is not known it stands at the end rather than nowhere.
+  #open(name) {
+    const { origin } = this.model.chains.get(name);
+    const parent = (origin && this.lanes.get(origin.chain)) ?? this.root;
+    const row = origin ? Math.floor(origin.place / this.columns) : Infinity;
+    const made = lane(name, parent, row, parent.x + INDENT);
+    made.fork = origin ? origin.place : Infinity;
+    made.folded = this.folded.has(name);
+    const at = upper(parent.lanes, (other) => other.fork <= made.fork);
+    made.before = at < parent.lanes.length ? parent.lanes[at].before : parent.spans;
+    parent.lanes.splice(at, 0, made);
+    this.lanes.set(name, made);
+    this.#shift(parent, at + 1, HEADER + AFTER);
+    return made;
+  }
+
+  #stretch(lane, by) {
+    if (!by) return;
+    lane.inner += by;
+    if (lane.parent && !lane.folded) this.#shift(lane.parent, lane.parent.lanes.indexOf(lane) + 1, by);
+  }
+
+  // Everything in a lane from its n-th branch on moves down.
+  #shift(lane, from, by) {
+    for (let i = from; i < lane.lanes.length; i++) lane.lanes[i].before += by;
+    lane.spans += by;
+    this.#stretch(lane, by);
+  }
+
+  #rows(lane) {
+    return Math.ceil(lane.count / this.columns);
+  }
+
+  #term(lane) {
+    const chain = this.model.chains.get(lane.name);
+    return mixed(mixed(chain.mark, chain.marks[lane.count - 1]), lane.count * 2 + (lane.folded ? 1 : 0));
+  }
+
+  #x(lane, place) {
+    const row = Math.floor(place / this.columns), column = place % this.columns;
+    return lane.x + (row % 2 ? this.columns - 1 - column : column) * STEP_X;
+  }
+
+  // The upper edge of a lane's first row.
+  #top(lane) {
+    let top = 0;
+    for (let at = lane; at.parent; at = at.parent) top += this.#offset(at) + HEADER;
     return top;
   }
 
-  function lane(name, x, top, count) {
-    if (drawn.has(name)) return top;
-    const thoughts = chains.get(name);
-    const shut = folded.has(name);
-    const place = { name, x: x + LANE.indent, y: top, count: thoughts.length, folded: shut, height: LANE.header };
-    lanes.push(place);
-    drawn.add(name);
-    if (shut) return top + LANE.header + LANE.after;
-    const end = lay(name, place.x, top + LANE.header, count);
-    place.height = end - top - NODE.gapY + 8;
-    return end + LANE.after;
+  #offset(lane) {
+    return Math.min(lane.row + 1, this.#rows(lane.parent)) * STEP_Y + lane.before;
   }
 
-  let bottom = lay("", 0, 0, columns);
-  // A branch whose fork point is not shown (yet) stands at the end rather than nowhere.
-  for (const name of chains.keys()) if (!drawn.has(name)) bottom = lane(name, 0, bottom, columns);
-  return { placed, lanes, width: Math.max(width, NODE.width), height: bottom };
+  #walk(lane, top, visit) {
+    if (lane.folded) return;
+    const { view, header } = visit;
+    const rows = this.#rows(lane);
+    const first = upper(lane.lanes, (child) => top + this.#offset(child) + span(child) < view.top);
+    let row = first ? Math.min(lane.lanes[first - 1].row + 1, rows) : 0;
+    for (let i = first; i < lane.lanes.length; i++) {
+      const child = lane.lanes[i];
+      const next = Math.min(child.row + 1, rows);
+      this.#tell(lane, row, next - 1, top + child.before, visit);
+      row = next;
+      if (top + (next - 1) * STEP_Y + child.before > view.bottom) return;
+      const y = top + this.#offset(child);
+      header(child, child.x, y);
+      if (y <= view.bottom) this.#walk(child, y + HEADER, visit);
+    }
+    this.#tell(lane, row, rows - 1, top + lane.spans, visit);
+  }
+
+  #tell(lane, first, last, top, { view, cell, stride }) {
+    const from = Math.max(first, Math.ceil((view.top - NODE.height - top) / STEP_Y));
+    const to = Math.min(last, Math.floor((view.bottom - top) / STEP_Y));
+    for (let row = from; row <= to; row += stride) {
+      const end = Math.min(lane.count, (row + 1) * this.columns);
+      for (let place = row * this.columns; place < end; place++) {
+        const x = this.#x(lane, place);
+        if (x <= view.right && x + NODE.width >= view.left) cell(lane, place, x, top + row * STEP_Y);
+      }
+    }
+  }
 }
 
-// A short mark of a picture: equal pictures, equal marks.
-export function digest(picture) {
-  let hash = 2166136261;
-  const add = (text) => {
-    for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16777619) >>> 0;
-  };
-  for (const [id, at] of picture.placed) add(`${id}@${at.x},${at.y};`);
-  for (const lane of picture.lanes) add(`${lane.name}@${lane.x},${lane.y},${lane.folded};`);
-  return hash.toString(16).padStart(8, "0");
+function lane(name, parent, row, x) {
+  return { name, parent, row, x, fork: Infinity, before: 0, count: 0, inner: 0, spans: 0, lanes: [], folded: false };
+}
+
+function span(lane) {
+  return HEADER + (lane.folded ? 0 : lane.inner) + AFTER;
+}
+
+export function laneHeight(lane) {
+  return lane.folded ? HEADER : HEADER + lane.inner - NODE.gapY + 8;
+}
+
+function hidden(lane) {
+  for (let at = lane; at; at = at.parent) if (at.folded) return true;
+  return false;
+}
+
+// How many of the sorted things come before.
+function upper(things, isBefore) {
+  let low = 0, high = things.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isBefore(things[middle])) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

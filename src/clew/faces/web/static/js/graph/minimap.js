@@ -2,17 +2,19 @@
 
 import { el } from "../dom.js";
 import { NODE } from "./layout.js";
-import { kindOf } from "./kinds.js";
 
 const WIDTH = 180, HEIGHT = 120;
+const PAUSE = 250;
+const WHOLE = { left: -Infinity, top: -Infinity, right: Infinity, bottom: Infinity };
 
 export class Minimap {
   constructor(onGo) {
     this.canvas = el("canvas", { class: "minimap", width: WIDTH, height: HEIGHT, "aria-hidden": "true" });
-    this.onGo = onGo;
+    this.boxes = document.createElement("canvas");
+    this.painted = 0;
     const go = (event) => {
-      if (event.buttons !== 1) return;
       event.stopPropagation();
+      if (event.buttons !== 1) return;
       const box = this.canvas.getBoundingClientRect();
       onGo((event.clientX - box.left) / this.scale, (event.clientY - box.top) / this.scale);
     };
@@ -20,24 +22,49 @@ export class Minimap {
     this.canvas.addEventListener("pointermove", go);
   }
 
-  draw(picture, view, model) {
-    const pen = this.canvas.getContext("2d");
-    this.scale = Math.min(WIDTH / (picture.width + 20), HEIGHT / (picture.height + 20), 0.2);
-    this.#size(Math.ceil((picture.width + 20) * this.scale), Math.ceil((picture.height + 20) * this.scale));
-    const style = getComputedStyle(this.canvas);
-    pen.clearRect(0, 0, WIDTH, HEIGHT);
-    for (const [id, at] of picture.placed) {
-      pen.fillStyle = style.getPropertyValue(`--kind-${kindOf(model.thoughts.get(id)) || "none"}`);
-      pen.fillRect(at.x * this.scale, at.y * this.scale, Math.max(1, NODE.width * this.scale), Math.max(1, NODE.height * this.scale));
+  // The boxes are painted a few times a second at most, and only when they changed; the frame always.
+  // True when they are behind, so that the caller draws once more.
+  draw(layout, model, view, isStale) {
+    const now = performance.now();
+    this.stale ||= isStale;
+    if (this.stale && now - this.painted >= PAUSE) {
+      this.#paint(layout, model);
+      this.painted = now;
+      this.stale = false;
     }
-    pen.strokeStyle = style.getPropertyValue("--accent");
+    this.#frame(view);
+    return this.stale;
+  }
+
+  #frame(view) {
+    const pen = this.canvas.getContext("2d");
+    if (this.canvas.width !== this.boxes.width) this.canvas.width = this.boxes.width;
+    if (this.canvas.height !== this.boxes.height) this.canvas.height = this.boxes.height;
+    pen.clearRect(0, 0, WIDTH, HEIGHT);
+    pen.drawImage(this.boxes, 0, 0);
+    pen.strokeStyle = getComputedStyle(this.canvas).getPropertyValue("--accent");
     pen.lineWidth = 1.5;
     pen.strokeRect(view.left * this.scale, view.top * this.scale, (view.right - view.left) * this.scale, (view.bottom - view.top) * this.scale);
   }
 
-  // No larger than the picture, so that it hides as little as possible.
-  #size(width, height) {
-    if (this.canvas.width !== width) this.canvas.width = width;
-    if (this.canvas.height !== height) this.canvas.height = height;
+  // No larger than the picture, so that it hides as little as possible; no finer than its own dots, so that a long
+  // session costs no more than a short one.
+  #paint(layout, model) {
+    this.scale = Math.min(WIDTH / (layout.width + 20), HEIGHT / (layout.height + 20), 0.2);
+    this.boxes.width = Math.max(1, Math.ceil((layout.width + 20) * this.scale));
+    this.boxes.height = Math.max(1, Math.ceil((layout.height + 20) * this.scale));
+    const pen = this.boxes.getContext("2d");
+    const style = getComputedStyle(this.canvas);
+    const colors = new Map();
+    const color = (kind) => {
+      if (!colors.has(kind)) colors.set(kind, style.getPropertyValue(`--kind-${kind || "none"}`));
+      return colors.get(kind);
+    };
+    const width = Math.max(1, NODE.width * this.scale), height = Math.max(1, NODE.height * this.scale);
+    const stride = Math.max(1, Math.floor(1 / ((NODE.height + NODE.gapY) * this.scale)));
+    layout.visit(WHOLE, (lane, place, x, y) => {
+      pen.fillStyle = color(model.at(lane.name, place).kind);
+      pen.fillRect(x * this.scale, y * this.scale, width, height);
+    }, undefined, stride);
   }
 }

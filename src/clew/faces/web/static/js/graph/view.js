@@ -1,34 +1,41 @@
 // Draws a layout. Only what is visible becomes elements; lines and far-away boxes go onto a canvas. An added thought
-// adds an element, it never rebuilds the picture.
+// adds an element, it never rebuilds the picture; however many come at once, they are drawn in one frame.
 
-import { el, shorten } from "../dom.js";
-import { columnsFor, digest, layout, NODE } from "./layout.js";
-import { kindOf, KINDS, plainText } from "./kinds.js";
+import { el } from "../dom.js";
+import { columnsFor, HEADER, Layout, NODE } from "./layout.js";
 import { Camera } from "./camera.js";
+import { Lines } from "./lines.js";
 import { Minimap } from "./minimap.js";
+import { Nodes } from "./nodes.js";
 
 const FAR = 0.32;
 const MARGIN = 300;
 
 export class GraphView {
-  constructor(model, { onSelect }) {
-    this.model = model;
-    this.onSelect = onSelect;
+  constructor(model, openings, { onSelect, onDraw }) {
+    this.onDraw = onDraw;
     this.folded = new Set();
     this.count = null;
-    this.nodes = new Map();
-    this.headers = new Map();
-    this.fresh = new Set();
-    this.found = new Set();
     this.canvas = el("canvas", { class: "lines", "aria-hidden": "true" });
     this.world = el("div", { class: "world", role: "list", "aria-label": "Thoughts" });
     this.frame = el("div", { class: "graph", tabindex: "0", id: "graph", "aria-label": "Thought graph; arrow keys move, plus and minus zoom" }, this.canvas, this.world);
+    this.lines = new Lines(this.canvas);
+    this.nodes = new Nodes(this.world, { onSelect, onFold: (name) => this.fold(name) });
     this.minimap = new Minimap((x, y) => this.camera.center(x, y));
     this.frame.append(this.minimap.canvas);
-    this.camera = new Camera(this.frame, () => this.#schedule());
+    this.camera = new Camera(this.frame, () => this.schedule());
     this.frame.addEventListener("keydown", (event) => this.#key(event));
-    this.resizing = new ResizeObserver(() => this.arrange());
+    this.resizing = new ResizeObserver(() => this.schedule());
+    this.use(model, openings);
     this.resizing.observe(this.frame);
+  }
+
+  // Another session, or the same one anew.
+  use(model, openings) {
+    this.model = model;
+    this.openings = openings;
+    this.known = model.length;
+    this.arrange();
   }
 
   // How many thoughts to show, counted from the first; null follows the newest.
@@ -42,188 +49,127 @@ export class GraphView {
     this.arrange();
   }
 
-  // Everything again: after a snapshot, a fold, a scrub, a new size.
+  // The lanes again: after a fold, a scrub, a new size.
   arrange() {
-    const chains = this.count === null ? this.model.chains : this.model.at(this.count);
-    this.picture = layout(chains, {
-      columns: columnsFor(this.frame.clientWidth), origin: (name) => this.model.origin(name), folded: this.folded,
-    });
-    this.frame.dataset.digest = digest(this.picture);
-    this.frame.dataset.count = String(this.picture.placed.size);
-    this.#schedule();
+    this.layout = new Layout(this.model, { columns: columnsFor(this.frame.clientWidth), folded: this.folded, count: this.count });
+    this.known = this.model.length;
+    this.changed = true;
+    this.schedule();
   }
 
-  // A thought that was just written.
-  added(thought) {
+  // A thought that was just written and is in the model already.
+  added(record) {
+    this.schedule();
     if (this.count !== null) return;
-    this.fresh.add(thought.id);
-    setTimeout(() => this.fresh.delete(thought.id), 1500);
-    this.arrange();
+    const last = this.model.order[record.index - 1];
+    const follows = last && last.chain === record.chain && this.#sees(last);
+    this.layout.grow(record);
+    if (follows) this.following = record;
+    this.changed = true;
   }
 
   show(id) {
-    const at = this.picture.placed.get(id);
+    const at = this.layout.place(this.model.find(id));
     if (at) this.camera.center(at.x + NODE.width / 2, at.y + NODE.height / 2);
   }
 
+  // Moves no further than needed.
+  reveal(record) {
+    const at = this.layout.place(record);
+    if (at) this.camera.reveal(at.x, at.y, NODE.width, NODE.height);
+  }
+
   select(id) {
-    this.selected = id;
-    for (const [other, node] of this.nodes) node.classList.toggle("selected", other === id);
-    this.#schedule();
+    this.nodes.select(id);
+    this.schedule();
+  }
+
+  get selected() {
+    return this.nodes.selected;
   }
 
   mark(ids) {
-    this.found = new Set(ids);
-    for (const [id, node] of this.nodes) node.classList.toggle("found", this.found.has(id));
+    this.nodes.mark(ids);
+    this.schedule();
   }
 
   fit() {
-    this.camera.fit(this.picture.width, this.picture.height);
+    this.camera.fit(this.layout.width, this.layout.height);
   }
 
   close() {
     this.resizing.disconnect();
+    clearTimeout(this.later);
     cancelAnimationFrame(this.waiting);
   }
 
-  #schedule() {
+  schedule() {
     if (this.waiting) return;
     this.waiting = requestAnimationFrame(() => { this.waiting = 0; this.#draw(); });
   }
 
+  #sees(record) {
+    const at = this.layout.place(record);
+    return at && holds(this.camera.view(), at);
+  }
+
   #draw() {
-    if (!this.picture) return;
+    if (columnsFor(this.frame.clientWidth) !== this.layout.columns) this.arrange();
+    if (this.following) this.reveal(this.following);
+    this.following = null;
     const { x, y, scale } = this.camera;
     this.world.style.transform = `translate(${x}px, ${y}px) scale(${scale})`;
-    const far = scale < FAR;
-    this.frame.classList.toggle("far", far);
-    this.#drawNodes(far);
-    this.#drawHeaders();
-    this.#drawLines(far);
-    this.minimap.draw(this.picture, this.camera.view(), this.model);
-    this.frame.dataset.drawn = this.frame.dataset.count;
+    this.isFar = scale < FAR;
+    this.frame.classList.toggle("far", this.isFar);
+    this.lines.begin(this.camera, this.frame);
+    const whole = this.#drawVisible();
+    this.known = this.model.length;
+    if (this.minimap.draw(this.layout, this.model, this.camera.view(), this.changed)) this.#again();
+    this.changed = false;
+    if (whole) this.#tell();
+    this.onDraw();
   }
 
-  #drawNodes(far) {
+  // The minimap waits for a calmer moment.
+  #again() {
+    clearTimeout(this.later);
+    this.later = setTimeout(() => this.schedule(), 260);
+  }
+
+  // What the picture shows now, for whoever wants to compare two of them.
+  #tell() {
+    Object.assign(this.frame.dataset, { drawn: String(this.layout.shown), digest: this.layout.digest, thoughts: String(this.model.length) });
+  }
+
+  #drawVisible() {
+    let whole = true;
     const view = this.camera.view(MARGIN);
-    const wanted = new Set();
-    if (!far) {
-      for (const [id, at] of this.picture.placed) {
-        if (at.x > view.right || at.x + NODE.width < view.left || at.y > view.bottom || at.y + NODE.height < view.top) continue;
-        wanted.add(id);
-        const node = this.nodes.get(id) ?? this.#makeNode(id);
-        node.style.transform = `translate(${at.x}px, ${at.y}px)`;
-      }
-    }
-    for (const [id, node] of this.nodes) if (!wanted.has(id)) { node.remove(); this.nodes.delete(id); }
+    this.nodes.begin();
+    this.layout.visit(view, (lane, place, x, y) => {
+      const record = this.model.at(lane.name, place);
+      this.#drawLines(lane, record, { x, y }, view);
+      if (this.isFar) this.lines.box(record, x, y, record.id === this.selected || this.nodes.found.has(record.id));
+      else if (!this.nodes.show(record, x, y, this.openings.get(record.index), record.index >= this.known)) whole = false;
+    }, (lane, x, y) => this.#drawLane(lane, x, y));
+    this.nodes.end();
+    return whole;
   }
 
-  #makeNode(id) {
-    const thought = this.model.thoughts.get(id);
-    const kind = kindOf(thought);
-    const name = KINDS[kind] ?? "thought";
-    const node = el("article", {
-      class: `node kind-${kind || "none"}${this.fresh.has(id) ? " fresh" : ""}${this.selected === id ? " selected" : ""}`,
-      role: "listitem", tabindex: "0", data: { id }, "aria-label": `Thought ${thought.thoughtNumber}, ${name}: ${shorten(plainText(thought), 80)}`,
-      onclick: () => this.onSelect(id), onkeydown: (event) => {
-        if (event.key === "Enter" || event.key === " ") { event.preventDefault(); this.onSelect(id); }
-      },
-    },
-    el("header", {}, el("span", { class: "number" }, thought.thoughtNumber),
-      kind ? el("abbr", { class: "kind", title: name }, kind) : null,
-      thought.isRevision ? el("span", { class: "tag" }, `revises ${thought.revisesThought ?? ""}`) : null,
-      thought.critique ? el("span", { class: "tag", title: "has a critique" }, "critique") : null),
-    el("p", {}, shorten(plainText(thought), 160)));
-    node.classList.toggle("found", this.found.has(id));
-    this.nodes.set(id, node);
-    this.world.append(node);
-    return node;
+  #drawLane(lane, x, y) {
+    this.lines.bar(lane, x, y);
+    this.nodes.name(lane, x - 14, y, this.model.name(lane.name));
+    const origin = this.layout.place(this.model.chains.get(lane.name).origin);
+    if (origin && !lane.folded) this.lines.branch(origin, { x, y: y + HEADER });
   }
 
-  #drawHeaders() {
-    const wanted = new Set();
-    for (const lane of this.picture.lanes) {
-      wanted.add(lane.name);
-      const header = this.headers.get(lane.name) ?? this.#makeHeader(lane.name);
-      header.style.transform = `translate(${lane.x - 14}px, ${lane.y}px)`;
-      header.querySelector(".count").textContent = `${lane.count} thought${lane.count === 1 ? "" : "s"}`;
-      header.setAttribute("aria-expanded", String(!lane.folded));
-      header.classList.toggle("folded", lane.folded);
-    }
-    for (const [name, header] of this.headers) if (!wanted.has(name)) { header.remove(); this.headers.delete(name); }
-  }
-
-  #makeHeader(name) {
-    const header = el("button", { type: "button", class: "lane", data: { branch: name }, onclick: () => this.fold(name) },
-      el("span", { class: "name" }, shorten(this.model.name(name), 60)), el("span", { class: "count" }));
-    this.headers.set(name, header);
-    this.world.append(header);
-    return header;
-  }
-
-  #drawLines(far) {
-    const ratio = devicePixelRatio || 1;
-    const { clientWidth: width, clientHeight: height } = this.frame;
-    if (this.canvas.width !== width * ratio || this.canvas.height !== height * ratio) {
-      this.canvas.width = width * ratio;
-      this.canvas.height = height * ratio;
-    }
-    const pen = this.canvas.getContext("2d");
-    const { x, y, scale } = this.camera;
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    pen.clearRect(0, 0, width, height);
-    pen.translate(x, y);
-    pen.scale(scale, scale);
-    const style = getComputedStyle(this.frame);
-    const color = (name) => style.getPropertyValue(name).trim();
-    const view = this.camera.view(MARGIN);
-    this.#drawLaneBars(pen, color);
-    const counts = this.count === null ? this.model.chains : this.model.at(this.count);
-    for (const [name, thoughts] of counts) this.#drawChain(pen, name, thoughts, view, color);
-    if (far) this.#drawBoxes(pen, view, color);
-  }
-
-  #drawLaneBars(pen, color) {
-    pen.fillStyle = color("--lane");
-    for (const lane of this.picture.lanes) pen.fillRect(lane.x - 14, lane.y, 3, lane.height);
-  }
-
-  #drawChain(pen, name, thoughts, view, color) {
-    if (this.folded.has(name)) return;
-    let before = name ? this.picture.placed.get(this.model.origin(name)) : null;
-    let branching = Boolean(name);
-    for (const thought of thoughts) {
-      const at = this.picture.placed.get(thought.id);
-      if (!at) continue;
-      if (before && near(before, at, view)) {
-        pen.strokeStyle = color(branching ? "--branch-line" : "--line");
-        pen.lineWidth = 2;
-        pen.setLineDash(branching ? [6, 5] : []);
-        connect(pen, before, at);
-      }
-      const revised = this.picture.placed.get(this.model.revised(thought));
-      if (revised && near(revised, at, view)) {
-        pen.strokeStyle = color("--revision-line");
-        pen.setLineDash([3, 4]);
-        pen.lineWidth = this.selected === thought.id ? 3 : 1.5;
-        arc(pen, at, revised);
-      }
-      before = at;
-      branching = false;
-    }
-    pen.setLineDash([]);
-  }
-
-  #drawBoxes(pen, view, color) {
-    for (const [id, at] of this.picture.placed) {
-      if (at.x > view.right || at.x + NODE.width < view.left || at.y > view.bottom || at.y + NODE.height < view.top) continue;
-      pen.fillStyle = color(`--kind-${kindOf(this.model.thoughts.get(id)) || "none"}`);
-      pen.fillRect(at.x, at.y, NODE.width, NODE.height);
-      if (this.selected === id || this.found.has(id)) {
-        pen.strokeStyle = color("--accent");
-        pen.lineWidth = 14;
-        pen.strokeRect(at.x, at.y, NODE.width, NODE.height);
-      }
+  // Each line belongs to its later end; a revision is drawn from whichever end is in view.
+  #drawLines(lane, record, at, view) {
+    if (record.place > 0) this.lines.next(this.layout.place(this.model.at(lane.name, record.place - 1)), at);
+    const revised = record.revises && this.layout.place(this.model.find(record.revises));
+    if (revised) this.lines.revision(at, revised, record.id === this.selected);
+    for (const index of this.model.revisers.get(record.index) ?? []) {
+      const from = this.layout.place(this.model.order[index]);
+      if (from && !holds(view, from)) this.lines.revision(from, at, this.model.order[index].id === this.selected);
     }
   }
 
@@ -239,39 +185,6 @@ export class GraphView {
   }
 }
 
-function near(a, b, view) {
-  return Math.max(a.y, b.y) + NODE.height >= view.top && Math.min(a.y, b.y) <= view.bottom
-    && Math.max(a.x, b.x) + NODE.width >= view.left && Math.min(a.x, b.x) <= view.right;
-}
-
-// Neighbours in a row join side to side; at the end of a row the line drops straight down.
-function connect(pen, from, to) {
-  pen.beginPath();
-  if (from.y === to.y) {
-    const right = to.x > from.x;
-    pen.moveTo(from.x + (right ? NODE.width : 0), from.y + NODE.height / 2);
-    pen.lineTo(to.x + (right ? 0 : NODE.width), to.y + NODE.height / 2);
-  } else {
-    const start = { x: from.x + NODE.width / 2, y: from.y + NODE.height };
-    const end = { x: to.x + NODE.width / 2, y: to.y };
-    const middle = (start.y + end.y) / 2;
-    pen.moveTo(start.x, start.y);
-    pen.bezierCurveTo(start.x, middle, end.x, middle, end.x, end.y);
-  }
-  pen.stroke();
-}
-
-// A revision looks back over the heads of what lies between.
-function arc(pen, from, to) {
-  const start = { x: from.x + NODE.width / 2, y: from.y };
-  const end = { x: to.x + NODE.width / 2, y: to.y + (to.y < from.y ? NODE.height : 0) };
-  const lift = Math.min(start.y, end.y) - 26;
-  pen.beginPath();
-  pen.moveTo(start.x, start.y);
-  pen.bezierCurveTo(start.x, lift, end.x, to.y < from.y ? end.y + 26 : lift, end.x, end.y);
-  pen.stroke();
-  pen.setLineDash([]);
-  pen.beginPath();
-  pen.arc(end.x, end.y, 4, 0, 7);
-  pen.stroke();
+function holds(view, at) {
+  return at.y + NODE.height >= view.top && at.y <= view.bottom && at.x + NODE.width >= view.left && at.x <= view.right;
 }

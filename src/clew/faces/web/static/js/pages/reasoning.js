@@ -1,16 +1,24 @@
 // The live graph of a thought session, beside the list of sessions and the details of one thought.
 
-import { ago, append, copyButton, el, notice, replace, shorten } from "../dom.js";
-import { call, knows, tryCall } from "../api.js";
+import { el, notice, replace, shorten } from "../dom.js";
+import { call, knows } from "../api.js";
 import { feed } from "../socket.js";
 import { go, link } from "../router.js";
+import { Detail } from "../graph/detail.js";
+import { KINDS } from "../graph/kinds.js";
 import { SessionModel } from "../graph/model.js";
+import { Openings } from "../graph/openings.js";
+import { SessionList } from "../graph/sessions.js";
 import { GraphView } from "../graph/view.js";
-import { kindOf, KINDS, plainText } from "../graph/kinds.js";
 
-export async function show(main, [sessionId, thoughtId]) {
+const OPENING = 400, HITS = 500;
+const ROOM = 4_000_000;
+const STEP = 350;
+
+// The last part of the address is a thought, or a moment: @12 is the picture after twelve thoughts.
+export async function show(main, [sessionId, wanted]) {
   if (!knows("session_list")) return empty(main, "This Clew keeps no thought sessions.");
-  const page = new ReasoningPage(main, sessionId, thoughtId);
+  const page = new ReasoningPage(main, sessionId, wanted);
   await page.start();
   return () => page.end();
 }
@@ -20,110 +28,179 @@ function empty(main, text) {
 }
 
 class ReasoningPage {
-  constructor(main, sessionId, thoughtId) {
+  constructor(main, sessionId, wanted) {
     this.main = main;
     this.sessionId = sessionId;
-    this.wanted = thoughtId;
-    this.model = new SessionModel();
+    this.wanted = wanted;
     this.ends = [];
+    this.held = [];
   }
 
   async start() {
-    const found = await call("session_list", { limit: 100 });
-    this.sessions = found.sessions;
-    if (!this.sessions.length) return this.#waitForTheFirst();
-    if (!this.sessionId) return go("reasoning", this.sessions[0].id);
+    const found = await call("session_list", { limit: 100, max_chars: 200_000 });
+    if (!found.sessions.length && !this.sessionId) return this.#waitForTheFirst();
+    if (!this.sessionId) return go("reasoning", found.sessions[0].id);
     this.#draw();
-    this.ends.push(feed.on("reasoning", (event, data) => this.#heard(event, data), this.sessionId));
-    this.ends.push(feed.on("sessions", (event, data) => this.#sessionsChanged(event, data)));
+    this.sessions.show(found);
+    this.ends.push(feed.on("reasoning", (event, data) => this.#heard(event, data), { sessionId: this.sessionId, outline: true }));
+    this.ends.push(feed.on("sessions", (event, data) => this.sessions.heard(event, data)));
   }
 
   end() {
     for (const end of this.ends) end();
+    clearInterval(this.playing);
+    this.sessions?.close();
     this.view?.close();
   }
 
   #waitForTheFirst() {
     empty(this.main, "No session yet. The first thought that any agent writes appears here by itself.");
-    this.ends.push(feed.on("events", (event) => { if (event === "session_started") this.start(); }));
+    this.ends.push(feed.on("events", (event, data) => { if (event === "session_started") go("reasoning", data.subject); }));
   }
 
   #draw() {
-    this.view = new GraphView(this.model, { onSelect: (id) => this.#select(id) });
-    this.list = el("ul", { class: "sessions", id: "sessions" });
-    this.detail = el("aside", { class: "detail", id: "detail", "aria-label": "Details", hidden: true });
-    this.slider = el("input", { type: "range", id: "time", min: 0, max: 0, value: 0, "aria-label": "Moment", oninput: () => this.#scrub() });
-    this.moment = el("output", { for: "time", id: "moment" }, "live");
-    this.title = el("h1", { class: "title" }, "…");
+    this.model = new SessionModel({ id: this.sessionId, title: "…", status: "" });
+    this.view = new GraphView(this.model, this.#openings(this.model), { onSelect: (id) => this.#select(id), onDraw: () => this.#count() });
+    this.detail = new Detail({ onOpen: (id) => this.#select(id, true), onClose: () => this.#unselect() });
+    this.sessions = new SessionList(this.sessionId);
+    this.title = el("h1", { class: "title", dir: "auto" }, "…");
     this.facts = el("p", { class: "quiet", id: "facts" });
-    const search = el("input", { type: "search", id: "find", placeholder: "Find in this session ( / )", "aria-label": "Find in this session", oninput: () => this.#find(search.value) });
-    const filter = el("input", { type: "search", id: "filter", placeholder: "Filter sessions", "aria-label": "Filter sessions", oninput: () => this.#drawList(filter.value) });
-    const button = (label, title, run) => el("button", { type: "button", class: "icon", title, "aria-label": title, onclick: run }, label);
-    const tools = el("div", { class: "graph-tools" }, search,
-      button("−", "Zoom out (-)", () => this.view.camera.zoom(1 / 1.25)), button("+", "Zoom in (+)", () => this.view.camera.zoom(1.25)),
-      button("⤢", "Show all (0)", () => this.view.fit()), button("⇥", "Newest thought", () => this.#newest()));
-    const time = el("div", { class: "time" }, el("label", { for: "time" }, "Time"), this.slider, this.moment,
-      el("button", { type: "button", class: "small", id: "live", onclick: () => this.#live() }, "live"));
-    replace(this.main, el("div", { class: "reasoning" },
-      el("section", { class: "side", "aria-label": "Sessions" }, filter, this.list),
-      el("section", { class: "stage" }, el("div", { class: "stage-head" }, el("div", {}, this.title, this.facts), tools), this.view.frame, time, legend()),
-      this.detail));
-    this.#drawList("");
+    replace(this.main, el("div", { class: "reasoning" }, this.sessions.element,
+      el("section", { class: "stage" }, el("div", { class: "stage-head" }, el("div", { class: "about" }, this.title, this.facts), this.#tools()),
+        this.view.frame, this.#time(), legend()),
+      this.detail.element));
   }
 
-  #drawList(words) {
-    const wanted = words.trim().toLowerCase();
-    const shown = this.sessions.filter((item) => !wanted || `${item.title} ${item.tags.join(" ")}`.toLowerCase().includes(wanted));
-    replace(this.list, shown.map((item) => el("li", {},
-      el("a", { href: link("reasoning", item.id), "aria-current": item.id === this.sessionId ? "true" : null, data: { session: item.id } },
-        el("strong", {}, shorten(item.title || "Untitled", 70)),
-        el("span", { class: "quiet" }, `${item.thoughtCount} thought${item.thoughtCount === 1 ? "" : "s"} · `, ago(item.updatedAt)),
-        el("span", { class: `dot ${item.status}`, title: item.status })))));
+  #tools() {
+    const search = el("input", { type: "search", id: "find", placeholder: "Find in this session ( / )", "aria-label": "Find in this session", oninput: () => this.#find(search.value) });
+    const button = (label, title, run) => el("button", { type: "button", class: "icon", title, "aria-label": title, onclick: run }, label);
+    return el("div", { class: "graph-tools" }, search,
+      button("−", "Zoom out (-)", () => this.view.camera.zoom(1 / 1.25)), button("+", "Zoom in (+)", () => this.view.camera.zoom(1.25)),
+      button("⤢", "Show all (0)", () => this.view.fit()), button("⇥", "Newest thought", () => this.#newest()));
+  }
+
+  #time() {
+    this.slider = el("input", { type: "range", id: "time", min: 0, max: 0, value: 0, "aria-label": "Moment", oninput: () => this.#scrub() });
+    this.moment = el("output", { for: "time", id: "moment" }, "live");
+    this.player = el("button", { type: "button", class: "small", id: "play", onclick: () => this.#play() }, "replay");
+    return el("div", { class: "time" }, el("label", { for: "time" }, "Time"), this.slider, this.moment, this.player,
+      el("button", { type: "button", class: "small", id: "live", onclick: () => this.#live() }, "live"));
+  }
+
+  #openings(model) {
+    const load = async (cursor, limit) => (await call("session_outline", { sessionId: this.sessionId, cursor, limit, chars: OPENING, max_chars: ROOM })).thoughts;
+    return new Openings(model, load, () => this.view.schedule());
   }
 
   #heard(event, data) {
-    if (event === "session:snapshot") return this.#load(data);
-    if (data.sessionId !== this.sessionId || !this.model.session) return;
-    if (event.startsWith("thought:")) this.#added(data);
-    else if (event === "session:ended") this.facts.append(" · completed");
+    if (event === "error") return empty(this.main, data.message);
+    if (event === "subscribed") this.held = [];
+    else if (event === "session:outline") this.#load(data);
+    else if (this.incoming || !this.loaded) this.held.push([event, data]);
+    else this.#happened(event, data);
   }
 
-  #load(snapshot) {
-    this.model.load(snapshot);
-    this.title.textContent = shorten(this.model.session.title || "Untitled session", 120);
-    this.#count();
-    this.view.arrange();
-    if (this.wanted && this.model.thoughts.has(this.wanted)) this.#select(this.wanted, true);
-    else if (this.model.length > 400) this.#newest();
-    else this.view.camera.onMove();
+  // The session comes in parts and is shown when it is whole; what happens meanwhile waits.
+  #load({ session, thoughts, branchNames, first, last }) {
+    if (first) this.incoming = new SessionModel(session);
+    if (!this.incoming) return;
+    for (const [branch, name] of Object.entries(branchNames)) this.incoming.names.set(branch, name);
+    for (const thought of thoughts) this.incoming.add(thought);
+    if (last) this.#loadedWhole();
   }
 
-  #added({ thought, branchId }) {
-    if (!this.model.add(thought)) return;
-    if (branchId) this.model.names.set(branchId, this.model.names.get(branchId) ?? branchId);
-    this.#count();
-    this.view.added(thought);
+  #loadedWhole() {
+    const isFirst = !this.loaded;
+    this.model = this.incoming;
+    this.incoming = null;
+    this.loaded = true;
+    this.openings = this.#openings(this.model);
+    this.view.use(this.model, this.openings);
+    this.#name(this.model.session.title);
+    for (const [event, data] of this.held.splice(0)) this.#happened(event, data);
+    if (isFirst) this.#arrive();
   }
 
+  #arrive() {
+    const moment = this.wanted?.match(/^@(\d+)$/);
+    if (moment) return this.#goTo(Number(moment[1]));
+    if (this.wanted && this.model.find(this.wanted)) return this.#select(this.wanted, true);
+    if (this.model.session.status === "active" && this.model.length > 60) this.#newest();
+  }
+
+  #happened(event, data) {
+    if (event.startsWith("thought:")) return this.#added(data.thought);
+    const { session } = this.model;
+    if (event === "session:ended") session.status = "completed";
+    if (data.event === "session_reopened") session.status = "active";
+    if (data.event === "session_changed") this.#name(data.title);
+    if (data.event === "session_deleted") notice("This session was deleted; what was thought stays on the screen.");
+    if (data.event === "thought_critiqued") this.#critiqued(this.model.find(this.model.id(data.thoughtNumber, data.branchId)));
+    this.view.schedule();
+  }
+
+  #added(thought) {
+    const record = this.model.add(thought);
+    if (!record) return;
+    this.openings.put(record.index, thought);
+    this.view.added(record);
+  }
+
+  #critiqued(record) {
+    if (!record) return;
+    record.critique = true;
+    this.view.nodes.critiqued(record.id);
+    if (this.detail.record === record) this.detail.show(this.model, this.openings, record);
+  }
+
+  #name(title) {
+    this.title.textContent = shorten(title || "Untitled session", 120);
+  }
+
+  // After each drawing, so that a burst of thoughts is counted once.
   #count() {
-    const branches = this.model.chains.size - (this.model.chains.has("") ? 1 : 0);
-    const revisions = this.model.order.filter((thought) => thought.isRevision).length;
-    replace(this.facts, `${this.model.length} thoughts · ${branches} branches · ${revisions} revisions · ${this.model.session.status}`);
-    const following = this.view.count === null;
-    this.slider.max = this.model.length;
-    if (following) this.slider.value = this.model.length;
+    const { length, branches, revisions, session } = this.model;
+    const facts = `${length} thoughts · ${branches} branches · ${revisions} revisions · ${session.status}`;
+    if (this.facts.textContent !== facts) this.facts.textContent = facts;
+    if (this.slider.max !== String(length)) this.slider.max = length;
+    if (this.view.count === null) this.slider.value = length;
+    this.#tellMoment();
+  }
+
+  #tellMoment() {
+    const { count } = this.view, at = this.model.order[count - 1]?.at;
+    const when = at ? ` · ${new Date(at).toLocaleTimeString()}` : "";
+    const text = count === null ? "live" : `after ${count} of ${this.model.length}${when}`;
+    if (this.moment.textContent !== text) this.moment.textContent = text;
   }
 
   #scrub() {
-    const count = Number(this.slider.value);
-    const last = count >= this.model.length;
-    this.view.scrub(last ? null : count);
-    this.moment.textContent = last ? "live" : `after ${count} of ${this.model.length}`;
+    clearInterval(this.playing);
+    this.#goTo(Number(this.slider.value));
+  }
+
+  #goTo(count) {
+    const isLast = count >= this.model.length;
+    this.view.scrub(isLast ? null : count);
+    this.slider.max = this.model.length;
+    this.slider.value = count;
+    if (!isLast && count) this.view.reveal(this.model.order[count - 1]);
+    history.replaceState(null, "", link("reasoning", this.sessionId, ...(isLast ? [] : [`@${count}`])));
   }
 
   #live() {
-    this.slider.value = this.model.length;
-    this.#scrub();
+    clearInterval(this.playing);
+    this.#goTo(this.model.length);
+  }
+
+  // From the moment on the slider, or from the beginning, thought by thought.
+  #play() {
+    clearInterval(this.playing);
+    if (this.view.count === null) this.#goTo(0);
+    this.playing = setInterval(() => {
+      this.#goTo(this.view.count + 1);
+      if (this.view.count === null) clearInterval(this.playing);
+    }, STEP);
   }
 
   #newest() {
@@ -131,87 +208,36 @@ class ReasoningPage {
     if (last) this.view.show(last.id);
   }
 
-  #find(words) {
-    const wanted = words.trim().toLowerCase();
-    const hits = wanted ? this.model.order.filter((thought) => thought.thought.toLowerCase().includes(wanted)) : [];
-    this.view.mark(hits.map((thought) => thought.id));
-    if (hits.length) this.view.show(hits[0].id);
+  // The server looks into the whole texts; here are only their openings.
+  async #find(words) {
+    const wanted = words.trim();
+    this.finding = wanted;
+    const found = wanted ? await call("session_outline", { sessionId: this.sessionId, find: wanted, limit: HITS, max_chars: ROOM }) : { thoughts: [] };
+    if (this.finding !== wanted) return;
+    const hits = found.thoughts.map((thought) => this.model.id(thought.thoughtNumber, thought.branchId)).filter((id) => this.model.find(id));
+    this.view.mark(hits);
+    if (hits.length) this.view.show(hits[0]);
     else if (wanted) notice("No thought holds these words");
+    if (found.pagination?.has_more) notice(`The first ${HITS} are marked`);
   }
 
-  async #select(id, center = false) {
-    const thought = this.model.thoughts.get(id);
-    if (!thought) return;
+  #select(id, center = false) {
+    const record = this.model.find(id);
+    if (!record) return;
     this.view.select(id);
     if (center) this.view.show(id);
     history.replaceState(null, "", link("reasoning", this.sessionId, id));
-    this.detail.hidden = false;
-    replace(this.detail, this.#about(thought));
-    this.detail.querySelector("button.close").focus({ preventScroll: true });
-    const analysis = await tryCall("session_analyze", { sessionId: this.sessionId });
-    if (analysis && this.view.selected === id) append(this.detail, [figures(analysis)]);
+    this.detail.show(this.model, this.openings, record).catch((problem) => notice(problem.message, "bad"));
   }
 
-  #about(thought) {
-    const kind = kindOf(thought);
-    const close = () => { this.detail.hidden = true; this.view.select(null); this.view.frame.focus(); };
-    const reference = (id) => el("button", { type: "button", class: "link", onclick: () => this.#select(id, true) }, this.#label(id));
-    const links = [];
-    const revised = this.model.revised(thought);
-    if (revised) links.push(el("li", {}, "revises ", reference(revised)));
-    for (const other of this.model.order) if (this.model.revised(other) === thought.id) links.push(el("li", {}, "revised by ", reference(other.id)));
-    for (const chain of this.model.chains.keys()) if (chain && this.model.origin(chain) === thought.id) {
-      links.push(el("li", {}, `branch ${shorten(this.model.name(chain), 40)} starts here: `, reference(this.model.chains.get(chain)[0].id)));
-    }
-    for (const number of mentioned(thought)) {
-      const id = [this.model.id(number, thought.branchId), this.model.id(number)].find((name) => this.model.thoughts.has(name));
-      if (id && id !== thought.id && id !== revised) links.push(el("li", {}, "refers to ", reference(id)));
-    }
-    return [
-      el("header", {}, el("h2", {}, `Thought ${thought.thoughtNumber}`, thought.branchId ? ` on ${shorten(this.model.name(thought.branchId), 40)}` : ""),
-        el("button", { type: "button", class: "icon close", "aria-label": "Close", onclick: close }, "×")),
-      el("p", { class: "quiet" }, kind ? el("span", { class: `chip kind-${kind}` }, `${kind} ${KINDS[kind]}`) : null, " ", ago(thought.timestamp), thought.agent ? ` · ${thought.agent}` : ""),
-      el("pre", { class: "text" }, thought.thought),
-      links.length ? el("ul", { class: "references" }, links) : null,
-      thought.critique ? el("section", {}, el("h3", {}, "Critique"), el("p", { class: "quiet" }, `${thought.critique.status ?? ""} ${thought.critique.model ?? ""}`),
-        el("pre", { class: "text" }, thought.critique.text ?? thought.critique.reason ?? "")) : null,
-      el("p", {}, copyButton(thought.id, "copy id"), " ", copyButton(thought.thought, "copy text")),
-    ];
+  #unselect() {
+    this.view.select(null);
+    this.view.frame.focus();
+    history.replaceState(null, "", link("reasoning", this.sessionId));
   }
-
-  #label(id) {
-    const thought = this.model.thoughts.get(id);
-    return thought ? `${thought.branchId ? this.model.name(thought.branchId) + " " : ""}${thought.thoughtNumber}: ${shorten(plainText(thought), 40)}` : id;
-  }
-
-  async #sessionsChanged(event, data) {
-    if (event === "sessions:list") {
-      this.sessions = data.sessions;
-    } else if (event.startsWith("thought:")) {
-      const known = this.sessions.find((item) => item.id === data.sessionId);
-      if (known) { known.thoughtCount += 1; known.updatedAt = new Date().toISOString(); }
-    } else {
-      this.sessions = (await call("session_list", { limit: 100 })).sessions;
-    }
-    clearTimeout(this.listing);
-    this.listing = setTimeout(() => this.#drawList(document.getElementById("filter")?.value ?? ""), 250);
-  }
-}
-
-// Numbers that a thought names in the cipher, such as [S3] or S12.
-function mentioned(thought) {
-  const own = `S${thought.thoughtNumber}`;
-  const names = String(thought.thought).slice(0, 20_000).match(/\bS(\d+)\b/g) ?? [];
-  return [...new Set(names.filter((name) => name !== own).map((name) => Number(name.slice(1))))].slice(0, 30);
 }
 
 function legend() {
   return el("ul", { class: "legend", "aria-label": "Kinds of thoughts" },
     Object.entries(KINDS).map(([letter, name]) => el("li", {}, el("span", { class: `chip kind-${letter}` }, letter), name)));
-}
-
-function figures(analysis) {
-  const flat = Object.entries(analysis).filter(([, value]) => typeof value === "number");
-  return el("section", { class: "figures" }, el("h3", {}, "The session"),
-    el("dl", {}, flat.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, Math.round(value * 1000) / 1000)])));
 }

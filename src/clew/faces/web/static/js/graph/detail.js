@@ -1,0 +1,126 @@
+// One thought beside the graph: the whole text, what it refers to, its critique, and what the session's shape says.
+
+import { ago, append, copyButton, el, replace, shorten } from "../dom.js";
+import { call, tryCall } from "../api.js";
+import { KINDS, plainText } from "./kinds.js";
+
+const AT_ONCE = 20_000;
+const ROOM = 4_000_000;
+
+export class Detail {
+  // onOpen(id) follows a reference; onClose() when the reader is done.
+  constructor({ onOpen, onClose }) {
+    this.onOpen = onOpen;
+    this.onClose = onClose;
+    this.element = el("aside", { class: "detail", id: "detail", "aria-label": "Details", hidden: true });
+  }
+
+  // The shape of the thought is there at once, its text comes from the server.
+  async show(model, openings, record) {
+    this.record = record;
+    this.element.hidden = false;
+    delete this.element.dataset.whole;
+    const body = el("div", {}, el("p", { class: "quiet" }, "Loading…"));
+    replace(this.element, this.#head(model, record), body);
+    this.element.querySelector("button.close").focus({ preventScroll: true });
+    const [thought, analysis] = await Promise.all([read(model, record), tryCall("session_analyze", { sessionId: model.session.id })]);
+    if (this.record !== record) return;
+    const references = this.#references(model, openings, record, thought);
+    replace(body, facts(record, thought), wholeText(thought.thought), references, critique(thought.critique),
+      el("p", {}, copyButton(record.id, "copy id"), " ", copyButton(thought.thought, "copy text")), analysis && this.#figures(model, analysis));
+    this.element.dataset.whole = record.id;
+  }
+
+  close() {
+    this.record = null;
+    this.element.hidden = true;
+    this.onClose();
+  }
+
+  #head(model, record) {
+    return el("header", {}, el("h2", {}, `Thought ${record.number}`, record.chain ? [" on ", el("bdi", {}, shorten(model.name(record.chain), 40))] : ""),
+      el("button", { type: "button", class: "icon close", "aria-label": "Close", onclick: () => this.close() }, "×"));
+  }
+
+  #references(model, openings, record, thought) {
+    const items = [...links(model, record, thought)].map(([words, target]) => el("li", {}, `${words} `, this.#link(model, openings, target)));
+    return items.length ? el("ul", { class: "references" }, items) : null;
+  }
+
+  // The words of the other thought follow when they are here.
+  #link(model, openings, target) {
+    const where = target.chain ? `${model.name(target.chain)} ` : "";
+    const button = el("button", { type: "button", class: "link", onclick: () => this.onOpen(target.id) }, el("bdi", {}, `${where}${target.number}`));
+    openings?.wait(target.index).then((opening) => { if (opening) append(button, [": ", el("bdi", {}, shorten(plainText(opening.text), 40))]); });
+    return button;
+  }
+
+  #figures(model, { linearity, completion, content, explained }) {
+    const open = content.openHypotheses, bare = content.unsupportedConclusions;
+    return el("section", { class: "figures" }, el("h3", {}, "The session"), el("dl", {},
+      figure("Straightness", percent(linearity), explained.linearityScore),
+      figure("Completion", percent(completion), explained.completion),
+      figure("Open hypotheses", this.#points(model, open), explained.openHypotheses),
+      figure("Bare conclusions", this.#points(model, bare), explained.unsupportedConclusions)));
+  }
+
+  // `S4` and `alt:S2` as links to those thoughts.
+  #points(model, points) {
+    if (!points.length) return "none";
+    return points.slice(0, 8).flatMap((point) => {
+      const [, branch, number] = point.match(/^(?:(.*):)?S(\d+)$/) ?? [];
+      const target = number && model.find(model.id(Number(number), branch));
+      return target ? [el("button", { type: "button", class: "link", onclick: () => this.onOpen(target.id) }, point), " "] : [`${point} `];
+    });
+  }
+}
+
+async function read(model, record) {
+  const wanted = { sessionId: model.session.id, thoughtNumber: record.number, branchId: record.chain || undefined, max_chars: ROOM };
+  return (await call("read_thoughts", wanted)).thoughts[0];
+}
+
+function facts(record, thought) {
+  return el("p", { class: "quiet" }, KINDS[record.kind] ? el("span", { class: `chip kind-${record.kind}` }, `${record.kind} ${KINDS[record.kind]}`) : null,
+    " ", ago(thought.timestamp), thought.agent ? [" · ", el("bdi", {}, thought.agent)] : "");
+}
+
+// A very long text is laid out only when somebody wants to read it.
+function wholeText(text) {
+  const shown = el("pre", { class: "text", dir: "auto" }, text.slice(0, AT_ONCE));
+  if (text.length <= AT_ONCE) return shown;
+  const more = el("button", { type: "button", class: "small", id: "show-all", onclick: () => { shown.textContent = text; more.remove(); } },
+    `show all ${text.length.toLocaleString("en")} characters`);
+  return [shown, more];
+}
+
+function critique(said) {
+  if (!said) return null;
+  return el("section", { class: "critique", id: "critique" }, el("h3", {}, "Critique"),
+    el("p", { class: "quiet" }, [said.status ?? "", said.model ?? ""].join(" ").trim()), el("pre", { class: "text", dir: "auto" }, said.text ?? said.reason ?? ""));
+}
+
+function* links(model, record, thought) {
+  const revised = record.revises && model.find(record.revises);
+  if (revised) yield ["revises", revised];
+  for (const index of model.revisers.get(record.index) ?? []) yield ["revised by", model.order[index]];
+  for (const chain of model.chains.values()) if (chain.origin === record) yield [`branch ${shorten(model.name(chain.name), 40)} starts here:`, model.at(chain.name, 0)];
+  for (const number of mentioned(record, thought)) {
+    const target = model.find(model.id(number, record.chain)) ?? model.find(model.id(number));
+    if (target && target !== record && target !== revised) yield ["refers to", target];
+  }
+}
+
+// Numbers that a thought names in the cipher, such as [S3] or S12.
+function mentioned(record, thought) {
+  const names = String(thought.thought).slice(0, AT_ONCE).match(/\bS(\d+)\b/g) ?? [];
+  return [...new Set(names.map((name) => Number(name.slice(1))))].filter((number) => number !== record.number).slice(0, 30);
+}
+
+function figure(name, value, meaning) {
+  return [el("dt", {}, name, el("small", { class: "quiet" }, meaning)), el("dd", {}, value)];
+}
+
+function percent(share) {
+  return `${Math.round(share * 100)} %`;
+}

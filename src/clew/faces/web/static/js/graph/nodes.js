@@ -1,0 +1,116 @@
+// The elements of the picture: one for each thought in view, one for each lane's name. A node is made once and then only
+// moved; what leaves the view leaves the document.
+
+import { el, shorten } from "../dom.js";
+import { KINDS, plainText } from "./kinds.js";
+
+const SHOWN = 160;
+
+export class Nodes {
+  constructor(world, { onSelect, onFold }) {
+    this.world = world;
+    this.onSelect = onSelect;
+    this.onFold = onFold;
+    this.nodes = new Map();
+    this.headers = new Map();
+    this.selected = null;
+    this.found = new Set();
+  }
+
+  // Begins a drawing; what is not shown until `end` goes away.
+  begin() {
+    this.seen = new Set();
+    this.named = new Set();
+  }
+
+  // True when the node shows its text.
+  show(record, x, y, opening, isFresh) {
+    this.seen.add(record.id);
+    const known = this.nodes.get(record.id) ?? this.#make(record, isFresh);
+    move(known, x, y);
+    if (opening && !known.filled) fill(known, record, opening);
+    return known.filled;
+  }
+
+  name(lane, x, y, name) {
+    this.named.add(lane.name);
+    const known = this.headers.get(lane.name) ?? this.#makeHeader(lane.name, name);
+    move(known, x, y);
+    if (known.lanes === lane.count && known.folded === lane.folded) return;
+    known.lanes = lane.count;
+    known.folded = lane.folded;
+    known.count.textContent = `${lane.count} thought${lane.count === 1 ? "" : "s"}`;
+    known.element.setAttribute("aria-expanded", String(!lane.folded));
+    known.element.classList.toggle("folded", lane.folded);
+  }
+
+  end() {
+    for (const [id, { element }] of this.nodes) if (!this.seen.has(id)) { element.remove(); this.nodes.delete(id); }
+    for (const [name, { element }] of this.headers) if (!this.named.has(name)) { element.remove(); this.headers.delete(name); }
+  }
+
+  select(id) {
+    this.selected = id;
+    for (const [other, { element }] of this.nodes) element.classList.toggle("selected", other === id);
+  }
+
+  mark(ids) {
+    this.found = new Set(ids);
+    for (const [id, { element }] of this.nodes) element.classList.toggle("found", this.found.has(id));
+  }
+
+  critiqued(id) {
+    const known = this.nodes.get(id);
+    if (known && !known.element.querySelector(".critiqued")) known.element.querySelector("header").append(critiqueTag());
+  }
+
+  #make(record, isFresh) {
+    const text = el("p", { dir: "auto" });
+    const element = el("article", {
+      class: `node kind-${record.kind || "none"}`, role: "listitem", tabindex: "0", data: { id: record.id },
+      "aria-label": `Thought ${record.number}, ${KINDS[record.kind] ?? "thought"}`,
+      onclick: () => this.onSelect(record.id), onkeydown: (event) => {
+        if (event.key === "Enter" || event.key === " ") { event.preventDefault(); this.onSelect(record.id); }
+      },
+    },
+    el("header", {}, el("span", { class: "number" }, record.number),
+      KINDS[record.kind] ? el("abbr", { class: "kind", title: KINDS[record.kind] }, record.kind) : null,
+      record.revised === null ? null : el("span", { class: "tag" }, `revises ${record.revised}`),
+      record.critique ? critiqueTag() : null), text);
+    element.classList.toggle("fresh", isFresh);
+    element.classList.toggle("selected", this.selected === record.id);
+    element.classList.toggle("found", this.found.has(record.id));
+    const known = { element, text, filled: false };
+    this.nodes.set(record.id, known);
+    this.world.append(element);
+    return known;
+  }
+
+  #makeHeader(name, shown) {
+    const count = el("span", { class: "count" });
+    const element = el("button", { type: "button", class: "lane", data: { branch: name }, onclick: () => this.onFold(name) },
+      el("bdi", { class: "name" }, shorten(shown, 60)), count);
+    const known = { element, count };
+    this.headers.set(name, known);
+    this.world.append(element);
+    return known;
+  }
+}
+
+function critiqueTag() {
+  return el("span", { class: "tag critiqued", title: "has a critique" }, "critique");
+}
+
+function move(known, x, y) {
+  if (known.x === x && known.y === y) return;
+  known.x = x;
+  known.y = y;
+  known.element.style.transform = `translate(${x}px, ${y}px)`;
+}
+
+function fill(known, record, opening) {
+  const words = shorten(plainText(opening.text), SHOWN);
+  known.text.textContent = opening.cut && !words.endsWith("…") ? words + "…" : words;
+  known.element.setAttribute("aria-label", `Thought ${record.number}, ${KINDS[record.kind] ?? "thought"}: ${shorten(words, 80)}`);
+  known.filled = true;
+}

@@ -11,6 +11,7 @@ from typing import Any
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.actions.action_builder import ActionBuilder
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
@@ -24,6 +25,11 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # Containers have little shared memory, and tabs that nobody sees must go on drawing.
+    "--disable-dev-shm-usage",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
     "--window-size=1280,800",
     "--force-device-scale-factor=1",
 )
@@ -60,13 +66,26 @@ class Page:
         self.address = address
 
     def open(self, place: str) -> None:
-        """Loads the page anew, whatever was shown before."""
+        """Loads the page anew, whatever was shown before; from then on it hears of every event."""
         self.driver.get("about:blank")
         self.driver.get(f"{self.address}/#/{place}")
+        self.until_live()
+
+    def reload(self) -> None:
+        self.driver.refresh()
+        self.until_live()
+
+    def until_live(self) -> None:
+        self.until("document.getElementById('link')?.textContent === 'live'")
 
     def open_session(self, session: str, count: int) -> None:
         self.open(f"reasoning/{session}")
         self.until_drawn(count)
+
+    def open_thought(self, thought: str) -> None:
+        """Clicks its node and waits for the whole text."""
+        self.click(self.node(thought))
+        self.until("document.getElementById('detail').dataset.whole === arguments[0]", thought)
 
     def js(self, script: str, *arguments: Any) -> Any:
         return self.driver.execute_script(script, *arguments)
@@ -77,23 +96,40 @@ class Page:
         return waiting.until(lambda _: self.js(f"return {script}", *arguments), f"{script} {arguments}")
 
     def until_drawn(self, count: int) -> None:
+        """Waits until so many thoughts are placed, and those in view are there with their words."""
         self.until("document.querySelector('#graph')?.dataset.drawn === arguments[0]", str(count))
 
     def find(self, selector: str) -> WebElement:
-        self.until("document.querySelector(arguments[0])", selector)
-        return self.driver.find_element(By.CSS_SELECTOR, selector)
+        found: WebElement = self.until("document.querySelector(arguments[0])", selector)
+        return found
 
     def all(self, selector: str) -> list[WebElement]:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
+    def each(self, selector: str, expression: str) -> list[Any]:
+        """The value of an expression over `e` for all elements of one moment."""
+        script = f"return [...document.querySelectorAll(arguments[0])].map((e) => {expression})"
+        found: list[Any] = self.js(script, selector)
+        return found
+
     def click(self, selector: str) -> None:
-        self.find(selector)
-        self.js(
-            "document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click', {bubbles: true}))", selector
-        )
+        """Finds and clicks in one breath: a live page may replace an element between two calls."""
+        click = "dispatchEvent(new MouseEvent('click', {bubbles: true})) !== undefined"
+        self.until(f"document.querySelector(arguments[0])?.{click}", selector)
+
+    def drag(self, x: float, y: float, dx: float, dy: float) -> None:
+        """Presses at a point of the window, moves and lets go, as a hand does."""
+        actions = ActionBuilder(self.driver, duration=20)
+        pointer: Any = actions.pointer_action
+        pointer.move_to_location(round(x), round(y)).pointer_down()
+        pointer.move_to_location(round(x + dx / 2), round(y + dy / 2)).move_to_location(round(x + dx), round(y + dy))
+        pointer.pointer_up()
+        actions.perform()
 
     def text(self, selector: str) -> str:
-        return str(self.find(selector).get_property("textContent"))
+        """The text of an element, once it is there."""
+        self.find(selector)
+        return str(self.js("return document.querySelector(arguments[0])?.textContent", selector))
 
     def says(self, selector: str, words: str) -> None:
         """Waits until the words are there."""
@@ -106,6 +142,12 @@ class Page:
     @property
     def digest(self) -> str:
         return str(self.js("return document.querySelector('#graph').dataset.digest"))
+
+    @property
+    def picture(self) -> list[Any]:
+        """What is to be read on the screen and where it stands, straight from the document."""
+        shown = "[e.dataset.id ?? e.dataset.branch, e.className, e.style.transform, e.textContent]"
+        return sorted(self.each(".world > *", shown.replace("e.className", "e.className.replace(' fresh', '')")))
 
     def scrub(self, count: int) -> None:
         self.js(

@@ -17,6 +17,13 @@ ATTACKS = [
     "${window.hacked = 1} {{constructor.constructor('window.hacked=1')()}}",
     "right to left \u202e\u2067 dne eht",
 ]
+LARGEST = 1_000_000
+READ_ON = """
+const text = document.querySelector("#detail pre.text"), later = document.querySelector("#pieces [title='Later part']");
+let read = text.textContent;
+while (!later.disabled) { later.click(); read += text.textContent; }
+return read;
+"""
 
 
 def unharmed(page: Page) -> bool:
@@ -24,41 +31,77 @@ def unharmed(page: Page) -> bool:
     return bool(page.js("return window.hacked === undefined && !document.querySelector(arguments[0])", foreign))
 
 
+def think(agent: Caller, session: str, thought: str, **more: object) -> None:
+    agent("thought", thought=thought, nextThoughtNeeded=True, sessionId=session, **more)
+
+
 @pytest.fixture
 def hostile(agent: Caller) -> str:
     session: str = agent("start_new", title=ATTACKS[1], tags=["<b>tag</b>"])["sessionId"]
     for text in ATTACKS:
-        agent("thought", thought=text, nextThoughtNeeded=True, sessionId=session)
+        think(agent, session, text)
     return session
 
 
 def test_markup_in_thoughts_is_text(page: Page, hostile: str) -> None:
     page.open_session(hostile, len(ATTACKS))
     page.says("h1.title", ATTACKS[1])
+    page.says("#sessions", ATTACKS[1])
     for number, text in enumerate(ATTACKS, 1):
-        page.click(page.node(f"{hostile}:{number}"))
-        page.says("#detail h2", f"Thought {number}")
+        page.says(page.node(f"{hostile}:{number}"), text)
+        page.open_thought(f"{hostile}:{number}")
         assert page.text("#detail pre.text") == text
     assert unharmed(page)
 
 
 def test_markup_that_arrives_live_is_text(page: Page, agent: Caller, hostile: str) -> None:
     page.open_session(hostile, len(ATTACKS))
-    for number, text in enumerate(ATTACKS, len(ATTACKS) + 1):
-        agent("thought", thought=text, nextThoughtNeeded=True, sessionId=hostile)
-        page.until_drawn(number)
+    for text in ATTACKS:
+        think(agent, hostile, text)
+    page.until_drawn(2 * len(ATTACKS))
+    page.open_thought(f"{hostile}:{2 * len(ATTACKS)}")
+    assert page.text("#detail pre.text") == ATTACKS[-1]
     assert unharmed(page)
 
 
-def test_a_very_long_thought_is_shown_whole_on_demand(page: Page, agent: Caller) -> None:
+def test_right_to_left_marks_stay_inside_their_text(page: Page, agent: Caller) -> None:
+    """An override that is never closed must not turn around what stands beside it."""
+    session = agent("start_new", title="\u202eeltit")["sessionId"]
+    think(agent, session, "\u202etsrif \u2067 open")
+    think(agent, session, "\u202ehcnarb", branchId="b", branchFromThought=1)
+    think(agent, session, "S2|R|^[S1]| second", isRevision=True, revisesThought=1)
+    page.open_session(session, 3)
+    page.open_thought(f"{session}:2")
+    page.until("document.querySelector('#detail .references button').textContent.includes('tsrif')")
+    apart = "(e) => ['isolate', 'plaintext', 'isolate-override'].includes(getComputedStyle(e).unicodeBidi)"
+    for selector in ("h1.title", "#sessions strong", ".node p", ".lane .name", "#detail pre.text", ".references bdi"):
+        assert page.js(f"return [...document.querySelectorAll(arguments[0])].every({apart})", selector), selector
+    # The number stands left of the kind in every node, whatever follows.
+    left = "Math.round(e.getBoundingClientRect().left)"
+    numbers = page.each(".node .number", left)
+    assert all(number <= start for number, start in zip(numbers, page.each(".node p", left), strict=True))
+
+
+@pytest.mark.parametrize("arrives", ["before", "live"])
+def test_the_longest_thought_is_cut_on_its_node_and_whole_in_the_panel(page: Page, agent: Caller, arrives: str) -> None:
     session = agent("start_new", title="Long")["sessionId"]
-    long = "<b>long</b> " * 17_000
-    agent("thought", thought=long, nextThoughtNeeded=True, sessionId=session)
-    page.open_session(session, 1)
+    long = ("<b>long</b> \u202e " * (LARGEST // 14 + 1))[: LARGEST - 5] + "<end>"
+    if arrives == "before":
+        think(agent, session, long)
+        page.open_session(session, 1)
+    else:
+        page.open_session(session, 0)
+        think(agent, session, long)
+        page.until_drawn(1)
+    assert page.text(page.node(f"{session}:1")).endswith("…")
     assert len(page.text(page.node(f"{session}:1"))) < 400
-    page.click(page.node(f"{session}:1"))
-    page.says("#detail h2", "Thought 1")
-    assert page.text("#detail pre.text") == long
+    page.open_thought(f"{session}:1")
+    page.says("#pieces", "characters 1 to 10,000 of 1,000,000")
+    assert page.text("#detail pre.text") == long[:10_000]
+    assert page.js(READ_ON) == long
+    page.says("#pieces", "characters 990,001 to 1,000,000 of 1,000,000")
+    think(agent, session, "and on it goes")
+    page.until_drawn(2)
     assert unharmed(page)
 
 
@@ -77,7 +120,7 @@ def test_ids_with_quotes_are_ids(page: Page, agent: Caller) -> None:
     page.until("[...document.querySelectorAll('[data-card]')].some((g) => g.dataset.card === arguments[0])", card)
     page.js("document.querySelectorAll('[data-card]').forEach((g) => g.dispatchEvent(new MouseEvent('click')))")
     page.says("#card", "supports")
-    page.driver.refresh()
+    page.reload()
     page.says("h1", f"Cards of {branch}")
     assert unharmed(page)
 

@@ -65,7 +65,7 @@ def _rows(ctx: Context, session: LedgerSession, args: SessionOutline) -> list[Ro
     columns = _SHAPE
     params: list[Any] = []
     if args.chars:
-        columns += ", substr(entry.content, 1, ?) AS opening, length(entry.content) AS length"
+        columns += ", substr(entry.content, 1, CAST(? AS INTEGER)) AS opening, length(entry.content) AS length"
         params.append(args.chars)
     params += [ctx.workspace, session.id, args.cursor or 0]
     condition = "thought.workspace = ? AND thought.session = ? AND thought.seq > ?"

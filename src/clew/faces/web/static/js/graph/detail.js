@@ -4,7 +4,7 @@ import { ago, append, copyButton, el, replace, shorten } from "../dom.js";
 import { call, tryCall } from "../api.js";
 import { KINDS, plainText } from "./kinds.js";
 
-const AT_ONCE = 20_000;
+const PIECE = 10_000;
 const ROOM = 4_000_000;
 
 export class Detail {
@@ -85,13 +85,29 @@ function facts(record, thought) {
     " ", ago(thought.timestamp), thought.agent ? [" · ", el("bdi", {}, thought.agent)] : "");
 }
 
-// A very long text is laid out only when somebody wants to read it.
+// A very long text is shown piece by piece: a browser takes minutes to lay out a megabyte that is meant to be difficult.
 function wholeText(text) {
-  const shown = el("pre", { class: "text", dir: "auto" }, text.slice(0, AT_ONCE));
-  if (text.length <= AT_ONCE) return shown;
-  const more = el("button", { type: "button", class: "small", id: "show-all", onclick: () => { shown.textContent = text; more.remove(); } },
-    `show all ${text.length.toLocaleString("en")} characters`);
-  return [shown, more];
+  const shown = el("pre", { class: "text", dir: "auto" }, text.slice(0, PIECE));
+  if (text.length <= PIECE) return shown;
+  let from = 0;
+  const where = el("output", { class: "quiet" });
+  const go = (to) => {
+    from = Math.max(0, Math.min(to, Math.floor((text.length - 1) / PIECE) * PIECE));
+    shown.textContent = text.slice(from, from + PIECE);
+    const end = Math.min(from + PIECE, text.length);
+    where.textContent = `characters ${number(from + 1)} to ${number(end)} of ${number(text.length)}`;
+    earlier.disabled = from === 0;
+    later.disabled = last.disabled = end === text.length;
+  };
+  const button = (label, title, to) => el("button", { type: "button", class: "small", title, "aria-label": title, onclick: () => go(to()) }, label);
+  const earlier = button("‹", "Earlier part", () => from - PIECE), later = button("›", "Later part", () => from + PIECE);
+  const last = button("⇥", "Last part", () => text.length);
+  go(0);
+  return [shown, el("p", { class: "pieces", id: "pieces" }, earlier, later, last, " ", where)];
+}
+
+function number(value) {
+  return value.toLocaleString("en");
 }
 
 function critique(said) {
@@ -113,7 +129,7 @@ function* links(model, record, thought) {
 
 // Numbers that a thought names in the cipher, such as [S3] or S12.
 function mentioned(record, thought) {
-  const names = String(thought.thought).slice(0, AT_ONCE).match(/\bS(\d+)\b/g) ?? [];
+  const names = String(thought.thought).slice(0, 2 * PIECE).match(/\bS(\d+)\b/g) ?? [];
   return [...new Set(names.map((name) => Number(name.slice(1))))].filter((number) => number !== record.number).slice(0, 30);
 }
 

@@ -117,6 +117,11 @@ class Page:
         click = "dispatchEvent(new MouseEvent('click', {bubbles: true})) !== undefined"
         self.until(f"document.querySelector(arguments[0])?.{click}", selector)
 
+    def press(self, *keys: str) -> None:
+        """Keys for the page itself: a field that takes the focus while the page loads must not swallow them."""
+        press = "document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}))"
+        self.js(f"for (const key of arguments[0]) {press}", keys)
+
     def drag(self, x: float, y: float, dx: float, dy: float) -> None:
         """Presses at a point of the window, moves and lets go, as a hand does."""
         actions = ActionBuilder(self.driver, duration=20)

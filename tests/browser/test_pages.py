@@ -165,8 +165,7 @@ def test_keys_lead_to_every_page(page: Page) -> None:
     page.open("home")
     page.until("document.querySelector('#tabs a[aria-current]')")
     for key, name in zip("rcwjmah", ["reasoning", "cards", "work", "jobs", "memory", "map", "home"], strict=True):
-        page.js("document.activeElement?.blur()")
-        page.find("body").send_keys("g" + key)
+        page.press("g", key)
         page.until("document.querySelector('#tabs a[aria-current]')?.dataset.page === arguments[0]", name)
 
 

@@ -63,15 +63,15 @@ class Item:
 def index_item(tx: Transaction, workspace: str, item: Item) -> None:
     """Make an item findable, replacing what stood under its ref."""
     item = headed(item)
-    old = tx.one("SELECT id, digest, status FROM item WHERE workspace = ? AND ref = ?", workspace, item.ref)
+    old = tx.one(_FOUND[tx.engine], workspace, item.ref)
+    assert old is not None
     digest = item.digest()
-    if old is None:
-        number = _next_id(tx)
+    number = old["id"]
+    if old["fresh"]:
         tx.run(_INSERT, number, workspace, item.ref, *_columns(item, digest))
         tx.run(_INSERT_TERMS, number, workspace, workspace, item_terms(item))
         _write_links(tx, number, workspace, item)
         return
-    number = old["id"]
     if old["digest"] != digest or old["status"] != item.status:
         tx.run(f"{_KEEP} WHERE item.id = ?", item.seq, item.ts_ms, number)
     tx.run(_UPDATE, *_columns(item, digest), number)
@@ -282,12 +282,21 @@ def _columns(item: Item, digest: str) -> tuple[Any, ...]:
     )
 
 
-def _next_id(tx: Transaction) -> int:
-    """Ids are never used twice: the terms row of an item outlives it."""
-    if tx.engine == "postgres":
-        # A sequence, because a counter row would make the writers of all workspaces wait for each other.
-        return int(tx.value("SELECT nextval('item_id')"))
-    return int(tx.value("SELECT coalesce(max(id), 0) + 1 FROM item_terms"))
+_NEXT_ID = {
+    # A sequence, because a counter row would make the writers of all workspaces wait for each other.
+    "postgres": "nextval('item_id')",
+    "sqlite": "(SELECT coalesce(max(id), 0) + 1 FROM item_terms)",
+}
+"""Ids are never used twice: the terms row of an item outlives it."""
+
+_FOUND = {
+    engine: (
+        f"SELECT CASE WHEN item.id IS NULL THEN {fresh} ELSE item.id END AS id, item.id IS NULL AS fresh,"
+        " digest, status FROM (SELECT 1 AS one) here LEFT JOIN item ON item.workspace = ? AND item.ref = ?"
+    )
+    for engine, fresh in _NEXT_ID.items()
+}
+"""What stands under a ref, or the id that comes there, in one exchange."""
 
 
 def _write_links(tx: Transaction, number: int, workspace: str, item: Item) -> None:

@@ -35,8 +35,12 @@ def put_node(
     status: str | None = None,
     tags: Sequence[str] = (),
     meta: dict[str, Any] | None = None,
+    findable: bool = True,
 ) -> Node:
-    """Write a node's next version on this branch. What is not given is empty in it."""
+    """Write a node's next version on this branch. What is not given is empty in it.
+
+    Not `findable` by itself is a node whose id is the ref of something else, which keeps the search item in step.
+    """
     state = Node(
         check_node_id(id),
         check_kind(type, "type"),
@@ -49,7 +53,7 @@ def put_node(
         0,
         0,
     )
-    return write_node(ctx, branch, doc, state)
+    return write_node(ctx, branch, doc, state, findable)
 
 
 def drop_node(ctx: Context, branch: Branch, doc: str, id: str) -> tuple[Node, list[Edge]]:
@@ -76,7 +80,7 @@ def drop_edge(ctx: Context, branch: Branch, doc: str, from_id: str, rel: str, to
     return write_edge(ctx, branch, doc, replace(current, deleted=True))
 
 
-def write_node(ctx: Context, branch: Branch, doc: str, state: Node) -> Node:
+def write_node(ctx: Context, branch: Branch, doc: str, state: Node, findable: bool = True) -> Node:
     """Store this state, a tombstone included, as the newest version of its id on the branch."""
     seq = _entry(ctx, branch, doc, NODE_DELETE if state.deleted else NODE_UPSERT, state.id)
     written = replace(state, last_seq=seq, last_ts_ms=ctx.now_ms)
@@ -113,7 +117,8 @@ def write_node(ctx: Context, branch: Branch, doc: str, state: Node) -> Node:
     )
     if not state.deleted and state.type in CARD_TYPES and is_canonical(state.type, state.tags):
         register_tags(ctx, state.tags)
-    _index(ctx, branch.id, doc, written)
+    if findable:
+        _index(ctx, branch.id, doc, written)
     return written
 
 

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from benchmarks.client import StdioServer, bare_server, clew_server
+from benchmarks.client import bare_server, clew_server
 from benchmarks.report import Report, spread
 from benchmarks.stores import ENGINES, fill_notes, fresh_store
 
 SIZES = (10, 1_000, 10_000, 100_000)
-
-
-def measured(server: StdioServer, name: str, count: int, **arguments: object) -> list[float]:
-    for _ in range(20):
-        server.timed(name, **arguments)
-    return [server.timed(name, **arguments) for _ in range(count)]
 
 
 def main(quick: bool = False) -> None:
@@ -30,9 +24,9 @@ def measure_size(report: Report, engine: str, size: int, count: int) -> None:
         with bare_server() as bare, clew_server(store.home, store.url) as clew:
             bare.initialize()
             clew.initialize()
-            floor = spread(measured(bare, "noop", count))
-            noop = spread(measured(clew, "help", count, max_chars=40))
-            write = spread(measured(clew, "notes_commit", count, content="the storage engine keeps one writer"))
+            floor = spread(bare.series("noop", count))
+            noop = spread(clew.series("help", count, max_chars=40))
+            write = spread(clew.series("notes_commit", count, content="the storage engine keeps one writer"))
             memory = clew.memory_mb()
     report.row(
         engine=engine,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.client import StdioServer, clew_server
+from benchmarks.client import StdioServer, alternating, clew_server
 from benchmarks.report import Report, spread
 from benchmarks.stores import ENGINES, Store, fresh_store
 from clew.app import open_clew
@@ -49,12 +49,6 @@ def _keep(ctx: Context, branch: Branch, number: int) -> None:
     write_card(ctx, Scope(branch), card, [f"C{number // 2}"] if number % 3 == 0 and number else [])
 
 
-def measured(server: StdioServer, name: str, count: int, **arguments: object) -> list[float]:
-    for _ in range(10):
-        server.timed(name, **arguments)
-    return [server.timed(name, **arguments) for _ in range(count)]
-
-
 def main(quick: bool = False) -> None:
     count = 50 if quick else 300
     writes = Report("cards", "think_card over stdio beside a no-op of the same run, by cards stored")
@@ -73,27 +67,23 @@ def main(quick: bool = False) -> None:
 
 
 def measure_write(report: Report, server: StdioServer, engine: str, size: int, branch: str, count: int) -> None:
-    """No-ops and writes take turns, so that both meet the machine in the same mood."""
     card = {"type": "hypothesis", "title": "The cache is stale", "text": "Reads after a write see old rows."}
-    noops, writes = [], []
-    for _ in range(count + 10):
-        noops.append(server.timed("help", max_chars=40))
-        writes.append(server.timed("think_card", card=card, supports=["C1"], branch=branch))
-    noop, write = spread(noops[10:]), spread(writes[10:])
+    write = ("think_card", {"card": card, "supports": ["C1"], "branch": branch})
+    noops, writes = (spread(times) for times in alternating(server, count, ("help", {"max_chars": 40}), write))
     report.row(
         engine=engine,
         stored=size,
-        noop_p50_ms=noop["p50_ms"],
-        card_p50_ms=write["p50_ms"],
-        card_p95_ms=write["p95_ms"],
-        ratio_p50=write["p50_ms"] / noop["p50_ms"],
+        noop_p50_ms=noops["p50_ms"],
+        card_p50_ms=writes["p50_ms"],
+        card_p95_ms=writes["p95_ms"],
+        ratio_p50=writes["p50_ms"] / noops["p50_ms"],
         target="ratio <= 3",
     )
 
 
 def measure_reads(report: Report, server: StdioServer, engine: str, size: int, branch: str, count: int) -> None:
     for name in READS:
-        times = spread(measured(server, name, count, ref=branch))
+        times = spread(server.series(name, count, ref=branch))
         report.row(engine=engine, stored=size, read=name, **times, target="p50 <= 25 at 10k, <= 75 at 100k")
 
 

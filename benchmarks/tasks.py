@@ -53,9 +53,9 @@ def measure_size(times: Report, costs: Report, engine: str, size: int, count: in
         fill_task(store, size)
         with clew_server(store.home, store.url, "daily") as server:
             server.initialize()
-            snapshot = spread(measured(server, count, "tasks_snapshot"))
-            full = spread(measured(server, max(count // 2, 10), "tasks_resume_super"))
-            noop = spread(measured(server, count, "help", max_chars=40))
+            snapshot = spread(server.series("tasks_snapshot", count))
+            full = spread(server.series("tasks_resume_super", max(count // 2, 10)))
+            noop = spread(server.series("help", count, max_chars=40))
             if engine == "sqlite":
                 count_characters(costs, server, size)
     times.row(
@@ -75,12 +75,6 @@ def begin(store: Store) -> None:
         server.initialize()
         server.call("tasks_macro_start", task_title="Storage: one writer at a time", description="Writers starve.")
         server.call("tasks_block", task="TASK-001", path="s:1", reason="waits for the review")
-
-
-def measured(server: StdioServer, count: int, name: str, **arguments: object) -> list[float]:
-    for _ in range(5):
-        server.timed(name, **arguments)
-    return [server.timed(name, **arguments) for _ in range(count)]
 
 
 def count_characters(costs: Report, server: StdioServer, size: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.client import StdioServer, clew_server
+from benchmarks.client import StdioServer, alternating, clew_server
 from benchmarks.report import Report, spread
 from benchmarks.stores import ENGINES, Store, fresh_store
 from clew.app import open_clew
@@ -51,12 +51,6 @@ def fill_sessions(store: Store, count: int) -> None:
     clew.close()
 
 
-def measured(server: StdioServer, name: str, count: int, **arguments: object) -> list[float]:
-    for _ in range(10):
-        server.timed(name, **arguments)
-    return [server.timed(name, **arguments) for _ in range(count)]
-
-
 def main(quick: bool = False) -> None:
     count = 50 if quick else 300
     writes = Report("thoughts", "thought over stdio beside a no-op of the same run, by thoughts in the session")
@@ -77,10 +71,15 @@ def main(quick: bool = False) -> None:
 def measure_write(report: Report, server: StdioServer, engine: str, size: int, session: str, count: int) -> None:
     server.call("thoughtbox_gateway", operation="load_context", sessionId=session)
     server.call("thoughtbox_gateway", operation="cipher")
-    noop = spread(measured(server, "help", count, max_chars=40))
-    given = {"operation": "thought", "nextThoughtNeeded": True}
-    write = spread(measured(server, "thoughtbox_gateway", count, thought="The cache is stale after a write", **given))
-    cipher = spread(measured(server, "thoughtbox_gateway", count, thought="S1|E|S1|logs show old rows", **given))
+    gate, given = "thoughtbox_gateway", {"operation": "thought", "nextThoughtNeeded": True}
+    taken = alternating(
+        server,
+        count,
+        ("help", {"max_chars": 40}),
+        (gate, {**given, "thought": "The cache is stale after a write"}),
+        (gate, {**given, "thought": "S1|E|S1|logs show old rows"}),
+    )
+    noop, write, cipher = (spread(times) for times in taken)
     report.row(
         engine=engine,
         stored=size,
@@ -95,8 +94,9 @@ def measure_write(report: Report, server: StdioServer, engine: str, size: int, s
 
 def measure_reads(report: Report, server: StdioServer, engine: str, size: int, session: str, count: int) -> None:
     for name in READS:
-        report.row(engine=engine, stored=size, read=name, **spread(measured(server, name, count, sessionId=session)))
-    times = measured(server, "session_search", count, query="storage engine 42")
+        times = server.series(name, count, sessionId=session)
+        report.row(engine=engine, stored=size, read=name, **spread(times))
+    times = server.series("session_search", count, query="storage engine 42")
     report.row(engine=engine, stored=size, read="session_search", **spread(times))
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from clew.errors import ClewError, invalid, suggest
+from clew.ledger.sessions import LedgerSession, from_row, no_session
 from clew.registry.context import Context
+from clew.store.database import placeholders
 
 MAIN = ""
+MAX_DEPTH = 64
+"""So many forks back a number is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,10 @@ class Chain:
         """What the next thought follows: the newest of the chain, else the fork point."""
         return Point(self.chain, self.newest) if self.length else self.origin
 
+    def is_free(self, number: int) -> bool:
+        """Sure without looking: nothing stands above the highest."""
+        return not self.length or number > self.highest
+
     @property
     def next_number(self) -> int:
         """One above the highest; a branch's first thought counts on from its fork point."""
@@ -73,6 +82,22 @@ def find_chain(ctx: Context, session: str, chain: str) -> Chain | None:
         chain,
     )
     return Chain(**row) if row else None
+
+
+def session_and_chain(ctx: Context, session: str, chain: str) -> tuple[LedgerSession, Chain | None]:
+    """Both in one exchange with the store; of the chain there is nothing before its first thought."""
+    row = ctx.tx.one(_BOTH, chain, ctx.workspace, session)
+    if row is None:
+        raise no_session(ctx, session)
+    own = {name: row.pop(name) for name in _COLUMNS.split(", ")}
+    return from_row(row), Chain(**own) if own["chain"] is not None else None
+
+
+_BOTH = (
+    f"SELECT ledger_session.*, {_COLUMNS} FROM ledger_session LEFT JOIN ledger_chain"
+    " ON ledger_chain.workspace = ledger_session.workspace AND ledger_chain.session = ledger_session.id"
+    " AND ledger_chain.chain = ? WHERE ledger_session.workspace = ? AND ledger_session.id = ? AND deleted_at_ms IS NULL"
+)
 
 
 def chains_of(ctx: Context, session: str, limit: int = 10_000, offset: int = 0) -> list[Chain]:
@@ -127,18 +152,36 @@ _SEQ = "SELECT seq FROM thought WHERE workspace = ? AND session = ? AND chain = 
 
 def resolve(ctx: Context, session: str, chain: Chain, number: int) -> tuple[Point, int] | None:
     """The thought a number means on a chain: its own, else that of the chain it forked from, and so on."""
+    return resolve_all(ctx, session, chain, [number]).get(number)
+
+
+def resolve_all(ctx: Context, session: str, chain: Chain, numbers: Iterable[int]) -> dict[int, tuple[Point, int]]:
+    """The same for many numbers, with one look at each chain on the way; those that mean nothing are left out."""
+    found: dict[int, tuple[Point, int]] = {}
+    missing = set(numbers)
     current: Chain | None = chain
-    for _ in range(64):
-        if current is None:
-            return None
-        point = Point(current.chain, number)
-        seq = seq_of(ctx, session, point)
-        if seq is not None:
-            return point, seq
-        if current.origin_chain is None:
-            return None
-        current = find_chain(ctx, session, current.origin_chain)
-    return None
+    for _ in range(MAX_DEPTH):
+        if current is None or not missing:
+            break
+        for number, seq in _seqs(ctx, session, current.chain, missing).items():
+            found[number] = Point(current.chain, number), seq
+        missing -= found.keys()
+        forked = current.origin_chain if missing else None
+        current = find_chain(ctx, session, forked) if forked is not None else None
+    return found
+
+
+def _seqs(ctx: Context, session: str, chain: str, numbers: set[int]) -> dict[int, int]:
+    wanted = sorted(numbers)
+    rows = ctx.tx.all(
+        "SELECT number, seq FROM thought WHERE workspace = ? AND session = ? AND chain = ?"
+        f" AND number IN ({placeholders(len(wanted))})",
+        ctx.workspace,
+        session,
+        chain,
+        *wanted,
+    )
+    return {row["number"]: row["seq"] for row in rows}
 
 
 def no_thought(session: str, point: Point, field: str) -> ClewError:

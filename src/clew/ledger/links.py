@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from clew.ledger.chains import Chain, Point, resolve, seq_of
+from clew.ledger.chains import Chain, Point, resolve_all, seq_of
 from clew.ledger.cipher import Reading, Reference
 from clew.ledger.nodes import link_nodes, mark_target
 from clew.ledger.notation import MARKS
@@ -41,8 +41,9 @@ def find_links(
     missing: list[str] = []
     if revised is not None:
         links["revises", revised] = Link("revises", revised, _seq(ctx, session, revised))
+    known = _numbered(ctx, session, chain, reading)
     for reference in reading.references:
-        targets = _targets(ctx, session, chain, reference)
+        targets = _targets(ctx, session, known, reference)
         if not targets:
             missing.append(str(reference))
         for point, seq in targets:
@@ -84,12 +85,24 @@ def relation_of(kind: str | None, reading: Reading, reference: Reference) -> str
     return _BY_KIND.get(kind or "", "derives")
 
 
-def _targets(ctx: Context, session: LedgerSession, chain: Chain, reference: Reference) -> list[tuple[Point, int]]:
+Known = dict[int, tuple[Point, int]]
+
+
+def _numbered(ctx: Context, session: LedgerSession, chain: Chain, reading: Reading) -> Known:
+    """All that the references name by number, read at once."""
+    wanted = {number for item in reading.references if item.target == "S" for number in _span(item)}
+    return resolve_all(ctx, session.id, chain, wanted) if wanted else {}
+
+
+def _span(reference: Reference) -> range:
+    last = reference.last if reference.last is not None else reference.number
+    return range(reference.number, min(last, reference.number + MAX_RANGE - 1) + 1)
+
+
+def _targets(ctx: Context, session: LedgerSession, known: Known, reference: Reference) -> list[tuple[Point, int]]:
     if reference.target != "S":
         return _nth_of_kind(ctx, session, reference.target, reference.number)
-    last = min(reference.last if reference.last is not None else reference.number, reference.number + MAX_RANGE - 1)
-    found = [resolve(ctx, session.id, chain, number) for number in range(reference.number, last + 1)]
-    return [target for target in found if target is not None]
+    return [known[number] for number in _span(reference) if number in known]
 
 
 def _nth_of_kind(ctx: Context, session: LedgerSession, kind: str, number: int) -> list[tuple[Point, int]]:

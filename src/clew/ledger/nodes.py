@@ -39,6 +39,7 @@ def put_thought(ctx: Context, session: LedgerSession, point: Point, kind: str | 
         type=CARD_TYPE.get(kind or "", "note"),
         title=shorten(content.replace("\n", " "), TITLE),
         meta={"kind": kind, "entry": f"trace@{seq}", "thoughtNumber": point.number, "branchId": point.chain or None},
+        findable=False,
     )
 
 
@@ -55,7 +56,7 @@ def mark_target(ctx: Context, session: LedgerSession, target: Point, relation: s
     branch = session_branch(session)
     current = node(ctx, branch, GRAPH, node_id(session.id, target))
     if current is not None and current.status != status:
-        write_node(ctx, branch, GRAPH, replace(current, status=status))
+        write_node(ctx, branch, GRAPH, replace(current, status=status), findable=False)
         _mark_item(ctx, current.id, status)
 
 

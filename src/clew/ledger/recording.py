@@ -104,9 +104,9 @@ class Recorded:
     seq: int
 
 
-def record(ctx: Context, session: LedgerSession, draft: Draft) -> Recorded:
-    """Add a thought. Everything is checked before anything is written."""
-    plan = plan_thought(ctx, session, draft)
+def record(ctx: Context, session: LedgerSession, draft: Draft, chain: Chain | None = None) -> Recorded:
+    """Add a thought, to the draft's chain if it was read already. Everything is checked before anything is written."""
+    plan = plan_thought(ctx, session, draft, chain)
     seq = _append(ctx, session, plan)
     _insert(ctx, session, plan, seq)
     extend_chain(ctx, session.id, plan.chain, plan.point.number, plan.total, seq)
@@ -118,9 +118,9 @@ def record(ctx: Context, session: LedgerSession, draft: Draft) -> Recorded:
     return Recorded(session, plan, seq)
 
 
-def plan_thought(ctx: Context, session: LedgerSession, draft: Draft) -> Plan:
+def plan_thought(ctx: Context, session: LedgerSession, draft: Draft, known: Chain | None) -> Plan:
     reading = read(draft.text)
-    chain, origin = _chain(ctx, session, draft)
+    chain, origin = _chain(ctx, session, draft, known)
     number = _number(ctx, session, chain, draft, reading)
     kind = draft.kind or reading.kind
     revised = _revised(ctx, session, chain, draft, reading)
@@ -138,15 +138,15 @@ def plan_thought(ctx: Context, session: LedgerSession, draft: Draft) -> Plan:
     )
 
 
-def _chain(ctx: Context, session: LedgerSession, draft: Draft) -> tuple[Chain, Point | None]:
+def _chain(ctx: Context, session: LedgerSession, draft: Draft, known: Chain | None) -> tuple[Chain, Point | None]:
     """The chain to write to, and the fork point of the thought."""
     if draft.past is not None:
         return _past_chain(ctx, session, draft, draft.past)
     given = Point(draft.from_chain or MAIN, draft.from_number) if draft.from_number is not None else None
     if draft.chain == MAIN:
         _check_exists(ctx, session, given)
-        return find_chain(ctx, session.id, MAIN) or empty_chain(MAIN), given
-    found = find_chain(ctx, session.id, check_chain(draft.chain))
+        return known or find_chain(ctx, session.id, MAIN) or empty_chain(MAIN), given
+    found = known or find_chain(ctx, session.id, check_chain(draft.chain))
     if found is not None:
         if given is not None:
             check_origin(given, found)
@@ -178,13 +178,15 @@ def _number(ctx: Context, session: LedgerSession, chain: Chain, draft: Draft, re
     """The number asked for; else the one the text bears, if it is free; else the next."""
     if draft.number is not None:
         point = Point(chain.chain, draft.number)
-        if has_thought(ctx, session.id, point):
+        if not _is_free(ctx, session, chain, draft.number):
             raise taken(session.id, point, chain, _again(session, draft))
         return draft.number
     said = reading.number
-    if said and not has_thought(ctx, session.id, Point(chain.chain, said)):
-        return said
-    return chain.next_number
+    return said if said and _is_free(ctx, session, chain, said) else chain.next_number
+
+
+def _is_free(ctx: Context, session: LedgerSession, chain: Chain, number: int) -> bool:
+    return chain.is_free(number) or not has_thought(ctx, session.id, Point(chain.chain, number))
 
 
 def _again(session: LedgerSession, draft: Draft) -> dict[str, Any]:

@@ -98,16 +98,20 @@ def find_session(ctx: Context, session: str) -> LedgerSession | None:
 def session_named(ctx: Context, session: str) -> LedgerSession:
     found = find_session(ctx, session)
     if found is None:
-        raise ClewError(
-            "SESSION_NOT_FOUND",
-            f"no session {shorten(session, 80)!r} in workspace {ctx.workspace}",
-            "Copy the id from a list of sessions, or start one.",
-            suggestions=[
-                suggest("list_sessions", "Shows the sessions there are."),
-                suggest("start_new", "Starts a session.", "low"),
-            ],
-        )
+        raise no_session(ctx, session)
     return found
+
+
+def no_session(ctx: Context, session: str) -> ClewError:
+    return ClewError(
+        "SESSION_NOT_FOUND",
+        f"no session {shorten(session, 80)!r} in workspace {ctx.workspace}",
+        "Copy the id from a list of sessions, or start one.",
+        suggestions=[
+            suggest("list_sessions", "Shows the sessions there are."),
+            suggest("start_new", "Starts a session.", "low"),
+        ],
+    )
 
 
 def start_session(ctx: Context, new: NewSession) -> LedgerSession:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from clew.errors import invalid
 from clew.ledger import completion, critique
-from clew.ledger.chains import MAIN, chains_of
+from clew.ledger.chains import MAIN, Chain, chains_of, session_and_chain
 from clew.ledger.cipher import described
 from clew.ledger.guides import guide
 from clew.ledger.inputs import Id, Kind, LedgerInput, MaybeSession, Number, SessionTitle, Tags
@@ -27,7 +27,6 @@ from clew.ledger.sessions import (
     change_session,
     complete_session,
     reopen_session,
-    session_named,
     start_session,
     tag_list,
     work_tags,
@@ -120,9 +119,10 @@ def _write(ctx: Context, args: ThoughtInput) -> Written:
     with _first_come(ctx, args):
         with ctx.writing() as bound:
             place = place_of(bound, args.session_id)
-            session, started = _session(bound, args, place)
+            session, chain = _session(bound, args, place)
+            started = session.id not in (args.session_id, place.session)
             reopened = reopen_session(bound, session)
-            recorded = record(bound, session, _draft(args))
+            recorded = record(bound, session, _draft(args), chain)
             if args.critique:
                 critique.count(bound, session)
             if not args.next_thought_needed:
@@ -144,12 +144,14 @@ def _first_come(ctx: Context, args: ThoughtInput) -> Iterator[None]:
         yield
 
 
-def _session(ctx: Context, args: ThoughtInput, place: Place) -> tuple[LedgerSession, bool]:
+def _session(ctx: Context, args: ThoughtInput, place: Place) -> tuple[LedgerSession, Chain | None]:
+    """The session to think in, a new one if there is none, and the chain of it that the thought goes to."""
     wanted = args.session_id or place.session
     if wanted is not None:
-        return _named_by_first(ctx, session_named(ctx, wanted), args), False
+        session, chain = session_and_chain(ctx, wanted, args.branch_id or MAIN)
+        return _named_by_first(ctx, session, args), chain
     tags = (*(args.session_tags or ()), *work_tags(dict(place.work)))
-    return start_session(ctx, NewSession(args.session_title or UNTITLED, tags=tags)), True
+    return start_session(ctx, NewSession(args.session_title or UNTITLED, tags=tags)), None
 
 
 def _named_by_first(ctx: Context, session: LedgerSession, args: ThoughtInput) -> LedgerSession:

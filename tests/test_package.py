@@ -72,6 +72,8 @@ def test_the_registry_description_agrees_with_the_package() -> None:
     assert server["version"] == server["packages"][0]["version"] == clew.__version__
     assert f"mcp-name: {server['name']}" in (ROOT / "README.md").read_text()
     assert len(server["description"]) <= 100
+    # A reserved domain until somebody publishes it under their own: the name claims no owner.
+    assert re.fullmatch(r"example\.[a-zA-Z0-9.-]*/[a-zA-Z0-9._-]+", server["name"])
 
 
 def test_the_build_machine_runs_what_a_developer_runs() -> None:

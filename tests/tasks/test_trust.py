@@ -54,6 +54,66 @@ def test_a_step_is_suspect_when_its_decision_rests_on_a_fallen_card(call: Caller
     assert call(patch["apply"]["tool"], **patch["apply"]["arguments"])["completed"] is False
 
 
+def rest_on_a_fact(call: Caller, task: str) -> str:
+    """The first step, closed on a decision that depends on the card returned."""
+    fact = str(call("think_card", target=task, card={"type": "evidence", "title": "It is fast"})["card_id"])
+    decision = call("think_card", target=task, step="s:0", card={"type": "decision", "title": "Use it"})["card_id"]
+    edge = {"op": "edge_upsert", "from": decision, "rel": "depends_on", "to": fact}
+    call("graph_apply", target=task, ops=[edge])
+    call("tasks_close_step", task=task, path="s:0", checkpoints="gate")
+    return fact
+
+
+def close_the_rest(call: Caller, task: str) -> None:
+    call("think_card", target=task, step="s:1", card={"type": "decision", "title": "Write it"})
+    call("tasks_close_step", task=task, path="s:1", checkpoints="gate")
+
+
+def test_the_gate_of_a_done_step_opens_again_when_its_premise_falls(call: Caller, task: str) -> None:
+    call("tasks_edit", task=task, reasoning_mode="strict")
+    fact = rest_on_a_fact(call, task)
+    close_the_rest(call, task)
+    call("think_set_status", target=task, targets=[fact], status="disproved")
+    answer = call.answer("tasks_complete", task=task)
+    assert answer.envelope["error"]["code"] == "REASONING_REQUIRED"
+    assert answer.envelope["error"]["details"]["path"] == "s:0"
+    state, command = call.lines("tasks_snapshot", task=task, view="focus_only")[:2]
+    assert f"next gate s:0 (open again: {fact} is disproved)" in state
+    assert command == f"tasks_progress completed=false step_id=STEP-00000001 task={task}"
+    run_suggestions(call.clew, answer, call.session)
+    assert call("tasks_radar", task=task)["steps"]["open"] == 1
+
+
+def test_a_premise_that_stands_again_lets_the_task_finish(call: Caller, task: str) -> None:
+    call("tasks_edit", task=task, reasoning_mode="strict")
+    fact = rest_on_a_fact(call, task)
+    close_the_rest(call, task)
+    call("think_set_status", target=task, targets=[fact], status="retracted")
+    assert call.error("tasks_macro_finish", task=task)["code"] == "REASONING_REQUIRED"
+    call("think_set_status", target=task, targets=[fact], status="open")
+    assert call("tasks_macro_finish", task=task)["status"] == "DONE"
+
+
+def test_closing_again_by_override_settles_a_fallen_premise(call: Caller, task: str) -> None:
+    call("tasks_edit", task=task, reasoning_mode="strict")
+    fact = rest_on_a_fact(call, task)
+    close_the_rest(call, task)
+    call("think_set_status", target=task, targets=[fact], status="superseded")
+    call("tasks_progress", task=task, path="s:0", completed=False)
+    known = {"reason": "the newer fact agrees", "risk": "none seen"}
+    call("tasks_close_step", task=task, path="s:0", checkpoints="gate", override=known)
+    assert call("tasks_complete", task=task)["task"]["status"] == "DONE"
+
+
+def test_a_task_that_is_not_strict_is_told_and_finishes(call: Caller, task: str) -> None:
+    fact = rest_on_a_fact(call, task)
+    close_the_rest(call, task)
+    call("think_set_status", target=task, targets=[fact], status="disproved")
+    assert call("tasks_radar", task=task)["radar"]["suspects"] == [f"s:0 Parse: {fact} is disproved"]
+    answer = call.answer("tasks_complete", task=task)
+    assert [warning["code"] for warning in answer.envelope["warnings"]] == ["PREMISE_FALLEN"]
+
+
 def test_a_strict_step_does_not_close_on_a_fallen_premise(call: Caller, task: str) -> None:
     call("tasks_edit", task=task, reasoning_mode="strict")
     fact = call("think_card", target=task, card={"type": "evidence", "title": "It is fast"})["card_id"]

@@ -11,5 +11,5 @@ def only_here(ctx: Context, name: str) -> None:
         raise ClewError(
             "NOT_ALLOWED",
             f"{name} reads files of the machine that Clew runs on, so it is for the command line only",
-            "Run `clew bench recall` or `clew model use` on that machine.",
+            f"Run `clew {name.replace('_', ' ')}` on that machine.",
         )

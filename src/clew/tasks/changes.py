@@ -15,8 +15,9 @@ from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work
 from clew.tasks.projection import project_parent, project_step, project_work
 from clew.tasks.records import insert, update
-from clew.tasks.steps import Step, first_open, open_count
+from clew.tasks.steps import Step, first_open, open_count, steps_of
 from clew.tasks.strict import Override, check_reasoning
+from clew.tasks.trust import reopened_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +222,30 @@ def _check_finished(ctx: Context, task: Work) -> None:
             [{"kind": "state", "field": "status"}],
             [*_closing(ctx, task), suggest("tasks_snapshot", "Shows what is open.", "medium", task=task.id)],
         )
+    _check_premises(ctx, task)
+
+
+def _check_premises(ctx: Context, task: Work) -> None:
+    """A done step whose premise fell since is open again for a strict task; any other task is told."""
+    steps = steps_of(ctx, task.id)
+    fallen = reopened_steps(ctx, task.id, steps)
+    first = next((step for step in steps if step.id in fallen), None)
+    if first is None:
+        return
+    because = f"{first.path} was closed before {fallen[first.id].because}"
+    if task.reasoning_mode != "strict":
+        ctx.warn("PREMISE_FALLEN", because, "Look at the step again; tasks_lint shows the way to the card.")
+        return
+    raise ClewError(
+        "REASONING_REQUIRED",
+        f"{task.id} is strict, and {because}",
+        "Open the step again and close it on what still holds.",
+        suggestions=[
+            suggest("tasks_progress", "Opens the step again.", task=task.id, step_id=first.id, completed=False),
+            suggest("open", "Shows the card that fell.", "medium", id=fallen[first.id].path[-1]),
+        ],
+        details={"step_id": first.id, "path": first.path, "premises": list(fallen[first.id].path)},
+    )
 
 
 def _closing(ctx: Context, task: Work) -> list[Suggestion]:

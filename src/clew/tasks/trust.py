@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from clew.reasoning.branches import chain
 from clew.reasoning.graph import nodes
-from clew.reasoning.premises import Suspect, suspects
-from clew.reasoning.scope import scope_of
+from clew.reasoning.premises import Suspect, any_fallen, suspects
+from clew.reasoning.scope import Scope, scope_of
 from clew.registry.context import Context
 from clew.tasks.evidence import Evidence
 from clew.tasks.projection import step_node
@@ -67,3 +68,31 @@ def suspect_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Suspe
             if id in doubts:
                 found.setdefault(step.id, doubts[id])
     return found
+
+
+def reopened_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Suspect]:
+    """Done steps whose premise fell after they were closed: their gate stands open again, by step id.
+
+    What had fallen before was known to whoever closed the step, and the strict gate let it pass by an override.
+    """
+    done = [step for step in steps if step.completed]
+    scope = scope_of(ctx, task)
+    if not done or not any_fallen(ctx, scope, chain(ctx, scope.branch)):
+        return {}
+    doubts = suspect_steps(ctx, task, done)
+    fallen = sorted({doubt.path[-1] for doubt in doubts.values()})
+    seqs = {card.id: card.last_seq for card in nodes(ctx, scope.branch, scope.graph, ids=fallen, limit=DECISIONS).nodes}
+    return {
+        step.id: doubts[step.id]
+        for step in done
+        if step.id in doubts and seqs.get(doubts[step.id].path[-1], 0) > _closed_at(ctx, scope, step)
+    }
+
+
+def _closed_at(ctx: Context, scope: Scope, step: Step) -> int:
+    """The seq at which the step last became done."""
+    sql = (
+        "SELECT max(seq) FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND path = ?"
+        " AND event_type IN ('step_done', 'undo_applied', 'redo_applied')"
+    )
+    return int(ctx.tx.value(sql, ctx.workspace, scope.branch.id, scope.trace, step.path) or 0)

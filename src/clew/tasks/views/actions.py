@@ -17,6 +17,7 @@ from clew.tasks.gates import ALWAYS, Gate, confirmations
 from clew.tasks.plans import Work
 from clew.tasks.steps import Step, step_tag
 from clew.tasks.strict import examine
+from clew.tasks.trust import reopened_steps
 from clew.tasks.views.subject import Subject
 from clew.tasks.views.where import UNKNOWN
 
@@ -135,6 +136,9 @@ def _task_progress(ctx: Context, subject: Subject, asker: Asker) -> Action | Non
     if work.status == "PARKED" and (work.parked_until_ts_ms is None or work.parked_until_ts_ms > ctx.now_ms):
         args = {**_target(asker, work), "status": "ACTIVE"}
         return Action("wake", "tasks_complete", args, "take the parked task up again")
+    again = _reopen(ctx, subject) if work.reasoning_mode == "strict" else None
+    if again is not None:
+        return again
     step = subject.first_open
     if step is not None:
         return _close(ctx, subject, step, asker)
@@ -142,6 +146,16 @@ def _task_progress(ctx: Context, subject: Subject, asker: Asker) -> Action | Non
         first = {"title": work.title, "success_criteria": [f"Done: {shorten(work.title, 200)}"]}
         return Action("plan", "tasks_decompose", {**_target(asker, work), "steps": [first]}, "give the task its steps")
     return _finish(asker, work)
+
+
+def _reopen(ctx: Context, subject: Subject) -> Action | None:
+    """A strict task first looks again at a step whose premise fell after it was closed."""
+    fallen = reopened_steps(ctx, subject.work.id, subject.steps)
+    step = next((step for step in subject.steps if step.id in fallen), None)
+    if step is None:
+        return None
+    args = {"task": step.task, "step_id": step.id, "completed": False}
+    return Action("reopen", "tasks_progress", args, f"open again: {fallen[step.id].because}", step.path)
 
 
 def _finish(asker: Asker, work: Work) -> Action:

@@ -144,7 +144,7 @@ def _is_over(capsule: Json) -> bool:
 
 def _next_action(action: Json, capsule: Json) -> str:
     purpose = f" ({free(action['purpose'], PURPOSE)})"
-    if action["kind"] in ("gate", "reason", "lease"):
+    if action["kind"] in ("gate", "reason", "lease", "reopen"):
         needs = f" needs({' '.join(action['needs'])})" if action.get("needs") else ""
         proof = f" proof({' '.join(action['proof'])})" if action.get("proof") else ""
         do = f" do({free(action['do'], DO)})" if action.get("do") else ""

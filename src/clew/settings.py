@@ -57,7 +57,7 @@ SETTINGS: tuple[Setting, ...] = (
         "project_guard",
         ("CLEW_PROJECT_GUARD", "BRANCHMIND_PROJECT_GUARD"),
         "",
-        "Mark stored with a workspace on first use; another mark is refused later.",
+        "Mark stored with a workspace on first use (without one, a mark of the project's place); another is refused.",
     ),
     Setting(
         "toolset",
@@ -152,6 +152,15 @@ class Settings:
     @property
     def database_file(self) -> Path:
         return self.home / "clew.db"
+
+    @property
+    def own_guard(self) -> str:
+        """The mark a workspace gets on its first use: the one configured, else one of this project's place."""
+        if self.project_guard:
+            return self.project_guard
+        import hashlib
+
+        return f"repo:{hashlib.sha256(str(self.project_root.resolve()).encode()).hexdigest()[:16]}"
 
 
 def load_settings(

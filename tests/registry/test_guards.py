@@ -39,6 +39,17 @@ def test_another_projects_guard_is_refused(make_clew: Make) -> None:
     assert Caller(make_clew(project_guard="repo:one"))("show", doc_kind="notes")["entries"]
 
 
+def test_a_workspace_is_marked_on_its_first_use_also_without_a_setting(make_clew: Make) -> None:
+    call = Caller(make_clew())
+    call("notes_commit", content="x")
+    policy = call("status")["workspace_policy"]
+    assert policy["project_guard_stored"] and not policy["project_guard_configured"]
+    refused = Caller(make_clew(project_guard="repo:two")).error("show")
+    assert refused["code"] == "PROJECT_GUARD_MISMATCH"
+    mark = refused["recovery"].split("project_guard to ")[1].split(" ")[0]
+    assert Caller(make_clew(project_guard=mark))("show", doc_kind="notes")["entries"]
+
+
 def test_workspace_use_lasts_for_the_connection_only(clew: Clew) -> None:
     first, second = Caller(clew), Caller(clew)
     first("workspace_use", workspace="other")

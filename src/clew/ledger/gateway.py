@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import ConfigDict, Field
 
-from clew.errors import ClewError, Suggestion, suggest
+from clew.errors import ClewError, Suggestion, shorten, suggest
 from clew.ledger.inputs import LedgerInput
 from clew.ledger.places import peek_place
 from clew.ledger.stages import GATEWAY, check_stage
@@ -169,12 +169,12 @@ def _no_operation(wire: str) -> ClewError:
     names = [wire_name(entry) for entry in served()]
     if dot and head in groups():
         known = sorted(name.partition(".")[2] for name in names if name.startswith(f"{head}."))
-        message = f"{head} has no operation {sub!r}" if sub else f"{head} needs a subOperation"
+        message = f"{head} has no operation {shorten(sub, 80)!r}" if sub else f"{head} needs a subOperation"
         near = nearest(sub, known)
         advice = f"Set subOperation to one of: {', '.join(known)}."
     else:
         known = sorted({name.partition(".")[0] for name in names})
-        message = f"no operation {wire!r}" if wire else "operation: is required"
+        message = f"no operation {shorten(wire, 80)!r}" if wire else "operation: is required"
         near = nearest(wire, known)
         advice = f"Set operation to one of: {', '.join(known)}."
     more = f" Did you mean {near}?" if near else ""

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from clew.errors import suggest, unknown_id
+from clew.errors import shorten, suggest, unknown_id
 from clew.memory import places
 from clew.memory.grammar import ParsedBlock, Value, gap_problems, listed, one_line, parse_block
 from clew.memory.kinds import Kind, kind_of, prefix_of
@@ -135,7 +135,7 @@ def find(ctx: Context, id: str) -> Block | None:
 def get(ctx: Context, id: str) -> Block:
     found = find(ctx, id)
     if found is None:
-        way = suggest("recall", "Finds blocks by their words.", "medium", query=id)
+        way = suggest("recall", "Finds blocks by their words.", "medium", query=shorten(id, 200))
         raise unknown_id("block", id, "Look the id up in the file or with recall.", [way])
     return found
 

@@ -143,9 +143,9 @@ class Context:
             raise ClewError(
                 "PROJECT_GUARD_MISMATCH",
                 f"workspace {ws.id} belongs to {ws.project_guard}, this server to {guard}",
-                "Name another workspace, or start the server in the project that owns this one.",
+                f"Name another workspace, or set project_guard to {ws.project_guard} if this is the same project.",
             )
 
     def _keep_guard(self, ws: Workspace) -> None:
-        if ws.project_guard is None and self.settings.project_guard:
-            ws.project_guard = self.settings.project_guard
+        if ws.project_guard is None:
+            ws.project_guard = self.settings.own_guard

@@ -122,8 +122,9 @@ class Page:
         press = "document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}))"
         self.js(f"for (const key of arguments[0]) {press}", keys)
 
-    def drag(self, x: float, y: float, dx: float, dy: float) -> None:
+    def drag(self, start: list[float], dx: float, dy: float) -> None:
         """Presses at a point of the window, moves and lets go, as a hand does."""
+        x, y = start
         actions = ActionBuilder(self.driver, duration=20)
         pointer: Any = actions.pointer_action
         pointer.move_to_location(round(x), round(y)).pointer_down()

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-from selenium.webdriver.common.action_chains import ActionChains
-from selenium.webdriver.common.actions.action_builder import ActionBuilder
 from selenium.webdriver.common.keys import Keys
 
+from clew.app import Clew
+from clew.registry.session import InputReply
 from tests.browser.chromium import Page
+from tests.browser.think import start, think
 from tests.conftest import Caller
 
 KINDS = "HECQRPOAX"
 
 
-def think(agent: Caller, session: str, thought: str, **more: object) -> str:
-    found: str = agent("thought", thought=thought, nextThoughtNeeded=True, sessionId=session, **more)["sessionId"]
-    return found
-
-
 @pytest.fixture
 def session(agent: Caller) -> str:
     """Six thoughts, a revision and two branches: ten in all."""
-    session: str = agent("start_new", title="Why the writer starves")["sessionId"]
+    session = start(agent, "Why the writer starves")
     think(agent, session, "S1|H|| The lock is held too long")
     think(agent, session, "S2|Q|[S1]| Who holds it?")
     think(agent, session, "S3|E|[S2]| Rendering holds it for 80 % of the time")
@@ -45,7 +40,7 @@ def test_a_thought_of_another_process_appears_without_a_reload(page: Page, agent
     page.until_drawn(11)
     page.says(page.node(f"{session}:7"), "Measured: it is mended")
     assert page.js("return window.untouched")
-    assert "11 thoughts" in page.text("#facts")
+    page.says("#facts", "11 thoughts · 2 branches · 1 revisions · active")
 
 
 def test_reload_and_a_second_tab_show_the_same_picture(page: Page, agent: Caller, session: str) -> None:
@@ -54,21 +49,22 @@ def test_reload_and_a_second_tab_show_the_same_picture(page: Page, agent: Caller
     think(agent, session, "live on a branch", branchId="daemon")
     page.until_drawn(12)
     grown = page.digest
-    page.driver.refresh()
+    picture = page.picture
+    page.reload()
     page.until_drawn(12)
-    assert page.digest == grown
+    assert (page.digest, page.picture) == (grown, picture)
     first = page.driver.current_window_handle
     page.driver.switch_to.new_window("tab")
     try:
         page.open_session(session, 12)
-        assert page.digest == grown
+        assert (page.digest, page.picture) == (grown, picture)
     finally:
         page.driver.close()
         page.driver.switch_to.window(first)
 
 
 def test_two_sessions_never_mix_and_one_switches_between_them(page: Page, agent: Caller, session: str) -> None:
-    other = agent("start_new", title="Another matter")["sessionId"]
+    other = start(agent, "Another matter")
     think(agent, other, "elsewhere")
     page.open_session(session, 10)
     think(agent, other, "still elsewhere")
@@ -77,20 +73,22 @@ def test_two_sessions_never_mix_and_one_switches_between_them(page: Page, agent:
     assert "elsewhere" not in page.text("#graph")
     page.click(f'#sessions a[data-session="{other}"]')
     page.until_drawn(2)
-    assert [node.get_attribute("data-id") for node in page.all(".node")] == [f"{other}:1", f"{other}:2"]
+    assert page.each(".node", "e.dataset.id") == [f"{other}:1", f"{other}:2"]
     page.says("h1.title", "Another matter")
 
 
 def test_a_new_session_is_listed_by_itself(page: Page, agent: Caller, session: str) -> None:
     page.open_session(session, 10)
-    new = agent("start_new", title="Just begun")["sessionId"]
+    new = start(agent, "Just begun")
     think(agent, new, "first")
     page.says("#sessions", "Just begun")
 
 
 def test_the_chain_runs_like_a_snake(page: Page, session: str) -> None:
     page.open_session(session, 10)
-    places = [page.find(page.node(f"{session}:{number}")).location for number in range(1, 7)]
+    boxes = page.each(".node", "[e.dataset.id, e.getBoundingClientRect().x, e.getBoundingClientRect().y]")
+    found = {id: {"x": x, "y": y} for id, x, y in boxes}
+    places = [found[f"{session}:{number}"] for number in range(1, 7)]
     first_row = [place["x"] for place in places if place["y"] == places[0]["y"]]
     turn = len(first_row)
     assert 1 < turn < 6
@@ -102,83 +100,111 @@ def test_the_chain_runs_like_a_snake(page: Page, session: str) -> None:
 def test_branches_have_named_lanes_that_fold_and_unfold(page: Page, session: str) -> None:
     page.open_session(session, 10)
     whole = page.digest
-    assert {lane.get_attribute("data-branch") for lane in page.all(".lane")} == {"two-files", "daemon"}
+    assert set(page.each(".lane", "e.dataset.branch")) == {"two-files", "daemon"}
     page.says('.lane[data-branch="daemon"]', "daemon2 thoughts")
     page.click('.lane[data-branch="daemon"]')
     page.until_drawn(8)
-    page.until("!document.querySelector(arguments[0])", page.node(f"{session}:daemon:1"))
-    assert page.find('.lane[data-branch="daemon"]').get_attribute("aria-expanded") == "false"
+    assert f"{session}:daemon:1" not in page.each(".node", "e.dataset.id")
+    assert page.each('.lane[data-branch="daemon"]', "e.ariaExpanded") == ["false"]
     page.click('.lane[data-branch="daemon"]')
     page.until_drawn(10)
     assert page.digest == whole
 
 
+def test_a_folded_lane_stays_folded_and_counts_on(page: Page, agent: Caller, session: str) -> None:
+    page.open_session(session, 10)
+    page.click('.lane[data-branch="daemon"]')
+    page.until_drawn(8)
+    think(agent, session, "into the folded lane", branchId="daemon")
+    page.says('.lane[data-branch="daemon"]', "daemon3 thoughts")
+    think(
+        agent,
+        session,
+        "S3|E|| under the folded lane",
+        branchId="deeper",
+        branchFromThought=2,
+        branchFromBranch="daemon",
+    )
+    think(agent, session, "S7|O|| on the main line")
+    page.until_drawn(9)
+    page.says("#facts", "13 thoughts · 3 branches")
+    assert "deeper" not in page.each(".lane", "e.dataset.branch"), "what hangs on a folded lane is folded with it"
+    page.click('.lane[data-branch="daemon"]')
+    page.until_drawn(13)
+    page.says('.lane[data-branch="deeper"]', "deeper1 thought")
+
+
 def test_every_kind_has_its_colour_and_letter(page: Page, agent: Caller) -> None:
-    session = agent("start_new", title="Kinds")["sessionId"]
+    session = start(agent, "Kinds")
     for number, kind in enumerate(KINDS, 1):
         think(agent, session, f"S{number}|{kind}|| of kind {kind}")
     page.open_session(session, len(KINDS))
-    page.until("document.querySelectorAll('.node').length === arguments[0]", len(KINDS))
-    assert "".join(mark.text for mark in page.all(".node abbr.kind")) == KINDS
-    colours = [page.find(f".node.kind-{kind}").value_of_css_property("background-color") for kind in KINDS]
-    assert len(set(colours)) == len(KINDS)
+    assert "".join(page.each(".node abbr.kind", "e.textContent")) == KINDS
+    assert len(set(page.each(".node", "getComputedStyle(e).backgroundColor"))) == len(KINDS)
 
 
 def test_a_revision_says_what_it_revises(page: Page, session: str) -> None:
     page.open_session(session, 10)
     page.says(page.node(f"{session}:5"), "revises 1")
-    assert "kind-R" in str(page.find(page.node(f"{session}:5")).get_attribute("class"))
+    assert page.each(page.node(f"{session}:5"), "e.classList.contains('kind-R')") == [True]
 
 
 def test_search_marks_what_it_finds(page: Page, session: str) -> None:
     page.open_session(session, 10)
     page.find("#find").send_keys("RENDER")
     page.until("document.querySelectorAll('.node.found').length === 3")
-    found = {node.get_attribute("data-id") for node in page.all(".node.found")}
-    assert found == {f"{session}:{number}" for number in (3, 5, 6)}
+    assert set(page.each(".node.found", "e.dataset.id")) == {f"{session}:{number}" for number in (3, 5, 6)}
     page.find("#find").send_keys(Keys.BACKSPACE * 6)
     page.until("document.querySelectorAll('.node.found').length === 0")
-
-
-def test_scrubbing_back_shows_what_was_there_then(page: Page, agent: Caller) -> None:
-    session = agent("start_new", title="Growing")["sessionId"]
-    think(agent, session, "S1|H|| one")
-    page.open_session(session, 1)
-    then = {1: page.digest}
-    for count in range(2, 8):
-        branch = {"branchId": "side", "branchFromThought": 2} if count == 5 else {}
-        think(agent, session, f"thought {count}", **branch)
-        page.until_drawn(count)
-        then[count] = page.digest
-    assert len(set(then.values())) == 7
-    for count in (3, 1, 6):
-        page.scrub(count)
-        assert page.digest == then[count]
-    page.says("#moment", "after 6 of 7")
-    think(agent, session, "written meanwhile")
-    page.until("document.getElementById('time').max === '8'")
-    assert page.digest == then[6], "the past stays as it was while others write"
-    page.click("#live")
-    page.until_drawn(8)
-    page.scrub(7)
-    assert page.digest == then[7]
 
 
 def test_the_panel_shows_the_whole_thought_and_its_references_as_links(page: Page, agent: Caller, session: str) -> None:
     long = "S7|E|[S3]| " + "a long story " * 60 + "with an end"
     think(agent, session, long)
     page.open_session(session, 11)
-    page.click(page.node(f"{session}:7"))
-    page.says("#detail pre.text", "with an end")
+    page.open_thought(f"{session}:7")
     assert page.text("#detail pre.text") == long
     page.says("#detail", "refers to 3: Rendering holds it")
     page.click("#detail .references button")
     page.says("#detail h2", "Thought 3")
     page.says("#detail", "branch two-files starts here")
     assert page.js("return location.hash").endswith(f"{session}%3A3")
-    page.says("#detail .figures", "The session")
     page.click("#detail button.close")
-    assert not page.find("#detail").is_displayed()
+    page.until("document.getElementById('detail').hidden")
+
+
+def test_the_figures_of_a_session_say_what_they_mean(page: Page, session: str) -> None:
+    page.open_session(session, 10)
+    page.open_thought(f"{session}:2")
+    page.says("#detail .figures", "Straightness")
+    page.says("#detail .figures", "1 is a straight line")
+    page.says("#detail .figures", "hypotheses that nothing supports, concludes, revises or rejects")
+    assert "density" not in page.text("#detail .figures").lower()
+    page.click("#detail .figures dd button")
+    page.says("#detail h2", "Thought 1 on two-files")
+
+
+def test_a_critique_is_shown_and_appears_live(page: Page, agent: Caller, clew: Clew, session: str) -> None:
+    critic = Caller(clew)
+    critic.session.sampler = lambda asked, seconds: InputReply("What if it is <b>the network</b>?", "a-model")
+    think(critic, session, "S7|C|| It was the lock", critique=True)
+    page.open_session(session, 11)
+    page.says(page.node(f"{session}:7"), "critique")
+    page.open_thought(f"{session}:7")
+    page.says("#critique", "ok a-model")
+    assert page.each("#critique pre", "e.textContent") == ["What if it is <b>the network</b>?"]
+    think(critic, session, "S8|C|| And the disk", critique=True)
+    page.until_drawn(12)
+    page.click('button[title="Newest thought"]')
+    page.says(page.node(f"{session}:8"), "critique")
+
+
+def test_a_session_is_renamed_and_completed_live(page: Page, agent: Caller, session: str) -> None:
+    page.open_session(session, 10)
+    agent("session_update", sessionId=session, title="Why the writer starved")
+    page.says("h1.title", "Why the writer starved")
+    agent("thought", thought="done", nextThoughtNeeded=False, sessionId=session)
+    page.says("#facts", "completed")
 
 
 def test_a_revision_and_its_original_lead_to_each_other(page: Page, session: str) -> None:
@@ -198,38 +224,42 @@ PLACE = "document.querySelector('.world').style.transform"
 FREE = """
 const frame = document.getElementById("graph").getBoundingClientRect();
 for (let y = frame.top + 20; y < frame.bottom - 60; y += 7) for (let x = frame.left + 20; x < frame.right - 120; x += 7)
-  if (document.elementFromPoint(x, y)?.id === "graph") return [Math.round(x), Math.round(y)];
+  if (document.elementFromPoint(x, y)?.id === "graph") return [x, y];
 """
+MIDDLE = """
+const box = document.querySelector(arguments[0]).getBoundingClientRect();
+return [box.left + box.width / 2, box.top + box.height / 2];
+"""
+
+
+def moves(page: Page, act: Callable[[], object]) -> str:
+    """Where the picture stands once the act has moved it."""
+    before = page.js(f"return {PLACE}")
+    act()
+    return str(page.until(f"{PLACE} !== arguments[0] && {PLACE}", before))
 
 
 def test_zoom_pan_and_minimap(page: Page, session: str) -> None:
     page.open_session(session, 10)
-    page.until(PLACE)
+    assert "scale(1.25)" in moves(page, lambda: page.click('button[title^="Zoom in"]'))
+    assert "scale(1.25)" not in moves(page, lambda: page.find("#graph").send_keys("-"))
+    moves(page, lambda: page.find("#graph").send_keys(Keys.ARROW_RIGHT))
+    moves(page, lambda: page.drag(page.js(FREE), 60, 30))
+    moves(page, lambda: page.drag(page.js(MIDDLE, ".minimap"), 1, 1))
+    moves(page, lambda: page.click('button[title^="Show all"]'))
+    shown = page.each(".node", "e.dataset.id")
+    assert f"{session}:1" in shown and f"{session}:daemon:2" in shown
+    painted = "document.querySelector('.minimap').getContext('2d').getImageData(0, 0, 180, 120).data.some(Boolean)"
+    assert page.js(f"return {painted}")
 
-    def moves(act: Callable[[], object]) -> str:
-        before = page.js(f"return {PLACE}")
-        act()
-        return str(page.until(f"{PLACE} !== arguments[0] && {PLACE}", before))
 
-    def drag() -> None:
-        x, y = page.js(FREE)
-        actions = ActionBuilder(page.driver)
-        pointer: Any = actions.pointer_action
-        pointer.move_to_location(x, y).pointer_down().move_to_location(x + 60, y + 30).pointer_up()
-        actions.perform()
-
-    assert "scale(1.25)" in moves(lambda: page.click('button[title^="Zoom in"]'))
-    assert "scale(1.25)" not in moves(lambda: page.find("#graph").send_keys("-"))
-    moves(lambda: page.find("#graph").send_keys(Keys.ARROW_RIGHT))
-    moves(drag)
-    minimap = page.find(".minimap")
-    moves(lambda: ActionChains(page.driver).move_to_element_with_offset(minimap, 40, 30).click().perform())
-    moves(lambda: page.click('button[title^="Show all"]'))
-    for thought in (f"{session}:1", f"{session}:daemon:2"):
-        assert page.find(page.node(thought)).is_displayed()
-    assert page.js(
-        "return document.querySelector('.minimap').getContext('2d').getImageData(0, 0, 180, 120).data.some(Boolean)"
-    )
+def test_a_drag_that_starts_on_a_node_pans_and_a_click_opens(page: Page, session: str) -> None:
+    page.open_session(session, 10)
+    node = page.node(f"{session}:2")
+    moves(page, lambda: page.drag(page.js(MIDDLE, node), 40, 30))
+    assert page.js("return document.getElementById('detail').hidden"), "a drag opens nothing"
+    page.drag(page.js(MIDDLE, node), 2, 1)
+    page.says("#detail h2", "Thought 2")
 
 
 def test_nodes_are_reached_and_opened_with_the_keyboard(page: Page, session: str) -> None:
@@ -237,4 +267,47 @@ def test_nodes_are_reached_and_opened_with_the_keyboard(page: Page, session: str
     page.js("arguments[0].focus()", page.find(page.node(f"{session}:2")))
     page.driver.switch_to.active_element.send_keys(Keys.ENTER)
     page.says("#detail h2", "Thought 2")
-    assert page.driver.switch_to.active_element.get_attribute("aria-label") == "Close"
+    page.until("document.activeElement.ariaLabel === 'Close'")
+
+
+@pytest.mark.parametrize("width", [360, 800, 1280])
+def test_no_picture_makes_the_page_scroll_sideways(page: Page, agent: Caller, width: int) -> None:
+    session = start(agent, "Wide " * 20)
+    think(agent, session, "S1|H|| " + "a" * 300)
+    for depth in range(1, 7):
+        more = {"branchFromBranch": f"b{depth - 1}"} if depth > 1 else {}
+        think(agent, session, "deeper", branchId=f"b{depth}", branchFromThought=depth, **more)
+    size = {"width": width, "height": 700, "deviceScaleFactor": 1, "mobile": False}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        page.open_session(session, 7)
+        page.open_thought(f"{session}:1")
+        for element in ("document.documentElement", "document.body", "document.querySelector('main')"):
+            assert page.js(f"return {element}.scrollWidth <= {element}.clientWidth"), element
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_nothing_is_animated_for_whoever_wants_no_motion(page: Page, agent: Caller, session: str) -> None:
+    def arrival(number: int) -> list[str]:
+        think(agent, session, f"S{number}|O|| arrives")
+        page.until_drawn(number + 4)
+        return page.each(page.node(f"{session}:{number}"), "getComputedStyle(e).animationName")
+
+    page.open_session(session, 10)
+    assert arrival(7) == ["arrive"]
+    wish = {"features": [{"name": "prefers-reduced-motion", "value": "reduce"}]}
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", wish)
+    try:
+        assert arrival(8) == ["none"]
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_sessions_are_filtered_on_the_server(page: Page, agent: Caller, session: str) -> None:
+    start(agent, "Quite another matter")
+    page.open_session(session, 10)
+    page.says("#sessions", "Quite another matter")
+    page.find("#filter").send_keys("starves")
+    page.until("!document.getElementById('sessions').textContent.includes('Quite another matter')")
+    page.says("#sessions", "Why the writer starves")

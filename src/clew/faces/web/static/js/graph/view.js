@@ -118,7 +118,8 @@ export class GraphView {
     if (this.following) this.reveal(this.following);
     this.following = null;
     const { x, y, scale } = this.camera;
-    this.world.style.transform = `translate(${x}px, ${y}px) scale(${scale})`;
+    const place = `translate(${x}px, ${y}px) scale(${scale})`;
+    if (this.world.style.transform !== place) this.world.style.transform = place;
     this.isFar = scale < FAR;
     this.frame.classList.toggle("far", this.isFar);
     this.lines.begin(this.camera, this.frame);

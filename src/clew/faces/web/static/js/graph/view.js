@@ -62,7 +62,7 @@ export class GraphView {
     this.schedule();
     if (this.count !== null) return;
     const last = this.model.order[record.index - 1];
-    const follows = last && last.chain === record.chain && this.#sees(last);
+    const follows = last && last.chain === record.chain && (this.following === last || this.#sees(last));
     this.layout.grow(record);
     if (follows) this.following = record;
     this.changed = true;

@@ -28,6 +28,8 @@ class Waiting:
 
 _waiting: WeakKeyDictionary[Database, Waiting] = WeakKeyDictionary()
 _lock = threading.Lock()
+_flushing = threading.Lock()
+"""Whoever flushes waits for a flush under way: what it took along must be there to be read."""
 
 
 def note_use(ctx: Context, refs: list[str], now_ms: int) -> None:
@@ -51,14 +53,15 @@ def note_use(ctx: Context, refs: list[str], now_ms: int) -> None:
 
 def flush_uses(database: Database) -> None:
     """Write what waits; call it before reading uses."""
-    with _lock:
-        waiting = _waiting.pop(database, None)
-    if waiting is None:
-        return
-    if waiting.timer is not None:
-        waiting.timer.cancel()
-    with database.write() as tx:
-        _write(tx, waiting)
+    with _flushing:
+        with _lock:
+            waiting = _waiting.pop(database, None)
+        if waiting is None:
+            return
+        if waiting.timer is not None:
+            waiting.timer.cancel()
+        with database.write() as tx:
+            _write(tx, waiting)
 
 
 def _flush_quietly(database: Database) -> None:

@@ -89,7 +89,7 @@ class Wire:
         """Send all that is queued without waiting; the answers are read in the next exchange."""
         for statement in self._queue:
             name = self._prepared_name(statement.key)
-            self._pgconn.send_query_prepared(name, statement.values, statement.formats)
+            self._pgconn.send_query_prepared(name, statement.values, statement.formats, pq.Format.BINARY)
             self._awaited.append(_STATEMENT)
         self._queue.clear()
         self._pgconn.pipeline_sync()

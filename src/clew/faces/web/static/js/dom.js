@@ -39,19 +39,40 @@ export function shorten(text, limit) {
   return plain.length > limit ? plain.slice(0, limit - 1) + "…" : plain;
 }
 
-// "3 minutes ago", with the exact moment on hover.
+// "3 minutes ago", with the exact moment on hover; `refresh` keeps it true.
 export function ago(stamp) {
   const at = typeof stamp === "number" ? stamp : Date.parse(stamp);
-  const seconds = Math.max(0, Math.round((Date.now() - at) / 1000));
-  const steps = [[60, "second", 1], [3600, "minute", 60], [86400, "hour", 3600], [Infinity, "day", 86400]];
-  const [, unit, size] = steps.find(([limit]) => seconds < limit);
-  const count = Math.floor(seconds / size);
-  const text = unit === "second" && count < 5 ? "just now" : `${count} ${unit}${count === 1 ? "" : "s"} ago`;
-  return el("time", { datetime: new Date(at).toISOString(), title: new Date(at).toLocaleString() }, text);
+  if (!Number.isFinite(at)) return "";
+  return el("time", { datetime: new Date(at).toISOString(), title: new Date(at).toLocaleString() }, since(at));
 }
 
+function since(at) {
+  const seconds = Math.max(0, Math.round((Date.now() - at) / 1000));
+  if (seconds < 60) return "just now";
+  const [unit, size] = seconds < 3600 ? ["minute", 60] : seconds < 86400 ? ["hour", 3600] : ["day", 86400];
+  const count = Math.floor(seconds / size);
+  return `${count} ${unit}${count === 1 ? "" : "s"} ago`;
+}
+
+export function refresh() {
+  for (const node of document.querySelectorAll("main time[datetime]")) {
+    const text = since(Date.parse(node.dateTime));
+    if (node.textContent !== text) node.textContent = text;
+  }
+}
+
+// Browsers allow the clipboard only on this machine or over HTTPS; elsewhere an old way still works.
 export async function copy(text) {
-  await navigator.clipboard.writeText(text);
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = el("textarea", { class: "hidden-text", "aria-hidden": "true" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
 }
 
 let notices;

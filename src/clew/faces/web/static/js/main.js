@@ -1,25 +1,28 @@
 // Starts the page: asks what there is, draws the tabs, shows the page that the address names.
 
-import { el, replace, notice } from "./dom.js";
+import { el, notice, refresh, replace } from "./dom.js";
 import { send } from "./api.js";
 import { feed } from "./socket.js";
 import { link, place } from "./router.js";
+import { askForToken } from "./token.js";
+import { explain, title } from "./parts.js";
 import { remember, remembered, state } from "./state.js";
 
 const PAGES = [
   ["home", "Home", "h"], ["reasoning", "Reasoning", "r"], ["cards", "Cards", "c"], ["work", "Work", "w"],
   ["jobs", "Jobs", "j"], ["memory", "Memory", "m"], ["map", "Map", "a"],
 ];
+const REFRESH = 20_000;
 
 const main = document.getElementById("main");
 let leave = null;
 let shown = 0;
 
 async function start() {
-  theme(remembered("theme", "auto"));
   document.getElementById("theme").addEventListener("click", nextTheme);
+  document.querySelector(".skip").addEventListener("click", skip);
   const known = await send("/page/state");
-  if (!known.open) return askForToken();
+  if (!known.open) return askForToken(main);
   state.version = known.version;
   state.workspaces = known.workspaces;
   state.operations = new Set(known.operations);
@@ -31,42 +34,52 @@ async function start() {
   feed.open();
   window.addEventListener("hashchange", show);
   window.addEventListener("keydown", keys);
+  setInterval(refresh, REFRESH);
   await show();
 }
 
+// What was shown stays until the next page is ready, so that nothing flickers.
 async function show() {
   const { page, parts } = place();
   const turn = ++shown;
   leave?.();
   leave = null;
-  markTab(page);
-  replace(main, el("p", { class: "quiet" }, "Loading…"));
+  const known = PAGES.some(([name]) => name === page) ? page : "home";
+  markTab(known);
+  main.setAttribute("aria-busy", "true");
   try {
-    const known = PAGES.some(([name]) => name === page) ? page : "home";
     const [module] = await Promise.all([import(`./pages/${known}.js`), feed.begin()]);
     if (turn !== shown) return;
     const ended = await module.show(main, parts);
     if (turn === shown) leave = ended ?? null;
     else ended?.();
   } catch (problem) {
-    if (turn !== shown) return;
-    replace(main, el("section", { class: "problem" }, el("h1", {}, "This page could not be shown"),
-      el("p", {}, problem.message), el("p", { class: "quiet" }, problem.recovery ?? "")));
+    if (turn === shown) replace(main, el("section", { class: "problem", role: "alert" }, el("h1", {}, "This could not be shown"), explain(problem)));
+  } finally {
+    if (turn === shown) main.removeAttribute("aria-busy");
   }
 }
 
+// The page's own address must not change: it says what is shown.
+function skip(event) {
+  event.preventDefault();
+  main.focus();
+}
+
 function drawTabs() {
-  const tabs = PAGES.map(([name, title, key]) =>
-    el("a", { href: link(name), data: { page: name }, title: `${title} (g ${key})` }, title));
+  const tabs = PAGES.map(([name, words, key]) =>
+    el("a", { href: link(name), data: { page: name }, title: `${words} (g ${key})` }, words));
   replace(document.getElementById("tabs"), tabs);
 }
 
 function markTab(page) {
   for (const tab of document.querySelectorAll("#tabs a")) {
-    if (tab.dataset.page === page) tab.setAttribute("aria-current", "page");
-    else tab.removeAttribute("aria-current");
+    if (tab.dataset.page === page) {
+      tab.setAttribute("aria-current", "page");
+      tab.scrollIntoView({ block: "nearest", inline: "nearest" });
+    } else tab.removeAttribute("aria-current");
   }
-  document.title = `${PAGES.find(([name]) => name === page)?.[1] ?? "Home"} · Clew`;
+  title(PAGES.find(([name]) => name === page)[1]);
 }
 
 function drawWorkspaces() {
@@ -80,24 +93,18 @@ function drawWorkspaces() {
 }
 
 function showLink(now) {
-  const badge = document.getElementById("link");
-  badge.textContent = now === "closed" ? "reconnecting" : "live";
-  badge.className = `badge ${now === "closed" ? "bad" : "good"}`;
-  // The graph starts over by itself; the other pages are read anew.
-  if (now === "again" && place().page !== "reasoning") show();
+  const sign = document.getElementById("link");
+  sign.textContent = now === "closed" ? "reconnecting" : "live";
+  sign.className = `badge ${now === "closed" ? "bad" : "good"}`;
+  if (now === "again") window.dispatchEvent(new Event("clew-again"));
 }
 
 const THEMES = ["auto", "light", "dark"];
-function theme(name) {
-  if (name === "auto") document.documentElement.removeAttribute("data-theme");
-  else document.documentElement.dataset.theme = name;
-}
-
 function nextTheme() {
   const now = remembered("theme", "auto");
   const next = THEMES[(THEMES.indexOf(now) + 1) % THEMES.length];
   remember("theme", next);
-  theme(next);
+  window.dispatchEvent(new Event("clew-theme"));
   notice(`Theme: ${next}`);
 }
 
@@ -114,21 +121,4 @@ function keys(event) {
   }
 }
 
-function askForToken() {
-  const input = el("input", { type: "password", id: "token", autocomplete: "current-password", required: true });
-  const form = el("form", { class: "login", onsubmit: login },
-    el("h1", {}, "This Clew asks for its token"), el("label", { for: "token" }, "Token"), input, el("button", {}, "Open"));
-  async function login(event) {
-    event.preventDefault();
-    try {
-      await send("/page/login", { token: input.value });
-      location.reload();
-    } catch (problem) {
-      notice(problem.message, "bad");
-    }
-  }
-  replace(main, form);
-  input.focus();
-}
-
-start().catch((problem) => replace(main, el("p", { class: "problem" }, problem.message)));
+start().catch((problem) => replace(main, el("section", { class: "problem", role: "alert" }, explain(problem))));

@@ -1,49 +1,51 @@
 // What changed since you last looked, who is working, what needs you.
 
-import { ago, el, replace, shorten } from "../dom.js";
-import { knows, tryCall } from "../api.js";
-import { feed } from "../socket.js";
-import { link } from "../router.js";
+import { el, replace } from "../dom.js";
+import { callText, head, several, teach } from "../parts.js";
+import { keepDrawn } from "../news.js";
+import { redraw, swap } from "../redraw.js";
 import { state } from "../state.js";
+import { gather } from "./home/gather.js";
+import { needsCard } from "./home/needs.js";
+import { workersCard } from "./home/workers.js";
+import { changesCard } from "./home/changes.js";
+import { logCard, LogLines } from "./home/log.js";
+import { lookedUntil, visit } from "./home/visits.js";
+
+// A line of the log appears at once; what takes a dozen questions to know is asked anew at most this often.
+const PAUSE = 700;
 
 export async function show(main) {
-  const sessions = knows("session_list") ? await tryCall("session_list", { limit: 8 }) : null;
-  const cards = el("div", { class: "columns" },
-    el("section", { class: "card", id: "needs-you" }, el("h2", {}, "Needs you"), needList(await needs())),
-    el("section", { class: "card" }, el("h2", {}, "Sessions"), sessionList(sessions?.sessions ?? [])));
-  const waiting = el("li", { class: "quiet" }, "Whatever any process writes from now on appears here.");
-  const log = el("ol", { class: "log", id: "log" }, waiting);
-  replace(main, el("div", { class: "page" }, el("h1", {}, `Workspace ${state.workspace}`), cards,
-    el("section", { class: "card" }, el("h2", {}, "As it happens"), log)));
-  return feed.on("events", (event, data) => {
-    if (!data.topic) return;
-    waiting.remove();
-    log.prepend(el("li", {}, ago(data.ts_ms), " ", el("strong", {}, data.type), ` ${shorten(data.subject ?? "", 80)}`));
-    while (log.children.length > 100) log.lastChild.remove();
-  });
+  const since = visit(state.workspace);
+  const body = el("div", { class: "page home" });
+  const log = new LogLines();
+  const draw = async () => {
+    const known = await gather(since.mark);
+    log.take(known.events, known.names);
+    lookedUntil(state.workspace, known.last);
+    const seen = () => { since.mark = known.last; lookedUntil(state.workspace, known.last, true); draw(); };
+    redraw(body, head(`Workspace ${state.workspace}`, lead(known)),
+      known.last <= 1 ? begin() : [
+        el("div", { class: "home-top", data: { key: "top", list: "" } }, needsCard(known.needs), workersCard(known.workers)),
+        changesCard(known, since, seen), logCard(log)]);
+    if (!body.isConnected) replace(main, body);
+  };
+  const news = (event) => {
+    log.take([event]);
+    const old = document.getElementById("log-card");
+    if (old) swap(old, logCard(log));
+    return true;
+  };
+  return keepDrawn(draw, news, PAUSE);
 }
 
-// Proposals that wait for a decision, and jobs that wait for an answer.
-async function needs() {
-  const [review, radar] = await Promise.all([
-    knows("list_proposals") ? tryCall("list_proposals", { limit: 50 }) : null,
-    knows("tasks_jobs_radar") ? tryCall("tasks_jobs_radar", { limit: 50, fmt: "json", max_chars: 200_000 }) : null,
-  ]);
-  const proposals = (review?.proposals ?? []).filter((item) => item.status === "staged");
-  const jobs = (radar?.jobs ?? []).filter(({ attention }) => attention?.has_error || attention?.needs_manager || attention?.needs_proof || attention?.stale);
-  return [
-    ...proposals.map((item) => [link("memory", "review"), item.proposal_id, item.says]),
-    ...jobs.map((item) => [link("jobs", item.job_id), item.job_id, item.title]),
-  ];
+function lead({ needs, workers }) {
+  const busy = workers.filter((worker) => worker.active).length;
+  return [needs.total ? `${several(needs.total, "thing")} ${needs.total === 1 ? "needs" : "need"} you` : "Nothing needs you",
+    busy ? ` · ${several(busy, "agent")} at work` : "", state.version ? ` · Clew ${state.version}` : ""].join("");
 }
 
-function needList(items) {
-  if (!items.length) return el("p", { class: "quiet" }, "Nothing waits for you.");
-  return el("ul", { class: "plain" }, items.slice(0, 12).map(([href, id, text]) => el("li", {}, el("a", { href }, id), ` ${shorten(text, 100)}`)));
-}
-
-function sessionList(sessions) {
-  if (!sessions.length) return el("p", { class: "quiet" }, "None yet.");
-  return el("ul", { class: "plain" }, sessions.map((item) => el("li", {},
-    el("a", { href: link("reasoning", item.id) }, shorten(item.title, 80)), " ", el("span", { class: "quiet" }, `${item.thoughtCount} thought${item.thoughtCount === 1 ? "" : "s"} · `, ago(item.updatedAt)))));
+function begin() {
+  return teach("Nothing has happened here yet", "Connect an agent, or write the first lines yourself; everything that any process writes appears here by itself.",
+    "claude mcp add clew -- clew serve", callText("notes_commit", { content: "The first thing worth keeping" }), callText("tasks_macro_start", { task_title: "The first task" }));
 }

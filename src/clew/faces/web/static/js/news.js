@@ -1,0 +1,40 @@
+// Keeps a page true while others write: draws it again after news that matter to it, one drawing at a time, so that a slow
+// answer never overtakes a newer one.
+
+import { feed } from "./socket.js";
+import { problemNotice } from "./parts.js";
+
+const PAUSE = 150;
+
+// Draws, and returns the call that ends it. `matters(event)` says which events change what is shown; however many come, the
+// page is drawn at most once a `pause`.
+export async function keepDrawn(draw, matters, pause = PAUSE) {
+  let busy = true, again = false, ended = false, timer = 0;
+  const run = async () => {
+    timer = 0;
+    if (busy) { again = true; return; }
+    busy = true;
+    try {
+      do { again = false; await draw(); } while (again && !ended);
+    } catch (problem) {
+      if (!ended) problemNotice(problem);
+    } finally {
+      busy = false;
+    }
+  };
+  const soon = () => { timer ||= setTimeout(run, pause); };
+  // `subscribed` comes at first and after every lost connection: whatever happened before it has to be asked for.
+  const end = feed.on("events", (event, data) => {
+    if (event === "subscribed" || (data.topic && matters(data))) soon();
+  });
+  const stop = () => { ended = true; clearTimeout(timer); end(); };
+  try {
+    await draw();
+  } catch (problem) {
+    stop();
+    throw problem;
+  }
+  busy = false;
+  if (again) soon();
+  return stop;
+}

@@ -1,0 +1,38 @@
+// What waits for a person, the most pressing first, each with the place where it is dealt with.
+
+import { ago, el, shorten } from "../../dom.js";
+import { keyText } from "../../conflicts.js";
+import { link } from "../../router.js";
+import { badge, card, nothing } from "../../parts.js";
+
+const SHOWN = 12;
+
+export function needsOf({ proposals, radar, conflicts, contradictions, overdue, blocked }) {
+  const items = [
+    ...(radar?.jobs ?? []).flatMap(jobNeeds),
+    ...conflicts.map((item) => ({ kind: "conflict", tone: "bad", id: item.conflict_id, text: `${keyText(item)}: changed on ${item.from} and on ${item.into}`, href: link("cards", "main", "conflicts"), at: item.created_at_ms })),
+    ...(contradictions?.resolutions ?? []).map((item) => ({ kind: "contradiction", tone: "bad", id: item.contradiction_id, text: `${item.statement_a} / ${item.statement_b}`, href: link("memory", "contradictions") })),
+    ...blocked.map((step) => ({ kind: "blocked step", tone: "bad", id: step.task, text: `${step.title}: ${step.block_reason ?? "no reason given"}`, href: link("work", step.task), at: step.updated_at_ms })),
+    ...(proposals?.proposals ?? []).filter((item) => item.status === "staged").map((item) => ({ kind: "proposal", tone: "info", id: item.proposal_id, text: item.says, href: link("memory", "review", item.proposal_id), at: Date.parse(item.created) })),
+    ...(overdue?.blocks ?? []).map((item) => ({ kind: "review overdue", tone: "warn", id: item.block_id, text: `${item.says} (by ${item.review_by})`, href: link("memory", "blocks", item.block_id) })),
+  ];
+  return { items, total: items.length };
+}
+
+const MARKS = [["has_error", "job error", "bad"], ["needs_manager", "job asks", "warn"], ["needs_proof", "job needs proof", "warn"], ["stale", "job is silent", "bad"]];
+
+function jobNeeds(job) {
+  const mark = MARKS.find(([name]) => job.attention?.[name]);
+  if (!mark) return [];
+  return [{ kind: mark[1], tone: mark[2], id: job.job_id, text: `${job.title}${job.last?.message ? `: ${job.last.message}` : ""}`, href: link("jobs", job.job_id), at: job.updated_at_ms }];
+}
+
+export function needsCard({ items, total }) {
+  return card("Needs you", { id: "needs-you", count: total || undefined },
+    total ? el("ul", { class: "lines", data: { key: "list" } }, items.slice(0, SHOWN).map(row)) : nothing("Nothing waits for you. Proposals, questions of jobs, conflicts, contradictions, overdue reviews and blocked steps would stand here."),
+    total > SHOWN ? nothing(`and ${total - SHOWN} more`) : null);
+}
+
+function row(item) {
+  return el("li", {}, badge(item.kind, item.tone), el("a", { class: "what", href: item.href, title: item.id }, shorten(item.text, 130)), item.at ? ago(item.at) : null);
+}

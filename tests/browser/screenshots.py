@@ -17,7 +17,7 @@ from tests.faces.web.server import Server
 TARGET = Path(__file__).parents[2] / "docs" / "images"
 WIDE = {"width": 1280, "height": 800, "deviceScaleFactor": 1, "mobile": False}
 SMALL = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
-SETTLED = "!document.getElementById('main').hasAttribute('aria-busy') && document.getElementById('link').textContent === 'live'"
+SETTLED = "!document.querySelector('main[aria-busy]') && document.getElementById('link').textContent === 'live'"
 
 
 @dataclass(frozen=True)

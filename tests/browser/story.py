@@ -75,7 +75,9 @@ class Story:
 
     def call(self, name: str, agent: str | None = "claude", /, **arguments: Any) -> dict[str, Any]:
         named = {key.rstrip("_"): value for key, value in arguments.items()}
-        answer = self.clew.dispatcher.call(name, named, Session(toolset="full", agent_id=agent and agent.removeprefix("runner:")))
+        answer = self.clew.dispatcher.call(
+            name, named, Session(toolset="full", agent_id=agent and agent.removeprefix("runner:"))
+        )
         assert answer.ok, (name, answer.envelope["error"])
         result: dict[str, Any] = answer.envelope["result"]
         return result
@@ -115,7 +117,9 @@ class Story:
         tied = {"type": "decision", "title": "The database refuses the second sale", "tags": ["a:inventory"]}
         self.call("think_card", card=tied, target=self.task)
         self._prove("s:0", "pytest tests/test_peak.py")
-        self.call("tasks_macro_close_step", **here, path="s:0", checkpoints="all", note="Fails on the old code, as hoped")
+        self.call(
+            "tasks_macro_close_step", **here, path="s:0", checkpoints="all", note="Fails on the old code, as hoped"
+        )
         self._prove("s:1", "make migrate-copy", stale=True)
         self.call("tasks_verify", **here, path="s:1", checkpoints={"criteria": {"confirmed": True}})
         self.call("tasks_block", **here, path="s:3", blocked=True, reason="The office answers on Mondays only")
@@ -150,11 +154,11 @@ class Story:
             {**card, "id": "F-peak", "type": "frame", "title": "The morning peak", "tags": ["a:booking"]},
             {**card, "id": "Q-twice", "type": "question", "title": "Why are seats sold twice?", "tags": [seat]},
             {**card, "id": "H-gap", "type": "hypothesis", "title": "Check and sale are not one step", "tags": [seat]},
-            {**card, "id": "H-cache", "type": "hypothesis", "title": "A stale cache shows free seats", "status": "closed"},
+            {**card, "id": "H-cache", "type": "hypothesis", "title": "A stale cache", "status": "closed"},
             {**card, "id": "H-clock", "type": "hypothesis", "title": "The kiosks' clocks drift", "tags": ["a:web"]},
             {**card, "id": "T-replay", "type": "test", "title": "Replay the peak with 40 clients"},
-            {**card, "id": "E-logs", "type": "evidence", "title": "31 double sales in 14 days", "text": "07:40 to 08:15"},
-            {**card, "id": "E-replay", "type": "evidence", "title": "6 of 400 seats twice, then none", "text": "make replay"},
+            {**card, "id": "E-logs", "type": "evidence", "title": "31 double sales in 14 days", "text": "07:40-08:15"},
+            {**card, "id": "E-replay", "type": "evidence", "title": "6 seats of 400, then none", "text": "make replay"},
             {**card, "id": "D-unique", "type": "decision", "title": "Unique constraint on departure and seat",
              "text": "The database refuses the second sale; the service offers the next seat.", "tags": [seat]},
             {**card, "id": "D-lease", "type": "decision", "title": "Lease seats for two minutes", "tags": [seat]},
@@ -173,7 +177,7 @@ class Story:
         lease = {"op": "node_upsert", "id": "D-lease", "type": "decision", "title": "Lease seats for two minutes"}
         more = {**card, "id": "E-pay", "type": "evidence", "title": "Nine in ten pay within 70 seconds"}
         self.call("graph_apply", "codex", branch="lease-first", ops=[
-            {**lease, "status": "open", "text": "A row in seat_lease, swept every 10 s by the service.", "tags": [seat]},
+            {**lease, "status": "open", "text": "A row in seat_lease, swept every 10 s.", "tags": [seat]},
             more, {"op": "edge_upsert", "from": "E-pay", "rel": "supports", "to": "D-lease"},
         ])  # fmt: skip
         self.call("notes_commit", "codex", branch="lease-first", title="Lease", content="Sweep, or expire on read?")
@@ -182,7 +186,7 @@ class Story:
         self.call("graph_merge", "codex", from_="lease-first", into="main")
         self.call("graph_apply", "codex", branch="lease-first", ops=[
             {**card, "id": "Q-abuse", "type": "question", "title": "Can one person lease the whole boat?"},
-            {**card, "id": "E-sweep", "type": "evidence", "title": "A sweep of 10,000 rows takes 40 ms", "text": "JOB-004"},
+            {**card, "id": "E-sweep", "type": "evidence", "title": "A sweep takes 40 ms", "text": "JOB-004"},
             {"op": "edge_upsert", "from": "E-sweep", "rel": "supports", "to": "D-lease"},
         ])  # fmt: skip
 
@@ -196,7 +200,12 @@ class Story:
             self.decide(statement, rationale=why, **more)
         self.decide("Do not retry a failed payment", rationale="Customers were charged twice.", tags="payments")
         first = self.call("list_blocks", words="cents")["blocks"][0]["block_id"]
-        edit = {"op": "update_field", "target": first, "field": "Rationale", "value": "Rounding cost 112 euros in May 2026."}
+        edit = {
+            "op": "update_field",
+            "target": first,
+            "field": "Rationale",
+            "value": "Rounding cost 112 euros in May 2026.",
+        }
         changed = self.call("propose_edit", "anna", ops=[edit], rationale="Say which year")
         self.call("approve_apply", "anna", proposal_id=changed["proposal_id"], dry_run=False)
         lower = self.call("propose_update", block_type="decision", statement="Log card numbers for support")
@@ -219,7 +228,7 @@ class Story:
         core = {"kind": "component", "parent_id": "a:ferry"}
         face = {"kind": "boundary", "parent_id": "a:faces"}
         self.call("anchors_bootstrap", anchors=[
-            {"id": "a:ferry", "title": "Ferry", "kind": "component", "description": "Boats, seats and the people on them."},
+            {"id": "a:ferry", "title": "Ferry", "kind": "component", "description": "Boats, seats and people."},
             {"id": "a:faces", "title": "What customers see", "kind": "boundary"},
             {**core, "id": "a:inventory", "title": "Seats", "description": "Which seat of which departure is free.",
              "refs": ["src/inventory.py", "migrations/0042_unique_seat.sql"]},
@@ -244,7 +253,9 @@ class Story:
                      ("error", "psql: connection refused by the copy", []))  # fmt: skip
         claim = self._report("runner:harbour-2", "JOB-003", ("progress", "Danish done", []))
         ended = {"job": "JOB-003", "runner_id": "runner:harbour-2", "claim_revision": claim, "status": "DONE"}
-        self.call("tasks_jobs_complete", **ended, summary="Both languages, two sentences shorter", refs=["LINK: docs/mail"])
+        self.call(
+            "tasks_jobs_complete", **ended, summary="Both languages, two sentences shorter", refs=["LINK: docs/mail"]
+        )
         self.call("tasks_jobs_message", "anna", job="JOB-001", message="Sunday is fine.", refs=[])
         self._say("runner:harbour-1", "JOB-001", "question", "And the 80: on the same copy, or after a reset?", [])
         for runner, job in (("runner:harbour-1", "JOB-001"), ("runner:harbour-2", "JOB-002")):

@@ -58,10 +58,16 @@ class Calls:
         return Response(orjson.dumps(known), media_type=JSON, headers={"Cache-Control": "no-store"})
 
     def _workspaces(self) -> list[str]:
+        """Those that calls may name: what cannot be looked at is not offered."""
         from clew.store.events import positions
 
+        settings = self._clew.settings
+        if settings.workspace_lock:
+            return [settings.workspace]
         with self._clew.database.read() as tx:
-            return sorted({*positions(tx), self._clew.settings.workspace})
+            found = {*positions(tx), settings.workspace}
+        allowed = {*settings.workspace_allowlist, settings.workspace}
+        return sorted(found & allowed if settings.workspace_allowlist else found)
 
 
 def page_session() -> Session:

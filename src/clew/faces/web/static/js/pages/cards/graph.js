@@ -44,11 +44,17 @@ function picture({ nodes, edges }, signals, open) {
   columns.forEach(({ cards }, x) => cards.forEach((node, y) => at.set(node.id, { column: x, x: BOX.left + x * (BOX.width + BOX.gapX), y: BOX.top + y * (BOX.height + BOX.gapY) })));
   const width = columns.length * (BOX.width + BOX.gapX) - BOX.gapX + 2 * BOX.left + 24;
   const height = Math.max(...columns.map(({ cards }) => cards.length)) * (BOX.height + BOX.gapY) + BOX.top + BOX.left;
-  const marked = new Map(signals.flatMap((signal) => (signal.refs ?? []).map((ref) => [ref, signal])));
+  const marked = new Map();
+  for (const signal of signals) for (const ref of signal.refs ?? []) marked.set(ref, join(marked.get(ref), signal));
   return svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Cards" }, arrows(),
     columns.map(({ words }, x) => svg("text", { x: BOX.left + x * (BOX.width + BOX.gapX), y: 22, class: "column-name" }, words)),
     edges.filter((edge) => at.has(edge.from) && at.has(edge.to)).map((edge) => line(edge, at.get(edge.from), at.get(edge.to))),
     nodes.filter((node) => at.has(node.id)).map((node) => box(node, at.get(node.id), marked.get(node.id), () => open(node.id))));
+}
+
+// Several signals about one card are one flag; the engine names the gravest first.
+function join(before, signal) {
+  return before ? { ...before, message: `${before.message}\n${signal.message}` } : signal;
 }
 
 function arrows() {

@@ -7,7 +7,7 @@ import { link } from "../../router.js";
 
 export async function lensParts(id) {
   try {
-    return drawn(await call("anchor_snapshot", { anchor: id, limit: 30 }));
+    return drawn(await call("anchor_snapshot", { anchor: id, limit: 30, include_drafts: true }));
   } catch (problem) {
     return explain(problem);
   }
@@ -20,7 +20,7 @@ function drawn({ anchor, cards, tasks, stats }) {
     list("Contains or rests on", [anchor.parent_id, ...anchor.depends_on].filter(Boolean).map((other) => el("li", {}, el("span", { class: "quiet" }, other === anchor.parent_id ? "part of " : "rests on "), idLink(other)))),
     list("Where", anchor.refs.map((ref) => el("li", {}, el("code", {}, ref)))), list("Also called", anchor.aliases.map((alias) => el("li", {}, el("span", { class: "id" }, alias)))),
     el("h3", {}, "Tasks"), tasks?.length ? el("ul", { class: "plain" }, tasks.map((task) => el("li", {}, el("a", { href: link("work", task.task) }, `${task.task} ${shorten(task.title ?? "", 60)}`), " ", badge((task.status ?? "").toLowerCase())))) : nothing("No task has touched it."),
-    el("h3", {}, "Cards"), cards.length ? el("ul", { class: "plain" }, cards.map(cardRow)) : [nothing("Nothing is known about it yet."), command(callText("macro_anchor_note", { anchor: anchor.id, content: "What holds here, what is risky" }))],
+    el("h3", {}, "Cards"), cards.length ? el("ul", { class: "plain" }, cards.map(cardRow)) : [nothing("Nothing is known about it yet."), command(callText("macro_anchor_note", { anchor: anchor.id, content: "What holds here, what is risky", visibility: "canon" }))],
     stats?.links_has_more ? nothing("More are left out.") : null,
   ];
 }
@@ -30,5 +30,5 @@ function list(words, items) {
 }
 
 function cardRow(card) {
-  return el("li", {}, chip(card.type, `card-${card.type}`), " ", shorten(card.title || card.text || card.id, 120), " ", card.last_ts_ms ? el("span", { class: "quiet" }, ago(card.last_ts_ms)) : null);
+  return el("li", {}, chip(card.type, `card-${card.type}`), " ", shorten(card.title || card.text || card.id, 120), " ", card.tags?.includes("v:draft") ? badge("draft") : null, " ", card.last_ts_ms ? el("span", { class: "quiet" }, ago(card.last_ts_ms)) : null);
 }

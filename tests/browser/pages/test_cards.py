@@ -1,0 +1,92 @@
+"""Cards on the page: the picture with the engine's signals, the difference of branches, conflicts side by side."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.pages.conftest import Reader
+from tests.conftest import Caller
+
+
+def conflict(agent: Caller, card: str) -> str:
+    """An open conflict over one card; its id."""
+    branch = f"try-{card}"
+    node = {"op": "node_upsert", "id": card, "type": "note", "title": card}
+    agent("graph_apply", branch="main", ops=[{**node, "text": "old"}])
+    agent("branch_create", name=branch, from_="main")
+    agent("graph_apply", branch=branch, ops=[{**node, "text": "theirs"}])
+    agent("graph_apply", branch="main", ops=[{**node, "text": "ours"}])
+    found: str = agent("graph_merge", from_=branch, into="main")["conflict_ids"][0]
+    return found
+
+
+def outcome(agent: Caller, card: str, conflict_id: str) -> tuple[object, ...]:
+    nodes = agent("graph_query", branch="main", ids=[card])["nodes"]
+    node = next(node for node in nodes if node["id"] == card)
+    shown = agent("graph_conflict_show", conflict_id=conflict_id)["conflict"]
+    return node["text"], node["type"], node["title"].replace(card, ""), shown["status"], shown["resolution"]
+
+
+@pytest.mark.parametrize("resolution", ["use_from", "use_into"])
+def test_a_conflict_resolved_on_the_page_equals_the_operation(page: Reader, agent: Caller, resolution: str) -> None:
+    clicked, called = conflict(agent, f"clicked-{resolution}"), conflict(agent, f"called-{resolution}")
+    page.open("cards/main/conflicts")
+    card = f'[data-conflict="{clicked}"]'
+    for side, text in (("base", "old"), ("ours", "ours"), ("theirs", "theirs")):
+        page.says(f'{card} [data-side="{side}"]', text)
+    assert page.text(f'{card} [data-side="theirs"] .differs') == "theirs", "what differs is marked"
+    page.click(f'{card} [data-resolution="{resolution}"]')
+    page.gone(card)
+    agent("graph_conflict_resolve", conflict_id=called, resolution=resolution)
+    assert outcome(agent, f"clicked-{resolution}", clicked) == outcome(agent, f"called-{resolution}", called)
+    page.gone(f'[data-conflict="{called}"]')
+
+
+def test_cards_show_type_status_edges_and_signals(page: Reader, agent: Caller) -> None:
+    agent("branch_create", name="cards", from_="main")
+    agent("graph_apply", branch="cards", ops=[
+        {"op": "node_upsert", "id": "H1", "type": "hypothesis", "title": "The lock starves writers", "status": "open"},
+        {"op": "node_upsert", "id": "H2", "type": "hypothesis", "title": "The disk is slow", "status": "closed"},
+        {"op": "node_upsert", "id": "E1", "type": "evidence", "title": "A profile", "text": "80 % in fsync"},
+        {"op": "edge_upsert", "from": "E1", "rel": "supports", "to": "H1"},
+        {"op": "edge_upsert", "from": "E1", "rel": "blocks", "to": "H2"},
+    ])  # fmt: skip
+    page.open("cards/cards")
+    page.says('[data-card="H1"]', "The lock starves")
+    page.says('[data-card="H2"]', "hypothesis · closed")
+    assert page.all('.card-hypothesis[data-card="H1"]') and page.all('.shut[data-card="H2"]')
+    assert page.all('path[data-rel="supports"][data-from="E1"]') and page.all("path.rel-blocks")
+    page.says("#signals", "Hypothesis has no test: The lock starves writers")
+    page.says('[data-card="H1"] .flag title', "Hypothesis has no test")
+    page.click('[data-card="E1"]')
+    page.says("#card pre", "80 % in fsync")
+    page.says("#card", "supports The lock starves writers")
+    page.live()
+    more = {"op": "node_upsert", "id": "Q1", "type": "question", "title": "Who else waits?"}
+    agent("graph_apply", branch="cards", ops=[more])
+    page.find('[data-card="Q1"]')
+    page.says("#card pre", "80 % in fsync")
+    page.open("cards/main/diff/cards")
+    page.says('[data-change="H1"]', "new")
+    page.says('[data-change="H1"]', "The lock starves writers")
+
+
+def test_the_difference_shows_changed_fields(page: Reader, agent: Caller) -> None:
+    node = {"op": "node_upsert", "id": "D9", "type": "decision", "title": "Sail at noon"}
+    agent("graph_apply", branch="main", ops=[{**node, "text": "with the tide"}])
+    agent("branch_create", name="tides", from_="main")
+    agent("graph_apply", branch="tides", ops=[{**node, "text": "before the tide"}])
+    agent("notes_commit", branch="tides", content="Moon tables checked")
+    page.open("cards/main/diff/tides")
+    page.says('[data-change="D9"] .removed', "-text: with the tide")
+    page.says('[data-change="D9"] .added', "+text: before the tide")
+    page.says("#diff-notes", "Moon tables checked")
+
+
+def test_the_cards_of_a_task(page: Reader, agent: Caller) -> None:
+    steps = [{"title": "Look", "success_criteria": ["seen"]}]
+    task = agent("tasks_macro_start", plan_title="Harbour", task_title="Dredge", steps=steps)["task_id"]
+    agent("think_card", card={"type": "question", "title": "How deep is it?"}, target=task)
+    page.open(f"cards/{task}")
+    page.says(".map", "How deep is it?")
+    page.says("h1", f"Cards of {task}")

@@ -1,0 +1,173 @@
+"""What holds on every page: contrast, small screens, titles, addresses, keys, themes, motion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from tests.browser.pages.conftest import Reader
+from tests.browser.screenshots import SMALL, Shot, shots
+from tests.browser.story import Story
+
+CONTRAST = Path(__file__).with_name("contrast.js").read_text()
+PAGES = ["home", "reasoning", "cards", "work", "jobs", "memory", "map"]
+STICKS_OUT = """
+const width = document.documentElement.clientWidth, main = document.getElementById("main");
+const cuts = (node) => ["auto", "scroll", "hidden"].includes(getComputedStyle(node).overflowX);
+const clipped = (node) => {
+  for (let at = node.parentElement; at; at = at.parentElement) if (at !== main && cuts(at)) return true;
+  return false;
+};
+const seen = [...document.querySelectorAll("main *, header *")].filter((node) => node.checkVisibility());
+const out = seen.filter((node) => node.getBoundingClientRect().right > width + 1 && !clipped(node));
+const scrolls = document.documentElement.scrollWidth > width || main.scrollWidth > main.clientWidth + 1;
+return scrolls || out.length ? out.slice(0, 5).map((node) => node.outerHTML.slice(0, 120)) : null;
+"""
+FAINT = """
+const line = document.createElement("p");
+line.textContent = "hardly there";
+line.style.color = "#999";
+document.querySelector("main > *").append(line);
+"""
+MOVING = """
+const main = document.getElementById("main");
+main.setAttribute("aria-busy", "true");
+return getComputedStyle(main, "::before").animationName;
+"""
+
+
+@pytest.fixture
+def small(driver: Any) -> Iterator[None]:
+    """A phone, held upright."""
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", SMALL)
+    yield
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def visit(page: Reader, shot: Shot) -> None:
+    """Goes there as a link does, without loading anew; what was shown before must be gone."""
+    page.js("document.querySelector('main > *').dataset.old = ''; location.hash = '#/' + arguments[0]", shot.place)
+    page.until("!document.querySelector('main > [data-old]') && document.querySelector(arguments[0])", shot.ready)
+    page.settled()
+    page.js(shot.act)
+    page.until("document.querySelector(arguments[0])", shot.then)
+
+
+def test_text_keeps_its_contrast_on_every_page_in_both_themes(page: Reader, story: Story) -> None:
+    page.open("work")
+    page.live()
+    page.settled()
+    page.js(FAINT)
+    assert page.js(CONTRAST)["problems"], "the measure sees what is faint"
+    found: list[str] = []
+    for shot in shots(story):
+        visit(page, shot)
+        for theme in ("light", "dark"):
+            page.js("document.documentElement.dataset.theme = arguments[0]", theme)
+            judged = page.js(CONTRAST)
+            assert judged["judged"] > 15, f"{shot.name}: hardly any text was seen"
+            found += [f"{shot.name} {theme} {problem}" for problem in judged["problems"]]
+    assert found == []
+
+
+def test_nothing_sticks_out_of_a_small_screen(page: Reader, story: Story, small: None) -> None:
+    page.open("work")
+    page.settled()
+    found = []
+    for shot in shots(story):
+        if shot.name != "reasoning":
+            visit(page, shot)
+            seen = page.js(STICKS_OUT)
+            found += [(shot.name, seen)] if seen is not None else []
+    assert found == []
+
+
+def test_everything_is_reached_on_a_small_screen(page: Reader, small: None) -> None:
+    page.open("home")
+    page.until("document.querySelectorAll('#tabs a').length === arguments[0]", len(PAGES))
+    for name in [*PAGES[1:], "home"]:
+        page.js("document.querySelector(arguments[0]).scrollIntoView()", f'#tabs [data-page="{name}"]')
+        page.find(f'#tabs [data-page="{name}"]').click()
+        page.until("document.querySelector('#tabs a[aria-current]')?.dataset.page === arguments[0]", name)
+
+
+def test_titles_and_addresses(page: Reader, story: Story) -> None:
+    for place, title in (
+        (f"work/{story.task}", f"{story.task} · Work · Clew"),
+        ("memory/review", "Review · Memory · Clew"),
+        ("nowhere", "Home · Clew"),
+        ("cards/%E0%A4%A", "Cards · Clew"),
+    ):
+        page.open(place)
+        page.settled()
+        page.until("document.title.endsWith(arguments[0])", title)
+    page.open("jobs/JOB-001")
+    page.says("h1", "Replay the peak")
+    page.driver.refresh()
+    page.says("h1", "Replay the peak")
+    page.until("document.title === 'JOB-001 · Jobs · Clew'")
+
+
+def test_keys_lead_to_every_page(page: Reader) -> None:
+    page.open("home")
+    page.until("document.querySelector('#tabs a[aria-current]')")
+    for key, name in zip("rcwjmah", [*PAGES[1:], "home"], strict=True):
+        page.js("document.activeElement?.blur()")
+        page.find("body").send_keys("g" + key)
+        page.until("document.querySelector('#tabs a[aria-current]')?.dataset.page === arguments[0]", name)
+
+
+def test_the_tab_key_reaches_the_content_and_is_seen(page: Reader) -> None:
+    page.open("work")
+    page.settled()
+    page.find("body").send_keys(Keys.TAB)
+    assert page.there("document.activeElement.matches('.skip')")
+    page.driver.switch_to.active_element.send_keys(Keys.ENTER)
+    page.until("document.activeElement.id === 'main'")
+    assert page.js("return location.hash") == "#/work", "skipping does not leave the page"
+    page.driver.switch_to.active_element.send_keys(Keys.TAB)
+    ring = "getComputedStyle(document.activeElement).outlineStyle"
+    assert page.there("document.querySelector('main').contains(document.activeElement)")
+    assert page.js(f"return {ring}") == "solid"
+
+
+def test_light_and_dark(page: Reader, driver: Any) -> None:
+    def system(scheme: str) -> None:
+        told = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", told)
+
+    theme = "document.documentElement.dataset.theme === arguments[0]"
+    page.open("home")
+    page.until("document.querySelector('#tabs a')")
+    try:
+        for scheme in ("dark", "light"):
+            system(scheme)
+            page.until(theme, scheme)
+        page.find("body").send_keys("tt")
+        page.until(theme, "dark")
+        ground = page.js("return getComputedStyle(document.body).backgroundColor")
+        page.driver.refresh()
+        page.until("document.querySelector('#tabs a')")
+        page.until(theme, "dark")
+        assert page.js("return getComputedStyle(document.body).backgroundColor") == ground, "the choice is remembered"
+        page.find("body").send_keys("t")
+        page.until(theme, "light")
+    finally:
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_who_wants_no_motion_gets_none(page: Reader, driver: Any) -> None:
+    told = {"features": [{"name": "prefers-reduced-motion", "value": "reduce"}]}
+    page.open("home")
+    page.settled()
+    try:
+        assert page.js(MOVING) == "waiting"
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", told)
+        page.until("matchMedia('(prefers-reduced-motion: reduce)').matches")
+        assert page.js(MOVING) == "none"
+    finally:
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

@@ -1,0 +1,102 @@
+"""Home: what needs you, who is working, what changed since you last looked, the log as it grows."""
+
+from __future__ import annotations
+
+from clew.registry.session import Session
+from tests.browser.pages.conftest import Reader
+from tests.browser.pages.test_cards import conflict
+from tests.browser.pages.test_jobs import claimed, report
+from tests.browser.pages.test_memory import decide, propose
+from tests.conftest import Caller
+
+AGO = "const key = 'clew.seen.ws', known = JSON.parse(localStorage.getItem(key)); known.at -= 3_600_000;"
+LEAVE = f"{AGO} localStorage.setItem(key, JSON.stringify(known))"
+"""As if the last look were an hour old."""
+
+
+def need(words: str) -> str:
+    script = "[...document.querySelectorAll('#needs-you li')].find((row) => row.textContent.includes(%r))"
+    return script % words
+
+
+def test_everything_that_needs_somebody_is_listed_with_its_place(page: Reader, agent: Caller) -> None:
+    proposal = propose(agent, "Ask the gulls before docking")
+    job, claim = claimed(agent, "Ask the pilot")
+    report(agent, job, claim, "question", "Port or starboard?")
+    conflict(agent, "needed")
+    decide(agent, "Use tin whistles in fog")
+    decide(agent, "Do not use tin whistles in fog")
+    decide(agent, "Tar the piles every spring", review_by="2024-05-01")
+    steps = [{"title": "Sign the treaty", "success_criteria": ["signed"]}]
+    task = agent("tasks_macro_start", plan_title="Peace", task_title="Gulls", steps=steps)["task_id"]
+    agent("tasks_block", task=task, path="s:0", blocked=True, reason="No gull can write")
+    page.open("home")
+    for words, place in (
+        ("Ask the gulls before docking", f"memory/review/{proposal}"),
+        ("Port or starboard?", f"jobs/{job}"),
+        ("needed: changed on try-needed and on main", "cards/main/conflicts"),
+        ("Use tin whistles in fog / Do not use tin whistles in fog", "memory/contradictions"),
+        ("No gull can write", f"work/{task}"),
+        ("Tar the piles every spring (by 2024-05-01)", "memory/blocks/"),
+    ):
+        page.until(f"{need(words)}?.querySelector('a').hash.includes({place!r})")
+    page.live()
+    agent("tasks_block", task=task, path="s:0", blocked=False)
+    page.until(f"!{need('No gull can write')}")
+
+
+def test_who_is_working_on_what(page: Reader, agent: Caller) -> None:
+    agent.session = Session(toolset="full", agent_id="deckhand")
+    agent("notes_commit", content="swabbed", title="The deck is clean")
+    job, _ = claimed(agent, "Splice the mainbrace")
+    session = agent("start_new", title="Why does the bilge smell?")["sessionId"]
+    agent("thought", thought="It is the herring", nextThoughtNeeded=True, sessionId=session)
+    page.open("home")
+    page.says('[data-worker="deckhand"]', "agent")
+    page.says('[data-worker="runner:quay"]', f"works on {job} Splice the mainbrace")
+    page.says('[data-worker="Why does the bilge smell?"]', "1 thought")
+    assert page.all('[data-worker="deckhand"] .dot.active')
+
+
+def test_what_changed_since_the_last_look(page: Reader, agent: Caller) -> None:
+    steps = [{"title": "Count the oars", "success_criteria": ["counted"]}]
+    task = agent("tasks_macro_start", plan_title="Oars", task_title="Inventory", steps=steps)["task_id"]
+    page.open("home")
+    page.says("#log", "Inventory")
+    page.live()
+    page.click("#seen")
+    page.says("#changes", "Nothing has changed")
+    page.js(LEAVE)
+    agent("tasks_macro_close_step", task=task, path="s:0", checkpoints="all", note="twelve")
+    decide(agent, "Buy no more oars")
+    session = agent("start_new", title="Oars or sails?")["sessionId"]
+    for number in range(3):
+        agent("thought", thought=f"thought {number}", nextThoughtNeeded=True, sessionId=session)
+    page.open("home")
+    page.says("#changes h2", "Since you last looked")
+    page.says('[data-group="done"]', "step closed")
+    page.says('[data-group="done"]', "Inventory")
+    page.says('[data-group="decided"]', "Buy no more oars")
+    page.says('[data-group="thought"]', "thought × 3")
+    page.driver.refresh()
+    page.says('[data-group="decided"]', "Buy no more oars")
+    assert "Count the gulls" not in page.text("#changes")
+
+
+def test_what_does_not_fit_is_said(page: Reader, agent: Caller) -> None:
+    for number in range(12):
+        agent("branch_create", name=f"mooring-{number}", from_="main")
+    page.open("home")
+    page.says('[data-group="begun"]', "more")
+    assert len(page.all('[data-group="begun"] li')) == 6
+
+
+def test_the_log_begins_full_and_grows(page: Reader, agent: Caller) -> None:
+    agent("notes_commit", content="before", title="Written before anybody looked")
+    page.open("home")
+    page.says("#log li", "Written before anybody looked")
+    page.live()
+    page.js("window.untouched = document.querySelector('#log li')")
+    agent("notes_commit", content="now", title="Written while somebody looks")
+    page.says("#log li", "Written while somebody looks")
+    assert page.there("window.untouched.isConnected"), "what was there stays"

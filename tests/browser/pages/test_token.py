@@ -1,0 +1,49 @@
+"""A Clew with a token: the page asks for it, says so when it is wrong, and writes only with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+
+import pytest
+
+from tests.browser.pages.conftest import Reader
+from tests.faces.web.server import Server
+
+TOKEN = "marlinspike"
+WRITE = """
+const done = arguments[arguments.length - 1];
+const note = { title: "Written with the token", content: "as the page writes" };
+import("/static/js/api.js").then(({ call }) => call("notes_commit", note)).then(() => done());
+"""
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path / "home", CLEW_EMBEDDING_MODEL="none", CLEW_TOKEN=TOKEN)
+    yield server
+    server.stop()
+
+
+def test_the_page_asks_for_the_token(driver: Any, guarded: Server) -> None:
+    page = Reader(driver, guarded.address)
+    page.open("home")
+    page.says("h1", "asks for its token")
+    assert not page.all("#tabs a"), "nothing is shown before"
+    with pytest.raises(HTTPError) as refused:
+        guarded.call("notes_commit", content="x")
+    assert refused.value.code == 401
+    page.type("#token", "guess")
+    page.submit("form.login")
+    page.says("#token-problem", "That is not the token")
+    page.type("#token", TOKEN)
+    page.submit("form.login")
+    page.find("#tabs a")
+    page.says("h1", "Workspace ws")
+    page.driver.refresh()
+    page.says("h1", "Workspace ws")
+    page.driver.execute_async_script(WRITE)
+    page.says("#log", "Written with the token")
+    page.problems()

@@ -1,0 +1,100 @@
+"""Work on the page: the board, the steps with checkpoints and proofs, stale ones marked, the next action to copy."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+
+from tests.browser.pages.conftest import Reader
+from tests.conftest import ROOT, Caller
+
+FILE = "pyproject.toml"
+
+
+@pytest.fixture
+def task(agent: Caller) -> str:
+    steps = [
+        {"title": "Measure", "success_criteria": ["Numbers are written down"], "tests": ["make bench"]},
+        {"title": "Mend", "success_criteria": ["p95 under a second"]},
+    ]
+    told = {"plan_title": "Locks", "task_title": "Render after the commit", "steps": steps}
+    found: str = agent("tasks_macro_start", **told)["task_id"]
+    return found
+
+
+def step(path: str) -> str:
+    return f'#steps [data-path="{path}"]'
+
+
+def prove(agent: Caller, task: str, path: str, digest: str) -> None:
+    proof: dict[str, Any] = {"command": f"make bench-{path[-1]}", "exit_code": 0, "files": {FILE: digest}}
+    agent("tasks_evidence_capture", task=task, path=path, artifacts=[proof])
+
+
+def test_the_board_follows_the_work(page: Reader, agent: Caller, task: str) -> None:
+    page.open("work")
+    page.says('[data-status="TODO"]', "Render after the commit")
+    page.live()
+    agent("tasks_complete", task=task, status="ACTIVE")
+    page.says(f'[data-status="ACTIVE"] [data-key="{task}"]', "0/2 steps")
+    agent("tasks_macro_close_step", task=task, path="s:0", checkpoints="all", note="done")
+    page.says(f'[data-status="ACTIVE"] [data-key="{task}"]', "1/2 steps")
+    page.click(f'[data-status="ACTIVE"] [data-key="{task}"]')
+    page.says("h1", "Render after the commit")
+
+
+def test_steps_show_checkpoints_proofs_and_stale_proofs(page: Reader, agent: Caller, task: str) -> None:
+    prove(agent, task, "s:0", hashlib.sha256((ROOT / FILE).read_bytes()).hexdigest())
+    prove(agent, task, "s:1", hashlib.sha256(b"as it was").hexdigest())
+    agent("tasks_verify", task=task, path="s:0", checkpoints={"criteria": {"confirmed": True}})
+    page.open(f"work/{task}")
+    page.says(step("s:0"), "criteria ✓")
+    page.says(step("s:0"), "tests open")
+    page.says(step("s:0"), "Numbers are written down")
+    page.says(f"{step('s:0')} .proofs", "proof, files unchanged make bench-0 exit 0")
+    page.says(f"{step('s:1')} .stale", "stale proof")
+    page.says(f"{step('s:1')} .stale", f"Changed since: {FILE}")
+    page.says("#warnings", "One proof covers files that have changed")
+    assert not page.all(f"{step('s:0')} .stale")
+
+
+def test_blocked_steps_say_why_and_steps_nest(page: Reader, agent: Caller, task: str) -> None:
+    agent("tasks_block", task=task, path="s:1", blocked=True, reason="The office is closed")
+    agent(
+        "tasks_decompose", task=task, parent="s:0", steps=[{"title": "On one core", "success_criteria": ["a number"]}]
+    )
+    page.open(f"work/{task}")
+    page.says(f"{step('s:1')}.blocked", "The office is closed")
+    page.says(f'{step("s:0.s:0")}[data-depth="1"]', "On one core")
+    page.says("#warnings", "The office is closed")
+
+
+def test_the_next_action_is_copied(page: Reader, agent: Caller, task: str) -> None:
+    page.open(f"work/{task}")
+    page.says("#next h2", "Measure")
+    command = page.text("#next .command code")
+    page.js("window.copied = []; navigator.clipboard.writeText = async (text) => { window.copied.push(text) }")
+    page.click("#next .command button")
+    page.says("#next .command button", "copied")
+    assert page.js("return window.copied") == [command]
+    assert command.startswith(("macro_anchor_note", "tasks_macro_close_step", "think_pipeline"))
+
+
+def test_the_timeline_and_the_plan(page: Reader, agent: Caller, task: str) -> None:
+    agent("tasks_macro_close_step", task=task, path="s:0", checkpoints="all", note="done")
+    page.open(f"work/{task}")
+    page.says("#timeline", "step closed Measure")
+    plan = agent("tasks_context", include_all=True, tasks_limit=200)["tasks"]
+    parent = next(item["parent"] for item in plan if item["id"] == task)
+    page.open(f"work/{parent}")
+    page.says("h1", "Locks")
+    page.says(f'.board [data-key="{task}"]', "1/2 steps")
+
+
+def test_an_unknown_task_is_explained(page: Reader) -> None:
+    page.open("work/TASK-999")
+    page.says("[role=alert]", "TASK-999")
+    assert page.text("[role=alert] .command code").startswith("clew call ")
+    assert "{" not in page.text("[role=alert]")

@@ -48,10 +48,6 @@ class Reader(Page):
     def gone(self, selector: str) -> None:
         self.until("!document.querySelector(arguments[0])", selector)
 
-    def live(self) -> None:
-        """Waits until news arrive."""
-        self.until("document.getElementById('link').textContent === 'live'")
-
     def settled(self) -> None:
         self.until("document.querySelector('main > *') && !document.querySelector('main').hasAttribute('aria-busy')")
 

@@ -61,7 +61,6 @@ def test_cards_show_type_status_edges_and_signals(page: Reader, agent: Caller) -
     page.click('[data-card="E1"]')
     page.says("#card pre", "80 % in fsync")
     page.says("#card", "supports The lock starves writers")
-    page.live()
     more = {"op": "node_upsert", "id": "Q1", "type": "question", "title": "Who else waits?"}
     agent("graph_apply", branch="cards", ops=[more])
     page.find('[data-card="Q1"]')

@@ -59,7 +59,6 @@ def visit(page: Reader, shot: Shot) -> None:
 
 def test_text_keeps_its_contrast_on_every_page_in_both_themes(page: Reader, story: Story) -> None:
     page.open("work")
-    page.live()
     page.settled()
     page.js(FAINT)
     assert page.js(CONTRAST)["problems"], "the measure sees what is faint"
@@ -107,7 +106,7 @@ def test_titles_and_addresses(page: Reader, story: Story) -> None:
         page.until("document.title.endsWith(arguments[0])", title)
     page.open("jobs/JOB-001")
     page.says("h1", "Replay the peak")
-    page.driver.refresh()
+    page.reload()
     page.says("h1", "Replay the peak")
     page.until("document.title === 'JOB-001 · Jobs · Clew'")
 
@@ -116,8 +115,7 @@ def test_keys_lead_to_every_page(page: Reader) -> None:
     page.open("home")
     page.until("document.querySelector('#tabs a[aria-current]')")
     for key, name in zip("rcwjmah", [*PAGES[1:], "home"], strict=True):
-        page.js("document.activeElement?.blur()")
-        page.find("body").send_keys("g" + key)
+        page.press("g", key)
         page.until("document.querySelector('#tabs a[aria-current]')?.dataset.page === arguments[0]", name)
 
 
@@ -147,14 +145,14 @@ def test_light_and_dark(page: Reader, driver: Any) -> None:
         for scheme in ("dark", "light"):
             system(scheme)
             page.until(theme, scheme)
-        page.find("body").send_keys("tt")
+        page.press("t", "t")
         page.until(theme, "dark")
         ground = page.js("return getComputedStyle(document.body).backgroundColor")
-        page.driver.refresh()
+        page.reload()
         page.until("document.querySelector('#tabs a')")
         page.until(theme, "dark")
         assert page.js("return getComputedStyle(document.body).backgroundColor") == ground, "the choice is remembered"
-        page.find("body").send_keys("t")
+        page.press("t")
         page.until(theme, "light")
     finally:
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})

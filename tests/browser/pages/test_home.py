@@ -40,7 +40,6 @@ def test_everything_that_needs_somebody_is_listed_with_its_place(page: Reader, a
         ("Tar the piles every spring (by 2024-05-01)", "memory/blocks/"),
     ):
         page.until(f"{need(words)}?.querySelector('a').hash.includes({place!r})")
-    page.live()
     agent("tasks_block", task=task, path="s:0", blocked=False)
     page.until(f"!{need('No gull can write')}")
 
@@ -63,7 +62,6 @@ def test_what_changed_since_the_last_look(page: Reader, agent: Caller) -> None:
     task = agent("tasks_macro_start", plan_title="Oars", task_title="Inventory", steps=steps)["task_id"]
     page.open("home")
     page.says("#log", "Inventory")
-    page.live()
     page.click("#seen")
     page.says("#changes", "Nothing has changed")
     page.js(LEAVE)
@@ -78,7 +76,7 @@ def test_what_changed_since_the_last_look(page: Reader, agent: Caller) -> None:
     page.says('[data-group="done"]', "Inventory")
     page.says('[data-group="decided"]', "Buy no more oars")
     page.says('[data-group="thought"]', "thought × 3")
-    page.driver.refresh()
+    page.reload()
     page.says('[data-group="decided"]', "Buy no more oars")
     assert "Count the gulls" not in page.text("#changes")
 
@@ -95,7 +93,6 @@ def test_the_log_begins_full_and_grows(page: Reader, agent: Caller) -> None:
     agent("notes_commit", content="before", title="Written before anybody looked")
     page.open("home")
     page.says("#log li", "Written before anybody looked")
-    page.live()
     page.js("window.untouched = document.querySelector('#log li')")
     agent("notes_commit", content="now", title="Written while somebody looks")
     page.says("#log li", "Written while somebody looks")

@@ -27,7 +27,6 @@ def test_attention_marks_say_what_a_job_needs(page: Reader, agent: Caller, kind:
     row = f'[data-job="{job}"]'
     page.says(row, "running")
     assert not page.all(f"{row} .attention")
-    page.live()
     report(agent, job, claim, kind, "Which gulls?")
     page.says(f"{row} .attention", mark)
     page.says(row, "Which gulls?")
@@ -41,7 +40,6 @@ def test_a_reply_settles_a_question_and_survives_news(page: Reader, agent: Calle
     page.says(".head .attention", "asks you")
     page.says('#thread [data-kind="question"]', "How many processes?")
     page.type("textarea", "Use eight processes")
-    page.live()
     report(agent, job, claim, "progress", "warming up")
     page.says("#thread", "warming up")
     assert page.value("textarea") == "Use eight processes"

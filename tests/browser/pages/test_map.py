@@ -36,7 +36,7 @@ def test_anchors_are_a_picture_and_a_click_opens_the_lens(page: Reader, agent: C
     page.driver.switch_to.active_element.send_keys(Keys.ENTER)
     page.says("#lens h2", "Rope")
     page.says("#lens", "rests on a:crane")
-    page.driver.refresh()
+    page.reload()
     page.says("#lens h2", "Rope")
 
 

@@ -36,7 +36,7 @@ def test_recall_explains_its_scores_in_plain_words(page: Reader, agent: Caller) 
     page.says("#results", "Writers starve")
     page.says(".result [data-feature=coverage]", "share of your words it holds")
     assert page.there("document.querySelector('.result [data-feature=coverage] rect.plus').width.baseVal.value > 2")
-    page.driver.refresh()
+    page.reload()
     page.says("#results", "Writers starve")
     assert page.value("#query") == "why do writers starve", "the address keeps the question"
 
@@ -144,7 +144,6 @@ def test_a_reason_that_is_being_typed_survives_news(page: Reader, agent: Caller)
     page.open("memory/review")
     field = f"{card(proposal)} input"
     page.type(field, "Half a reas")
-    page.live()
     other = propose(agent, "Paint the fleet purple")
     page.find(card(other))
     assert page.value(field) == "Half a reas"

@@ -29,7 +29,7 @@ def guarded(tmp_path: Path) -> Iterator[Server]:
 
 def test_the_page_asks_for_the_token(driver: Any, guarded: Server) -> None:
     page = Reader(driver, guarded.address)
-    page.open("home")
+    driver.get(guarded.address)
     page.says("h1", "asks for its token")
     assert not page.all("#tabs a"), "nothing is shown before"
     with pytest.raises(HTTPError) as refused:
@@ -42,7 +42,7 @@ def test_the_page_asks_for_the_token(driver: Any, guarded: Server) -> None:
     page.submit("form.login")
     page.find("#tabs a")
     page.says("h1", "Workspace ws")
-    page.driver.refresh()
+    page.reload()
     page.says("h1", "Workspace ws")
     page.driver.execute_async_script(WRITE)
     page.says("#log", "Written with the token")

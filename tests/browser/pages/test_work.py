@@ -36,7 +36,6 @@ def prove(agent: Caller, task: str, path: str, digest: str) -> None:
 def test_the_board_follows_the_work(page: Reader, agent: Caller, task: str) -> None:
     page.open("work")
     page.says('[data-status="TODO"]', "Render after the commit")
-    page.live()
     agent("tasks_complete", task=task, status="ACTIVE")
     page.says(f'[data-status="ACTIVE"] [data-key="{task}"]', "0/2 steps")
     agent("tasks_macro_close_step", task=task, path="s:0", checkpoints="all", note="done")
@@ -79,7 +78,7 @@ def test_the_next_action_is_copied(page: Reader, agent: Caller, task: str) -> No
     page.click("#next .command button")
     page.says("#next .command button", "copied")
     assert page.js("return window.copied") == [command]
-    assert command.startswith(("macro_anchor_note", "tasks_macro_close_step", "think_pipeline"))
+    assert command and not command.startswith("CMD:"), "it runs as it stands"
 
 
 def test_the_timeline_and_the_plan(page: Reader, agent: Caller, task: str) -> None:

@@ -23,11 +23,15 @@ export async function keepDrawn(draw, matters, pause = PAUSE) {
     }
   };
   const soon = () => { timer ||= setTimeout(run, pause); };
-  // `subscribed` comes at first and after every lost connection: whatever happened before it has to be asked for.
-  const end = feed.on("events", (event, data) => {
-    if (event === "subscribed" || (data.topic && matters(data))) soon();
-  });
-  const stop = () => { ended = true; clearTimeout(timer); end(); };
+  const end = feed.on("events", (event, data) => { if (data.topic && matters(data)) soon(); });
+  // After a lost connection events may have been missed: what is shown is asked for again.
+  window.addEventListener("clew-again", soon);
+  const stop = () => {
+    ended = true;
+    clearTimeout(timer);
+    window.removeEventListener("clew-again", soon);
+    end();
+  };
   try {
     await draw();
   } catch (problem) {

@@ -32,8 +32,8 @@ export async function show(main, [scope = "main", asked = "graph", other]) {
 // A task's branch is known by the task's id, since its cards lie in a document of their own.
 const scopeName = (branch) => branch.replace(/^(task|plan)\/((TASK|PLAN)-\d+)$/, "$2");
 
-export function chooser(names, chosen, label = "Branch", pick = (name) => go("cards", name)) {
+export function chooser(names, chosen, label = "Branch", pick = (name) => go("cards", name), id = "branch") {
   const known = names.includes(chosen) ? names : [chosen, ...names];
-  return el("select", { "aria-label": label, onchange: (event) => pick(event.target.value) },
+  return el("select", { id, "aria-label": label, onchange: (event) => pick(event.target.value) },
     known.map((name) => el("option", { value: name, selected: name === chosen }, name)));
 }

@@ -19,7 +19,7 @@ export async function diffParts(from, asked, names) {
   const before = ids.length ? await call("graph_query", { branch: pair.from, ids, limit: 200, max_chars: 1_000_000 }) : { nodes: [] };
   const known = new Map(before.nodes.map((node) => [node.id, node]));
   return [
-    el("div", { class: "row", data: { key: "choose" } }, "What ", chooser(names, to, "The branch", (name) => go("cards", from, "diff", name)), " has that ", chooser(names, from, "Compared with", (name) => go("cards", name, "diff", to)), " has not",
+    el("div", { class: "row", data: { key: "choose" } }, "What ", chooser(names, to, "The branch", (name) => go("cards", from, "diff", name), "diff-to"), " has that ", chooser(names, from, "Compared with", (name) => go("cards", name, "diff", to), "diff-from"), " has not",
       el("button", { type: "button", class: "small", onclick: () => go("cards", to, "diff", from) }, "⇄ the other way")),
     card("Cards and links", { id: "diff-cards", count: cards.changes.length }, cards.changes.length ? el("ul", { class: "plain changes" }, cards.changes.map((change) => (change.kind === "node" ? nodeRow(change, known.get(change.id)) : edgeRow(change)))) : nothing("The same cards on both."), cards.pagination?.has_more ? nothing("More are left out.") : null),
     card("Notes", { id: "diff-notes", count: notes.entries.length }, notes.entries.length ? el("ul", { class: "plain" }, notes.entries.map(noteRow)) : nothing("No note that the other has not."), notes.pagination?.has_more ? nothing("More are left out.") : null),

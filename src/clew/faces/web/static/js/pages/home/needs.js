@@ -5,16 +5,17 @@ import { keyText } from "../../conflicts.js";
 import { link } from "../../router.js";
 import { badge, card, nothing } from "../../parts.js";
 
-const SHOWN = 12;
+// So many of each kind: many questions must not hide the one conflict.
+const EACH = 4;
 
 export function needsOf({ proposals, radar, conflicts, contradictions, overdue, blocked }) {
   const items = [
     ...(radar?.jobs ?? []).flatMap(jobNeeds),
-    ...conflicts.map((item) => ({ kind: "conflict", tone: "bad", id: item.conflict_id, text: `${keyText(item)}: changed on ${item.from} and on ${item.into}`, href: link("cards", "main", "conflicts"), at: item.created_at_ms })),
-    ...(contradictions?.resolutions ?? []).map((item) => ({ kind: "contradiction", tone: "bad", id: item.contradiction_id, text: `${item.statement_a} / ${item.statement_b}`, href: link("memory", "contradictions") })),
-    ...blocked.map((step) => ({ kind: "blocked step", tone: "bad", id: step.task, text: `${step.title}: ${step.block_reason ?? "no reason given"}`, href: link("work", step.task), at: step.updated_at_ms })),
-    ...(proposals?.proposals ?? []).filter((item) => item.status === "staged").map((item) => ({ kind: "proposal", tone: "info", id: item.proposal_id, text: item.says, href: link("memory", "review", item.proposal_id), at: Date.parse(item.created) })),
-    ...(overdue?.blocks ?? []).map((item) => ({ kind: "review overdue", tone: "warn", id: item.block_id, text: `${item.says} (by ${item.review_by})`, href: link("memory", "blocks", item.block_id) })),
+    ...conflicts.map((item) => ({ kind: "conflict", tone: "bad", id: item.conflict_id, text: `${keyText(item)}: changed on ${item.from} and on ${item.into}`, href: link("cards", "main", "conflicts"), all: link("cards", "main", "conflicts"), at: item.created_at_ms })),
+    ...(contradictions?.resolutions ?? []).map((item) => ({ kind: "contradiction", tone: "bad", id: item.contradiction_id, text: `${item.statement_a} / ${item.statement_b}`, href: link("memory", "contradictions"), all: link("memory", "contradictions") })).reverse(),
+    ...blocked.map((step) => ({ kind: "blocked step", tone: "bad", id: step.task, text: `${step.title}: ${step.block_reason ?? "no reason given"}`, href: link("work", step.task), all: link("work"), at: step.updated_at_ms })),
+    ...(proposals?.proposals ?? []).filter((item) => item.status === "staged").map((item) => ({ kind: "proposal", tone: "info", id: item.proposal_id, text: item.says, href: link("memory", "review", item.proposal_id), all: link("memory", "review"), at: Date.parse(item.created) })),
+    ...(overdue?.blocks ?? []).map((item) => ({ kind: "review overdue", tone: "warn", id: item.block_id, text: `${item.says} (by ${item.review_by})`, href: link("memory", "blocks", item.block_id), all: link("memory", "health") })),
   ];
   return { items, total: items.length };
 }
@@ -24,13 +25,22 @@ const MARKS = [["has_error", "job error", "bad"], ["needs_manager", "job asks", 
 function jobNeeds(job) {
   const mark = MARKS.find(([name]) => job.attention?.[name]);
   if (!mark) return [];
-  return [{ kind: mark[1], tone: mark[2], id: job.job_id, text: `${job.title}${job.last?.message ? `: ${job.last.message}` : ""}`, href: link("jobs", job.job_id), at: job.updated_at_ms }];
+  return [{ kind: mark[1], tone: mark[2], id: job.job_id, text: `${job.title}${job.last?.message ? `: ${job.last.message}` : ""}`, href: link("jobs", job.job_id), all: link("jobs"), at: job.updated_at_ms }];
 }
 
 export function needsCard({ items, total }) {
   return card("Needs you", { id: "needs-you", count: total || undefined },
-    total ? el("ul", { class: "lines", data: { key: "list" } }, items.slice(0, SHOWN).map(row)) : nothing("Nothing waits for you. Proposals, questions of jobs, conflicts, contradictions, overdue reviews and blocked steps would stand here."),
-    total > SHOWN ? nothing(`and ${total - SHOWN} more`) : null);
+    total ? el("ul", { class: "lines", data: { key: "list" } }, byKind(items).map(([kind, own]) => [own.slice(0, EACH).map(row), own.length > EACH ? more(kind, own) : null])) : nothing("Nothing waits for you. Proposals, questions of jobs, conflicts, contradictions, overdue reviews and blocked steps would stand here."));
+}
+
+function byKind(items) {
+  const kinds = new Map();
+  for (const item of items) kinds.set(item.kind, [...(kinds.get(item.kind) ?? []), item]);
+  return [...kinds.entries()];
+}
+
+function more(kind, own) {
+  return el("li", {}, badge(kind, own[0].tone), el("a", { class: "what quiet", href: own[0].all }, `and ${own.length - EACH} more`));
 }
 
 function row(item) {

@@ -48,7 +48,7 @@ function nextCard(answer, radar, target) {
   const capsule = answer.result.capsule ?? {};
   const why = [capsule.map_first ? capsule.map_action : null, capsule.prep_action, capsule.action].find((action) => action && commands[0]?.startsWith(action.tool))?.purpose;
   return el("section", { class: "card next", id: "next", data: { key: "next" } }, el("header", {}, el("h2", {}, `Next: ${radar?.now ?? ""}`)),
-    why ? el("p", { class: "quiet" }, `First: ${why}.`) : null, commands.map(command),
+    why ? el("p", { class: "quiet" }, `First: ${why}.`) : null, commands.map((line) => command(line.replace(/^CMD:\s*/, ""))),
     radar?.verify?.length ? el("div", {}, el("h3", {}, "It holds when"), el("ul", { class: "checks" }, radar.verify.map((line) => el("li", {}, line)))) : null,
     fold(`line ${target.id}`, "The line an agent sees", el("pre", { class: "text" }, state)));
 }

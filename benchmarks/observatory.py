@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -51,17 +51,17 @@ new MutationObserver(() => {
 
 
 @contextmanager
-def observed(store: Store) -> Iterator[tuple[Any, str]]:
-    """A page on a server of this store; the page, and the server's address."""
+def observed(store: Store) -> Iterator[tuple[Any, str, int]]:
+    """A page on a server of this store; the page, the server's address and its process."""
     sys.path.insert(0, str(ROOT))
     from tests.browser.chromium import Page, chromium
 
     with (
-        http_server(store.home, store.url) as (address, _),
+        http_server(store.home, store.url) as (address, process),
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
         chromium(Path(profile)) as driver,
     ):
-        yield Page(driver, address.removesuffix("/mcp")), address
+        yield Page(driver, address.removesuffix("/mcp")), address, process
 
 
 def metrics(page: Any) -> dict[str, float]:
@@ -81,7 +81,7 @@ def drawing(quick: bool) -> Report:
     for size in SIZES:
         with fresh_store() as store:
             session = fill_session(store, size)
-            with observed(store) as (page, _), clew_server(store.home) as writer:
+            with observed(store) as (page, _, _), clew_server(store.home) as writer:
                 writer.initialize()
                 begun = time.perf_counter()
                 page.open_session(session, size)
@@ -137,7 +137,7 @@ def latency(quick: bool) -> Report:
 def delays(size: int, count: int) -> list[float]:
     with fresh_store() as store:
         session = fill_session(store, size)
-        with observed(store) as (page, _), clew_server(store.home) as writer:
+        with observed(store) as (page, _, _), clew_server(store.home) as writer:
             writer.initialize()
             page.open_session(session, size)
             page.click('button[title="Newest thought"]')
@@ -165,26 +165,41 @@ def agents(address: str, session: str, seconds: int, label: str) -> list[float]:
     return taken
 
 
+def costing(process: int, act: Callable[[], list[float]]) -> tuple[list[float], float]:
+    """What the act gave, and the processor seconds that it cost the server."""
+    before = cpu_seconds(process)
+    result = act()
+    return result, cpu_seconds(process) - before
+
+
+def cpu_seconds(process: int) -> float:
+    """Unlike the clock it does not care what else this machine does."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def crowd(quick: bool) -> Report:
     """Fifty agents, one thought a second each, first with nobody looking, then with the page open on their session."""
     seconds = 10 if quick else 60
     report = Report("observatory_agents", f"{AGENTS} agents on one session over HTTP, one thought a second each")
     with fresh_store() as store:
         session = fill_session(store, 1)
-        with observed(store) as (page, address):
-            alone = agents(address, session, seconds, "alone")
-            report.row(page="closed", calls=len(alone), **spread(alone))
+        with observed(store) as (page, address, process):
+            alone, cost = costing(process, lambda: agents(address, session, seconds, "alone"))
+            report.row(page="closed", calls=len(alone), **spread(alone), server_ms_per_call=cost / len(alone) * 1000)
             stored = 1 + len(alone)
             page.open_session(session, stored)
-            before = heap_mb(page)
-            watched = agents(address, session, seconds, "watched")
+            before, busy = heap_mb(page), metrics(page)["TaskDuration"]
+            watched, cost = costing(process, lambda: agents(address, session, seconds, "watched"))
             stored += len(watched)
             page.until_drawn(stored)
             report.row(
                 page="open",
                 calls=len(watched),
                 **spread(watched),
+                server_ms_per_call=cost / len(watched) * 1000,
                 p95_ratio=spread(watched)["p95_ms"] / spread(alone)["p95_ms"],
+                page_busy=(metrics(page)["TaskDuration"] - busy) / seconds,
                 on_page=int(page.js("return document.getElementById('graph').dataset.thoughts")),
                 stored=stored,
                 heap_before_mb=before,

@@ -289,17 +289,19 @@ def test_no_picture_makes_the_page_scroll_sideways(page: Page, agent: Caller, wi
 
 
 def test_nothing_is_animated_for_whoever_wants_no_motion(page: Page, agent: Caller, session: str) -> None:
-    def arrival(number: int) -> list[str]:
-        think(agent, session, f"S{number}|O|| arrives")
-        page.until_drawn(number + 4)
-        return page.each(page.node(f"{session}:{number}"), "getComputedStyle(e).animationName")
-
     page.open_session(session, 10)
-    assert arrival(7) == ["arrive"]
+    think(agent, session, "S7|O|| arrives")
+    page.until_drawn(11)
+    animation = (page.node(f"{session}:7"), "getComputedStyle(e).animationName")
+    assert page.each(*animation) == ["arrive"]
     wish = {"features": [{"name": "prefers-reduced-motion", "value": "reduce"}]}
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", wish)
     try:
-        assert arrival(8) == ["none"]
+        assert page.each(*animation) == ["none"]
+        moving = (
+            "[...document.querySelectorAll('*')].filter((e) => getComputedStyle(e).transitionDuration !== '0s').length"
+        )
+        assert page.js(f"return document.getAnimations().length + {moving}") == 0
     finally:
         page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 

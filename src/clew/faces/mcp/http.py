@@ -57,7 +57,13 @@ def run_http(
     if on_ready is not None:
         on_ready(base_address(listener))
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=FAREWELL
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=FAREWELL,
+        # Small messages, mostly on this machine: packing them costs more than it saves.
+        ws_per_message_deflate=False,
     )
     HttpServer(config, server.end_streams).run(sockets=[listener])
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PATIENCE = 0.5
+BREATH = 0.03
+"""Between two looks while much happens: what comes close together is told together."""
 START = 10.0
 
 
@@ -104,6 +106,7 @@ class Live:
                         seen[event.workspace] = event.seq
                     if events and not run.stop.is_set():
                         self._tell(run, events)
+                        run.stop.wait(BREATH)
             except Exception:
                 if run.loop.is_closed():
                     return  # The server ends.

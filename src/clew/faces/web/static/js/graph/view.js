@@ -10,6 +10,8 @@ import { Nodes } from "./nodes.js";
 
 const FAR = 0.32;
 const MARGIN = 300;
+// While many write, the picture is drawn some fifteen times a second, and arrivals are not celebrated one by one.
+const PAUSE = 60, CALM = 1_000;
 
 export class GraphView {
   constructor(model, openings, { onSelect, onDraw }) {
@@ -59,7 +61,7 @@ export class GraphView {
 
   // A thought that was just written and is in the model already.
   added(record) {
-    this.schedule();
+    this.#soon();
     if (this.count !== null) return;
     const last = this.model.order[record.index - 1];
     const follows = last && last.chain === record.chain && (this.following === last || this.#sees(last));
@@ -100,12 +102,20 @@ export class GraphView {
   close() {
     this.resizing.disconnect();
     clearTimeout(this.later);
+    clearTimeout(this.coming);
     cancelAnimationFrame(this.waiting);
   }
 
   schedule() {
     if (this.waiting) return;
     this.waiting = requestAnimationFrame(() => { this.waiting = 0; this.#draw(); });
+  }
+
+  #soon() {
+    if (this.waiting || this.coming) return;
+    const pause = (this.drawnAt ?? 0) + PAUSE - performance.now();
+    if (pause <= 0) return this.schedule();
+    this.coming = setTimeout(() => { this.coming = 0; this.schedule(); }, pause);
   }
 
   #sees(record) {
@@ -123,7 +133,9 @@ export class GraphView {
     this.isFar = scale < FAR;
     this.frame.classList.toggle("far", this.isFar);
     this.lines.begin(this.camera, this.frame);
-    const whole = this.#drawVisible();
+    this.drawnAt = performance.now();
+    const whole = this.#drawVisible(this.drawnAt - (this.arrivedAt ?? -CALM) >= CALM ? this.known : Infinity);
+    if (this.known < this.model.length) this.arrivedAt = this.drawnAt;
     this.known = this.model.length;
     if (this.minimap.draw(this.layout, this.model, this.camera.view(), this.changed)) this.#again();
     this.changed = false;
@@ -142,7 +154,8 @@ export class GraphView {
     Object.assign(this.frame.dataset, { drawn: String(this.layout.shown), digest: this.layout.digest, thoughts: String(this.model.length) });
   }
 
-  #drawVisible() {
+  // Thoughts from `fresh` on arrive before the reader's eyes.
+  #drawVisible(fresh) {
     let whole = true;
     const view = this.camera.view(MARGIN);
     this.nodes.begin();
@@ -150,7 +163,7 @@ export class GraphView {
       const record = this.model.at(lane.name, place);
       this.#drawLines(lane, record, { x, y }, view);
       if (this.isFar) this.lines.box(record, x, y, record.id === this.selected || this.nodes.found.has(record.id));
-      else if (!this.nodes.show(record, x, y, this.openings.get(record.index), record.index >= this.known)) whole = false;
+      else if (!this.nodes.show(record, x, y, this.openings.get(record.index), record.index >= fresh)) whole = false;
     }, (lane, x, y) => this.#drawLane(lane, x, y));
     this.nodes.end();
     return whole;

@@ -65,6 +65,7 @@ SETTINGS: tuple[Setting, ...] = (
         "daily",
         "Which tools are listed: core, daily or full. All can be called.",
     ),
+    Setting("dx", ("CLEW_DX", "BRANCHMIND_DX"), "false", "Let tasks_snapshot say what is new, also when not asked."),
     Setting(
         "memory_dir",
         ("CLEW_MEMORY_DIR", "MIND_MEM_WORKSPACE"),
@@ -134,6 +135,7 @@ class Settings:
     workspace_allowlist: tuple[str, ...]
     project_guard: str | None
     toolset: str
+    dx: bool
     memory_dir: Path | None
     host: str
     port: int
@@ -181,6 +183,7 @@ def load_settings(
         workspace_allowlist=tuple(check_workspace(name) for name in allowlist),
         project_guard=raw["project_guard"] or None,
         toolset=_toolset(raw["toolset"]),
+        dx=_flag("dx", raw["dx"]),
         memory_dir=Path(raw["memory_dir"]).expanduser().absolute() if raw["memory_dir"] else None,
         host=raw["host"],
         port=_port("port", raw["port"]),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from clew.app import Clew
 from tests.conftest import Caller
 from tests.tasks.portal import STEP, check_form, parse_command, paste, segment, segments
 
@@ -174,6 +177,15 @@ def test_the_first_delta_sets_the_base_and_the_second_shows_what_is_new(daily: C
     assert "open id=CARD-1 max_chars=8000" in lines
     assert all(daily.answer("open", id=line.split()[2]).ok for line in references)
     assert not any(line.startswith("REFERENCE:") for line in daily.lines("tasks_snapshot", delta=True))
+
+
+def test_with_dx_a_snapshot_says_what_is_new_without_being_asked(make_clew: Callable[..., Clew]) -> None:
+    call = Caller(make_clew(dx=True), toolset="daily")
+    call("tasks_macro_start", task_title="Importer")
+    assert call("tasks_snapshot")["delta"]["notes"]["count"] == 0
+    call("notes_commit", content="Rows are read.")
+    assert call("tasks_snapshot", delta=False).get("delta") is None
+    assert call("tasks_snapshot")["delta"]["notes"]["count"] == 1
 
 
 def test_a_reader_does_not_move_the_base_of_the_delta(daily: Caller) -> None:

@@ -85,6 +85,36 @@ def test_a_line_that_is_no_message_is_answered_with_its_error(tmp_path: Path) ->
         assert lines.request(4, "ping")["result"] == {}
 
 
+def framed(message: dict[str, Any]) -> bytes:
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    return b"Content-Length: %d\r\nContent-Type: application/json\r\n\r\n%b" % (len(body), body)
+
+
+def test_a_client_that_frames_by_length_is_answered_in_kind(tmp_path: Path) -> None:
+    text = "Grüße " * 3_000  # characters are not bytes, and the answer takes several reads
+    calls = [
+        {"id": 1, "method": "tools/call", "params": {"name": "notes_commit", "arguments": {"content": text}}},
+        {"method": "initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": "show", "arguments": {"doc_kind": "notes"}}},
+    ]
+    process = subprocess.run(
+        [sys.executable, "-m", "tests.faces.mcp.serve", "stdio"],
+        cwd=ROOT,
+        env=environment(tmp_path),
+        input=b"".join(map(framed, calls)),
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    rest, answers = process.stdout, {}
+    while rest:
+        head, _, body = rest.partition(b"\r\n\r\n")
+        length = int(head.removeprefix(b"Content-Length: "))
+        answer = json.loads(body[:length])
+        answers[answer["id"]], rest = answer, body[length:]
+    assert answers[1]["result"]["isError"] is False
+    assert sorted(answers) == [1, 2]
+
+
 def test_requests_sent_before_the_end_of_the_input_are_answered(tmp_path: Path) -> None:
     with stdio_process(tmp_path) as lines:
         for id in range(5):

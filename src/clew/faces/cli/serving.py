@@ -12,7 +12,7 @@ from clew.faces.cli.exits import Exit
 from clew.imports import without_collection
 from clew.settings import Settings, load_settings
 
-SWITCHES = {"--http": "http", "--json": "as_json"}
+SWITCHES = {"--http": "http", "--json": "as_json", "--dx": "dx"}
 VALUES = {
     "--host": "host",
     "--port": "port",
@@ -20,6 +20,10 @@ VALUES = {
     "--workspace": "workspace",
     "--token": "token",
     "--home": "home",
+    "--agent-id": "agent_id",
+    "--project-guard": "project_guard",
+    "--workspace-lock": "workspace_lock",
+    "--workspace-allowlist": "workspace_allowlist",
 }
 
 
@@ -29,6 +33,7 @@ class Plain:
 
     http: bool = False
     as_json: bool = False
+    dx: bool = False
     flags: dict[str, object] = field(default_factory=dict)
 
 
@@ -47,7 +52,7 @@ def parse_plainly(words: list[str]) -> Plain | None:
 
 
 def serve(plain: Plain) -> int:
-    settings = load_settings(plain.flags)
+    settings = load_settings({**plain.flags, "dx": plain.dx or None})
     clew = open_clew(settings)
     try:
         if plain.http:

@@ -1,7 +1,10 @@
-"""Standard input and output as asynchronous lines.
+"""Standard input and output as asynchronous messages.
 
 The SDK's own pair hands every read, every write and every flush to a thread and waits for it to come back; with
 one waiting reader and direct small writes a call costs a third less.
+
+Messages are lines, as the protocol says. A client that frames them by `Content-Length`, as editors do with language
+servers, is understood too and answered in kind: its first bytes tell.
 """
 
 from __future__ import annotations
@@ -9,16 +12,22 @@ from __future__ import annotations
 import asyncio
 import os
 import queue
+import re
 import select
 import sys
 import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 
 _CHUNK = 1 << 16
 _READ_AHEAD = 64
 _BACKLOG = 1 << 22
+_LARGEST_FRAME = 1 << 24
+_LARGEST_HEAD = 4096
+_LENGTH = re.compile(rb"^content-length:\s*(\d{1,9})\s*$", re.IGNORECASE | re.MULTILINE)
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
 # POSIX: a pipe that reports itself writable takes this much without blocking.
 _SMALL = getattr(select, "PIPE_BUF", 512)
 
@@ -41,11 +50,22 @@ def claimed() -> Iterator[tuple[int, int]]:
             # Not closed: the reading thread may still wait on it, and the number must not be reused under it.
 
 
-class Lines:
-    """Lines read by a thread of their own, a bounded number ahead."""
+class Framing:
+    """How the client separates messages; known after its first bytes, and read by whoever answers."""
 
-    def __init__(self, source: int) -> None:
+    by_length = False
+
+    def frame(self, text: str) -> bytes:
+        data = text.encode()
+        return b"Content-Length: %d\r\n\r\n%b" % (len(data), data) if self.by_length else data
+
+
+class Lines:
+    """Messages read by a thread of their own, a bounded number ahead."""
+
+    def __init__(self, source: int, framing: Framing) -> None:
         self._source = source
+        self._framing = framing
         self._loop = asyncio.get_running_loop()
         self._room = threading.Semaphore(_READ_AHEAD)
         self._ready: deque[bytes | None] = deque()
@@ -66,7 +86,7 @@ class Lines:
         return line
 
     def _read(self) -> None:
-        for line in _lines(self._source):
+        for line in messages(self._source, self._framing):
             self._room.acquire()
             self._hand_over(line)
         self._hand_over(None)
@@ -82,10 +102,47 @@ class Lines:
         self._arrived.set()
 
 
-def _lines(source: int) -> Iterator[bytes]:
-    """Non-empty lines; plain reads, because a buffered file would be locked when the process ends."""
+def messages(source: int, framing: Framing) -> Iterator[bytes]:
+    """One message after the other; plain reads, because a buffered file would be locked when the process ends."""
+    chunks = iter(lambda: _chunk(source), b"")
+    first = b""
+    for chunk in chunks:
+        first = (first + chunk).lstrip()
+        if first:
+            break
+    begins = first[:8].lower()
+    framing.by_length = bool(begins) and b"content-".startswith(begins)  # a header; JSON begins otherwise
+    return (_frames if framing.by_length else _lines)(chain([first], chunks))
+
+
+def _frames(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Bodies of the lengths that their headers give. After a header without one nothing can be told apart."""
+    held, wanted = bytearray(), -1
+    for chunk in chunks:
+        held += chunk
+        while True:
+            if wanted < 0:
+                end = _HEAD_END.search(held)
+                if end is None:
+                    if len(held) > _LARGEST_HEAD:
+                        return
+                    break
+                length = _LENGTH.search(held[: end.start()].replace(b"\r", b""))
+                if length is None or int(length.group(1)) > _LARGEST_FRAME:
+                    return
+                wanted = int(length.group(1))
+                del held[: end.end()]
+            if len(held) < wanted:
+                break
+            yield bytes(held[:wanted])
+            del held[:wanted]
+            wanted = -1
+
+
+def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Non-empty lines."""
     parts: list[bytes] = []
-    while chunk := _chunk(source):
+    for chunk in chunks:
         first, *others = chunk.split(b"\n")
         parts.append(first)
         for other in others:
@@ -106,8 +163,9 @@ def _chunk(source: int) -> bytes:
 class Output:
     """Writes text in order; what a pipe cannot take at once goes to a thread, so that nothing here ever blocks."""
 
-    def __init__(self, sink: int) -> None:
+    def __init__(self, sink: int, framing: Framing) -> None:
         self._sink = sink
+        self._framing = framing
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._queued = 0  # bytes; counted by the loop only
         self._written = 0  # bytes; counted by the thread only
@@ -115,7 +173,7 @@ class Output:
         self._broken = False
 
     async def write(self, text: str) -> None:
-        data = text.encode()
+        data = self._framing.frame(text)
         if self._queued == self._written and len(data) <= _SMALL and _writable(self._sink):
             self._put(data)
         else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from mcp.server.stdio import stdio_server
 
-from clew.faces.mcp.pipes import Lines, Output, claimed
+from clew.faces.mcp.pipes import Framing, Lines, Output, claimed
 from clew.faces.mcp.server import build_server
 from clew.faces.mcp.streams import Debts, Incoming, Outgoing
 from clew.logs import configure_logs
@@ -25,9 +25,10 @@ def run_stdio(clew: Clew) -> None:
 async def _serve(clew: Clew) -> None:
     server = build_server(clew)
     with claimed() as (source, sink):
-        output = Output(sink)
+        framing = Framing()
+        output = Output(sink, framing)
         # The SDK's loop needs no more of a file than to give lines and to take text.
-        files: Any = Lines(source), output
+        files: Any = Lines(source, framing), output
         async with stdio_server(*files) as (incoming, outgoing):
             debts = Debts()
             answers = Outgoing(outgoing, debts)

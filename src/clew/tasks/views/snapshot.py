@@ -22,7 +22,7 @@ from clew.tasks.views.resume_super import Resume, ResumeLimits, options_of, resu
 
 
 class Snapshot(ResumeLimits):
-    delta: Annotated[bool, Field(description="Show what was noted and thought since the last delta.")] = False
+    delta: Annotated[bool | None, Field(description="Show what was noted and thought since the last delta.")] = None
     delta_limit: Annotated[int, Field(ge=1, le=50, description="Most items of each kind in the delta.")] = 5
     refs: Annotated[bool, Field(description="Name a few ids to open.")] = False
 
@@ -40,6 +40,8 @@ class Snapshot(ResumeLimits):
 )
 def tasks_snapshot(ctx: Context, args: Snapshot) -> dict[str, Any]:
     """Show where a plan or task stands and the next command; the focus when none is named."""
+    if args.delta is None:
+        args = args.model_copy(update={"delta": ctx.settings.dx})
     with ctx.reading() as reading:
         work = target_work(reading, args)
         built, meta = _built(reading, work, args)

@@ -24,6 +24,11 @@ def serve_command(
         str | None, typer.Option(help="Token that callers must send. Prefer CLEW_TOKEN: others can read options.")
     ] = None,
     home: Annotated[str | None, typer.Option(help="Data directory.")] = None,
+    agent_id: Annotated[str | None, typer.Option(help="Author of writes; auto makes and keeps a name.")] = None,
+    project_guard: Annotated[str | None, typer.Option(help="Mark of the project; another's is refused.")] = None,
+    workspace_lock: Annotated[str | None, typer.Option(help="true refuses calls that name another one.")] = None,
+    workspace_allowlist: Annotated[str | None, typer.Option(help="Workspaces that calls may name.")] = None,
+    dx: Annotated[bool, typer.Option("--dx", help="Let tasks_snapshot say what is new.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Announce the HTTP addresses as JSON.")] = False,
 ) -> None:
     """Serve agents over MCP: on stdio (what clients start), or over HTTP.
@@ -35,6 +40,17 @@ def serve_command(
     - `clew serve --http --port 0 --json` takes a free port and prints it for a script
     - `clew serve --workspace acme/api --toolset full` serves one workspace with every tool listed
     """
-    own = {"host": host, "port": port, "toolset": toolset, "workspace": workspace, "token": token, "home": home}
+    own = {
+        "host": host,
+        "port": port,
+        "toolset": toolset,
+        "workspace": workspace,
+        "token": token,
+        "home": home,
+        "agent_id": agent_id,
+        "project_guard": project_guard,
+        "workspace_lock": workspace_lock,
+        "workspace_allowlist": workspace_allowlist,
+    }
     flags = {**ctx.obj, **{name: value for name, value in own.items() if value is not None}}
-    raise typer.Exit(serve(Plain(http, as_json, flags)))
+    raise typer.Exit(serve(Plain(http, as_json, dx, flags)))

@@ -1,20 +1,30 @@
-"""The whole way, for clients that know only the seed, only the original program, or only the stateless protocol."""
+"""The whole way, for clients that know only the seed, only the original program, or only the stateless protocol.
+
+Each goes it inside this process on both engines, and with the real server over stdio (where every connection is a
+process of its own) and over HTTP.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client
+from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
-from clew.app import Clew
 from clew.faces.mcp.server import ClewServer, build_server
+from tests.conftest import ROOT
+from tests.faces.mcp.process import environment
+from tests.ledger.serving import serving
 
 pytestmark = pytest.mark.anyio
 
 GATEWAY = "thoughtbox_gateway"
+Target = ClewServer | StdioServerParameters | str
 
 
 @pytest.fixture
@@ -22,9 +32,26 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.fixture(params=["sqlite", "postgres", "stdio", "http"])
+def place(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture
-def server(clew: Clew) -> ClewServer:
-    return build_server(clew)
+def engine(place: str) -> str:
+    return "postgres" if place == "postgres" else "sqlite"
+
+
+@pytest.fixture
+def server(place: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
+    if place == "stdio":
+        arguments = ["-m", "clew", "serve"]
+        yield StdioServerParameters(command=sys.executable, args=arguments, env=environment(tmp_path), cwd=ROOT)
+    elif place == "http":
+        with serving(tmp_path) as (address, _):
+            yield address
+    else:
+        yield build_server(request.getfixturevalue("clew"))
 
 
 async def text_of(client: Client, **call: Any) -> str:
@@ -58,7 +85,7 @@ def thirty_thoughts() -> list[dict[str, Any]]:
     return [{**step, "totalThoughts": 18, "nextThoughtNeeded": step["thoughtNumber"] != 18} for step in steps]
 
 
-async def test_a_client_that_knows_only_the_seed_gets_through(server: ClewServer) -> None:
+async def test_a_client_that_knows_only_the_seed_gets_through(server: Target) -> None:
     async with Client(server, mode="legacy") as client:
         assert "entry" in await text_of(client, operation="get_state")
         await text_of(client, operation="start_new", sessionTitle="Move the jobs", domain="planning")
@@ -90,7 +117,7 @@ async def test_a_client_that_knows_only_the_seed_gets_through(server: ClewServer
         assert last == {"thoughtNumber": 19, "sessionId": session}
 
 
-async def test_a_client_that_knows_only_the_original_gets_through(server: ClewServer) -> None:
+async def test_a_client_that_knows_only_the_original_gets_through(server: Target) -> None:
     async with Client(server, mode="legacy") as client:
 
         async def call(operation: str, **args: Any) -> str:
@@ -130,7 +157,7 @@ async def test_a_client_that_knows_only_the_original_gets_through(server: ClewSe
         assert json.loads(await call("thought", thought="on", nextThoughtNeeded=True))["thoughtNumber"] == 19
 
 
-async def test_a_stateless_client_carries_the_session_id(server: ClewServer) -> None:
+async def test_a_stateless_client_carries_the_session_id(server: Target) -> None:
     async with Client(server, mode="auto") as client:
         started = await client.call_tool(GATEWAY, {"operation": "start_new", "sessionTitle": "T", "cipher": True})
         assert started.structured_content is not None

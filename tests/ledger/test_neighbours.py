@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +13,8 @@ import anyio
 import pytest
 from mcp import Client
 
-from tests.conftest import ROOT
-from tests.faces.mcp.process import environment
 from tests.ledger.cells import await_end, runtimes_below
+from tests.ledger.serving import serving
 
 pytest.importorskip("deno")
 pytestmark = pytest.mark.anyio
@@ -35,17 +32,8 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    command = [sys.executable, "-m", "clew", "serve", "--http", "--port", "0", "--json"]
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    assert process.stdout is not None
-    try:
-        yield json.loads(process.stdout.readline())["mcp"], process
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
+    with serving(tmp_path) as found:
+        yield found
 
 
 async def result(client: Client, name: str, /, **arguments: Any) -> dict[str, Any]:

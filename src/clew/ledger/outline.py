@@ -14,6 +14,7 @@ from clew.ledger.sessions import LedgerSession, session_json, session_named
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import operation
+from clew.registry.paging import page_json
 from clew.store.database import Row
 
 OUTLINE_BUDGET = Budget(
@@ -43,13 +44,7 @@ def session_outline(ctx: Context, args: SessionOutline) -> dict[str, Any]:
         "thoughts": [_outlined(row) for row in shown],
         # Once is enough: they come with the first page.
         "branchNames": _names(ctx, session) if not args.cursor else {},
-        "pagination": {
-            "cursor": args.cursor,
-            "next_cursor": shown[-1]["seq"] if more else None,
-            "has_more": more,
-            "limit": args.limit,
-            "count": len(shown),
-        },
+        "pagination": page_json(args.cursor, args.limit, len(shown), shown[-1]["seq"] if more else None),
     }
 
 

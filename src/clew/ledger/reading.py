@@ -52,13 +52,14 @@ def read_thoughts(ctx: Context, args: ReadThoughts) -> dict[str, Any]:
     """Read thoughts: one, a branch, the last, a range or a kind; without a choice the last five of all chains."""
     session = current_session(ctx, args.session_id)
     query, found = _chosen(ctx, session, args)
-    shown = found[: args.limit]
+    limit = args.last or args.limit
+    shown = found[:limit]
     return {
         "sessionId": session.id,
         "query": query,
         "count": len(shown),
         "thoughts": [thought_json(thought) for thought in shown],
-        "pagination": page(args.cursor, args.limit, shown, len(found) > len(shown)),
+        "pagination": page(args.cursor, limit, shown, len(found) > len(shown)),
     }
 
 

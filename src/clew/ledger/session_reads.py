@@ -15,6 +15,7 @@ from clew.ledger.sessions import WORK, LedgerSession, session_json, session_name
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import operation
+from clew.registry.paging import page_json
 from clew.store.database import placeholders
 from clew.store.search import matching
 from clew.store.terms import terms
@@ -102,13 +103,7 @@ def session_get(ctx: Context, args: SessionGet) -> dict[str, Any]:
 
 
 def page(cursor: int | None, limit: int, shown: list[Thought], more: bool) -> dict[str, Any]:
-    return {
-        "cursor": cursor,
-        "next_cursor": shown[-1].seq if more and shown else None,
-        "has_more": more,
-        "limit": limit,
-        "count": len(shown),
-    }
+    return page_json(cursor, limit, len(shown), shown[-1].seq if more and shown else None)
 
 
 def branches_json(chains: list[Chain]) -> dict[str, dict[str, Any]]:

@@ -27,13 +27,12 @@ ENDINGS = {"typescript": "ts", "javascript": "js", "python": "py"}
 
 RUNNER = """\
 const { exit, stdin } = Deno;
-const parent = Deno.ppid;
-// A cell that idles must not outlive a server that was killed; one that works meets its limit of CPU time.
-Deno.unrefTimer(setInterval(() => { if (Deno.ppid !== parent) exit(137); }, 1000));
 const decoder = new TextDecoder();
 let text = "";
 for await (const part of stdin.readable) text += decoder.decode(part, { stream: true });
-const { address } = JSON.parse(text);
+const { address, server } = JSON.parse(text);
+// A cell that idles must not outlive a server that was killed; one that works meets its limit of CPU time.
+Deno.unrefTimer(setInterval(() => { if (Deno.ppid !== server) exit(137); }, 1000));
 delete globalThis.Worker;  // there is no memory for a second one
 try {
   await import(address);
@@ -101,7 +100,7 @@ def _in_deno(source: str, filename: str, folder: Path, cache: Path | None) -> St
     flags = ["--no-prompt", "--no-remote", "--no-config", "--no-lock", *closed]
     command = [find_deno(), "run", "--quiet", *flags, f"--v8-flags=--max-old-space-size={HEAP_MB}", str(runner)]
     about_deno = {"DENO_DIR": str(_deno_home(folder, cache)), "DENO_NO_UPDATE_CHECK": "1"}
-    request = orjson.dumps({"address": data_address(source, filename)})
+    request = orjson.dumps({"address": data_address(source, filename), "server": os.getpid()})
     return Start(command, _environment(folder) | about_deno, request, lambda *said: _deno_says(filename, *said))
 
 

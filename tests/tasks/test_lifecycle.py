@@ -294,3 +294,31 @@ def test_storage_names_the_place_and_the_documents(call: Caller) -> None:
     shown = call("tasks_storage")
     assert shown["storage_dir"]
     assert shown["defaults"] == {"branch": "main", "docs": {"graph": "graph", "notes": "notes", "trace": "trace"}}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("tasks_edit", {"title": "Read rows"}),
+        ("tasks_patch", {"kind": "task_detail", "ops": [{"op": "set", "field": "priority", "value": "HIGH"}]}),
+        ("tasks_patch", {"path": "s:0", "ops": [{"op": "set", "field": "next_action", "value": "open it"}]}),
+        ("tasks_complete", {"status": "ACTIVE"}),
+        ("tasks_define", {"path": "s:0", "title": "Parse rows"}),
+        ("tasks_note", {"path": "s:0", "note": "half"}),
+        ("tasks_verify", {"path": "s:0", "checkpoints": "gate"}),
+        ("tasks_block", {"path": "s:0", "reason": "no disk"}),
+        ("tasks_evidence_capture", {"path": "s:0", "checks": ["CMD: make test"]}),
+        ("tasks_decompose", {"steps": [{"title": "More", "success_criteria": ["it is there"]}]}),
+        ("tasks_task_add", {"parent_step": "s:0", "title": "Detail"}),
+        ("tasks_delete", {"path": "s:1"}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_every_change_raises_the_revision_by_one(call: Caller, task: str, name: str, arguments: dict[str, Any]) -> None:
+    def revision() -> int:
+        return int(call("tasks_radar", task=task)["target"]["revision"])
+
+    before = revision()
+    call(name, task=task, **arguments)
+    assert revision() == before + 1
+    assert call.error(name, task=task, **arguments, expected_revision=before)["code"] == "REVISION_MISMATCH"

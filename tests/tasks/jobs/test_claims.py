@@ -70,6 +70,12 @@ def test_a_dead_claim_writes_nothing(
     assert call("tasks_jobs_open", job="JOB-001", max_events=200) == before
 
 
+def test_a_claim_is_of_one_runner_whoever_knows_its_number(call: Caller, runner: Runner) -> None:
+    for name, more in (("tasks_jobs_report", {"message": "mine"}), ("tasks_jobs_complete", {"status": "DONE"})):
+        assert call.error(name, **{**runner.claim, "runner_id": "host:2"}, **more)["code"] == "CONFLICT"
+    assert call("tasks_jobs_open", job="JOB-001")["job"]["status"] == "RUNNING"
+
+
 def test_a_claim_that_expired_and_was_not_taken_still_holds(runner: Runner, clock: TickingClock) -> None:
     clock.now_ms += 200_000
     assert runner.complete()["job"]["status"] == "DONE"

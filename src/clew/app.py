@@ -5,6 +5,7 @@ from __future__ import annotations
 from clew.clock import Clock, system_clock
 from clew.registry.dispatch import Dispatcher
 from clew.settings import Settings
+from clew.store.behind import end_work
 from clew.store.database import Database
 
 
@@ -15,6 +16,7 @@ class Clew:
         self.dispatcher = Dispatcher(settings, self.database, clock)
 
     def close(self) -> None:
+        end_work(self.database)
         self.database.close()
 
 

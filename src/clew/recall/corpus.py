@@ -7,37 +7,31 @@ an item; a changed item takes a new slot and the old one is dead.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.recall.postings import FIELD_COUNT, Run, added, build_run
+from clew.recall.sequence import Sequence
 from clew.store.database import Row, Transaction
-from clew.store.search import QUESTION, changed_items, last_change
+from clew.store.pack import Pack, numbers_for, pack_rows, renamed
+from clew.store.packs import DamagedPack, labels, read_pack
+from clew.store.places import Places
+from clew.store.postings import FIELD_COUNT, Names, Numbers, Run, added
+from clew.store.search import changed_items, last_change
 from clew.store.terms import terms
 
-CHUNK = 20_000
-HOUR_MS = 3_600_000
+CHUNK = 5_000
 CONTINUOUS = frozenset({"thought"})
 """Sources whose items go on where the one before ended."""
-
-Codes = NDArray[np.int32]
-
-
-class Names(dict[Any, int]):
-    """Numbers for values in the order in which they were first seen."""
-
-    def __missing__(self, value: Any) -> int:
-        number = self[value] = len(self)
-        return number
 
 
 class Corpus:
     def __init__(self) -> None:
         self.change = 0
-        self.pause_hours = 4.0
+        self.unpacked = 0
+        """How many changes this process had to read row by row."""
         self.runs: list[Run] = []
         self.vocabulary = Names()
         self.sources = Names()
@@ -45,127 +39,149 @@ class Corpus:
         self.speakers = Names()
         self.documents = Names()
         self.refs: list[str] = []
-        self.slot_of: dict[int, int] = {}
+        self.slot_of = Places()
         self.ids = np.zeros(0, np.int64)
         self.alive = np.zeros(0, bool)
         self.source = np.zeros(0, np.int32)
         self.status = np.zeros(0, np.int32)
         self.speaker = np.zeros(0, np.int32)
-        self.document = np.zeros(0, np.int32)
+        self.document = np.zeros(0, np.int64)
         self.seq = np.zeros(0, np.int64)
         self.when = np.zeros(0, np.int64)
         self.lengths = np.zeros((0, FIELD_COUNT), np.float32)
         self.question = np.zeros(0, bool)
         self.continues = np.zeros(0, bool)
-        self.before = np.zeros(0, np.int32)
-        self.after = np.zeros(0, np.int32)
-        self.stretch = np.zeros(0, np.int32)
-        self.stretches = 0
+        self.sequence = Sequence()
         self._sorted_vocabulary: list[str] = []
         self._words: list[str] = []
+        self._places: list[tuple[int | None, str]] = []
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def before(self) -> NDArray[np.int32]:
+        return self.sequence.before
+
+    @property
+    def after(self) -> NDArray[np.int32]:
+        return self.sequence.after
+
+    @property
+    def stretch(self) -> NDArray[np.int32]:
+        return self.sequence.stretch
+
+    @property
+    def stretches(self) -> int:
+        return self.sequence.stretches
+
+    @property
+    def pause_hours(self) -> float:
+        return self.sequence.pause_hours
 
     def refresh(self, tx: Transaction, workspace: str) -> None:
         """Take in what was written since the last look."""
         newest = last_change(tx, workspace)
         if newest == self.change:
             return
+        known = len(self)
+        if not self.change:
+            self._unpack(tx, workspace)
         while self.change < newest:
             rows = changed_items(tx, workspace, self.change, CHUNK)
             if not rows:
                 break
-            self.take(rows)
-            self.change = rows[-1]["change"]
-        self.order(self.pause_hours)
+            self.append(pack_rows(rows, self.change, rows[-1]["change"]))
+            self.unpacked += len(rows)
+        self.sequence.follow(self, known)
+
+    def _unpack(self, tx: Transaction, workspace: str) -> None:
+        """The packs of the store, as far as they are whole; rows say the rest."""
+        try:
+            for label in labels(tx, workspace):
+                self.append(read_pack(tx, workspace, label))
+        except (DamagedPack, ValueError, KeyError, TypeError):
+            # Whatever is wrong with a pack, the next one that is written sweeps it away.
+            return
 
     def take(self, rows: list[Row]) -> None:
-        for row in rows:
-            old = self.slot_of.pop(row["id"], None)
-            if old is not None:
-                self.alive[old] = False
-        # A row can be gone already although an earlier change of this chunk wrote it.
-        present = [row for row in rows if row["terms"] is not None and row["ref"] is not None]
-        if present:
-            self._append(present)
+        """Rows that are all there is, such as those of a past moment."""
+        self.append(pack_rows(rows, 0, 0))
+        self.order(self.pause_hours)
 
-    def _append(self, rows: list[Row]) -> None:
+    def append(self, pack: Pack) -> None:
         first = len(self)
-        words, lengths = self._cut(rows)
-        self.runs = added(self.runs, build_run(first, words, lengths.sum(axis=1).astype(np.int64)))
-        self.refs += [row["ref"] for row in rows]
-        self.slot_of.update((row["id"], first + at) for at, row in enumerate(rows))
-        self.lengths = np.concatenate((self.lengths, lengths.astype(np.float32)))
-        self.ids = _extended(self.ids, (row["id"] for row in rows))
-        self.alive = np.concatenate((self.alive, np.ones(len(rows), bool)))
-        self.source = _extended(self.source, (self.sources[row["source"]] for row in rows))
-        self.status = _extended(self.status, (self.statuses[row["status"] or ""] for row in rows))
-        self.speaker = _extended(self.speaker, (self.speakers[row["speaker"] or ""] for row in rows))
-        self.document = _extended(self.document, (self._document(row) for row in rows))
-        self.seq = _extended(self.seq, (row["seq"] for row in rows))
-        self.when = _extended(self.when, (_happened(row) for row in rows))
-        continues = [bool(row["speaker"]) or row["source"] in CONTINUOUS for row in rows]
-        self.continues = np.concatenate((self.continues, np.array(continues, bool)))
-        self.question = np.concatenate((self.question, np.array([_asks(row["terms"]) for row in rows], bool)))
+        for ids in (pack.ids, pack.gone):
+            dead = self.slot_of.of(ids) if first else ids[:0]
+            self.alive[dead[dead >= 0]] = False
+        self.slot_of.drop(pack.gone)
+        self.slot_of.put(pack.ids, first)
+        self._append_words(pack, first)
+        self.refs += pack.refs
+        self.ids = _extended(self.ids, pack.ids)
+        self.alive = _extended(self.alive, np.ones(len(pack), bool))
+        self.seq = _extended(self.seq, pack.seq)
+        self.when = _extended(self.when, pack.when)
+        self.question = _extended(self.question, pack.question)
+        self.lengths = _extended(self.lengths, pack.lengths.astype(np.float32))
+        self._append_codes(pack)
+        self.change = pack.high
 
-    def _document(self, row: Row) -> int:
-        """Items of no document are documents of their own."""
-        place = (row["branch"], row["doc"]) if row["doc"] is not None else (None, row["id"])
-        return self.documents[place]
+    def _append_words(self, pack: Pack, first: int) -> None:
+        if len(pack):
+            run = pack.run.renumbered(numbers_for(pack.terms, self.vocabulary))
+            self.runs = added(self.runs, run.moved(first))
 
-    def _cut(self, rows: list[Row]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        vocabulary, numbers, lengths = self.vocabulary, [], np.zeros((len(rows), FIELD_COUNT), np.int64)
-        for at, row in enumerate(rows):
-            for field, text in enumerate(row["terms"].split("\n")):
-                found = [vocabulary[word] for word in text.split()]
-                numbers += found
-                lengths[at, field] = len(found)
-        words = np.array(numbers, np.uint32) * np.uint32(FIELD_COUNT)
-        fields = np.tile(np.arange(FIELD_COUNT, dtype=np.uint32), len(rows))
-        return words + np.repeat(fields, lengths.reshape(-1)), lengths
+    def _append_codes(self, pack: Pack) -> None:
+        names = {"source": self.sources, "status": self.statuses, "speaker": self.speakers, "document": self.documents}
+        codes = {
+            column: renamed(pack.codes[column], numbers_for(pack.names[column], known))
+            for column, known in names.items()
+        }
+        self.source = _extended(self.source, codes["source"])
+        self.status = _extended(self.status, codes["status"])
+        self.speaker = _extended(self.speaker, codes["speaker"])
+        # Items of no document are documents of their own.
+        own = np.where(codes["document"] >= 0, codes["document"].astype(np.int64), -1 - pack.ids)
+        self.document = _extended(self.document, own)
+        going_on = [code for name, code in self.sources.items() if name in CONTINUOUS]
+        spoken = codes["speaker"] != self.speakers[""]
+        self.continues = _extended(self.continues, spoken | np.isin(codes["source"], going_on))
 
     def order(self, pause_hours: float = 4.0) -> None:
-        """Who stands before and after whom, and which stretches of a document, without long pauses, belong together."""
-        self.pause_hours = pause_hours
-        size = len(self)
-        self.before, self.after = np.full(size, -1, np.int32), np.full(size, -1, np.int32)
-        self.stretch = np.zeros(size, np.int32)
-        slots = np.flatnonzero(self.alive)
-        slots = slots[np.lexsort((self.ids[slots], self.seq[slots], self.document[slots]))]
-        if not len(slots):
-            self.stretches = 0
-            return
-        same = self.document[slots[1:]] == self.document[slots[:-1]]
-        self.before[slots[1:][same]] = slots[:-1][same]
-        self.after[slots[:-1][same]] = slots[1:][same]
-        pause = np.abs(self.when[slots[1:]] - self.when[slots[:-1]]) > self.pause_hours * HOUR_MS
-        numbers = np.concatenate(([0], np.cumsum(~same | pause)))
-        self.stretch[slots] = numbers
-        self.stretches = int(numbers[-1]) + 1
+        self.sequence.arrange(self, pause_hours)
+
+    def place(self, slot: int) -> tuple[int | None, str] | None:
+        """The branch and the document that an item stands in."""
+        if len(self._places) != len(self.documents):
+            self._places = list(self.documents)
+        number = int(self.document[slot])
+        return self._places[number] if number >= 0 else None
 
     def term(self, word: str) -> int | None:
         return self.vocabulary.get(word)
 
     def words(self) -> list[str]:
         """Every known word, at the place of its number."""
-        if len(self._words) != len(self.vocabulary):
-            self._words = list(self.vocabulary)
+        self._words += islice(self.vocabulary, len(self._words), None)
         return self._words
 
     def words_from(self, start: str, most: int) -> list[str]:
         """Known words that begin with `start`, in order."""
-        if len(self._sorted_vocabulary) != len(self.vocabulary):
-            self._sorted_vocabulary = sorted(self.vocabulary)
-        low = bisect_left(self._sorted_vocabulary, start)
+        known = self._sorted_vocabulary
+        if len(known) != len(self.vocabulary):
+            # New words behind sorted ones: sorting that again costs little.
+            known += islice(self.vocabulary, len(known), None)
+            known.sort()
+        low = bisect_left(known, start)
         found = []
-        for word in self._sorted_vocabulary[low : low + most]:
+        for word in known[low : low + most]:
             if not word.startswith(start):
                 break
             found.append(word)
         return found
 
-    def reading(self, slot: int) -> NDArray[np.uint32]:
+    def reading(self, slot: int) -> Numbers:
         for run in self.runs:
             if run.first <= slot < run.first + run.size:
                 return run.reading(slot)
@@ -175,15 +191,5 @@ class Corpus:
         return {code: frozenset(terms(name)) for name, code in self.speakers.items() if name}
 
 
-def _extended(column: NDArray[Any], values: Iterable[int]) -> NDArray[Any]:
-    return np.concatenate((column, np.fromiter(values, column.dtype)))
-
-
-def _happened(row: Row) -> int:
-    return int(row["event_ts_ms"] if row["event_ts_ms"] is not None else row["ts_ms"])
-
-
-def _asks(text: str) -> bool:
-    """The body of a question ends with a mark of its own."""
-    body = text.split("\n", 2)[1]
-    return body.endswith(QUESTION)
+def _extended(column: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+    return np.concatenate((column, values)) if len(column) else values.astype(column.dtype, copy=True)

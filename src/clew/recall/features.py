@@ -22,7 +22,7 @@ from clew.recall.lexical import (
     proximity,
 )
 from clew.recall.period import Period, asks_for_newest
-from clew.recall.postings import FIELD_COUNT
+from clew.store.postings import FIELD_COUNT
 from clew.recall.query import Query
 from clew.store.terms import stem
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from clew.recall.corpus import Corpus
 from clew.recall.lexical import Matches
-from clew.recall.postings import FIELD_COUNT
+from clew.store.postings import FIELD_COUNT
 from clew.recall.ranking import Ranked
 
 ALIKE = 0.9

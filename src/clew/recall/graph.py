@@ -84,10 +84,9 @@ def _slots_of(ctx: Context, corpus: Corpus, refs: set[str]) -> dict[str, int]:
 
 def _edges(ctx: Context, corpus: Corpus, slots: list[int]) -> list[dict[str, str]]:
     """Edges of the reasoning graph at these nodes, in the documents that hold them."""
-    names = {number: place for place, number in corpus.documents.items()}
     groups: dict[tuple[int, str], list[str]] = {}
     for slot in slots:
-        branch, doc = names[int(corpus.document[slot])]
+        branch, doc = corpus.place(slot) or (None, "")
         if branch is not None:
             groups.setdefault((branch, doc), []).append(corpus.refs[slot])
     found: list[dict[str, str]] = []

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from clew.recall.corpus import Corpus
 from clew.recall.kernel import Kernel
-from clew.recall.postings import FIELD_COUNT, term_counts
+from clew.store.postings import FIELD_COUNT, term_counts
 from clew.recall.query import Query
 
 Floats = NDArray[np.float32]

@@ -12,6 +12,7 @@ from clew.recall.kernel import Kernel
 from clew.recall.model import Embedder
 from clew.registry.context import Context
 from clew.store.database import Database
+from clew.store.packing import LEAST, packer
 from clew.store.search import items_as_of, last_change
 
 KEPT = 4
@@ -27,6 +28,9 @@ class Library:
     def current(self, ctx: Context, kernel: Kernel) -> Corpus:
         corpus = self._take((ctx.workspace,))
         corpus.refresh(ctx.tx, ctx.workspace)
+        if corpus.unpacked >= LEAST:
+            corpus.unpacked = 0
+            packer(ctx.database).wake(ctx.workspace)
         return _paused(corpus, kernel)
 
     def as_of(self, ctx: Context, kernel: Kernel, column: str, moment: int) -> Corpus:
@@ -35,7 +39,6 @@ class Library:
         corpus = self._take(key)
         if not len(corpus):
             corpus.take(items_as_of(ctx.tx, ctx.workspace, column, moment))
-            corpus.order()
         return _paused(corpus, kernel)
 
     def vectors(self, ctx: Context, model: Embedder) -> Vectors:

@@ -6,10 +6,12 @@ import atexit
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from clew.errors import ClewError
 from clew.registry.context import Context
+from clew.store.behind import end_with
 from clew.store.database import Database, Row, Transaction
 
 DELAY = 0.5
@@ -49,6 +51,7 @@ def note_use(ctx: Context, refs: list[str], now_ms: int) -> None:
             waiting.timer = threading.Timer(DELAY, _flush_quietly, (ctx.database,))
             waiting.timer.daemon = True
             waiting.timer.start()
+    end_with(ctx.database, "uses", partial(_flush_quietly, ctx.database))
 
 
 def flush_uses(database: Database) -> None:

@@ -11,6 +11,7 @@ from clew.errors import ClewError, Suggestion, warning
 from clew.registry.session import Session
 from clew.settings import Settings
 from clew.store.database import Database, Row, Transaction
+from clew.store.packing import packer
 from clew.store.workspaces import Workspace, create_workspace, find_workspace
 
 if TYPE_CHECKING:
@@ -127,9 +128,11 @@ class Context:
             if row is None:
                 bound.emit("system", "workspace_created", self.workspace)
             self._keep_guard(bound.ws)
+            begun = bound.ws.seq
             yield bound
             bound.ws.save()
             self.remarks.state_ms = bound.ws.updated_at_ms
+        packer(self.database).wrote(self.workspace, bound.ws.seq - begun)
 
     def _bound(self, tx: Transaction, row: Row) -> Context:
         ws = Workspace(tx, row, self.clock, self.agent)

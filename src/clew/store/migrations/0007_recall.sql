@@ -34,3 +34,25 @@ CREATE TABLE item_pair (
     uses BIGINT NOT NULL,
     PRIMARY KEY (workspace, ref, other)
 );
+
+-- The index once more as arrays, for processes that start (see store/pack.py). A pack holds the changes after `low` up to
+-- `high`; its pieces count once its label stands in index_pack. All of it can be made anew from item_terms.
+CREATE TABLE index_pack (
+    workspace TEXT NOT NULL,
+    number BIGINT NOT NULL,
+    form BIGINT NOT NULL,
+    low BIGINT NOT NULL,
+    high BIGINT NOT NULL,
+    items BIGINT NOT NULL,
+    sizes TEXT NOT NULL,
+    PRIMARY KEY (workspace, number)
+);
+CREATE TABLE index_piece (
+    workspace TEXT NOT NULL,
+    number BIGINT NOT NULL,
+    name TEXT NOT NULL,
+    ordinal BIGINT NOT NULL,
+    crc BIGINT NOT NULL,
+    data BLOB NOT NULL,
+    PRIMARY KEY (workspace, number, name, ordinal)
+);

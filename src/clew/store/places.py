@@ -1,0 +1,70 @@
+"""Where items stand, by id: a sorted array for the many that were read at once, a dict for the few since."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+ABSENT = -1
+MOST_RECENT = 1_000
+"""A dict takes ten times the room of the arrays, so that it is emptied into them now and then."""
+
+
+class Places:
+    def __init__(self) -> None:
+        self._ids = np.zeros(0, np.int64)
+        self._at = np.zeros(0, np.int64)
+        self._recent: dict[int, int] = {}
+
+    def get(self, id: int, default: int | None = None) -> int | None:
+        at = self._recent.get(id)
+        if at is None:
+            place = int(self._ids.searchsorted(np.int64(id)))
+            at = int(self._at[place]) if place < len(self._ids) and self._ids[place] == id else ABSENT
+        return default if at == ABSENT else at
+
+    def __contains__(self, id: int) -> bool:
+        return self.get(id) is not None
+
+    def __getitem__(self, id: int) -> int:
+        at = self.get(id)
+        if at is None:
+            raise KeyError(id)
+        return at
+
+    def of(self, ids: Ints) -> Ints:
+        """The places of many; -1 for those that have none."""
+        self._settle()
+        if not len(self._ids):
+            return np.full(len(ids), ABSENT, np.int64)
+        place = np.minimum(self._ids.searchsorted(ids), len(self._ids) - 1)
+        return np.where(self._ids[place] == ids, self._at[place], ABSENT)
+
+    def put(self, ids: Ints, first: int) -> None:
+        """These stand at `first` and after it now."""
+        self._set(ids, np.arange(first, first + len(ids), dtype=np.int64))
+
+    def drop(self, ids: Ints) -> None:
+        self._set(ids, np.full(len(ids), ABSENT, np.int64))
+
+    def _set(self, ids: Ints, at: Ints) -> None:
+        if len(ids) + len(self._recent) > MOST_RECENT:
+            self._settle()
+            self._merge(ids, at)
+        else:
+            self._recent.update(zip(ids.tolist(), at.tolist(), strict=True))
+
+    def _settle(self) -> None:
+        if self._recent:
+            count = len(self._recent)
+            ids, at = np.fromiter(self._recent, np.int64, count), np.fromiter(self._recent.values(), np.int64, count)
+            self._recent = {}
+            self._merge(ids, at)
+
+    def _merge(self, ids: Ints, at: Ints) -> None:
+        kept, stays = ~np.isin(self._ids, ids), at != ABSENT
+        ids, at = np.concatenate((self._ids[kept], ids[stays])), np.concatenate((self._at[kept], at[stays]))
+        order = np.argsort(ids, kind="stable")
+        self._ids, self._at = ids[order], at[order]

@@ -1,0 +1,191 @@
+"""Runs of items with their words sorted by term: what packs are made of and what a process ranks by.
+
+A key is a term's number times four plus the field it stands in, so that fields can be weighed when a query is asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FIELD_COUNT = 4
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+Numbers = NDArray[np.uint32]
+
+
+class Names(dict[Any, int]):
+    """Numbers for values in the order in which they were first seen."""
+
+    def __missing__(self, value: Any) -> int:
+        number = self[value] = len(self)
+        return number
+
+
+@dataclass(frozen=True)
+class Run:
+    """Items `first` to `first + size - 1`: their keys in reading order, and the same sorted by key.
+
+    The postings of `keys[at]` are `slots[begins[at]:ends[at]]`, counted from `first`.
+    """
+
+    first: int
+    size: int
+    words: Numbers
+    starts: Ints
+    keys: Numbers
+    begins: Ints
+    ends: Ints
+    slots: NDArray[np.int32]
+    counts: NDArray[np.uint16]
+
+    def postings(self, key: int) -> tuple[NDArray[np.int32], NDArray[np.uint16]] | None:
+        """The slots that hold a key, and how often."""
+        # A number of the array's own type: any other makes numpy copy the whole array.
+        at = int(self.keys.searchsorted(np.uint32(key)))
+        if at >= len(self.keys) or self.keys[at] != key:
+            return None
+        low, high = self.begins[at], self.ends[at]
+        return self.slots[low:high] + np.int32(self.first), self.counts[low:high]
+
+    def reading(self, slot: int) -> Numbers:
+        """The keys of one item in reading order."""
+        at = slot - self.first
+        return self.words[self.starts[at] : self.starts[at + 1]]
+
+    def moved(self, first: int) -> Run:
+        """The same at another place."""
+        return replace(self, first=first)
+
+    def renumbered(self, terms: Numbers) -> Run:
+        """The same with other numbers for its terms."""
+        if np.array_equal(terms, np.arange(len(terms))):
+            return self
+        keys = _renumbered(self.keys, terms)
+        order = np.argsort(keys)
+        return replace(
+            self,
+            words=_renumbered(self.words, terms),
+            keys=keys[order],
+            begins=self.begins[order],
+            ends=self.ends[order],
+        )
+
+
+def _renumbered(keys: Numbers, terms: Numbers) -> Numbers:
+    wide = np.uint32(FIELD_COUNT)
+    return terms[keys // wide] * wide + keys % wide
+
+
+def cut(texts: list[str], vocabulary: Names) -> tuple[Numbers, Ints]:
+    """The keys of stored terms (one line for each field) in reading order, and the length of each field."""
+    lines = [[line.split() for line in text.split("\n")] for text in texts]
+    fields = [words for text in lines for words in (text + [[]] * FIELD_COUNT)[:FIELD_COUNT]]
+    lengths = np.fromiter(map(len, fields), np.int64, len(fields))
+    numbers = map(vocabulary.__getitem__, chain.from_iterable(fields))
+    keys = np.fromiter(numbers, np.uint32, int(lengths.sum())) * np.uint32(FIELD_COUNT)
+    keys += np.repeat(np.tile(np.arange(FIELD_COUNT, dtype=np.uint32), len(texts)), lengths)
+    return keys, lengths.reshape(-1, FIELD_COUNT)
+
+
+def build_run(first: int, words: Numbers, lengths: Ints) -> Run:
+    starts = np.concatenate(([0], np.cumsum(lengths)))
+    owners = np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths)
+    pairs = (words.astype(np.uint64) << np.uint64(32)) | owners
+    pairs.sort()
+    begins = np.flatnonzero(_changes(pairs))
+    counts = np.diff(np.append(begins, len(pairs)))
+    unique = pairs[begins]
+    keys = (unique >> np.uint64(32)).astype(np.uint32)
+    slots = (unique & np.uint64(0xFFFFFFFF)).astype(np.int32)
+    firsts = np.flatnonzero(_changes(keys))
+    ends = np.append(firsts[1:], len(keys)) if len(keys) else firsts
+    return Run(
+        first,
+        len(lengths),
+        words,
+        starts,
+        keys[firsts],
+        firsts,
+        ends,
+        slots,
+        np.minimum(counts, 65535).astype(np.uint16),
+    )
+
+
+def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where a sorted array has another value than before."""
+    found = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=found[1:])
+    return found
+
+
+def join_runs(left: Run, right: Run) -> Run:
+    """Two runs that follow each other, with the same numbers for their terms: put together, not sorted anew."""
+    keys = np.concatenate((left.keys, right.keys))
+    begins = np.concatenate((left.begins, right.begins + len(left.slots)))
+    sizes = np.concatenate((left.ends - left.begins, right.ends - right.begins))
+    order = np.argsort(keys, kind="stable")
+    keys, begins, sizes = keys[order], begins[order], sizes[order]
+    ends = np.cumsum(sizes)
+    source = np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(begins - (ends - sizes), sizes)
+    firsts = np.flatnonzero(_changes(keys))
+    return Run(
+        left.first,
+        left.size + right.size,
+        np.concatenate((left.words, right.words)),
+        np.concatenate((left.starts, right.starts[1:] + left.starts[-1])),
+        keys[firsts],
+        (ends - sizes)[firsts],
+        np.append((ends - sizes)[firsts[1:]], len(source)) if len(keys) else firsts,
+        np.concatenate((left.slots, right.slots + np.int32(left.size)))[source],
+        np.concatenate((left.counts, right.counts))[source],
+    )
+
+
+def kept_run(run: Run, kept: NDArray[np.bool_]) -> Run:
+    """Without the items that are not kept."""
+    lengths = np.diff(run.starts)
+    places = (np.cumsum(kept) - 1).astype(np.int32)
+    holders = kept[run.slots]
+    before = np.concatenate(([0], np.cumsum(holders)))
+    # Postings may stand in any order of keys; what is left of each still stands in one piece.
+    begins, ends = before[run.begins], before[run.ends]
+    used = ends > begins
+    return Run(
+        run.first,
+        int(kept.sum()),
+        run.words[np.repeat(kept, lengths)],
+        np.concatenate(([0], np.cumsum(lengths[kept]))),
+        run.keys[used],
+        begins[used],
+        ends[used],
+        places[run.slots[holders]],
+        run.counts[holders],
+    )
+
+
+def added(runs: list[Run], run: Run) -> list[Run]:
+    """Runs of falling size: small ones are joined, so that a term is looked up in few places."""
+    runs = [*runs, run]
+    while len(runs) > 1 and runs[-2].size < 2 * runs[-1].size:
+        right, left = runs.pop(), runs.pop()
+        runs.append(join_runs(left, right))
+    return runs
+
+
+def term_counts(runs: list[Run], term: int, weights: Floats, size: int) -> Floats:
+    """How often each slot holds a term, each field counted with its weight."""
+    found: Floats = np.zeros(size, np.float32)
+    for run in runs:
+        for field in range(FIELD_COUNT):
+            if weights[field] == 0:
+                continue
+            hits = run.postings(term * FIELD_COUNT + field)
+            if hits is not None:
+                found[hits[0]] += weights[field] * hits[1]
+    return found

@@ -7,10 +7,13 @@ from numpy.typing import NDArray
 
 from clew.recall.corpus import Corpus
 from clew.store.database import Transaction
-from clew.store.vectors import last_number, unpacked, vectors_after
+from clew.store.places import Places
+from clew.store.vectors import count, last_number, unpacked, vectors_after
 
-CHUNK = 20_000
+CHUNK = 5_000
 BLOCK = 512
+SPARE = 1.25
+"""Room is made for a quarter more than is there, so that a new vector does not move all others."""
 
 Floats = NDArray[np.float32]
 
@@ -22,7 +25,8 @@ class Vectors:
         self.model = model
         self.dimensions = dimensions
         self.number = 0
-        self._row_of: dict[int, int] = {}
+        self._size = 0
+        self._rows = Places()
         self._ids = np.zeros(0, np.int64)
         self._scales = np.zeros(0, np.float32)
         self._bytes = np.zeros((0, dimensions), np.int8)
@@ -30,29 +34,38 @@ class Vectors:
         self._placed_for: tuple[int, ...] = ()
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return self._size
 
     def refresh(self, tx: Transaction, workspace: str) -> None:
         newest = last_number(tx, workspace, self.model)
+        if self.number == newest:
+            return
+        if not self.number:
+            self._make_room(count(tx, workspace, self.model))
         while self.number < newest:
             rows = vectors_after(tx, workspace, self.model, self.number, CHUNK)
             if not rows:
                 break
-            self._take([row["id"] for row in rows], [bytes(row["data"]) for row in rows])
-            self.number = rows[-1]["number"]
+            ids, numbers, data = zip(*rows, strict=True)
+            self._take(np.array(ids, np.int64), data)
+            self.number = numbers[-1]
 
-    def _take(self, ids: list[int], data: list[bytes]) -> None:
+    def _take(self, ids: NDArray[np.int64], data: tuple[bytes, ...]) -> None:
         scales, values = unpacked(data, self.dimensions)
-        fresh = [at for at, item in enumerate(ids) if item not in self._row_of]
-        for at, item in enumerate(ids):
-            row = self._row_of.get(item)
-            if row is not None:
-                self._scales[row], self._bytes[row] = scales[at], values[at]
-        first = len(self)
-        self._row_of.update((ids[at], first + place) for place, at in enumerate(fresh))
-        self._ids = np.concatenate((self._ids, np.array([ids[at] for at in fresh], np.int64)))
-        self._scales = np.concatenate((self._scales, scales[fresh]))
-        self._bytes = np.concatenate((self._bytes, values[fresh]))
+        rows = self._rows.of(ids)
+        fresh = rows < 0
+        first, self._size = self._size, self._size + int(fresh.sum())
+        self._make_room(self._size)
+        self._rows.put(ids[fresh], first)
+        rows[fresh] = np.arange(first, self._size)
+        self._ids[rows], self._scales[rows], self._bytes[rows] = ids, scales, values
+
+    def _make_room(self, size: int) -> None:
+        if size > len(self._ids):
+            more = int(size * SPARE) - len(self._ids)
+            self._ids = np.concatenate((self._ids, np.empty(more, np.int64)))
+            self._scales = np.concatenate((self._scales, np.empty(more, np.float32)))
+            self._bytes = np.concatenate((self._bytes, np.empty((more, self.dimensions), np.int8)))
 
     def similarity(self, corpus: Corpus, query: Floats) -> Floats:
         """The cosine of each slot to the question; NaN where an item has no vector."""
@@ -66,7 +79,7 @@ class Vectors:
         """The slot of each vector; worked out again only when items or vectors have changed."""
         state = (id(corpus), corpus.change, self.number)
         if state != self._placed_for:
-            self._placed = np.array([corpus.slot_of.get(item, -1) for item in self._ids.tolist()], np.int64)
+            self._placed = corpus.slot_of.of(self._ids[: self._size])
             self._placed_for = state
         return self._placed
 
@@ -77,4 +90,4 @@ class Vectors:
             size = min(BLOCK, len(self) - start)
             np.copyto(buffer[:size], self._bytes[start : start + size])
             found[start : start + size] = buffer[:size] @ query
-        return np.asarray(found * self._scales, np.float32)
+        return np.asarray(found * self._scales[: len(self)], np.float32)

@@ -10,6 +10,7 @@ from clew.recall.corpus import Corpus
 from clew.recall.dense import Vectors
 from clew.recall.kernel import Kernel
 from clew.recall.model import Embedder
+from clew.recall.room import give_back
 from clew.registry.context import Context
 from clew.store.database import Database
 from clew.store.packing import LEAST, packer
@@ -31,6 +32,7 @@ class Library:
         if corpus.unpacked >= LEAST:
             corpus.unpacked = 0
             packer(ctx.database).wake(ctx.workspace)
+            give_back()
         return _paused(corpus, kernel)
 
     def as_of(self, ctx: Context, kernel: Kernel, column: str, moment: int) -> Corpus:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.errors import ClewError
+from clew.recall.room import give_back
 
 Floats = NDArray[np.float32]
 
@@ -77,6 +78,7 @@ class OnnxEmbedder:
         self._queries: OrderedDict[str, Floats] = OrderedDict()
         self._lock = threading.Lock()
         self.dimensions = int(self.embed(["size"]).shape[1])
+        give_back()
 
     def embed(self, texts: list[str]) -> Floats:
         """Shorter texts first, so that a batch is not padded to the length of its longest."""

@@ -114,11 +114,11 @@ def _bytes(tx: Transaction, workspace: str, label: Label, name: str) -> NDArray[
     """A part in one piece, filled piece by piece, so that it stands in memory only once."""
     found, at = np.empty(label.sizes[name], np.uint8), 0
     for ordinal in range(-(-len(found) // PIECE)):
-        row = tx.one(_READ_PIECE, workspace, label.number, name, ordinal)
-        if row is None or crc32(row["data"]) != row["crc"] or at + len(row["data"]) > len(found):
-            raise DamagedPack(f"{name} of pack {label.number}")
-        found[at : at + len(row["data"])] = np.frombuffer(row["data"], np.uint8)
-        at += len(row["data"])
+        for crc, data in tx.tuples(_READ_PIECE, workspace, label.number, name, ordinal):
+            if crc32(data) != crc or at + len(data) > len(found):
+                raise DamagedPack(f"{name} of pack {label.number}")
+            found[at : at + len(data)] = np.frombuffer(data, np.uint8)
+            at += len(data)
     if at != len(found):
         raise DamagedPack(f"{name} of pack {label.number}")
     return found

@@ -53,6 +53,9 @@ class PostgresTransaction:
         names, rows = self._rows(sql, params)
         return [dict(zip(names, row, strict=True)) for row in rows]
 
+    def tuples(self, sql: str, *params: Any) -> list[tuple[Any, ...]]:
+        return self._rows(sql, params)[1]
+
     def one(self, sql: str, *params: Any) -> Row | None:
         names, rows = self._rows(sql, params)
         return dict(zip(names, rows[0], strict=True)) if rows else None

@@ -37,6 +37,9 @@ class SqliteTransaction:
         names = _names.get(sql) or _learn_names(sql, cursor)
         return [dict(zip(names, row, strict=True)) for row in cursor] if names else []
 
+    def tuples(self, sql: str, *params: Any) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql, params).fetchall()
+
     def one(self, sql: str, *params: Any) -> Row | None:
         rows = self.all(sql, *params)
         return rows[0] if rows else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.store.database import Row, Transaction, placeholders
+from clew.store.database import Transaction, placeholders
 from clew.store.search import last_change
 
 Floats = NDArray[np.float32]
@@ -74,9 +74,10 @@ def keep(tx: Transaction, workspace: str, model: str, vectors: list[Stored], gon
     tx.run(_PROGRESS, workspace, model, change)
 
 
-def vectors_after(tx: Transaction, workspace: str, model: str, number: int, most: int) -> list[Row]:
+def vectors_after(tx: Transaction, workspace: str, model: str, number: int, most: int) -> list[tuple[int, int, bytes]]:
+    """Ids, numbers and bytes in the order of the numbers."""
     sql = "SELECT id, number, data FROM vector WHERE workspace = ? AND model = ? AND number > ? ORDER BY number LIMIT ?"
-    return tx.all(sql, workspace, model, number, most)
+    return [(id, last, data) for id, last, data in tx.tuples(sql, workspace, model, number, most)]
 
 
 def last_number(tx: Transaction, workspace: str, model: str) -> int:

@@ -73,11 +73,18 @@ class Search:
         with self.ctx.reading() as ctx:
             kernel = kernel_of(ctx)
             files = self._model_files(ctx, kernel)
-        self._load_model(files)
-        with self.ctx.reading() as ctx:
-            query = analyse(self.request.query, kernel, ctx.now_ms, self.request.intent)
-            with library(ctx.database).lock:
-                return self._answered(ctx, query, kernel)
+        while True:
+            self._load_model(files)
+            reason = self.reason
+            with self.ctx.reading() as ctx:
+                loaded, files = files, self._model_files(ctx, kernel)
+                if loaded != files:
+                    # Another model was chosen while this one was loaded; its vectors may be gone already.
+                    continue
+                self.reason = reason
+                query = analyse(self.request.query, kernel, ctx.now_ms, self.request.intent)
+                with library(ctx.database).lock:
+                    return self._answered(ctx, query, kernel)
 
     def _answered(self, ctx: Context, query: Query, kernel: Kernel) -> dict[str, Any]:
         corpus = self._corpus(ctx, kernel)
@@ -112,6 +119,8 @@ class Search:
 
     def _without_model(self, problem: ClewError) -> None:
         """Words still serve when the model cannot."""
+        if self.reason == problem.message:
+            return
         self.reason = problem.message
         self.ctx.warn("SEMANTIC_UNAVAILABLE", problem.message, problem.recovery or "See `clew doctor`.")
 

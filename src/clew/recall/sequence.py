@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from clew.recall.corpus import Corpus
+
+Places = NDArray[np.int32]
 
 HOUR_MS = 3_600_000
 FEW = 16
@@ -52,8 +55,8 @@ class Sequence:
     def _put_behind(self, corpus: Corpus, known: int) -> bool:
         """Put each new item behind the last of its document; False, with nothing done, when one belongs elsewhere."""
         size = len(corpus)
-        before, after = self._grown(self.before, size), self._grown(self.after, size)
-        stretch, stretches = self._grown(self.stretch, size), self.stretches
+        before, after = _grown(self.before, size), _grown(self.after, size)
+        stretch, stretches = _grown(self.stretch, size), self.stretches
         for slot in range(known, size):
             last = np.flatnonzero((corpus.document[:slot] == corpus.document[slot]) & corpus.alive[:slot])
             last = last[after[last] < 0]
@@ -68,6 +71,6 @@ class Sequence:
         self.before, self.after, self.stretch, self.stretches = before, after, stretch, stretches
         return True
 
-    @staticmethod
-    def _grown(values: np.ndarray[tuple[int], np.dtype[np.int32]], size: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-        return np.concatenate((values, np.full(size - len(values), -1, np.int32)))
+
+def _grown(values: Places, size: int) -> Places:
+    return np.concatenate((values, np.full(size - len(values), -1, np.int32)))

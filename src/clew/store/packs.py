@@ -61,9 +61,7 @@ class Label:
 
 def labels(tx: Transaction, workspace: str) -> list[Label]:
     """The packs of a workspace, oldest changes first, as far as they follow each other."""
-    sql = (
-        "SELECT number, form, low, high, items, sizes FROM index_pack WHERE workspace = ? ORDER BY low, high, number"
-    )
+    sql = "SELECT number, form, low, high, items, sizes FROM index_pack WHERE workspace = ? ORDER BY low, high, number"
     found: list[Label] = []
     for row in tx.all(sql, workspace):
         label = Label(**{**row, "sizes": orjson.loads(row["sizes"])})

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from clew.recall.corpus import Corpus
 from clew.recall.kernel import Kernel
 from clew.recall.lexical import Asked, Slots
-from clew.store.postings import FIELD_COUNT
 from clew.recall.query import FILLER, Query
 from clew.recall.spelling import nearest_words
+from clew.store.postings import FIELD_COUNT
 
 NAME_WEIGHT = 1.3
 TYPO_LENGTH = 5

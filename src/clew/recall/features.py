@@ -22,8 +22,8 @@ from clew.recall.lexical import (
     proximity,
 )
 from clew.recall.period import Period, asks_for_newest
-from clew.store.postings import FIELD_COUNT
 from clew.recall.query import Query
+from clew.store.postings import FIELD_COUNT
 from clew.store.terms import stem
 
 LONG = 4.0

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from clew.recall.corpus import Corpus
 from clew.recall.lexical import Matches
-from clew.store.postings import FIELD_COUNT
 from clew.recall.ranking import Ranked
+from clew.store.postings import FIELD_COUNT
 
 ALIKE = 0.9
 REPEATED = 0.3

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from clew.recall.corpus import Corpus
 from clew.recall.kernel import Kernel
-from clew.store.postings import FIELD_COUNT, term_counts
 from clew.recall.query import Query
+from clew.store.postings import FIELD_COUNT, term_counts
 
 Floats = NDArray[np.float32]
 Slots = NDArray[np.int64]

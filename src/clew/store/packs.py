@@ -209,7 +209,9 @@ def _parts(pack: Pack) -> dict[str, NDArray[np.uint8]]:
         "slots": pack.run.slots,
         "counts": pack.run.counts,
     }
-    parts = {name: np.ascontiguousarray(arrays[name], kind).reshape(-1) for name, kind in _ARRAYS.items()}
+    parts: dict[str, NDArray[Any]] = {
+        name: np.ascontiguousarray(arrays[name], kind).reshape(-1) for name, kind in _ARRAYS.items()
+    }
     lists: dict[str, Any] = {"names": pack.names, "refs": pack.refs, "terms": pack.terms}
     return {
         **{name: part.view(np.uint8) for name, part in parts.items()},

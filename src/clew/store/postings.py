@@ -78,7 +78,7 @@ class Run:
 
 def _renumbered(keys: Numbers, terms: Numbers) -> Numbers:
     wide = np.uint32(FIELD_COUNT)
-    return terms[keys // wide] * wide + keys % wide
+    return np.asarray(terms[keys // wide] * wide + keys % wide, np.uint32)
 
 
 def cut(texts: list[str], vocabulary: Names) -> tuple[Numbers, Ints]:

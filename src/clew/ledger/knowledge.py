@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from clew.errors import ClewError, invalid, suggest
+from clew.ledger.finding import items_holding
 from clew.ledger.garden import Pattern, find_pattern, free_id, pattern_from, pattern_named, remove, write_pattern
 from clew.ledger.inputs import Id, LedgerBounded, LedgerInput, Tags, Words
 from clew.ledger.learnings import KeyMoment, area, found_learnings, with_moments
@@ -16,8 +17,6 @@ from clew.ledger.sessions import LedgerSession, session_named, tag_list
 from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Text, Title, operation
-from clew.store.search import matching
-from clew.store.terms import terms
 
 ORDERS = {"createdAt": "created_at_ms", "updatedAt": "updated_at_ms", "title": "title"}
 SEARCHED = 500
@@ -180,7 +179,7 @@ def _sorted(ctx: Context, args: ListPatterns) -> list[Pattern]:
 
 
 def _searched(ctx: Context, words: str) -> list[Pattern]:
-    items = matching(ctx.tx, ctx.workspace, terms(words), SEARCHED, ("pattern",))
+    items = items_holding(ctx, words, SEARCHED, "pattern")
     found = (find_pattern(ctx, item["ref"].removeprefix("pattern:")) for item in items)
     return [item for item in found if item is not None]
 

@@ -9,14 +9,13 @@ from pydantic import Field
 
 from clew.errors import invalid
 from clew.ids import CHAIN
+from clew.ledger.finding import items_holding
 from clew.ledger.garden import Note, find_note, note_named, remove, write_note
 from clew.ledger.inputs import Id, LedgerBounded, LedgerInput, Words
 from clew.ledger.titles import slug
 from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Text, Title, operation
-from clew.store.search import matching
-from clew.store.terms import terms
 
 LIST_BUDGET = Budget((Trim("notes", drop="last", floor=1), Trim("notes", drop="last")), 16_000, keep=("count",))
 SEARCHED = 500
@@ -83,7 +82,7 @@ def knowledge_list_scratchpad(ctx: Context, args: ListScratchpad) -> dict[str, A
 
 def _notes(ctx: Context, search: str | None) -> list[Note]:
     if search and search.strip():
-        items = matching(ctx.tx, ctx.workspace, terms(search), SEARCHED, ("note",))
+        items = items_holding(ctx, search, SEARCHED, "note")
         keys = [item["ref"].removeprefix("scratchpad:") for item in items if item["kind"] == "scratchpad"]
     else:
         rows = ctx.tx.all(

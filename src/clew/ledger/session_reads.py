@@ -8,6 +8,7 @@ from pydantic import Field
 
 from clew.errors import shorten
 from clew.ledger.chains import Chain, chains_of
+from clew.ledger.finding import items_holding
 from clew.ledger.inputs import Cursor, LedgerBounded, SessionRef, Tags, Words
 from clew.ledger.listing import Query, find_sessions
 from clew.ledger.rows import Thought, following_thoughts, thought_json, thoughts_where
@@ -17,8 +18,6 @@ from clew.registry.context import Context
 from clew.registry.operation import operation
 from clew.registry.paging import page_json
 from clew.store.database import placeholders
-from clew.store.search import matching
-from clew.store.terms import terms
 
 MATCHES = 200
 SHOWN_MATCHES = 3
@@ -144,7 +143,7 @@ Hit = tuple[float, Thought]
 
 def _thought_hits(ctx: Context, query: str) -> dict[str, list[Hit]]:
     """Thoughts that hold the words, best first, by session."""
-    items = matching(ctx.tx, ctx.workspace, terms(query), MATCHES, ("thought",))
+    items = items_holding(ctx, query, MATCHES, "thought")
     if not items:
         return {}
     scores = {item["seq"]: float(item["score"]) for item in items}

@@ -27,13 +27,16 @@ class Library:
         self._vectors: dict[tuple[str, str], Vectors] = {}
 
     def current(self, ctx: Context, kernel: Kernel) -> Corpus:
+        return _paused(self.corpus(ctx), kernel)
+
+    def corpus(self, ctx: Context) -> Corpus:
         corpus = self._take((ctx.workspace,))
         corpus.refresh(ctx.tx, ctx.workspace)
         if corpus.unpacked >= LEAST:
             corpus.unpacked = 0
             packer(ctx.database).wake(ctx.workspace)
             give_back()
-        return _paused(corpus, kernel)
+        return corpus
 
     def as_of(self, ctx: Context, kernel: Kernel, column: str, moment: int) -> Corpus:
         """The items as they stood then; nothing that is written later changes that, except what rewrites the past."""

@@ -111,7 +111,10 @@ def known_beginnings(tx: Transaction, workspace: str, source: str, value: str, m
 
 
 def matching(tx: Transaction, workspace: str, words: list[str], limit: int, sources: tuple[str, ...] = ()) -> list[Row]:
-    """Items that hold any of the terms, those with most of them first: a filter for lists, without recall's ranking."""
+    """Items that hold any of the terms, those with most of them first: a filter for lists, without recall's ranking.
+
+    It reads every row: right for small stores and inside of a write; `recall.holding` says the same from the index.
+    """
     wanted = list(dict.fromkeys(words))[:MOST_WORDS]
     if not wanted:
         return []

@@ -1,0 +1,217 @@
+"""Packs say what the rows say: whoever starts from them, from rows or from both gives the same answers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clew.app import Clew
+from clew.recall.corpus import Corpus
+from clew.recall.holding import holding
+from clew.registry.context import Context
+from clew.registry.session import Session
+from clew.store import packing
+from clew.store.pack import pack_rows
+from clew.store.packing import Packer, pack_up, packer
+from clew.store.packs import keep_pack, labels, pack_stats, read_pack
+from clew.store.search import Item, changed_items, index_item, last_change, matching, unindex_item
+
+WORDS = ["red", "green", "blue", "stone", "river", "cloud", "docker", "pg_dump", "users.email", "café", "décision"]
+SOURCES = ("note", "card", "thought")
+
+
+@pytest.fixture(autouse=True)
+def small_packs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packs of a handful of items, so that a small store has several and joins them."""
+    monkeypatch.setattr(packing, "LEAST", 8)
+    monkeypatch.setattr(packing, "CHUNK", 5)
+    # Here the tests say when; the thread has a test of its own.
+    monkeypatch.setattr(Packer, "wrote", lambda *_: None)
+
+
+def place(clew: Clew) -> Context:
+    return Context(clew.dispatcher, Session(), "ws", None)
+
+
+def change(ctx: Context, chance: random.Random, count: int) -> None:
+    """New items, other words for old ones, and items that go."""
+    with ctx.writing() as bound:
+        for _ in range(count):
+            ref = f"N-{chance.randint(0, 60)}"
+            if chance.random() < 0.15:
+                unindex_item(bound.tx, "ws", ref)
+                continue
+            item = Item(
+                ref,
+                chance.choice(SOURCES),
+                bound.ws.next_seq(),
+                bound.now_ms,
+                title=chance.choice([None, "River stone"]),
+                body=" ".join(chance.choices(WORDS, k=chance.randint(1, 9))) + chance.choice(["", "?"]),
+                tags=tuple(chance.choices(WORDS, k=chance.randint(0, 2))),
+                speaker=chance.choice([None, "Ada", "Bo"]),
+                status=chance.choice([None, "active", "superseded"]),
+                branch=1,
+                doc=chance.choice([None, "a", "b"]),
+            )
+            index_item(bound.tx, "ws", item)
+
+
+def told(corpus: Corpus) -> dict[str, Any]:
+    """What a corpus says of its living items, whatever its own numbers are."""
+    words = corpus.words()
+    names = {number: name for name, number in corpus.statuses.items()}
+    found = {}
+    for slot in np.flatnonzero(corpus.alive).tolist():
+        before, after = int(corpus.before[slot]), int(corpus.after[slot])
+        found[corpus.refs[slot]] = (
+            [(words[key // 4], key % 4) for key in corpus.reading(slot).tolist()],
+            corpus.lengths[slot].tolist(),
+            int(corpus.seq[slot]),
+            int(corpus.when[slot]),
+            names[int(corpus.status[slot])],
+            corpus.place(slot),
+            bool(corpus.question[slot]),
+            bool(corpus.continues[slot]),
+            corpus.refs[before] if before >= 0 else None,
+            corpus.refs[after] if after >= 0 else None,
+            [corpus.stretch[slot] == corpus.stretch[other] for other in (before, after) if other >= 0],
+            sorted(
+                (word, field)
+                for word in set(WORDS)
+                for field in range(4)
+                for run in corpus.runs
+                for hits in [run.postings((corpus.term(word) or 0) * 4 + field)]
+                if corpus.term(word) is not None and hits is not None and slot in hits[0].tolist()
+            ),
+        )
+    return found
+
+
+def fresh(clew: Clew) -> Corpus:
+    corpus = Corpus()
+    with clew.database.read() as tx:
+        corpus.refresh(tx, "ws")
+    return corpus
+
+
+def from_rows(clew: Clew, monkeypatch: pytest.MonkeyPatch) -> Corpus:
+    with monkeypatch.context() as patch:
+        patch.setattr(Corpus, "_unpack", lambda *_: None)
+        return fresh(clew)
+
+
+def test_packs_and_rows_say_the_same(clew: Clew, monkeypatch: pytest.MonkeyPatch) -> None:
+    ctx, chance, grown = place(clew), random.Random(5), Corpus()
+    for step in range(12):
+        change(ctx, chance, chance.randint(1, 40))
+        pack_up(clew.database, "ws")
+        with clew.database.read() as tx:
+            grown.refresh(tx, "ws")
+        expected = told(from_rows(clew, monkeypatch))
+        assert told(fresh(clew)) == expected, step
+        assert told(grown) == expected, step
+    with clew.database.read() as tx:
+        stats = pack_stats(tx, "ws")
+    assert 0 < stats["count"] <= 6
+    assert stats["change"] > 0
+
+
+def test_a_pack_forgets_words_that_nobody_holds(clew: Clew) -> None:
+    ctx, chance = place(clew), random.Random(1)
+    with ctx.writing() as bound:
+        index_item(bound.tx, "ws", Item("X-1", "note", bound.ws.next_seq(), 1, body="xylophone"))
+    change(ctx, chance, 30)
+    pack_up(clew.database, "ws")
+    assert fresh(clew).term("xylophon") is not None
+    with ctx.writing() as bound:
+        unindex_item(bound.tx, "ws", "X-1")
+    change(ctx, chance, 60)
+    pack_up(clew.database, "ws")
+    assert fresh(clew).term("xylophon") is None
+
+
+def test_damaged_packs_are_not_believed_and_are_made_anew(clew: Clew, monkeypatch: pytest.MonkeyPatch) -> None:
+    ctx, chance = place(clew), random.Random(2)
+    change(ctx, chance, 50)
+    pack_up(clew.database, "ws")
+    with clew.database.write() as tx:
+        tx.run("UPDATE index_piece SET data = ? WHERE name = 'words'", b"broken")
+    expected = told(from_rows(clew, monkeypatch))
+    assert told(fresh(clew)) == expected
+    change(ctx, chance, 40)
+    pack_up(clew.database, "ws")
+    with clew.database.read() as tx:
+        for label in labels(tx, "ws"):
+            read_pack(tx, "ws", label)
+    assert told(fresh(clew)) == told(from_rows(clew, monkeypatch))
+
+
+def test_packs_of_another_form_are_replaced(clew: Clew) -> None:
+    ctx, chance = place(clew), random.Random(3)
+    change(ctx, chance, 50)
+    pack_up(clew.database, "ws")
+    with clew.database.write() as tx:
+        tx.run("UPDATE index_pack SET form = 0")
+    with clew.database.read() as tx:
+        assert labels(tx, "ws") == []
+    pack_up(clew.database, "ws")
+    with clew.database.read() as tx:
+        assert [label.low for label in labels(tx, "ws")] == [0]
+        assert tx.value("SELECT count(*) FROM index_pack WHERE form = 0") == 0
+
+
+def test_pieces_without_a_label_are_swept_away(clew: Clew) -> None:
+    """What a process leaves that was killed before its last piece."""
+    ctx, chance = place(clew), random.Random(4)
+    with ctx.writing() as bound:
+        bound.tx.run("INSERT INTO index_piece VALUES ('ws', 77, 'words', 0, 0, ?)", b"half")
+    change(ctx, chance, 40)
+    pack_up(clew.database, "ws")
+    with clew.database.read() as tx:
+        assert tx.value("SELECT count(*) FROM index_piece WHERE number = 77") == 0
+        assert pack_stats(tx, "ws")["count"] == 1
+
+
+def test_of_two_who_pack_at_once_the_first_wins(clew: Clew) -> None:
+    change(place(clew), random.Random(6), 40)
+    with clew.database.read() as tx:
+        pack = pack_rows(changed_items(tx, "ws", 0, 40), 0, last_change(tx, "ws"))
+    assert keep_pack(clew.database, "ws", pack, []) is True
+    assert keep_pack(clew.database, "ws", pack, []) is False
+    with clew.database.read() as tx:
+        assert pack_stats(tx, "ws")["count"] == 1
+        assert tx.value("SELECT count(DISTINCT number) FROM index_piece") == 1
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_index_finds_what_the_rows_hold(clew: Clew, packed: bool) -> None:
+    ctx, chance = place(clew), random.Random(8)
+    for _ in range(4):
+        change(ctx, chance, 40)
+        if packed:
+            pack_up(clew.database, "ws")
+    with ctx.reading() as bound:
+        for _ in range(60):
+            words = chance.choices([*WORDS, "nowhere", "users", "decis"], k=chance.randint(1, 4))
+            sources = chance.choice([(), ("note",), ("card", "thought"), ("pattern",)])
+            limit = chance.choice([1, 5, 100])
+            held = matching(bound.tx, "ws", words, limit, sources)
+            plain = [{name: value for name, value in row.items() if name != "padded"} for row in held]
+            assert holding(bound, words, limit, sources) == plain
+
+
+def test_many_writes_are_packed_behind_them(make_clew: Callable[..., Clew], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr(packing, "LEAST", 8)
+    clew = make_clew()
+    change(place(clew), random.Random(9), 40)
+    thread = packer(clew.database)._thread
+    if thread is not None:
+        thread.join(30)
+    with clew.database.read() as tx:
+        assert pack_stats(tx, "ws")["change"] >= 8

@@ -38,7 +38,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture
 def page(driver: Any, server: Server) -> Iterator[Page]:
     page = Page(driver, server.address)
-    page.problems()
+    page.leave()
     yield page
     assert page.problems() == []
 

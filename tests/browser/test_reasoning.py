@@ -40,7 +40,7 @@ def test_a_thought_of_another_process_appears_without_a_reload(page: Page, agent
     page.until_drawn(11)
     page.says(page.node(f"{session}:7"), "Measured: it is mended")
     assert page.js("return window.untouched")
-    page.says("#facts", "11 thoughts · 2 branches · 1 revisions · active")
+    page.says("#facts", "11 thoughts · 2 branches · 1 revision · active")
 
 
 def test_reload_and_a_second_tab_show_the_same_picture(page: Page, agent: Caller, session: str) -> None:
@@ -177,7 +177,7 @@ def test_the_figures_of_a_session_say_what_they_mean(page: Page, session: str) -
     page.open_session(session, 10)
     page.open_thought(f"{session}:2")
     page.says("#detail .figures", "Straightness")
-    page.says("#detail .figures", "1 is a straight line")
+    page.says("#detail .figures", "thoughts that neither revise another nor start a branch")
     page.says("#detail .figures", "hypotheses that nothing supports, concludes, revises or rejects")
     assert "density" not in page.text("#detail .figures").lower()
     page.click("#detail .figures dd button")

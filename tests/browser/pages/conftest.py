@@ -78,7 +78,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture
 def page(driver: Any, server: Server) -> Iterator[Reader]:
     page = Reader(driver, server.address)
-    page.problems()
+    page.leave()
     yield page
     assert page.problems() == []
 

@@ -20,7 +20,7 @@ export class Detail {
     this.record = record;
     this.element.hidden = false;
     delete this.element.dataset.whole;
-    const body = el("div", {}, el("p", { class: "quiet" }, "Loading…"));
+    const body = el("div", { class: "whole" }, el("p", { class: "quiet" }, "Loading…"));
     replace(this.element, this.#head(model, record), body);
     this.element.querySelector("button.close").focus({ preventScroll: true });
     const [thought, analysis] = await Promise.all([read(model, record), tryCall("session_analyze", { sessionId: model.session.id })]);
@@ -58,8 +58,8 @@ export class Detail {
   #figures(model, { linearity, completion, content, explained }) {
     const open = content.openHypotheses, bare = content.unsupportedConclusions;
     return el("section", { class: "figures" }, el("h3", {}, "The session"), el("dl", {},
-      figure("Straightness", percent(linearity), explained.linearityScore),
-      figure("Completion", percent(completion), explained.completion),
+      figure("Straightness", percent(linearity), "thoughts that neither revise another nor start a branch"),
+      figure("Completion", percent(completion), "how far the main line is on the way to the number it planned"),
       figure("Open hypotheses", this.#points(model, open), explained.openHypotheses),
       figure("Bare conclusions", this.#points(model, bare), explained.unsupportedConclusions)));
   }

@@ -2,6 +2,7 @@
 
 import { el, notice, replace, shorten } from "../dom.js";
 import { call, knows } from "../api.js";
+import { several } from "../parts.js";
 import { feed } from "../socket.js";
 import { go, link } from "../router.js";
 import { Detail } from "../graph/detail.js";
@@ -160,7 +161,7 @@ class ReasoningPage {
   // After each drawing, so that a burst of thoughts is counted once.
   #count() {
     const { length, branches, revisions, session } = this.model;
-    const facts = `${length} thoughts · ${branches} branches · ${revisions} revisions · ${session.status}`;
+    const facts = [several(length, "thought"), several(branches, "branch", "branches"), several(revisions, "revision"), session.status].join(" · ");
     if (this.facts.textContent !== facts) this.facts.textContent = facts;
     if (this.slider.max !== String(length)) this.slider.max = length;
     if (this.view.count === null) this.slider.value = length;

@@ -40,7 +40,13 @@ def shots(story: Story) -> list[Shot]:
     cents = story.call("list_blocks", words="cents")["blocks"][0]["block_id"]
     return [
         Shot("home", "home", "#log li"),
-        Shot("reasoning", f"reasoning/{story.session}", ".node", "document.querySelector('.node').click()", "#detail"),
+        Shot(
+            "reasoning",
+            f"reasoning/{story.session}",
+            ".node",
+            "document.querySelector('.node').click()",
+            "#detail .figures",
+        ),
         Shot("cards", "cards/main", "[data-card]", card, "#card h2"),
         Shot("diff", "cards/main/diff/lease-first", "#diff-cards"),
         Shot("conflicts", "cards/main/conflicts", "[data-conflict]"),

@@ -5,7 +5,7 @@ import { call } from "../api.js";
 import { link } from "../router.js";
 
 const MOST = 100;
-const PAUSE = 250, QUIET = 1_000;
+const PAUSE = 250, SOON = 1_000, CHECK = 5_000;
 
 export class SessionList {
   constructor(chosen) {
@@ -30,10 +30,12 @@ export class SessionList {
     if (event === "sessions:list" && !this.filter.value.trim()) return this.show(data);
     if (event === "subscribed" || event === "error" || event === "sessions:list") return;
     const known = this.items.get(data.sessionId);
-    if (!known || !event.startsWith("thought:")) return this.#later(QUIET);
+    if (!known || !event.startsWith("thought:")) return this.#later(SOON);
     known.item.thoughtCount += 1;
     known.item.updatedAt = Date.now();
     this.#redraw(known);
+    // An event may come twice around a list; the server's own count has the last word.
+    this.#later(CHECK);
   }
 
   close() {
@@ -64,9 +66,12 @@ export class SessionList {
     known.waiting = setTimeout(() => { known.waiting = 0; fill(known); }, PAUSE);
   }
 
+  // Asks again within this time; while something is due earlier, that will do. Typing always starts the clock anew.
   #later(pause) {
-    if (this.waiting && pause === QUIET) return;
+    const due = Date.now() + pause;
+    if (this.waiting && this.due <= due && pause !== PAUSE) return;
     clearTimeout(this.waiting);
+    this.due = due;
     this.waiting = setTimeout(() => { this.waiting = 0; this.#ask(); }, pause);
   }
 

@@ -54,8 +54,8 @@ export class GraphView {
   // The lanes again: after a fold, a scrub, a new size.
   arrange() {
     this.layout = new Layout(this.model, { columns: columnsFor(this.frame.clientWidth), folded: this.folded, count: this.count });
-    this.known = this.model.length;
     this.changed = true;
+    this.isTold = false;
     this.schedule();
   }
 
@@ -151,6 +151,7 @@ export class GraphView {
 
   // What the picture shows now, for whoever wants to compare two of them.
   #tell() {
+    this.isTold = true;
     Object.assign(this.frame.dataset, { drawn: String(this.layout.shown), digest: this.layout.digest, thoughts: String(this.model.length) });
   }
 

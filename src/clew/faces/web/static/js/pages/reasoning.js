@@ -194,11 +194,12 @@ class ReasoningPage {
     this.#goTo(this.model.length);
   }
 
-  // From the moment on the slider, or from the beginning, thought by thought.
+  // From the moment on the slider, or from the beginning, thought by thought, none left out on a slow machine.
   #play() {
     clearInterval(this.playing);
     if (this.view.count === null) this.#goTo(0);
     this.playing = setInterval(() => {
+      if (!this.view.isTold) return;
       this.#goTo(this.view.count + 1);
       if (this.view.count === null) clearInterval(this.playing);
     }, STEP);

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+import itertools
 from typing import Any
 
 import orjson
 import pytest
 
-from clew.app import Clew, open_clew
+from clew.app import Clew
 from clew.registry.envelope import Answer
 from clew.registry.session import Session
-from clew.settings import load_settings
-from tests.conftest import Caller, TickingClock
+from tests.conftest import Caller
 
 
 class Thinker(Caller):
@@ -58,11 +54,11 @@ def thinker(clew: Clew) -> Thinker:
     return caller
 
 
-@contextmanager
-def throwaway_thinker() -> Iterator[Thinker]:
-    """For property tests: a fresh store for each example, on the engine that starts at once."""
-    with tempfile.TemporaryDirectory() as folder:
-        flags = {"home": Path(folder), "workspace": "ws", "workspace_lock": False}
-        clew = open_clew(load_settings(flags, {}, Path(folder)), TickingClock())
-        yield Thinker(clew)
-        clew.close()
+_fresh = itertools.count(1)
+
+
+def fresh_thinker(clew: Clew) -> Thinker:
+    """For property tests: a workspace of its own for each example, in one store."""
+    caller = Thinker(clew)
+    caller.session.workspace_override = f"example-{next(_fresh)}"
+    return caller

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.app import Clew
-from tests.ledger.conftest import Thinker, throwaway_thinker
+from tests.ledger.conftest import Thinker, fresh_thinker
 from tests.suggestions import run_suggestions
 
 
@@ -49,28 +49,30 @@ thoughts = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
-    st.lists(thoughts, min_size=1, max_size=12),
-    st.lists(st.sampled_from(["a", "b,c", "100%", "%2C", "project:x y", "N: 3", "é"]), max_size=3),
+    history=st.lists(thoughts, min_size=1, max_size=12),
+    tags=st.lists(st.sampled_from(["a", "b,c", "100%", "%2C", "project:x y", "N: 3", "é"]), max_size=3),
 )
-def test_an_export_imports_to_itself(history: list[dict[str, Any]], tags: list[str]) -> None:
-    with throwaway_thinker() as thinker:
-        session = thinker.do("start_new", sessionTitle="A title", sessionTags=tags, cipher=True)["sessionId"]
-        for step in history:
-            thinker.answer("thought", **{"nextThoughtNeeded": True, **step})
-        original = exported(thinker, session)
-        assert original["session"]["tags"] == list(dict.fromkeys(tags))
-        for place, format in enumerate(("json", "markdown")):
-            content = thinker("session_export", sessionId=session, format=format)["content"]
-            report = thinker("session_import", content=content, workspace=f"other{place}")
-            assert report["problems"] == []
-            assert exported(thinker, session, f"other{place}") == original
-        short = thinker("session_export", sessionId=session, format="cipher")["content"]
-        thinker("session_import", content=short, workspace="short")
-        assert _lean(exported(thinker, session, "short")) == _lean(original)
-        assert exported(thinker, session, "short")["session"]["tags"] == original["session"]["tags"]
-        assert thinker("session_export", sessionId=session, format="cipher", workspace="short")["content"] == short
+def test_an_export_imports_to_itself(clew: Clew, history: list[dict[str, Any]], tags: list[str]) -> None:
+    thinker = fresh_thinker(clew)
+    own = thinker.session.workspace_override
+    session = thinker.do("start_new", sessionTitle="A title", sessionTags=tags, cipher=True)["sessionId"]
+    for step in history:
+        thinker.answer("thought", **{"nextThoughtNeeded": True, **step})
+    original = exported(thinker, session, f"{own}")
+    assert original["session"]["tags"] == list(dict.fromkeys(tags))
+    for format in ("json", "markdown"):
+        content = thinker("session_export", sessionId=session, format=format)["content"]
+        report = thinker("session_import", content=content, workspace=f"{own}-{format}")
+        assert report["problems"] == []
+        assert exported(thinker, session, f"{own}-{format}") == original
+    short, there = thinker("session_export", sessionId=session, format="cipher")["content"], f"{own}-short"
+    thinker("session_import", content=short, workspace=there)
+    again = exported(thinker, session, there)
+    assert _lean(again) == _lean(original)
+    assert again["session"]["tags"] == original["session"]["tags"]
+    assert thinker("session_export", sessionId=session, format="cipher", workspace=there)["content"] == short
 
 
 def _lean(export: dict[str, Any]) -> list[Any]:

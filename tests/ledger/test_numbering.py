@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.ledger.conftest import throwaway_thinker
+from clew.app import Clew
+from tests.ledger.conftest import fresh_thinker
 
 CHAINS = ("", "a", "b", "c")
 
@@ -50,17 +51,23 @@ class Model:
         if new:
             assert origin is not None
             self.numbers[chain], self.origins[chain] = [], origin
-        number = number or self.next(chain)
+        number = number or self._said(chain, step["thought"]) or self.next(chain)
         self.numbers[chain].append(number)
         return number
+
+    def _said(self, chain: str, text: str) -> int | None:
+        """The number that a text in the notation bears, if nothing has it."""
+        number = int(text[1]) if text[0] == "S" else 0
+        return number if number and not self.has(chain, number) else None
 
     def _would_resolve(self, chain: str, origin: tuple[str, int] | None, number: int) -> bool:
         return self.resolves(origin[0] if origin else chain, number)
 
 
 numbers = st.integers(1, 9)
+texts = st.just("x") | numbers.map(lambda number: f"S{number}|O|x")
 steps = st.fixed_dictionaries(
-    {},
+    {"thought": texts},
     optional={
         "branchId": st.sampled_from(CHAINS[1:]),
         "branchFromThought": numbers,
@@ -68,24 +75,30 @@ steps = st.fixed_dictionaries(
         "revisesThought": numbers,
     },
 ) | st.builds(
-    lambda chain, base, number: {"branchId": chain, "branchFromBranch": base, "branchFromThought": number},
+    lambda text, chain, base, number: {
+        "thought": text,
+        "branchId": chain,
+        "branchFromBranch": base,
+        "branchFromThought": number,
+    },
+    texts,
     st.sampled_from(CHAINS[1:]),
     st.sampled_from(CHAINS[1:]),
     numbers,
 )
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(steps, max_size=25))
-def test_numbers_agree_with_a_naive_model(history: list[dict[str, Any]]) -> None:
-    with throwaway_thinker() as thinker:
-        model = Model()
-        thinker.do("start_new", cipher=True)
-        for step in history:
-            answer = thinker.answer("thought", thought="x", nextThoughtNeeded=True, **step)
-            expected = model.write(step)
-            assert (answer.envelope["result"].get("thoughtNumber") if answer.ok else None) == expected, step
-        stored: dict[str, list[int]] = {"": []}
-        for item in thinker("session_get", sessionId=thinker.do("get_state")["sessionId"])["thoughts"]:
-            stored.setdefault(item.get("branchId", ""), []).append(item["thoughtNumber"])
-        assert stored == model.numbers
+@settings(max_examples=40, deadline=None)
+@given(history=st.lists(steps, max_size=25))
+def test_numbers_agree_with_a_naive_model(clew: Clew, history: list[dict[str, Any]]) -> None:
+    thinker = fresh_thinker(clew)
+    model = Model()
+    thinker.do("start_new", cipher=True)
+    for step in history:
+        answer = thinker.answer("thought", nextThoughtNeeded=True, **step)
+        expected = model.write(step)
+        assert (answer.envelope["result"].get("thoughtNumber") if answer.ok else None) == expected, step
+    stored: dict[str, list[int]] = {"": []}
+    for item in thinker("session_get", sessionId=thinker.do("get_state")["sessionId"])["thoughts"]:
+        stored.setdefault(item.get("branchId", ""), []).append(item["thoughtNumber"])
+    assert stored == model.numbers

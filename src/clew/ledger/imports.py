@@ -119,7 +119,7 @@ def _write(ctx: Context, session: LedgerSession, found: list[Foreign], report: R
         if point in stored:
             report.already += 1
             if stored[point] != node.text:
-                report.problems.append(f"{point.short}: another text is stored under this number and was kept")
+                report.problems.append(f"thought {point.short}: another text is stored under this number and was kept")
             continue
         record(ctx, session, _draft(node, now, places, stored, report))
         stored[point] = node.text
@@ -138,7 +138,7 @@ def _assign_numbers(found: list[Foreign], report: Report) -> None:
             highest[node.chain] += 1
             node.number = highest[node.chain]
             given = node.extra.get("originalNumber", point.number if point else None)
-            report.problems.append(f"{node.id}: number {given} cannot be kept; it is {node.number} now")
+            report.problems.append(f"thought {given}: the number cannot be kept; it is {node.number} now")
         seen.add(Point(node.chain, node.number or 0))
 
 
@@ -202,7 +202,8 @@ def _known(
     point = places.get(key or "")
     if key is None or (point in stored and key != node.id):
         return point
-    report.problems.append(f"{node.id}: {what} {shorten(key, 80)} is not there")
+    own, other = (name.removeprefix(f"{report.session}:") for name in (node.id, key))
+    report.problems.append(f"thought {shorten(own, 80)}: its {what} {shorten(other, 80)} is not there")
     number = key.rpartition(":")[2]
     node.extra[name] = int(number) if number.isdecimal() and len(number) < 10 else number
     return None

@@ -35,10 +35,10 @@ def test_a_session_is_listed_found_and_shown_as_a_tree(clew: Shell, session: str
     assert clew("sessions", "zebra").out == "No sessions.\n"
     shown = clew("session", session[:8])
     assert shown.out.splitlines()[2:] == [
-        "├─ 1 O  S1|O|search is slow",
+        "├─ 1 O  search is slow",
         "│  └─ alt",
-        "│     └─ 2 H  S2|H|S1|cache",
-        "└─ 2 R ↺1 ■  S2|R|^S1|only on Monday",
+        "│     └─ 2 H  S1|cache",
+        "└─ 2 R ↺1 ■  ^S1|only on Monday",
     ]
     assert json.loads(clew("session", session, "--json").json["result"]["content"])["session"]["id"] == session
     assert clew("session", "00000000").code == 1
@@ -64,6 +64,14 @@ def test_a_thoughtbox_directory_comes_in_and_goes_out(clew: Shell, tmp_path: Pat
     total = sum(sample.THOUGHTS.values())
     assert f"7 sessions, {total} thoughts: {total} added, 0 already there" in ran.out
     assert "2 entities as patterns, 4 ghosts dropped" in ran.out
+    for finding in (
+        "  thought lost:100: its fork point 99 is not there",
+        "  missing in branch gone: 009.json",
+        "  missing: 011.json",
+        "  in no manifest, read all the same: 1001.json",
+        "  exports/broken.json: is not JSON",
+    ):
+        assert finding in ran.out
     out = clew("export", "thoughtbox", str(tmp_path / "out"), "--json").json["result"]
     assert (out["sessions"], out["thoughts"], out["valid"]) == (7, total, True)
     one = clew("export", "thoughtbox", str(tmp_path / "one"), "--session", "2222")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -9,6 +10,8 @@ import typer
 from clew.faces.cli.commands.call import show_answer
 from clew.faces.cli.opening import call, opened, settings_of
 from clew.faces.cli.output import describe_warnings, progress_line, say, show_table
+
+SHOWN = 8
 
 
 def register(app: typer.Typer) -> None:
@@ -38,19 +41,63 @@ def thoughtbox(
     if as_json or not answer.ok:
         raise typer.Exit(show_answer(answer, as_json))
     result = answer.envelope["result"]
-    show_table(("session", "thoughts", "added", "files", "place"), [report_row(report) for report in result["reports"]])
+    show_table(REPORT, [report_row(report) for report in result["reports"]])
     say(
         f"{result['sessions']} sessions, {result['thoughts']} thoughts: {result['added']} added,"
-        f" {result['already']} already there"
+        f" {result['already']} already there",
+        "bold",
     )
     for memory in result["patterns"]:
         say(f"{memory['entities']} entities as patterns, {memory['dropped']} ghosts dropped")
-    for problem in result["problems"]:
-        say(f"  {problem}", "yellow")
+    for place, lines in findings(result):
+        say()
+        say(place, "yellow")
+        for line in lines:
+            say(f"  {line}")
     describe_warnings(answer.envelope["warnings"])
+
+
+REPORT = ("session", "thoughts", "added", "files", "place")
 
 
 def report_row(report: dict[str, Any]) -> tuple[str, ...]:
     integrity = report["integrity"]
     state = "-" if integrity is None else "complete" if integrity["valid"] else "damaged"
-    return report["sessionId"], str(report["thoughts"]), str(report.get("added", "")), state, report["place"]
+    # The last part of the path is the session once more.
+    place = report["place"].removesuffix(f"/{report['sessionId']}")
+    return report["sessionId"], str(report["thoughts"]), str(report.get("added", "")), state, place
+
+
+def findings(result: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """What was wrong, by place: what the import had to mend, and what the check of the files says."""
+    by_place: dict[str, list[str]] = {report["place"]: [] for report in result["reports"]}
+    rest: list[str] = []
+    for problem in result["problems"]:
+        place = next((place for place in by_place if problem.startswith(f"{place}: ")), None)
+        if place is None:
+            rest.append(problem)
+        else:
+            by_place[place].append(problem.removeprefix(f"{place}: "))
+    for report in result["reports"]:
+        lines = [*by_place[report["place"]], *_checked(report["integrity"] or {})]
+        if lines:
+            yield report["place"], lines
+    if rest:
+        yield result["path"], rest
+    hidden = result["problemCount"] - len(result["problems"])
+    if hidden > 0:
+        yield "and more", [f"{hidden} further problems"]
+
+
+def _checked(integrity: dict[str, Any]) -> Iterator[str]:
+    if missing := integrity.get("missingThoughtFiles"):
+        yield f"missing: {_named(missing)}"
+    for branch, names in integrity.get("missingBranchFiles", {}).items():
+        yield f"missing in branch {branch}: {_named(names)}"
+    if unlisted := integrity.get("unlistedFiles"):
+        yield f"in no manifest, read all the same: {_named(unlisted)}"
+
+
+def _named(names: list[str]) -> str:
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")

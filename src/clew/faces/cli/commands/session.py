@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -50,8 +51,8 @@ def session(
         "dim",
     )
     width = None if full else shutil.get_terminal_size((100, 20)).columns
-    for line in tree(thoughts):
-        say(line if width is None or len(line) <= width else line[: width - 1] + "…")
+    for line, style in tree(thoughts):
+        say(line if width is None or len(line) <= width else line[: width - 1] + "…", style)
 
 
 def complete_id(clew: Clew, key: str) -> str:
@@ -80,8 +81,11 @@ def _pages(clew: Clew, key: str) -> Iterator[Answer]:
 Chains = dict[str, list[dict[str, Any]]]
 
 
-def tree(thoughts: list[dict[str, Any]]) -> Iterator[str]:
-    """One line for each thought and each branch, without recursion: branches may be many deep."""
+STYLES = {"H": "yellow", "E": "cyan", "C": "bold green", "Q": "magenta", "X": "red", "R": "blue"}
+
+
+def tree(thoughts: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """A line and its style for each thought and each branch, without recursion: branches may be many deep."""
     chains: Chains = {}
     for item in thoughts:
         chains.setdefault(item.get("branchId", ""), []).append(item)
@@ -94,7 +98,8 @@ def tree(thoughts: list[dict[str, Any]]) -> Iterator[str]:
     stack: list[tuple[str, str | dict[str, Any], bool]] = _level(roots, forks.get(("", 0), []))
     while stack:
         indent, what, last = stack.pop()
-        yield f"{indent}{'└─' if last else '├─'} {what if isinstance(what, str) else describe(what)}"
+        style = "bold" if isinstance(what, str) else STYLES.get(what.get("type", ""), "")
+        yield f"{indent}{'└─' if last else '├─'} {what if isinstance(what, str) else describe(what)}", style
         inner = indent + ("   " if last else "│  ")
         if isinstance(what, str):
             stack += _level([(inner, item) for item in chains[what]], [], inner)
@@ -119,4 +124,9 @@ def describe(item: dict[str, Any]) -> str:
     revises = f" ↺{item.get('revisesThought', '?')}" if item["isRevision"] else ""
     end = "" if item["nextThoughtNeeded"] else " ■"
     critique = " ✎" if item.get("critique", {}).get("status") == "ok" else ""
-    return f"{item['thoughtNumber']}{kind}{revises}{end}{critique}  {' '.join(item['thought'].split())}"
+    # The line begins with number and kind already.
+    text = _HEAD.sub("", item["thought"]) if kind else item["thought"]
+    return f"{item['thoughtNumber']}{kind}{revises}{end}{critique}  {' '.join(text.split())}"
+
+
+_HEAD = re.compile(r"\s*S\d+\s*\|\s*[A-Z]\s*\|\s*")

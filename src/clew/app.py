@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from clew.clock import Clock, system_clock
 from clew.registry.dispatch import Dispatcher
 from clew.settings import Settings
 from clew.store.behind import end_work
 from clew.store.database import Database
 
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
 
 class Clew:
     def __init__(self, settings: Settings, clock: Clock = system_clock) -> None:
+        self._passing = _passing_home() if settings.storage == "memory" else None
+        if self._passing is not None:
+            settings = replace(settings, home=Path(self._passing.name), database_url=None)
         self.settings = settings
         self.database = open_database(settings)
         self.dispatcher = Dispatcher(settings, self.database, clock)
@@ -18,6 +28,15 @@ class Clew:
     def close(self) -> None:
         end_work(self.database)
         self.database.close()
+        if self._passing is not None:
+            self._passing.cleanup()
+
+
+def _passing_home() -> TemporaryDirectory[str]:
+    """A data directory that is gone with the process; on this machine only, whatever store is set."""
+    from tempfile import TemporaryDirectory
+
+    return TemporaryDirectory(prefix="clew-", ignore_cleanup_errors=True)
 
 
 def open_clew(settings: Settings, clock: Clock = system_clock) -> Clew:

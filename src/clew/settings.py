@@ -27,7 +27,13 @@ class Setting:
 
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting("home", ("CLEW_HOME",), "~/.clew", "Data directory; holds clew.db."),
+    Setting("home", ("CLEW_HOME", "THOUGHTBOX_DATA_DIR"), "~/.clew", "Data directory; holds clew.db."),
+    Setting(
+        "storage",
+        ("CLEW_STORAGE", "THOUGHTBOX_STORAGE"),
+        "fs",
+        "fs keeps everything; memory keeps it in a directory that is gone when the server ends.",
+    ),
     Setting(
         "database_url",
         ("CLEW_DATABASE_URL",),
@@ -37,7 +43,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "workspace",
-        ("CLEW_WORKSPACE", "BRANCHMIND_WORKSPACE"),
+        ("CLEW_WORKSPACE", "BRANCHMIND_WORKSPACE", "THOUGHTBOX_PROJECT"),
         "the project directory's name",
         "Workspace of calls that name none.",
     ),
@@ -71,6 +77,12 @@ SETTINGS: tuple[Setting, ...] = (
         ("CLEW_MEMORY_DIR", "MIND_MEM_WORKSPACE"),
         "<home>/workspaces/<workspace>/memory",
         "Directory of the Markdown memory.",
+    ),
+    Setting(
+        "transport",
+        ("CLEW_TRANSPORT", "THOUGHTBOX_TRANSPORT"),
+        "stdio",
+        "How `clew serve` speaks without a flag: stdio or http.",
     ),
     Setting(
         "host",
@@ -129,6 +141,7 @@ SETTINGS: tuple[Setting, ...] = (
 @dataclass(frozen=True)
 class Settings:
     home: Path
+    storage: str
     database_url: str | None
     workspace: str
     workspace_lock: bool
@@ -137,6 +150,7 @@ class Settings:
     toolset: str
     dx: bool
     memory_dir: Path | None
+    transport: str
     host: str
     port: int
     allowed_hosts: tuple[str, ...]
@@ -177,6 +191,7 @@ def load_settings(
     allowlist = _names(raw["workspace_allowlist"])
     return Settings(
         home=Path(raw["home"]).expanduser().absolute(),
+        storage=_choice("storage", raw["storage"], ("fs", "memory")),
         database_url=raw["database_url"] or None,
         workspace=check_workspace(workspace),
         workspace_lock=_lock(raw["workspace_lock"], bool(raw["workspace"]), allowlist),
@@ -185,6 +200,7 @@ def load_settings(
         toolset=_toolset(raw["toolset"]),
         dx=_flag("dx", raw["dx"]),
         memory_dir=Path(raw["memory_dir"]).expanduser().absolute() if raw["memory_dir"] else None,
+        transport=_choice("transport", raw["transport"], ("stdio", "http")),
         host=raw["host"],
         port=_port("port", raw["port"]),
         allowed_hosts=_names(raw["allowed_hosts"]),
@@ -214,6 +230,8 @@ def derived_workspace(root: Path) -> str:
     return slug[:128] or "default"
 
 
+_NO_PROJECT = ("THOUGHTBOX_PROJECT", "_default")
+"""The seed's own word for a project that was not chosen."""
 _DERIVED = frozenset({"workspace", "workspace_lock", "memory_dir"})
 
 
@@ -235,7 +253,7 @@ def _pick(
     if flags.get(setting.name) is not None:
         return _text(flags[setting.name]), "flag"
     for name in setting.env:
-        if environ.get(name, "").strip():
+        if environ.get(name, "").strip() and (name, environ[name].strip()) != _NO_PROJECT:
             return environ[name].strip(), name
     if toml.get(setting.name) is not None:
         return _text(toml[setting.name]), "clew.toml"
@@ -251,7 +269,7 @@ def _text(value: Any) -> str:
 
 
 def _toml(root: Path, environ: Mapping[str, str]) -> Mapping[str, Any]:
-    home = Path(environ.get("CLEW_HOME", "~/.clew")).expanduser()
+    home = Path(environ.get("CLEW_HOME") or environ.get("THOUGHTBOX_DATA_DIR") or "~/.clew").expanduser()
     for path in (root / "clew.toml", home / "clew.toml"):
         if path.is_file():
             try:
@@ -286,6 +304,12 @@ def _toolset(value: str) -> str:
     if value.lower() not in TOOLSETS:
         raise ClewError("INVALID_INPUT", f"toolset: {value!r} is unknown", "Use core, daily or full.")
     return TOOLSETS[value.lower()]
+
+
+def _choice(name: str, value: str, known: tuple[str, ...]) -> str:
+    if value.lower() not in known:
+        raise ClewError("INVALID_INPUT", f"{name}: {value!r} is unknown", f"Use {' or '.join(known)}.")
+    return value.lower()
 
 
 def _port(name: str, value: str) -> int:

@@ -55,7 +55,7 @@ def serve(plain: Plain) -> int:
     settings = load_settings({**plain.flags, "dx": plain.dx or None})
     clew = open_clew(settings)
     try:
-        if plain.http:
+        if plain.http or settings.transport == "http":
             return _serve_http(clew, settings, plain.as_json)
         with without_collection():
             from clew.faces.mcp.stdio import run_stdio

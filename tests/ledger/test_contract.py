@@ -64,6 +64,10 @@ CALLS: dict[str, list[dict[str, Any]]] = {
         {"limit": 1, "offset": 1, "sortBy": "title", "sortOrder": "asc", "max_chars": 5000},
     ],
     "session_get": [{"sessionId": S}, {"sessionId": S, "cursor": 1, "limit": 1, "max_chars": 5000}],
+    "session_outline": [
+        {"sessionId": S},
+        {"sessionId": S, "cursor": 1, "limit": 1, "chars": 5, "find": "slow", "max_chars": 5000},
+    ],
     "session_search": [{"query": "slow"}, {"query": "slow", "limit": 1, "max_chars": 5000}],
     "session_resume": [{"sessionId": S}],
     "session_update": [

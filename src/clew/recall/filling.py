@@ -7,18 +7,21 @@ import hashlib
 import logging
 import threading
 from collections.abc import Callable
-from weakref import WeakSet
+from functools import partial
+from weakref import WeakKeyDictionary, WeakSet
 
 from clew.errors import ClewError
 from clew.recall.model import Embedder
 from clew.registry.context import Context
 from clew.store import vectors
+from clew.store.behind import end_with
 from clew.store.database import Database, Row
 from clew.store.search import changed_items, items_by_id
 
 BATCH = 32
 LEAD_CHARS = 400
 TEXT_CHARS = 2000
+PATIENCE = 30.0
 
 log = logging.getLogger("clew.recall")
 
@@ -102,14 +105,12 @@ class Filler:
     def __init__(self) -> None:
         self._busy: WeakSet[Database] = WeakSet()
         self._lock = threading.Lock()
-        self._stop = threading.Event()
-        self._threads: WeakSet[threading.Thread] = WeakSet()
+        self._threads: WeakKeyDictionary[threading.Thread, threading.Event] = WeakKeyDictionary()
 
     def end(self) -> None:
         """Let the batches at work finish: a runtime that is torn down under a thread takes the process with it."""
-        self._stop.set()
-        for thread in list(self._threads):
-            thread.join(10)
+        for thread, stop in list(self._threads.items()):
+            _end(thread, stop)
 
     def wake(self, ctx: Context, model: Embedder) -> None:
         with self._lock:
@@ -117,19 +118,26 @@ class Filler:
                 return
             self._busy.add(ctx.database)
         unbound = Context(ctx.dispatcher, ctx.session, ctx.workspace, ctx.agent)
-        thread = threading.Thread(target=self._run, args=(unbound, model), name="clew-vectors", daemon=True)
-        self._threads.add(thread)
+        stop = threading.Event()
+        thread = threading.Thread(target=self._run, args=(unbound, model, stop), name="clew-vectors", daemon=True)
+        self._threads[thread] = stop
+        end_with(ctx.database, "vectors", partial(_end, thread, stop))
         thread.start()
 
-    def _run(self, ctx: Context, model: Embedder) -> None:
+    def _run(self, ctx: Context, model: Embedder, stop: threading.Event) -> None:
         try:
-            fill(ctx, model, stop=self._stop)
+            fill(ctx, model, stop=stop)
         except ClewError as problem:
             # What is missing is still counted as lag; the next search tries again.
             log.warning("vectors could not be filled in: %s", problem.message)
         finally:
             with self._lock:
                 self._busy.discard(ctx.database)
+
+
+def _end(thread: threading.Thread, stop: threading.Event) -> None:
+    stop.set()
+    thread.join(PATIENCE)
 
 
 filler = Filler()

@@ -16,6 +16,8 @@ from clew.recall.models import COMING, chosen_files, load, stored_choice
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
 from clew.store import vectors
+from clew.store.agreement import disagreements
+from clew.store.packs import drop_packs, pack_stats
 from clew.store.search import index_gaps, last_change, recut
 from clew.store.workspaces import declare_events
 
@@ -50,6 +52,8 @@ def index_stats(ctx: Context, args: NoArguments) -> dict[str, Any]:
             "items_by_source": counts,
             "change": last_change(bound.tx, bound.workspace),
             "lag": index_gaps(bound.tx, bound.workspace),
+            "packs": pack_stats(bound.tx, bound.workspace),
+            "disagreements": disagreements(bound.tx, bound.workspace),
             "vectors": vector_stats(bound),
         }
 
@@ -111,6 +115,9 @@ def _recut_all(ctx: Context) -> int:
     after, done = 0, 0
     with ctx.reading() as bound:
         total = int(bound.tx.value("SELECT count(*) FROM item WHERE workspace = ?", bound.workspace))
+    with ctx.writing() as bound:
+        # Every item gets a new place behind what is packed.
+        drop_packs(bound.tx, bound.workspace)
     while True:
         with ctx.writing() as bound:
             rows = bound.tx.all(

@@ -66,6 +66,15 @@ def _answers(clew: Clew) -> Iterator[Finding]:
     result = answer.envelope["result"]
     yield ok("call", f"status answers for workspace {result.get('workspace', clew.settings.workspace)}")
     yield _index(result.get("index"))
+    yield _agreement(clew)
+
+
+def _agreement(clew: Clew) -> Finding:
+    answer = call(clew, "index_stats", {})
+    wrong = answer.envelope["result"].get("disagreements", []) if answer.ok else []
+    if wrong:
+        return problem("agreement", "; ".join(wrong), "clew call reindex", "STORE_CORRUPT")
+    return ok("agreement", "the search index says what the data says")
 
 
 def _index(index: Any) -> Finding:

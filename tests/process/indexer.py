@@ -1,4 +1,4 @@
-"""A process that writes items, packs their index and makes their vectors, and tells of each round until it is killed."""
+"""A process that writes items, packs their index and makes their vectors, telling of each round, until it is killed."""
 
 from __future__ import annotations
 

@@ -121,8 +121,8 @@ class Filler:
         stop = threading.Event()
         thread = threading.Thread(target=self._run, args=(unbound, model, stop), name="clew-vectors", daemon=True)
         self._threads[thread] = stop
-        end_with(ctx.database, "vectors", partial(_end, thread, stop))
         thread.start()
+        end_with(ctx.database, "vectors", partial(_end, thread, stop))
 
     def _run(self, ctx: Context, model: Embedder, stop: threading.Event) -> None:
         try:

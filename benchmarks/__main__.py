@@ -1,4 +1,4 @@
-"""`python -m benchmarks [NAME ...] [--quick]`: each module with a `main` is one measurement."""
+"""`python -m benchmarks [NAME ...] [--quick] [--engine ENGINE]`: each module with a `main` is one measurement."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of: {', '.join(names())}; default: all")
     parser.add_argument("--quick", action="store_true", help="fewer and smaller runs, to see that everything works")
+    parser.add_argument("--engine", choices=("sqlite", "postgres"), help="only this one, where both are measured")
     options = parser.parse_args()
     unknown = sorted(set(options.names) - set(names()))
     if unknown:
         parser.error(f"no measurement called {', '.join(unknown)}; there are: {', '.join(names())}")
     for name in options.names or names():
         measure = importlib.import_module(f"benchmarks.{name}").main
-        takes_quick = "quick" in inspect.signature(measure).parameters
-        measure(quick=options.quick) if takes_quick else measure()
+        given = {"quick": options.quick, **({"engines": (options.engine,)} if options.engine else {})}
+        taken = inspect.signature(measure).parameters
+        measure(**{option: value for option, value in given.items() if option in taken})
 
 
 if __name__ == "__main__":

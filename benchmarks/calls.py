@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from benchmarks.client import bare_server, clew_server
 from benchmarks.report import Report, spread
 from benchmarks.stores import ENGINES, fill_notes, fresh_store
@@ -9,10 +11,10 @@ from benchmarks.stores import ENGINES, fill_notes, fresh_store
 SIZES = (10, 1_000, 10_000, 100_000)
 
 
-def main(quick: bool = False) -> None:
+def main(quick: bool = False, engines: Sequence[str] = ENGINES) -> None:
     count = 100 if quick else 400
     report = Report("calls", "Calls over stdio: a no-op beside the bare server, durable writes by size")
-    for engine in ENGINES:
+    for engine in engines:
         for size in SIZES[:2] if quick else SIZES:
             measure_size(report, engine, size, count)
     report.save()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from benchmarks.client import StdioServer, alternating, clew_server
 from benchmarks.report import Report, spread
 from benchmarks.stores import ENGINES, Store, fresh_store
@@ -49,11 +51,11 @@ def _keep(ctx: Context, branch: Branch, number: int) -> None:
     write_card(ctx, Scope(branch), card, [f"C{number // 2}"] if number % 3 == 0 and number else [])
 
 
-def main(quick: bool = False) -> None:
+def main(quick: bool = False, engines: Sequence[str] = ENGINES) -> None:
     count = 50 if quick else 300
     writes = Report("cards", "think_card over stdio beside a no-op of the same run, by cards stored")
     reads = Report("card_reads", f"Reads of cards over stdio at branch depth {DEPTH}")
-    for engine in ENGINES:
+    for engine in engines:
         for size in SIZES[:2] if quick else SIZES:
             with fresh_store(engine) as store:
                 branch = fill_cards(store, size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.calls import measured
@@ -14,10 +15,10 @@ KINDS = ("progress", "checkpoint", "question", "error", "proof_gate")
 EVENTS, RUNNERS = 8, 16
 
 
-def main(quick: bool = False) -> None:
+def main(quick: bool = False, engines: Sequence[str] = ENGINES) -> None:
     count = 50 if quick else 300
     report = Report("jobs", "tasks_jobs_radar over stdio, by the number of active jobs (half of them running)")
-    for engine in ENGINES:
+    for engine in engines:
         for size in SIZES[:2] if quick else SIZES:
             measure(report, engine, size, count)
     report.save()

@@ -7,6 +7,7 @@ import itertools
 import random
 import statistics
 import time
+from collections.abc import Sequence
 
 from benchmarks.client import StdioServer, clew_server
 from benchmarks.report import Report, spread
@@ -34,9 +35,9 @@ def vocabulary(chance: random.Random) -> tuple[list[str], list[float]]:
     return words, list(itertools.accumulate(1 / (place + 10) for place in range(len(words))))
 
 
-def main(quick: bool = False) -> None:
+def main(quick: bool = False, engines: Sequence[str] = ENGINES) -> None:
     report = Report("recall_latency", "Recall over stdio, p50 and p95 in ms; memory <= 400 MB, indexing >= 2,000/s")
-    for engine in ENGINES:
+    for engine in engines:
         for size, targets in itertools.islice(SIZES.items(), 2 if quick else len(SIZES)):
             measure(report, engine, size, targets)
     report.save()

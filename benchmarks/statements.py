@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -79,9 +79,9 @@ def operations(session: str, branch: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def main(quick: bool = False) -> None:
+def main(quick: bool = False, engines: Sequence[str] = ENGINES) -> None:
     report = Report("statements", "What an operation asks of the store; times are medians in process")
-    for engine in ENGINES:
+    for engine in engines:
         for size in SIZES[:1] if quick else SIZES:
             with fresh_store(engine) as store, filled(store, size) as (caller, calls):
                 for name, arguments in calls.items():

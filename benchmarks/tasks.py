@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from benchmarks.client import StdioServer, clew_server
 from benchmarks.report import Report, spread
 from benchmarks.stores import ENGINES, Store, fresh_store, writing
@@ -36,11 +38,11 @@ def fill_task(store: Store, cards: int, batch: int = 1000) -> None:
                 write_card(ctx, scope, card, before, (), step if number % 10 == 0 else None)
 
 
-def main(quick: bool = False) -> None:
+def main(quick: bool = False, engines: Sequence[str] = ENGINES) -> None:
     count = 30 if quick else 200
     times = Report("tasks", "Views of a task over stdio, by cards in its graph")
     costs = Report("tasks_characters", "Characters needed to resume a task")
-    for engine in ENGINES[:1] if quick else ENGINES:
+    for engine in engines:
         for size in SIZES[:2] if quick else SIZES:
             measure_size(times, costs, engine, size, count)
     times.save()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from benchmarks.client import StdioServer, alternating, clew_server
 from benchmarks.report import Report, spread
 from benchmarks.stores import ENGINES, Store, fresh_store
@@ -51,11 +53,11 @@ def fill_sessions(store: Store, count: int) -> None:
     clew.close()
 
 
-def main(quick: bool = False) -> None:
+def main(quick: bool = False, engines: Sequence[str] = ENGINES) -> None:
     count = 50 if quick else 300
     writes = Report("thoughts", "thought over stdio beside a no-op of the same run, by thoughts in the session")
     reads = Report("thought_reads", "Reads of a session over stdio, by thoughts in it")
-    for engine in ENGINES:
+    for engine in engines:
         for size in SIZES[:2] if quick else SIZES:
             with fresh_store(engine) as store:
                 session = fill_session(store, size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.client import ROOT
@@ -36,10 +37,10 @@ def run(store: Store, processes: int, count: int) -> list[list[dict[str, Any]]]:
     return [[json.loads(line) for line in writer.communicate()[0].splitlines()] for writer in writers]
 
 
-def main(quick: bool = False) -> None:
+def main(quick: bool = False, engines: Sequence[str] = ENGINES) -> None:
     count = 100 if quick else 500
     report = Report("writers", "Processes writing to one store, each write acknowledged and durable")
-    for engine in ENGINES:
+    for engine in engines:
         for processes in (1, 8):
             with fresh_store(engine) as store:
                 fill_notes(store, 1)

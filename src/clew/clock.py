@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
 
 Clock = Callable[[], int]
 
@@ -14,6 +15,7 @@ def system_clock() -> int:
     return time.time_ns() // 1_000_000
 
 
+@lru_cache(maxsize=4096)
 def rfc3339(ts_ms: int) -> str:
     """UTC with millisecond precision, trailing zeros trimmed: 2026-11-15T10:00:00.25Z."""
     moment = datetime.fromtimestamp(ts_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")

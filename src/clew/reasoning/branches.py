@@ -54,7 +54,10 @@ def branch_named(ctx: Context, name: str, field: str = "branch") -> Branch:
 
 def find_branch(ctx: Context, name: str) -> Branch | None:
     row = ctx.tx.one(f"{_SELECT} WHERE workspace = ? AND name = ? AND deleted_at_ms IS NULL", ctx.workspace, name)
-    return Branch(**row) if row else None
+    if row is None:
+        return None
+    branch = ctx.memo["branch", row["id"]] = Branch(**row)
+    return branch
 
 
 def branch_by_id(ctx: Context, number: int) -> Branch:

@@ -93,9 +93,19 @@ def resolve_scope(
     )
 
 
+_OWNED = "SELECT * FROM reasoning_ref WHERE workspace = ? AND id = ?"
+
+
+def forget_scope(ctx: Context, target: str) -> None:
+    """For whoever deletes a plan or task: its scope was perhaps read before in this transaction."""
+    ctx.memo.pop(("reasoning_ref", target), None)
+
+
 def scope_of(ctx: Context, target: str) -> Scope:
     """The reasoning scope that a plan or task owns."""
-    row = ctx.tx.one("SELECT * FROM reasoning_ref WHERE workspace = ? AND id = ?", ctx.workspace, target)
+    key = ("reasoning_ref", target)
+    row = ctx.memo.get(key) or ctx.tx.one(_OWNED, ctx.workspace, target)
+    ctx.memo[key] = row
     if row is None:
         raise unknown_id(
             "target",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clew.errors import ClewError, suggest
+from clew.reasoning.scope import forget_scope
 from clew.registry.context import Context
 from clew.registry.operation import operation
 from clew.store.database import placeholders
@@ -76,6 +77,7 @@ def _delete_work(ctx: Context, work: Work, before: dict[str, Any]) -> dict[str, 
     forget_undo(ctx, work.id)
     ctx.tx.run("DELETE FROM work WHERE workspace = ? AND id = ?", ctx.workspace, work.id)
     ctx.tx.run("DELETE FROM reasoning_ref WHERE workspace = ? AND id = ?", ctx.workspace, work.id)
+    forget_scope(ctx, work.id)
     if ctx.ws.focus == work.id:
         set_focus(ctx, None)
     return {"id": work.id, "kind": work.kind, "event": event}

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from clew.reasoning.branches import Link
 from clew.reasoning.graph.view import Clause
 from clew.registry.context import Context
-from clew.store.database import placeholders
+from clew.store.database import Database, placeholders
 
 SEEKS = 16
 """Most index seeks that one filter is split into; a longer list is checked row by row instead."""
@@ -17,6 +18,10 @@ SAMPLE = 500
 """How far a filter's matches are counted before it is called common."""
 
 FEW = 20
+MOST_SAMPLES = 10_000
+
+_samples: WeakKeyDictionary[Database, dict[tuple[Any, ...], tuple[int, int]]] = WeakKeyDictionary()
+"""For each database: matches of a condition, and the seq at which they were counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +129,29 @@ def _matches(ctx: Context, doc: str, link: Link, ways: list[Way], enough: int | 
 
 
 def _sample(ctx: Context, doc: str, link: Link, way: Way) -> int:
-    """Counted once in a transaction: it only helps to choose, and a view asks about the same marks again and again."""
-    key = ("sample", way.lead, link.branch, doc, way.condition, way.params)
-    if key not in ctx.memo:
-        place = "node.workspace = ? AND node.branch = ? AND node.doc = ? AND " if way.lead == "node" else ""
-        ctx.memo[key] = ctx.tx.value(
-            f"SELECT count(*) FROM (SELECT 1 FROM {way.lead} WHERE {place}{way.condition} LIMIT {SAMPLE}) AS sample",
-            *((ctx.workspace, link.branch, doc) if place else ()),
-            *way.params,
-        )
-    return int(ctx.memo[key])
+    """How many matches there were when they were last counted, not long ago.
+
+    Views ask about the same marks again and again. The number only helps to choose among ways that lead to the same
+    rows, so it may be old by as many writes as it is coarse.
+    """
+    known = _samples.setdefault(ctx.database, {})
+    key = (ctx.workspace, way.lead, link.branch, doc, way.condition, way.params)
+    found, at = known.get(key, (0, -1))
+    if not 0 <= at <= ctx.ws.seq <= at + SAMPLE:
+        if len(known) >= MOST_SAMPLES:
+            known.clear()
+        found, at = known[key] = (_count(ctx, doc, link, way), ctx.ws.seq)
+    return found
+
+
+def _count(ctx: Context, doc: str, link: Link, way: Way) -> int:
+    place = "node.workspace = ? AND node.branch = ? AND node.doc = ? AND " if way.lead == "node" else ""
+    found = ctx.tx.value(
+        f"SELECT count(*) FROM (SELECT 1 FROM {way.lead} WHERE {place}{way.condition} LIMIT {SAMPLE}) AS sample",
+        *((ctx.workspace, link.branch, doc) if place else ()),
+        *way.params,
+    )
+    return int(found)
 
 
 def restrict(clause: Clause, wanted: Filter, covered: frozenset[str], engine: str) -> None:

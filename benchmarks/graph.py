@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from benchmarks.cards import DEPTH, fill_cards, measured
+from benchmarks.cards import DEPTH, fill_cards
 from benchmarks.client import clew_server
 from benchmarks.report import Report, spread
 from benchmarks.stores import ENGINES, Store, fresh_store
@@ -51,7 +51,7 @@ def measure(report: Report, store: Store, engine: str, size: int, branch: str, c
         calls["graph_query, deep page"] = ("graph_query", {"cursor": size})
         for label, (operation, arguments) in calls.items():
             given = arguments if operation == "open" else {"branch": branch, "doc": "graph", **arguments}
-            over_stdio = spread(measured(server, operation, count, **given))
+            over_stdio = spread(server.series(operation, count, **given))
             alone = spread([inside(operation, given) for _ in range(count)])
             report.row(
                 engine=engine,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.calls import measured
 from benchmarks.client import clew_server
 from benchmarks.report import Report, spread
 from benchmarks.stores import ENGINES, Store, fresh_store
@@ -29,9 +28,9 @@ def measure(report: Report, engine: str, size: int, count: int) -> None:
         fill_jobs(store, size)
         with clew_server(store.home, store.url, "daily") as clew:
             clew.initialize()
-            noop = spread(measured(clew, "help", count, max_chars=40))
-            radar = spread(measured(clew, "tasks_jobs_radar", count))
-            wide = spread(measured(clew, "tasks_jobs_radar", count, limit=200))
+            noop = spread(clew.series("help", count, max_chars=40))
+            radar = spread(clew.series("tasks_jobs_radar", count))
+            wide = spread(clew.series("tasks_jobs_radar", count, limit=200))
     report.row(
         engine=engine,
         jobs=size,

@@ -101,10 +101,8 @@ class Lead:
         if engine == "sqlite":
             return f"SELECT edge.* FROM edge WHERE edge.{self.column} IN ({placeholders(len(self.ids))})"
         # PostgreSQL takes an IN list for a hint and may enter elsewhere; a table of ids it has to walk.
-        given = ", ".join(["(?)"] * len(self.ids))
-        return (
-            f"SELECT edge.* FROM (VALUES {given}) AS given (id) JOIN edge ON edge.{self.column} = given.id WHERE 1 = 1"
-        )
+        given = f"(VALUES {', '.join(['(?)'] * len(self.ids))}) AS given (id)"
+        return f"SELECT edge.* FROM {given} CROSS JOIN edge WHERE edge.{self.column} = given.id"
 
 
 def _edges(

@@ -119,7 +119,7 @@ def _newest(
 
 def _read(ctx: Context, way: Way, clause: Clause, limit: int) -> list[Row]:
     return ctx.tx.all(
-        f"SELECT node.* FROM {way.tables()} WHERE {way.where()}{clause.sql()} ORDER BY {way.order} DESC LIMIT ?",
+        f"SELECT node.* FROM {way.sql(ctx.tx.engine)}{clause.sql()} ORDER BY {way.order} DESC LIMIT ?",
         *way.params,
         *clause.params,
         limit,

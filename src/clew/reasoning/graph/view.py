@@ -15,6 +15,8 @@ from clew.store.database import Row, placeholders
 
 NODE_KEY = ("id",)
 EDGE_KEY = ("from_id", "rel", "to_id")
+ROW_BY_ROW = "LIMIT 1 OFFSET 0"
+"""At the end of an EXISTS: PostgreSQL looks into it for each row at hand, and does not make a join of it."""
 
 
 @dataclass
@@ -65,7 +67,7 @@ def unshadowed(clause: Clause, table: str, key: tuple[str, ...], doc: str, neare
     for link in nearer:
         clause.add(
             f"NOT EXISTS (SELECT 1 FROM {table} AS near WHERE near.workspace = {table}.workspace AND near.branch = ?"
-            f" AND near.doc = ? AND {same} AND near.seq <= ?)",
+            f" AND near.doc = ? AND {same} AND near.seq <= ? {ROW_BY_ROW})",
             link.branch,
             doc,
             link.cutoff,

@@ -8,7 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from clew.reasoning.branches import Link
-from clew.reasoning.graph.view import Clause
+from clew.reasoning.graph.view import ROW_BY_ROW, Clause
 from clew.registry.context import Context
 from clew.store.database import Database, placeholders
 
@@ -54,12 +54,15 @@ class Way:
     covers: frozenset[str] = frozenset()
     """Filters that the condition already is; saying one twice misleads the planner."""
 
-    def tables(self) -> str:
-        # CROSS JOIN keeps SQLite from starting at the node table.
-        return "node" if self.lead == "node" else f"{self.lead} CROSS JOIN node"
-
-    def where(self) -> str:
-        return "".join(f"{part} AND " for part in (self.condition, self.join) if part)
+    def sql(self, engine: str) -> str:
+        """From the tables to the last condition of the way itself; more conditions follow."""
+        if self.lead == "node":
+            return f"node WHERE {self.condition} AND " if self.condition else "node WHERE "
+        if engine == "sqlite":  # CROSS JOIN keeps it from starting at the node table
+            return f"{self.lead} CROSS JOIN node WHERE {self.condition} AND {self.join} AND "
+        # PostgreSQL may turn any join around; behind OFFSET it cannot.
+        inner = f"SELECT * FROM node WHERE {self.join} OFFSET 0"
+        return f"{self.lead} CROSS JOIN LATERAL ({inner}) AS node WHERE {self.condition} AND "
 
 
 def ways_in(ctx: Context, doc: str, link: Link, wanted: Filter) -> list[Way]:
@@ -185,5 +188,5 @@ def _covered(tag: str) -> str:
 def _tagged(which: str) -> str:
     return (
         "EXISTS (SELECT 1 FROM node_tag AS held WHERE held.workspace = node.workspace AND held.branch = node.branch"
-        f" AND held.doc = node.doc AND held.seq = node.seq AND held.tag {which})"
+        f" AND held.doc = node.doc AND held.seq = node.seq AND held.tag {which} {ROW_BY_ROW})"
     )

@@ -278,6 +278,14 @@ def test_an_empty_digest_of_a_cut_scan_says_how_to_go_on(call: Caller, tmp_path:
     run_suggestions(call.clew, answer, call.session)
 
 
+def test_a_scan_that_ends_inside_its_only_file_says_so(call: Caller, tmp_path: Path) -> None:
+    write(tmp_path / "t", "one.jsonl", codex_meta(), codex("user", "x" * 4000))
+    for most, cut in ((1500, True), (100_000, False)):
+        answer = call.answer("transcripts_digest", root_dir=str(tmp_path / "t"), cwd_prefix="", max_bytes_total=most)
+        assert answer.envelope["result"]["scanned"]["truncated"] is cut
+        assert len(answer.envelope["suggestions"]) == (2 if cut else 0)
+
+
 def test_answers_stay_within_their_budget(call: Caller, root: Path) -> None:
     for name, more in (
         ("transcripts_search", {"query": "migration", "cwd_prefix": ""}),

@@ -1,6 +1,7 @@
 """`clew serve`: both transports as a client starts them, and the quick way in."""
 
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -80,6 +81,7 @@ def test_http_tells_people_how_to_connect(clew: Shell) -> None:
         seen = [server.stdout.readline() for _ in range(12)]
     text = "".join(seen)
     assert "Clew is listening." in text
+    assert re.search(r"page +http://127\.0\.0\.1:\d+/\n", text)
     assert "claude mcp add --transport http clew http://127.0.0.1:" in text
 
 

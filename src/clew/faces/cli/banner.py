@@ -23,6 +23,7 @@ def _show(settings: Settings, address: str, target: Target) -> None:
     store = "PostgreSQL" if settings.database_url else str(settings.database_file)
     say("Clew is listening.", "bold green")
     say(f"  MCP        {target.url}")
+    say(f"  page       {address}/")
     say(f"  health     {address}/health")
     say(f"  store      {store}")
     say(f"  workspace  {settings.workspace}")

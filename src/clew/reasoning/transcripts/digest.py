@@ -74,6 +74,8 @@ def transcripts_digest(ctx: Context, args: TranscriptsDigest) -> dict[str, Any]:
 
 def _last(file: TranscriptFile, scan: Scan, mode: str) -> dict[str, Any] | None:
     """The last fitting message in the file's last part."""
+    wanted = min(TAIL_BYTES, file.size)
+    short = scan.allowance.left < wanted
     part = scan.allowance.share(TAIL_BYTES)
     start = max(0, file.size - part.left)
     found: tuple[Line, Message] | None = None
@@ -91,7 +93,7 @@ def _last(file: TranscriptFile, scan: Scan, mode: str) -> dict[str, Any] | None:
         scan.unreadable += 1
         return None
     finally:
-        part.ran_out = False  # the end of each file is all that is wanted
+        part.ran_out = short  # the end of each file is all that is wanted
         scan.allowance.settle(part)
     return _item(file, *found, exact=start == 0) if found else None
 

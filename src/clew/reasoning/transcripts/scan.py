@@ -60,6 +60,8 @@ class Scan:
                 continue
             if info.works_below(self.prefix):
                 yield file, info
+        if self.allowance.left <= 0:
+            self.allowance.ran_out = True
 
     def to_json(self) -> dict[str, Any]:
         counted = {"files": self.files, "bytes": self.allowance.used, "truncated": self.allowance.ran_out}

@@ -16,7 +16,7 @@ from clew.registry.context import Context
 from clew.registry.session import Session
 from clew.store import packing
 from clew.store.pack import pack_rows
-from clew.store.packing import Packer, pack_up, packer
+from clew.store.packing import pack_up, packer
 from clew.store.packs import keep_pack, labels, pack_stats, read_pack
 from clew.store.search import Item, changed_items, index_item, last_change, matching, unindex_item
 
@@ -30,7 +30,7 @@ def small_packs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "LEAST", 8)
     monkeypatch.setattr(packing, "CHUNK", 5)
     # Here the tests say when; the thread has a test of its own.
-    monkeypatch.setattr(Packer, "wrote", lambda *_: None)
+    monkeypatch.setattr(packing, "wrote", lambda *_: None)
 
 
 def place(clew: Clew) -> Context:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import logging
 import threading
-from collections import Counter
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, ref
 
@@ -27,6 +26,8 @@ CHUNK = 5_000
 MOST = 50_000
 """Changes that go into memory at once."""
 PATIENCE = 30.0
+PATIENCE_AT_EXIT = 2.0
+"""A pack that is not finished is no loss: a process that ends need not wait for it."""
 
 log = logging.getLogger("clew.store")
 
@@ -39,18 +40,7 @@ class Packer:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._waiting: list[str] = []
-        self._written: Counter[str] = Counter()
         self._thread: threading.Thread | None = None
-
-    def wrote(self, workspace: str, changes: int) -> None:
-        """Counts what this process has written; now and then that is worth a look."""
-        with self._lock:
-            self._written[workspace] += changes
-            due = self._written[workspace] >= LEAST
-            if due:
-                del self._written[workspace]
-        if due:
-            self.wake(workspace)
 
     def wake(self, workspace: str) -> None:
         database = self._database()
@@ -64,12 +54,12 @@ class Packer:
                 self._thread = threading.Thread(target=self._run, args=(database,), name="clew-packs", daemon=True)
                 self._thread.start()
 
-    def end(self) -> None:
+    def end(self, patience: float = PATIENCE) -> None:
         """Let what is at work come to a point where it can stop."""
         self._stop.set()
         thread = self._thread
         if thread is not None:
-            thread.join(PATIENCE)
+            thread.join(patience)
         self._stop.clear()
 
     def _run(self, database: Database) -> None:
@@ -151,7 +141,13 @@ def packer(database: Database) -> Packer:
         return _packers[database]
 
 
+def wrote(database: Database, workspace: str, before: int, after: int) -> None:
+    """After a write that moved the seq: whoever takes it over a border packs, so that of many writers one does."""
+    if before // LEAST != after // LEAST:
+        packer(database).wake(workspace)
+
+
 @atexit.register
 def _end_all() -> None:
     for found in list(_packers.values()):
-        found.end()
+        found.end(PATIENCE_AT_EXIT)

@@ -46,7 +46,7 @@ def test_a_guest_reads_the_api_and_a_stranger_does_not(server: Server, path: str
 def test_a_guest_follows_the_socket_and_a_stranger_does_not(server: Server, path: str) -> None:
     with connect(server.socket_address + path, additional_headers={"Origin": GUEST}) as socket:
         socket.send("ping")
-        assert socket.recv(timeout=10) == "pong"
+        assert socket.recv(timeout=30) == "pong"
     with pytest.raises(InvalidStatus):
         connect(server.socket_address + path, additional_headers={"Origin": STRANGER})
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -19,9 +20,14 @@ from tests.conftest import Caller
 from tests.faces.web.server import Server
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    server = Server(tmp_path / "home", CLEW_OBSERVATORY_HTTP_API="true")
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("socket") / "home"
+
+
+@pytest.fixture(scope="module")
+def server(home: Path) -> Iterator[Server]:
+    server = Server(home, CLEW_OBSERVATORY_HTTP_API="true", CLEW_EMBEDDING_MODEL="none")
     yield server
     server.stop()
 
@@ -32,7 +38,7 @@ def status(refused: HTTPError) -> int:
 
 
 def heard(socket: ClientConnection) -> dict[str, Any]:
-    message: dict[str, Any] = json.loads(socket.recv(timeout=10))
+    message: dict[str, Any] = json.loads(socket.recv(timeout=30))
     return message
 
 
@@ -47,11 +53,11 @@ def subscribed(socket: ClientConnection, **wanted: str) -> dict[str, Any]:
 def test_ping_is_answered_with_pong(server: Server, path: str) -> None:
     with connect(server.socket_address + path) as socket:
         socket.send("ping")
-        assert socket.recv(timeout=10) == "pong"
+        assert socket.recv(timeout=30) == "pong"
 
 
-def test_a_subscriber_gets_the_picture_and_then_what_another_process_writes(server: Server, tmp_path: Path) -> None:
-    other = Caller(open_clew(load_settings({"home": tmp_path / "home", "workspace": "ws"}, {}, tmp_path)))
+def test_a_subscriber_gets_the_picture_and_then_what_another_process_writes(server: Server, home: Path) -> None:
+    other = Caller(open_clew(load_settings({"home": home, "workspace": "ws", "embedding_model": "none"}, {}, home)))
     session = other("thought", thought="S1|H| the lock is held", nextThoughtNeeded=True)["sessionId"]
     with connect(server.socket_address + "/ws") as socket:
         picture = subscribed(socket, channel="reasoning", sessionId=session)
@@ -74,6 +80,46 @@ def test_two_sessions_never_mix(server: Server) -> None:
         assert heard(socket)["data"]["thought"]["thought"] == "here"
 
 
+def test_an_outline_is_light_and_names_its_request(server: Server) -> None:
+    session = server.call("thought", thought="S1|H| first", nextThoughtNeeded=True)["result"]["sessionId"]
+    with connect(server.socket_address + "/ws") as socket:
+        wish = {"action": "subscribe", "channel": "reasoning", "sessionId": session, "outline": True, "id": 7}
+        socket.send(json.dumps(wish))
+        assert heard(socket)["data"]["id"] == 7
+        part = heard(socket)
+        assert (part["event"], part["data"]["first"], part["data"]["last"]) == ("session:outline", True, True)
+        assert [(item["thoughtNumber"], "thought" in item) for item in part["data"]["thoughts"]] == [(1, False)]
+        server.call("thought", thought="x" * 5000, nextThoughtNeeded=True, sessionId=session)
+        thought = heard(socket)["data"]["thought"]
+        assert (thought["thought"], thought["length"]) == ("x" * 400, 5000)
+        socket.send(json.dumps(wish | {"sessionId": "nope", "id": 8}))
+        assert heard(socket)["data"]["id"] == 8
+        assert heard(socket)["data"] == {"code": "SESSION_NOT_FOUND", "id": 8, "message": ANY}
+
+
+def test_a_snapshot_is_bounded_and_says_how_to_read_on(server: Server) -> None:
+    session = server.call("start_new", title="Long")["result"]["sessionId"]
+    for _ in range(21):
+        server.call("thought", thought="x" * 210_000, nextThoughtNeeded=True, sessionId=session)
+    with connect(server.socket_address + "/ws", max_size=None) as socket:
+        picture = subscribed(socket, channel="reasoning", sessionId=session)["data"]
+    assert len(picture["thoughts"]) == 20
+    name, cursor = picture["more"]["operation"], picture["more"]["cursor"]
+    rest = server.call(name, sessionId=session, cursor=cursor)["result"]["thoughts"]
+    assert [thought["thoughtNumber"] for thought in rest] == [21]
+
+
+def test_a_session_with_many_branches_is_shown_whole(server: Server) -> None:
+    session = server.call("thought", thought="root", nextThoughtNeeded=True)["result"]["sessionId"]
+    told = {"sessionId": session, "nextThoughtNeeded": True, "branchFromThought": 1}
+    for number in range(205):
+        server.call("thought", thought=f"try {number}", branchId=f"try-{number}", **told)
+    with connect(server.socket_address + "/ws", max_size=None) as socket:
+        picture = subscribed(socket, channel="reasoning", sessionId=session)["data"]
+    assert len(picture["branches"]) == 205
+    assert all(len(branch["thoughts"]) == 1 for branch in picture["branches"].values())
+
+
 @pytest.mark.parametrize(
     "text", ["not json", "[]", '{"action":"subscribe","channel":"nope"}', '{"action":7}', "x" * 20_000]
 )
@@ -82,7 +128,7 @@ def test_nonsense_is_answered_with_an_error_and_the_socket_lives(server: Server,
         socket.send(text)
         assert heard(socket)["data"]["code"] == "INVALID_PAYLOAD"
         socket.send("ping")
-        assert socket.recv(timeout=10) == "pong"
+        assert socket.recv(timeout=30) == "pong"
 
 
 def test_a_foreign_page_can_neither_follow_nor_write(server: Server) -> None:

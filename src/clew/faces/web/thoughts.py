@@ -11,7 +11,8 @@ from clew.faces.web.calls import page_session
 if TYPE_CHECKING:
     from clew.app import Clew
 
-PAGE = 100
+PAGE = 20
+"""Few at a time: each text may be a million characters."""
 OUTLINE_PAGE = 2_000
 ROOM = 200_000_000
 OPENING = 400

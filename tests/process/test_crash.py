@@ -10,10 +10,13 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from clew.app import Clew
 from clew.store.search import index_gaps
 from tests.process.test_many_writers import fire, start_writer
 
+pytestmark = pytest.mark.timeout(900)  # a hundred processes, on a machine that may be busy
 ROUNDS = 100
 AT_ONCE = 4
 

@@ -13,6 +13,7 @@ import pytest
 from clew.app import Clew
 from tests.conftest import Caller
 
+pytestmark = pytest.mark.timeout(900)
 PROCESSES, WRITES = 8, 500
 
 
@@ -29,7 +30,7 @@ def fire(process: subprocess.Popen[str]) -> None:
 
 
 def reports(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
-    out, _ = process.communicate(timeout=240)
+    out, _ = process.communicate(timeout=800)
     return [json.loads(line) for line in out.splitlines()]
 
 

@@ -73,12 +73,17 @@ def statuses(clew: Clew) -> dict[str, int]:
 
 
 def await_state(clew: Clew, reached: Callable[[], bool], seconds: float = 120) -> None:
-    """Wait for a state of the store, looking again when something was written, and not for every single commit."""
-    deadline = time.monotonic() + seconds
+    """Wait for a state of the store, looking again when something was written, and not for every single commit.
+
+    Patience ends when nothing has moved for so long, not when a busy machine is slow.
+    """
+    seen, deadline = statuses(clew), time.monotonic() + seconds
     for _ in clew.database.changes(0.5):
         if reached():
             return
-        assert time.monotonic() < deadline, f"not reached: {statuses(clew)}"
+        if (now := statuses(clew)) != seen:
+            seen, deadline = now, time.monotonic() + seconds
+        assert time.monotonic() < deadline, f"not reached: {seen}"
         time.sleep(0.1)  # leaves the machine to the runners
 
 

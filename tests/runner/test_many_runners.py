@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import signal
 
+import pytest
+
 from clew.app import Clew
 from tests.conftest import Caller
 from tests.runner.fleet import Fleet, Replay, await_state, create_jobs, history, running_under, statuses
 
+# A busy machine may take its time; await_state sees to it that something moves.
+pytestmark = pytest.mark.timeout(900)
 RUNNERS, JOBS = 16, 500
 REHEARSAL = 'poll_s = 0.5\n[executors.rehearsal]\ntype = "dry"\n'
 

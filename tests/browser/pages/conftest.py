@@ -62,7 +62,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def server(home: Path) -> Iterator[Server]:
-    server = Server(home, CLEW_EMBEDDING_MODEL="none", CLEW_OBSERVATORY_HTTP_API="true")
+    server = Server(home, CLEW_EMBEDDING_MODEL="none")
     yield server
     server.stop()
 

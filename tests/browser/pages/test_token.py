@@ -1,4 +1,4 @@
-"""A Clew with a token: the page asks for it, says so when it is wrong, and writes only with it."""
+"""A new Clew with a token: the page asks for it and writes only with it; its empty pages say how to fill them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,18 @@ from tests.browser.pages.conftest import Reader
 from tests.faces.web.server import Server
 
 TOKEN = "marlinspike"
+EMPTY = {
+    "cards": "clew call think_card",
+    "work": "clew call tasks_macro_start",
+    "jobs": "clew call tasks_jobs_create",
+    "memory": "clew call recall",
+    "memory/blocks": "clew call propose_update",
+    "memory/review": "clew call propose_update",
+    "memory/contradictions": "No contradictions",
+    "map": "clew call anchors_bootstrap",
+    "reasoning": "No session yet",
+}
+"""What an empty page teaches."""
 WRITE = """
 const done = arguments[arguments.length - 1];
 const note = { title: "Written with the token", content: "as the page writes" };
@@ -44,6 +56,12 @@ def test_the_page_asks_for_the_token(driver: Any, guarded: Server) -> None:
     page.says("h1", "Workspace ws")
     page.reload()
     page.says("h1", "Workspace ws")
+    for place, words in EMPTY.items():
+        page.js("location.hash = '#/' + arguments[0]", place)
+        page.says(".teach, .empty", words)
+    page.js("location.hash = '#/home'")
     page.driver.execute_async_script(WRITE)
     page.says("#log", "Written with the token")
+    # The server goes away now; nobody must try to reach it, nor blame the next test for what was refused here.
+    driver.get("about:blank")
     page.problems()

@@ -44,12 +44,13 @@ class Api:
         return await self._read(request, lambda: snapshot(self._clew, self._workspace(request), wanted))
 
     async def operation(self, request: Request) -> Response:
-        """`GET /api/operations/show?doc_kind=notes&limit=5`: values are JSON where they can be, text otherwise."""
+        """`GET /api/operations/show?doc_kind=notes&limit=5`: text where the schema takes text, else JSON."""
         name = request.path_params["name"]
         entry = catalogue().find(name)
         if entry is None or not entry.read_only:
             return refusal(404, f"no read operation is called {name[:80]}")
-        arguments = {key: _value(text) for key, text in request.query_params.items()}
+        known = entry.input_schema.get("properties", {})
+        arguments = {key: _value(text, known.get(key, {})) for key, text in request.query_params.items()}
         return await self._read(request, lambda: self._envelope(entry.name, arguments))
 
     def _envelope(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -76,7 +77,10 @@ def _number(text: str | None, default: int) -> int:
     return int(text) if text and text.isdigit() else default
 
 
-def _value(text: str) -> Any:
+def _value(text: str, schema: dict[str, Any]) -> Any:
+    """A title may be 2024 and a branch may be called true: what takes text gets it as it stands."""
+    if any(form.get("type") == "string" for form in (schema, *schema.get("anyOf", ()))):
+        return text
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:

@@ -13,7 +13,7 @@ import { logCard, LogLines } from "./home/log.js";
 import { lookedUntil, visit } from "./home/visits.js";
 
 // A line of the log appears at once; what takes a dozen questions to know is asked anew at most this often.
-const PAUSE = 700;
+const PAUSE = 1500;
 
 export async function show(main) {
   const since = visit(state.workspace);

@@ -14,11 +14,12 @@ export async function gather(mark) {
     call("events_list", { limit: 40, max_chars: ROOM }),
     tryCall("agents_active", { limit: 12 }),
     tryCall("tasks_context", { tasks_limit: 200, plans_limit: 100, include_all: true, max_chars: ROOM }),
-    tryCall("tasks_jobs_radar", { limit: 50, fmt: "json", max_chars: ROOM }),
+    tryCall("tasks_jobs_radar", { limit: 50, offline_limit: 10, fmt: "json", max_chars: ROOM }),
     tryCall("tasks_jobs_list", { limit: 100, fmt: "json", max_chars: ROOM }),
     tryCall("session_list", { limit: 30 }),
     tryCall("list_proposals", { limit: 100 }),
-    tryCall("list_contradictions"),
+    // Only reads: the operation that lists them also settles them, and this page is drawn often.
+    tryCall("list_blocks", { kind: "contradiction", status: "open", limit: 50, max_chars: ROOM }),
     tryCall("list_blocks", { overdue: true, limit: 50, max_chars: ROOM }),
     tryCall("list_blocks", { kind: "any", limit: 200, max_chars: ROOM }),
     openConflicts(),
@@ -28,7 +29,7 @@ export async function gather(mark) {
   await nameCards([...events.events, ...newest.events], names);
   return {
     changes: events, events: newest.events, last: newest.last_seq, names,
-    needs: needsOf({ proposals, radar, conflicts, contradictions, overdue, blocked }),
+    needs: needsOf({ proposals, radar, conflicts, contradictions, overdue, blocked }, names),
     workers: workersOf({ agents, radar, sessions, names }),
   };
 }

@@ -8,16 +8,22 @@ import { badge, card, nothing } from "../../parts.js";
 // So many of each kind: many questions must not hide the one conflict.
 const EACH = 4;
 
-export function needsOf({ proposals, radar, conflicts, contradictions, overdue, blocked }) {
+export function needsOf({ proposals, radar, conflicts, contradictions, overdue, blocked }, names) {
   const items = [
     ...(radar?.jobs ?? []).flatMap(jobNeeds),
     ...conflicts.map((item) => ({ kind: "conflict", tone: "bad", id: item.conflict_id, text: `${keyText(item)}: changed on ${item.from} and on ${item.into}`, href: link("cards", "main", "conflicts"), all: link("cards", "main", "conflicts"), at: item.created_at_ms })),
-    ...(contradictions?.resolutions ?? []).map((item) => ({ kind: "contradiction", tone: "bad", id: item.contradiction_id, text: `${item.statement_a} / ${item.statement_b}`, href: link("memory", "contradictions"), all: link("memory", "contradictions") })).reverse(),
+    ...(contradictions?.blocks ?? []).map((item) => ({ kind: "contradiction", tone: "bad", id: item.block_id, text: opposed(item.says, names), href: link("memory", "contradictions"), all: link("memory", "contradictions"), at: item.ts_ms })),
     ...blocked.map((step) => ({ kind: "blocked step", tone: "bad", id: step.task, text: `${step.title}: ${step.block_reason ?? "no reason given"}`, href: link("work", step.task), all: link("work"), at: step.updated_at_ms })),
     ...(proposals?.proposals ?? []).filter((item) => item.status === "staged").map((item) => ({ kind: "proposal", tone: "info", id: item.proposal_id, text: item.says, href: link("memory", "review", item.proposal_id), all: link("memory", "review"), at: Date.parse(item.created) })),
     ...(overdue?.blocks ?? []).map((item) => ({ kind: "review overdue", tone: "warn", id: item.block_id, text: `${item.says} (by ${item.review_by})`, href: link("memory", "blocks", item.block_id), all: link("memory", "health") })),
   ];
   return { items, total: items.length };
+}
+
+// "D-1 and D-2 contradict" says little; what they say says it.
+function opposed(says, names) {
+  const sides = [...new Set(says.match(/D-\d{8}-\d{3,}/g) ?? [])].map((id) => names.get(id) ?? id);
+  return sides.length === 2 ? sides.join(" / ") : says;
 }
 
 const MARKS = [["has_error", "job error", "bad"], ["needs_manager", "job asks", "warn"], ["needs_proof", "job needs proof", "warn"], ["stale", "job is silent", "bad"]];

@@ -11,7 +11,7 @@ const STATES = { RUNNING: "info", QUEUED: "", DONE: "good", FAILED: "bad", CANCE
 
 export async function radarParts() {
   const [found, all] = await Promise.all([
-    call("tasks_jobs_radar", { limit: 100, fmt: "json", max_chars: 1_000_000 }),
+    call("tasks_jobs_radar", { limit: 100, offline_limit: 20, fmt: "json", max_chars: 1_000_000 }),
     call("tasks_jobs_list", { limit: 100, fmt: "json", max_chars: 1_000_000 }),
   ]);
   const seen = new Set(found.jobs.map((job) => job.job_id));

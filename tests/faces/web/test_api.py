@@ -1,0 +1,70 @@
+"""The read operations as plain HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
+
+import pytest
+
+from tests.faces.web.server import Server
+
+TOKEN = "marlinspike"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home: Path = tmp_path_factory.mktemp("api") / "home"
+    server = Server(home, CLEW_OBSERVATORY_HTTP_API="true", CLEW_TOKEN=TOKEN, CLEW_EMBEDDING_MODEL="none")
+    yield server
+    server.stop()
+
+
+def get(server: Server, path: str, token: str | None = TOKEN, **query: Any) -> Any:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    with urlopen(Request(f"{server.address}{path}?{urlencode(query)}", headers=headers), timeout=20) as response:
+        return json.loads(response.read())
+
+
+def write(server: Server, name: str, **arguments: Any) -> Any:
+    return server.call(name, {"Authorization": f"Bearer {TOKEN}"}, **arguments)["result"]
+
+
+def test_text_stays_text_and_the_rest_is_json(server: Server) -> None:
+    write(server, "notes_commit", title="2024", content="In 2024 the pier was painted")
+    found = get(server, "/api/operations/recall", query="2024", sources='["all"]', limit="3", explain="true")
+    assert found["success"] and "pier was painted" in found["result"]["results"][0]["excerpt"]
+    assert found["result"]["analysis"]["terms"] == ["2024"]
+    events = get(server, "/api/operations/events_list", types='["note_committed"]', limit="5")
+    assert [event["type"] for event in events["result"]["events"]] == ["note_committed"]
+
+
+def test_a_refusal_is_an_envelope_with_its_reason(server: Server) -> None:
+    refused = get(server, "/api/operations/tasks_proofs", task="TASK-999")
+    assert refused["success"] is False and refused["error"]["code"] == "UNKNOWN_ID"
+
+
+@pytest.mark.parametrize("name", ["notes_commit", "no_such_operation"])
+def test_what_writes_or_is_not_there_is_not_found(server: Server, name: str) -> None:
+    with pytest.raises(HTTPError) as refused:
+        get(server, f"/api/operations/{name}", content="x")
+    assert refused.value.code == 404
+
+
+@pytest.mark.parametrize("path", ["/api/sessions", "/api/operations/events_list"])
+def test_without_the_token_nothing_is_read(server: Server, path: str) -> None:
+    with pytest.raises(HTTPError) as refused:
+        get(server, path, token=None)
+    assert refused.value.code == 401
+    assert get(server, "/api/health", token=None)["status"] == "ok"
+
+
+def test_a_locked_server_offers_its_own_workspace_alone(server: Server) -> None:
+    state = get(server, "/page/state")
+    assert (state["workspace"], state["workspaces"]) == ("ws", ["ws"])
+    assert "workspaces" not in get(server, "/page/state", token=None)

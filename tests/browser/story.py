@@ -14,6 +14,8 @@ from clew.registry.session import Session
 from clew.settings import load_settings
 
 ROOT = Path(__file__).parents[2]
+LEASE = 300_000
+"""Runners stay alive for as long as anybody looks."""
 THOUGHTS = (
     ("H", "Two seats are sold twice because the check and the sale are separate statements."),
     ("Q", "Does it happen on quiet days too?"),
@@ -259,10 +261,14 @@ class Story:
         self.call("tasks_jobs_message", "anna", job="JOB-001", message="Sunday is fine.", refs=[])
         self._say("runner:harbour-1", "JOB-001", "question", "And the 80: on the same copy, or after a reset?", [])
         for runner, job in (("runner:harbour-1", "JOB-001"), ("runner:harbour-2", "JOB-002")):
-            self.call("tasks_runner_heartbeat", runner, runner_id=runner, status="live", active_job_id=job)
+            self.call(
+                "tasks_runner_heartbeat", runner, runner_id=runner, status="live", active_job_id=job, lease_ttl_ms=LEASE
+            )
 
     def _report(self, runner: str, job: str, *reports: tuple[str, str, list[str]]) -> int:
-        self.call("tasks_runner_heartbeat", runner, runner_id=runner, status="live", active_job_id=job)
+        self.call(
+            "tasks_runner_heartbeat", runner, runner_id=runner, status="live", active_job_id=job, lease_ttl_ms=LEASE
+        )
         claimed = self.call("tasks_jobs_claim", runner, job=job, runner_id=runner)
         self._claims = {**getattr(self, "_claims", {}), job: int(claimed["job"]["revision"])}
         for kind, message, refs in reports:

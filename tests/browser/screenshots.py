@@ -53,7 +53,7 @@ def shots(story: Story) -> list[Shot]:
         Shot("work", "work", ".board"),
         Shot("task", f"work/{story.task}", "#steps .proofs"),
         Shot("jobs", "jobs", "#open-jobs"),
-        Shot("job", "jobs/JOB-001", "#thread li"),
+        Shot("job", f"jobs/{story.job_ids[0]}", "#thread li"),
         Shot("recall", asked, ".result", why),
         Shot("blocks", "memory/blocks", "#blocks li"),
         Shot("block", f"memory/blocks/{cents}", "#history", unfold),

@@ -65,6 +65,13 @@ STEPS: list[dict[str, Any]] = [
     {"title": "Tell the harbour office", "success_criteria": ["Their refund list is empty for a week"]},
 ]
 
+JOBS = (
+    ("Replay the peak on eight cores", "Run make replay with 40 and with 80 clients and report double sales."),
+    ("Review the constraint migration", "Read migrations/0042 and say what could lock the table."),
+    ("Translate the refund mail", "German and Danish; keep the tone."),
+    ("Measure the sweep", "How long does seat_lease take to sweep with 10,000 rows?"),
+)
+
 
 class Story:
     """Fills a store as several people and agents would."""
@@ -74,6 +81,8 @@ class Story:
         self.clew: Clew = open_clew(load_settings(flags, {}, home))
         self.session = ""
         self.task = ""
+        self.job_ids: list[str] = []
+        self._claims: dict[str, int] = {}
 
     def call(self, name: str, agent: str | None = "claude", /, **arguments: Any) -> dict[str, Any]:
         named = {key.rstrip("_"): value for key, value in arguments.items()}
@@ -188,7 +197,7 @@ class Story:
         self.call("graph_merge", "codex", from_="lease-first", into="main")
         self.call("graph_apply", "codex", branch="lease-first", ops=[
             {**card, "id": "Q-abuse", "type": "question", "title": "Can one person lease the whole boat?"},
-            {**card, "id": "E-sweep", "type": "evidence", "title": "A sweep takes 40 ms", "text": "JOB-004"},
+            {**card, "id": "E-sweep", "type": "evidence", "title": "A sweep takes 40 ms", "text": "10,000 rows"},
             {"op": "edge_upsert", "from": "E-sweep", "rel": "supports", "to": "D-lease"},
         ])  # fmt: skip
 
@@ -242,39 +251,30 @@ class Story:
         ])  # fmt: skip
 
     def jobs(self) -> None:
-        for title, prompt in (
-            ("Replay the peak on eight cores", "Run make replay with 40 and with 80 clients and report double sales."),
-            ("Review the constraint migration", "Read migrations/0042 and say what could lock the table."),
-            ("Translate the refund mail", "German and Danish; keep the tone."),
-            ("Measure the sweep", "How long does seat_lease take to sweep with 10,000 rows?"),
-        ):
-            self.call("tasks_jobs_create", title=title, prompt=prompt, task=self.task)
-        self._report("runner:harbour-1", "JOB-001", ("progress", "40 clients: 0 double sales", []),
-                     ("question", "The copy is from Sunday. Shall I fetch a newer one before the 80?", []))  # fmt: skip
-        self._report("runner:harbour-2", "JOB-002", ("progress", "The index is built CONCURRENTLY; no lock seen", []),
-                     ("error", "psql: connection refused by the copy", []))  # fmt: skip
-        claim = self._report("runner:harbour-2", "JOB-003", ("progress", "Danish done", []))
-        ended = {"job": "JOB-003", "runner_id": "runner:harbour-2", "claim_revision": claim, "status": "DONE"}
-        self.call(
-            "tasks_jobs_complete", **ended, summary="Both languages, two sentences shorter", refs=["LINK: docs/mail"]
-        )
-        self.call("tasks_jobs_message", "anna", job="JOB-001", message="Sunday is fine.", refs=[])
-        self._say("runner:harbour-1", "JOB-001", "question", "And the 80: on the same copy, or after a reset?", [])
-        for runner, job in (("runner:harbour-1", "JOB-001"), ("runner:harbour-2", "JOB-002")):
-            self.call(
-                "tasks_runner_heartbeat", runner, runner_id=runner, status="live", active_job_id=job, lease_ttl_ms=LEASE
-            )
+        replay, review, mail, _ = self.job_ids = [self._job(title, prompt) for title, prompt in JOBS]
+        one, two = "runner:harbour-1", "runner:harbour-2"
+        self._claim(one, replay)
+        self._say(one, replay, "progress", "40 clients: 0 double sales")
+        self._say(one, replay, "question", "The copy is from Sunday. Shall I fetch a newer one before the 80?")
+        self._claim(two, mail)
+        self._say(two, mail, "progress", "Danish done")
+        ended = {"job": mail, "runner_id": two, "claim_revision": self._claims[mail], "status": "DONE"}
+        self.call("tasks_jobs_complete", **ended, summary="Both languages, shorter", refs=["LINK: docs/mail"])
+        self._claim(two, review)
+        self._say(two, review, "progress", "The index is built CONCURRENTLY; no lock seen")
+        self._say(two, review, "error", "psql: connection refused by the copy")
+        self.call("tasks_jobs_message", "anna", job=replay, message="Sunday is fine.")
+        self._say(one, replay, "question", "And the 80: on the same copy, or after a reset?")
 
-    def _report(self, runner: str, job: str, *reports: tuple[str, str, list[str]]) -> int:
-        self.call(
-            "tasks_runner_heartbeat", runner, runner_id=runner, status="live", active_job_id=job, lease_ttl_ms=LEASE
-        )
-        claimed = self.call("tasks_jobs_claim", runner, job=job, runner_id=runner)
-        self._claims = {**getattr(self, "_claims", {}), job: int(claimed["job"]["revision"])}
-        for kind, message, refs in reports:
-            self._say(runner, job, kind, message, refs)
-        return self._claims[job]
+    def _job(self, title: str, prompt: str) -> str:
+        created = self.call("tasks_jobs_create", title=title, prompt=prompt, task=self.task)
+        return str(created["job"]["job_id"])
 
-    def _say(self, runner: str, job: str, kind: str, message: str, refs: list[str]) -> None:
+    def _claim(self, runner: str, job: str) -> None:
+        alive = {"runner_id": runner, "status": "live", "active_job_id": job, "lease_ttl_ms": LEASE}
+        self.call("tasks_runner_heartbeat", runner, **alive)
+        self._claims[job] = self.call("tasks_jobs_claim", runner, job=job, runner_id=runner)["job"]["revision"]
+
+    def _say(self, runner: str, job: str, kind: str, message: str) -> None:
         told = {"job": job, "runner_id": runner, "claim_revision": self._claims[job]}
-        self.call("tasks_jobs_report", runner, **told, kind=kind, message=message, refs=refs)
+        self.call("tasks_jobs_report", runner, **told, kind=kind, message=message)

@@ -104,11 +104,12 @@ def test_titles_and_addresses(page: Reader, story: Story) -> None:
         page.open(place)
         page.settled()
         page.until("document.title.endsWith(arguments[0])", title)
-    page.open("jobs/JOB-001")
+    job = story.job_ids[0]
+    page.open(f"jobs/{job}")
     page.says("h1", "Replay the peak")
     page.reload()
     page.says("h1", "Replay the peak")
-    page.until("document.title === 'JOB-001 · Jobs · Clew'")
+    page.until("document.title === arguments[0]", f"{job} · Jobs · Clew")
 
 
 def test_keys_lead_to_every_page(page: Reader) -> None:

@@ -1,52 +1,35 @@
 """Fits recall's weights on LoCoMo conversations: `python -m benchmarks fit_recall`, with CLEW_LOCOMO set.
 
 A softmax over a question's candidates, the evidence as the target, all questions with evidence. First the features
-that words alone give, then the weight of the meaning arm with the others held. Beside the fitted figures stand those of
-weights that never saw the conversation they are measured on. Prints the lines for `memory/kernel_defaults.py`.
+that words alone give, then the weight of the meaning arm with the others held. Beside the figures of the shipped and of
+the fitted weights stand those of weights that never saw the conversation they are measured on. Prints the shipped and
+the fitted numbers of `memory/kernel_defaults.py` side by side. The floor is left aside here; `silence` measures it.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from benchmarks.report import Report
 from benchmarks.stores import fresh_store
 from clew.app import open_clew
-from clew.recall.index import embed_all
-from clew.recall.kernel import default_kernel, kernel_of
-from clew.recall.library import library
-from clew.recall.locomo import Conversation, Question, Tally, read_conversations, store_turns
-from clew.recall.model import NONE, installed_model
+from clew.recall.filling import fill
+from clew.recall.fitting import KEPT, Case, Weights, fit, fit_meaning, gather
+from clew.recall.kept_vectors import KeptVectors
+from clew.recall.kernel import default_kernel
+from clew.recall.locomo import Conversation, Tally, read_conversations, store_turns
+from clew.recall.model import installed_model
 from clew.recall.models import load
-from clew.recall.query import analyse
-from clew.recall.ranking import rank
 from clew.recall.trial import place_of
 from clew.registry.context import Context
 from clew.registry.session import Session
 from clew.settings import load_settings
 
-STEPS = 200
-DECAY = 1e-3
-KEPT = ("phrase", "graph", "entity", "status", "recency")
-"""Weights that LoCoMo says nothing about: it quotes nothing, links nothing and supersedes nothing."""
-
-
-@dataclass
-class Case:
-    conversation: str
-    question: Question
-    refs: list[str]
-    values: dict[str, np.ndarray[Any, Any]]
-
-    def target(self) -> np.ndarray[Any, Any]:
-        hit = np.array([float(ref in self.question.evidence) for ref in self.refs])
-        return hit / hit.sum() if hit.sum() else hit
+CACHE = Path(__file__).parent / "results" / "vectors"
 
 
 def main(quick: bool = False) -> None:
@@ -55,107 +38,70 @@ def main(quick: bool = False) -> None:
         print("fit_recall: set CLEW_LOCOMO to the LoCoMo file", file=sys.stderr)
         return
     conversations = read_conversations(Path(path))[: 2 if quick else None]
-    report = Report("fit_recall", "Recall's weights, fitted and held out")
-    weights = default_kernel().weights()
-    cases = gather(conversations, NONE)
-    words = [name for name in cases[0].values if name not in KEPT]
-    weights |= fitted(cases, words, weights)
-    report.row(arm="lexical", figures="fitted", **figures(cases, weights))
-    report.row(arm="lexical", figures="held out", **held_out(cases, words, weights))
-    if installed_model() is not None and not quick:
-        cases = gather(conversations, "")
-        weights |= fitted(cases, ["dense"], weights)
-        report.row(arm="semantic", figures="fitted", **figures(cases, weights))
-        report.row(arm="semantic", figures="held out", **held_out(cases, ["dense"], weights))
+    report = Report("fit_recall", "Recall's weights, shipped, fitted and held out (floor off)")
+    model = None if quick else kept_model()
+    words, meaning = gathered(conversations, model)
+    shipped = default_kernel().weights()
+    fitted = fit(words, shipped)
+    apart = {name: fit(without(words, name), shipped) for name in names(words)}
+    compare(report, "lexical", words, shipped, fitted, apart)
+    if meaning:
+        fitted = fit_meaning(meaning, fitted)
+        apart = {name: fit_meaning(without(meaning, name), held) for name, held in apart.items()}
+        compare(report, "semantic", meaning, shipped, fitted, apart)
     report.save()
-    print("\n".join(f"{name} = {weight:.2f}" for name, weight in sorted(weights.items())))
+    for name in sorted(set(fitted) - KEPT):
+        print(f"{name:10} shipped {shipped[name]:6.2f}  fitted {fitted[name]:6.2f}")
 
 
-def gather(conversations: list[Conversation], model: str) -> list[Case]:
-    """The candidates and features of every question, from the pipeline itself."""
+def kept_model() -> KeptVectors | None:
+    """The installed model; what it embeds is kept for the next run."""
+    files = installed_model()
+    return KeptVectors(load(files), CACHE) if files is not None else None
+
+
+def gathered(conversations: list[Conversation], model: KeptVectors | None) -> tuple[list[Case], list[Case]]:
+    """The candidates and features of every question, by words alone and with the model."""
     with fresh_store() as store:
-        flags = {"home": store.home, "workspace": "bench", "workspace_lock": False, "embedding_model": model}
+        flags = {"home": store.home, "workspace": "bench", "workspace_lock": False, "embedding_model": "none"}
         clew = open_clew(load_settings(flags, {}))
         ctx = Context(clew.dispatcher, Session(), "bench", None)
-        cases = [case for item in conversations for case in gather_one(place_of(ctx, item), item, model)]
+        words: list[Case] = []
+        meaning: list[Case] = []
+        for conversation in conversations:
+            place = place_of(ctx, conversation)
+            with place.writing() as bound:
+                store_turns(bound, conversation)
+            words += gather(place, conversation, None)
+            if model is not None:
+                fill(place, model)
+                model.save()
+                meaning += gather(place, conversation, model)
         clew.close()
-        return cases
+        return words, meaning
 
 
-def gather_one(ctx: Context, conversation: Conversation, model: str) -> list[Case]:
-    files = installed_model() if model != NONE else None
-    embedder = load(files) if files else None
-    found = []
-    with ctx.writing() as bound:
-        store_turns(bound, conversation)
-    if embedder is not None:
-        embed_all(ctx)
-    with ctx.reading() as bound:
-        kernel = kernel_of(bound)
-        corpus = library(bound.database).current(bound, kernel)
-        for question in conversation.questions:
-            similarity = None
-            if embedder is not None:
-                vectors = library(bound.database).vectors(bound, embedder)
-                similarity = vectors.similarity(corpus, embedder.embed_query(question.text))
-            ranked = rank(corpus, analyse(question.text, kernel, bound.now_ms), kernel, corpus.alive, similarity)
-            refs = [corpus.refs[slot] for slot in ranked.slots]
-            found.append(Case(conversation.name, question, refs, dict(ranked.features)))
-    return found
+def names(cases: list[Case]) -> list[str]:
+    return sorted({case.conversation for case in cases})
 
 
-def fitted(cases: list[Case], names: list[str], weights: dict[str, float]) -> dict[str, float]:
-    """Gradient descent with momentum on the listwise loss; the other weights stay as they are."""
-    sets = [
-        (np.stack([case.values[name] for name in names], 1), rest(case, names, weights), case.target())
-        for case in cases
-    ]
-    sets = [item for item in sets if item[2].sum()]
-    point = np.array([weights[name] for name in names])
-    first, second = np.zeros(len(names)), np.zeros(len(names))
-    for step in range(1, STEPS + 1):
-        slope = sum(_slope(matrix, fixed, target, point) for matrix, fixed, target in sets) / len(sets) + DECAY * point
-        first, second = 0.9 * first + 0.1 * slope, 0.99 * second + 0.01 * slope**2
-        point = point - 0.1 * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)
-    return dict(zip(names, point.tolist(), strict=True))
+def without(cases: list[Case], name: str) -> list[Case]:
+    return [case for case in cases if case.conversation != name]
 
 
-def _slope(matrix: Any, fixed: Any, target: Any, point: Any) -> Any:
-    scores = matrix @ point + fixed
-    shares = np.exp(scores - scores.max())
-    return matrix.T @ (shares / shares.sum() - target)
+def compare(
+    report: Report, arm: str, cases: list[Case], shipped: Weights, fitted: Weights, apart: dict[str, Weights]
+) -> None:
+    for label, weights in (("shipped", shipped), ("fitted", fitted)):
+        report.row(arm=arm, weights=label, **figures(cases, dict.fromkeys(apart, weights)))
+    report.row(arm=arm, weights="held out", **figures(cases, apart))
 
 
-def rest(case: Case, names: list[str], weights: dict[str, float]) -> np.ndarray[Any, Any]:
-    """The part of the scores that the fitted weights do not touch."""
-    total = np.zeros(len(case.refs))
-    for name, values in case.values.items():
-        if name not in names:
-            total += weights.get(name, 0.0) * values
-    return total
-
-
-def measured(tally: Tally, cases: list[Case], weights: dict[str, float]) -> None:
+def figures(cases: list[Case], weights: dict[str, Weights]) -> dict[str, float]:
+    """The figures of cases that are ranked by the weights of their conversation."""
+    tally = Tally()
     for case in cases:
-        order = np.argsort(-rest(case, [], weights), kind="stable")
+        order = np.argsort(-case.scores(weights[case.conversation]), kind="stable")
         tally.add(case.conversation, case.question, [case.refs[at] for at in order])
-
-
-def figures(cases: list[Case], weights: dict[str, float]) -> dict[str, float]:
-    tally = Tally()
-    measured(tally, cases, weights)
-    return chosen(tally)
-
-
-def held_out(cases: list[Case], names: list[str], weights: dict[str, float]) -> dict[str, float]:
-    """Each conversation measured with weights fitted on the others."""
-    tally = Tally()
-    for name in sorted({case.conversation for case in cases}):
-        others = [case for case in cases if case.conversation != name]
-        measured(tally, [case for case in cases if case.conversation == name], weights | fitted(others, names, weights))
-    return chosen(tally)
-
-
-def chosen(tally: Tally) -> dict[str, float]:
     summary = tally.summary()
     return {name: summary[name] for name in ("recall@1", "recall@10", "any@10", "mrr@10")}

@@ -38,7 +38,14 @@ RERANKS = ("default", "causal", "temporal", "exact", "procedural", "diversity", 
 DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
     "recall": {
         "fields": _weights(0, 10, title=1.6, body=1.0, tags=1.2, speaker=1.0),
-        "bm25": {"k1": Key(1.0, 0, 10), "b": Key(0.3, 0, 1), "document_b": Key(0.5, 0, 1)},
+        # For remarks and for pages; between them the usual length of an item decides.
+        "bm25": {
+            "k1": Key(0.8, 0, 10),
+            "long_k1": Key(2.0, 0, 10),
+            "b": Key(0.1, 0, 1),
+            "long_b": Key(1.0, 0, 1),
+            "document_b": Key(0.5, 0, 1),
+        },
         # The share of a neighbour's words that counts as an item's own, by distance, on both sides and before it only.
         "context": {
             **_weights(0, 2, around_1=0.5, around_2=0.25, around_3=0.1, before_1=0.7, before_2=0.3),
@@ -49,28 +56,10 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
         # Silence: signs of an answer and the bar they must reach, by words alone and with the meaning arm.
         "floor": {"least_items": Key(100, 0, 1_000_000), "sure": Key(0.8, 0, 1)},
         "floor_words": _weights(
-            -1000,
-            1000,
-            score=0.85,
-            gap=0.06,
-            proximity=7.7,
-            window=-0.14,
-            own=3.4,
-            unknown=12.3,
-            dense=0.0,
-            needed=10.8,
+            -1000, 1000, score=12.0, proximity=4.2, surprise=0.32, unknown=7.5, dense=0.0, needed=10.1
         ),
         "floor_meaning": _weights(
-            -1000,
-            1000,
-            score=0.82,
-            gap=0.34,
-            proximity=5.6,
-            window=-0.84,
-            own=2.4,
-            unknown=12.9,
-            dense=13.0,
-            needed=18.9,
+            -1000, 1000, score=11.6, proximity=2.3, surprise=0.31, unknown=7.8, dense=11.6, needed=17.2
         ),
     },
     "rm3": {"expansion": {"terms": Key(6, 0, 50), "weight": Key(0.15, 0, 1), "items": Key(5, 1, 50)}},
@@ -78,17 +67,17 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
         "weights": _weights(
             -50,
             50,
-            window=3.6,
+            window=3.8,
             lead=6.7,
             document=3.1,
-            coverage=1.8,
-            proximity=0.5,
+            coverage=2.1,
+            proximity=0.3,
             phrase=6.0,
             speaker=0.9,
             entity=1.5,
             question=-0.8,
             answer=0.9,
-            length=2.4,
+            length=2.5,
             cue=0.9,
             graph=2.0,
             status=-3.0,
@@ -99,7 +88,7 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
         },
     },
     "temporal": {
-        "time": _weights(-50, 50, date=3.8, recency=2.0),
+        "time": _weights(-50, 50, date=3.4, recency=2.0),
         "dates": {"near_days": Key(14.0, 0, 3650), "pause_hours": Key(4.0, 0, 100_000)},
         "words": {
             "temporal": Key(
@@ -118,7 +107,7 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
         }
     },
     "hybrid": {
-        "fusion": _weights(-50, 50, dense=5.7),
+        "fusion": _weights(-50, 50, dense=5.6),
         "vector": {"enabled": Key(True), "candidates": Key(200, 0, 5000), "min_similarity": Key(0.25, -1, 1)},
     },
     "intent": {

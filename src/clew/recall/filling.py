@@ -12,20 +12,23 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from clew.errors import ClewError
 from clew.recall.model import Embedder
+from clew.recall.models import ACTIVE, stored_choice
 from clew.registry.context import Context
 from clew.store import vectors
 from clew.store.behind import end_with
-from clew.store.database import Database, Row
+from clew.store.database import Database, Row, Transaction
 from clew.store.search import changed_items, items_by_id
 
 BATCH = 32
 LEAD_CHARS = 400
 TEXT_CHARS = 2000
 PATIENCE = 30.0
+STANDS_ALONE = 800
 
 log = logging.getLogger("clew.recall")
 
 Report = Callable[[int, int], None]
+Wanted = Callable[[Transaction], bool]
 
 
 def fill(
@@ -34,11 +37,15 @@ def fill(
     report: Report | None = None,
     most: int | None = None,
     stop: threading.Event | None = None,
+    wanted: Wanted | None = None,
 ) -> int:
-    """Embed what waits; returns how many items are done. Ends early after `most` items, or when told to stop."""
+    """Embed what waits; returns how many items are done.
+
+    Ends early after `most` items, when told to stop, or when the vectors of this model are no longer `wanted`.
+    """
     done = 0
     while (most is None or done < most) and not (stop and stop.is_set()):
-        step = _batch(ctx, model)
+        step = _batch(ctx, model, wanted)
         if step is None:
             break
         done += step
@@ -48,7 +55,7 @@ def fill(
     return done
 
 
-def _batch(ctx: Context, model: Embedder) -> int | None:
+def _batch(ctx: Context, model: Embedder, wanted_still: Wanted | None) -> int | None:
     """One batch: read, embed outside of any transaction, write."""
     with ctx.reading() as bound:
         after = vectors.progress(bound.tx, bound.workspace, model.id)
@@ -68,6 +75,8 @@ def _batch(ctx: Context, model: Embedder) -> int | None:
     ]
     gone = [row["id"] for row in rows if row["terms"] is None]
     with ctx.writing() as bound:
+        if wanted_still is not None and not wanted_still(bound.tx):
+            return None
         vectors.keep(bound.tx, bound.workspace, model.id, stored, gone, rows[-1]["change"])
     return len(rows)
 
@@ -85,14 +94,16 @@ def text_of(item: Row, lead: str) -> str:
 
 
 def _lead(ctx: Context, item: Row) -> str:
-    if not item["speaker"] or item["doc"] is None:
+    """The end of what another said before; a long text needs none, and one who speaks alone answers nobody."""
+    if not item["speaker"] or item["doc"] is None or len(item["body"] or "") > STANDS_ALONE:
         return ""
     sql = (
         "SELECT speaker, title, body FROM item WHERE workspace = ? AND branch = ? AND doc = ? AND seq < ?"
         " ORDER BY seq DESC LIMIT 1"
     )
     before = ctx.tx.one(sql, ctx.workspace, item["branch"], item["doc"], item["seq"])
-    return text_of(before, "")[:LEAD_CHARS] if before and before["speaker"] else ""
+    answers = before is not None and before["speaker"] and before["speaker"] != item["speaker"]
+    return text_of(before, "")[:LEAD_CHARS] if before and answers else ""
 
 
 def _digest(text: str) -> str:
@@ -118,15 +129,17 @@ class Filler:
                 return
             self._busy.add(ctx.database)
         unbound = Context(ctx.dispatcher, ctx.session, ctx.workspace, ctx.agent)
-        stop = threading.Event()
-        thread = threading.Thread(target=self._run, args=(unbound, model, stop), name="clew-vectors", daemon=True)
+        stop, choice = threading.Event(), stored_choice(ctx.tx, ACTIVE)
+        args = (unbound, model, stop, choice)
+        thread = threading.Thread(target=self._run, args=args, name="clew-vectors", daemon=True)
         self._threads[thread] = stop
         thread.start()
         end_with(ctx.database, "vectors", partial(_end, thread, stop))
 
-    def _run(self, ctx: Context, model: Embedder, stop: threading.Event) -> None:
+    def _run(self, ctx: Context, model: Embedder, stop: threading.Event, choice: str | None) -> None:
         try:
-            fill(ctx, model, stop=stop)
+            # A model that no longer serves must not leave vectors behind, whichever process changed it.
+            fill(ctx, model, stop=stop, wanted=lambda tx: stored_choice(tx, ACTIVE) == choice)
         except ClewError as problem:
             # What is missing is still counted as lag; the next search tries again.
             log.warning("vectors could not be filled in: %s", problem.message)

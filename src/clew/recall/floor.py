@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.recall.kernel import Kernel
-from clew.recall.lexical import neighbours
 from clew.recall.query import Query
 from clew.recall.ranking import Ranked
 
+SIGNS = ("score", "proximity", "surprise", "unknown", "dense")
 LINKED = 0.05
 LOOKED_AT = 10
 COMMON = 0.2
@@ -54,37 +54,46 @@ def _measurable(ranked: Ranked, kernel: Kernel, query: Query) -> bool:
 
 def signs(ranked: Ranked) -> dict[str, float]:
     """What speaks for an answer: numbers that the bar is fitted on."""
-    window, own, unknown = _together(ranked)
-    scores, dense = ranked.scores, ranked.features.get("dense")
+    if not len(ranked.slots):
+        return dict.fromkeys(SIGNS, 0.0)
+    dense = ranked.features.get("dense")
     return {
-        "score": float(scores[0]),
-        "gap": float(scores[0] - scores[min(LOOKED_AT, len(scores)) - 1]),
+        "score": float(ranked.scores[0]) / _perfect(ranked),
         "proximity": float(ranked.features["proximity"][:LOOKED_AT].max()),
-        "window": window,
-        "own": own,
-        "unknown": unknown,
+        "surprise": _surprise(ranked),
+        "unknown": _unknown(ranked),
         "dense": float(dense.max()) if dense is not None else 0.0,
     }
 
 
-def _together(ranked: Ranked) -> tuple[float, float, float]:
-    """The share of the telling words that one item's surroundings, and one item, hold; and how many nobody holds."""
-    matches, corpus = ranked.matches, ranked.scene.corpus
-    spoken = frozenset().union(*corpus.speaker_terms().values())
-    telling = [
-        at
-        for at, term in enumerate(matches.asked)
-        if not term.added and term.word not in spoken and matches.held[at] < COMMON * matches.size
-    ]
-    if not telling:
-        return 0.0, 0.0, 0.0
-    near = neighbours(corpus, ranked.slots[:LOOKED_AT], ranked.scene.visible, 1)
-    held = (matches.counts[telling][:, near.slots] > 0) & near.present
-    rarity = matches.rarity[telling]
-    total = float(rarity.sum()) or 1.0
-    window = float((rarity @ held.any(axis=2)).max()) / total
-    own = float((rarity @ held[:, :, 0]).max()) / total
-    return window, own, float(np.mean([matches.held[at] == 0 for at in telling]))
+def _perfect(ranked: Ranked) -> float:
+    """What words alone could give the best candidate, so that a bar fits whatever the weights are."""
+    weights = ranked.weights
+    document = weights["document"] * float(ranked.matches.together[ranked.slots[0]])
+    return sum(weights[name] for name in ("window", "lead", "coverage", "proximity")) + document or 1.0
+
+
+def _surprise(ranked: Ranked) -> float:
+    """How unlikely it is that so many of the question's words meet in one item by chance, in natural units."""
+    matches = ranked.matches
+    known = [at for at in _told(ranked) if matches.held[at] > 0]
+    if not known:
+        return 0.0
+    tells = -np.log(np.minimum(matches.held[known] / matches.size, 1.0))
+    return float((tells @ (matches.counts[known][:, ranked.slots[:LOOKED_AT]] > 0)).max())
+
+
+def _told(ranked: Ranked) -> list[int]:
+    """The places of the question's own words, speakers aside."""
+    spoken = frozenset().union(*ranked.scene.corpus.speaker_terms().values())
+    return [at for at, term in enumerate(ranked.matches.asked) if not term.added and term.word not in spoken]
+
+
+def _unknown(ranked: Ranked) -> float:
+    """The share of the telling words that nobody holds: they lower the score of a good answer as of a bad one."""
+    held = [ranked.matches.held[at] for at in _told(ranked)]
+    telling = [count == 0 for count in held if count < COMMON * ranked.matches.size]
+    return float(np.mean(telling)) if telling else 0.0
 
 
 def _worth(ranked: Ranked) -> NDArray[np.bool_]:

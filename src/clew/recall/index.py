@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -12,6 +13,7 @@ from clew.memory.directory import shown_root
 from clew.memory.kernels import names as kernel_names
 from clew.memory.sync import sync
 from clew.recall.filling import fill
+from clew.recall.model import INSTALLED, installed_model, model_in
 from clew.recall.models import COMING, chosen_files, load, stored_choice
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
@@ -61,9 +63,7 @@ def index_stats(ctx: Context, args: NoArguments) -> dict[str, Any]:
 def vector_stats(ctx: Context) -> dict[str, Any]:
     """Which model serves, how many items it has embedded, how many wait; and the one that is being prepared."""
     found: dict[str, Any] = {"available": False, "model": None, "count": 0, "lag": 0}
-    coming = stored_choice(ctx.tx, COMING)
-    if coming is not None:
-        found["coming"] = coming
+    found |= _coming(ctx)
     try:
         files = chosen_files(ctx.settings, ctx.tx)
     except ClewError as problem:
@@ -79,6 +79,21 @@ def vector_stats(ctx: Context) -> dict[str, Any]:
         "count": counted,
         "lag": vectors.lag(ctx.tx, ctx.workspace, model),
     }
+
+
+def _coming(ctx: Context) -> dict[str, Any]:
+    """The model that is being prepared, or was when a process ended, and how far it has come."""
+    path = stored_choice(ctx.tx, COMING)
+    if path is None:
+        return {}
+    try:
+        files = installed_model() if path == INSTALLED else model_in(Path(path))
+    except ClewError as problem:
+        return {"coming": path, "coming_reason": problem.message}
+    if files is None:
+        return {"coming": path, "coming_reason": "no embedding model is installed"}
+    made = vectors.count(ctx.tx, ctx.workspace, files.id())
+    return {"coming": path, "coming_count": made, "coming_lag": vectors.lag(ctx.tx, ctx.workspace, files.id())}
 
 
 _BY_SOURCE = "SELECT source, count(*) AS items FROM item WHERE workspace = ? GROUP BY source ORDER BY source"

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.recall.cohesion import cohesion
 from clew.recall.corpus import Corpus
 from clew.recall.kernel import Kernel
 from clew.recall.query import Query
@@ -38,14 +39,15 @@ class Matches:
         self.corpus = corpus
         self.visible = visible
         self.asked = asked
-        self.k1 = kernel.number("bm25", "k1")
-        self.b = kernel.number("bm25", "b")
         self.document_b = kernel.number("bm25", "document_b")
         fields = np.array([kernel.number("fields", name) for name in FIELDS], np.float32)
         self.lengths = corpus.lengths @ fields
-        self.cohesion = np.where(corpus.continues, 1.0, kernel.number("context", "loose")).astype(np.float32)
+        self.together = cohesion(corpus)
+        self.cohesion = np.where(corpus.continues, 1, np.float32(kernel.number("context", "loose"))) * self.together
         self.size = max(int(visible.sum()), 1)
         self.mean_length = float(self.lengths[visible].sum() / self.size) or 1.0
+        self.company = float((self.cohesion * (visible & (corpus.before >= 0))).sum() / self.size)
+        self.k1, self.b = self._by_length(kernel, "k1"), self._by_length(kernel, "b")
         self.counts = np.zeros((len(asked), len(corpus)), np.float32)
         for at, term in enumerate(asked):
             for number in term.numbers:
@@ -55,6 +57,12 @@ class Matches:
         self.rarity = np.log1p((self.size - self.held + 0.5) / (self.held + 0.5)) * np.array([t.weight for t in asked])
         own = np.array([not term.added for term in asked], bool)
         self.best = float(self.rarity[own].sum()) * (self.k1 + 1) or 1.0
+
+    def _by_length(self, kernel: Kernel, name: str) -> float:
+        """Between the number for remarks and the one for pages: that a remark is short says nothing about it."""
+        long_words = kernel.number("context", "long_words")
+        share = self.mean_length / (self.mean_length + long_words)
+        return (1 - share) * kernel.number("bm25", name) + share * kernel.number("bm25", f"long_{name}")
 
     def own(self) -> Floats:
         """BM25 of every item by itself, as a share of the best a perfect item could reach."""
@@ -74,7 +82,7 @@ class Matches:
         held[:, 1:] *= (long_words / (long_words + self.lengths[near.slots[:, 0]]))[:, None]
         counts = np.einsum("tcn,cn->tc", self.counts[:, near.slots], held)
         lengths = (self.lengths[near.slots] * held).sum(axis=1)
-        usual = 1.0 + float(shares[1:].sum()) * long_words / (long_words + self.mean_length)
+        usual = 1.0 + self.company * float(shares[1:].sum()) * long_words / (long_words + self.mean_length)
         return self._scored(counts, lengths, self.mean_length * usual)
 
     def held_by(self, slots: Slots) -> Floats:
@@ -84,10 +92,11 @@ class Matches:
         return np.asarray(self.rarity[own] @ held * (self.k1 + 1) / self.best, np.float32)
 
     def coverage(self, near: Neighbours, reach: int) -> Floats:
-        """The share of the question, rare words counting more, that an item and its nearest neighbours hold."""
+        """The share of the question, rare words counting more, that an item holds, with its nearest neighbours."""
         inside = near.within(reach)
         there = (self.counts[:, near.slots] > 0) & (near.present & inside)
-        held = np.asarray(there.any(axis=2), bool)
+        around, alone = there.any(axis=2), there[:, :, 0]
+        held = alone + self.together[near.slots[:, 0]] * (around & ~alone)
         own = np.array([not term.added for term in self.asked], bool)
         return np.asarray(self.rarity[own] @ held[own] * (self.k1 + 1) / self.best, np.float32)
 
@@ -108,7 +117,8 @@ class Matches:
             held = np.count_nonzero(inside)
             if held:
                 scores += term.weight * np.log1p((count - held + 0.5) / (held + 0.5)) * inside / (inside + norm)
-        return (scores / (scores.max(initial=0.0) or 1.0))[stretch[candidates]].astype(np.float32)
+        shares = (scores / (scores.max(initial=0.0) or 1.0))[stretch[candidates]]
+        return np.asarray(shares * self.together[candidates], np.float32)
 
     def _scored(self, counts: Floats, lengths: Floats, mean: float) -> Floats:
         norm = self._norm(lengths, mean, self.b)

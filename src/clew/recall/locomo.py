@@ -21,8 +21,10 @@ DEPTHS = (1, 5, 10, 20)
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 _EVIDENCE = re.compile(r"D(\d+):(\d+)")
 _SESSION = re.compile(r"session_(\d+)")
+_UNPLAIN = re.compile(r"[^A-Za-z0-9_-]+")
 
 Search = Callable[[str], list[str]]
+Asked = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Turn:
 class Question:
     text: str
     evidence: frozenset[str]
-    category: int
+    category: str
 
 
 @dataclass(frozen=True)
@@ -71,31 +73,53 @@ def read_conversations(path: Path) -> list[Conversation]:
             "Get locomo10.json from the LoCoMo repository of Snap Research (CC BY-NC 4.0) and give its path.",
         )
     try:
-        return [_conversation(sample) for sample in json.loads(path.read_text(encoding="utf-8"))]
+        samples = json.loads(path.read_text(encoding="utf-8"))
+        found = [_conversation(sample, number) for number, sample in enumerate(_listed(samples), 1)]
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise ClewError(
             "INVALID_INPUT", f"{path} is not in LoCoMo's form: {problem!r}", "Give the file as its authors publish it."
         ) from problem
+    if not any(conversation.questions for conversation in found):
+        raise ClewError(
+            "INVALID_INPUT", f"{path} asks no question that names its evidence", "Give a file with `qa` and `evidence`."
+        )
+    return found
 
 
-def _conversation(sample: dict[str, Any]) -> Conversation:
+def _listed(samples: Any) -> list[Any]:
+    """One sample may stand without a list around it."""
+    return samples if isinstance(samples, list) else [samples]
+
+
+def _conversation(sample: dict[str, Any], number: int) -> Conversation:
     said = sample["conversation"]
     numbers = sorted(int(match.group(1)) for name in said if (match := _SESSION.fullmatch(name)))
     turns = [turn for number in numbers for turn in _turns(said, number)]
-    questions = [_question(item) for item in sample["qa"]]
-    return Conversation(str(sample["sample_id"]), turns, [item for item in questions if item.evidence])
+    questions = [_question(item) for item in sample.get("qa") or []]
+    # A workspace for each: numbered, because two samples may have one name, and of plain letters.
+    name = _UNPLAIN.sub("-", f"{number}-{sample.get('sample_id') or 'conversation'}")[:60]
+    return Conversation(name, turns, [item for item in questions if item.evidence])
 
 
 def _turns(said: dict[str, Any], number: int) -> Iterable[Turn]:
-    date = str(said.get(f"session_{number}_date_time", ""))
-    for turn in said[f"session_{number}"]:
-        caption = turn.get("blip_caption") or ""
-        yield Turn(_normal(turn["dia_id"]), number, turn["speaker"], turn["text"], caption, find_moment(date), date)
+    date = str(said.get(f"session_{number}_date_time") or "")
+    for place, turn in enumerate(said[f"session_{number}"] or [], 1):
+        id = _normal(str(turn.get("dia_id") or f"D{number}:{place}"))
+        text, caption = str(turn.get("text") or ""), str(turn.get("blip_caption") or "")
+        yield Turn(id, number, str(turn.get("speaker") or ""), text, caption, find_moment(date), date)
 
 
 def _question(item: dict[str, Any]) -> Question:
-    evidence = {_normal(match.group()) for part in item["evidence"] for match in _EVIDENCE.finditer(str(part))}
-    return Question(item["question"], frozenset(evidence), int(item["category"]))
+    given = item.get("evidence") or []
+    parts = given if isinstance(given, list) else [given]
+    evidence = {_normal(match.group()) for part in parts for match in _EVIDENCE.finditer(str(part))}
+    return Question(str(item["question"]), frozenset(evidence), _category(item.get("category")))
+
+
+def _category(given: Any) -> str:
+    """The name of a category; one that LoCoMo does not know keeps its own."""
+    number = int(given) if str(given).isdigit() else None
+    return CATEGORIES.get(number or 0, "none" if given is None else str(given))
 
 
 def _normal(id: str) -> str:
@@ -116,7 +140,7 @@ def store_turns(ctx: Context, conversation: Conversation) -> None:
             body=turn.body,
             branch=1,
             doc=f"session-{turn.session}",
-            speaker=turn.speaker,
+            speaker=turn.speaker or None,
             event_ts_ms=turn.ts_ms,
         )
         index_item(ctx.tx, ctx.workspace, item)
@@ -126,7 +150,7 @@ def store_turns(ctx: Context, conversation: Conversation) -> None:
 class Tally:
     """Recall, any and reciprocal rank over questions."""
 
-    rows: list[tuple[str, int, list[float], list[float], float]] = field(default_factory=list)
+    rows: list[tuple[str, str, list[float], list[float], float]] = field(default_factory=list)
 
     def add(self, conversation: str, question: Question, found: list[str]) -> None:
         ranks = sorted(rank for rank, id in enumerate(found[: DEPTHS[-1]]) if id in question.evidence)
@@ -135,7 +159,7 @@ class Tally:
         first = 1 / (ranks[0] + 1) if ranks and ranks[0] < 10 else 0.0
         self.rows.append((conversation, question.category, shares, hits, first))
 
-    def summary(self, category: int | None = None) -> dict[str, float]:
+    def summary(self, category: str | None = None) -> dict[str, float]:
         rows = [row for row in self.rows if category in (None, row[1])]
         total = max(len(rows), 1)
         found = {f"recall@{depth}": sum(row[2][at] for row in rows) / total for at, depth in enumerate(DEPTHS)}
@@ -144,14 +168,23 @@ class Tally:
         return {**{name: round(value, 4) for name, value in found.items()}, "questions": len(rows)}
 
     def report(self) -> dict[str, Any]:
-        present = sorted({row[1] for row in self.rows})
-        return {**self.summary(), "by_category": {CATEGORIES[code]: self.summary(code) for code in present}}
+        """All questions, by themselves and again under `overall`, and each category."""
+        overall = self.summary()
+        present = sorted({row[1] for row in self.rows}, key=_place)
+        return {**overall, "overall": overall, "by_category": {name: self.summary(name) for name in present}}
 
 
-def tally(conversations: list[Conversation], searches: dict[str, Search]) -> Tally:
-    """Ask every question of its conversation's search."""
+def _place(category: str) -> tuple[int, str]:
+    names = list(CATEGORIES.values())
+    return (names.index(category) if category in names else len(names), category)
+
+
+def tally(conversations: list[Conversation], searches: dict[str, Search], asked: Asked | None = None) -> Tally:
+    """Ask every question of its conversation's search; `asked` hears of each."""
     found = Tally()
     for conversation in conversations:
         for question in conversation.questions:
             found.add(conversation.name, question, searches[conversation.name](question.text))
+            if asked is not None:
+                asked(len(found.rows))
     return found

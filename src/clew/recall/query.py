@@ -19,6 +19,7 @@ did do does doing don during each few for from further had has have having he he
 into is it its itself just me more most my no nor not of off on once only or other our ours out over own s same
 she should so some such t than that the their theirs them then there these they this those through to too under
 until up very was we were what when where which while who whom why will with would you your yours
+although ever per though unless upon via whether yet
 """
 FILLER = frozenset(_FILLER.split()) | frozenset(stem(word) for word in _FILLER.split())
 _PHRASE = re.compile(r"\"([^\"]{2,200})\"|“([^”]{2,200})”|`([^`]{2,200})`")

@@ -55,12 +55,12 @@ def rank(
     matches = Matches(corpus, visible, asked, kernel)
     period = _anchored(corpus, query, matches, visible, kernel)
     own = matches.own()
-    near = _spread(corpus, own)
+    near = _spread(matches, own)
     if query.intent.expansion in FEEDBACK and kernel.number("expansion", "weight") > 0:
         best = _top(own, own > 0, kernel.whole("expansion", "items"), corpus)
         more = feedback_terms(corpus, best, own[best], asked, kernel)
         matches = Matches(corpus, visible, asked + more, kernel) if more else matches
-        near = _spread(corpus, matches.own()) if more else near
+        near = _spread(matches, matches.own()) if more else near
     scene = Scene(corpus, query, kernel, matches, visible, period)
     slots = _candidates(scene, near, similarity)
     features = features_of(scene, slots)
@@ -113,11 +113,12 @@ def _order(scores: NDArray[np.floating], slots: Slots, corpus: Corpus) -> NDArra
     return np.array(sorted(range(len(slots)), key=lambda at: (-scores[at], refs[at])), np.int64)
 
 
-def _spread(corpus: Corpus, own: Floats) -> Floats:
+def _spread(matches: Matches, own: Floats) -> Floats:
     """Scores with a part of the neighbours' scores: a cheap likeness of the window, to choose candidates by."""
+    corpus = matches.corpus
     spread, back, ahead = own.copy(), corpus.before, corpus.after
     for share in (0.5, 0.25):
-        spread += share * (_taken(own, back) + _taken(own, ahead))
+        spread += share * matches.together * (_taken(own, back) + _taken(own, ahead))
         back, ahead = _step(corpus.before, back), _step(corpus.after, ahead)
     return spread
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,7 +23,8 @@ from clew.recall.kernel import Kernel, kernel_of
 from clew.recall.lexical import Floats
 from clew.recall.library import library
 from clew.recall.model import Embedder, ModelFiles
-from clew.recall.models import chosen_files, load
+from clew.recall.models import ACTIVE as MODEL_CHOICE
+from clew.recall.models import chosen_files, load, stored_choice
 from clew.recall.query import Query, analyse
 from clew.recall.ranking import Ranked, rank, with_links
 from clew.recall.uses import note_use
@@ -41,6 +42,7 @@ SOURCES = {
     "evidence": "evidence",
     "patterns": "pattern",
 }
+MOST_SWITCHES = 3
 ACTIVE = frozenset({"active", "open", "todo", "doing", "pending", "in_progress", ""})
 
 
@@ -58,6 +60,11 @@ class Request:
     words_only: bool = False
     counts: bool = False
     """Whether being shown counts as a use."""
+    kernel: Kernel | None = None
+    """Numbers under trial, in place of the workspace's own."""
+
+    def asking(self, query: str) -> Request:
+        return replace(self, query=query)
 
 
 class Search:
@@ -70,21 +77,23 @@ class Search:
     def run(self) -> dict[str, Any]:
         if not self.request.sources or "block" in self.request.sources:
             sync(self.ctx)
-        with self.ctx.reading() as ctx:
-            kernel = kernel_of(ctx)
-            files = self._model_files(ctx, kernel)
-        while True:
-            self._load_model(files)
-            reason = self.reason
+        for _ in range(MOST_SWITCHES):
             with self.ctx.reading() as ctx:
-                loaded, files = files, self._model_files(ctx, kernel)
-                if loaded != files:
-                    # Another model was chosen while this one was loaded; its vectors may be gone already.
-                    continue
-                self.reason = reason
-                query = analyse(self.request.query, kernel, ctx.now_ms, self.request.intent)
-                with library(ctx.database).lock:
-                    return self._answered(ctx, query, kernel)
+                kernel = self.request.kernel or kernel_of(ctx)
+                choice, files = stored_choice(ctx.tx, MODEL_CHOICE), self._model_files(ctx, kernel)
+            self._load_model(files)
+            with self.ctx.reading() as ctx:
+                # Another model may have come to serve while this one was loaded; the vectors of this one are gone then.
+                if files is None or stored_choice(ctx.tx, MODEL_CHOICE) == choice:
+                    return self._asked(ctx, kernel)
+        self.model, self.reason = None, "the embedding model is being changed"
+        with self.ctx.reading() as ctx:
+            return self._asked(ctx, kernel)
+
+    def _asked(self, ctx: Context, kernel: Kernel) -> dict[str, Any]:
+        query = analyse(self.request.query, kernel, ctx.now_ms, self.request.intent)
+        with library(ctx.database).lock:
+            return self._answered(ctx, query, kernel)
 
     def _answered(self, ctx: Context, query: Query, kernel: Kernel) -> dict[str, Any]:
         corpus = self._corpus(ctx, kernel)

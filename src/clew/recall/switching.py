@@ -8,7 +8,7 @@ from typing import Any
 
 from clew.errors import ClewError
 from clew.recall.filling import fill
-from clew.recall.model import NONE, ModelFiles, installed_model, model_in
+from clew.recall.model import INSTALLED, NONE, ModelFiles, installed_model, model_in
 from clew.recall.models import ACTIVE, COMING, load, store_choice, stored_choice
 from clew.registry.context import Context
 from clew.registry.dispatch import Dispatcher
@@ -28,9 +28,9 @@ def use_model(dispatcher: Dispatcher, path: str, report: Report | None = None) -
         return _switched(dispatcher, NONE, None)
     files = _files(path)
     model = load(files)
-    where = "" if path == "installed" else str(files.tokenizer.parent)
+    where = "" if path == INSTALLED else str(files.tokenizer.parent)
     with dispatcher.database.write() as tx:
-        store_choice(tx, COMING, where or "installed")
+        store_choice(tx, COMING, where or INSTALLED)
     done = 0
     # A second round takes what was written while the first one ran.
     for _ in range(2):
@@ -47,7 +47,7 @@ def _reporter(report: Report | None, workspace: str) -> Callable[[int, int], Non
 
 
 def _files(path: str) -> ModelFiles:
-    if path != "installed":
+    if path != INSTALLED:
         return model_in(Path(path).expanduser().absolute())
     files = installed_model()
     if files is None:
@@ -60,7 +60,7 @@ def _switched(dispatcher: Dispatcher, where: str, model: str | None) -> dict[str
         store_choice(tx, ACTIVE, where or None)
         store_choice(tx, COMING, None)
         vectors.forget_other_models(tx, model or NONE)
-    return {"model": model, "path": where or "installed"}
+    return {"model": model, "path": where or INSTALLED}
 
 
 def _workspaces(dispatcher: Dispatcher) -> list[str]:

@@ -108,8 +108,11 @@ def suggested_command(suggestion: dict[str, Any]) -> str:
     return command_for(suggestion["target"], suggestion.get("params", {}), entry.input_schema if entry else {})
 
 
+Progress = Callable[[float, float | None, str | None], None]
+
+
 @contextmanager
-def progress_line() -> Iterator[Callable[[float, float | None, str | None], None] | None]:
+def progress_line() -> Iterator[Progress | None]:
     """A line on the terminal that shows how far a call is and is gone when it ends; None when nobody looks."""
     if not sys.stderr.isatty():
         yield None
@@ -128,3 +131,20 @@ def progress_line() -> Iterator[Callable[[float, float | None, str | None], None
         yield show
     finally:
         sys.stderr.write(_CLEAR if shown else "")
+
+
+@contextmanager
+def progress_lines() -> Iterator[Progress]:
+    """The same for work of minutes: where nobody looks, each part of it leaves one line in the log."""
+    with progress_line() as line:
+        if line is not None:
+            yield line
+            return
+        begun: set[str] = set()
+
+        def note(done: float, total: float | None, message: str | None) -> None:
+            if message and message not in begun:
+                begun.add(message)
+                complain(f"{message} ({total:g})" if total else message)
+
+        yield note

@@ -13,7 +13,7 @@ import typer
 from clew.errors import ClewError
 from clew.faces.cli.commands.call import show_answer
 from clew.faces.cli.opening import call, opened, settings_of
-from clew.faces.cli.output import complain, has_colour, progress_line, say, show_json, show_table
+from clew.faces.cli.output import complain, has_colour, progress_lines, say, show_json, show_table
 
 COLUMNS = ("recall@1", "recall@5", "recall@10", "recall@20", "any@10", "mrr@10")
 
@@ -37,11 +37,16 @@ def recall(
     ] = None,
     semantic: Annotated[bool, typer.Option(help="Also measure with the embedding model, when there is one.")] = True,
     peers: Annotated[bool, typer.Option(help="Also measure others on the same turns.")] = True,
+    held_out: Annotated[
+        bool, typer.Option(help="Also measure each conversation with weights fitted on the others.")
+    ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Measure retrieval on LoCoMo: which share of the evidence turns is among the first results.
 
     One item for each turn, one workspace for each conversation, the question as it stands, the default settings.
+    Vectors are kept in CLEW_HOME/cache, so that a second run is faster. mind-mem is looked for in this environment, or
+    in the one whose interpreter MIND_MEM_PYTHON names.
 
     Examples:
 
@@ -55,10 +60,12 @@ def recall(
             "no LoCoMo file is given",
             "Get locomo10.json from the LoCoMo repository of Snap Research (CC BY-NC 4.0); say --locomo PATH.",
         )
-    given = {"locomo": str(path.absolute()), "semantic": semantic, "peers": peers}
+    cache = settings_of(ctx).home / "cache" / "vectors"
+    given = {"locomo": str(path.expanduser().absolute()), "semantic": semantic, "peers": peers}
+    given |= {"held_out": held_out, "cache": str(cache)}
     with tempfile.TemporaryDirectory(prefix="clew-bench-") as folder:
         settings = settings_of(ctx, home=folder, workspace="bench", workspace_lock=False)
-        with opened(settings) as clew, progress_line() as progress:
+        with opened(settings) as clew, progress_lines() as progress:
             answer = call(clew, "bench_recall", given, progress)
     if not answer.ok:
         raise typer.Exit(show_answer(answer, as_json))
@@ -67,17 +74,22 @@ def recall(
 
 
 def _show(measured: dict[str, Any]) -> None:
-    rows = {f"Clew, {arm}": measured[arm] for arm in ("lexical", "semantic") if arm in measured}
-    rows |= measured.get("peers", {})
-    _table("what", rows)
-    for arm in ("lexical", "semantic"):
-        if arm in measured:
-            say()
-            say(f"Clew, {arm}, by category; {measured[arm]['ms_p50']} ms a question", "bold")
-            kinds = measured[arm]["by_category"]
-            _table("category", kinds)
-    for line in measured.get("not_installed", []):
-        complain(f"not measured, because it is not installed: {line}")
+    rows: dict[str, Any] = {}
+    for arm in _arms(measured):
+        rows[f"Clew, {arm}"] = measured[arm]
+        if "held_out" in measured[arm]:
+            rows["  with weights fitted on the others" + " " * len(rows)] = measured[arm]["held_out"]
+    _table("what", {**rows, **measured.get("peers", {})})
+    for arm in _arms(measured):
+        say()
+        say(f"Clew, {arm}, by category; {measured[arm]['ms_p50']} ms a question", "bold")
+        _table("category", measured[arm]["by_category"])
+    for name, how in measured.get("not_installed", {}).items():
+        complain(f"{name} is not installed and was left out; get it: {how}")
+
+
+def _arms(measured: dict[str, Any]) -> list[str]:
+    return [arm for arm in ("lexical", "semantic") if arm in measured]
 
 
 def _table(first: str, rows: dict[str, Any]) -> None:

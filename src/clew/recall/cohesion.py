@@ -1,0 +1,98 @@
+"""Whether neighbours belong together: measured on what they say, not taken from where they stand.
+
+Turns of a conversation share words with the turn before them far more often than with turns from elsewhere. Entries
+that were merely put one after the other do not, and then what stands around an item says nothing about it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.recall.corpus import Corpus
+from clew.recall.query import FILLER
+
+Floats = NDArray[np.float32]
+Slots = NDArray[np.int64]
+
+MOST_PAIRS = 128
+PRIOR_PAIRS = 16
+"""As long as fewer pairs than this were seen, neighbours are believed to belong together."""
+APART, TOGETHER = 1.1, 1.6
+"""How much more alike neighbours are than strangers: up to the first not together at all, from the second on fully."""
+STRANGERS = 4
+
+_SCATTER = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass
+class Seen:
+    """What was measured on a corpus, and the state it was measured in."""
+
+    state: tuple[int, int] = (-1, -1)
+    shares: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
+    samples: dict[int, tuple[bytes, float]] = field(default_factory=dict)
+
+
+_seen: WeakKeyDictionary[Corpus, Seen] = WeakKeyDictionary()
+
+
+def cohesion(corpus: Corpus) -> Floats:
+    """For each slot, from 0 to 1, how far what stands around it is about the same."""
+    seen = _seen.setdefault(corpus, Seen())
+    state = (corpus.change, len(corpus))
+    if seen.state != state:
+        seen.shares, seen.state = _shares(corpus, seen), state
+    return seen.shares
+
+
+def _shares(corpus: Corpus, seen: Seen) -> Floats:
+    """One number for each group of items that are written the same way."""
+    found = np.ones(len(corpus), np.float32)
+    groups = corpus.source * 2 + corpus.continues
+    followers = corpus.alive & (corpus.before >= 0)
+    for group in np.unique(groups[followers]).tolist():
+        members = groups == group
+        chosen = _sample(corpus, np.flatnonzero(members & followers))
+        key = np.stack((chosen, corpus.before[chosen])).tobytes()
+        if seen.samples.get(group, (b"", 1.0))[0] != key:
+            seen.samples[group] = (key, _evidence(corpus, chosen))
+        found[members] = seen.samples[group][1]
+    return found
+
+
+def _sample(corpus: Corpus, followers: Slots) -> Slots:
+    """Some of them, chosen by their ids alone: one more item seldom changes the choice, and never its fairness."""
+    with np.errstate(over="ignore"):
+        place = corpus.ids[followers].astype(np.uint64) * _SCATTER
+    if len(followers) > MOST_PAIRS:
+        first = np.argpartition(place, MOST_PAIRS)[:MOST_PAIRS]
+        followers, place = followers[first], place[first]
+    return followers[np.argsort(place)]
+
+
+def _evidence(corpus: Corpus, chosen: Slots) -> float:
+    """Likeness to the item before against likeness to some other one; few pairs prove little."""
+    fillers = frozenset(number for number in map(corpus.term, FILLER) if number is not None)
+    here = [_words(corpus, int(slot), fillers) for slot in chosen]
+    before = [_words(corpus, int(slot), fillers) for slot in corpus.before[chosen]]
+    beside = sum(map(_alike, here, before))
+    others = [before[at:] + before[:at] for at in range(1, STRANGERS + 1)]
+    apart = sum(sum(map(_alike, here, other)) for other in others) / STRANGERS
+    ratio = beside / apart if apart > 0 else TOGETHER
+    together = min(max((ratio - APART) / (TOGETHER - APART), 0.0), 1.0)
+    return (PRIOR_PAIRS + len(chosen) * together) / (PRIOR_PAIRS + len(chosen))
+
+
+def _words(corpus: Corpus, slot: int, fillers: frozenset[int]) -> frozenset[int]:
+    """Without the last field, the speaker: neighbours share or change it by the way people talk."""
+    fields = corpus.lengths.shape[1]
+    keys = corpus.reading(slot)
+    return frozenset((keys[keys % fields != fields - 1] // fields).tolist()) - fillers
+
+
+def _alike(left: frozenset[int], right: frozenset[int]) -> float:
+    return float(len(left & right) / (len(left) * len(right)) ** 0.5) if left and right else 0.0

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from clew.recall.graph import linked
+from clew.recall.intent import ORDER
 from clew.recall.kernel import default_kernel
 from clew.recall.library import library
 from clew.recall.query import analyse
-from clew.recall.ranking import rank
+from clew.recall.ranking import Ranked, rank
 from clew.registry.context import Context
-from tests.conftest import Caller
+from tests.conftest import Caller, TickingClock
 
 
 @pytest.mark.parametrize(
@@ -125,9 +127,67 @@ def test_comparisons_show_both_sides(call: Caller) -> None:
     assert [hit for hit in shown if "Memcached" in hit["excerpt"]]
 
 
-def test_every_kernel_number_of_an_intent_is_read() -> None:
+def ranked_with(call: Caller, query: str, **intent: Any) -> Ranked:
+    """The same question on the same state, with other parameters of its intent."""
+    with Context(call.clew.dispatcher, call.session, "ws", None).reading() as bound:
+        name = analyse(query, default_kernel(), bound.now_ms).intent.name
+        kernel = default_kernel().changed({name: intent})
+        corpus = library(bound.database).current(bound, kernel)
+        return rank(corpus, analyse(query, kernel, bound.now_ms), kernel, corpus.alive)
+
+
+def test_expansion_none_or_feedback_decides_which_words_are_looked_for(notes: Caller) -> None:
+    for expansion in ("rm3", "broad", "multi", "chain"):
+        assert ranked_with(notes, "what stale", expansion=expansion).added_words == ["invoic"]
+    for expansion in ("none", "exact", "entity", "date"):
+        assert ranked_with(notes, "what stale", expansion=expansion).added_words == []
+
+
+def test_date_expansion_looks_for_how_texts_write_the_time(call: Caller, clock: TickingClock) -> None:
+    clock.now_ms = 1_771_000_000_000  # February 2026
+    call("notes_commit", content="The audit is planned for April 2025.")
+    call("notes_commit", content="The audit is planned for later.")
+    dated = ranked_with(call, "when was the audit last spring", expansion="date")
+    assert set(dated.added_words) == {"april", "2025"}
+    assert dated.scene.corpus.refs[dated.slots[0]] == "notes@1"
+    assert ranked_with(call, "when was the audit last spring", expansion="none").added_words == []
+
+
+def test_entity_expansion_weighs_the_named_words(notes: Caller) -> None:
+    notes("notes_commit", content="Miranda cleared the cache.")
+    query = "who is the Miranda of the cache"
+    weights = {
+        expansion: {term.word: term.weight for term in ranked_with(notes, query, expansion=expansion).matches.asked}
+        for expansion in ("entity", "none")
+    }
+    assert weights["entity"]["miranda"] > weights["none"]["miranda"]
+    assert weights["entity"]["cach"] == weights["none"]["cach"]
+
+
+@pytest.mark.parametrize(("depth", "reached"), [(0, []), (1, ["CARD-8"]), (2, ["CARD-8", "CARD-9"])])
+def test_graph_depth_bounds_how_far_links_are_followed(call: Caller, depth: int, reached: list[str]) -> None:
+    call("think_card", card={"type": "note", "id": "CARD-9", "text": "A herd of clients came at once."})
+    call("think_card", card={"type": "note", "id": "CARD-8", "text": "The queue fell over, see CARD-9."})
+    call("notes_commit", content="Retries need jitter, see CARD-8.")
+    found = ranked_with(call, "why do retries need jitter")
+    with Context(call.clew.dispatcher, call.session, "ws", None).reading() as bound:
+        ways = linked(bound, found.scene.corpus, found.slots[:1].tolist(), depth)
+    assert sorted(found.scene.corpus.refs[slot] for slot in ways) == reached
+
+
+@pytest.mark.parametrize(
+    ("rerank", "ref"),
+    [("causal", "notes@1"), ("temporal", "notes@3"), ("procedural", "notes@4"), ("evidence", "notes@5")],
+)
+def test_rerank_alone_decides_which_cues_count(notes: Caller, rerank: str, ref: str) -> None:
+    found = ranked_with(notes, "what cache invoices", rerank=rerank)
+    cues = dict(zip([found.scene.corpus.refs[slot] for slot in found.slots], found.features["cue"], strict=True))
+    assert [name for name, cue in sorted(cues.items()) if cue] == [ref]
+
+
+def test_no_number_of_an_intent_is_left_unread() -> None:
     sections: dict[str, dict[str, Any]] = default_kernel().sections
-    for name in ("WHY", "WHEN", "ENTITY", "WHAT", "HOW", "LIST", "VERIFY", "COMPARE", "TRACE"):
+    for name in ORDER:
         assert set(sections[name]) == {"expansion", "graph_depth", "rerank"}
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from clew.recall.period import Period, find_period
 from clew.store.heading import read_heading
 from clew.store.moments import find_moment
-from tests.conftest import Caller
+from tests.conftest import Caller, TickingClock
 
 
 def ms(*date: int) -> int:
@@ -85,6 +86,54 @@ def test_recency_counts_only_when_asked_for(call: Caller) -> None:
 
     assert recency("latest password policy")
     assert not recency("password policy")
+
+
+def test_event_time_counts_before_the_time_of_recording(call: Caller, clock: TickingClock) -> None:
+    """Recorded in one month, said to have happened in another: a question about the second finds it."""
+    clock.now_ms = ms(2025, 9, 1)
+    call("notes_commit", content="[2025-05-07] Ada: The outage of the cluster was short.")
+    clock.now_ms = ms(2025, 9, 2)
+    call("notes_commit", content="The outage of the cluster was discussed.")
+
+    def dated(query: str) -> list[str]:
+        hits = call("recall", query=query, sources=["all"], explain=True)["results"]
+        return [hit["_id"] for hit in hits for part in hit["explain"]["parts"] if part["feature"] == "date"]
+
+    assert dated("outage of the cluster in May 2025") == ["notes@1"]
+    assert dated("outage of the cluster in September 2025") == ["notes@2"]
+
+
+def test_as_of_a_date_shows_the_words_of_then(call: Caller, clock: TickingClock) -> None:
+    clock.now_ms = ms(2025, 3, 1)
+    created = call("tasks_create", kind="plan", title="Keep the orders in MySQL")
+    clock.now_ms = ms(2025, 6, 1)
+    call("tasks_edit", plan=created["id"], title="Keep the orders in Postgres")
+
+    def found(query: str, **given: Any) -> list[str]:
+        return [hit["_id"] for hit in call("recall", query=query, sources=["tasks"], **given)["results"]]
+
+    assert found("MySQL", as_of="2025-04-01") == [created["id"]]
+    assert found("MySQL") == []
+    assert found("Postgres", as_of="2025-04-01") == []
+    assert found("Postgres") == [created["id"]]
+
+
+def test_a_speaker_in_every_item_is_no_reason(call: Caller) -> None:
+    for text in ("Ada: The build server is slow.", "Ada: The build server is new."):
+        call("notes_commit", content=text)
+    hits = call("recall", query="What does Ada say about the build server?", sources=["all"], explain=True)["results"]
+    assert not [part for hit in hits for part in hit["explain"]["parts"] if part["feature"] == "speaker"]
+
+
+def test_i_is_the_person_and_you_the_machine(call: Caller) -> None:
+    call("notes_commit", content="user: The dentist is in Oak Street.")
+    call("notes_commit", content="assistant: A dentist costs about eighty.")
+
+    def first(query: str) -> str:
+        return str(call("recall", query=query, sources=["all"])["results"][0]["speaker"])
+
+    assert first("what did I say about the dentist") == "user"
+    assert first("what did you say about the dentist") == "assistant"
 
 
 def test_a_named_speaker_is_preferred(call: Caller) -> None:

@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 from clew.recall.corpus import Corpus
 from clew.recall.kernel import Kernel
 from clew.recall.lexical import Asked, Slots
+from clew.recall.period import Period
 from clew.recall.query import FILLER, Query
 from clew.recall.spelling import nearest_words
 from clew.store.postings import FIELD_COUNT
+from clew.store.terms import stem
 
 NAME_WEIGHT = 1.3
 TYPO_LENGTH = 5
@@ -70,6 +72,18 @@ def feedback_terms(
     shared = [number for number in mass if seen[number] > 1 and number not in known and _tells(words[number])]
     ranked = sorted(shared, key=lambda number: (-round(mass[number], 6), words[number]))
     return [Asked(words[number], weight, (number,), added=True) for number in ranked[:most]]
+
+
+def date_terms(corpus: Corpus, period: Period | None, asked: list[Asked], kernel: Kernel) -> list[Asked]:
+    """How a text would write the time that the question means: `last spring` is also March, April, May and the year."""
+    known = {number for term in asked for number in term.numbers}
+    numbers = {word: corpus.term(stem(word)) for word in (period.names() if period is not None else ())}
+    weight = kernel.number("expansion", "weight")
+    return [
+        Asked(word, weight, (number,), added=True)
+        for word, number in numbers.items()
+        if number is not None and number not in known
+    ]
 
 
 def _tells(word: str) -> bool:

@@ -24,6 +24,8 @@ PRIOR_PAIRS = 16
 APART, TOGETHER = 1.1, 1.6
 """How much more alike neighbours are than strangers: up to the first not together at all, from the second on fully."""
 STRANGERS = 4
+CHANCE = 0.01
+"""Likeness that is added on both sides, so that one word shared among texts that share hardly any proves nothing."""
 
 _SCATTER = np.uint64(0x9E3779B97F4A7C15)
 
@@ -82,7 +84,8 @@ def _evidence(corpus: Corpus, chosen: Slots) -> float:
     beside = sum(map(_alike, here, before))
     others = [before[at:] + before[:at] for at in range(1, STRANGERS + 1)]
     apart = sum(sum(map(_alike, here, other)) for other in others) / STRANGERS
-    ratio = beside / apart if apart > 0 else TOGETHER
+    chance = CHANCE * len(chosen)
+    ratio = (beside + chance) / (apart + chance)
     together = min(max((ratio - APART) / (TOGETHER - APART), 0.0), 1.0)
     return (PRIOR_PAIRS + len(chosen) * together) / (PRIOR_PAIRS + len(chosen))
 

@@ -121,7 +121,7 @@ def _closeness(scene: Scene, slots: Slots) -> Floats:
 
 def _speaker(scene: Scene, slots: Slots) -> Floats:
     """1 for items of a speaker whom the question names; nothing when everybody is named or one speaks alone."""
-    corpus, asked = scene.corpus, set(scene.query.terms)
+    corpus, asked = scene.corpus, {*scene.query.terms, *scene.query.persons}
     known = corpus.speaker_terms()
     present = set(np.unique(corpus.speaker[scene.visible]).tolist()) & set(known)
     named = {code for code in present if known[code] & asked}

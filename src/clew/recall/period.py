@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.store.moments import DAY_MS, find_date
+from clew.store.moments import DAY_MS, MONTHS, find_date
 from clew.store.terms import terms
 
+LONGEST_NAMED = 184
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 
 _LAST = re.compile(r"\b(last|past|previous|this) (week|month|year|quarter|spring|summer|autumn|fall|winter)\b", re.I)
@@ -48,6 +49,15 @@ class Period:
         one_day = self.low is not None and self.high is not None and self.high - self.low <= DAY_MS
         reach = max(near_days * DAY_MS, 1.0) if one_day else 1.0
         return np.asarray(np.clip(1 - distance / reach, 0, 1), np.float32)
+
+    def names(self) -> tuple[str, ...]:
+        """The months and years of a span of at most half a year, as texts write them; nothing for longer ones."""
+        if self.low is None or self.high is None or self.high - self.low > LONGEST_NAMED * DAY_MS:
+            return ()
+        first, last = (datetime.fromtimestamp(ms / 1000, UTC) for ms in (self.low, self.high))
+        count = (last.year - first.year) * 12 + last.month - first.month + 1
+        months = [MONTHS[(first.month - 1 + at) % 12] for at in range(count)]
+        return (*months, *dict.fromkeys((str(first.year), str(last.year))))
 
     def _yearly(self, when: NDArray[np.int64], near_days: float) -> NDArray[np.float32]:
         days: Any = when.astype("datetime64[ms]").astype("datetime64[D]")

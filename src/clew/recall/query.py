@@ -23,6 +23,10 @@ although ever per though unless upon via whether yet
 """
 FILLER = frozenset(_FILLER.split()) | frozenset(stem(word) for word in _FILLER.split())
 _PHRASE = re.compile(r"\"([^\"]{2,200})\"|“([^”]{2,200})”|`([^`]{2,200})`")
+_PERSONS = (
+    (re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b"), ("user", "human", "me")),
+    (re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE), ("assistant", "ai", "bot")),
+)
 _NAME = re.compile(r"(?<![.?!]\s)(?<!^)\b[A-Z][\w'’-]+")
 
 
@@ -38,6 +42,8 @@ class Query:
     """Code words and identifiers, which also match by their beginning."""
     period: Period | None
     intent: Intent
+    persons: frozenset[str] = frozenset()
+    """Stems of the speakers whom `I` and `you` stand for in a talk between a person and a machine."""
     sides: tuple[tuple[str, ...], ...] = field(default=())
     """What a comparison sets against each other."""
 
@@ -60,6 +66,7 @@ def analyse(text: str, kernel: Kernel, now_ms: int, wanted: str | None = None) -
         tuple(dict.fromkeys(word.lower() for word in text.split() if is_code(word)))[:8],
         find_period(text, now_ms),
         intent,
+        frozenset(term for said, names in _PERSONS if said.search(text) for name in names for term in terms(name)),
         _sides(text) if intent.rerank == "balanced" else (),
     )
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.recall.asking import asked_terms, feedback_terms
+from clew.recall.asking import asked_terms, date_terms, feedback_terms
 from clew.recall.corpus import Corpus
 from clew.recall.features import Features, Scene, features_of, look_closely
 from clew.recall.graph import Way
 from clew.recall.kernel import Kernel
-from clew.recall.lexical import Floats, Matches, Slots
+from clew.recall.lexical import Asked, Floats, Matches, Slots
 from clew.recall.period import Period
 from clew.recall.query import Query
 
@@ -56,17 +56,27 @@ def rank(
     period = _anchored(corpus, query, matches, visible, kernel)
     own = matches.own()
     near = _spread(matches, own)
-    if query.intent.expansion in FEEDBACK and kernel.number("expansion", "weight") > 0:
-        best = _top(own, own > 0, kernel.whole("expansion", "items"), corpus)
-        more = feedback_terms(corpus, best, own[best], asked, kernel)
-        matches = Matches(corpus, visible, asked + more, kernel) if more else matches
-        near = _spread(matches, matches.own()) if more else near
+    more = _expanded(matches, query, period, own, kernel)
+    if more:
+        matches = Matches(corpus, visible, asked + more, kernel)
+        near = _spread(matches, matches.own())
     scene = Scene(corpus, query, kernel, matches, visible, period)
     slots = _candidates(scene, near, similarity)
     features = features_of(scene, slots)
     if similarity is not None:
         features["dense"] = _dense(similarity[slots])
     return _fused(scene, slots, features)
+
+
+def _expanded(matches: Matches, query: Query, period: Period | None, own: Floats, kernel: Kernel) -> list[Asked]:
+    """Words that the intent adds to those of the question."""
+    corpus, asked = matches.corpus, matches.asked
+    if query.intent.expansion == "date":
+        return date_terms(corpus, period, asked, kernel)
+    if query.intent.expansion not in FEEDBACK or kernel.number("expansion", "weight") <= 0:
+        return []
+    best = _top(own, own > 0, kernel.whole("expansion", "items"), corpus)
+    return feedback_terms(corpus, best, own[best], asked, kernel)
 
 
 def _fused(scene: Scene, slots: Slots, features: Features) -> Ranked:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Annotated, Any
 
@@ -54,7 +55,7 @@ def _show(result: dict[str, Any], explain: bool) -> None:
             say(f"  nearest: {result['nearest']['_id']}  {result['nearest']['excerpt']}", "dim")
     for place, hit in enumerate(result["results"], 1):
         say(f"{place:2}. {hit['_id']}  {_provenance(hit)}", "bold")
-        _show_excerpt(hit["excerpt"], set(hit.get("explain", {}).get("words", [])))
+        _show_excerpt(hit["excerpt"], hit.get("explain", {}).get("marks", []))
         for part in hit["explain"]["parts"] if explain else ():
             say(f"      {part['part']:+8.4f}  {part['feature']} = {part['value']} x {part['weight']}", "dim")
 
@@ -67,21 +68,16 @@ def _provenance(hit: dict[str, Any]) -> str:
     return " · ".join(part for part in [*parts, place, overdue, same] if part)
 
 
-def _show_excerpt(text: str, words: set[str]) -> None:
-    """The excerpt with the matched words in bold; in a pipe between asterisks would only be noise."""
+def _show_excerpt(text: str, marks: list[str]) -> None:
+    """The excerpt with the words that matched in bold; in a pipe, marks would only be noise."""
     if not has_colour(sys.stdout):
         say(f"    {text}")
         return
     from rich.console import Console
+    from rich.padding import Padding
     from rich.text import Text
 
-    line = Text("    ")
-    for word in text.split(" "):
-        line.append(f"{word} ", style="bold yellow" if _matches(word, words) else "")
-    Console(soft_wrap=True).print(line)
-
-
-def _matches(word: str, stems: set[str]) -> bool:
-    """A stem is nearly always the beginning of its words; marking needs no more."""
-    plain = word.strip(".,;:!?()[]\"'").lower()
-    return any(plain.startswith(stem[: max(4, len(stem) - 1)]) for stem in stems if len(stem) > 2)
+    line = Text(text)
+    for word in marks:
+        line.highlight_regex(rf"(?<!\w){re.escape(word)}(?!\w)", "bold yellow")
+    Console().print(Padding(line, (0, 0, 0, 4)))

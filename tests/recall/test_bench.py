@@ -1,0 +1,156 @@
+"""`clew bench recall`: what it reads, how it scores, what it reports, and that missing others are named."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clew.errors import ClewError
+from clew.recall.kept_vectors import KeptVectors
+from clew.recall.locomo import Question, Tally, read_conversations
+from clew.recall.model import Floats
+from clew.registry.session import Session
+from tests.conftest import Caller
+
+TALK = [
+    ("Ada", "I adopted a grey cat last week."),
+    ("Bo", "How lovely! What is its name?"),
+    ("Ada", "She is called Pixel."),
+    ("Bo", "I went kayaking on the lake with my brother."),
+    ("Ada", "Was the water cold?"),
+    ("Bo", "Freezing, but the sunset was worth it."),
+]
+ASKED = [
+    ("What did Ada adopt?", ["D1:1"], 4),
+    ("What is the name of the cat?", ["D1:3; D1:1"], 1),
+    ("When did Bo go kayaking?", ["D1:4"], 2),
+    ("Who is not in the talk?", [], 5),
+]
+
+
+def sample(name: str = "one") -> dict[str, Any]:
+    turns = [{"speaker": who, "dia_id": f"D1:{at}", "text": said} for at, (who, said) in enumerate(TALK, 1)]
+    asked = [{"question": text, "evidence": evidence, "category": kind} for text, evidence, kind in ASKED]
+    said = {"speaker_a": "Ada", "session_1": turns, "session_1_date_time": "1:56 pm on 8 May, 2023"}
+    return {"sample_id": name, "conversation": said, "qa": asked}
+
+
+def written(folder: Path, samples: Any) -> Path:
+    path = folder / "talk.json"
+    path.write_text(json.dumps(samples), encoding="utf-8")
+    return path
+
+
+def bench(call: Caller, path: Path, **arguments: Any) -> dict[str, Any]:
+    given = {"locomo": str(path), "semantic": False, **arguments}
+    answer = call.clew.dispatcher.call("bench_recall", given, Session(local=True))
+    assert answer.ok, answer.envelope["error"]
+    result: dict[str, Any] = answer.envelope["result"]
+    return result
+
+
+def test_figures_overall_and_by_category_with_held_out_ones_beside(call: Caller, tmp_path: Path) -> None:
+    result = bench(call, written(tmp_path, [sample("one"), sample("one")]), peers=False)
+    names = {f"{figure}@{depth}" for figure in ("recall", "any") for depth in (1, 5, 10, 20)} | {"mrr@10", "questions"}
+    lexical = result["lexical"]
+    assert names <= set(lexical)
+    assert lexical["overall"]["recall@10"] == lexical["recall@10"] == 1.0
+    assert set(lexical["by_category"]) == {"multi-hop", "temporal", "single-hop"}
+    assert all(set(row) == names for row in lexical["by_category"].values())
+    assert names <= set(lexical["held_out"])
+    assert lexical["questions"] == 6
+
+
+def test_others_are_measured_or_named_with_how_to_get_them(
+    call: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MIND_MEM_PYTHON", raising=False)
+    result = bench(call, written(tmp_path, [sample()]))
+    assert result["peers"]["SQLite FTS5 (porter)"]["recall@10"] > 0
+    assert "MIND_MEM_PYTHON" in result["not_installed"]["mind-mem 5.0.3"]
+    assert "semantic" not in result
+
+
+def test_an_interpreter_without_mind_mem_is_said_to_be_one(
+    call: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MIND_MEM_PYTHON", sys.executable)
+    result = bench(call, written(tmp_path, [sample()]), held_out=False)
+    assert "mind_mem" in result["peers"]["mind-mem 5.0.3"]["error"]
+    assert result["lexical"]["questions"] == 3
+
+
+def test_what_a_file_may_leave_out(tmp_path: Path) -> None:
+    bare = {
+        "conversation": {
+            "session_2": [{"text": "Second."}, {"blip_caption": "a dog on a beach", "speaker": "Bo"}],
+            "session_1": [{"text": "First.", "dia_id": "D1:01", "img_url": ["x"]}],
+            "session_3": None,
+        },
+        "qa": [{"question": "Where is the dog?", "evidence": "D2:02 and D9:9"}, {"question": "Why?"}],
+    }
+    (conversation,) = read_conversations(written(tmp_path, bare))
+    assert [(turn.id, turn.body) for turn in conversation.turns] == [
+        ("D1:1", "First."),
+        ("D2:1", "Second."),
+        ("D2:2", " [a dog on a beach]"),
+    ]
+    (question,) = conversation.questions
+    assert (question.evidence, question.category) == ({"D2:2", "D9:9"}, "none")
+
+
+@pytest.mark.parametrize("text", ["[1]", "{}", "not json", '[{"conversation": {}, "qa": []}]'])
+def test_a_file_of_another_kind_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ClewError) as refused:
+        read_conversations(path)
+    assert refused.value.code == "INVALID_INPUT"
+
+
+def test_scores_are_shares_of_the_evidence() -> None:
+    tally = Tally()
+    tally.add("one", Question("?", frozenset({"a", "b"}), "multi-hop"), ["x", "a", "y", "z", "w", "b"])
+    tally.add("one", Question("?", frozenset({"c"}), "temporal"), ["x"])
+    summary = tally.summary()
+    assert (summary["recall@5"], summary["recall@10"], summary["any@1"], summary["any@10"]) == (0.25, 0.5, 0.0, 0.5)
+    assert summary["mrr@10"] == 0.25
+    assert tally.summary("temporal")["questions"] == 1
+
+
+class CountingModel:
+    id, dimensions = "counting", 2
+
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+
+    def embed(self, texts: list[str]) -> Floats:
+        self.embedded += texts
+        return np.array([[len(text), 1] for text in texts], np.float32)
+
+    def embed_query(self, text: str) -> Floats:
+        return np.zeros(2, np.float32)
+
+
+def test_kept_vectors_are_not_made_twice(tmp_path: Path) -> None:
+    first, second = CountingModel(), CountingModel()
+    kept = KeptVectors(first, tmp_path)
+    made = kept.embed(["one", "three", "one"])
+    kept.save()
+    again = KeptVectors(second, tmp_path)
+    assert np.array_equal(again.embed(["three", "four"]), np.array([[5, 1], [4, 1]], np.float32))
+    assert (first.embedded, second.embedded) == (["one", "three"], ["four"])
+    assert made.shape == (3, 2)
+
+
+def test_a_broken_file_of_kept_vectors_is_made_anew(tmp_path: Path) -> None:
+    (tmp_path / "counting.npz").write_bytes(b"PK broken")
+    kept = KeptVectors(CountingModel(), tmp_path)
+    assert kept.embed(["one"]).shape == (1, 2)
+    kept.save()
+    assert KeptVectors(CountingModel(), tmp_path).embed(["one"])[0, 0] == 3

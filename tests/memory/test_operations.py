@@ -157,8 +157,12 @@ def test_the_same_edit_is_proposed_once(memory: Memory, block: str) -> None:
     ops = [{"op": "set_status", "target": block, "status": "revoked"}]
     first = memory("propose_edit", ops=ops, rationale="Because")
     answer = memory.answer("propose_edit", ops=ops, rationale="Again")
-    assert first["proposal_id"] in answer.envelope["error"]["message"]
+    again = answer.envelope["result"]
+    assert (again["written"], again["duplicate_of"], again["proposal_id"]) == (0, *[first["proposal_id"]] * 2)
     run_suggestions(memory.clew, answer, memory.session)
+    memory("defer_proposal", proposal_id=first["proposal_id"], reason="Later", days=3)
+    refused = memory.answer("propose_edit", ops=ops, rationale="Again").envelope["error"]
+    assert refused["details"]["rule"] == "cooldown"
 
 
 def test_a_proposal_written_by_hand_can_be_applied(memory: Memory, block: str) -> None:

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field
+
+from clew.errors import suggest
 from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.grammar import listed, one_line, parse_block
@@ -155,12 +158,12 @@ def _succeeds(one: Block, other: Block) -> bool:
     return other.id in one.get("Supersedes") or one.id in other.get("Supersedes")
 
 
-def _objects(block: Block) -> tuple[str, ...]:
+def objects(block: Block) -> tuple[str, ...]:
     return tuple(sorted(item for item in listed(block.fields.get("Objects")) if item.startswith("D-")))
 
 
 def _known(ctx: Context) -> dict[tuple[str, ...], Block]:
-    return {_objects(block): block for block in blocks.current(ctx, prefix=PREFIX)}
+    return {objects(block): block for block in blocks.current(ctx, prefix=PREFIX)}
 
 
 def _keep(ctx: Context, found: Found, known: dict[tuple[str, ...], Block]) -> None:
@@ -199,12 +202,12 @@ def _text(id: str, day: str, found: Found) -> str:
 def _settle(ctx: Context, touched: set[str] | None) -> None:
     """Resolve entries whose sides no longer clash; all of them, or those of certain decisions."""
     entries = blocks.current(ctx, prefix=PREFIX, status=("open", "deferred"))
-    chosen = [item for item in entries if touched is None or touched & set(_objects(item))]
-    ids = [id for item in chosen for id in _objects(item)]
+    chosen = [item for item in entries if touched is None or touched & set(objects(item))]
+    ids = [id for item in chosen for id in objects(item)]
     live = {block.id: block for block in blocks.current(ctx, ids=ids, prefix="D", status="active")} if ids else {}
     for entry in chosen:
-        sides = [live[id] for id in _objects(entry) if id in live]
-        if len(_objects(entry)) != 2:
+        sides = [live[id] for id in objects(entry) if id in live]
+        if len(objects(entry)) != 2:
             continue  # written by hand about something else
         if len(sides) < 2 or _compare(*_ordered(sides[0], sides[1])) is None:
             text = set_field(entry.text, "Status", "resolved")
@@ -238,7 +241,7 @@ def objections(ctx: Context, draft: Any) -> list[str]:
 
 
 class ListContradictions(Input):
-    pass
+    limit: Annotated[int, Field(ge=1, le=1000, description="Most to show; the count is of all.")] = 100
 
 
 @operation("list_contradictions", writes=True, mode="own", idempotent=True, bare=lambda result: result)
@@ -246,17 +249,33 @@ def list_contradictions(ctx: Context, args: ListContradictions) -> dict[str, Any
     """List the contradictions between live decisions, each with both sides, the reason and a way to resolve it."""
     with governed(ctx) as bound:
         _settle(bound, None)
-        entries = blocks.current(bound, prefix=PREFIX, status="open")
-        ids = [id for entry in entries for id in _objects(entry)]
-        sides = {block.id: block for block in blocks.current(bound, ids=ids)} if ids else {}
-        found = [_resolution(entry, sides) for entry in entries if len(_objects(entry)) == 2]
+        found = [_resolution(entry, sides) for entry, sides in open_entries(bound)]
     if not found:
         return {"status": "clean", "contradictions": 0, "message": "No contradictions found."}
-    return {"status": "contradictions_found", "contradictions": len(found), "resolutions": found}
+    shown = found[: args.limit]
+    _suggest_a_way(ctx, shown)
+    left_out = {"left_out": len(found) - len(shown)} if len(found) > len(shown) else {}
+    return {"status": "contradictions_found", "contradictions": len(found), "resolutions": shown, **left_out}
+
+
+def _suggest_a_way(ctx: Context, resolutions: list[dict[str, Any]]) -> None:
+    first = next((item for item in resolutions if item["strategy"] == "supersede"), None)
+    if first is not None:
+        op = {"op": "set_status", "target": first["loser_id"], "status": "superseded"}
+        why = f"{first['contradiction_id']}: {first['rationale']}"
+        ctx.suggest(suggest("propose_edit", "Proposes that the weaker side yields.", ops=[op], rationale=why))
+
+
+def open_entries(ctx: Context) -> list[tuple[Block, dict[str, Block]]]:
+    """The open entries about two decisions, each with the sides that can be found."""
+    entries = [entry for entry in blocks.current(ctx, prefix=PREFIX, status="open") if len(objects(entry)) == 2]
+    ids = [id for entry in entries for id in objects(entry)]
+    sides = {block.id: block for block in blocks.current(ctx, ids=ids)} if ids else {}
+    return [(entry, {id: sides[id] for id in objects(entry) if id in sides}) for entry in entries]
 
 
 def _resolution(entry: Block, sides: dict[str, Block]) -> dict[str, Any]:
-    first, second = _objects(entry)
+    first, second = objects(entry)
     one, other = sides.get(first), sides.get(second)
     strategy, detail, winner, why, sure = advise(one, other)
     return {

@@ -44,6 +44,8 @@ class Staged:
     rationale: str = ""
     risk: str | None = None
     signal: str | None = None
+    by: str = ""
+    """What made it, when nobody asked for it."""
 
 
 def risk_of(ops: tuple[Op, ...]) -> str:
@@ -72,6 +74,7 @@ def stage(ctx: Context, staged: Staged, id: str | None = None) -> Block:
             "Rollback": "rollback_proposal with the receipt of the apply",
             "FilesTouched": sorted({change.file for change in changes.values()}),
             "Signal": staged.signal,
+            "ProposedBy": staged.by,
             "Fingerprint": print_of,
             "Ops": printed(list(staged.ops)),
         },
@@ -134,15 +137,23 @@ def check_open(ctx: Context, proposal: Block) -> None:
 
 def deferred_until(ctx: Context, proposal: Block) -> int | None:
     """When a deferral ends: the date it names, or the cooldown after the version that deferred it."""
-    named = proposal.get("DeferredUntil")
-    if named:
-        try:
-            moment = datetime.fromisoformat(named.replace("Z", "+00:00"))
-            return int(moment.astimezone(UTC).timestamp() * 1000)
-        except ValueError:
-            pass
+    named = _moment(proposal.get("DeferredUntil"))
+    if named is not None:
+        return named
     days = state.load(ctx).governance.defer_cooldown_days
     return proposal.ts_ms + int(timedelta(days=days).total_seconds() * 1000)
+
+
+def created_ms(proposal: Block) -> int:
+    """When it was made; a proposal that does not say so is as old as its newest version."""
+    return _moment(proposal.get("Created")) or proposal.ts_ms
+
+
+def _moment(text: str) -> int | None:
+    try:
+        return int(datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(UTC).timestamp() * 1000)
+    except ValueError:
+        return None
 
 
 def mark_status(ctx: Context, proposal: Block, status: str, **notes: str) -> Block:

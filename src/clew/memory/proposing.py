@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from clew.clock import rfc3339
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import normal_tags
 from clew.memory import automatic, blocks, proposals, signals, state, tombstones
@@ -285,14 +284,7 @@ def propose_edit(ctx: Context, args: ProposeEdit) -> dict[str, Any]:
         target = next((op.target for op in ops if op.target), "new")
         twin = proposals.twin(bound, fingerprint("edit", target, list(ops)))
         if twin is not None:
-            until = proposals.deferred_until(bound, twin) if twin.status == "deferred" else None
-            after = f", deferred until {rfc3339(until)}" if until else ""
-            raise ClewError(
-                "CONFLICT",
-                f"{twin.id} proposes exactly this already{after}",
-                f"Review {twin.id} instead.",
-                suggestions=[suggest("approve_apply", "Shows what it would do.", "high", proposal_id=twin.id)],
-            )
+            return _same_edit(bound, twin)
         rationale = _screened(bound, args.rationale, "rationale")
         proposal = proposals.stage(bound, Staged("edit", target, ops, (rationale,), rationale))
         tombstones.check(bound, proposals.statement_of(proposal))
@@ -306,6 +298,23 @@ def propose_edit(ctx: Context, args: ProposeEdit) -> dict[str, Any]:
             "location": proposal.file,
             "next_step": next_step,
         }
+
+
+def _same_edit(ctx: Context, twin: Block) -> dict[str, Any]:
+    """The answer when a proposal does exactly this already; a deferred one says until when."""
+    proposals.check_open(ctx, twin)
+    ctx.suggest(suggest("approve_apply", "Shows what it would do.", "high", proposal_id=twin.id))
+    return {
+        "status": "proposed",
+        "written": 0,
+        "proposal_id": twin.id,
+        "duplicate_of": twin.id,
+        "message": f"{twin.id} proposes exactly this already.",
+        "risk": twin.get("Risk"),
+        "fingerprint": twin.get("Fingerprint"),
+        "location": twin.file,
+        "next_step": f"Call approve_apply with proposal_id={twin.id} (a dry run), then with dry_run=false.",
+    }
 
 
 def _op(ctx: Context, item: OpInput) -> Op:

@@ -181,6 +181,7 @@ CHECKS: tuple[str, ...] = (
     "clew.memory.scan:rejected_values",
     "clew.memory.scan:kernel_files",
     "clew.memory.contradictions:check",
+    "clew.memory.resolving:check",
     "clew.memory.drift:check",
     "clew.memory.scan:count_blocks",
 )

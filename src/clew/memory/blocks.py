@@ -210,7 +210,7 @@ def write(
     """A new version of a block, or a new block at the end of its file (or behind `after`)."""
     old = find(ctx, id)
     target = file or (old.file if old else kind_of(id).file)
-    text = places.with_line_ends(ctx, target, text)
+    text = places.with_line_ends(ctx, target, text, old.text if old else "")
     if old is not None and (old.text, old.file) == (text, target):
         return old
     version = record(ctx, id, text, file=target, origin=origin, cause=cause)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -158,6 +159,19 @@ class Directory:
         except OSError as problem:
             raise ClewError("IO_ERROR", f"{self.root / path}: {problem}", "Make the file readable.") from problem
 
+    def oddity(self, path: str) -> str | None:
+        """Why a path is neither read nor written: what a link leads to is not ours, and only a file holds text."""
+        place, kind = self._prefix, 0
+        for part in path.split("/"):
+            place = f"{place}/{part}"
+            try:
+                kind = os.lstat(place).st_mode
+            except OSError:
+                return None
+            if stat.S_ISLNK(kind):
+                return f"{part} is a symbolic link, and links are not followed"
+        return None if stat.S_ISREG(kind) else f"{part} is not an ordinary file"
+
     def base(self, path: str, start: int = 0) -> bytes | None:
         """The file as it was last rendered or read back, from a byte on."""
         try:
@@ -229,7 +243,9 @@ class Directory:
         return sorted([*(path for path in PLAIN if self.stamp(path) is not None), *kernels])
 
     def _below(self, folder: str, suffix: str) -> list[str]:
-        """Ordinary files below a folder; links are not followed."""
+        """What looks like a file below a folder, links included; `oddity` tells which of them are not."""
+        if os.path.islink(f"{self._prefix}/{folder}"):  # noqa: PTH114
+            return [folder]
         found: list[str] = []
         try:
             with os.scandir(f"{self._prefix}/{folder}") as entries:
@@ -237,9 +253,9 @@ class Directory:
                     path = f"{folder}/{entry.name}"
                     if entry.name.startswith(".") or f"{path}/" in WRITE_ONLY:
                         continue
-                    if entry.name.endswith(suffix) and entry.is_file(follow_symlinks=False):
+                    if entry.name.endswith(suffix):
                         found.append(path)
-                    elif entry.is_dir(follow_symlinks=False):
+                    elif entry.is_dir():
                         found += self._below(path, suffix)
         except (FileNotFoundError, NotADirectoryError):
             pass

@@ -68,7 +68,7 @@ class Draft:
         """What would change, as a unified diff."""
         found: list[str] = []
         for change in self.changes.values():
-            before = change.before.text.split("\n") if change.before else []
+            before = change.before.text.replace("\r\n", "\n").split("\n") if change.before else []
             old = f"{change.file}#{change.id}" if change.before else "/dev/null"
             found += unified_diff(before, change.text.split("\n"), old, f"{change.file}#{change.id}", lineterm="")
         return "\n".join(found)

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 Value = str | list[str]
 
-HEADER = re.compile(r"^\[([A-Z]{1,16}-[^\]\s]{1,120})\][ \t]*\r?$", re.MULTILINE)
-_LIKE_HEADER = re.compile(r"^\[([A-Za-z]{1,16}-[^\]\n]*)\](?![(:\[])[^\n]*$", re.MULTILINE)
+HEADER = re.compile(r"(?:^|(?<=\ufeff))\[([A-Z]{1,16}-[^\]\s]{1,120})\][ \t]*\r?$", re.MULTILINE)
+"""A line with nothing but an id in brackets; some editors put a byte order mark before the first one."""
+_LIKE_HEADER = re.compile(r"(?:^|(?<=\ufeff))\[([A-Za-z]{1,16}-[^\]\n]*)\](?![(:\[])[^\n]*$", re.MULTILINE)
 _RULE = re.compile(r"^---", re.MULTILINE)
 _FIELD = re.compile(r"([A-Z][A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*):(?!//)[ \t]*(.*)")
 _ITEM = re.compile(r"([ \t]*)-(?:[ \t]+(.*))?$")

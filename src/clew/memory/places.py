@@ -114,11 +114,20 @@ def file_row(ctx: Context, file: str) -> Row:
     return {"path": file, "preamble": "", "problems": None, "bytes": 0, "lines": 0, "seq": 0}
 
 
-def with_line_ends(ctx: Context, file: str, text: str) -> str:
-    """The text with the line ends that its file uses."""
-    row = ctx.tx.one("SELECT preamble FROM block_file WHERE workspace = ? AND path = ?", ctx.workspace, file)
+def with_line_ends(ctx: Context, file: str, text: str, old: str = "") -> str:
+    """The text with the line ends of what it replaces, or else of its file."""
     plain = text.replace("\r\n", "\n")
-    return plain.replace("\n", "\r\n") if row and "\r\n" in row["preamble"] else plain
+    return plain.replace("\n", "\r\n") if "\r\n" in (old or _around(ctx, file)) else plain
+
+
+def _around(ctx: Context, file: str) -> str:
+    """What stands before the blocks of a file, and between its first two."""
+    sql = (
+        "SELECT preamble, (SELECT gap FROM place WHERE place.workspace = block_file.workspace AND file = path"
+        " ORDER BY ordinal LIMIT 1) AS gap FROM block_file WHERE workspace = ? AND path = ?"
+    )
+    row = ctx.tx.one(sql, ctx.workspace, file)
+    return f"{row['preamble']}{row['gap'] or ''}" if row else ""
 
 
 def append(ctx: Context, file: str, standing: Standing, preamble: str = "") -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from clew.memory import blocks, citations, health, places, state
 from clew.memory.citations import Cite, Seen
 from clew.memory.directory import shown_root
 from clew.memory.kinds import KINDS, kind_of
-from clew.memory.sync import sync
+from clew.memory.sync import Unread, sync
 from clew.memory.writing import governed
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
@@ -49,10 +49,10 @@ class Scan(Input):
 @operation("scan", writes=True, mode="own", idempotent=True, bare=lambda result: result)
 def scan(ctx: Context, args: Scan) -> dict[str, Any]:
     """Check the memory workspace: contradictions, drift, pending signals, unreadable parts, overdue reviews."""
-    sync(ctx)
+    unread = sync(ctx)
     code = citations.look(ctx)
     with governed(ctx) as bound:
-        report = run(bound, code)
+        report = run(bound, code, unread)
         return {
             "workspace": shown_root(bound),
             "checks": report.checks,
@@ -61,8 +61,10 @@ def scan(ctx: Context, args: Scan) -> dict[str, Any]:
         }
 
 
-def run(ctx: Context, code: dict[Cite, Seen] | None = None) -> Report:
+def run(ctx: Context, code: dict[Cite, Seen] | None = None, unread: Sequence[Unread] = ()) -> Report:
     report = Report(code=code)
+    for item in unread:
+        report.find("unreadable", item.problem, file=item.path, **({"line": item.line} if item.line else {}))
     for check in CHECKS:
         module, _, function = check.partition(":")
         getattr(importlib.import_module(module), function)(ctx, report)
@@ -118,6 +120,17 @@ def unreadable_parts(ctx: Context, report: Report) -> None:
         report.find(check, said, file=file, line=line)
     report.checks["duplicate_ids"] = sum(1 for item in report.findings if item["check"] == "duplicate_ids")
     report.checks["unreadable"] = sum(1 for item in report.findings if item["check"] == "unreadable")
+
+
+def similar_ids(ctx: Context, report: Report) -> None:
+    """Ids that differ in capitals only: allowed, but people and file systems mix them up."""
+    sql = (
+        "SELECT min(id) AS one, max(id) AS other FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"
+        " GROUP BY lower(id) HAVING count(*) > 1 ORDER BY min(id)"
+    )
+    for row in ctx.tx.all(sql, ctx.workspace):
+        said = f"{row['one']} and {row['other']} differ in capitals only"
+        report.find("similar_ids", said, block_id=row["one"])
 
 
 def overdue_reviews(ctx: Context, report: Report) -> None:
@@ -176,6 +189,7 @@ def kernel_files(ctx: Context, report: Report) -> None:
 
 CHECKS: tuple[str, ...] = (
     "clew.memory.scan:unreadable_parts",
+    "clew.memory.scan:similar_ids",
     "clew.memory.scan:overdue_reviews",
     "clew.memory.scan:governance_state",
     "clew.memory.scan:rejected_values",

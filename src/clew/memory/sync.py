@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from clew.errors import ClewError
 from clew.memory import edits, places, plain, watchers
 from clew.memory.directory import DERIVED, Content, Directory, Known, State, directory_of, known, store_name
+from clew.memory.grammar import HEADER, ParsedFile, parse_file
 from clew.memory.places import WHOLE, size
 from clew.registry.context import Context
 from clew.store.database import Row
@@ -27,7 +28,16 @@ class Edit:
     base: str | None
     number: int
     late: bool = False
-    """Saved by a person in the very moment in which the file was rendered over it."""
+    """Not what the file holds now: saved in the moment in which it was rendered over, or of a file that is gone."""
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A file that is left alone, because it cannot be read as text or is none."""
+
+    path: str
+    line: int | None
+    problem: str
 
 
 @dataclass(frozen=True)
@@ -39,11 +49,12 @@ class Output:
     tracked: bool
 
 
-def sync(ctx: Context) -> None:
-    """Read back hand edits. Costs a few stats when there are none."""
+def sync(ctx: Context) -> list[Unread]:
+    """Read back hand edits. Costs a few stats when there are none. Returns the files that were left alone."""
     directory = directory_of(ctx)
     if directory is not None and directory.root.is_dir() and _stirred(ctx, directory):
-        _agree(ctx, directory)
+        return _agree(ctx, directory)
+    return []
 
 
 def publish(ctx: Context) -> None:
@@ -91,19 +102,34 @@ def _heads(ctx: Context) -> list[Row]:
     )
 
 
-def _agree(ctx: Context, directory: Directory) -> None:
+def _agree(ctx: Context, directory: Directory) -> list[Unread]:
     with directory.locked():
         state = _state(ctx, directory)
         late: list[Edit] = []
         written = False
         for _ in range(ROUNDS):
-            found, frozen = _look(directory, state)
+            found, unread = _look(directory, state)
             _take_in(ctx, directory, state, [*found, *late])
-            late, rendered = _bring_out(ctx, directory, state, frozen)
+            late, rendered = _bring_out(ctx, directory, state, {item.path for item in unread})
             written = written or rendered
             if not late:
                 break
         directory.save(state, durable=written)
+    _warn_of(ctx, unread)
+    return unread
+
+
+def _warn_of(ctx: Context, unread: list[Unread]) -> None:
+    for item in unread:
+        line = f" line {item.line}" if item.line else ""
+        recovery = "Make it a readable file of UTF-8 text; its blocks stay as they were."
+        _warn_once(ctx, "FILE_UNREADABLE", f"{item.path}{line} is left alone: {item.problem}", recovery)
+
+
+def _warn_once(ctx: Context, code: str, message: str, recovery: str) -> None:
+    """A call may look at the files more than once."""
+    if all(known["message"] != message for known in ctx.remarks.warnings):
+        ctx.warn(code, message, recovery)
 
 
 def _state(ctx: Context, directory: Directory) -> State:
@@ -116,15 +142,18 @@ def _state(ctx: Context, directory: Directory) -> State:
     return state
 
 
-def _look(directory: Directory, state: State) -> tuple[list[Edit], dict[str, str]]:
+def _look(directory: Directory, state: State) -> tuple[list[Edit], list[Unread]]:
     """The hand edits, and the files that cannot be read as text."""
     found: list[Edit] = []
-    frozen: dict[str, str] = {}
+    unread: list[Unread] = []
     for path in [*directory.block_files(), *directory.plain_files()]:
         stamp, entry = directory.stamp(path), state.files.get(path)
         if stamp is None or (entry is not None and entry.trusts(stamp)):
             continue
-        data = directory.read(path)
+        data = _data(directory, path)
+        if isinstance(data, Unread):
+            unread.append(data)
+            continue
         base = directory.base(path) if entry is not None else None
         if not data:
             state.files.pop(path, None)  # an emptied file is an accident, not an edit: it is rendered again
@@ -132,34 +161,48 @@ def _look(directory: Directory, state: State) -> tuple[list[Edit], dict[str, str
         if entry is not None and data == base:
             state.files[path] = known(stamp, entry.number, entry.seq)
             continue
-        try:
-            text = _decoded(data)
-        except ValueError as problem:
-            frozen[path] = str(problem)
+        text = _decoded(path, data)
+        if isinstance(text, Unread):
+            unread.append(text)
             continue
         number = entry.number if entry is not None else WHOLE
         found.append(Edit(path, text, base.decode() if base is not None else None, number))
         state.files[path] = known(stamp, WHOLE, WHOLE)
-    return found, frozen
+    return found, unread
 
 
-def _decoded(data: bytes) -> str:
-    text = data.decode("utf-8")
+def _data(directory: Directory, path: str) -> bytes | Unread | None:
+    odd = directory.oddity(path)
+    if odd:
+        return Unread(path, None, odd)
+    try:
+        return directory.read(path)
+    except ClewError as problem:
+        return Unread(path, None, problem.message)
+
+
+def _decoded(path: str, data: bytes) -> str | Unread:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        byte = f"byte {problem.start + 1} ({data[problem.start]:#04x}) is not UTF-8"
+        return Unread(path, data.count(b"\n", 0, problem.start) + 1, byte)
     if "\x00" in text:
-        line = text.count("\n", 0, text.index("\x00")) + 1
-        raise ValueError(f"line {line} holds a NUL character")
+        return Unread(path, text.count("\n", 0, text.index("\x00")) + 1, "it holds a NUL character")
     return text
 
 
 def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edit]) -> None:
     if not found:
         return
+    with ctx.reading() as bound:
+        left = _left_behind(bound, directory, found)
     for edit in found:
-        if _long(edit):
+        if _long(edit) and not left:
             _import(ctx, edit)
     with ctx.writing() as bound:
         taken = {edit.path for edit in found if not edit.path.endswith(".md") and _take_in_plain(bound, edit)}
-        same, changed = _take_in_blocks(bound, [edit for edit in found if edit.path.endswith(".md")])
+        same, changed = _take_in_blocks(bound, [*(edit for edit in found if edit.path.endswith(".md")), *left])
         heads = {row["path"]: row["seq"] for row in _heads(bound)}
         reached = {path: (_number(bound, path), heads.get(path, 0)) for path in taken | same}
         watchers.changed(bound, changed)  # what they write is newer than the files and is rendered next
@@ -170,6 +213,27 @@ def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edit]
         if edit.path in reached and edit.path in state.files:
             entry = state.files[edit.path]
             entry.number, entry.seq = reached[edit.path]
+
+
+def _left_behind(ctx: Context, directory: Directory, found: list[Edit]) -> list[Edit]:
+    """What renamed files leave behind: a file that is gone, without the blocks that now stand in a new one."""
+    moved: dict[str, set[str]] = {}
+    for edit in found:
+        if edit.base is None and edit.path.endswith(".md"):
+            ids = [match.group(1) for match in HEADER.finditer(edit.text)]
+            for id, place in places.where(ctx, ids).items():
+                if place.file != edit.path and _tracked(place.file):
+                    moved.setdefault(place.file, set()).add(id)
+    gone = {path: ids for path, ids in moved.items() if directory.stamp(path) is None}
+    return [_without(ctx, path, ids) for path, ids in sorted(gone.items())]
+
+
+def _without(ctx: Context, path: str, ids: set[str]) -> Edit:
+    stored = edits.rendered(ctx, path)
+    parsed = parse_file(stored)
+    kept = [part for part in parsed.parts if part.id not in ids]
+    text = ParsedFile(parsed.preamble if kept else "", kept).join()
+    return Edit(path, text, stored, WHOLE, late=True)
 
 
 def _take_in_plain(ctx: Context, edit: Edit) -> bool:
@@ -222,17 +286,17 @@ def _number(ctx: Context, path: str) -> int:
     return int(ctx.tx.value(sql, ctx.workspace, path) or 0)
 
 
-def _bring_out(ctx: Context, directory: Directory, state: State, frozen: dict[str, str]) -> tuple[list[Edit], bool]:
+def _bring_out(ctx: Context, directory: Directory, state: State, frozen: set[str]) -> tuple[list[Edit], bool]:
     """Render what is newer in the store. Returns what people saved in that very moment, and whether any was newer."""
-    for path, problem in frozen.items():
-        ctx.warn("FILE_UNREADABLE", f"{path} is left alone: {problem}", "Save the file as UTF-8 text.")
     with ctx.reading() as bound:
+        behind = [row for row in _heads(bound) if _behind(state, row["path"], row["seq"], directory)]
+        blocked = [row["path"] for row in behind if row["path"] in frozen or directory.oddity(row["path"])]
         outputs = [
-            _output(bound, directory, state.files.get(row["path"]), row)
-            for row in _heads(bound)
-            if row["path"] not in frozen and _behind(state, row["path"], row["seq"], directory)
+            _output(bound, directory, state.files.get(row["path"]), row) for row in behind if row["path"] not in blocked
         ]
         removed = plain.removed(bound, DERIVED, state.write_only_seq)
+    for path in blocked:
+        _warn_once(ctx, "FILES_BEHIND", f"{path} is not what the store has", f"Make {path} a file that can be written.")
     for path, seq in removed.items():
         directory.remove(path)
         state.write_only_seq = max(state.write_only_seq, seq)

@@ -43,7 +43,7 @@ SOURCES = {
     "patterns": "pattern",
 }
 MOST_SWITCHES = 3
-ACTIVE = frozenset({"active", "open", "todo", "doing", "pending", "in_progress", ""})
+ACTIVE = frozenset({"active", "open", "todo", "doing", "in_progress", ""})
 
 
 @dataclass(frozen=True)

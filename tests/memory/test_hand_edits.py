@@ -89,8 +89,7 @@ def test_a_person_wins_and_a_change_of_another_block_is_kept(make_memory: Callab
     added, _ = other.decide("Use Kafka")
     memory.edit(DECISIONS, opened.replace("Use Redis", "Use Valkey"))
     statements = {id: item["Statement"] for id, item in shown(memory).items()}
-    # The editor's file never had the new block, and it was rendered before the save: to the store that is a removal.
-    assert statements == {block: "Use Valkey"}
+    assert statements == {block: "Use Valkey", added: "Use Kafka"}, "the editor's file never had the new block"
     with memory.context().reading() as ctx:
         assert blocks.history(ctx, added)[0].get("Statement") == "Use Kafka"
     memory.agree()
@@ -215,3 +214,40 @@ def _scramble(chance: random.Random, lines: list[str]) -> None:
         lines[place:place] = lines[chance.randrange(len(lines)) :][:5]
     if not lines:
         lines.append("")
+
+
+def test_a_save_from_a_stale_buffer_does_not_undo_what_was_approved_since(memory: Memory) -> None:
+    first, _ = memory.decide("Use Redis")
+    second, _ = memory.decide("Use Kafka")
+    fourth, ts = memory.decide("Use Consul")
+    buffer = memory.read(DECISIONS)
+    third, _ = memory.decide("Use Nomad")
+    memory("rollback_proposal", receipt_ts=ts)
+    op = {"op": "set_status", "target": second, "status": "revoked"}
+    proposed = memory("propose_edit", ops=[op], rationale="Because")
+    memory("approve_apply", proposal_id=proposed["proposal_id"], dry_run=False)
+    memory.edit(DECISIONS, buffer.replace("Use Redis", "Use Valkey"))
+    found = shown(memory)
+    assert found[first]["Statement"] == "Use Valkey"
+    assert found[third]["Statement"] == "Use Nomad"
+    assert second not in found, "it was revoked"
+    assert fourth not in found, "it was taken back"
+    memory.agree()
+
+
+def test_a_save_that_only_leaves_a_block_out_removes_it(memory: Memory) -> None:
+    first, _ = memory.decide("Use Redis")
+    buffer = memory.read(DECISIONS)
+    memory.decide("Use Kafka")
+    memory.edit(DECISIONS, buffer)
+    assert list(shown(memory)) == [first]
+
+
+def test_a_person_who_saw_a_block_may_remove_it_and_change_another(memory: Memory) -> None:
+    first, _ = memory.decide("Use Redis")
+    second, _ = memory.decide("Use Kafka")
+    third, _ = memory.decide("Use Nomad")
+    text = memory.read(DECISIONS)
+    start, end = text.index(f"[{second}]"), text.index(f"[{third}]")
+    memory.edit(DECISIONS, (text[:start] + text[end:]).replace("Use Redis", "Use Valkey"))
+    assert set(shown(memory)) == {first, third}

@@ -11,6 +11,7 @@ from clew.memory import blocks, places
 from clew.memory.grammar import HEADER, ParsedFile, Part, gap_problems, parse_file
 from clew.memory.merging import common_prefix, common_suffix, header_after, header_before, merge
 from clew.memory.places import Region, Standing, size
+from clew.memory.unseen import base_seen
 from clew.registry.context import Context
 from clew.store.database import placeholders
 from clew.store.workspaces import declare_events
@@ -44,13 +45,18 @@ def rendered(ctx: Context, path: str) -> str:
 
 def merged(ctx: Context, path: str, base: str | None, stored: str, edited: str) -> str:
     """The text that a hand-edited file gets, given the text it was edited from (None when that is not known)."""
-    if base == stored:
+    known = base_seen(ctx, path, base, edited) if base is not None else None
+    if known is None and base == stored:
         return edited
     mine = parse_file(edited)
-    known = {part.id: part.text for part in reversed(parse_file(base).parts)} if base is not None else None
     if known is None:
-        known = _seen_before(ctx, path, mine.parts)
+        known = _texts(base) if base is not None else _seen_before(ctx, path, mine.parts)
     return merge(known, parse_file(stored), mine).join()
+
+
+def _texts(text: str) -> dict[str, str]:
+    """The blocks of a file by id; of two with one id, the first."""
+    return {part.id: part.text for part in reversed(parse_file(text).parts)}
 
 
 def _seen_before(ctx: Context, path: str, parts: list[Part]) -> dict[str, str]:

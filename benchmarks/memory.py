@@ -1,6 +1,8 @@
-"""Governed memory at 50,000 blocks: apply, a hand edit until it is found, scan; beside mind-mem on the same files.
+"""Governed memory at 50,000 blocks: apply, a hand edit until it is found, scan, start; on both engines, and beside
+mind-mem on the same files.
 
-The peer runs when the environment variable `MIND_MEM_PYTHON` names an interpreter that has the package.
+The peer runs when the environment variable `MIND_MEM_PYTHON` names an interpreter that has the package; what takes it
+longer than a limit is reported as such.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import statistics
 import subprocess
 import tempfile
 import time
@@ -15,31 +18,39 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.client import clew_server
 from benchmarks.report import Report, spread
+from benchmarks.stores import ENGINES, Store, fresh_store
 from clew.app import Clew, open_clew
 from clew.registry.session import Session
 from clew.settings import load_settings
 
 BLOCKS = 50_000
 PATIENCE = 60
+PLANTED = 50
+"""Pairs of decisions among the others that contradict each other; scan has to list them all."""
 DECISIONS = "decisions/DECISIONS.md"
+PEER = "mind-mem 5.0.3"
 _HEAD = "# Decisions\n\n---\n\n"
 
 
 def main(quick: bool = False) -> None:
     blocks, rounds = (2_000, 5) if quick else (BLOCKS, 15)
     report = Report("memory", f"Governed memory with {blocks} decisions")
-    folder = Path(tempfile.mkdtemp(prefix="clew-bench-memory-"))
-    try:
-        root = folder / "memory"
-        write_decisions(root, blocks)
-        measure_clew(report, folder, root, rounds)
-        peer = os.environ.get("MIND_MEM_PYTHON")
-        if peer:
+    for engine in ENGINES:
+        with fresh_store(engine) as store:
+            root = store.home.parent / "memory"
+            write_decisions(root, blocks)
+            measure_clew(report, store, root, rounds)
+            measure_start(report, store, rounds)
+    peer = os.environ.get("MIND_MEM_PYTHON")
+    if peer:
+        folder = Path(tempfile.mkdtemp(prefix="clew-bench-peer-"))
+        try:
             write_decisions(folder / "peer", blocks)
             measure_peer(report, peer, folder / "peer")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
     report.save()
 
 
@@ -61,21 +72,53 @@ def write_decisions(root: Path, count: int) -> None:
 
     path = root / DECISIONS
     path.parent.mkdir(parents=True)
-    path.write_text(_HEAD + "".join(map(block, range(count))), encoding="utf-8")
+    planted = "".join(map(contradiction, range(PLANTED)))
+    path.write_text(_HEAD + "".join(map(block, range(count - 2 * PLANTED))) + planted, encoding="utf-8")
 
 
-def measure_clew(report: Report, folder: Path, root: Path, rounds: int) -> None:
-    flags = {"home": folder / "home", "workspace": "bench", "workspace_lock": False, "memory_dir": root}
-    clew = open_clew(load_settings(flags, {}, folder))
+def contradiction(number: int) -> str:
+    said = (f"Service alpha{number} stores orders in Redis", f"Service alpha{number} never stores orders in Redis")
+    return "".join(
+        f"[D-2026010{side}-{number:03d}]\nDate: 2026-01-0{side}\nStatus: active\nScope: global\nStatement: {text}\n"
+        "Rationale: planted\nSupersedes: none\nTags: planted\nSources:\n- log\n\n---\n\n"
+        for side, text in enumerate(said, 1)
+    )
+
+
+def measure_clew(report: Report, store: Store, root: Path, rounds: int) -> None:
+    flags = {"home": store.home, "workspace": "bench", "workspace_lock": False, "memory_dir": root}
+    clew = open_clew(load_settings({**flags, "database_url": store.url or None}, {}, root.parent))
+
+    def row(what: str, seconds: list[float], target: str = "", **more: Any) -> None:
+        report.row(system=f"clew, {store.engine}", what=what, **spread(seconds), target=target, **more)
+
     try:
-        report.row(system="clew", what="read the files in", **spread([timed(clew, "list_proposals")]))
+        row("read the files in", [timed(clew, "list_proposals")])
         timed(clew, "recall", query="word1")
-        report.row(system="clew", what="propose", **spread(proposing(clew, rounds)))
-        report.row(system="clew", what="apply", **spread(applying(clew, rounds)))
-        report.row(system="clew", what="hand edit to searchable", **spread(editing(clew, root, rounds)))
-        report.row(system="clew", what="scan", **spread([timed(clew, "scan") for _ in range(3)]))
+        row("propose", proposing(clew, rounds))
+        row("apply", applying(clew, rounds), "p50 <= 60 ms")
+        row("hand edit to searchable", editing(clew, root, rounds), "<= 500 ms")
+        scans = [timed(clew, "scan") for _ in range(3)]
+        found = call(clew, "scan")["checks"]
+        assert found["contradictions"] >= PLANTED, "every planted contradiction is listed"
+        row(
+            "scan", scans, "<= 3000 ms", found=f"{found['contradictions']} contradictions, {found['drift_items']} drift"
+        )
     finally:
         clew.close()
+
+
+def measure_start(report: Report, store: Store, rounds: int) -> None:
+    """To the initialize answer, beside a store with nothing in it."""
+    with fresh_store(store.engine) as empty:
+        times: dict[str, list[float]] = {"empty": [], "full": []}
+        for _ in range(rounds):
+            for name, chosen in (("empty", empty), ("full", store)):
+                with clew_server(chosen.home, chosen.url, "daily") as server:
+                    times[name].append(server.initialize())
+    ratio = statistics.median(times["full"]) / statistics.median(times["empty"])
+    shown = {"target": "unchanged", "found": f"{ratio:.2f} times an empty store"}
+    report.row(system=f"clew, {store.engine}", what="start", **spread(times["full"]), **shown)
 
 
 def call(clew: Clew, name: str, **arguments: Any) -> dict[str, Any]:
@@ -143,22 +186,55 @@ with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.St
     print(f"hand edit to searchable\\t{time.perf_counter() - started}", file=sys.__stdout__)
 """
 
+_PEER_APPLY = """
+import contextlib, io, sys, time
+from pathlib import Path
+from mind_mem.apply_engine import apply_proposal, compute_fingerprint
+from mind_mem.block_parser import parse_file
+
+root = sys.argv[1]
+state = Path(root) / "memory/intel-state.json"
+state.write_text(state.read_text().replace("detect_only", "propose"))
+path = Path(root) / "intelligence/proposed/DECISIONS_PROPOSED.md"
+text = path.read_text() if path.exists() else ""
+block = "\\n".join(
+    ["[P-20260301-001]", "ProposalId: P-20260301-001", "Type: decision", "TargetBlock: D-20260301-001", "Risk: low",
+     "Evidence:", "- measured", "Rollback: by receipt", "Status: staged", "FilesTouched:", "- decisions/DECISIONS.md",
+     "Ops:", "- op: append_block", "  file: decisions/DECISIONS.md", "  patch: |", "    [D-20260301-001]",
+     "    Date: 2026-03-01", "    Status: active", "    Scope: global", "    Statement: Adopt component alpha",
+     "    Rationale: measured", "    Supersedes: none", "    Tags: planted", "    Sources:", "    - log", ""]
+)
+path.write_text(text + "\\n" + block)
+fingerprint = compute_fingerprint(next(b for b in parse_file(str(path)) if b["_id"] == "P-20260301-001"))
+path.write_text(text + "\\n" + block.replace("Status: staged", "Fingerprint: " + fingerprint + "\\nStatus: staged"))
+with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    started = time.perf_counter()
+    done = apply_proposal(root, "P-20260301-001")
+    taken = time.perf_counter() - started
+print(f"apply{'' if done[0] else ' (refused: ' + str(done[1])[:60] + ')'}\\t{taken}")
+"""
+
 
 def measure_peer(report: Report, python: str, root: Path) -> None:
-    done = subprocess.run([python, "-c", _PEER, str(root)], capture_output=True, text=True, timeout=300)
-    for line in done.stdout.splitlines():
-        what, _, seconds = line.partition("\t")
-        report.row(system="mind-mem 5.0.3", what=what, **spread([float(seconds)]))
-    if done.returncode:
-        report.row(system="mind-mem 5.0.3", what=f"failed: {done.stderr.strip().splitlines()[-1:]}")
-        return
     scanner = Path(python).parent / "mind-mem-scan"
-    what = "scan (a process of its own)"
+    limited(report, "read the files in, edit", [python, "-c", _PEER, str(root)], 5 * PATIENCE)
+    limited(report, "apply", [python, "-c", _PEER_APPLY, str(root)], PATIENCE)
+    limited(report, "scan (a process of its own)", [str(scanner), str(root)], PATIENCE)
+
+
+def limited(report: Report, what: str, command: list[str], patience: int) -> None:
+    """Run the peer and report the times it prints, or its whole time when it prints none."""
     try:
-        _, seconds = clocked(lambda: subprocess.run([str(scanner), str(root)], capture_output=True, timeout=PATIENCE))
-        report.row(system="mind-mem 5.0.3", what=what, **spread([seconds]))
+        done, seconds = clocked(lambda: subprocess.run(command, capture_output=True, text=True, timeout=patience))
     except subprocess.TimeoutExpired:
-        report.row(system="mind-mem 5.0.3", what=what, p50_ms=f"> {PATIENCE * 1000}")
+        report.row(system=PEER, what=what, p50_ms=f"> {patience * 1000}")
+        return
+    told = [line.partition("\t") for line in done.stdout.splitlines() if "\t" in line]
+    for name, _, taken in told:
+        report.row(system=PEER, what=name, **spread([float(taken)]))
+    if not told:
+        ended = "" if done.returncode == 0 else f" (exit {done.returncode})"
+        report.row(system=PEER, what=f"{what}{ended}", **spread([seconds]))
 
 
 if __name__ == "__main__":

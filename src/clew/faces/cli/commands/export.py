@@ -16,6 +16,7 @@ from clew.faces.cli.output import progress_line, say, show_table
 def register(app: typer.Typer) -> None:
     app.callback()(group)
     app.command("thoughtbox")(thoughtbox)
+    app.command("memory")(memory)
 
 
 def group() -> None:
@@ -49,3 +50,20 @@ def thoughtbox(
     )
     state = "complete" if result["valid"] else "damaged"
     say(f"{result['sessions']} sessions, {result['thoughts']} thoughts, files {state}")
+
+
+def memory(
+    ctx: typer.Context,
+    path: Annotated[str, typer.Argument(help="File to write.", metavar="FILE")] = "memory.tar.gz",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole envelope.")] = False,
+) -> None:
+    """Write governed memory into one file, with every version: a backup, or a copy for another machine.
+
+    Example: `clew export memory ~/backup/memory.tar.gz`
+    """
+    with opened(settings_of(ctx)) as clew:
+        answer = call(clew, "export_memory", {"path": path})
+    if as_json or not answer.ok:
+        raise typer.Exit(show_answer(answer, as_json))
+    result = answer.envelope["result"]
+    say(f"{result['files']} files, {result['bytes']} bytes in {result['path']}")

@@ -17,6 +17,7 @@ SHOWN = 8
 def register(app: typer.Typer) -> None:
     app.callback()(group)
     app.command("thoughtbox")(thoughtbox)
+    app.command("memory")(memory)
 
 
 def group() -> None:
@@ -101,3 +102,28 @@ def _checked(integrity: dict[str, Any]) -> Iterator[str]:
 def _named(names: list[str]) -> str:
     more = len(names) - SHOWN
     return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def memory(
+    ctx: typer.Context,
+    path: Annotated[str, typer.Argument(help="File that clew export memory wrote.", metavar="FILE")],
+    force: Annotated[bool, typer.Option("--force", help="Replace blocks that read differently now.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole envelope.")] = False,
+) -> None:
+    """Add the blocks of an exported memory. What is there stays, unless forced; what was rejected stays rejected.
+
+    Examples:
+
+    - `clew import memory ~/backup/memory.tar.gz --dry-run`
+    - `clew import memory ~/backup/memory.tar.gz`
+    """
+    with opened(settings_of(ctx)) as clew:
+        answer = call(clew, "import_memory", {"path": path, "force": force, "dry_run": dry_run})
+    if as_json or not answer.ok:
+        raise typer.Exit(show_answer(answer, as_json))
+    result = answer.envelope["result"]
+    say(", ".join(f"{result[name]} {name}" for name in ("added", "replaced", "same", "conflicts", "rejected")))
+    for item in result["skipped"]:
+        say(f"  {item['block_id']}: {item['why']}", "yellow")
+    describe_warnings(answer.envelope["warnings"])

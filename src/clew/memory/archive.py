@@ -1,0 +1,178 @@
+"""Memory as one file: a compressed tar of the Markdown workspace, with every version and rejected value beside it."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import tarfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+from pydantic import Field
+
+from clew.errors import ClewError, invalid, shorten
+from clew.ids import confined
+from clew.memory import blocks, edits, layout, tombstones, watchers
+from clew.memory.directory import reported
+from clew.memory.grammar import parse_block, parse_file
+from clew.memory.ops import check_file
+from clew.memory.sync import publish, sync
+from clew.registry.context import Context
+from clew.registry.operation import Input, operation
+
+HISTORY, REJECTED = "history.jsonl", "tombstones.jsonl"
+MOST_BYTES = 1_000_000_000
+PORTION = 500
+
+Found = tuple[str, str, str]
+"""File, id and text of a block."""
+
+
+class ExportMemory(Input):
+    path: Annotated[str, Field(min_length=1, max_length=1000, description="File to write, such as memory.tar.gz.")]
+
+
+class ImportMemory(Input):
+    path: Annotated[str, Field(min_length=1, max_length=1000, description="File that export_memory wrote.")]
+    force: Annotated[bool, Field(description="Replace blocks that read differently now, instead of skipping.")] = False
+    dry_run: Annotated[bool, Field(description="Only say what would be done.")] = False
+
+
+def _place(ctx: Context, given: str) -> Path:
+    """A person at the shell may name any file; everyone else one below the data directory."""
+    if ctx.session.local:
+        return Path(given).expanduser().absolute()
+    folder = ctx.settings.home / "exports"
+    folder.mkdir(parents=True, exist_ok=True)
+    return confined(folder, given)
+
+
+@operation(
+    "export_memory", writes=True, mode="own", idempotent=True, bare=lambda r: r, example={"path": "memory.tar.gz"}
+)
+def export_memory(ctx: Context, args: ExportMemory) -> dict[str, Any]:
+    """Write the memory workspace into one file, with every version and rejected value."""
+    target = _place(ctx, args.path)
+    sync(ctx)
+    with ctx.reading() as bound:
+        files = dict(_files(bound))
+    with reported(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
+        draft.write_bytes(_packed(files))
+        draft.replace(target)
+    return {"path": str(target), "files": len(files), "bytes": target.stat().st_size}
+
+
+def _files(ctx: Context) -> Iterator[tuple[str, str]]:
+    for row in ctx.tx.all("SELECT path FROM block_file WHERE workspace = ? AND bytes > 0 ORDER BY path", ctx.workspace):
+        yield row["path"], edits.rendered(ctx, row["path"])
+    plain = "SELECT path, text FROM plain_file WHERE workspace = ? AND until IS NULL ORDER BY path"
+    for row in ctx.tx.all(plain, ctx.workspace):
+        yield row["path"], row["text"]
+    versions = "SELECT id, seq, gone, file, origin, cause, agent, ts_ms, text FROM block WHERE workspace = ?"
+    yield HISTORY, _lines(ctx.tx.all(f"{versions} ORDER BY seq, id", ctx.workspace))
+    rejected = "SELECT proposal, statement, reason FROM tombstone WHERE workspace = ? ORDER BY seq, mark"
+    yield REJECTED, _lines(ctx.tx.all(rejected, ctx.workspace))
+
+
+def _lines(rows: list[dict[str, Any]]) -> str:
+    return "".join(orjson.dumps(row).decode() + "\n" for row in rows)
+
+
+def _packed(files: dict[str, str]) -> bytes:
+    """The same memory gives the same bytes: no times, no owners."""
+    packed = io.BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as zipped, tarfile.open(fileobj=zipped, mode="w") as tar:
+        for path in sorted(files):
+            data = files[path].encode()
+            entry = tarfile.TarInfo(path)
+            entry.size = len(data)
+            tar.addfile(entry, io.BytesIO(data))
+    return packed.getvalue()
+
+
+@operation("import_memory", writes=True, mode="own", bare=lambda r: r, example={"path": "memory.tar.gz"})
+def import_memory(ctx: Context, args: ImportMemory) -> dict[str, Any]:
+    """Add the blocks of an exported memory; what was rejected here stays rejected."""
+    files = _unpacked(_place(ctx, args.path))
+    sync(ctx)
+    done: Counter[str] = Counter()
+    skipped: list[dict[str, str]] = []
+    found = [(path, part.id, part.text) for path, text in files.items() for part in parse_file(text).parts]
+    for start in range(0, len(found), PORTION):
+        with ctx.reading() if args.dry_run else ctx.writing() as bound:
+            _take(bound, found[start : start + PORTION], args, done, skipped)
+    if not args.dry_run:
+        with ctx.writing() as bound:
+            _bury(bound, files.get(REJECTED, ""))
+        publish(ctx)
+    counts = {name: done[name] for name in ("added", "replaced", "same", "conflicts", "rejected")}
+    return {**counts, "skipped": skipped[:100], "dry_run": args.dry_run}
+
+
+def _take(
+    ctx: Context, found: list[Found], args: ImportMemory, done: Counter[str], skipped: list[dict[str, str]]
+) -> None:
+    known = {block.id: block for block in blocks.current(ctx, ids=[id for _, id, _ in found])}
+    if not args.dry_run:
+        layout.ensure(ctx)
+    written = []
+    for path, id, text in found:
+        old = known.get(id)
+        what = _verdict(ctx, id, text, old.text if old else None, args.force)
+        done[what] += 1
+        if what in ("conflicts", "rejected"):
+            skipped.append({"block_id": id, "why": what})
+        elif what != "same" and not args.dry_run:
+            known[id] = blocks.write(ctx, id, text, origin="import", file=old.file if old else path)
+            written.append(id)
+    if written:
+        watchers.changed(ctx, written)
+
+
+def _verdict(ctx: Context, id: str, text: str, old: str | None, force: bool) -> str:
+    plain = text.replace("\r\n", "\n")
+    if old is not None and old.replace("\r\n", "\n") == plain:
+        return "same"
+    if id.startswith(("D-", "T-")) and tombstones.rejected(ctx, blocks.headline(parse_block(plain).fields)):
+        return "rejected"
+    if old is None:
+        return "added"
+    return "replaced" if force else "conflicts"
+
+
+def _bury(ctx: Context, lines: str) -> None:
+    for line in lines.splitlines():
+        row = orjson.loads(line)
+        tombstones.bury(ctx, str(row["statement"]), str(row["proposal"]), str(row["reason"]))
+
+
+def _unpacked(source: Path) -> dict[str, str]:
+    """The Markdown files and the rejected values; anything but an ordinary file inside is refused."""
+    try:
+        with tarfile.open(source, "r:gz") as tar:
+            return dict(_members(tar))
+    except (OSError, tarfile.TarError, EOFError, UnicodeDecodeError) as problem:
+        said = shorten(str(problem), 200)
+        raise ClewError("IO_ERROR", f"{source}: {said}", "Give a file that export_memory wrote.") from problem
+
+
+def _members(tar: tarfile.TarFile) -> Iterator[tuple[str, str]]:
+    total = 0
+    for member in tar:
+        total += member.size
+        if not member.isreg() or total > MOST_BYTES:
+            raise invalid("path", f"{shorten(member.name, 80)!r} in it is not a file of a sensible size")
+        if not member.name.endswith(".md") and member.name != REJECTED:
+            continue  # settings and kernels are the importing workspace's own; versions are for the record
+        if member.name != REJECTED and not member.name.startswith("intelligence/"):
+            check_file(member.name)
+        if member.name.startswith("intelligence/applied/") or ".." in member.name.split("/"):
+            continue  # a receipt belongs to the store in which it can be rolled back
+        data = tar.extractfile(member)
+        yield member.name, data.read().decode() if data else ""

@@ -13,7 +13,7 @@ from tests.ledger.cells import made, ran, runtimes_below
 pytest.importorskip("deno")
 pytest.importorskip("pydantic_monty")
 
-PATIENCE = 60_000
+PATIENCE = 240_000
 
 
 @pytest.fixture

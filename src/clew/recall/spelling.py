@@ -40,6 +40,9 @@ def _best_distance(word: str, stem: str, allowed: int) -> int:
 
 def slips(left: str, right: str, allowed: int) -> int:
     """Letters changed, added, left out or swapped with their neighbour; given up once there are too many."""
+    # A slip adds, drops or changes one letter, so that most words need no closer look.
+    if abs(len(left) - len(right)) > allowed or len(set(left) ^ set(right)) > 2 * allowed:
+        return TOO_FAR
     before: list[int] = []
     row = list(range(len(right) + 1))
     for i, letter in enumerate(left, 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ from clew.ids import check_workspace
 
 if TYPE_CHECKING:
     from clew.app import Clew
+
+logger = logging.getLogger(__name__)
 
 CHANNELS = ("reasoning", "sessions", "events")
 LISTED = 100
@@ -84,7 +87,9 @@ class Conversation:
             end()
             for side in sides:
                 side.cancel()
-            await asyncio.gather(*sides, return_exceptions=True)
+            for ended in await asyncio.gather(*sides, return_exceptions=True):
+                if isinstance(ended, Exception):
+                    logger.error("a socket was given up", exc_info=ended)
 
     async def _listen(self) -> None:
         try:

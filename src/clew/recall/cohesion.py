@@ -67,13 +67,13 @@ def _shares(corpus: Corpus, seen: Seen) -> Floats:
 
 
 def _sample(corpus: Corpus, followers: Slots) -> Slots:
-    """Some of them, chosen by their ids alone: one more item seldom changes the choice, and never its fairness."""
+    """Some of them, chosen by their seqs: the same on both engines, and one more item seldom changes the choice."""
     with np.errstate(over="ignore"):
-        place = corpus.ids[followers].astype(np.uint64) * _SCATTER
+        place = corpus.seq[followers].astype(np.uint64) * _SCATTER
     if len(followers) > MOST_PAIRS:
-        first = np.argpartition(place, MOST_PAIRS)[:MOST_PAIRS]
+        first = place <= np.partition(place, MOST_PAIRS - 1)[MOST_PAIRS - 1]
         followers, place = followers[first], place[first]
-    return followers[np.argsort(place)]
+    return followers[np.lexsort((corpus.ids[followers], place))][:MOST_PAIRS]
 
 
 def _evidence(corpus: Corpus, chosen: Slots) -> float:

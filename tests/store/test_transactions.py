@@ -153,6 +153,22 @@ def test_a_statement_that_never_got_prepared_is_prepared_again(postgres_url: str
     database.close()
 
 
+def test_a_schema_that_changes_underneath_costs_one_call(empty_postgres_url: str) -> None:
+    database, newer = PostgresDatabase(empty_postgres_url), PostgresDatabase(empty_postgres_url)
+    with database.read() as tx:
+        assert tx.all("SELECT * FROM meta WHERE key = ?", "nobody") == []
+    with newer.write() as tx:
+        tx.run("ALTER TABLE meta ADD COLUMN more BIGINT")
+    with pytest.raises(ClewError), database.read() as tx:
+        tx.all("SELECT * FROM meta WHERE key = ?", "nobody")
+    with database.read() as tx:
+        row = tx.one("SELECT * FROM meta WHERE key = ?", "schema_version")
+    assert row is not None
+    assert row["more"] is None
+    newer.close()
+    database.close()
+
+
 def test_a_lost_connection_is_replaced(postgres_url: str) -> None:
     database, killer = PostgresDatabase(postgres_url), PostgresDatabase(postgres_url)
     with database.read() as tx:
@@ -176,6 +192,20 @@ def test_a_connection_lost_on_the_way_is_a_typed_error(postgres_url: str) -> Non
     assert kept(database, "a") is None
     killer.close()
     database.close()
+
+
+def test_a_row_that_another_holds_for_too_long_is_a_typed_error(postgres_url: str) -> None:
+    holder, waiter = PostgresDatabase(postgres_url), PostgresDatabase(postgres_url, wait_seconds=0.05)
+    lock = "SELECT value FROM meta WHERE key = 'schema_version' FOR UPDATE"
+    with holder.write() as tx:
+        tx.value(lock)
+        with pytest.raises(ClewError) as locked, waiter.write() as other:
+            other.value(lock)
+    assert locked.value.code == "STORE_LOCKED"
+    with waiter.write() as tx:
+        assert tx.value(lock)
+    holder.close()
+    waiter.close()
 
 
 def test_a_failure_that_was_swallowed_is_not_committed(postgres_url: str) -> None:

@@ -39,6 +39,8 @@ class Awaited(NamedTuple):
 
 
 _STATEMENT, _END = Awaited(), Awaited(end=True)
+# What was prepared fits the schema no longer: a newer Clew has changed it under us. A new connection prepares anew.
+_OUTDATED = (psycopg.errors.FeatureNotSupported, psycopg.errors.InvalidSqlStatementName)
 _FINE = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK, pq.ExecStatus.EMPTY_QUERY)
 
 
@@ -153,6 +155,8 @@ class Wire:
         except BaseException:
             self.close()  # nobody knows which answers are still under way
             raise
+        if isinstance(problem, _OUTDATED):
+            self.close()
         if problem is not None:
             raise problem
         return last

@@ -65,7 +65,7 @@ def answers(clew: Clew) -> list[list[tuple[str, float]]]:
     return found
 
 
-@pytest.mark.timeout(280)
+@pytest.mark.timeout(900)
 def test_both_engines_give_the_same_order(tmp_path: Path, postgres_url: str) -> None:
     embedded, team = filled(tmp_path / "a", None), filled(tmp_path / "b", postgres_url)
     here, there = answers(embedded), answers(team)

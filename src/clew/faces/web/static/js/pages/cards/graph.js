@@ -62,14 +62,22 @@ function arrows() {
   return svg("defs", {}, head("arrow"), head("arrow-blocks"));
 }
 
-// Neighbouring columns join side to side; cards of one column join on their right.
 function line(edge, from, to) {
-  const middle = (spot) => spot.y + BOX.height / 2;
-  const forward = to.column > from.column, same = to.column === from.column;
-  const start = forward || same ? from.x + BOX.width : from.x, end = same ? to.x + BOX.width : forward ? to.x : to.x + BOX.width;
-  const bend = same ? [start + 26, end + 26] : [(start + end) / 2, (start + end) / 2];
   const blocks = edge.rel === "blocks";
-  return svg("path", { class: `edge${blocks ? " rel-blocks" : ""}`, data: { rel: edge.rel, from: edge.from, to: edge.to }, "marker-end": `url(#arrow${blocks ? "-blocks" : ""})`, d: `M${start} ${middle(from)}C${bend[0]} ${middle(from)} ${bend[1]} ${middle(to)} ${end} ${middle(to)}` }, svg("title", {}, `${edge.from} ${edge.rel} ${edge.to}`));
+  return svg("path", { class: `edge${blocks ? " rel-blocks" : ""}`, data: { rel: edge.rel, from: edge.from, to: edge.to }, "marker-end": `url(#arrow${blocks ? "-blocks" : ""})`, d: way(from, to) }, svg("title", {}, `${edge.from} ${edge.rel} ${edge.to}`));
+}
+
+// Neighbouring columns join side to side, cards of one column on their right. Over a column it goes between the rows:
+// behind a card it would look as if it began there.
+function way(from, to) {
+  const [high, low] = [from, to].map((spot) => spot.y + BOX.height / 2);
+  const same = to.column === from.column, forward = to.column > from.column, sign = forward ? 1 : -1;
+  const start = forward || same ? from.x + BOX.width : from.x, end = same || !forward ? to.x + BOX.width : to.x;
+  if (same) return `M${start} ${high}C${start + 26} ${high} ${end + 26} ${low} ${end} ${low}`;
+  const half = (start + end) / 2;
+  if (Math.abs(to.column - from.column) === 1) return `M${start} ${high}C${half} ${high} ${half} ${low} ${end} ${low}`;
+  const lane = from.y + BOX.height + BOX.gapY / 2, step = (sign * BOX.gapX) / 2;
+  return `M${start} ${high}C${start + step} ${high} ${start + step} ${lane} ${start + 2 * step} ${lane}L${end - 2 * step} ${lane}C${end - step} ${lane} ${end - step} ${low} ${end} ${low}`;
 }
 
 function box(node, spot, signal, open) {

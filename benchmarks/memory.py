@@ -193,8 +193,8 @@ from mind_mem.apply_engine import apply_proposal, compute_fingerprint
 from mind_mem.block_parser import parse_file
 
 root = sys.argv[1]
-state = Path(root) / "memory/intel-state.json"
-state.write_text(state.read_text().replace("detect_only", "propose"))
+for state in (Path(root) / "memory/intel-state.json", Path(root) / "mind-mem.json"):
+    state.write_text(state.read_text().replace("detect_only", "propose"))
 path = Path(root) / "intelligence/proposed/DECISIONS_PROPOSED.md"
 text = path.read_text() if path.exists() else ""
 block = "\\n".join(

@@ -54,7 +54,7 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
         },
         "search": {"candidates": Key(400, 10, 5000), "prefix_words": Key(12, 0, 100), "typo_words": Key(3, 0, 20)},
         # Silence: signs of an answer and the bar they must reach, by words alone and with the meaning arm.
-        "floor": {"least_items": Key(100, 0, 1_000_000), "sure": Key(0.8, 0, 1)},
+        "floor": {"least_items": Key(100, 0, 1_000_000), "sure": Key(0.8, 0, 1), "pages": Key(6.0, 0, 1000)},
         "floor_words": _weights(
             -1000, 1000, score=12.0, proximity=4.2, surprise=0.32, unknown=7.5, dense=0.0, needed=10.1
         ),

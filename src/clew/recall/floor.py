@@ -18,6 +18,8 @@ from clew.recall.ranking import Ranked
 
 SIGNS = ("score", "proximity", "surprise", "unknown", "dense")
 LINKED = 0.05
+REMARKS = 0.4
+"""The share of length, as `lexical` weighs it, up to which items count as remarks."""
 LOOKED_AT = 10
 COMMON = 0.2
 """A word in more than this share of the items tells nothing."""
@@ -40,7 +42,13 @@ def judge(ranked: Ranked, kernel: Kernel, query: Query) -> Verdict:
     if not len(ranked.slots) or not _measurable(ranked, kernel, query):
         return Verdict(0.0, 0.0, worth)
     value = sum(kernel.number(section, name) * sign for name, sign in signs(ranked).items())
-    return Verdict(round(value, 4), kernel.number(section, "needed"), worth)
+    return Verdict(round(value, 4), round(kernel.number(section, "needed") - _thin(ranked, kernel), 4), worth)
+
+
+def _thin(ranked: Ranked, kernel: Kernel) -> float:
+    """How much lower the bar is among pages: it was fitted on remarks, and a page spreads the words of an answer."""
+    long_words, usual = kernel.number("context", "long_words"), ranked.matches.mean_length
+    return kernel.number("floor", "pages") * max(usual / (usual + long_words) - REMARKS, 0.0)
 
 
 def _measurable(ranked: Ranked, kernel: Kernel, query: Query) -> bool:

@@ -22,6 +22,7 @@ from clew.registry.catalogue import catalogue, import_everything
 from clew.registry.context import Context, Progress, Remarks
 from clew.registry.envelope import Answer, compact, failure, success
 from clew.registry.operation import Input, Operation
+from clew.registry.permission import permitted
 from clew.registry.redaction import redact, redact_text
 from clew.registry.session import InputRequired, Session
 from clew.registry.suggestions import fitted
@@ -141,22 +142,7 @@ class Dispatcher:
     def _workspace(self, session: Session, given: str | None, operation: Operation) -> str:
         default = session.workspace_override or self.settings.workspace
         chosen = check_workspace(given) if given is not None else default
-        allowed = self.settings.workspace_allowlist
-        if self.settings.workspace_lock and chosen != self.settings.workspace:
-            raise ClewError(
-                "WORKSPACE_LOCKED",
-                f"this server is locked to workspace {self.settings.workspace}; the call names {chosen}",
-                f"Leave workspace out, or set it to {self.settings.workspace}.",
-                suggestions=[suggest("status", "Shows the workspace this server serves.")],
-            )
-        if allowed and chosen not in allowed and chosen != self.settings.workspace:
-            raise ClewError(
-                "WORKSPACE_NOT_ALLOWED",
-                f"workspace {chosen} is not on the allow list",
-                f"Use one of {', '.join(sorted({*allowed, self.settings.workspace}))}.",
-                suggestions=[suggest("status", "Shows the workspaces that are allowed.")],
-            )
-        return chosen
+        return permitted(self.settings, chosen)
 
     def _agent(self, session: Session, given: str | None) -> str | None:
         chosen = given or session.agent_id or self.settings.agent_id

@@ -176,3 +176,16 @@ def test_the_read_api_reads_and_only_reads(server: Server) -> None:
         with pytest.raises(HTTPError) as missing:
             urlopen(server.address + path, timeout=20)
         assert status(missing.value) in {400, 404}
+
+
+def test_a_locked_server_lets_nobody_follow_another_workspace(tmp_path: Path) -> None:
+    server = Server(tmp_path / "home", CLEW_WORKSPACE_LOCK="true", CLEW_EMBEDDING_MODEL="none")
+    try:
+        with connect(server.socket_address) as socket:
+            for channel in ("events", "sessions", "reasoning"):
+                socket.send(json.dumps({"action": "subscribe", "channel": channel, "workspace": "other"}))
+                refused = heard(socket)
+                assert (refused["event"], refused["data"]["code"]) == ("error", "WORKSPACE_LOCKED")
+            assert subscribed(socket, channel="sessions")["event"] == "sessions:list"
+    finally:
+        server.stop()

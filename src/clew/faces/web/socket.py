@@ -17,6 +17,7 @@ from clew.faces.web.live import Live, Message
 from clew.faces.web.outbox import Outbox
 from clew.faces.web.thoughts import ask, outlines, snapshot
 from clew.ids import check_workspace
+from clew.registry.permission import permitted
 
 if TYPE_CHECKING:
     from clew.app import Clew
@@ -145,10 +146,10 @@ class Conversation:
             await self._error("INVALID_PAYLOAD", f"expected {{action: subscribe|unsubscribe, channel: {channels}}}")
 
     def _wish(self, asked: dict[str, Any]) -> Wish:
-        session = asked.get("sessionId")
+        session, settings = asked.get("sessionId"), self._clew.settings
         return Wish(
             asked["channel"],
-            check_workspace(str(asked.get("workspace") or self._clew.settings.workspace)),
+            permitted(settings, check_workspace(str(asked.get("workspace") or settings.workspace))),
             str(session) if session is not None else None,
             asked.get("outline") is True,
             asked.get("id"),

@@ -28,7 +28,7 @@ def test_processes_share_a_task(call: Caller, database_flags: dict[str, Any]) ->
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    outcomes = [json.loads(line) for process in workers for line in process.communicate(timeout=120)[0].splitlines()]
+    outcomes = [json.loads(line) for process in workers for line in process.communicate(timeout=600)[0].splitlines()]
 
     count = Counter((outcome["name"], outcome["code"]) for outcome in outcomes)
     assert count["tasks_note", None] == PROCESSES * NOTES

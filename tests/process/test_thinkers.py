@@ -24,7 +24,7 @@ def test_a_card_that_many_write_is_written_once(call: Caller, database_flags: di
     thinkers = [start(database_flags["home"], database_flags.get("database_url") or "") for _ in range(PROCESSES)]
     for thinker in thinkers:
         fire(thinker)
-    done = [result for thinker in thinkers for result in json.loads(thinker.communicate(timeout=120)[0])]
+    done = [result for thinker in thinkers for result in json.loads(thinker.communicate(timeout=600)[0])]
     written = [result["card_id"] for result in done if result["inserted"]]
     assert len(done) == PROCESSES * CARDS * 2
     assert len(written) == len(set(written)) == CARDS + PROCESSES * CARDS

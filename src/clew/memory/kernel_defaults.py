@@ -56,7 +56,7 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
         # Silence: signs of an answer and the bar they must reach, by words alone and with the meaning arm.
         "floor": {"least_items": Key(100, 0, 1_000_000), "sure": Key(0.8, 0, 1), "pages": Key(6.0, 0, 1000)},
         "floor_words": _weights(
-            -1000, 1000, score=12.0, proximity=4.2, surprise=0.32, unknown=7.5, dense=0.0, needed=10.1
+            -1000, 1000, score=12.0, proximity=4.2, surprise=0.32, unknown=7.5, dense=0.0, needed=10.2
         ),
         "floor_meaning": _weights(
             -1000, 1000, score=11.6, proximity=2.3, surprise=0.31, unknown=7.8, dense=11.6, needed=17.2

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
@@ -177,3 +179,18 @@ class Caller:
 @pytest.fixture
 def call(clew: Clew) -> Caller:
     return Caller(clew)
+
+
+@pytest.fixture
+def other_model(tmp_path: Path) -> Path:
+    """The same weights with another pooling are another model: their vectors must never meet."""
+    from clew.recall.model import installed_model
+
+    files = installed_model()
+    assert files is not None
+    folder = tmp_path / "other"
+    (folder / "1_Pooling").mkdir(parents=True)
+    (folder / "model.onnx").symlink_to(files.onnx)
+    shutil.copy(files.tokenizer, folder / "tokenizer.json")
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": True}))
+    return folder

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -21,19 +20,6 @@ pytestmark = pytest.mark.skipif(installed_model() is None, reason="the extra `se
 
 SCRIPT = Path(__file__).with_name("switcher.py")
 NOTES = 3 * BATCH
-
-
-@pytest.fixture
-def other_model(tmp_path: Path) -> Path:
-    """The same weights with another pooling are another model."""
-    files = installed_model()
-    assert files is not None
-    folder = tmp_path / "other"
-    (folder / "1_Pooling").mkdir(parents=True)
-    (folder / "model.onnx").symlink_to(files.onnx)
-    shutil.copy(files.tokenizer, folder / "tokenizer.json")
-    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": True}))
-    return folder
 
 
 @pytest.fixture

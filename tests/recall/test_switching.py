@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -20,19 +18,6 @@ from clew.registry.session import Session
 from tests.conftest import Caller
 
 pytestmark = pytest.mark.skipif(installed_model() is None, reason="the extra `semantic` is not installed")
-
-
-@pytest.fixture
-def other_model(tmp_path: Path) -> Path:
-    """The same weights with another pooling are another model: their vectors must never meet."""
-    files = installed_model()
-    assert files is not None
-    folder = tmp_path / "other"
-    (folder / "1_Pooling").mkdir(parents=True)
-    (folder / "model.onnx").symlink_to(files.onnx)
-    shutil.copy(files.tokenizer, folder / "tokenizer.json")
-    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": True}))
-    return folder
 
 
 @pytest.fixture

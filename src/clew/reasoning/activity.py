@@ -10,7 +10,7 @@ from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, Whole, operation
 from clew.store.database import placeholders
-from clew.store.events import EventRow, event_from
+from clew.store.events import event_from
 
 LOOKED_AT = 5_000
 """Agents are looked for in this many of the newest events, so that a long log costs no more than a short one."""
@@ -36,7 +36,7 @@ def events_list(ctx: Context, args: EventsList) -> dict[str, Any]:
         f"SELECT * FROM event WHERE {_where(args)} ORDER BY seq DESC LIMIT ?", *_params(ctx, args), args.limit
     )
     total = int(ctx.tx.value(f"SELECT count(*) FROM event WHERE {_where(args)}", *_params(ctx, args)))
-    events = [_shown(event_from(row)) for row in found]
+    events = [event_from(row).shown() for row in found]
     more = total > len(events)
     return {
         "workspace": ctx.workspace,
@@ -68,20 +68,6 @@ def _params(ctx: Context, args: EventsList) -> list[Any]:
     return [ctx.workspace, *bounds, *(args.types or [])]
 
 
-def _shown(event: EventRow) -> dict[str, Any]:
-    return {
-        "seq": event.seq,
-        "id": event.id,
-        "ts_ms": event.ts_ms,
-        "topic": event.topic,
-        "type": event.type,
-        "subject": event.subject,
-        "path": event.path,
-        "agent": event.agent,
-        "payload": event.payload,
-    }
-
-
 class AgentsActive(Bounded):
     limit: Annotated[int, Field(ge=1, le=200, description="Most agents to show.")] = 20
 
@@ -102,7 +88,7 @@ def agents_active(ctx: Context, args: AgentsActive) -> dict[str, Any]:
     return {
         "workspace": ctx.workspace,
         "agents": [
-            {"agent": row["agent"], "events": row["events"], "last": _shown(last[row["last"]])} for row in shown
+            {"agent": row["agent"], "events": row["events"], "last": last[row["last"]].shown()} for row in shown
         ],
         "has_more": len(rows) > len(shown),
         "truncated": False,

@@ -31,6 +31,20 @@ class EventRow:
     def id(self) -> str:
         return event_id(self.seq)
 
+    def shown(self) -> dict[str, Any]:
+        """As people and pages read it."""
+        return {
+            "seq": self.seq,
+            "id": self.id,
+            "ts_ms": self.ts_ms,
+            "topic": self.topic,
+            "type": self.type,
+            "subject": self.subject,
+            "path": self.path,
+            "agent": self.agent,
+            "payload": self.payload,
+        }
+
 
 def event_id(seq: int) -> str:
     return f"evt_{seq:016d}"

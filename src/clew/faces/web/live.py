@@ -158,21 +158,7 @@ def message(feed: str, session: str | None, event: str, data: dict[str, Any]) ->
 
 def raw_messages(events: Iterable[EventRow]) -> list[Message]:
     """Every event, for the pages of cards, work, jobs and memory."""
-    return [message("events", None, event.type, raw_event(event)) for event in events]
-
-
-def raw_event(event: EventRow) -> dict[str, Any]:
-    return {
-        "id": event.id,
-        "seq": event.seq,
-        "ts_ms": event.ts_ms,
-        "topic": event.topic,
-        "type": event.type,
-        "subject": event.subject,
-        "path": event.path,
-        "agent": event.agent,
-        "payload": event.payload,
-    }
+    return [message("events", None, event.type, event.shown()) for event in events]
 
 
 def short_event(event: EventRow) -> tuple[str, dict[str, Any]]:

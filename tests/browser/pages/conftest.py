@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from clew.app import Clew, open_clew
-from clew.settings import load_settings
-from tests.browser.chromium import Page, chromium, programs
+from tests.browser import stage
+from tests.browser.chromium import Page
 from tests.browser.story import Story
-from tests.conftest import Caller
 from tests.faces.web.server import Server
 
 
@@ -55,45 +53,14 @@ class Reader(Page):
         return bool(self.js(f"return {script}", *arguments))
 
 
-@pytest.fixture(scope="session")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("pages") / "home"
-
-
-@pytest.fixture(scope="session")
-def server(home: Path) -> Iterator[Server]:
-    server = Server(home, CLEW_EMBEDDING_MODEL="none")
-    yield server
-    server.stop()
-
-
-@pytest.fixture(scope="session")
-def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    if programs() is None:
-        pytest.skip("no chromium and chromedriver on this machine: `make browser` as root installs them")
-    with chromium(tmp_path_factory.mktemp("profile")) as driver:
-        yield driver
+for_all = pytest.fixture(scope="session")
+home, server, driver, clew = (for_all(part) for part in (stage.home, stage.server, stage.driver, stage.clew))
+agent = pytest.fixture(stage.agent)
 
 
 @pytest.fixture
 def page(driver: Any, server: Server) -> Iterator[Reader]:
-    page = Reader(driver, server.address)
-    page.leave()
-    yield page
-    assert page.problems() == []
-
-
-@pytest.fixture(scope="session")
-def clew(home: Path) -> Iterator[Clew]:
-    """The same store, opened by another process than the server's."""
-    clew = open_clew(load_settings({"home": home, "workspace": "ws", "embedding_model": "none"}, {}, home))
-    yield clew
-    clew.close()
-
-
-@pytest.fixture
-def agent(clew: Clew) -> Caller:
-    return Caller(clew)
+    yield from stage.visited(Reader(driver, server.address))
 
 
 @pytest.fixture(scope="session")

@@ -153,8 +153,7 @@ def block_history(ctx: Context, args: BlockHistory) -> dict[str, Any]:
 def _history(ctx: Context, id: str, versions: list[Block], limit: int) -> dict[str, Any]:
     now = versions[-1]
     file, line = blocks.locate(ctx, [id]).get(id, (now.file, 0))
-    before = [None, *versions[:-1]]
-    shown = [_version(ctx, old, new, at) for at, (old, new) in enumerate(zip(before, versions, strict=True), 1)]
+    steps = list(enumerate(zip([None, *versions[:-1]], versions, strict=True), 1))
     return {
         "block_id": id,
         "kind": now.kind.name,
@@ -166,7 +165,7 @@ def _history(ctx: Context, id: str, versions: list[Block], limit: int) -> dict[s
         "line": line,
         "review_by": now.review_by,
         "review_due": id in overdue(ctx, [id]),
-        "versions": shown[::-1][:limit],
+        "versions": [_version(ctx, old, new, at) for at, (old, new) in steps[::-1][:limit]],
         "versions_total": len(versions),
         "truncated": False,
     }

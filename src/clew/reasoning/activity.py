@@ -9,6 +9,7 @@ from pydantic import Field
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, Whole, operation
+from clew.registry.paging import page_json
 from clew.store.database import placeholders
 from clew.store.events import event_from
 
@@ -37,20 +38,14 @@ def events_list(ctx: Context, args: EventsList) -> dict[str, Any]:
     )
     total = int(ctx.tx.value(f"SELECT count(*) FROM event WHERE {_where(args)}", *_params(ctx, args)))
     events = [event_from(row).shown() for row in found]
-    more = total > len(events)
+    on = events[-1]["seq"] if total > len(events) else None
     return {
         "workspace": ctx.workspace,
         "events": events,
         "count": len(events),
         "left_out": total - len(events),
         "last_seq": ctx.tx.value("SELECT max(seq) FROM event WHERE workspace = ?", ctx.workspace) or 0,
-        "pagination": {
-            "cursor": args.before,
-            "next_cursor": events[-1]["seq"] if more else None,
-            "has_more": more,
-            "limit": args.limit,
-            "count": len(events),
-        },
+        "pagination": page_json(args.before, args.limit, len(events), on),
         "truncated": False,
     }
 

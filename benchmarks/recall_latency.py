@@ -17,8 +17,9 @@ from clew.recall.model import NONE, installed_model
 from clew.registry.context import Context
 from clew.registry.session import Session
 from clew.settings import load_settings
+from clew.store.indexing import index_items
+from clew.store.items import Item
 from clew.store.packing import pack_up
-from clew.store.search import Item, index_item
 
 SIZES = {1_000: (8, 25), 10_000: (15, 30), 100_000: (40, 60)}
 BATCH = 1_000
@@ -111,11 +112,12 @@ def fill(store: Store, size: int, words: list[str], weights: list[float], chance
     ctx, begun = opened(store, NONE), time.perf_counter()
     for first in range(0, size, BATCH):
         with ctx.writing() as bound:
+            items = []
             for number in range(first, min(first + BATCH, size)):
                 body = " ".join(chance.choices(words, cum_weights=weights, k=30))
-                seq = bound.ws.next_seq()
-                item = Item(f"N-{number}", "note", seq, bound.now_ms, body=body, branch=1, doc=f"doc-{number // 40}")
-                index_item(bound.tx, "bench", item)
+                seq, doc = bound.ws.next_seq(), f"doc-{number // 40}"
+                items.append(Item(f"N-{number}", "note", seq, bound.now_ms, body=body, branch=1, doc=doc))
+            index_items(bound.tx, "bench", items)
     taken = time.perf_counter() - begun
     pack_up(ctx.database, "bench")
     return size / taken

@@ -14,7 +14,8 @@ from clew.registry.context import Context
 from clew.registry.session import Session
 from clew.settings import load_settings
 from clew.store import packing
-from clew.store.search import Item, index_item, unindex_item
+from clew.store.indexing import index_item, unindex_item
+from clew.store.items import Item
 
 
 class LetterCounts:

@@ -13,7 +13,8 @@ from clew.recall.kernel import default_kernel
 from clew.recall.library import library
 from clew.registry.context import Context
 from clew.registry.session import Session
-from clew.store.search import Item, index_item
+from clew.store.indexing import index_item
+from clew.store.items import Item
 from tests.conftest import Caller
 
 TOPICS, EACH = 20, 8

@@ -13,7 +13,8 @@ from clew.recall.search import Request, Search
 from clew.registry.context import Context
 from clew.registry.session import Session
 from clew.settings import load_settings
-from clew.store.search import Item, index_item
+from clew.store.indexing import index_item
+from clew.store.items import Item
 from tests.conftest import TickingClock
 
 ITEMS, QUESTIONS = 5000, 2000

@@ -14,7 +14,8 @@ from clew.ledger.sessions import dumped
 from clew.ledger.titles import slug
 from clew.registry.context import Context
 from clew.store.database import Row
-from clew.store.search import Item, index_item, unindex_item
+from clew.store.indexing import index_item, unindex_item
+from clew.store.items import Item
 from clew.store.workspaces import declare_events
 
 declare_events(

@@ -12,7 +12,8 @@ from clew.reasoning.documents import GRAPH
 from clew.reasoning.graph import node, put_edge, put_node
 from clew.reasoning.graph.changes import write_node
 from clew.registry.context import Context
-from clew.store.search import Item, index_item
+from clew.store.indexing import index_item
+from clew.store.items import Item
 
 TITLE = 160
 

@@ -27,7 +27,8 @@ from clew.ledger.sessions import UNTITLED, LedgerSession, dumped, search_words
 from clew.ledger.titles import first_sentence
 from clew.reasoning.documents import TRACE, append
 from clew.registry.context import Context
-from clew.store.search import Item, index_item
+from clew.store.indexing import index_item
+from clew.store.items import Item
 from clew.store.workspaces import declare_events
 
 FORMAT = "trace_sequential_step"

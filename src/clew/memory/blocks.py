@@ -20,7 +20,8 @@ from clew.memory.printing import GAP
 from clew.memory.templates import preamble
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
-from clew.store.search import MENTIONED, Item, index_item, unindex_item
+from clew.store.indexing import index_item, unindex_item
+from clew.store.items import MENTIONED, Item
 from clew.store.workspaces import declare_events
 
 declare_events(

@@ -12,7 +12,7 @@ from clew.ids import check_name
 from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, operation
-from clew.store.search import unindex_where
+from clew.store.indexing import unindex_where
 
 MAX_DEPTH = 32
 ROOT = 1

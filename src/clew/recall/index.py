@@ -19,8 +19,9 @@ from clew.registry.context import Context
 from clew.registry.operation import Input, operation
 from clew.store import vectors
 from clew.store.agreement import disagreements
+from clew.store.indexing import recut
 from clew.store.packs import drop_packs, pack_stats
-from clew.store.search import index_gaps, last_change, recut
+from clew.store.search import index_gaps, last_change
 from clew.store.workspaces import declare_events
 
 BATCH = 500
@@ -138,8 +139,7 @@ def _recut_all(ctx: Context) -> int:
             rows = bound.tx.all(
                 "SELECT * FROM item WHERE workspace = ? AND id > ? ORDER BY id LIMIT ?", bound.workspace, after, BATCH
             )
-            for row in rows:
-                recut(bound.tx, bound.workspace, row)
+            recut(bound.tx, bound.workspace, rows)
         if not rows:
             return done
         after, done = rows[-1]["id"], done + len(rows)

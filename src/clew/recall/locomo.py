@@ -14,8 +14,9 @@ from typing import Any
 
 from clew.errors import ClewError
 from clew.registry.context import Context
+from clew.store.indexing import index_items
+from clew.store.items import Item
 from clew.store.moments import find_moment
-from clew.store.search import Item, index_item
 
 DEPTHS = (1, 5, 10, 20)
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
@@ -129,21 +130,22 @@ def _normal(id: str) -> str:
 
 def store_turns(ctx: Context, conversation: Conversation) -> None:
     """Each turn as an item, each session as a document, inside the transaction of `ctx`."""
-    for turn in conversation.turns:
-        seq = ctx.ws.next_seq()
-        item = Item(
-            ref=turn.id,
-            source="note",
-            kind="turn",
-            seq=seq,
-            ts_ms=ctx.now_ms,
-            body=turn.body,
-            branch=1,
-            doc=f"session-{turn.session}",
-            speaker=turn.speaker or None,
-            event_ts_ms=turn.ts_ms,
-        )
-        index_item(ctx.tx, ctx.workspace, item)
+    index_items(ctx.tx, ctx.workspace, [_item(ctx, turn) for turn in conversation.turns])
+
+
+def _item(ctx: Context, turn: Turn) -> Item:
+    return Item(
+        ref=turn.id,
+        source="note",
+        kind="turn",
+        seq=ctx.ws.next_seq(),
+        ts_ms=ctx.now_ms,
+        body=turn.body,
+        branch=1,
+        doc=f"session-{turn.session}",
+        speaker=turn.speaker or None,
+        event_ts_ms=turn.ts_ms,
+    )
 
 
 @dataclass

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.store.database import Row
+from clew.store.items import QUESTION
 from clew.store.postings import FIELD_COUNT, Ints, Names, Numbers, Run, build_run, cut, join_runs, kept_run
-from clew.store.search import QUESTION
 
 NO_DOCUMENT = -1
 CODED = ("source", "status", "speaker", "document")

@@ -1,4 +1,4 @@
-"""The search index: one item for anything that can be found, written with the thing itself.
+"""Reading the search index: one item for anything that can be found, written with the thing itself (see `indexing`).
 
 An item's words are kept as text, cut into our own terms. Ranking happens in the process that asks (see `recall`), from
 the same rows on both engines, so that both give the same order.
@@ -6,97 +6,13 @@ the same rows on both engines, so that both give the same order.
 
 from __future__ import annotations
 
-import hashlib
 import re
-from dataclasses import dataclass, replace
-from typing import Any
 
 from clew.store.database import Row, Transaction, placeholders
-from clew.store.heading import asks, read_heading
-from clew.store.terms import terms
 
-BODY_LIMIT = 20_000
-MOST_LINKS = 64
 MOST_WORDS = 16
-FIELDS = ("title", "body", "tags", "speaker")
-QUESTION = "?"
-"""Stands last among the terms of a text that ends as a question; no word is cut to it."""
-
-MENTIONED = re.compile(
-    r"\b(?:(?:PLAN|TASK|JOB)-\d{3,}|CARD-\d+|STEP-[0-9A-F]{8,}|(?:D|T|C|P|PRJ|PER|TOOL|INC|SIG|DREF)-\d{8}-\d{3,})\b"
-    r"|\ba:[a-z0-9][a-z0-9-]{0,63}"
-)
-
 _WILD = re.compile(r"([\\%_])")
 _ESCAPED = r"\\\1"
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """What a search may return. `ref` is the id that `open` takes; it is unique in its workspace.
-
-    `event_ts_ms` is when the thing happened, `ts_ms` when it was recorded. `links` are (relation, ref) pairs such as
-    ("supersedes", "D-20260213-001"); ids that the text mentions are found by themselves.
-    """
-
-    ref: str
-    source: str
-    seq: int
-    ts_ms: int
-    title: str | None = None
-    body: str | None = None
-    kind: str | None = None
-    tags: tuple[str, ...] = ()
-    status: str | None = None
-    branch: int | None = None
-    doc: str | None = None
-    event_ts_ms: int | None = None
-    speaker: str | None = None
-    review_by: str | None = None
-    links: tuple[tuple[str, str], ...] = ()
-
-    def digest(self) -> str:
-        text = "\x1f".join((self.title or "", self.body or "", " ".join(self.tags), self.speaker or ""))
-        return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
-
-
-def index_item(tx: Transaction, workspace: str, item: Item) -> None:
-    """Make an item findable, replacing what stood under its ref."""
-    item = headed(item)
-    old = tx.one(_FOUND[tx.engine], workspace, item.ref)
-    assert old is not None
-    digest = item.digest()
-    number = old["id"]
-    if old["fresh"]:
-        tx.run(_INSERT, number, workspace, item.ref, *_columns(item, digest))
-        tx.run(_INSERT_TERMS, number, workspace, workspace, item_terms(item))
-        _write_links(tx, number, workspace, item)
-        return
-    if old["digest"] != digest or old["status"] != item.status:
-        tx.run(f"{_KEEP} WHERE item.id = ?", item.seq, item.ts_ms, number)
-    tx.run(_UPDATE, *_columns(item, digest), number)
-    tx.run(_UPDATE_TERMS, workspace, item_terms(item), number)
-    tx.run("DELETE FROM item_link WHERE id = ?", number)
-    _write_links(tx, number, workspace, item)
-
-
-def unindex_item(tx: Transaction, workspace: str, ref: str) -> bool:
-    return unindex_where(tx, workspace, "ref = ?", ref) > 0
-
-
-def unindex_where(tx: Transaction, workspace: str, condition: str, *params: Any) -> int:
-    """Drop every item that a condition on the item table names."""
-    rows = tx.all(f"SELECT id FROM item WHERE workspace = ? AND {condition} ORDER BY id", workspace, *params)
-    if not rows:
-        return 0
-    state = tx.one("SELECT seq, updated_at_ms FROM workspace WHERE id = ?", workspace)
-    seq, ts_ms = (state["seq"], state["updated_at_ms"]) if state else (0, 0)
-    for row in rows:
-        tx.run(f"{_KEEP} WHERE item.id = ?", seq + 1, ts_ms + 1, row["id"])
-        tx.run("DELETE FROM item WHERE id = ?", row["id"])
-        tx.run("DELETE FROM item_link WHERE id = ?", row["id"])
-        tx.run(_UPDATE_TERMS, workspace, None, row["id"])
-    return len(rows)
 
 
 def known_beginnings(tx: Transaction, workspace: str, source: str, value: str, most: int) -> list[str]:
@@ -210,51 +126,6 @@ def links_to(tx: Transaction, workspace: str, refs: list[str]) -> list[Row]:
     return tx.all(sql, workspace, *refs)
 
 
-def item_terms(item: Item) -> str:
-    """The terms of each field, one line for each."""
-    fields = (item.title or "", (item.body or "")[:BODY_LIMIT], " ".join(item.tags), item.speaker or "")
-    lines = [" ".join(terms(field)) for field in fields]
-    if item.body and asks(item.body):
-        lines[1] += f" {QUESTION}"
-    return "\n".join(lines)
-
-
-def headed(item: Item) -> Item:
-    """With the speaker and the moment that a transcript line names, where the caller gave none."""
-    if not item.body or (item.speaker is not None and item.event_ts_ms is not None):
-        return item
-    speaker, moment = read_heading(item.body)
-    return replace(item, speaker=item.speaker or speaker, event_ts_ms=item.event_ts_ms or moment)
-
-
-def recut(tx: Transaction, workspace: str, row: Row) -> None:
-    """Cut a stored item into terms again."""
-    words = item_terms(
-        Item(
-            row["ref"],
-            row["source"],
-            row["seq"],
-            row["ts_ms"],
-            title=row["title"],
-            body=row["body"],
-            tags=tuple((row["tags"] or "").split("\n")),
-            speaker=row["speaker"],
-        )
-    )
-    tx.run(_UPDATE_TERMS, workspace, words, row["id"])
-
-
-_COLUMNS = "source, kind, branch, doc, seq, ts_ms, event_ts_ms, title, body, tags, status, speaker, review_by, digest"
-_INSERT = f"INSERT INTO item (id, workspace, ref, {_COLUMNS}) VALUES ({placeholders(3 + len(_COLUMNS.split(', ')))})"
-_UPDATE = f"UPDATE item SET {', '.join(f'{name} = ?' for name in _COLUMNS.split(', '))} WHERE id = ?"
-_NEXT_CHANGE = "(SELECT coalesce(max(change), 0) + 1 FROM item_terms WHERE workspace = ?)"
-_INSERT_TERMS = f"INSERT INTO item_terms (id, workspace, change, stale, terms) VALUES (?, ?, {_NEXT_CHANGE}, 0, ?)"
-_UPDATE_TERMS = f"UPDATE item_terms SET change = {_NEXT_CHANGE}, stale = 0, terms = ? WHERE id = ?"
-_KEEP = (
-    f"INSERT INTO item_past (id, workspace, ref, {_COLUMNS}, terms, until_seq, until_ms)"
-    f" SELECT item.id, item.workspace, ref, {_COLUMNS}, coalesce(item_terms.terms, ''), ?, ?"
-    " FROM item JOIN item_terms ON item_terms.id = item.id"
-)
 _READ = (
     "item.id AS id, item_terms.terms AS terms, item.ref, item.source, item.kind, item.status, item.branch, item.doc,"
     " item.seq AS seq, item.ts_ms, item.event_ts_ms, item.speaker, item.digest"
@@ -264,49 +135,3 @@ _CHANGED = (
     " LEFT JOIN item ON item.id = item_terms.id"
     " WHERE item_terms.workspace = ? AND item_terms.change > ? ORDER BY item_terms.change LIMIT ?"
 )
-
-
-def _columns(item: Item, digest: str) -> tuple[Any, ...]:
-    return (
-        item.source,
-        item.kind,
-        item.branch,
-        item.doc,
-        item.seq,
-        item.ts_ms,
-        item.event_ts_ms,
-        item.title,
-        item.body,
-        "\n".join(item.tags) or None,
-        item.status,
-        item.speaker,
-        item.review_by,
-        digest,
-    )
-
-
-_NEXT_ID = {
-    # A sequence, because a counter row would make the writers of all workspaces wait for each other.
-    "postgres": "nextval('item_id')",
-    "sqlite": "(SELECT coalesce(max(id), 0) + 1 FROM item_terms)",
-}
-"""Ids are never used twice: the terms row of an item outlives it."""
-
-_FOUND = {
-    engine: (
-        f"SELECT CASE WHEN item.id IS NULL THEN {fresh} ELSE item.id END AS id, item.id IS NULL AS fresh,"
-        " digest, status FROM (SELECT 1 AS one) here LEFT JOIN item ON item.workspace = ? AND item.ref = ?"
-    )
-    for engine, fresh in _NEXT_ID.items()
-}
-"""What stands under a ref, or the id that comes there, in one exchange."""
-
-
-def _write_links(tx: Transaction, number: int, workspace: str, item: Item) -> None:
-    mentions = MENTIONED.findall(f"{item.title or ''}\n{(item.body or '')[:BODY_LIMIT]}")
-    pairs = {(relation, target) for relation, target in item.links if target != item.ref}
-    named = {target for _, target in pairs}
-    pairs |= {("mentions", target) for target in mentions if target != item.ref and target not in named}
-    rows = [(number, workspace, relation, target) for relation, target in sorted(pairs)[:MOST_LINKS]]
-    if rows:
-        tx.many("INSERT INTO item_link (id, workspace, relation, target) VALUES (?, ?, ?, ?)", rows)

@@ -9,7 +9,7 @@ from clew.reasoning.scope import forget_scope
 from clew.registry.context import Context
 from clew.registry.operation import operation
 from clew.store.database import placeholders
-from clew.store.search import unindex_item
+from clew.store.indexing import unindex_item
 from clew.tasks.changes import touch
 from clew.tasks.focus import set_focus
 from clew.tasks.jobs.reports import cancel_jobs_of

@@ -10,7 +10,8 @@ from clew.clock import rfc3339
 from clew.errors import shorten, unknown_id
 from clew.registry.context import Context
 from clew.store.database import placeholders
-from clew.store.search import Item, index_item
+from clew.store.indexing import index_item
+from clew.store.items import Item
 from clew.tasks.receipts import command_of, is_placeholder, is_real, plain_line
 from clew.tasks.records import Record, insert, load
 

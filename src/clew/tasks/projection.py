@@ -5,7 +5,8 @@ from __future__ import annotations
 from clew.reasoning.graph import drop_node, node, put_edge, put_node
 from clew.reasoning.scope import scope_of
 from clew.registry.context import Context
-from clew.store.search import Item, index_item, unindex_item
+from clew.store.indexing import index_item, unindex_item
+from clew.store.items import Item
 from clew.tasks.plans import Work
 from clew.tasks.steps import Step
 

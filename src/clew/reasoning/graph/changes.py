@@ -16,7 +16,8 @@ from clew.reasoning.graph.node_view import locate, node
 from clew.reasoning.graph.state import CARD_TYPES, Edge, Node, dump, folded
 from clew.reasoning.visibility import filed_tags, is_canonical
 from clew.registry.context import Context
-from clew.store.search import Item, index_item, unindex_item
+from clew.store.indexing import index_item, unindex_item
+from clew.store.items import Item
 from clew.store.substrings import index_substrings
 
 NODE_UPSERT, NODE_DELETE = "graph_node_upsert", "graph_node_delete"

@@ -12,7 +12,8 @@ from clew.errors import invalid, shorten, suggest, unknown_id
 from clew.ids import CONTROL, JOB
 from clew.registry.context import Context
 from clew.registry.operation import Input, Meta, Name, Text
-from clew.store.search import Item, index_item
+from clew.store.indexing import index_item
+from clew.store.items import Item
 from clew.store.workspaces import declare_events
 from clew.tasks.records import Record, load, to_json
 

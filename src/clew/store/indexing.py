@@ -1,0 +1,191 @@
+"""Writing the search index, in the transaction of what is found: items come, change and go, their past stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import orjson
+
+from clew.store.database import Row, Transaction, placeholders
+from clew.store.items import Item, headed, item_terms
+
+CHUNK = 500
+"""So many items share the question what stands under their refs."""
+
+
+def index_item(tx: Transaction, workspace: str, item: Item) -> None:
+    """Make an item findable, replacing what stood under its ref."""
+    index_items(tx, workspace, (item,))
+
+
+def index_items(tx: Transaction, workspace: str, items: Iterable[Item]) -> None:
+    """Make items findable, each as if it came alone after the one before it."""
+    for chunk in _chunks(items):
+        entries = _entries(tx, workspace, chunk)
+        for sql, rows in _writes(workspace, entries):
+            if rows:
+                tx.many(sql, rows)
+
+
+def unindex_item(tx: Transaction, workspace: str, ref: str) -> bool:
+    return unindex_items(tx, workspace, (ref,)) > 0
+
+
+def unindex_items(tx: Transaction, workspace: str, refs: Iterable[str]) -> int:
+    """Drop the items with these refs, in this order; how many there were."""
+    wanted = orjson.dumps(list(dict.fromkeys(refs))).decode()
+    sql = f"SELECT item.id FROM {_STANDING[tx.engine]} WHERE item.id IS NOT NULL ORDER BY wanted.key"
+    return _drop(tx, workspace, tx.all(sql, wanted, workspace))
+
+
+def unindex_where(tx: Transaction, workspace: str, condition: str, *params: Any) -> int:
+    """Drop every item that a condition on the item table names."""
+    sql = f"SELECT id FROM item WHERE workspace = ? AND {condition} ORDER BY id"
+    return _drop(tx, workspace, tx.all(sql, workspace, *params))
+
+
+def _drop(tx: Transaction, workspace: str, rows: list[Row]) -> int:
+    if not rows:
+        return 0
+    state = tx.one("SELECT seq, updated_at_ms FROM workspace WHERE id = ?", workspace)
+    seq, ts_ms = (state["seq"], state["updated_at_ms"]) if state else (0, 0)
+    ids = [row["id"] for row in rows]
+    tx.many(_KEEP, [(seq + 1, ts_ms + 1, id) for id in ids])
+    tx.many("DELETE FROM item WHERE id = ?", [(id,) for id in ids])
+    tx.many("DELETE FROM item_link WHERE id = ?", [(id,) for id in ids])
+    _set_terms(tx, workspace, [(id, None) for id in ids])
+    return len(ids)
+
+
+def recut(tx: Transaction, workspace: str, rows: list[Row]) -> None:
+    """Cut stored items into terms again."""
+    _set_terms(tx, workspace, [(row["id"], item_terms(_stored(row))) for row in rows])
+
+
+def _stored(row: Row) -> Item:
+    """As much of a stored item as its terms are made of."""
+    return Item(
+        row["ref"],
+        row["source"],
+        row["seq"],
+        row["ts_ms"],
+        title=row["title"],
+        body=row["body"],
+        tags=tuple((row["tags"] or "").split("\n")),
+        speaker=row["speaker"],
+    )
+
+
+class Entry(NamedTuple):
+    """An item with its id, the number of its change, and what stands under its ref."""
+
+    item: Item
+    digest: str
+    id: int
+    change: int
+    fresh: bool
+    differs: bool
+
+    def columns(self) -> tuple[Any, ...]:
+        item = self.item
+        return (
+            item.source,
+            item.kind,
+            item.branch,
+            item.doc,
+            item.seq,
+            item.ts_ms,
+            item.event_ts_ms,
+            item.title,
+            item.body,
+            "\n".join(item.tags) or None,
+            item.status,
+            item.speaker,
+            item.review_by,
+            self.digest,
+        )
+
+
+def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """In their order, and no ref twice in one chunk."""
+    chunk: dict[str, Item] = {}
+    for item in items:
+        if item.ref in chunk or len(chunk) == CHUNK:
+            yield list(chunk.values())
+            chunk = {}
+        chunk[item.ref] = headed(item)
+    if chunk:
+        yield list(chunk.values())
+
+
+def _entries(tx: Transaction, workspace: str, items: list[Item]) -> list[Entry]:
+    refs = orjson.dumps([item.ref for item in items]).decode()
+    found = tx.all(_FOUND[tx.engine], workspace, refs, workspace)
+    return [_entry(item, row, place) for place, (item, row) in enumerate(zip(items, found, strict=True), 1)]
+
+
+def _entry(item: Item, found: Row, place: int) -> Entry:
+    digest = item.digest()
+    differs = found["digest"] != digest or found["status"] != item.status
+    return Entry(item, digest, found["id"], found["change"] + place, bool(found["fresh"]), differs)
+
+
+def _writes(workspace: str, entries: list[Entry]) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+    """Statements in their order, each with its rows of parameters."""
+    known = [entry for entry in entries if not entry.fresh]
+    fresh = [entry for entry in entries if entry.fresh]
+    yield _KEEP, [(entry.item.seq, entry.item.ts_ms, entry.id) for entry in known if entry.differs]
+    yield _UPDATE, [(*entry.columns(), entry.id) for entry in known]
+    yield _UPDATE_TERMS, [(entry.change, item_terms(entry.item), entry.id) for entry in known]
+    yield "DELETE FROM item_link WHERE id = ?", [(entry.id,) for entry in known]
+    yield _INSERT, [(entry.id, workspace, entry.item.ref, *entry.columns()) for entry in fresh]
+    yield _INSERT_TERMS, [(entry.id, workspace, entry.change, item_terms(entry.item)) for entry in fresh]
+    yield _INSERT_LINK, [(entry.id, workspace, *target) for entry in entries for target in entry.item.targets()]
+
+
+def _set_terms(tx: Transaction, workspace: str, terms: list[tuple[int, str | None]]) -> None:
+    tx.many(_SET_TERMS, [(workspace, words, id) for id, words in terms])
+
+
+_COLUMNS = "source, kind, branch, doc, seq, ts_ms, event_ts_ms, title, body, tags, status, speaker, review_by, digest"
+_INSERT = f"INSERT INTO item (id, workspace, ref, {_COLUMNS}) VALUES ({placeholders(3 + len(_COLUMNS.split(', ')))})"
+_UPDATE = f"UPDATE item SET {', '.join(f'{name} = ?' for name in _COLUMNS.split(', '))} WHERE id = ?"
+_INSERT_TERMS = "INSERT INTO item_terms (id, workspace, change, stale, terms) VALUES (?, ?, ?, 0, ?)"
+_UPDATE_TERMS = "UPDATE item_terms SET change = ?, stale = 0, terms = ? WHERE id = ?"
+_LAST_CHANGE = "(SELECT coalesce(max(change), 0) FROM item_terms WHERE workspace = ?)"
+_SET_TERMS = f"UPDATE item_terms SET change = {_LAST_CHANGE} + 1, stale = 0, terms = ? WHERE id = ?"
+_INSERT_LINK = "INSERT INTO item_link (id, workspace, relation, target) VALUES (?, ?, ?, ?)"
+_KEEP = (
+    f"INSERT INTO item_past (id, workspace, ref, {_COLUMNS}, terms, until_seq, until_ms)"
+    f" SELECT item.id, item.workspace, ref, {_COLUMNS}, coalesce(item_terms.terms, ''), ?, ?"
+    " FROM item JOIN item_terms ON item_terms.id = item.id WHERE item.id = ?"
+)
+
+_NEXT_ID = {
+    "sqlite": "(SELECT coalesce(max(id), 0) + 1 FROM item_terms) + wanted.key",
+    # A sequence, because a counter row would make the writers of all workspaces wait for each other.
+    "postgres": "nextval('item_id')",
+}
+"""Ids are never used twice: the terms row of an item outlives it."""
+
+_STANDING = {
+    "sqlite": "json_each(?) wanted LEFT JOIN item ON item.workspace = ? AND item.ref = wanted.value",
+    # The first ref from the wanted one on: only one index tells. Asked for the ref itself, the planner takes whichever
+    # index begins with the workspace while it thinks the store young, and reads all of it again and again.
+    "postgres": (
+        "json_array_elements_text(?::json) WITH ORDINALITY AS wanted (value, key) LEFT JOIN LATERAL"
+        " (SELECT id, ref, digest, status FROM item WHERE workspace = ? AND ref >= wanted.value ORDER BY ref LIMIT 1)"
+        " item ON item.ref = wanted.value"
+    ),
+}
+"""The refs of a JSON list, each with the item that stands under it."""
+
+_FOUND = {
+    engine: (
+        f"SELECT CASE WHEN item.id IS NULL THEN {_NEXT_ID[engine]} ELSE item.id END AS id, item.id IS NULL AS fresh,"
+        f" digest, status, {_LAST_CHANGE} AS change FROM {standing} ORDER BY wanted.key"
+    )
+    for engine, standing in _STANDING.items()
+}
+"""What stands under each ref, or the id that comes there, in one exchange."""

@@ -11,7 +11,7 @@ from typing import Any
 from clew.errors import ClewError
 from clew.ledger.cipher import read
 
-_LINE = re.compile(r"\[(\d+)/(\d+)\]((?: \[[A-Z]:[^\]]*\])*): (.*)")
+_LINE = re.compile(r"\[(\d{1,18})/(\d{1,18})\]((?: \[[A-Z]:[^\]]*\])*): (.*)")
 _FLAG = re.compile(r" \[([A-Z]):([^\]]*)\]")
 _ESCAPE = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
 _UNESCAPE = re.compile(r"\\([\\nr])")

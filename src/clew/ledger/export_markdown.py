@@ -71,13 +71,16 @@ def parse(text: str) -> dict[str, Any]:
     while at < len(lines):
         if lines[at].startswith(_THOUGHT):
             mark = _load(lines[at], _THOUGHT)
+            place, data = mark.pop("place", at), mark.get("data", {})
+            if not isinstance(place, int) or not isinstance(data, dict):
+                raise _unreadable(f"the mark in line {at + 1} is damaged")
             try:
                 end = lines.index(_END, at)
             except ValueError:
                 raise _unreadable(f"the thought in line {at + 1} has no end mark") from None
             # The mark, the heading and one empty line stand before the text.
             body = _ESCAPED_LINE.sub("", "\n".join(lines[at + 3 : end]))
-            nodes.append((mark.pop("place", at), {**mark, "data": {**mark.get("data", {}), "thought": body}}))
+            nodes.append((place, {**mark, "data": {**data, "thought": body}}))
             at = end
         at += 1
     ordered = [node for _, node in sorted(nodes, key=lambda item: item[0])]

@@ -12,6 +12,7 @@ from clew.ledger.notation import KINDS
 from clew.ledger.titles import slug
 
 MAX_NUMBER = 999_999_999
+DEEPEST = 32
 _KNOWN_DATA = frozenset(
     {
         "thought", "thoughtNumber", "totalThoughts", "nextThoughtNeeded", "isRevision", "revisesThought",
@@ -87,13 +88,13 @@ def foreign_node(node: dict[str, Any], session: str, chains: Chains, labels: dic
         next_needed=data.get("nextThoughtNeeded") is not False,
         ts_ms=time_ms(data.get("timestamp")),
         is_revision=data.get("isRevision") is True or _text(node.get("revisesNode")) != "",
-        kind=data["type"] if data.get("type") in KINDS else None,
+        kind=_text(data.get("type")) if _text(data.get("type")) in KINDS else None,
         agent=_text(data.get("agentId")) or None,
         critique=_critique(data.get("critique")),
         prev=_text(node.get("prev")) or None,
         revises=_text(node.get("revisesNode")) or _same_chain(session, raw, data.get("revisesThought")),
         origin=_text(node.get("branchOrigin")) or _main_line(session, data.get("branchFromThought")),
-        extra=extra,
+        extra=sound(extra),
     )
 
 
@@ -108,7 +109,8 @@ def _main_line(session: str, number: Any) -> str | None:
 def _critique(value: Any) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         return None
-    return value if "status" in value else {"status": "ok", **value}
+    kept: dict[str, Any] = sound(value)
+    return kept if "status" in kept else {"status": "ok", **kept}
 
 
 def _text(value: Any) -> str:
@@ -119,6 +121,17 @@ def storable(text: Any) -> str:
     """Without the characters that no store takes."""
     plain = str(text).replace("\x00", "\ufffd")
     return plain.encode("utf-8", "replace").decode() if not plain.isascii() else plain
+
+
+def sound(value: Any, depth: int = 0) -> Any:
+    """JSON that the store can hold: texts without what it does not take, and an ellipsis for what lies too deep."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, (dict, list)) and depth > DEEPEST:
+        return "…"
+    if isinstance(value, dict):
+        return {storable(name): sound(item, depth + 1) for name, item in value.items()}
+    return [sound(item, depth + 1) for item in value] if isinstance(value, list) else value
 
 
 def sound_number(value: Any) -> int | None:

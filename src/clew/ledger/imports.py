@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clew.errors import ClewError, shorten, suggest
-from clew.ids import SESSION
+from clew.ids import CONTROL, SESSION
 from clew.ledger.chains import Point
-from clew.ledger.foreign import Chains, Foreign, foreign_node, storable, time_ms
+from clew.ledger.foreign import Chains, Foreign, foreign_node, sound, sound_number, storable, time_ms
 from clew.ledger.recording import Draft, Past, record
 from clew.ledger.rows import every_thought
 from clew.ledger.sessions import (
@@ -54,9 +54,10 @@ def import_session(ctx: Context, exported: dict[str, Any], merge: bool = False, 
     report = Report(session.id)
     nodes = exported.get("nodes") if isinstance(exported.get("nodes"), list) else []
     assert isinstance(nodes, list)
-    labels = head.get("branchNames") if isinstance(head.get("branchNames"), dict) else {}
+    given = head.get("branchNames")
+    labels = {name: storable(label) for name, label in given.items()} if isinstance(given, dict) else {}
     chains = Chains()
-    found = [foreign_node(node, key, chains, labels or {}) for node in nodes if isinstance(node, dict)]
+    found = [foreign_node(node, key, chains, labels) for node in nodes if isinstance(node, dict)]
     _write(ctx, session, found, report)
     _finish(ctx, session, head, fresh=existing is None)
     payload = {"added": report.added, "already": report.already, "problems": len(report.problems)}
@@ -96,11 +97,13 @@ def _new_session(head: dict[str, Any], key: str | None) -> NewSession:
         title=shorten(title, 200) or UNTITLED,
         description=storable(description) if isinstance(description, str) else None,
         tags=tuple(
-            " ".join(storable(tag).translate(_TAG_SIGNS).split())[:200] for tag in tags or [] if isinstance(tag, str)
+            " ".join(CONTROL.sub(" ", storable(tag)).translate(_TAG_SIGNS).split())[:200]
+            for tag in tags or []
+            if isinstance(tag, str)
         ),
         id=key,
         created_at_ms=time_ms(head.get("createdAt")),
-        extra={name: value for name, value in head.items() if name not in _SESSION_FIELDS},
+        extra=sound({name: value for name, value in head.items() if name not in _SESSION_FIELDS}),
     )
 
 
@@ -216,7 +219,6 @@ def _finish(ctx: Context, session: LedgerSession, head: dict[str, Any], fresh: b
     now = session_named(ctx, session.id)
     completed = time_ms(head.get("completedAt"))
     status = COMPLETED if head.get("status") == COMPLETED else ACTIVE
-    count = head.get("critiqueCount")
     ctx.tx.run(
         "UPDATE ledger_session SET status = ?, completed_at_ms = ?, updated_at_ms = ?, accessed_at_ms = ?,"
         " critique_count = ?, title = ? WHERE workspace = ? AND id = ?",
@@ -224,7 +226,7 @@ def _finish(ctx: Context, session: LedgerSession, head: dict[str, Any], fresh: b
         completed if status == COMPLETED else None,
         time_ms(head.get("updatedAt")) or now.updated_at_ms,
         time_ms(head.get("lastAccessedAt")) or now.accessed_at_ms,
-        count if isinstance(count, int) else 0,
+        sound_number(head.get("critiqueCount")) or 0,
         now.title if session.title == UNTITLED else session.title,
         ctx.workspace,
         session.id,

@@ -12,7 +12,7 @@ from pydantic import Field
 from clew.errors import ClewError, Hint, Suggestion, invalid, shorten, suggest
 from clew.ids import check_node_id, normal_tags
 from clew.reasoning.visibility import CARD_TYPES
-from clew.registry.arguments import nearest
+from clew.registry.arguments import check_inner, nearest
 from clew.registry.operation import MAX_TEXT
 
 CardInput = Annotated[
@@ -160,7 +160,7 @@ def _from_text(text: str) -> dict[str, Any]:
             raise _refused(
                 "card", f"looks like a JSON object and is not one: {shorten(str(problem), 120)}", kind="type"
             ) from None
-        return dict(parsed)
+        return dict(check_inner(parsed, "card"))
     return parse_lines(text)
 
 
@@ -203,7 +203,7 @@ def _meta(raw: dict[str, Any]) -> dict[str, Any]:
     if given is not None and not isinstance(given, dict):
         raise _refused("card.meta", "expected an object", kind="type", expected="object")
     unknown = {str(key): value for key, value in raw.items() if key not in KEYS and value is not None}
-    return {**(given or {}), **unknown}
+    return dict(check_inner({**(given or {}), **unknown}, "card.meta"))
 
 
 def _refused(field: str, message: str, **hint: Any) -> ClewError:

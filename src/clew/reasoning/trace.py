@@ -11,6 +11,7 @@ from clew.errors import invalid
 from clew.reasoning.documents import TRACE, append, entries_json, entry_json, tail, view
 from clew.reasoning.scope import Scope, Target, resolve_scope
 from clew.reasoning.sequential import SEQUENTIAL, STEP, following, is_number, lint, sequential_graph
+from clew.registry.arguments import check_inner
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.operation import MAX_NUMBER, Bounded, Input, Meta, Name, Names, Text, Title, operation
@@ -143,7 +144,7 @@ def _object(meta: dict[str, Any] | str | None) -> dict[str, Any]:
         parsed = None
     if not isinstance(parsed, dict):
         raise invalid("meta", "is not the text of a JSON object", 'Write {"key": "value"}.', kind="type")
-    return parsed
+    return dict(check_inner(parsed, "meta"))
 
 
 class TraceHydrate(TracePlace, Bounded):

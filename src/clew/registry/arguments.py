@@ -26,6 +26,12 @@ def check_raw(arguments: Any) -> dict[str, Any]:
     return arguments
 
 
+def check_inner(value: Any, where: str) -> Any:
+    """The same door for JSON that came inside a text, where the outer look saw only characters."""
+    _measure(value, where, 1, MAX_ARGUMENTS)
+    return value
+
+
 def _measure(value: Any, where: str, depth: int, room: int) -> int:
     if depth > MAX_DEPTH:
         raise ClewError("INVALID_INPUT", f"{where}: nested deeper than {MAX_DEPTH} levels", hints=[{"kind": "depth"}])
@@ -82,11 +88,30 @@ def _encodable(text: str) -> bool:
 
 def parse(operation: Operation, arguments: dict[str, Any]) -> Input:
     """The checked input of an operation."""
-    named = {operation.input.synonyms.get(name, name): value for name, value in arguments.items() if value is not None}
+    named = _named(operation, arguments)
     try:
         return operation.input.model_validate(named)
     except ValidationError as problem:
         raise explained(operation, named, problem) from None
+
+
+def _named(operation: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments under their own names; two names of one argument must not say different things."""
+    named: dict[str, Any] = {}
+    for given, value in arguments.items():
+        name = operation.input.synonyms.get(given, given)
+        if value is None:
+            continue
+        if name in named and named[name] != value:
+            other = next(key for key in arguments if key != given and operation.input.synonyms.get(key, key) == name)
+            raise ClewError(
+                "INVALID_INPUT",
+                f"{given} and {other} are two names of {name} and differ",
+                f"Keep {name}.",
+                [{"kind": "choose_one", "fields": [other, given]}],
+            )
+        named[name] = value
+    return named
 
 
 def argument_names(operation: Operation) -> list[str]:
@@ -117,6 +142,9 @@ def complete_refusal(operation: Operation | None, error: ClewError) -> None:
     error.hints = error.hints or [{"kind": "value"}]
     if operation is not None:
         error.details.setdefault("example", _example(operation))
+        error.recovery = (
+            error.recovery or f"Compare the call with details.example, or see the schema of {operation.name}."
+        )
 
 
 def _example(operation: Operation) -> dict[str, Any]:

@@ -251,9 +251,8 @@ def _whole(value: Any) -> int | None:
 def _digests(value: Any) -> dict[str, str] | None:
     """`{path: digest}`, or a list of `{path, digest}`."""
     if isinstance(value, list):
-        value = {
-            part["path"]: part["digest"] for part in value if isinstance(part, dict) and {"path", "digest"} <= set(part)
-        }
+        parts = [part for part in value if isinstance(part, dict) and {"path", "digest"} <= set(part)]
+        value = {part["path"]: part["digest"] for part in parts if isinstance(part["path"], str)}
     if not isinstance(value, dict):
         return None
     return {str(path): str(digest) for path, digest in value.items() if isinstance(digest, str)} or None

@@ -15,9 +15,10 @@ import orjson
 
 from clew.errors import ClewError, invalid
 from clew.ledger.notebooks.runtimes import ENDINGS, LANGUAGES, language_of
+from clew.registry.arguments import check_inner
 
 _HEADER = re.compile(r"<!-- srcbook:(\{.*\}) -->")
-_COUNTED = re.compile(r"<!-- cell:(title|markdown) lines=(\d+) -->")
+_COUNTED = re.compile(r"<!-- cell:(title|markdown) lines=(\d{1,9}) -->")
 _FENCE = re.compile(r"(`{3,})(\w*)")
 _FILE = "###### "
 _TITLE = "# "
@@ -97,8 +98,8 @@ def _about(text: str) -> dict[str, Any]:
         about = orjson.loads(text)
     except orjson.JSONDecodeError as problem:
         raise invalid("content", f"the header is not JSON: {problem}") from problem
-    tsconfig = about.get("tsconfig.json")
-    if about.get("language") not in ENDINGS or not isinstance(tsconfig, str | None):
+    language, tsconfig = about.get("language"), check_inner(about.get("tsconfig.json"), "content")
+    if not isinstance(language, str) or language not in ENDINGS or not isinstance(tsconfig, str | None):
         raise invalid("content", "the header names no known language", f"Use one of {', '.join(sorted(ENDINGS))}.")
     return dict(about)
 
@@ -163,6 +164,7 @@ class Reader:
     def _markdown(self) -> Cell:
         start = self._at
         marks = (_TITLE, _FILE, "<!-- cell:")
+        self._at += 1  # the first line may look like a mark and be none
         while self._at < len(self._lines) and not self._lines[self._at].startswith(marks):
             self._at += 1
         return Cell("markdown", "\n".join(self._lines[start : self._at]).rstrip("\n"))

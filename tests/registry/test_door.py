@@ -159,3 +159,52 @@ def test_every_suggestion_runs_as_it_stands(clew: Clew, name: str, arguments: di
     answer = clew.dispatcher.call(name, arguments, session)
     assert not answer.ok
     run_suggestions(clew, answer, session)
+
+
+@pytest.mark.parametrize("name", ["\ud800lone", "a\x00b", "", " ", "x" * 1_000_000, None, 7, ["show"], {"a": 1}])
+def test_a_name_that_is_none_is_answered_with_a_call_that_runs(shared: Clew, name: Any) -> None:
+    session = Session(toolset="full")
+    answer = shared.dispatcher.call(name, {}, session)
+    check(answer)
+    assert answer.envelope["error"]["code"] == "UNKNOWN_TOOL"
+    run_suggestions(shared, answer, session)
+
+
+def test_every_refused_input_says_what_to_do_next(shared: Clew) -> None:
+    for name, arguments in (
+        ("branch_create", {"name": ".."}),
+        ("commit", {"artifact": " ", "message": "m"}),
+        ("think_link", {"from": "a", "rel": "|", "to": "b"}),
+        ("status", {"meta": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}),
+    ):
+        answer = shared.dispatcher.call(name, arguments, Session())
+        check(answer)
+        assert answer.envelope["error"]["recovery"], name
+
+
+def test_two_names_of_one_argument_must_agree(shared: Clew) -> None:
+    session = Session(toolset="full")
+    card = {"title": "Which branch?"}
+    differ = shared.dispatcher.call("think_card", {"card": card, "ref": "main", "branch": "other"}, session)
+    assert differ.envelope["error"]["hints"] == [{"kind": "choose_one", "fields": ["ref", "branch"]}]
+    assert shared.dispatcher.call("think_card", {"card": card, "ref": "main", "branch": "main"}, session).ok
+
+
+def test_a_workspace_beside_the_name_is_the_operations(shared: Clew) -> None:
+    def call(name: str, /, **arguments: Any) -> dict[str, Any]:
+        answer = shared.dispatcher.call(name, arguments, Session(toolset="full"))
+        assert answer.ok, answer.envelope["error"]
+        result: dict[str, Any] = answer.envelope["result"]
+        return result
+
+    written = call("op_call", workspace="beside", name="notes_commit", arguments={"content": "Here."})
+    assert written["workspace"] == "beside"
+    assert call("op_read", workspace="beside", name="show", arguments={"doc_kind": "notes"})["entries"]
+    inner = {"workspace": "inside", "content": "There."}
+    assert call("op_call", workspace="beside", name="notes_commit", arguments=inner)["workspace"] == "inside"
+
+
+def test_a_search_cut_by_its_budget_counts_what_it_shows(shared: Clew) -> None:
+    arguments = {"query": "merge", "limit": 50, "max_chars": 700}
+    found = shared.dispatcher.call("op_search", arguments, Session(toolset="full")).envelope["result"]
+    assert found["truncated"] and 0 < found["count"] == len(found["operations"]) < found["total"]

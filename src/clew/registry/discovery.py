@@ -15,7 +15,9 @@ from clew.registry.operation import Bounded, Input, Name, operation
 from clew.store.terms import terms
 
 SEARCH_BUDGET = Budget(
-    (Trim("operations", drop="last", floor=1), Trim("operations", drop="last")), 16_000, keep=("query",)
+    (Trim("operations", drop="last", floor=1, count="count"), Trim("operations", drop="last", count="count")),
+    16_000,
+    keep=("query",),
 )
 
 
@@ -103,7 +105,7 @@ def op_read(ctx: Context, args: OpRead) -> Answer:
             "Use op_call.",
             suggestions=[suggest("op_call", "Runs it.", "high", name=entry.name, arguments=args.arguments)],
         )
-    return _forward(ctx, args.name, args.arguments)
+    return _forward(ctx, args)
 
 
 @operation(
@@ -111,16 +113,18 @@ def op_read(ctx: Context, args: OpRead) -> Answer:
 )
 def op_call(ctx: Context, args: OpCall) -> Answer:
     """Run any operation by name, writing ones included."""
-    return _forward(ctx, args.name, args.arguments)
+    return _forward(ctx, args)
 
 
-def _forward(ctx: Context, name: str, arguments: dict[str, Any]) -> Answer:
+def _forward(ctx: Context, args: OpRead | OpCall) -> Answer:
     """The answer is the operation's own, as if it had been called directly."""
-    if name in {"op_read", "op_call"}:
+    if args.name in {"op_read", "op_call"}:
         raise ClewError(
             "INVALID_INPUT",
-            f"{name} cannot run itself",
+            f"{args.name} cannot run itself",
             "Name the operation to run.",
             [{"kind": "value", "field": "name"}],
         )
-    return ctx.dispatcher.call(name, arguments, ctx.session, ctx.progress)
+    # A workspace beside the name is meant for the operation, unless its own arguments name another.
+    outer = {} if args.workspace is None else {"workspace": args.workspace}
+    return ctx.dispatcher.call(args.name, {**outer, **args.arguments}, ctx.session, ctx.progress)

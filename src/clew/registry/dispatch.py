@@ -250,9 +250,9 @@ def find_operation(name: str) -> Operation:
         if found is not None:
             return found
     import_everything()
-    if name in operations.declared():
+    if isinstance(name, str) and name in operations.declared():
         return operations.declared()[name]
-    raise _unknown_operation(str(name))
+    raise _unknown_operation(_printable(str(name)[:80]))
 
 
 def find_resource(uri: str) -> tuple[resources.Resource, dict[str, str]]:
@@ -295,10 +295,15 @@ def _unknown_operation(name: str) -> ClewError:
     advice = f" Did you mean {near}?" if near else ""
     return ClewError(
         "UNKNOWN_TOOL",
-        f"no operation is called {name[:80]!r}",
+        f"no operation is called {name!r}",
         f"Find operations by words with op_search.{advice}",
-        suggestions=[suggest("op_search", "Finds operations by words.", "high", query=near or name[:80] or "help")],
+        suggestions=[suggest("op_search", "Finds operations by words.", "high", query=near or name or "help")],
     )
+
+
+def _printable(name: str) -> str:
+    """A name that may be said again: what JSON cannot hold, and what no argument may hold, is left out."""
+    return name.encode(errors="ignore").decode().replace("\x00", "")
 
 
 def _format(value: Any) -> str | None:

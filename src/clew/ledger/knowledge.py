@@ -20,7 +20,14 @@ from clew.registry.operation import Text, Title, operation
 
 ORDERS = {"createdAt": "created_at_ms", "updatedAt": "updated_at_ms", "title": "title"}
 SEARCHED = 500
-LIST_BUDGET = Budget((Trim("patterns", drop="last", floor=1), Trim("patterns", drop="last")), 16_000, keep=("count",))
+LIST_BUDGET = Budget(
+    (
+        Trim("patterns", drop="last", floor=1, count="count", more="hasMore"),
+        Trim("patterns", drop="last", count="count", more="hasMore"),
+    ),
+    16_000,
+    keep=("total",),
+)
 
 PatternId = Annotated[Id, Field(description="Id of the pattern.")]
 

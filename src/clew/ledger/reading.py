@@ -119,7 +119,9 @@ class GetStructure(LedgerBounded):
     offset: Annotated[int, Field(ge=0, le=10_000_000, description="How many branches and revisions to skip.")] = 0
 
 
-STRUCTURE_BUDGET = Budget((Trim("revisions", drop="last"),), 16_000, keep=("sessionId", "totalThoughts"))
+STRUCTURE_BUDGET = Budget(
+    (Trim("revisions", drop="last", more="hasMore"),), 16_000, keep=("sessionId", "totalThoughts")
+)
 
 
 @operation("get_structure", budget=STRUCTURE_BUDGET)

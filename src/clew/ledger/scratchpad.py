@@ -17,7 +17,14 @@ from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Text, Title, operation
 
-LIST_BUDGET = Budget((Trim("notes", drop="last", floor=1), Trim("notes", drop="last")), 16_000, keep=("count",))
+LIST_BUDGET = Budget(
+    (
+        Trim("notes", drop="last", floor=1, count="count", more="hasMore"),
+        Trim("notes", drop="last", count="count", more="hasMore"),
+    ),
+    16_000,
+    keep=("total",),
+)
 SEARCHED = 500
 MOST_CONTENT = 1_000_000
 

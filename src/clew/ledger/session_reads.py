@@ -25,7 +25,12 @@ SNIPPET = 160
 BRANCHES = 200
 
 SESSIONS_BUDGET = Budget(
-    (Trim("sessions", drop="last", floor=1), Trim("sessions", drop="last")), 16_000, keep=("count",)
+    (
+        Trim("sessions", drop="last", floor=1, count="count", more="hasMore"),
+        Trim("sessions", drop="last", count="count", more="hasMore"),
+    ),
+    16_000,
+    keep=("total",),
 )
 THOUGHTS_BUDGET = Budget(
     (
@@ -127,7 +132,7 @@ class SessionSearch(LedgerBounded):
 def session_search(ctx: Context, args: SessionSearch) -> dict[str, Any]:
     """Find sessions by what was thought in them, or by title, description and tags."""
     hits = _thought_hits(ctx, args.query)
-    by_words = find_sessions(ctx, Query(search=args.query, limit=args.limit)).sessions
+    by_words = find_sessions(ctx, Query(search=args.query, limit=args.limit + 1)).sessions
     ranked = _ranked(ctx, hits, by_words)
     shown = ranked[: args.limit]
     return {

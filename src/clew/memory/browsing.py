@@ -14,7 +14,7 @@ from clew.memory.blocks import Block
 from clew.memory.kinds import KINDS, check_block_id
 from clew.memory.scan import overdue
 from clew.memory.sync import sync
-from clew.registry.budget import Budget, Clip, Drop, Trim
+from clew.registry.budget import Budget, Clip, Drop, Follow, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Whole, operation
 
@@ -22,8 +22,13 @@ NAMES = {kind.name: kind.prefix for kind in KINDS.values()}
 KNOWLEDGE = ("D", "T", "PRJ", "PER", "TOOL", "INC", "FACT")
 """What people mean by memory; the rest is its bookkeeping."""
 MOST_DIFF = 20_000
+_NEXT = Follow("next_offset", lambda whole, result: _following(result["offset"] + len(result["blocks"]), result))
 BLOCKS_BUDGET = Budget(
-    (Trim("blocks", drop="last", floor=1), Clip("blocks[].says", 120), Trim("blocks", drop="last")),
+    (
+        Trim("blocks", drop="last", floor=1, follow=_NEXT),
+        Clip("blocks[].says", 120),
+        Trim("blocks", drop="last", follow=_NEXT),
+    ),
     {"core": 8_000, "daily": 16_000, "full": 32_000},
     keep=("total",),
 )
@@ -81,11 +86,17 @@ def list_blocks(ctx: Context, args: ListBlocks) -> dict[str, Any]:
         shown = found[args.offset : args.offset + args.limit]
         return {
             "blocks": [_listed(block, due) for block in shown],
+            "offset": args.offset,
             "total": len(found),
             "statuses": _counts(found),
-            "next_offset": args.offset + len(shown) if args.offset + len(shown) < len(found) else None,
+            "next_offset": _following(args.offset + len(shown), {"total": len(found)}),
             "truncated": False,
         }
+
+
+def _following(shown: int, result: dict[str, Any]) -> int | None:
+    """Where the next page begins; nowhere after the last block."""
+    return shown if shown < result["total"] else None
 
 
 def _current(ctx: Context, args: ListBlocks) -> list[Block]:

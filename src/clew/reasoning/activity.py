@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from clew.registry.budget import Budget, Drop, Trim
+from clew.registry.budget import Budget, Drop, Follow, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, Whole, operation
 from clew.registry.paging import page_json
@@ -15,12 +15,21 @@ from clew.store.events import event_from
 
 LOOKED_AT = 5_000
 """Agents are looked for in this many of the newest events, so that a long log costs no more than a short one."""
+_LEFT = Follow("left_out", lambda whole, result: result["total"] - len(result["events"]))
 EVENTS_BUDGET = Budget(
-    (Drop("events[].payload"), Trim("events", drop="last", floor=1, page="pagination"), Trim("events", drop="last")),
+    (
+        Drop("events[].payload"),
+        Trim("events", drop="last", floor=1, page="pagination", count="count", follow=_LEFT),
+        Trim("events", drop="last", page="pagination", count="count", follow=_LEFT),
+    ),
     {"core": 8_000, "daily": 16_000, "full": 60_000},
-    keep=("workspace", "last_seq", "pagination"),
+    keep=("workspace", "last_seq"),
 )
-AGENTS_BUDGET = Budget((Trim("agents", drop="last", floor=1), Trim("agents", drop="last")), 16_000, keep=("workspace",))
+AGENTS_BUDGET = Budget(
+    (Trim("agents", drop="last", floor=1, more="has_more"), Trim("agents", drop="last", more="has_more")),
+    16_000,
+    keep=("workspace",),
+)
 
 
 class EventsList(Bounded):
@@ -43,6 +52,7 @@ def events_list(ctx: Context, args: EventsList) -> dict[str, Any]:
         "workspace": ctx.workspace,
         "events": events,
         "count": len(events),
+        "total": total,
         "left_out": total - len(events),
         "last_seq": ctx.tx.value("SELECT max(seq) FROM event WHERE workspace = ?", ctx.workspace) or 0,
         "pagination": page_json(args.before, args.limit, len(events), on),

@@ -123,7 +123,7 @@ def fit(result: Result, budget: Budget, limit: int) -> Fitted:
         used = size(shrunk)
         if used <= limit:
             return Fitted(shrunk, limit, used, True, False, clamped, left_out)
-    smallest = _minimal(result, budget, limit)
+    smallest = _minimal({**result, **shrunk}, budget, limit)
     return Fitted(smallest, limit, size(smallest), True, True, clamped, left_out)
 
 

@@ -17,7 +17,7 @@ from clew.registry.context import Context
 from clew.registry.operation import Name, operation
 from clew.registry.resource import resource
 
-LIST_BUDGET = Budget((Trim("models", drop="last"),), 16_000, keep=("count",))
+LIST_BUDGET = Budget((Trim("models", drop="last", count="count"),), 16_000)
 
 
 class GetModel(LedgerInput):

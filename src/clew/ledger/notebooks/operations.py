@@ -86,7 +86,11 @@ class List(LedgerBounded):
     limit: Annotated[int, Field(ge=1, le=200, description="Most notebooks to list.")] = 50
 
 
-@operation("notebook_list", aliases=("notebook.list",), budget=Budget((Trim("notebooks", drop="last"),), 16_000))
+@operation(
+    "notebook_list",
+    aliases=("notebook.list",),
+    budget=Budget((Trim("notebooks", drop="last", count="count", more="hasMore"),), 16_000),
+)
 def notebook_list(ctx: Context, args: List) -> dict[str, Any]:
     """List notebooks, the last changed first."""
     rows = ctx.tx.all(
@@ -248,7 +252,7 @@ class NotebookPlace(LedgerBounded):
 @operation(
     "notebook_list_cells",
     aliases=("notebook.list_cells",),
-    budget=Budget((Trim("cells", drop="last"),), 30_000),
+    budget=Budget((Trim("cells", drop="last", count="count"),), 30_000),
     example={"notebookId": "NB-001"},
 )
 def notebook_list_cells(ctx: Context, args: NotebookPlace) -> dict[str, Any]:

@@ -139,3 +139,22 @@ def test_merging_notes_back_and_forth_brings_each_one_once(call: Caller, steps: 
 def _notes(play: Play, branch: int) -> list[str]:
     entries = play.run("show", branch=play.name(branch), doc_kind="notes", limit=200)["entries"]
     return [entry["content"] for entry in entries]
+
+
+def test_a_session_keeps_its_branch_until_it_is_deleted_itself(call: Caller) -> None:
+    session = call("thought", thought="S1|H|The lock is held too long", nextThoughtNeeded=True)["sessionId"]
+    error = call.error("branch_delete", name=f"session/{session}")
+    assert f"belongs to session {session}" in error["message"]
+    call("branch_rename", old=f"session/{session}", new="thinking")
+    assert call("session_search", query="lock")["count"] == 1
+    assert call("session_delete", sessionId=session)["deleted"]
+    assert "thinking" not in [branch["name"] for branch in call("branch_list")["branches"]]
+    assert call("session_search", query="lock")["count"] == 0
+
+
+def test_a_branch_of_that_name_does_not_keep_a_task_from_being_made(call: Caller) -> None:
+    call("branch_create", name="plan/PLAN-001")
+    plan = call("tasks_create", kind="plan", title="Storage")["id"]
+    call("notes_commit", target=plan, content="In the plan's own notes.")
+    assert call("show", target=plan, doc_kind="notes")["branch"] == "plan/PLAN-001-own"
+    assert call("show", branch="plan/PLAN-001", doc_kind="notes")["entries"] == []

@@ -13,7 +13,6 @@ from clew.ledger.places import moved, place_of, seat
 from clew.ledger.rows import newest_thoughts, thought_json
 from clew.ledger.sessions import (
     ACTIVE,
-    branch_name,
     change_session,
     complete_session,
     session_json,
@@ -21,6 +20,7 @@ from clew.ledger.sessions import (
     tag_list,
 )
 from clew.ledger.start import CONTEXT_BUDGET, restored
+from clew.reasoning.branches import branch_by_id, delete_branch
 from clew.registry.context import Context
 from clew.registry.operation import operation
 
@@ -109,13 +109,13 @@ class SessionDelete(LedgerInput):
 def session_delete(ctx: Context, args: SessionDelete) -> dict[str, Any]:
     """Remove a session from every view and search; its entries stay in the log."""
     session = session_named(ctx, args.session_id)
-    ctx.dispatcher.invoke(ctx, "branch_delete", {"name": branch_name(session.id)})
     ctx.tx.run(
         "UPDATE ledger_session SET deleted_at_ms = ? WHERE workspace = ? AND id = ?",
         ctx.now_ms,
         ctx.workspace,
         session.id,
     )
+    delete_branch(ctx, branch_by_id(ctx, session.branch))  # by its number: a branch may have got another name
     ctx.tx.run("DELETE FROM ledger_tag WHERE workspace = ? AND session = ?", ctx.workspace, session.id)
     ctx.emit("ledger", "session_deleted", session.id, {"title": session.title, "thoughts": session.thought_count})
     _leave(ctx, session.id)

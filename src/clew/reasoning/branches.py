@@ -246,13 +246,17 @@ class BranchDelete(Input):
 def branch_delete(ctx: Context, args: BranchDelete) -> dict[str, Any]:
     """Remove a branch that nothing rests on; its entries stay stored but are no longer shown."""
     branch = branch_named(ctx, args.name, "name")
+    delete_branch(ctx, branch)
+    return {"workspace": ctx.workspace, "name": branch.name, "deleted": True}
+
+
+def delete_branch(ctx: Context, branch: Branch) -> None:
     _refuse_in_use(ctx, branch)
     ctx.tx.run(
         "UPDATE branch SET deleted_at_ms = ? WHERE workspace = ? AND id = ?", ctx.now_ms, ctx.workspace, branch.id
     )
     _unindex(ctx, branch)
     ctx.emit("reasoning", "branch_deleted", branch.name, {"id": branch.id})
-    return {"workspace": ctx.workspace, "name": branch.name, "deleted": True}
 
 
 def _unindex(ctx: Context, branch: Branch) -> None:
@@ -269,13 +273,20 @@ def _unindex(ctx: Context, branch: Branch) -> None:
         reindex_elsewhere(ctx, row["ref"])
 
 
+# A plan, a task, or a thought session that still stands.
+_OWNER = (
+    "SELECT id FROM reasoning_ref WHERE workspace = ? AND branch = ? UNION ALL"
+    " SELECT 'session ' || id FROM ledger_session WHERE workspace = ? AND branch = ? AND deleted_at_ms IS NULL"
+)
+
+
 def _refuse_in_use(ctx: Context, branch: Branch) -> None:
     children = ctx.tx.all(
         "SELECT name FROM branch WHERE workspace = ? AND base_id = ? AND deleted_at_ms IS NULL ORDER BY name LIMIT 3",
         ctx.workspace,
         branch.id,
     )
-    owner = ctx.tx.value("SELECT id FROM reasoning_ref WHERE workspace = ? AND branch = ?", ctx.workspace, branch.id)
+    owner = ctx.tx.value(_OWNER, ctx.workspace, branch.id, ctx.workspace, branch.id)
     if branch.id == ROOT:
         problem, way = "is the root of the workspace", suggest("branch_list", "Shows the other branches.")
     elif ctx.ws.checkout == branch.id:

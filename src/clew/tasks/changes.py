@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from clew.errors import ClewError, Suggestion, suggest
-from clew.reasoning.branches import create_branch
+from clew.reasoning.branches import create_branch, find_branch
 from clew.registry.context import Context
 from clew.tasks.gates import Gate, check_gate, gate_of, warn_of_proof
 from clew.tasks.journal import Change, record, write_event
@@ -195,7 +195,7 @@ def _add_step(ctx: Context, task: Work, parent: Step | None, spec: StepSpec) -> 
 
 def _reasoning_ref(ctx: Context, work: Work) -> None:
     """The branch and documents that belong to a plan or task from its first moment."""
-    branch = create_branch(ctx, f"{work.kind}/{work.id}", None)
+    branch = create_branch(ctx, _free_name(ctx, f"{work.kind}/{work.id}"), None)
     ctx.tx.run(
         "INSERT INTO reasoning_ref (workspace, id, kind, branch, notes_doc, graph_doc, trace_doc)"
         " VALUES (?, ?, ?, ?, 'notes', ?, ?)",
@@ -206,6 +206,13 @@ def _reasoning_ref(ctx: Context, work: Work) -> None:
         f"{work.id}-graph",
         f"{work.id}-trace",
     )
+
+
+def _free_name(ctx: Context, name: str) -> str:
+    """A branch that somebody made under this name before must not keep the work from coming into being."""
+    while find_branch(ctx, name) is not None:
+        name = f"{name}-own"
+    return name
 
 
 def _revised(ctx: Context, work: Work) -> Work:

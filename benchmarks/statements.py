@@ -27,7 +27,7 @@ from clew.store.wire import Wire
 
 SIZES = (1_000, 10_000)
 CARD = {"type": "hypothesis", "title": "The cache is stale", "text": "Reads after a write see old rows."}
-METHODS = ("all", "one", "value", "run", "changed", "many")
+METHODS = ("all", "each", "one", "value", "run", "changed", "many")
 
 
 @dataclass

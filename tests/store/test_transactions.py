@@ -40,6 +40,25 @@ def test_a_read_sees_the_writes_before_it(database: Database) -> None:
     assert kept(database, "c") == "3"
 
 
+def test_many_questions_are_answered_each_by_its_own_rows(database: Database) -> None:
+    count = MOST_QUEUED + 7
+    with database.write() as tx:
+        tx.many(PUT, [(f"k{number}", str(number)) for number in range(count)])
+        asked = [(f"k{number}",) if number % 3 else (None,) for number in range(count)]
+        found = tx.each("SELECT key, value FROM meta WHERE key = ?", asked)
+        assert found == [[{"key": f"k{n}", "value": str(n)}] if n % 3 else [] for n in range(count)]
+        assert tx.each(GET, []) == []
+
+
+def test_a_question_among_many_that_fails_undoes_the_transaction(postgres_url: str) -> None:
+    database = PostgresDatabase(postgres_url)
+    with pytest.raises(ClewError), database.write() as tx:
+        tx.run(PUT, "before", "1")
+        tx.each("SELECT 1 / ?::bigint AS one", [(1,), (0,), (1,)])
+    assert kept(database, "before") is None
+    database.close()
+
+
 def test_changed_counts_the_rows_of_its_own_statement(database: Database) -> None:
     with database.write() as tx:
         tx.many(PUT, [("a", "1"), ("b", "1")])

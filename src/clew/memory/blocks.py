@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,6 +11,7 @@ import orjson
 
 from clew.errors import shorten, suggest, unknown_id
 from clew.memory import places
+from clew.memory.findable import iso_date, item, searchable
 from clew.memory.grammar import ParsedBlock, Value, gap_problems, listed, one_line, parse_block
 from clew.memory.kinds import Kind, kind_of, prefix_of
 from clew.memory.marks import mark
@@ -20,8 +20,7 @@ from clew.memory.printing import GAP
 from clew.memory.templates import preamble
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
-from clew.store.indexing import index_item, unindex_item
-from clew.store.items import MENTIONED, Item
+from clew.store.indexing import index_items, unindex_items
 from clew.store.workspaces import declare_events
 
 declare_events(
@@ -32,25 +31,6 @@ declare_events(
 )
 
 HEADLINES = ("Statement", "Title", "Name", "Excerpt", "Summary", "Text", "Description")
-UNSEARCHED = frozenset(
-    """
-    Status Date Created ReviewBy Priority Confidence ContentHash Fingerprint Ops Tags Owner
-    Type Source Proposal Action Supersedes SupersededBy Sources Diff
-    """.split()  # noqa: SIM905
-)
-"""Fields that say something about the block and nothing about its subject."""
-PLACEHOLDERS = frozenset({"", "none", "not given", "global", "untagged"})
-RELATIONS = {
-    "Supersedes": "supersedes",
-    "SupersededBy": "superseded_by",
-    "Dependencies": "depends_on",
-    "DependsOn": "depends_on",
-    "AlignsWith": "aligns_with",
-    "Evidence": "rests_on",
-    "Sources": "rests_on",
-    "Contradicts": "contradicts",
-}
-_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,18 +215,32 @@ def _stand(ctx: Context, standing: Standing, file: str, after: str | None) -> No
 def remove(ctx: Context, id: str, *, origin: str, cause: str | None = None) -> None:
     """A version that says the block is gone."""
     old = get(ctx, id)
-    record_removal(ctx, old, origin=origin, cause=cause)
+    record_removals(ctx, [old], origin=origin, cause=cause)
     places.remove(ctx, id)
     ctx.emit("memory", "block_removed", id, {"file": old.file, "origin": origin})
 
 
 def record(ctx: Context, id: str, text: str, *, file: str, origin: str, cause: str | None = None) -> Block:
     """Store a version and make it findable; where it stands in its file is the caller's affair."""
-    parsed = parse_block(text)
-    seq = ctx.ws.next_seq()
-    block = Block(
+    return record_all(ctx, {id: text}, file=file, origin=origin, cause=cause)[0]
+
+
+def record_all(
+    ctx: Context, texts: Mapping[str, str], *, file: str, origin: str, cause: str | None = None
+) -> list[Block]:
+    """The same for many blocks of a file, in their order, with few exchanges for all of them."""
+    parsed = {id: parse_block(text) for id, text in texts.items()}
+    versions = [_version(ctx, id, texts[id], parsed[id], file, origin, cause) for id in texts]
+    _store(ctx, versions, parsed)
+    index_items(ctx.tx, ctx.workspace, [item(block) for block in versions if searchable(block)])
+    unindex_items(ctx.tx, ctx.workspace, [block.id for block in versions if not searchable(block)])
+    return versions
+
+
+def _version(ctx: Context, id: str, text: str, parsed: ParsedBlock, file: str, origin: str, cause: str | None) -> Block:
+    return Block(
         id=id,
-        seq=seq,
+        seq=ctx.ws.next_seq(),
         until=None,
         gone=False,
         file=file,
@@ -258,48 +252,64 @@ def record(ctx: Context, id: str, text: str, *, file: str, origin: str, cause: s
         agent=ctx.agent,
         ts_ms=ctx.now_ms,
         mark=_mark(id, parsed),
-        review_by=_date(parsed.fields.get("ReviewBy")),
+        review_by=iso_date(parsed.fields.get("ReviewBy")),
     )
-    _store(ctx, block, parsed)
-    if searchable(block):
-        index_item(ctx.tx, ctx.workspace, item(block))
-    else:
-        unindex_item(ctx.tx, ctx.workspace, id)
-    return block
 
 
-def record_removal(ctx: Context, old: Block, *, origin: str, cause: str | None = None) -> None:
-    ctx.ws.next_seq()
-    gone = Block(
-        old.id, ctx.ws.seq, None, True, old.file, old.status, old.text, {}, origin, cause, ctx.agent, ctx.now_ms
-    )
-    _store(ctx, gone, None)
-    unindex_item(ctx.tx, ctx.workspace, old.id)
+def record_removals(ctx: Context, old: Sequence[Block], *, origin: str, cause: str | None = None) -> None:
+    """Store a version of each that says it is gone."""
+    gone = [
+        Block(
+            block.id,
+            ctx.ws.next_seq(),
+            None,
+            True,
+            block.file,
+            block.status,
+            block.text,
+            {},
+            origin,
+            cause,
+            ctx.agent,
+            ctx.now_ms,
+        )
+        for block in old
+    ]
+    _store(ctx, gone, {})
+    unindex_items(ctx.tx, ctx.workspace, [block.id for block in gone])
 
 
-def _store(ctx: Context, block: Block, parsed: ParsedBlock | None) -> None:
+def _store(ctx: Context, versions: list[Block], parsed: Mapping[str, ParsedBlock]) -> None:
     close = "UPDATE block SET until = ? WHERE workspace = ? AND id = ? AND until IS NULL"
-    ctx.tx.run(close, block.seq, ctx.workspace, block.id)
-    problems = orjson.dumps(parsed.problems).decode() if parsed and parsed.problems else None
-    row: Row = {
-        "workspace": ctx.workspace,
-        "id": block.id,
-        "seq": block.seq,
-        "gone": int(block.gone),
-        "file": block.file,
-        "prefix": prefix_of(block.id),
-        "status": block.status,
-        "mark": block.mark,
-        "review_by": block.review_by,
-        "text": block.text,
-        "fields": orjson.dumps(block.fields).decode(),
-        "problems": problems,
-        "origin": block.origin,
-        "cause": block.cause,
-        "agent": block.agent,
-        "ts_ms": block.ts_ms,
-    }
-    ctx.tx.run(f"INSERT INTO block ({', '.join(row)}) VALUES ({placeholders(len(row))})", *row.values())
+    ctx.tx.many(close, [(block.seq, ctx.workspace, block.id) for block in versions])
+    insert = f"INSERT INTO block ({', '.join(_COLUMNS)}) VALUES ({placeholders(len(_COLUMNS))})"
+    ctx.tx.many(insert, [_row(ctx, block, parsed.get(block.id)) for block in versions])
+
+
+_COLUMNS = """
+    workspace id seq gone file prefix status mark review_by text fields problems origin cause agent ts_ms
+""".split()  # noqa: SIM905
+
+
+def _row(ctx: Context, block: Block, parsed: ParsedBlock | None) -> tuple[Any, ...]:
+    return (
+        ctx.workspace,
+        block.id,
+        block.seq,
+        int(block.gone),
+        block.file,
+        prefix_of(block.id),
+        block.status,
+        block.mark,
+        block.review_by,
+        block.text,
+        orjson.dumps(block.fields).decode(),
+        orjson.dumps(parsed.problems).decode() if parsed and parsed.problems else None,
+        block.origin,
+        block.cause,
+        block.agent,
+        block.ts_ms,
+    )
 
 
 def _block(row: Row) -> Block:
@@ -328,67 +338,9 @@ def _mark(id: str, parsed: ParsedBlock) -> str | None:
     return mark(said) if said else None
 
 
-def _date(value: Value | None) -> str | None:
-    found = _ISO_DATE.search(one_line(value))
-    return found.group() if found else None
-
-
 def headline(fields: dict[str, Value]) -> str:
     """What the block says, on one line."""
     return next((one_line(fields[name]) for name in HEADLINES if fields.get(name)), "")
-
-
-def searchable(block: Block) -> bool:
-    """Whether search may show the block. Proposals are found through their signals."""
-    kind = block.kind
-    return kind.searched and (not kind.searched_as or block.status in kind.searched_as)
-
-
-def item(block: Block) -> Item:
-    """The search index's row for a block."""
-    said = block.headline
-    rest = [one_line(value) for name, value in block.fields.items() if name not in UNSEARCHED]
-    told = [text for text in rest if text != said and text.lower() not in PLACEHOLDERS]
-    return Item(
-        ref=block.id,
-        source="block",
-        seq=block.seq,
-        ts_ms=block.ts_ms,
-        title=said or block.id,
-        body="\n".join([*told, block.id]),  # the id too, because people ask by it
-        kind=block.kind.name,
-        tags=tuple(block.tags),
-        status=block.status,
-        doc=block.file,
-        event_ts_ms=event_ts(block.fields.get("Date")),
-        speaker=block.get("Speaker") or _tagged(block, "speaker"),
-        review_by=block.review_by,
-        links=links(block.fields),
-    )
-
-
-def _tagged(block: Block, name: str) -> str | None:
-    """`speaker:ada` among the tags names the speaker."""
-    return next((tag.partition(":")[2].strip() for tag in block.tags if tag.startswith(f"{name}:")), None)
-
-
-def links(fields: dict[str, Value]) -> tuple[tuple[str, str], ...]:
-    """What a block's fields say of others; ids elsewhere in its text count as mentions."""
-    return tuple(
-        (relation, id)
-        for name, relation in RELATIONS.items()
-        if name in fields
-        for id in MENTIONED.findall(one_line(fields[name]))
-    )
-
-
-def event_ts(value: Value | None) -> int | None:
-    """The moment a block's Date names, at the start of that day."""
-    day = _date(value)
-    try:
-        return int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp() * 1000) if day else None
-    except ValueError:
-        return None
 
 
 def standing(id: str, text: str, gap: str) -> Standing:

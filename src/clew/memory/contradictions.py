@@ -79,10 +79,9 @@ def _forms(block: Block) -> set[str]:
 def _pairs(ctx: Context, live: dict[str, Block]) -> Iterable[tuple[Block, Block]]:
     """Each changed decision with the live ones it may clash with."""
     seen: set[tuple[str, str]] = set()
-    nearby = Nearby(ctx)
-    near = {
-        block.id: nearby.of(_words(block), _forms(block), sharpness(_said(block)), block.id) for block in live.values()
-    }
+    near = nearby(
+        ctx, [Saying(block.id, _words(block), _forms(block), sharpness(_said(block))) for block in live.values()]
+    )
     others = {id for ids in near.values() for id in ids} - set(live)
     known = {**live, **{block.id: block for block in blocks.current(ctx, ids=others, prefix="D", status="active")}}
     for id, ids in near.items():
@@ -93,35 +92,48 @@ def _pairs(ctx: Context, live: dict[str, Block]) -> Iterable[tuple[Block, Block]
                 yield known[pair[0]], known[pair[1]]
 
 
-class Nearby:
-    """Live decisions that share words which few decisions hold; each word is looked up once."""
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """What a decision speaks of."""
 
-    def __init__(self, ctx: Context) -> None:
-        self.ctx = ctx
-        self.holders: dict[tuple[str, int], list[str]] = {}
+    id: str
+    words: set[str]
+    forms: set[str]
+    sharp: int
 
-    def of(self, words: set[str], forms: set[str], sharp: int, without: str) -> list[str]:
-        """Those with most in common first. Two plain statements clash only in a slot; a denial clashes with all."""
-        shared: Counter[str] = Counter()
-        for form in sorted(forms):
-            shared.update(self._holding(form, 0))
-        for word in sorted(words):
-            holders = self._holding(word, 2 - sharp)
-            if len(holders) <= COMMON:
-                shared.update(holders)
-        del shared[without]
-        return sorted(shared, key=lambda id: (-shared[id], id))[:CANDIDATES]
+    def asked(self) -> list[tuple[str, int]]:
+        """The words to look up, each with the least sharpness of those that may clash with it.
 
-    def _holding(self, word: str, least: int) -> list[str]:
-        known = self.holders.get((word, least))
-        if known is None:
-            sql = (
-                "SELECT id FROM decision_word WHERE workspace = ? AND word = ? AND sharp >= ?"
-                " ORDER BY sharp DESC, id DESC LIMIT ?"
-            )
-            rows = self.ctx.tx.all(sql, self.ctx.workspace, word, least, COMMON + 1)
-            known = self.holders[(word, least)] = [row["id"] for row in rows]
-        return known
+        Two plain statements clash only in a slot; a denial clashes with all.
+        """
+        return [*((form, 0) for form in sorted(self.forms)), *((word, 2 - self.sharp) for word in sorted(self.words))]
+
+
+def _saying(block: Block) -> Saying:
+    return Saying(block.id, _words(block), _forms(block), sharpness(_said(block)))
+
+
+def nearby(ctx: Context, sayings: list[Saying]) -> dict[str, list[str]]:
+    """Live decisions that share words which few decisions hold, those with most in common first."""
+    asked = list(dict.fromkeys(pair for saying in sayings for pair in saying.asked()))
+    found = ctx.tx.each(_HOLDING, [(ctx.workspace, word, least, COMMON + 1) for word, least in asked])
+    holders = {pair: [row["id"] for row in rows] for pair, rows in zip(asked, found, strict=True)}
+    return {saying.id: _closest(saying, holders) for saying in sayings}
+
+
+def _closest(saying: Saying, holders: dict[tuple[str, int], list[str]]) -> list[str]:
+    shared: Counter[str] = Counter()
+    for word, least in saying.asked():
+        known = holders[(word, least)]
+        if word in saying.forms or len(known) <= COMMON:
+            shared.update(known)
+    del shared[saying.id]
+    return sorted(shared, key=lambda id: (-shared[id], id))[:CANDIDATES]
+
+
+_HOLDING = (
+    "SELECT id FROM decision_word WHERE workspace = ? AND word = ? AND sharp >= ? ORDER BY sharp DESC, id DESC LIMIT ?"
+)
 
 
 def _ordered(one: Block, other: Block) -> tuple[Block, Block]:
@@ -231,8 +243,8 @@ def objections(ctx: Context, draft: Any) -> list[str]:
         parsed = parse_block(change.text)
         statement = one_line(parsed.fields.get("Statement"))
         superseded = one_line(parsed.fields.get("Supersedes"))
-        around = Nearby(ctx).of(words_of(statement), forms_of(statement), sharpness(statement), change.id)
-        near = [id for id in around if id not in draft.changes]
+        saying = Saying(change.id, words_of(statement), forms_of(statement), sharpness(statement))
+        near = [id for id in nearby(ctx, [saying])[change.id] if id not in draft.changes]
         for other in blocks.current(ctx, ids=near, prefix="D", status="active"):
             found = clash(statement, _said(other))
             if found is not None and other.id not in superseded:

@@ -168,18 +168,18 @@ def _take_in_file(ctx: Context, item: Plan, freed: set[str], settled: set[str]) 
     ctx.ws.next_seq()
     before, parts = _without_repeats(ctx, item, freed, settled)
     old = {block.id: block for block in blocks.current(ctx, ids=[part.id for part in parts])}
-    changed = []
-    for part in parts:
-        known = old.get(part.id)
-        if known is None or (known.text, known.file) != (part.text, path):
-            blocks.record(ctx, part.id, part.text, file=path, origin="edit")
-            changed.append(part.id)
+    changed = {
+        part.id: part.text
+        for part in parts
+        if part.id not in old or (old[part.id].text, old[part.id].file) != (part.text, path)
+    }
+    blocks.record_all(ctx, changed, file=path, origin="edit")
     places.replace(ctx, item.region, parts, before)
     if item.region.byte == 0:
         _keep_preamble(ctx, path, before)
-    shown = {"changed": changed[:50], "count": len(changed)}
+    shown = {"changed": list(changed)[:50], "count": len(changed)}
     ctx.emit("memory", "memory_edited", path, shown)
-    return changed
+    return list(changed)
 
 
 def _keep_preamble(ctx: Context, path: str, text: str) -> None:
@@ -212,7 +212,7 @@ def _without_repeats(ctx: Context, item: Plan, freed: set[str], settled: set[str
 
 def _remove(ctx: Context, ids: Iterable[str]) -> list[str]:
     gone = blocks.current(ctx, ids=ids)
+    blocks.record_removals(ctx, gone, origin="edit")
     for block in gone:
-        blocks.record_removal(ctx, block, origin="edit")
         ctx.emit("memory", "block_removed", block.id, {"file": block.file, "origin": "edit"})
     return [block.id for block in gone]

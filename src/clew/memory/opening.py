@@ -7,7 +7,7 @@ from typing import Any
 
 from clew.clock import rfc3339
 from clew.errors import shorten
-from clew.memory import blocks, receipts
+from clew.memory import blocks, findable, receipts
 from clew.memory.blocks import Block
 from clew.memory.kinds import kind_of
 from clew.memory.scan import overdue
@@ -39,7 +39,7 @@ def open_block(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[
             "line": place[1] if place else None,
             **({"review_overdue": due} if (due := overdue(ctx, [id]).get(id)) else {}),
         },
-        "links": [{"rel": rel, "id": other} for rel, other in blocks.links(last.fields)][:limit],
+        "links": [{"rel": rel, "id": other} for rel, other in findable.links(last.fields)][:limit],
         **_receipt(ctx, last),
         "history": [_version(old, new) for old, new in zip([None, *versions], versions, strict=False)][-limit:][::-1],
         "versions": count,

@@ -34,9 +34,11 @@ def unindex_item(tx: Transaction, workspace: str, ref: str) -> bool:
 
 def unindex_items(tx: Transaction, workspace: str, refs: Iterable[str]) -> int:
     """Drop the items with these refs, in this order; how many there were."""
-    wanted = orjson.dumps(list(dict.fromkeys(refs))).decode()
+    wanted = list(dict.fromkeys(refs))
+    if not wanted:
+        return 0
     sql = f"SELECT item.id FROM {_STANDING[tx.engine]} WHERE item.id IS NOT NULL ORDER BY wanted.key"
-    return _drop(tx, workspace, tx.all(sql, wanted, workspace))
+    return _drop(tx, workspace, tx.all(sql, orjson.dumps(wanted).decode(), workspace))
 
 
 def unindex_where(tx: Transaction, workspace: str, condition: str, *params: Any) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import count
 from typing import Any
@@ -14,9 +15,10 @@ import psycopg
 
 from clew.errors import ClewError
 from clew.store.database import Row
+from clew.store.growth import Growth
 from clew.store.migrations import latest, pending, statements
 from clew.store.sqlite import too_new
-from clew.store.wire import Wire
+from clew.store.wire import MOST_QUEUED, Wire
 
 MIGRATION_LOCK = 0x434C4557
 CHANNEL = "clew"
@@ -48,6 +50,8 @@ class PostgresTransaction:
     def __init__(self, wire: Wire, writable: bool) -> None:
         self._wire = wire
         self.writable = writable
+        self.written: Counter[str] = Counter()
+        """How often each statement of `many` was executed."""
 
     def all(self, sql: str, *params: Any) -> list[Row]:
         names, rows = self._rows(sql, params)
@@ -55,6 +59,19 @@ class PostgresTransaction:
 
     def tuples(self, sql: str, *params: Any) -> list[tuple[Any, ...]]:
         return self._rows(sql, params)[1]
+
+    def each(self, sql: str, rows: Sequence[Sequence[Any]]) -> list[list[Row]]:
+        found: list[list[Row]] = []
+        for start in range(0, len(rows), MOST_QUEUED):
+            found += self._each(sql, rows[start : start + MOST_QUEUED])
+        return found
+
+    def _each(self, sql: str, rows: Sequence[Sequence[Any]]) -> list[list[Row]]:
+        self._wire.make_room(len(rows))
+        for row in rows:
+            self.run(sql, *row)
+        answers = [self._wire.rows(answer) for answer in self._wire.exchange()[-len(rows) :]]
+        return [[dict(zip(names, row, strict=True)) for row in found] for names, found in answers]
 
     def one(self, sql: str, *params: Any) -> Row | None:
         names, rows = self._rows(sql, params)
@@ -69,12 +86,12 @@ class PostgresTransaction:
 
     def changed(self, sql: str, *params: Any) -> int:
         self.run(sql, *params)
-        result = self._wire.exchange()
-        return result.command_tuples or 0 if result else 0
+        return self._wire.exchange()[-1].command_tuples or 0
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         for row in rows:
             self.run(sql, *row)
+            self.written[sql] += 1
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
@@ -95,7 +112,7 @@ class PostgresTransaction:
 
     def _rows(self, sql: str, params: Sequence[Any]) -> tuple[list[str], list[tuple[Any, ...]]]:
         self._wire.send(numbered(sql), params)
-        return self._wire.rows(self._wire.exchange())
+        return self._wire.rows(self._wire.exchange()[-1])
 
 
 class PostgresDatabase:
@@ -106,6 +123,7 @@ class PostgresDatabase:
         self._wait_seconds = wait_seconds
         self._idle: list[Wire] = []
         self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._growth = Growth()
         self._ready = False
         self._opening = threading.Lock()
 
@@ -122,13 +140,15 @@ class PostgresDatabase:
     def write(self) -> Iterator[PostgresTransaction]:
         with translated(), self._connection() as wire:
             wire.send("BEGIN")
+            tx = PostgresTransaction(wire, writable=True)
             try:
-                yield PostgresTransaction(wire, writable=True)
+                yield tx
                 wire.send("COMMIT")
-                _check_committed(wire.exchange())
+                _check_committed(wire.exchange()[-1])
             except BaseException:
                 wire.roll_back()
                 raise
+            self._look_at_growth(wire, tx.written)
 
     def changes(self, wait: float) -> Iterator[None]:
         with translated(), self._connection():
@@ -160,6 +180,14 @@ class PostgresDatabase:
         while self._idle:
             self._idle.pop().close()
         self._ready = False
+
+    def _look_at_growth(self, wire: Wire, written: Counter[str]) -> None:
+        """What was written is durable already: a look that fails is no failure, the server's own will come."""
+        tables = self._growth.due(written) if written else []
+        if tables:
+            with suppress(psycopg.Error):
+                wire.send(f"ANALYZE (SKIP_LOCKED) {', '.join(tables)}")
+                wire.exchange()
 
     @contextmanager
     def _connection(self) -> Iterator[Wire]:
@@ -253,5 +281,5 @@ def _translate(problem: Exception) -> ClewError:
 
 def _check_committed(result: Any) -> None:
     """A transaction that failed answers a COMMIT with ROLLBACK, and calls it a success."""
-    if result is None or result.command_status != b"COMMIT":
+    if result.command_status != b"COMMIT":
         raise psycopg.InternalError("the transaction had failed before it was committed")

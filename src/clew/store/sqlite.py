@@ -40,6 +40,9 @@ class SqliteTransaction:
     def tuples(self, sql: str, *params: Any) -> list[tuple[Any, ...]]:
         return self._connection.execute(sql, params).fetchall()
 
+    def each(self, sql: str, rows: Sequence[Sequence[Any]]) -> list[list[Row]]:
+        return [self.all(sql, *row) for row in rows]
+
     def one(self, sql: str, *params: Any) -> Row | None:
         rows = self.all(sql, *params)
         return rows[0] if rows else None

@@ -74,16 +74,20 @@ class Wire:
             self.close()
         return not self.closed and not self._readable.poll(0)
 
+    def make_room(self, count: int) -> None:
+        """So many more statements can be queued, and are answered together."""
+        if len(self._queue) + count > MOST_QUEUED:
+            self.exchange()
+
     def send(self, sql: str, params: Sequence[Any] = ()) -> None:
         """Queue a statement with `$1` parameters."""
-        if len(self._queue) >= MOST_QUEUED:
-            self.exchange()
+        self.make_room(1)
         values = self._transformer.dump_sequence(params, [PyFormat.AUTO] * len(params))
         types = self._transformer.types or ()
         self._queue.append(Statement((sql, types), values, self._transformer.formats))
 
-    def exchange(self) -> pq.abc.PGresult | None:
-        """Send all that is queued and wait; the answer to the last statement."""
+    def exchange(self) -> list[pq.abc.PGresult]:
+        """Send all that is queued and wait; the answers to the statements, the last one's last."""
         self.dispatch()
         return self._read()
 
@@ -109,9 +113,9 @@ class Wire:
             self.send("ROLLBACK")
             self.dispatch()
 
-    def rows(self, result: pq.abc.PGresult | None) -> tuple[list[str], list[tuple[Any, ...]]]:
+    def rows(self, result: pq.abc.PGresult) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The names and the rows of an answer."""
-        if result is None or not result.nfields:
+        if not result.nfields:
             return [], []
         self._transformer.set_pgresult(result)
         names = [(result.fname(at) or b"").decode() for at in range(result.nfields)]
@@ -139,16 +143,17 @@ class Wire:
             self._awaited.append(_STATEMENT)
         self.exchange()
 
-    def _read(self) -> pq.abc.PGresult | None:
+    def _read(self) -> list[pq.abc.PGresult]:
         """Every answer that is awaited. The first error among them is raised when all are read."""
-        last: pq.abc.PGresult | None = None
+        answers: list[pq.abc.PGresult] = []
         problem: psycopg.Error | None = None
         try:
             while self._awaited:
                 awaited = self._awaited.popleft()
                 result = self._answer(awaited)
                 if result.status in _FINE:
-                    last = result
+                    if awaited.key is None:
+                        answers.append(result)
                 elif not awaited.end:
                     self._prepared.pop(awaited.key, None) if awaited.key else None
                     problem = problem or _error(result)
@@ -159,7 +164,7 @@ class Wire:
             self.close()
         if problem is not None:
             raise problem
-        return last
+        return answers
 
     def _answer(self, awaited: Awaited) -> pq.abc.PGresult:
         result = self._result()

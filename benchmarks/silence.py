@@ -147,11 +147,10 @@ def gather_one(ctx: Context, item: Conversation, asked: dict[str, list[str]], mo
     with ctx.reading() as bound, library(bound.database).lock:
         kernel, found = kernel_of(bound), []
         corpus = library(bound.database).current(bound, kernel)
-        vectors = library(bound.database).vectors(bound, model) if model else None
         for kind, text in ((kind, text) for kind, texts in asked.items() for text in texts):
-            similarity = vectors.similarity(corpus, model.embed_query(text)) if vectors and model else None
+            likeness = library(bound.database).likeness(bound, kernel, corpus, model, text) if model else None
             query = analyse(text, kernel, bound.now_ms)
-            ranked = rank(corpus, query, kernel, corpus.alive, similarity)
+            ranked = rank(corpus, query, kernel, corpus.alive, likeness)
             verdict = judge(ranked, kernel, query)
             decided = verdict.value != 0.0 or verdict.needed != 0.0 or not len(ranked.slots)
             found.append(Case(item.name, kind, signs(ranked), verdict.relevant, decided))

@@ -65,7 +65,7 @@ def model_of(call: Caller) -> str:
 
 def stored_models(call: Caller) -> dict[str, int]:
     with call.clew.database.read() as tx:
-        rows = tx.all("SELECT model, count(*) AS made FROM vector GROUP BY model ORDER BY model")
+        rows = tx.all("SELECT model, count(*) AS made FROM item_vector GROUP BY model ORDER BY model")
     return {row["model"]: int(row["made"]) for row in rows}
 
 

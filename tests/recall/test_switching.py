@@ -31,7 +31,7 @@ def semantic(make_clew: Callable[..., Clew]) -> Caller:
 
 def models(call: Caller) -> list[str]:
     with call.clew.database.read() as tx:
-        return [row["model"] for row in tx.all("SELECT DISTINCT model FROM vector ORDER BY model")]
+        return [row["model"] for row in tx.all("SELECT DISTINCT model FROM item_vector ORDER BY model")]
 
 
 def test_searches_go_on_with_one_model_at_a_time(semantic: Caller, other_model: Path) -> None:

@@ -108,7 +108,12 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
     },
     "hybrid": {
         "fusion": _weights(-50, 50, dense=5.6),
-        "vector": {"enabled": Key(True), "candidates": Key(200, 0, 5000), "min_similarity": Key(0.25, -1, 1)},
+        "vector": {
+            "enabled": Key(True),
+            "candidates": Key(200, 0, 5000),
+            "min_similarity": Key(0.25, -1, 1),
+            "in_process": Key(200_000, 0, 10_000_000),
+        },
     },
     "intent": {
         "WHY": _intent("rm3", 2, "causal"),

@@ -17,6 +17,7 @@ from clew.registry.context import Context
 from clew.store import vectors
 from clew.store.behind import end_with
 from clew.store.database import Database, Row, Transaction
+from clew.store.pgvector import install
 from clew.store.search import changed_items, items_by_id
 
 BATCH = 32
@@ -43,6 +44,7 @@ def fill(
 
     Ends early after `most` items, when told to stop, or when the vectors of this model are no longer `wanted`.
     """
+    install_pgvector(ctx, into_empty=True)
     done = 0
     while (most is None or done < most) and not (stop and stop.is_set()):
         step = _batch(ctx, model, wanted)
@@ -55,6 +57,16 @@ def fill(
     return done
 
 
+def install_pgvector(ctx: Context, into_empty: bool = False) -> None:
+    """Where PostgreSQL has it; else vectors are compared in the process, however many there are."""
+    if ctx.database.engine != "postgres":
+        return
+    with ctx.database.write() as tx:
+        problem = install(tx) if not into_empty or vectors.is_empty(tx) else ""
+    if problem:
+        log.info("vectors are not compared by the database: %s", problem)
+
+
 def _batch(ctx: Context, model: Embedder, wanted_still: Wanted | None) -> int | None:
     """One batch: read, embed outside of any transaction, write."""
     with ctx.reading() as bound:
@@ -64,9 +76,9 @@ def _batch(ctx: Context, model: Embedder, wanted_still: Wanted | None) -> int | 
             return None
         texts = _texts(bound, rows)
         wanted = {id: _digest(text) for id, text in texts.items()}
-        have = vectors.digests(bound.tx, bound.workspace, model.id, list(wanted))
+        have = vectors.digests(bound.tx, model.id, list(wanted))
         wanted = {id: digest for id, digest in wanted.items() if have.get(id) != digest}
-        known = vectors.same_text(bound.tx, bound.workspace, model.id, sorted(set(wanted.values())))
+        known = vectors.same_text(bound.tx, model.id, sorted(set(wanted.values())))
     fresh = [id for id, digest in wanted.items() if digest not in known]
     made = dict(zip(fresh, model.embed([texts[id] for id in fresh]), strict=True))
     stored = [

@@ -56,11 +56,10 @@ def gather(ctx: Context, conversation: Conversation, model: Embedder | None) -> 
     with ctx.reading() as bound, library(bound.database).lock:
         kernel = kernel_of(bound)
         corpus = library(bound.database).current(bound, kernel)
-        vectors = library(bound.database).vectors(bound, model) if model else None
         found = []
         for question in conversation.questions:
-            similarity = vectors.similarity(corpus, model.embed_query(question.text)) if vectors and model else None
-            ranked = rank(corpus, analyse(question.text, kernel, bound.now_ms), kernel, corpus.alive, similarity)
+            likeness = library(bound.database).likeness(bound, kernel, corpus, model, question.text) if model else None
+            ranked = rank(corpus, analyse(question.text, kernel, bound.now_ms), kernel, corpus.alive, likeness)
             refs = [corpus.refs[slot] for slot in ranked.slots]
             found.append(Case(conversation.name, question, refs, dict(ranked.features)))
         return found

@@ -12,7 +12,8 @@ from clew.errors import ClewError
 from clew.memory.directory import shown_root
 from clew.memory.kernels import names as kernel_names
 from clew.memory.sync import sync
-from clew.recall.filling import fill
+from clew.recall.filling import fill, install_pgvector
+from clew.recall.kernel import kernel_of
 from clew.recall.model import INSTALLED, installed_model, model_in
 from clew.recall.models import COMING, chosen_files, load, stored_choice
 from clew.registry.context import Context
@@ -21,6 +22,7 @@ from clew.store import vectors
 from clew.store.agreement import disagreements
 from clew.store.indexing import recut
 from clew.store.packs import drop_packs, pack_stats
+from clew.store.pgvector import schema_of
 from clew.store.search import index_gaps, last_change
 from clew.store.workspaces import declare_events
 
@@ -79,7 +81,13 @@ def vector_stats(ctx: Context) -> dict[str, Any]:
         "model": model,
         "count": counted,
         "lag": vectors.lag(ctx.tx, ctx.workspace, model),
+        "compared_by": _compared_by(ctx, counted),
     }
+
+
+def _compared_by(ctx: Context, counted: int) -> str:
+    many = counted > kernel_of(ctx).whole("vector", "in_process")
+    return "pgvector" if many and schema_of(ctx.tx) else "this process"
 
 
 def _coming(ctx: Context) -> dict[str, Any]:
@@ -154,5 +162,6 @@ def embed_all(ctx: Context) -> dict[str, Any]:
         reason = "no embedding model is installed; run: pip install 'clew[semantic]'"
         return {"vectors": False, "vectors_error": reason}
     model = load(files)
+    install_pgvector(ctx)
     done = fill(ctx, model, lambda made, total: ctx.progress(made, total, "vectors"))
     return {"vectors": True, "vectors_made": done, "model": model.id}

@@ -9,12 +9,16 @@ from weakref import WeakKeyDictionary
 from clew.recall.corpus import Corpus
 from clew.recall.dense import Vectors
 from clew.recall.kernel import Kernel
+from clew.recall.likeness import Likeness
 from clew.recall.model import Embedder
 from clew.recall.room import give_back
+from clew.recall.served import ServedVectors
 from clew.registry.context import Context
 from clew.store.database import Database
 from clew.store.packing import LEAST, packer
+from clew.store.pgvector import server
 from clew.store.search import items_as_of, last_change
+from clew.store.vectors import count
 
 KEPT = 4
 """Corpora are cheap to build again; this many stay, those asked last."""
@@ -24,7 +28,7 @@ class Library:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self._kept: OrderedDict[tuple[object, ...], Corpus] = OrderedDict()
-        self._vectors: dict[tuple[str, str], Vectors] = {}
+        self._vectors: dict[tuple[str, str], Vectors | ServedVectors] = {}
 
     def current(self, ctx: Context, kernel: Kernel) -> Corpus:
         return _paused(self.corpus(ctx), kernel)
@@ -46,14 +50,22 @@ class Library:
             corpus.take(items_as_of(ctx.tx, ctx.workspace, column, moment))
         return _paused(corpus, kernel)
 
-    def vectors(self, ctx: Context, model: Embedder) -> Vectors:
+    def likeness(self, ctx: Context, kernel: Kernel, corpus: Corpus, model: Embedder, text: str) -> Likeness | None:
+        """How alike the items of a corpus are to a question; None while no vectors are there."""
+        vectors = self._vectors_of(ctx, model, kernel.whole("vector", "in_process"))
+        return vectors.likeness(ctx.tx, corpus, model.embed_query(text)) if vectors else None
+
+    def _vectors_of(self, ctx: Context, model: Embedder, most: int) -> Vectors | ServedVectors:
+        """Those of a workspace: in this process up to `most`, beyond that in the database where it can compare them."""
         key = (ctx.workspace, model.id)
-        if key not in self._vectors:
+        kept = self._vectors.get(key)
+        if kept is None or isinstance(kept, ServedVectors) != (len(kept) > most):
             # Vectors of a model that no longer serves are of no use to anybody.
-            self._vectors = {other: kept for other, kept in self._vectors.items() if other[1] == model.id}
-            self._vectors[key] = Vectors(model.id, model.dimensions)
-        self._vectors[key].refresh(ctx.tx, ctx.workspace)
-        return self._vectors[key]
+            self._vectors = {other: held for other, held in self._vectors.items() if other[1] == model.id}
+            size = len(kept) if kept is not None else count(ctx.tx, ctx.workspace, model.id)
+            kept = self._vectors[key] = _opened(ctx, model, size, most) or Vectors(model.id, model.dimensions)
+        kept.refresh(ctx.tx, ctx.workspace)
+        return kept
 
     def _take(self, key: tuple[object, ...]) -> Corpus:
         corpus = self._kept.pop(key, None) or Corpus()
@@ -61,6 +73,11 @@ class Library:
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
         return corpus
+
+
+def _opened(ctx: Context, model: Embedder, size: int, most: int) -> ServedVectors | None:
+    place = server(ctx.tx, ctx.workspace, model.id) if size > most else None
+    return ServedVectors(place, size) if place else None
 
 
 def _paused(corpus: Corpus, kernel: Kernel) -> Corpus:

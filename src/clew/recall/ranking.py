@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.recall.asking import asked_terms, date_terms, feedback_terms
+from clew.recall.choosing import best
 from clew.recall.corpus import Corpus
 from clew.recall.features import Features, Scene, features_of, look_closely
 from clew.recall.graph import Way
 from clew.recall.kernel import Kernel
 from clew.recall.lexical import Asked, Floats, Matches, Slots
+from clew.recall.likeness import Likeness
 from clew.recall.period import Period
 from clew.recall.query import Query
 
@@ -45,11 +47,11 @@ class Ranked:
 
 
 def rank(
-    corpus: Corpus, query: Query, kernel: Kernel, visible: NDArray[np.bool_], similarity: Floats | None = None
+    corpus: Corpus, query: Query, kernel: Kernel, visible: NDArray[np.bool_], likeness: Likeness | None = None
 ) -> Ranked:
     """Everything visible that may answer the question, in order.
 
-    `similarity` is the cosine of each slot's vector to the question's, NaN where there is no vector.
+    `likeness` compares the meaning of items with the question's, where a model is there.
     """
     asked = asked_terms(corpus, query, kernel)
     matches = Matches(corpus, visible, asked, kernel)
@@ -61,10 +63,10 @@ def rank(
         matches = Matches(corpus, visible, asked + more, kernel)
         near = _spread(matches, matches.own())
     scene = Scene(corpus, query, kernel, matches, visible, period)
-    slots = _candidates(scene, near, similarity)
+    slots = _candidates(scene, near, likeness)
     features = features_of(scene, slots)
-    if similarity is not None:
-        features["dense"] = _dense(similarity[slots])
+    if likeness is not None:
+        features["dense"] = _dense(likeness.of(slots))
     return _fused(scene, slots, features)
 
 
@@ -75,8 +77,8 @@ def _expanded(matches: Matches, query: Query, period: Period | None, own: Floats
         return date_terms(corpus, period, asked, kernel)
     if query.intent.expansion not in FEEDBACK or kernel.number("expansion", "weight") <= 0:
         return []
-    best = _top(own, own > 0, kernel.whole("expansion", "items"), corpus)
-    return feedback_terms(corpus, best, own[best], asked, kernel)
+    shown = best(own, own > 0, kernel.whole("expansion", "items"), corpus)
+    return feedback_terms(corpus, shown, own[shown], asked, kernel)
 
 
 def _fused(scene: Scene, slots: Slots, features: Features) -> Ranked:
@@ -88,7 +90,7 @@ def _fused(scene: Scene, slots: Slots, features: Features) -> Ranked:
     return ranked.reordered(_order(scores, slots, scene.corpus))
 
 
-def with_links(ranked: Ranked, ways: dict[int, Way], similarity: Floats | None) -> Ranked:
+def with_links(ranked: Ranked, ways: dict[int, Way], likeness: Likeness | None) -> Ranked:
     """Linked items join the candidates and rise by their nearness to a good one."""
     scene = ranked.scene
     ways = {slot: way for slot, way in ways.items() if scene.visible[slot]}
@@ -96,8 +98,8 @@ def with_links(ranked: Ranked, ways: dict[int, Way], similarity: Floats | None) 
         return ranked
     slots = np.unique(np.concatenate((ranked.slots, np.array(sorted(ways), np.int64))))
     features = features_of(scene, slots)
-    if similarity is not None:
-        features["dense"] = _dense(similarity[slots])
+    if likeness is not None:
+        features["dense"] = _dense(likeness.of(slots))
     height = dict(zip(ranked.slots.tolist(), _height(ranked.scores).tolist(), strict=True))
     pulls = [ways[slot].share * height[ways[slot].start] if slot in ways else 0.0 for slot in slots.tolist()]
     features["graph"] = np.array(pulls, np.float32)
@@ -141,35 +143,23 @@ def _step(link: NDArray[np.int32], at: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.where(at >= 0, link[at], np.int32(-1))
 
 
-def _candidates(scene: Scene, near: Floats, similarity: Floats | None) -> Slots:
+def _candidates(scene: Scene, near: Floats, likeness: Likeness | None) -> Slots:
     kernel, visible = scene.kernel, scene.visible
     most = kernel.whole("search", "candidates")
-    chosen = [_top(near, visible & (near > 0), most, scene.corpus)]
-    if similarity is not None:
-        count = kernel.whole("vector", "candidates")
-        chosen.append(_top(similarity, visible & ~np.isnan(similarity), count, scene.corpus))
+    chosen = [best(near, visible & (near > 0), most, scene.corpus)]
+    if likeness is not None:
+        chosen.append(likeness.nearest(visible, kernel.whole("vector", "candidates")))
     if scene.period is not None:
         close = scene.period.closeness(scene.corpus.when, kernel.number("dates", "near_days"))
-        chosen.append(_top(close, visible & (close > 0.5), most // 4, scene.corpus))
+        chosen.append(best(close, visible & (close > 0.5), most // 4, scene.corpus))
     return np.unique(np.concatenate(chosen))
 
 
-def _top(values: Floats, allowed: NDArray[np.bool_], most: int, corpus: Corpus) -> Slots:
-    """The best of the allowed; at the border equal values are taken by item id, oldest first."""
-    slots = np.flatnonzero(allowed)
-    if len(slots) <= most:
-        return slots
-    border = np.partition(values[slots], len(slots) - most)[len(slots) - most]
-    above, level = slots[values[slots] > border], slots[values[slots] == border]
-    level = level[np.argsort(corpus.ids[level], kind="stable")][: most - len(above)]
-    return np.concatenate((above, level))
-
-
-def _dense(similarity: Floats) -> Floats:
+def _dense(cosines: Floats) -> Floats:
     """Items without a vector yet count as average, so that a lag neither lifts nor sinks them."""
-    known = similarity[~np.isnan(similarity)]
+    known = cosines[~np.isnan(cosines)]
     usual = np.float32(np.median(known)) if len(known) else np.float32(0)
-    return np.round(np.where(np.isnan(similarity), usual, similarity), 5).astype(np.float32)
+    return np.round(np.where(np.isnan(cosines), usual, cosines), 5).astype(np.float32)
 
 
 def _anchored(
@@ -181,9 +171,9 @@ def _anchored(
         return period
     words = [replace_words for replace_words in matches.asked if replace_words.word in period.anchor]
     own = Matches(corpus, visible, words, kernel).own() if words else np.zeros(0, np.float32)
-    best = _top(own, visible & (own > 0), 1, corpus) if len(own) else np.zeros(0, np.int64)
-    if not len(best):
+    named = best(own, visible & (own > 0), 1, corpus) if len(own) else np.zeros(0, np.int64)
+    if not len(named):
         return None
-    moment = int(corpus.when[best[0]])
-    spared = int(best[0])
+    moment = int(corpus.when[named[0]])
+    spared = int(named[0])
     return Period(high=moment, spared=spared) if period.side == "before" else Period(low=moment, spared=spared)

@@ -20,8 +20,8 @@ from clew.recall.floor import Verdict, judge
 from clew.recall.folding import LOOKED_AT, balance, beside_opposites, diversify, fold
 from clew.recall.graph import linked
 from clew.recall.kernel import Kernel, kernel_of
-from clew.recall.lexical import Floats
 from clew.recall.library import library
+from clew.recall.likeness import Likeness
 from clew.recall.model import Embedder, ModelFiles
 from clew.recall.models import ACTIVE as MODEL_CHOICE
 from clew.recall.models import chosen_files, load, stored_choice
@@ -152,25 +152,27 @@ class Search:
     def _ranked(
         self, ctx: Context, corpus: Corpus, query: Query, kernel: Kernel, visible: NDArray[np.bool_]
     ) -> tuple[Ranked, dict[str, Any]]:
-        similarity, arms = self._similarity(ctx, corpus, query)
-        ranked = rank(corpus, query, kernel, visible, similarity)
+        likeness, arms = self._likeness(ctx, corpus, query, kernel)
+        ranked = rank(corpus, query, kernel, visible, likeness)
         if query.intent.graph_depth and len(ranked.slots) and self.request.as_of is None:
             ways = linked(ctx, corpus, ranked.slots.tolist(), query.intent.graph_depth)
-            ranked = with_links(ranked, ways, similarity)
+            ranked = with_links(ranked, ways, likeness)
         return ranked, arms
 
-    def _similarity(self, ctx: Context, corpus: Corpus, query: Query) -> tuple[Floats | None, dict[str, Any]]:
+    def _likeness(
+        self, ctx: Context, corpus: Corpus, query: Query, kernel: Kernel
+    ) -> tuple[Likeness | None, dict[str, Any]]:
         """The meaning arm, when a model is there and has made vectors; else why it did not run."""
         if self.model is None:
             return None, {"lexical": True, "semantic": False, "reason": self.reason}
-        vectors = library(ctx.database).vectors(ctx, self.model)
+        likeness = library(ctx.database).likeness(ctx, kernel, corpus, self.model, query.text)
         waiting = lag(ctx.tx, ctx.workspace, self.model.id)
         if waiting:
             filler.wake(ctx, self.model)
-        arms = {"lexical": True, "semantic": len(vectors) > 0, "model": self.model.id, "lag": waiting}
-        if not len(vectors):
-            return None, {**arms, "reason": "no vectors yet; they are being made"}
-        return vectors.similarity(corpus, self.model.embed_query(query.text)), arms
+        arms = {"lexical": True, "semantic": likeness is not None, "model": self.model.id, "lag": waiting}
+        if likeness is None:
+            arms["reason"] = "no vectors yet; they are being made"
+        return likeness, arms
 
     def _chosen(
         self, corpus: Corpus, ranked: Ranked, query: Query, verdict: Verdict

@@ -25,9 +25,8 @@ _ASKED = {
     "items that a model passed over": (
         "SELECT count(*) FROM vector_progress JOIN item_terms ON item_terms.workspace = vector_progress.workspace"
         " AND item_terms.change <= vector_progress.change WHERE vector_progress.workspace = ?"
-        " AND item_terms.terms IS NOT NULL AND NOT EXISTS (SELECT 1 FROM vector"
-        " WHERE vector.workspace = vector_progress.workspace AND vector.model = vector_progress.model"
-        " AND vector.id = item_terms.id)"
+        " AND item_terms.terms IS NOT NULL AND NOT EXISTS (SELECT 1 FROM item_vector"
+        " WHERE item_vector.model = vector_progress.model AND item_vector.id = item_terms.id)"
     ),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,27 +12,33 @@ from numpy.typing import NDArray
 from clew.store.database import Transaction, placeholders
 from clew.store.search import last_change
 
+LARGEST = 127
+
 Floats = NDArray[np.float32]
+
+
+class Packed(NamedTuple):
+    """A vector in a quarter of its room, at no loss that ranking would notice: `scale` times one signed byte each."""
+
+    scale: float
+    data: bytes
 
 
 @dataclass(frozen=True)
 class Stored:
     id: int
     digest: str
-    data: bytes
+    vector: Packed
 
 
-def packed(vector: Floats) -> bytes:
-    """A scale and one signed byte for each number; a quarter of the room at no loss that ranking would notice."""
-    scale = float(np.abs(vector).max(initial=0.0)) / 127 or 1.0
-    return np.float32(scale).tobytes() + np.round(vector / scale).astype(np.int8).tobytes()
+def packed(vector: Floats) -> Packed:
+    scale = np.float32(float(np.abs(vector).max(initial=0.0)) / LARGEST or 1.0)
+    return Packed(float(scale), np.round(vector / scale).astype(np.int8).tobytes())
 
 
-def unpacked(rows: Sequence[bytes], dimensions: int) -> tuple[Floats, NDArray[np.int8]]:
-    """The scales and the bytes of many vectors."""
-    joined = np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), 4 + dimensions)
-    scales = joined[:, :4].copy().view(np.float32)[:, 0]
-    return scales, joined[:, 4:].view(np.int8)
+def unpacked(rows: Sequence[bytes], dimensions: int) -> NDArray[np.int8]:
+    """The bytes of many vectors as a matrix."""
+    return np.frombuffer(b"".join(rows), np.int8).reshape(len(rows), dimensions)
 
 
 def progress(tx: Transaction, workspace: str, model: str) -> int:
@@ -49,62 +56,70 @@ def lag(tx: Transaction, workspace: str, model: str) -> int:
     return int(tx.value(sql, workspace, done))
 
 
-def digests(tx: Transaction, workspace: str, model: str, ids: list[int]) -> dict[int, str]:
-    sql = f"SELECT id, digest FROM vector WHERE workspace = ? AND model = ? AND id IN ({placeholders(len(ids))})"
-    return {row["id"]: row["digest"] for row in tx.all(sql, workspace, model, *ids)} if ids else {}
+def digests(tx: Transaction, model: str, ids: list[int]) -> dict[int, str]:
+    if not ids:
+        return {}
+    sql = f"SELECT id, digest FROM item_vector WHERE model = ? AND id IN ({placeholders(len(ids))})"
+    return {row["id"]: row["digest"] for row in tx.all(sql, model, *ids)}
 
 
-def same_text(tx: Transaction, workspace: str, model: str, wanted: list[str]) -> dict[str, bytes]:
+def same_text(tx: Transaction, model: str, wanted: list[str]) -> dict[str, Packed]:
     """Vectors of texts that were embedded before, by digest."""
     if not wanted:
         return {}
-    sql = (
-        f"SELECT digest, data FROM vector WHERE workspace = ? AND model = ? AND digest IN ({placeholders(len(wanted))})"
-    )
-    return {row["digest"]: bytes(row["data"]) for row in tx.all(sql, workspace, model, *wanted)}
+    sql = f"SELECT digest, scale, data FROM item_vector WHERE model = ? AND digest IN ({placeholders(len(wanted))})"
+    found = tx.tuples(sql, model, *wanted)
+    return {digest: Packed(scale, bytes(data)) for digest, scale, data in found}
 
 
 def keep(tx: Transaction, workspace: str, model: str, vectors: list[Stored], gone: list[int], change: int) -> None:
     """Write a batch and how far it reaches."""
     if gone:
-        sql = f"DELETE FROM vector WHERE workspace = ? AND model = ? AND id IN ({placeholders(len(gone))})"
-        tx.run(sql, workspace, model, *gone)
-    for vector in vectors:
-        tx.run(_PUT, workspace, model, vector.id, workspace, model, vector.digest, vector.data)
+        tx.run(f"DELETE FROM item_vector WHERE model = ? AND id IN ({placeholders(len(gone))})", model, *gone)
+    first = last_number(tx, workspace, model) + 1
+    rows = [
+        (workspace, model, stored.id, number, stored.digest, *stored.vector)
+        for number, stored in enumerate(vectors, first)
+    ]
+    tx.many(_PUT, rows)
     tx.run(_PROGRESS, workspace, model, change)
 
 
-def vectors_after(tx: Transaction, workspace: str, model: str, number: int, most: int) -> list[tuple[int, int, bytes]]:
-    """Ids, numbers and bytes in the order of the numbers."""
-    sql = "SELECT id, number, data FROM vector WHERE workspace = ? AND model = ? AND number > ? ORDER BY number LIMIT ?"
-    return [(id, last, data) for id, last, data in tx.tuples(sql, workspace, model, number, most)]
+def vectors_after(
+    tx: Transaction, workspace: str, model: str, number: int, most: int
+) -> list[tuple[int, int, float, bytes]]:
+    """Ids, numbers, scales and bytes in the order of the numbers."""
+    sql = (
+        "SELECT id, number, scale, data FROM item_vector WHERE workspace = ? AND model = ? AND number > ?"
+        " ORDER BY number LIMIT ?"
+    )
+    return [(id, last, scale, data) for id, last, scale, data in tx.tuples(sql, workspace, model, number, most)]
 
 
 def last_number(tx: Transaction, workspace: str, model: str) -> int:
-    sql = "SELECT coalesce(max(number), 0) FROM vector WHERE workspace = ? AND model = ?"
+    sql = "SELECT coalesce(max(number), 0) FROM item_vector WHERE workspace = ? AND model = ?"
     return int(tx.value(sql, workspace, model))
 
 
 def count(tx: Transaction, workspace: str, model: str) -> int:
-    return int(tx.value("SELECT count(*) FROM vector WHERE workspace = ? AND model = ?", workspace, model))
+    return int(tx.value("SELECT count(*) FROM item_vector WHERE workspace = ? AND model = ?", workspace, model))
+
+
+def is_empty(tx: Transaction) -> bool:
+    """Whether no workspace has a vector of any model."""
+    return tx.value("SELECT 1 FROM item_vector LIMIT 1") is None
 
 
 def forget_other_models(tx: Transaction, model: str) -> None:
     """Drop the vectors of every model but this one."""
-    tx.run("DELETE FROM vector WHERE model <> ?", model)
+    tx.run("DELETE FROM item_vector WHERE model <> ?", model)
     tx.run("DELETE FROM vector_progress WHERE model <> ?", model)
 
 
-def restart(tx: Transaction, workspace: str, model: str) -> None:
-    """Embed everything anew; what is stored serves until it is replaced."""
-    tx.run("DELETE FROM vector_progress WHERE workspace = ? AND model = ?", workspace, model)
-
-
 _PUT = (
-    "INSERT INTO vector (workspace, model, id, number, digest, data) VALUES (?, ?, ?,"
-    " (SELECT coalesce(max(number), 0) + 1 FROM vector WHERE workspace = ? AND model = ?), ?, ?)"
-    " ON CONFLICT (workspace, model, id) DO UPDATE SET"
-    " number = excluded.number, digest = excluded.digest, data = excluded.data"
+    "INSERT INTO item_vector (workspace, model, id, number, digest, scale, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (id, model) DO UPDATE SET"
+    " number = excluded.number, digest = excluded.digest, scale = excluded.scale, data = excluded.data"
 )
 _PROGRESS = (
     "INSERT INTO vector_progress (workspace, model, change) VALUES (?, ?, ?)"

@@ -1,15 +1,19 @@
--- Vectors of items, stamped with the model that made them, and how far each model has come.
+-- Vectors of items, stamped with the model that made them, and how far each model has come. A vector is one signed byte
+-- for each number, times the scale. Where PostgreSQL has pgvector a column is added (see store/pgvector.py), which is why
+-- the table must not be called as pgvector's type is.
 
-CREATE TABLE vector (
+CREATE TABLE item_vector (
     workspace TEXT NOT NULL,
     model TEXT NOT NULL,
     id BIGINT NOT NULL,
     number BIGINT NOT NULL,
     digest TEXT NOT NULL,
+    scale REAL NOT NULL,
     data BLOB NOT NULL,
-    PRIMARY KEY (workspace, model, id)
+    PRIMARY KEY (id, model)
 );
-CREATE UNIQUE INDEX vector_number ON vector (workspace, model, number);
+CREATE UNIQUE INDEX item_vector_number ON item_vector (workspace, model, number);
+CREATE INDEX item_vector_digest ON item_vector (digest, model);
 
 -- Every change of the index up to this one is embedded or needs no vector.
 CREATE TABLE vector_progress (

@@ -41,9 +41,9 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
         # For remarks and for pages; between them the usual length of an item decides.
         "bm25": {
             "k1": Key(0.8, 0, 10),
-            "long_k1": Key(2.0, 0, 10),
+            "long_k1": Key(1.5, 0, 10),
             "b": Key(0.1, 0, 1),
-            "long_b": Key(1.0, 0, 1),
+            "long_b": Key(0.9, 0, 1),
             "document_b": Key(0.5, 0, 1),
         },
         # The share of a neighbour's words that counts as an item's own, by distance, on both sides and before it only.

@@ -20,7 +20,10 @@ Slots = NDArray[np.int64]
 
 MOST_PAIRS = 128
 PRIOR_PAIRS = 16
-"""As long as fewer pairs than this were seen, neighbours are believed to belong together."""
+"""As long as fewer pairs than this were seen, neighbours are believed to belong together as much as those of the source
+do, and those of a source fully."""
+ANY = 2
+"""Spoken or not: all items of a source."""
 APART, TOGETHER = 1.1, 1.6
 """How much more alike neighbours are than strangers: up to the first not together at all, from the second on fully."""
 STRANGERS = 4
@@ -36,7 +39,7 @@ class Seen:
 
     state: tuple[int, int] = (-1, -1)
     shares: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
-    samples: dict[int, tuple[bytes, float]] = field(default_factory=dict)
+    samples: dict[tuple[int, int], tuple[bytes, float]] = field(default_factory=dict)
 
 
 _seen: WeakKeyDictionary[Corpus, Seen] = WeakKeyDictionary()
@@ -52,18 +55,31 @@ def cohesion(corpus: Corpus) -> Floats:
 
 
 def _shares(corpus: Corpus, seen: Seen) -> Floats:
-    """One number for each group of items that are written the same way."""
-    found = np.ones(len(corpus), np.float32)
-    groups = corpus.source * 2 + corpus.continues
+    """One number for each group of items that are written alike; a small group is like the rest of its source."""
+    found = np.zeros(len(corpus), np.float32)
     followers = corpus.alive & (corpus.before >= 0)
-    for group in np.unique(groups[followers]).tolist():
-        members = groups == group
-        chosen = _sample(corpus, np.flatnonzero(members & followers))
-        key = np.stack((chosen, corpus.before[chosen])).tobytes()
-        if seen.samples.get(group, (b"", 1.0))[0] != key:
-            seen.samples[group] = (key, _evidence(corpus, chosen))
-        found[members] = seen.samples[group][1]
+    for source in np.unique(corpus.source[followers]).tolist():
+        members = corpus.source == source
+        whole = _measured(corpus, seen, (source, ANY), members & followers, 1.0)
+        for kind in (False, True):
+            group = members & (corpus.continues == kind)
+            inside = group & followers
+            some = inside.any() and bool((inside != (members & followers)).any())
+            found[group] = _measured(corpus, seen, (source, int(kind)), inside, whole) if some else whole
+    # Who has no neighbours stands for itself, however the others stand.
+    found[corpus.alive & (corpus.before < 0) & (corpus.after < 0)] = 0.0
     return found
+
+
+def _measured(
+    corpus: Corpus, seen: Seen, group: tuple[int, int], followers: NDArray[np.bool_], believed: float
+) -> float:
+    """The evidence of some of the followers; measured again only when those that are chosen have changed."""
+    chosen = _sample(corpus, np.flatnonzero(followers))
+    key = np.stack((chosen, corpus.before[chosen])).tobytes()
+    if group not in seen.samples or seen.samples[group][0] != key:
+        seen.samples[group] = (key, _evidence(corpus, chosen))
+    return (PRIOR_PAIRS * believed + len(chosen) * seen.samples[group][1]) / (PRIOR_PAIRS + len(chosen))
 
 
 def _sample(corpus: Corpus, followers: Slots) -> Slots:
@@ -77,7 +93,7 @@ def _sample(corpus: Corpus, followers: Slots) -> Slots:
 
 
 def _evidence(corpus: Corpus, chosen: Slots) -> float:
-    """Likeness to the item before against likeness to some other one; few pairs prove little."""
+    """Likeness to the item before against likeness to some other one."""
     fillers = frozenset(number for number in map(corpus.term, FILLER) if number is not None)
     here = [_words(corpus, int(slot), fillers) for slot in chosen]
     before = [_words(corpus, int(slot), fillers) for slot in corpus.before[chosen]]
@@ -86,8 +102,7 @@ def _evidence(corpus: Corpus, chosen: Slots) -> float:
     apart = sum(sum(map(_alike, here, other)) for other in others) / STRANGERS
     chance = CHANCE * len(chosen)
     ratio = (beside + chance) / (apart + chance)
-    together = min(max((ratio - APART) / (TOGETHER - APART), 0.0), 1.0)
-    return (PRIOR_PAIRS + len(chosen) * together) / (PRIOR_PAIRS + len(chosen))
+    return min(max((ratio - APART) / (TOGETHER - APART), 0.0), 1.0)
 
 
 def _words(corpus: Corpus, slot: int, fillers: frozenset[int]) -> frozenset[int]:

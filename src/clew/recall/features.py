@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.recall.corpus import Corpus
+from clew.recall.habits import habits, length_of
 from clew.recall.kernel import Kernel
 from clew.recall.lexical import (
     Asked,
@@ -26,7 +27,6 @@ from clew.recall.query import Query
 from clew.store.postings import FIELD_COUNT
 from clew.store.terms import stem
 
-LONG = 4.0
 CLOSE_LOOK = 64
 REPLACED = frozenset(
     {"superseded", "retracted", "revoked", "deprecated", "rejected", "deleted", "archived", "disproved"}
@@ -82,24 +82,26 @@ def look_closely(scene: Scene, slots: Slots, features: Features, order: NDArray[
 
 def _word_features(scene: Scene, slots: Slots, near: Neighbours) -> Features:
     kernel, matches = scene.kernel, scene.matches
-    long_words = kernel.number("context", "long_words")
     around = around_shares(kernel.numbers("context", "around"))
     before = before_shares(kernel.numbers("context", "before"))
     return {
-        "window": matches.folded(near, around, long_words),
-        "lead": matches.folded(near, before, long_words),
+        "window": matches.folded(near, around),
+        "lead": matches.folded(near, before),
         "document": matches.documents(slots),
         "coverage": matches.coverage(near, 1),
     }
 
 
 def _shape_features(scene: Scene, slots: Slots, near: Neighbours) -> Features:
-    corpus = scene.corpus
-    length = np.minimum(np.log1p(corpus.lengths[slots].sum(axis=1)), LONG) / LONG
+    """What a remark is beside its words, less what its speaker always does; nothing outside of talk."""
+    corpus, usual, talk = scene.corpus, habits(scene.corpus), scene.matches.cohesion[slots]
+    answers = corpus.question[near.slots[:, 1]] & near.present[:, 1]
+    length = length_of(corpus.lengths[slots]) - usual.length[slots]
     return {
-        "question": corpus.question[slots].astype(np.float32),
-        "answer": (corpus.question[near.slots[:, 1]] & near.present[:, 1]).astype(np.float32),
-        "length": length.astype(np.float32),
+        "question": (talk * (corpus.question[slots] - usual.asking[slots])).astype(np.float32),
+        "answer": (talk * (answers - usual.answering[slots])).astype(np.float32),
+        # Whoever stands alone is as long as need be: BM25 knows about lengths.
+        "length": (1 - talk * (1 - length)).astype(np.float32),
     }
 
 

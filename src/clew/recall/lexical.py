@@ -39,6 +39,8 @@ class Matches:
         self.corpus = corpus
         self.visible = visible
         self.asked = asked
+        self._own: Floats | None = None
+        self.long_words = kernel.number("context", "long_words")
         self.document_b = kernel.number("bm25", "document_b")
         fields = np.array([kernel.number("fields", name) for name in FIELDS], np.float32)
         self.lengths = corpus.lengths @ fields
@@ -59,13 +61,20 @@ class Matches:
         self.best = float(self.rarity[own].sum()) * (self.k1 + 1) or 1.0
 
     def _by_length(self, kernel: Kernel, name: str) -> float:
-        """Between the number for remarks and the one for pages: that a remark is short says nothing about it."""
-        long_words = kernel.number("context", "long_words")
-        share = self.mean_length / (self.mean_length + long_words)
+        """Between the number for remarks and the one for pages: that a remark is short says nothing about it.
+
+        What does not go on from others is a page, however short.
+        """
+        share = 1 - self.company * self.long_words / (self.mean_length + self.long_words)
         return (1 - share) * kernel.number("bm25", name) + share * kernel.number("bm25", f"long_{name}")
 
     def own(self) -> Floats:
         """BM25 of every item by itself, as a share of the best a perfect item could reach."""
+        if self._own is None:
+            self._own = self._scored_alone()
+        return self._own
+
+    def _scored_alone(self) -> Floats:
         scores = np.zeros(len(self.corpus), np.float32)
         norm = self._norm(self.lengths, self.mean_length, self.b).astype(np.float32)
         for counts, rarity in zip(self.counts, self.rarity, strict=True):
@@ -74,16 +83,21 @@ class Matches:
             scores[hit] += (rarity * (self.k1 + 1) / self.best) * here / (here + norm[hit])
         return scores
 
-    def folded(self, near: Neighbours, shares: Floats, long_words: float) -> Floats:
+    def folded(self, near: Neighbours, shares: Floats) -> Floats:
         """BM25 of candidates with a share of their neighbours' words counted as their own, less for long items."""
-        size = near.slots.shape[1]
+        size, long_words = near.slots.shape[1], self.long_words
         shares = np.concatenate((shares, np.zeros(size, np.float32)))[:size]
         held = shares * near.present * np.where(np.arange(size) > 0, self.cohesion[near.slots[:, :1]], 1)
-        held[:, 1:] *= (long_words / (long_words + self.lengths[near.slots[:, 0]]))[:, None]
+        held[:, 1:] *= (long_words / (long_words + self.lengths[near.slots[:, 0]]))[:, None] * self._lent(near)[:, 1:]
         counts = np.einsum("tcn,cn->tc", self.counts[:, near.slots], held)
         lengths = (self.lengths[near.slots] * held).sum(axis=1)
-        usual = 1.0 + self.company * float(shares[1:].sum()) * long_words / (long_words + self.mean_length)
+        lent = min(long_words / self.mean_length, 1.0) * long_words / (long_words + self.mean_length)
+        usual = 1.0 + self.company * float(shares[1:].sum()) * lent
         return self._scored(counts, lengths, self.mean_length * usual)
+
+    def _lent(self, near: Neighbours) -> Floats:
+        """How much of a neighbour's words counts: of a long one no more than of a remark, which it would drown."""
+        return np.asarray(np.minimum(self.long_words / np.maximum(self.lengths[near.slots], 1.0), 1.0), np.float32)
 
     def held_by(self, slots: Slots) -> Floats:
         """The share of the question that items hold themselves."""
@@ -93,15 +107,18 @@ class Matches:
 
     def coverage(self, near: Neighbours, reach: int) -> Floats:
         """The share of the question, rare words counting more, that an item holds, with its nearest neighbours."""
-        inside = near.within(reach)
-        there = (self.counts[:, near.slots] > 0) & (near.present & inside)
-        around, alone = there.any(axis=2), there[:, :, 0]
-        held = alone + self.together[near.slots[:, 0]] * (around & ~alone)
+        lent = self._lent(near) * (near.present & near.within(reach))
+        there = self.counts[:, near.slots] > 0
+        around, alone = (there * lent).max(axis=2), there[:, :, 0]
+        held = np.where(alone, 1, self.together[near.slots[:, 0]] * around)
         own = np.array([not term.added for term in self.asked], bool)
         return np.asarray(self.rarity[own] @ held[own] * (self.k1 + 1) / self.best, np.float32)
 
     def documents(self, candidates: Slots) -> Floats:
-        """BM25 of the stretch that a candidate belongs to, as a share of the best stretch's."""
+        """BM25 of the stretch that a candidate belongs to, as a share of the best stretch's.
+
+        As far as neighbours do not belong together, an item is its own document.
+        """
         corpus, total = self.corpus, self.corpus.stretches
         stretch = corpus.stretch
         lengths = np.asarray(
@@ -117,8 +134,10 @@ class Matches:
             held = np.count_nonzero(inside)
             if held:
                 scores += term.weight * np.log1p((count - held + 0.5) / (held + 0.5)) * inside / (inside + norm)
+        together = self.together[candidates]
         shares = (scores / (scores.max(initial=0.0) or 1.0))[stretch[candidates]]
-        return np.asarray(shares * self.together[candidates], np.float32)
+        alone = self.own()[candidates] / (self.own().max(initial=0.0) or 1.0)
+        return np.asarray(together * shares + (1 - together) * alone, np.float32)
 
     def _scored(self, counts: Floats, lengths: Floats, mean: float) -> Floats:
         norm = self._norm(lengths, mean, self.b)

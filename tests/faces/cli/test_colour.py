@@ -51,3 +51,23 @@ def test_json_is_the_same_document_on_a_terminal(clew: Shell) -> None:
     clew("call", "init")
     piped = clew("call", "branch_list", "--json")
     assert ANSI.sub("", on_terminal(clew, "call", "branch_list", "--json")) == piped.out
+
+
+HOSTILE = "\x1b]0;gone\x07\x1b[31mred\x9b1m \u202eback"
+
+
+@pytest.mark.parametrize("colour", [{}, {"NO_COLOR": "1"}])
+def test_a_terminal_does_not_obey_what_is_stored(clew: Shell, colour: dict[str, str]) -> None:
+    clew("call", "tasks_create", "kind=plan", f"title=Plan {HOSTILE}")
+    clew("call", "tasks_create", "parent=PLAN-001", f"title=Task {HOSTILE}")
+    clew("call", "thought", f"thought=Seen {HOSTILE}", "nextThoughtNeeded=true")
+    for words in (
+        ("tasks",),
+        ("sessions",),
+        ("call", "tasks_snapshot", "task=TASK-001"),
+        ("call", "open", "id=TASK-001"),
+    ):
+        seen = on_terminal(clew, *words, **colour)
+        assert "\\u001b]0;gone" in seen.replace("\n", ""), words
+        assert not set("\x07\x9b\u202e") & set(seen), words
+        assert "\x1b]" not in seen and "\x1b[31mred" not in seen, words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,15 @@ _PRETTY = orjson.OPT_INDENT_2
 _CLEAR = "\r\x1b[2K"
 
 
+# Control characters but tab and line feed, and the marks that turn the direction of writing.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    """What is stored may hold escape sequences; a terminal would obey them, so they are spelt out, as JSON does."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
 def has_colour(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
@@ -28,9 +38,9 @@ def say(text: str = "", style: str = "", stream: TextIO | None = None) -> None:
         from rich.console import Console
         from rich.text import Text
 
-        Console(file=stream, soft_wrap=True).print(Text(text, style=style))
+        Console(file=stream, soft_wrap=True).print(Text(visible(text), style=style))
     else:
-        stream.write(text + "\n")
+        stream.write((visible(text) if stream.isatty() else text) + "\n")
 
 
 def complain(text: str, style: str = "") -> None:
@@ -39,11 +49,12 @@ def complain(text: str, style: str = "") -> None:
 
 def show_json(value: Any) -> None:
     """The same bytes on a terminal and in a pipe, but for colour."""
-    text = orjson.dumps(value, option=_PRETTY).decode()
+    text = visible(orjson.dumps(value, option=_PRETTY).decode())
     if has_colour(sys.stdout):
         from rich.console import Console
+        from rich.highlighter import JSONHighlighter
 
-        Console(soft_wrap=True).print_json(text, indent=2, ensure_ascii=False)
+        Console(soft_wrap=True).print(JSONHighlighter()(text))
     else:
         sys.stdout.write(text + "\n")
 
@@ -74,7 +85,7 @@ def _show_rich_table(headers: Sequence[str], rows: list[Sequence[str]]) -> None:
     for place, header in enumerate(headers):
         table.add_column(header, style="bold" if place == 0 else "", no_wrap=place == 0)
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     Console().print(table)
 
 
@@ -124,7 +135,7 @@ def progress_line() -> Iterator[Progress | None]:
         nonlocal shown
         shown = True
         share = f"{done:g}/{total:g}" if total else f"{done:g}"
-        sys.stderr.write(f"{_CLEAR}{share} {message or ''}")
+        sys.stderr.write(f"{_CLEAR}{share} {visible(message or '')}")
         sys.stderr.flush()
 
     try:

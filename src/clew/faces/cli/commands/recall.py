@@ -10,7 +10,7 @@ import typer
 
 from clew.faces.cli.commands.call import show_answer
 from clew.faces.cli.opening import call, opened, settings_of
-from clew.faces.cli.output import describe_warnings, has_colour, say
+from clew.faces.cli.output import describe_warnings, has_colour, say, visible
 
 
 def register(app: typer.Typer) -> None:
@@ -77,7 +77,7 @@ def _show_excerpt(text: str, marks: list[str]) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    line = Text(text)
+    line = Text(visible(text))
     for word in marks:
         line.highlight_regex(rf"(?<!\w){re.escape(word)}(?!\w)", "bold yellow")
     Console().print(Padding(line, (0, 0, 0, 4)))

@@ -10,7 +10,7 @@ import typer
 from clew.app import Clew
 from clew.faces.cli.commands.call import show_answer
 from clew.faces.cli.opening import call, opened, settings_of
-from clew.faces.cli.output import has_colour, say, show_json
+from clew.faces.cli.output import has_colour, say, show_json, visible
 from clew.registry.envelope import Answer
 
 if TYPE_CHECKING:
@@ -117,7 +117,9 @@ def add_steps(branch: Tree, steps: list[Row]) -> None:
 def work_text(work: Row, progress: str, focus: str | None) -> Any:
     from rich.text import Text
 
-    text = Text.assemble((work["id"], "bold"), f" {work['title']}  ", (work["status"], STATUS_STYLE[work["status"]]))
+    text = Text.assemble(
+        (work["id"], "bold"), f" {visible(work['title'])}  ", (work["status"], STATUS_STYLE[work["status"]])
+    )
     text.append(f" {progress}", "dim")
     if work["id"] == focus:
         text.append("  <- focus", "bold cyan")
@@ -128,10 +130,10 @@ def step_text(step: Row) -> Any:
     from rich.text import Text
 
     mark, style = ("x", "dim") if step["completed"] else ("!", "bold red") if step["blocked"] else (" ", "")
-    text = Text.assemble((f"[{mark}] ", style), (f"{step['path']} {step['title']}", style))
+    text = Text.assemble((f"[{mark}] ", style), (f"{step['path']} {visible(step['title'])}", style))
     wants = [*step["missing"], *(f"proof of {name}" for name in step["missing_proof"])]
     if step["blocked"] and not step["completed"]:
-        text.append(f"  blocked: {step['block_reason'] or 'no reason given'}", "red")
+        text.append(f"  blocked: {visible(step['block_reason'] or 'no reason given')}", "red")
     if wants and not step["completed"]:
         text.append(f"  needs {', '.join(wants)}", "yellow")
     return text

@@ -68,3 +68,8 @@ def test_a_locked_server_offers_its_own_workspace_alone(server: Server) -> None:
     state = get(server, "/page/state")
     assert (state["workspace"], state["workspaces"]) == ("ws", ["ws"])
     assert "workspaces" not in get(server, "/page/state", token=None)
+
+
+@pytest.mark.parametrize("limit", ["²", "٣", "-1", "9" * 5000, "x"])
+def test_a_number_that_is_none_counts_as_not_given(server: Server, limit: str) -> None:
+    assert get(server, "/api/sessions", limit=limit)["sessions"] == []

@@ -189,3 +189,15 @@ def test_a_locked_server_lets_nobody_follow_another_workspace(tmp_path: Path) ->
             assert subscribed(socket, channel="sessions")["event"] == "sessions:list"
     finally:
         server.stop()
+
+
+def test_a_secret_in_an_event_is_hidden_from_those_who_follow(server: Server) -> None:
+    with connect(server.socket_address + "/ws") as socket:
+        socket.send(json.dumps({"action": "subscribe", "channel": "events"}))
+        assert heard(socket)["event"] == "subscribed"
+        server.call("tasks_create", kind="plan", title="Rotate password=hunter2")
+        told = ""
+        while "plan_created" not in told:
+            told = str(socket.recv(timeout=30))
+        assert "hunter2" not in told
+        assert "Rotate password=<redacted>" in told

@@ -74,7 +74,7 @@ class Api:
 
 
 def _number(text: str | None, default: int) -> int:
-    return int(text) if text and text.isdigit() else default
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else default
 
 
 def _value(text: str, schema: dict[str, Any]) -> Any:

@@ -17,6 +17,7 @@ import orjson
 
 from clew.errors import ClewError
 from clew.faces.web.thoughts import EVENTS, written
+from clew.registry.redaction import redact
 
 if TYPE_CHECKING:
     from clew.app import Clew
@@ -152,8 +153,11 @@ class Live:
 
 
 def message(feed: str, session: str | None, event: str, data: dict[str, Any]) -> Message:
-    channel = "reasoning" if feed == "outline" else feed
-    return Message(feed, session, orjson.dumps({"channel": channel, "event": event, "data": data}).decode())
+    """Events are read from the log, not from answers: secrets in them are hidden here."""
+    told = {"channel": "reasoning" if feed == "outline" else feed, "event": event, "data": data}
+    text = orjson.dumps(told).decode()
+    shown = redact(told, text)
+    return Message(feed, session, text if shown is told else orjson.dumps(shown).decode())
 
 
 def raw_messages(events: Iterable[EventRow]) -> list[Message]:

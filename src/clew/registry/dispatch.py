@@ -17,7 +17,7 @@ from clew.registry import operation as operations
 from clew.registry import prompt as prompts
 from clew.registry import resource as resources
 from clew.registry.agents import AUTO, stored_agent
-from clew.registry.arguments import check_raw, complete_refusal, nearest, parse
+from clew.registry.arguments import check_inner, check_raw, complete_refusal, nearest, parse
 from clew.registry.catalogue import catalogue, import_everything
 from clew.registry.context import Context, Progress, Remarks
 from clew.registry.envelope import Answer, compact, failure, success
@@ -30,6 +30,9 @@ from clew.settings import Settings
 from clew.store.database import Database
 
 log = logging.getLogger("clew.dispatch")
+
+LONGEST_BEGINNING = 1_000
+"""Nothing that is offered for completion begins with more than this."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,8 @@ class Dispatcher:
         return self._shaped(operation.function(ctx, args))
 
     def read_resource(self, uri: str, session: Session) -> ResourceText:
-        found, values = find_resource(uri)
+        found, values = find_resource(check_inner(uri, "uri"))
+        check_inner(values, "uri")  # an escape such as %00 shows only now
         unbound = self._context(session)
         if found.own:
             text = found.function(unbound, **values)
@@ -106,7 +110,8 @@ class Dispatcher:
         return ResourceText(uri, found.mime_type, redact_text(text))
 
     def get_prompt(self, name: str, arguments: dict[str, str], session: Session) -> PromptText:
-        found = find_prompt(name)
+        found = find_prompt(check_inner(name, "name"))
+        check_inner(arguments, "arguments")
         missing = [item.name for item in found.arguments if item.required and not arguments.get(item.name)]
         if missing:
             raise ClewError("INVALID_INPUT", f"prompt {name} needs {', '.join(missing)}")
@@ -115,8 +120,9 @@ class Dispatcher:
         return PromptText(found.summary, [("user", redact_text(text))])
 
     def complete(self, ref_kind: str, ref: str, argument: str, value: str, session: Session) -> list[str]:
+        check_inner([ref, argument, value], "argument")
         completer = _completer(ref_kind, ref, argument)
-        if completer is None:
+        if completer is None or len(value) > LONGEST_BEGINNING:
             return []
         with self._context(session).reading() as ctx:
             return completer(ctx, value)[:100]

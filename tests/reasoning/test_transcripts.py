@@ -298,3 +298,13 @@ def test_answers_stay_within_their_budget(call: Caller, root: Path) -> None:
             assert budget["used_chars"] <= limit
             sizes.append(budget["used_chars"])
         assert sizes == sorted(sizes)
+
+
+def test_messages_beyond_the_limit_are_told(call: Caller, tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    write(folder, CODEX, codex_meta(), *(codex("user", f"needle {number}") for number in range(4)))
+    arguments = {"query": "needle", "root_dir": str(folder), "cwd_prefix": "/home/me/app"}
+    for limit, codes in ((3, ["TRANSCRIPTS_HITS_LIMIT_REACHED"]), (4, [])):
+        answer = call.answer("transcripts_search", **arguments, hits_limit=limit)
+        assert len(answer.envelope["result"]["hits"]) == limit
+        assert [warning["code"] for warning in answer.envelope["warnings"]] == codes

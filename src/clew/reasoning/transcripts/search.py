@@ -51,10 +51,8 @@ class Hits:
     found: list[dict[str, Any]] = field(default_factory=list)
     projects: dict[str, dict[str, Any]] = field(default_factory=dict)
     seen: set[tuple[str, str, str]] = field(default_factory=set)
-
-    @property
-    def full(self) -> bool:
-        return len(self.found) >= self.args.hits_limit
+    more: bool = False
+    """There is at least one message beyond the limit."""
 
     def visit(self, info: SessionInfo) -> dict[str, Any]:
         project = info.project()
@@ -65,6 +63,9 @@ class Hits:
     def add(self, file: TranscriptFile, info: SessionInfo, project: dict[str, Any], line: Line, said: Message) -> None:
         key = (project["id"], said.role, said.text)
         if self.args.dedupe and key in self.seen:
+            return
+        if len(self.found) >= self.args.hits_limit:
+            self.more = True
             return
         self.seen.add(key)
         project["hits"] += 1
@@ -92,11 +93,14 @@ def transcripts_search(ctx: Context, args: TranscriptsSearch) -> dict[str, Any]:
         project = hits.visit(info)
         for line, said in _matches(file, scan, args):
             hits.add(file, info, project, line, said)
-            if hits.full:
+            if hits.more:
                 break
-        if hits.full:
+        if hits.more:
             break
     warn_of_limits(ctx, scan)
+    if hits.more:
+        message = f"stopped at {args.hits_limit} messages; there are more"
+        ctx.warn("TRANSCRIPTS_HITS_LIMIT_REACHED", message, "Give a larger hits_limit or a longer query.")
     return {
         "workspace": ctx.workspace,
         "root_dir": str(scan.root),

@@ -63,7 +63,9 @@ def test_a_snapshot_orders_cards_by_what_they_are_worth(call: Caller) -> None:
     found = call("anchor_snapshot", anchor="a:core")
     assert ids(found["cards"]) == ["P", "D2", "D1", "E", "H", "U"]
     assert found["stats"] == {"links_count": 7, "links_has_more": False}
-    assert ids(call("anchor_snapshot", anchor="a:core", include_drafts=True)["cards"])[-1] == "N"
+    for drafts in ("include_drafts", "all_lanes"):
+        assert ids(call("anchor_snapshot", anchor="a:core", **{drafts: True})["cards"])[-1] == "N"
+        assert "N" in ids(call("open", id="a:core", **{drafts: True})["cards"])
     assert len(call("anchor_snapshot", anchor="a:core", limit=2)["cards"]) == 2
 
 

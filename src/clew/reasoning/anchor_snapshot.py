@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -46,6 +46,8 @@ def unknown_anchor(anchor_id: str) -> Exception:
 
 
 class AnchorSnapshot(Bounded):
+    synonyms: ClassVar[dict[str, str]] = {"all_lanes": "include_drafts"}
+
     anchor: Annotated[Name, Field(description="Anchor id such as a:storage, or one of its aliases.")]
     limit: Annotated[int, Field(ge=1, le=50, description="Most cards.")] = 20
     tasks_limit: Annotated[int, Field(ge=0, le=50, description="Most tasks; 0 for none.")] = 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from importlib import import_module
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -86,6 +86,8 @@ OPEN_BUDGET = Budget(
 
 
 class Open(Bounded):
+    synonyms: ClassVar[dict[str, str]] = {"all_lanes": "include_drafts"}
+
     id: Annotated[
         Name,
         Field(min_length=1, description="Any id: CARD-1, notes@12, a:core, TASK-001, JOB-001, D-20260213-001, ..."),

@@ -42,7 +42,7 @@ ERROR_CODES: dict[str, str] = {
     "STORE_ERROR": "The database refused a statement; nothing was written.",
     "IO_ERROR": "A file could not be read or written.",
     "NOT_FOUND": "No such file.",
-    "INTERNAL": "A defect in Clew; nothing was written.",
+    "INTERNAL": "A defect in Clew; the recovery says whether something may have been written.",
 }
 
 Suggestion = dict[str, Any]

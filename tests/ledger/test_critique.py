@@ -159,3 +159,11 @@ def test_an_empty_reply_is_a_failure(clew: Clew) -> None:
     thinker = Thinker(clew)
     thinker.session.sampler = lambda request, timeout: InputReply("  ", "m")
     assert thinker.think("mine", critique=True)["critique"]["status"] == "failed"
+
+
+def test_a_reply_that_cannot_be_stored_as_it_is_costs_nothing(clew: Clew) -> None:
+    thinker = Thinker(clew)
+    thinker.session.sampler = lambda asked, seconds: InputReply("half \ud800 and \x00 nothing", "critic-7")
+    thinker.do("start_new", cipher=True)
+    said = thinker.do("thought", thought="one", nextThoughtNeeded=True, critique=True)
+    assert (said["thoughtNumber"], said["critique"]["text"]) == (1, "half ? and \ufffd nothing")

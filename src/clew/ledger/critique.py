@@ -12,6 +12,7 @@ import orjson
 
 from clew.clock import rfc3339
 from clew.ledger.chains import Point
+from clew.ledger.foreign import storable
 from clew.ledger.rows import Thought, thought_at, thought_by_seq
 from clew.ledger.sessions import LedgerSession, dumped
 from clew.registry.context import Context
@@ -56,7 +57,7 @@ def critique(ctx: Context, seq: int) -> dict[str, Any]:
 def _ok(reply: InputReply) -> dict[str, Any]:
     if not reply.text.strip():
         return {"status": "failed", "reason": "the client's model answered with nothing"}
-    return {"status": "ok", "text": reply.text, "model": reply.model}
+    return {"status": "ok", "text": storable(reply.text), "model": storable(reply.model)}
 
 
 def request(ctx: Context, seq: int) -> InputRequest:

@@ -87,8 +87,7 @@ class Dispatcher:
             return Answer(True, success(call.name, {}, [], [], self.clock()), input_required=needed)
         except Exception as defect:
             log.exception("operation %s failed", call.name)
-            internal = ClewError("INTERNAL", f"{type(defect).__name__}: {defect}", "Report this; nothing was written.")
-            return self._refusal(call, operation, internal)
+            return self._refusal(call, operation, _defect(operation, defect))
 
     def invoke(self, ctx: Context, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run another operation inside the transaction of this one, under the same checks."""
@@ -294,6 +293,14 @@ def _completer(ref_kind: str, ref: str, argument: str) -> resources.Completer | 
             importlib.import_module(entry.module)
     template = resources.declared().get(ref)
     return template.completers.get(argument) if template is not None else None
+
+
+def _defect(operation: Operation | None, defect: Exception) -> ClewError:
+    """One transaction is undone; an operation of several may have committed some of them."""
+    several = operation is not None and operation.writes and operation.mode == "own"
+    state = "look at what is there before you repeat the call" if several else "nothing was written"
+    said = f"{type(defect).__name__}: {defect}".encode(errors="replace").decode()
+    return ClewError("INTERNAL", said, f"Report this; {state}.")
 
 
 def _unknown_operation(name: str) -> ClewError:

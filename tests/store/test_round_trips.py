@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,14 +39,50 @@ def call(postgres_url: str, tmp_path: Any) -> Iterator[Caller]:
     clew.close()
 
 
+@pytest.fixture
+def trips(monkeypatch: pytest.MonkeyPatch) -> list[Wire]:
+    """Grows whenever somebody waits for the server."""
+    waited: list[Wire] = []
+    plain = Wire.exchange
+    monkeypatch.setattr(Wire, "exchange", lambda wire: waited.append(wire) or plain(wire))  # type: ignore[func-returns-value]
+    return waited
+
+
 @pytest.mark.parametrize("name", MOST)
-def test_a_hot_operation_waits_for_the_server_a_few_times(
-    call: Caller, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hot_operation_waits_for_the_server_a_few_times(call: Caller, name: str, trips: list[Wire]) -> None:
     arguments, most = MOST[name]
     call(name, **arguments)
-    trips: list[Wire] = []
-    plain = Wire.exchange
-    monkeypatch.setattr(Wire, "exchange", lambda wire: trips.append(wire) or plain(wire))  # type: ignore[func-returns-value]
+    trips.clear()
     call(name, **arguments)
     assert 0 < len(trips) <= most
+
+
+def test_many_blocks_wait_hardly_longer_than_a_few(postgres_url: str, trips: list[Wire], tmp_path: Path) -> None:
+    """Read in from a file, then from an archive into another workspace: what is done to all is asked for all."""
+    few, many = (waits(postgres_url, trips, tmp_path / str(count), count) for count in (20, 220))
+    assert many["read"] <= few["read"] + 5
+    assert many["import"] <= few["import"] + 5
+
+
+def waits(url: str, trips: list[Wire], home: Path, count: int) -> dict[str, int]:
+    flags = {"home": home, "database_url": url, "embedding_model": "none", "workspace_lock": False}
+    clew = open_clew(load_settings({**flags, "workspace": f"from-{count}", "memory_dir": home / "memory"}, {}, home))
+    call, found = Caller(clew), {}
+    call("propose_update", block_type="decision", statement="Keep it")  # the tree is laid out
+    (home / "memory/decisions/DECISIONS.md").write_text("".join(map(decision, range(count))))
+    trips.clear()
+    call("list_proposals")
+    found["read"] = len(trips)
+    call("export_memory", path="all.tar.gz")
+    call("propose_update", block_type="decision", statement="Keep it", workspace=f"to-{count}")
+    trips.clear()
+    assert call("import_memory", path="all.tar.gz", workspace=f"to-{count}")["added"] == count
+    found["import"] = len(trips)
+    clew.close()
+    return found
+
+
+def decision(number: int) -> str:
+    """About something of its own, so that no two of them contradict each other."""
+    name = "".join("klmnprstvz"[int(digit)] + "a" for digit in str(number))
+    return f"[D-20260101-{number:03d}]\nDate: 2026-01-01\nStatus: active\nStatement: Build {name}\n\n---\n\n"

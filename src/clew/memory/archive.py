@@ -8,6 +8,7 @@ import os
 import tarfile
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -118,28 +119,61 @@ def import_memory(ctx: Context, args: ImportMemory) -> dict[str, Any]:
 def _take(
     ctx: Context, found: list[Found], args: ImportMemory, done: Counter[str], skipped: list[dict[str, str]]
 ) -> None:
-    known = {block.id: block for block in blocks.current(ctx, ids=[id for _, id, _ in found])}
     if not args.dry_run:
         layout.ensure(ctx)
-    written = []
+    known = {block.id: (block.file, block.text) for block in blocks.current(ctx, ids=[id for _, id, _ in found])}
+    refused = _refused(ctx, found)
+    pending = Pending(ctx)
     for path, id, text in found:
-        old = known.get(id)
-        what = _verdict(ctx, id, text, old.text if old else None, args.force)
+        file, old = known.get(id, (path, None))
+        what = _verdict(text, old, (id, text) in refused, args.force)
         done[what] += 1
         if what in ("conflicts", "rejected"):
             skipped.append({"block_id": id, "why": what})
         elif what != "same" and not args.dry_run:
-            known[id] = blocks.write(ctx, id, text, origin="import", file=old.file if old else path)
-            written.append(id)
-    if written:
-        watchers.changed(ctx, written)
+            pending.put(file, id, text, fresh=old is None)
+            known[id] = (file, text)
+    pending.write()
+    watchers.changed(ctx, pending.written)
 
 
-def _verdict(ctx: Context, id: str, text: str, old: str | None, force: bool) -> str:
-    plain = text.replace("\r\n", "\n")
-    if old is not None and old.replace("\r\n", "\n") == plain:
+@dataclass
+class Pending:
+    """Blocks to write: new ones of a file wait for each other, what replaces another is written at once."""
+
+    ctx: Context
+    added: dict[str, dict[str, str]] = field(default_factory=dict)
+    written: list[str] = field(default_factory=list)
+
+    def put(self, file: str, id: str, text: str, fresh: bool) -> None:
+        if fresh:
+            self.added.setdefault(file, {})[id] = text
+        else:
+            self.write()
+            blocks.write(self.ctx, id, text, origin="import", file=file)
+        self.written.append(id)
+
+    def write(self) -> None:
+        for file, texts in self.added.items():
+            blocks.add_all(self.ctx, texts, file=file, origin="import")
+        self.added.clear()
+
+
+def _refused(ctx: Context, found: list[Found]) -> set[tuple[str, str]]:
+    """Id and text of those whose value was rejected here."""
+    said = {
+        (id, text): blocks.headline(parse_block(text.replace("\r\n", "\n")).fields)
+        for _, id, text in found
+        if id.startswith(("D-", "T-"))
+    }
+    rejected = tombstones.rejected_among(ctx, list(dict.fromkeys(said.values())))
+    return {key for key, statement in said.items() if statement in rejected}
+
+
+def _verdict(text: str, old: str | None, refused: bool, force: bool) -> str:
+    if old is not None and old.replace("\r\n", "\n") == text.replace("\r\n", "\n"):
         return "same"
-    if id.startswith(("D-", "T-")) and tombstones.rejected(ctx, blocks.headline(parse_block(plain).fields)):
+    if refused:
         return "rejected"
     if old is None:
         return "added"

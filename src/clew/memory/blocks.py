@@ -209,7 +209,19 @@ def _stand(ctx: Context, standing: Standing, file: str, after: str | None) -> No
     if after is not None:
         places.insert_after(ctx, after, standing)
     else:
-        places.append(ctx, file, standing, preamble(file))
+        places.append(ctx, file, [standing], preamble(file))
+
+
+def add_all(ctx: Context, texts: Mapping[str, str], *, file: str, origin: str) -> list[Block]:
+    """New blocks at the end of a file, in their order."""
+    like = places.around(ctx, file)
+    ended = {id: places.ended_like(like, text) for id, text in texts.items()}
+    added = record_all(ctx, ended, file=file, origin=origin)
+    gap = places.ended_like(like, GAP)
+    places.append(ctx, file, [Standing(block.id, block.text, gap) for block in added], preamble(file))
+    for block in added:
+        ctx.emit("memory", "block_written", block.id, {"file": file, "origin": origin, "status": block.status})
+    return added
 
 
 def remove(ctx: Context, id: str, *, origin: str, cause: str | None = None) -> None:

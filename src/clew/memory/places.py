@@ -6,18 +6,17 @@ place with a larger ordinal moves by it. So one change in a file of 50,000 block
 
 from __future__ import annotations
 
-import bisect
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 import orjson
 
 from clew.memory.grammar import Problem
+from clew.memory.shifts import Shifts, settle, shift, shifts
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
 
 SPACING = 1 << 20
-MOST_SHIFTS = 256
 KEPT_SPLICES = 200
 LONGEST_SPLICE = 1_000_000
 WHOLE = -1
@@ -55,25 +54,6 @@ class Where:
 
 def size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
-
-
-class Shifts:
-    """The shifts of one file, summed."""
-
-    def __init__(self, rows: list[Row]) -> None:
-        self.ordinals = [row["ordinal"] for row in rows]
-        self.bytes = list(accumulate((row["bytes"] for row in rows), initial=0))
-        self.lines = list(accumulate((row["lines"] for row in rows), initial=0))
-
-    def before(self, ordinal: int) -> tuple[int, int]:
-        """How far a place with this ordinal has moved."""
-        count = bisect.bisect_left(self.ordinals, ordinal)
-        return self.bytes[count], self.lines[count]
-
-
-def shifts(ctx: Context, file: str) -> Shifts:
-    sql = "SELECT ordinal, bytes, lines FROM shift WHERE workspace = ? AND file = ? ORDER BY ordinal"
-    return Shifts(ctx.tx.all(sql, ctx.workspace, file))
 
 
 def where(ctx: Context, ids: list[str]) -> dict[str, Where]:
@@ -116,11 +96,15 @@ def file_row(ctx: Context, file: str) -> Row:
 
 def with_line_ends(ctx: Context, file: str, text: str, old: str = "") -> str:
     """The text with the line ends of what it replaces, or else of its file."""
+    return ended_like(old or around(ctx, file), text)
+
+
+def ended_like(other: str, text: str) -> str:
     plain = text.replace("\r\n", "\n")
-    return plain.replace("\n", "\r\n") if "\r\n" in (old or _around(ctx, file)) else plain
+    return plain.replace("\n", "\r\n") if "\r\n" in other else plain
 
 
-def _around(ctx: Context, file: str) -> str:
+def around(ctx: Context, file: str) -> str:
     """What stands before the blocks of a file, and between its first two."""
     sql = (
         "SELECT preamble, (SELECT gap FROM place WHERE place.workspace = block_file.workspace AND file = path"
@@ -130,8 +114,8 @@ def _around(ctx: Context, file: str) -> str:
     return f"{row['preamble']}{row['gap'] or ''}" if row else ""
 
 
-def append(ctx: Context, file: str, standing: Standing, preamble: str = "") -> None:
-    """Put a block at the end of its file; a new file begins with `preamble`."""
+def append(ctx: Context, file: str, parts: Sequence[Standing], preamble: str = "") -> None:
+    """Put blocks at the end of their file; a new file begins with `preamble`."""
     row = file_row(ctx, file)
     if row["bytes"] == 0 and preamble:
         set_preamble(ctx, file, preamble)
@@ -143,10 +127,14 @@ def append(ctx: Context, file: str, standing: Standing, preamble: str = "") -> N
     joint = _joint(before, empty=row["bytes"] == 0)
     if joint:
         _set_gap(ctx, file, last, before + joint)
-    ordinal = (last["ordinal"] if last else 0) + SPACING
-    at_byte, at_line = row["bytes"] + size(joint), row["lines"] + joint.count("\n")
-    _insert(ctx, file, ordinal, at_byte, at_line, standing, shifts(ctx, file))
-    _spliced(ctx, file, row["bytes"], 0, joint + standing.text + standing.gap, 0)
+    low = last["ordinal"] if last else 0
+    ordinals = range(low + SPACING, low + SPACING * (len(parts) + 1), SPACING)
+    _lay_out(ctx, file, ordinals, row["bytes"] + size(joint), row["lines"] + joint.count("\n"), parts)
+    _spliced(ctx, file, row["bytes"], 0, joint + _text(parts), 0)
+
+
+def _text(parts: Iterable[Standing]) -> str:
+    return "".join(part.text + part.gap for part in parts)
 
 
 def _joint(before: str, *, empty: bool) -> str:
@@ -182,7 +170,7 @@ def insert_after(ctx: Context, target: str, standing: Standing) -> None:
         place.ordinal,
     )
     if following is None:
-        append(ctx, place.file, standing)
+        append(ctx, place.file, [standing])
         return
     joint = _joint(place.gap, empty=False)
     if joint:
@@ -202,7 +190,7 @@ def rewrite(ctx: Context, id: str, text: str) -> None:
         ctx.workspace,
         id,
     )
-    _shift(ctx, place.file, place.ordinal, bytes_grown, lines_grown)
+    shift(ctx, place.file, place.ordinal, bytes_grown, lines_grown)
     _spliced(ctx, place.file, place.byte, place.bytes, text, place.lines)
 
 
@@ -222,7 +210,7 @@ def remove(ctx: Context, id: str) -> None:
     ctx.tx.run("DELETE FROM place WHERE workspace = ? AND id = ?", ctx.workspace, id)
     lost_bytes = place.bytes + (0 if kept else size(place.gap))
     lost_lines = place.lines + (0 if kept else place.gap.count("\n"))
-    _shift(ctx, place.file, place.ordinal, -lost_bytes, -lost_lines)
+    shift(ctx, place.file, place.ordinal, -lost_bytes, -lost_lines)
     _spliced(ctx, place.file, place.byte, lost_bytes, "", lost_lines)
 
 
@@ -247,20 +235,24 @@ def replace(ctx: Context, region: Region, parts: list[Standing], before: str = "
         replace(ctx, _renumbered(ctx, region), parts, before)
         return
     _clear(ctx, region)
-    moved = shifts(ctx, region.file)
-    byte, line, step = region.byte + size(before), region.line + before.count("\n"), (high - region.low)
-    rows = []
-    last = region.low
-    for number, part in enumerate(parts, 1):
-        last = region.low + step * number // (len(parts) + 1)
-        rows.append(_place_row(ctx, region.file, last, byte, line, part, moved))
+    step = high - region.low
+    ordinals = [region.low + step * number // (len(parts) + 1) for number in range(1, len(parts) + 1)]
+    _lay_out(ctx, region.file, ordinals, region.byte + size(before), region.line + before.count("\n"), parts)
+    text = before + _text(parts)
+    if region.high is not None:
+        last = ordinals[-1] if ordinals else region.low
+        shift(ctx, region.file, last, size(text) - region.bytes, text.count("\n") - region.lines)
+    _spliced(ctx, region.file, region.byte, region.bytes, text, region.lines)
+
+
+def _lay_out(ctx: Context, file: str, ordinals: Sequence[int], byte: int, line: int, parts: Sequence[Standing]) -> None:
+    """Note where blocks stand that follow each other from a byte and a line on."""
+    moved, rows = shifts(ctx, file), []
+    for ordinal, part in zip(ordinals, parts, strict=True):
+        rows.append(_place_row(ctx, file, ordinal, byte, line, part, moved))
         byte += size(part.text) + size(part.gap)
         line += part.text.count("\n") + part.gap.count("\n")
     ctx.tx.many(_INSERT_PLACE, rows)
-    if region.high is not None:
-        _shift(ctx, region.file, last, byte - region.byte - region.bytes, line - region.line - region.lines)
-    text = before + "".join(part.text + part.gap for part in parts)
-    _spliced(ctx, region.file, region.byte, region.bytes, text, region.lines)
 
 
 def _clear(ctx: Context, region: Region) -> None:
@@ -297,45 +289,6 @@ def _place_row(
         part.gap,
         problems,
     )
-
-
-def _insert(ctx: Context, file: str, ordinal: int, byte: int, line: int, part: Standing, moved: Shifts) -> None:
-    ctx.tx.run(_INSERT_PLACE, *_place_row(ctx, file, ordinal, byte, line, part, moved))
-
-
-def _shift(ctx: Context, file: str, ordinal: int, bytes_grown: int, lines_grown: int) -> None:
-    if not bytes_grown and not lines_grown:
-        return
-    ctx.tx.run(
-        "INSERT INTO shift (workspace, file, ordinal, bytes, lines) VALUES (?, ?, ?, ?, ?)"
-        " ON CONFLICT (workspace, file, ordinal) DO UPDATE SET bytes = shift.bytes + excluded.bytes,"
-        " lines = shift.lines + excluded.lines",
-        ctx.workspace,
-        file,
-        ordinal,
-        bytes_grown,
-        lines_grown,
-    )
-    count = ctx.tx.value("SELECT count(*) FROM shift WHERE workspace = ? AND file = ?", ctx.workspace, file)
-    if count > MOST_SHIFTS:
-        settle(ctx, file)
-
-
-def settle(ctx: Context, file: str) -> None:
-    """Write the shifts into the places they move."""
-    moved = shifts(ctx, file)
-    edges = [*moved.ordinals, None]
-    for index, low in enumerate(moved.ordinals):
-        high = edges[index + 1]
-        bound = "" if high is None else " AND ordinal <= ?"
-        params = [moved.bytes[index + 1], moved.lines[index + 1], ctx.workspace, file, low]
-        ctx.tx.run(
-            "UPDATE place SET at_byte = at_byte + ?, at_line = at_line + ?"
-            f" WHERE workspace = ? AND file = ? AND ordinal > ?{bound}",
-            *params,
-            *([] if high is None else [high]),
-        )
-    ctx.tx.run("DELETE FROM shift WHERE workspace = ? AND file = ?", ctx.workspace, file)
 
 
 def renumber(ctx: Context, file: str) -> None:

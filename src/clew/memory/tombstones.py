@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from clew.clock import rfc3339
 from clew.errors import ClewError, shorten, suggest
 from clew.memory.marks import mark
@@ -26,8 +28,18 @@ def bury(ctx: Context, statement: str, proposal: str, reason: str) -> None:
 
 def rejected(ctx: Context, statement: str) -> Row | None:
     """The tombstone of a value, if it has one."""
+    return next(iter(_buried(ctx, [statement])[0]), None)
+
+
+def rejected_among(ctx: Context, statements: Sequence[str]) -> set[str]:
+    """Those of many values that have one."""
+    found = _buried(ctx, statements)
+    return {statement for statement, rows in zip(statements, found, strict=True) if rows}
+
+
+def _buried(ctx: Context, statements: Sequence[str]) -> list[list[Row]]:
     sql = "SELECT * FROM tombstone WHERE workspace = ? AND mark = ?"
-    return ctx.tx.one(sql, ctx.workspace, mark(statement))
+    return ctx.tx.each(sql, [(ctx.workspace, mark(statement)) for statement in statements])
 
 
 def check(ctx: Context, statement: str) -> None:

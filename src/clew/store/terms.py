@@ -27,10 +27,8 @@ _stem = Stemmer.Stemmer("english")
 
 def terms(text: str) -> list[str]:
     """The terms of a text, in order, with repeats."""
-    found: list[str] = []
-    for match in _WORD.finditer(unicodedata.normalize("NFKC", text)):
-        found.extend(_word_terms(match.group()))
-    return found
+    words = _WORD.findall(unicodedata.normalize("NFKC", text))
+    return [term for word in words for term in _word_terms(word)]
 
 
 @lru_cache(maxsize=20_000)

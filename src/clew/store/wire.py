@@ -75,9 +75,13 @@ class Wire:
         return not self.closed and not self._readable.poll(0)
 
     def make_room(self, count: int) -> None:
-        """So many more statements can be queued, and are answered together."""
+        """So many more statements can be queued, and are answered together.
+
+        What is queued is sent and not waited for, only what was sent before it: the server works while we go on.
+        """
         if len(self._queue) + count > MOST_QUEUED:
-            self.exchange()
+            self._read()
+            self.dispatch()
 
     def send(self, sql: str, params: Sequence[Any] = ()) -> None:
         """Queue a statement with `$1` parameters."""

@@ -9,7 +9,9 @@ from clew.reasoning.anchor_registry import aliases_of
 from clew.reasoning.branches import branch_by_id
 from clew.reasoning.documents import branch_name
 from clew.reasoning.graph import Node, Place, node, node_json
+from clew.reasoning.graph.node_view import ON_A_BRANCH
 from clew.reasoning.graph.state import node_from
+from clew.reasoning.graph.view import aside
 from clew.reasoning.visibility import CARD_TYPES, is_canonical, is_pinned
 from clew.registry.context import Context
 from clew.store.database import placeholders
@@ -39,10 +41,9 @@ def linked_cards(ctx: Context, anchor_id: str) -> Linked:
     names = [anchor_id, *aliases_of(ctx, [anchor_id]).get(anchor_id, ())]
     rows = ctx.tx.all(
         "SELECT node.* FROM node_tag JOIN node ON node.workspace = node_tag.workspace AND node.seq = node_tag.seq"
-        " JOIN branch ON branch.workspace = node.workspace AND branch.id = node.branch"
         f" WHERE node_tag.workspace = ? AND node_tag.tag IN ({placeholders(len(names))})"
         " AND substr(node_tag.tag, 1, 2) = 'a:' AND node.until IS NULL AND node.deleted = 0"
-        f" AND branch.deleted_at_ms IS NULL AND node.type IN ({placeholders(len(CARD_TYPES))})"
+        f" AND {ON_A_BRANCH} AND {aside('node.type')} IN ({placeholders(len(CARD_TYPES))})"
         " ORDER BY node_tag.seq DESC LIMIT ?",
         ctx.workspace,
         *names,

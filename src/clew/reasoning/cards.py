@@ -16,6 +16,7 @@ from clew.reasoning.card_input import Card, CardInput, lost_edges, read_card
 from clew.reasoning.card_scope import AgentInput, BranchInput, GraphDoc, TraceDoc
 from clew.reasoning.documents import TRACE, append
 from clew.reasoning.graph import Node, edge, node, put_edge, put_node
+from clew.reasoning.graph.view import BY_SEQ
 from clew.reasoning.scope import Scope, Target, resolve_scope
 from clew.reasoning.steps import StepFocus, StepInput, resolve_step
 from clew.reasoning.visibility import CARD_TYPES, default_tags, is_derived
@@ -123,9 +124,10 @@ def place_params(scope: Scope, branch_field: str = "ref") -> dict[str, Any]:
 
 def next_card_id(ctx: Context) -> str:
     """The next number whose id nobody has taken by hand."""
+    taken = f"SELECT 1 FROM node WHERE workspace = ? AND id = ? AND {BY_SEQ} LIMIT 1"
     while True:
         card_id = f"CARD-{ctx.ws.count('card')}"
-        if not ctx.tx.one("SELECT 1 AS taken FROM node WHERE workspace = ? AND id = ? LIMIT 1", ctx.workspace, card_id):
+        if ctx.tx.value(taken, ctx.workspace, card_id) is None:
             return card_id
 
 

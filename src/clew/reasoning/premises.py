@@ -13,6 +13,7 @@ from typing import Any
 
 from clew.reasoning.branches import Link, chain
 from clew.reasoning.graph import nodes
+from clew.reasoning.graph.view import lookup
 from clew.reasoning.scope import Scope
 from clew.registry.context import Context
 from clew.store.database import placeholders
@@ -60,11 +61,9 @@ def any_fallen(ctx: Context, scope: Scope, links: list[Link]) -> bool:
 
 
 def _any_fallen(ctx: Context, scope: Scope, links: list[Link]) -> bool:
-    sql = (
-        f"SELECT 1 AS found FROM node WHERE workspace = ? AND branch IN ({placeholders(len(links))}) AND doc = ?"
-        f" AND status IN ({placeholders(len(FALLEN))}) LIMIT 1"
-    )
-    return ctx.tx.one(sql, ctx.workspace, *(link.branch for link in links), scope.graph, *FALLEN) is not None
+    condition = f"node.workspace = ? AND node.doc = ? AND node.status IN ({placeholders(len(FALLEN))})"
+    sql = f"SELECT 1 {lookup(ctx.tx.engine, 'node', 'branch', len(links), condition)} LIMIT 1"
+    return ctx.tx.value(sql, *(link.branch for link in links), ctx.workspace, scope.graph, *FALLEN) is not None
 
 
 def _premises(ctx: Context, scope: Scope, links: list[Link], ids: list[str]) -> dict[str, list[str]]:

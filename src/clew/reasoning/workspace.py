@@ -229,9 +229,8 @@ def _last_task_event(ctx: Context) -> dict[str, Any] | None:
 
 def _last_entry(ctx: Context) -> dict[str, Any] | None:
     row = ctx.tx.one(
-        "SELECT entry.seq, entry.ts_ms, branch.name AS branch, entry.doc, entry.kind FROM entry"
-        " JOIN branch ON branch.workspace = entry.workspace AND branch.id = entry.branch"
-        " WHERE entry.workspace = ? ORDER BY entry.seq DESC LIMIT 1",
+        "SELECT seq, ts_ms, (SELECT name FROM branch WHERE branch.workspace = entry.workspace"
+        " AND branch.id = entry.branch) AS branch, doc, kind FROM entry WHERE workspace = ? ORDER BY seq DESC LIMIT 1",
         ctx.workspace,
     )
     return {**row, "ts": rfc3339(row["ts_ms"])} if row else None

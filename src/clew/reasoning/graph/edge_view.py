@@ -8,7 +8,7 @@ from typing import Literal
 
 from clew.reasoning.branches import Branch, Link, chain
 from clew.reasoning.graph.state import Edge, edge_from
-from clew.reasoning.graph.view import EDGE_KEY, Clause, live, unshadowed
+from clew.reasoning.graph.view import EDGE_KEY, Clause, aside, live, lookup, unshadowed
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
 
@@ -58,8 +58,8 @@ def edges_among(
     """The newest `limit` edges that have both ends among `ids`."""
     if not ids or limit <= 0:
         return []
-    # Concatenation keeps the engines from seeking every pair of ends: few edges leave a node, many pairs exist.
-    ends = Clause([f"edge.to_id || '' IN ({placeholders(len(ids))})"], [*ids])
+    # Few edges leave a node, many pairs of ends exist: the other end is compared, not looked up.
+    ends = Clause([f"{aside('edge.to_id')} IN ({placeholders(len(ids))})"], [*ids])
     return _edges(ctx, chain(ctx, branch, as_of), doc, Lead("from_id", tuple(ids)), ends, include_deleted, limit)
 
 
@@ -96,14 +96,6 @@ class Lead:
     column: str
     ids: tuple[str, ...]
 
-    def sql(self, engine: str) -> str:
-        """The beginning of a SELECT, up to its first condition."""
-        if engine == "sqlite":
-            return f"SELECT edge.* FROM edge WHERE edge.{self.column} IN ({placeholders(len(self.ids))})"
-        # PostgreSQL takes an IN list for a hint and may enter elsewhere; a table of ids it has to walk.
-        given = f"(VALUES {', '.join(['(?)'] * len(self.ids))}) AS given (id)"
-        return f"SELECT edge.* FROM {given} CROSS JOIN edge WHERE edge.{self.column} = given.id"
-
 
 def _edges(
     ctx: Context, links: list[Link], doc: str, lead: Lead, extra: Clause, include_deleted: bool, limit: int
@@ -117,7 +109,8 @@ def _edges(
         unshadowed(clause, "edge", EDGE_KEY, doc, links[:depth])
         # Ordering by an expression keeps the engines from walking all edges by seq instead.
         rows += ctx.tx.all(
-            f"{lead.sql(ctx.tx.engine)} AND {clause.sql()} ORDER BY edge.seq + 0 DESC LIMIT ?",
+            f"SELECT edge.* {lookup(ctx.tx.engine, 'edge', lead.column, len(lead.ids), clause.sql())}"
+            " ORDER BY edge.seq + 0 DESC LIMIT ?",
             *lead.ids,
             *clause.params,
             limit - len(rows),

@@ -8,12 +8,18 @@ from typing import Any
 
 from clew.reasoning.branches import Branch, Link, chain
 from clew.reasoning.graph.state import Node, node_from
-from clew.reasoning.graph.view import NODE_KEY, Clause, live, unshadowed
+from clew.reasoning.graph.view import BY_SEQ, NODE_KEY, ROW_BY_ROW, Clause, live, unshadowed
 from clew.reasoning.graph.ways import Filter, Way, restrict, ways_in
 from clew.registry.context import Context
 from clew.registry.paging import page_json
 from clew.store.database import Row
 from clew.store.substrings import candidates
+
+ON_A_BRANCH = (
+    "EXISTS (SELECT 1 FROM branch WHERE branch.workspace = node.workspace AND branch.id = node.branch"
+    f" AND branch.deleted_at_ms IS NULL {ROW_BY_ROW})"
+)
+"""The node's branch is still there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +125,7 @@ def _newest(
 
 def _read(ctx: Context, way: Way, clause: Clause, limit: int) -> list[Row]:
     return ctx.tx.all(
-        f"SELECT node.* FROM {way.sql(ctx.tx.engine)}{clause.sql()} ORDER BY {way.order} DESC LIMIT ?",
+        f"SELECT node.* {way.sql(ctx.tx.engine, clause.sql())} ORDER BY {way.order} DESC LIMIT ?",
         *way.params,
         *clause.params,
         limit,
@@ -129,9 +135,8 @@ def _read(ctx: Context, way: Way, clause: Clause, limit: int) -> list[Row]:
 def locate(ctx: Context, id: str) -> Place | None:
     """The newest live version of an id on any branch that is still there, in any document."""
     row = ctx.tx.one(
-        "SELECT node.* FROM node JOIN branch ON branch.workspace = node.workspace AND branch.id = node.branch"
-        " WHERE node.workspace = ? AND node.id = ? AND node.until IS NULL AND node.deleted = 0"
-        " AND branch.deleted_at_ms IS NULL ORDER BY node.seq DESC LIMIT 1",
+        "SELECT * FROM node WHERE workspace = ? AND id = ? AND until IS NULL AND deleted = 0"
+        f" AND {BY_SEQ} AND {ON_A_BRANCH} ORDER BY seq DESC LIMIT 1",
         ctx.workspace,
         id,
     )

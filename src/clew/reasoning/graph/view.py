@@ -18,6 +18,15 @@ EDGE_KEY = ("from_id", "rel", "to_id")
 ROW_BY_ROW = "LIMIT 1 OFFSET 0"
 """At the end of an EXISTS: PostgreSQL looks into it for each row at hand, and does not make a join of it."""
 
+BY_SEQ = "seq + 0 > 0"
+"""Always true. A statement that walks versions in their order says it, and only then do the engines see the indexes
+that give this order. To a lookup by key these look equally good where statistics are missing, and are much worse."""
+
+
+def aside(column: str) -> str:
+    """A column to be compared row by row: the engines see no index in it, nor that it is never null."""
+    return f"nullif({column}, '')"
+
 
 @dataclass
 class Clause:
@@ -75,12 +84,23 @@ def unshadowed(clause: Clause, table: str, key: tuple[str, ...], doc: str, neare
     return clause
 
 
+def lookup(engine: str, table: str, column: str, count: int, condition: str) -> str:
+    """The FROM and WHERE of rows that fulfil a condition and have one of `count` given values in an indexed column."""
+    if engine == "sqlite":
+        return f"FROM {table} WHERE {table}.{column} IN ({placeholders(count)}) AND {condition}"
+    # PostgreSQL takes an IN list for a hint and may enter elsewhere. A table of values it has to walk, and behind
+    # OFFSET it can neither turn the join around nor hope to find the first row soon.
+    given = f"(VALUES {', '.join(['(?)'] * count)}) AS given (value)"
+    found = f"SELECT * FROM {table} WHERE {table}.{column} = given.value AND {condition} OFFSET 0"
+    return f"FROM {given} CROSS JOIN LATERAL ({found}) AS {table}"
+
+
 def keys(ctx: Context, table: str, key: tuple[str, ...], doc: str, links: list[Link]) -> list[tuple[Any, ...]]:
     """The keys of everything live in a view, newest first."""
     found = []
     columns = ", ".join(f"{table}.{column}" for column in key)
     for depth, link in enumerate(links):
-        clause = live(table, ctx.workspace, doc, link).add(f"{table}.deleted = 0")
+        clause = live(table, ctx.workspace, doc, link).add(f"{table}.{BY_SEQ} AND {table}.deleted = 0")
         unshadowed(clause, table, key, doc, links[:depth])
         rows = ctx.tx.all(
             f"SELECT {columns} FROM {table} WHERE {clause.sql()} ORDER BY {table}.seq DESC", *clause.params
@@ -108,7 +128,7 @@ def versions(
     for depth, link in enumerate(links):
         if link.cutoff <= after or len(rows) >= limit:
             break
-        clause = live(table, ctx.workspace, doc, link, before, after=after)
+        clause = live(table, ctx.workspace, doc, link, before, after=after).add(f"{table}.{BY_SEQ}")
         unshadowed(clause, table, key, doc, links[:depth])
         if older_in is not None:
             _known_before(clause, table, key, doc, older_in, after)

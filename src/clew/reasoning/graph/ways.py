@@ -8,7 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from clew.reasoning.branches import Link
-from clew.reasoning.graph.view import ROW_BY_ROW, Clause
+from clew.reasoning.graph.view import BY_SEQ, ROW_BY_ROW, Clause, aside, lookup
 from clew.registry.context import Context
 from clew.store.database import Database, placeholders
 
@@ -53,16 +53,20 @@ class Way:
     join: str = ""
     covers: frozenset[str] = frozenset()
     """Filters that the condition already is; saying one twice misleads the planner."""
+    column: str = ""
+    """Instead of a condition: the params are values of this column."""
 
-    def sql(self, engine: str) -> str:
-        """From the tables to the last condition of the way itself; more conditions follow."""
+    def sql(self, engine: str, more: str) -> str:
+        """FROM and WHERE: the way itself, then more conditions."""
+        if self.column:
+            return lookup(engine, self.lead, self.column, len(self.params), more)
         if self.lead == "node":
-            return f"node WHERE {self.condition} AND " if self.condition else "node WHERE "
+            return f"FROM node WHERE {self.condition} AND {more}"
         if engine == "sqlite":  # CROSS JOIN keeps it from starting at the node table
-            return f"{self.lead} CROSS JOIN node WHERE {self.condition} AND {self.join} AND "
+            return f"FROM {self.lead} CROSS JOIN node WHERE {self.condition} AND {self.join} AND {more}"
         # PostgreSQL may turn any join around; behind OFFSET it cannot.
         inner = f"SELECT * FROM node WHERE {self.join} OFFSET 0"
-        return f"{self.lead} CROSS JOIN LATERAL ({inner}) AS node WHERE {self.condition} AND "
+        return f"FROM {self.lead} CROSS JOIN LATERAL ({inner}) AS node WHERE {self.condition} AND {more}"
 
 
 def ways_in(ctx: Context, doc: str, link: Link, wanted: Filter) -> list[Way]:
@@ -73,7 +77,7 @@ def ways_in(ctx: Context, doc: str, link: Link, wanted: Filter) -> list[Way]:
         return [_by_keys("seq", wanted.seqs)]
     choices = list(_choices(ctx, doc, link, wanted))
     if not choices:
-        return [Way("node", "", ())]
+        return [Way("node", f"node.{BY_SEQ}", ())]
     if len(choices) == 1:
         return choices[0]
     fewest, best = _matches(ctx, doc, link, choices[0]), choices[0]
@@ -100,7 +104,7 @@ def _choices(ctx: Context, doc: str, link: Link, wanted: Filter) -> Iterator[lis
 
 def _by_keys(column: str, keys: tuple[Any, ...]) -> Way:
     # A few keys lead; ordering by an expression keeps the engines from walking all nodes by seq to save the sort.
-    return Way("node", f"node.{column} IN ({placeholders(len(keys))})", keys, order="node.seq + 0", seq="seq + 0")
+    return Way("node", "", keys, order="node.seq + 0", seq="seq + 0", column=column)
 
 
 def _by_tag(place: tuple[str, int, str], tag: str, covers: str) -> Way:
@@ -158,17 +162,13 @@ def _count(ctx: Context, doc: str, link: Link, way: Way) -> int:
 
 
 def restrict(clause: Clause, wanted: Filter, covered: frozenset[str], engine: str) -> None:
-    """The filters that the way in does not cover, as conditions on the row.
-
-    SQLite takes the tables in the order they stand in; PostgreSQL would rather enter by such a filter and sort.
-    """
-    aside = "" if engine == "sqlite" else " || ''"
+    """The filters that the way in does not cover, as conditions on the row, which must not lead elsewhere."""
     if not wanted.include_deleted:
         clause.add("node.deleted = 0")
     if wanted.types is not None and "types" not in covered:
-        clause.add(f"node.type{aside} IN ({placeholders(len(wanted.types))})", *wanted.types)
+        clause.add(f"{aside('node.type')} IN ({placeholders(len(wanted.types))})", *wanted.types)
     if wanted.status is not None and "status" not in covered:
-        clause.add(f"node.status{aside} = ?", wanted.status)
+        clause.add(f"{aside('node.status')} = ?", wanted.status)
     if wanted.tags_any and "tags_any" not in covered:
         clause.add(_tagged(f"IN ({placeholders(len(wanted.tags_any))})"), *wanted.tags_any)
     for tag in wanted.tags_all:

@@ -1,4 +1,9 @@
 -- The graph (versions with their span), its conflicts, references of the notes' version control; then anchors.
+--
+-- Most indexes of the graph begin alike, and a planner without statistics finds them equally good for everything. So
+-- each shows itself only to the statements it is made for: to those that compare its column, or, where it gives the
+-- order, to those that say so (`seq + 0 > 0`, BY_SEQ in reasoning/graph/view.py). The columns are checked instead of
+-- NOT NULL, for a planner that knows a column to be never null takes such a condition for always true.
 
 CREATE TABLE node (
     workspace TEXT NOT NULL,
@@ -6,8 +11,8 @@ CREATE TABLE node (
     until BIGINT,
     branch BIGINT NOT NULL,
     doc TEXT NOT NULL,
-    id TEXT NOT NULL,
-    type TEXT NOT NULL,
+    id TEXT CHECK (id IS NOT NULL),
+    type TEXT CHECK (type IS NOT NULL),
     status TEXT,
     deleted BIGINT NOT NULL,
     ts_ms BIGINT NOT NULL,
@@ -18,12 +23,13 @@ CREATE TABLE node (
     folded TEXT NOT NULL,
     PRIMARY KEY (workspace, seq)
 );
-CREATE UNIQUE INDEX node_key ON node (workspace, branch, doc, id, seq);
-CREATE INDEX node_order ON node (workspace, branch, doc, seq);
-CREATE INDEX node_type ON node (workspace, branch, doc, type, seq);
-CREATE INDEX node_status ON node (workspace, branch, doc, status, seq);
-CREATE INDEX node_type_status ON node (workspace, branch, doc, type, status, seq);
-CREATE INDEX node_anywhere ON node (workspace, id, seq);
+CREATE UNIQUE INDEX node_key ON node (workspace, branch, doc, id, seq) WHERE id IS NOT NULL;
+CREATE INDEX node_order ON node (workspace, branch, doc, seq) WHERE seq + 0 > 0;
+CREATE INDEX node_type ON node (workspace, branch, doc, type, seq) WHERE type IS NOT NULL;
+CREATE INDEX node_status ON node (workspace, branch, doc, status, seq) WHERE status IS NOT NULL;
+CREATE INDEX node_type_status ON node (workspace, branch, doc, type, status, seq)
+    WHERE type IS NOT NULL AND status IS NOT NULL;
+CREATE INDEX node_anywhere ON node (workspace, id, seq) WHERE seq + 0 > 0;
 
 -- One row for each tag of each version; the version is the one with the same seq.
 CREATE TABLE node_tag (
@@ -48,17 +54,17 @@ CREATE TABLE edge (
     until BIGINT,
     branch BIGINT NOT NULL,
     doc TEXT NOT NULL,
-    from_id TEXT NOT NULL,
+    from_id TEXT CHECK (from_id IS NOT NULL),
     rel TEXT NOT NULL,
-    to_id TEXT NOT NULL,
+    to_id TEXT CHECK (to_id IS NOT NULL),
     deleted BIGINT NOT NULL,
     ts_ms BIGINT NOT NULL,
     meta TEXT,
     PRIMARY KEY (workspace, seq)
 );
-CREATE UNIQUE INDEX edge_key ON edge (workspace, branch, doc, from_id, rel, to_id, seq);
-CREATE INDEX edge_back ON edge (workspace, branch, doc, to_id, rel, from_id, seq);
-CREATE INDEX edge_order ON edge (workspace, branch, doc, seq);
+CREATE UNIQUE INDEX edge_key ON edge (workspace, branch, doc, from_id, rel, to_id, seq) WHERE from_id IS NOT NULL;
+CREATE INDEX edge_back ON edge (workspace, branch, doc, to_id, rel, from_id, seq) WHERE to_id IS NOT NULL;
+CREATE INDEX edge_order ON edge (workspace, branch, doc, seq) WHERE seq + 0 > 0;
 
 -- Which version of a branch's key its destination has last seen: merged, found equal, or decided in a conflict.
 CREATE TABLE graph_merged (

@@ -51,7 +51,7 @@ class Recorder:
         return [
             "\n".join(str(list(row.values())[-1]) for row in self._tx.all(f"{how} {sql}", *params))
             for sql, params in self.reads
-            if re.search(r"FROM (node|edge|\(VALUES)\b|FROM node_", sql) and not sql.startswith("SELECT count")
+            if re.search(r"FROM (node|edge|unnest)\b|FROM node_", sql) and not sql.startswith("SELECT count")
         ]
 
 

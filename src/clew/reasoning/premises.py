@@ -13,7 +13,7 @@ from typing import Any
 
 from clew.reasoning.branches import Link, chain
 from clew.reasoning.graph import nodes
-from clew.reasoning.graph.view import lookup
+from clew.reasoning.graph.view import Clause, lookup
 from clew.reasoning.scope import Scope
 from clew.registry.context import Context
 from clew.store.database import placeholders
@@ -61,9 +61,10 @@ def any_fallen(ctx: Context, scope: Scope, links: list[Link]) -> bool:
 
 
 def _any_fallen(ctx: Context, scope: Scope, links: list[Link]) -> bool:
-    condition = f"node.workspace = ? AND node.doc = ? AND node.status IN ({placeholders(len(FALLEN))})"
-    sql = f"SELECT 1 {lookup(ctx.tx.engine, 'node', 'branch', len(links), condition)} LIMIT 1"
-    return ctx.tx.value(sql, *(link.branch for link in links), ctx.workspace, scope.graph, *FALLEN) is not None
+    fallen = Clause().add("node.workspace = ? AND node.doc = ?", ctx.workspace, scope.graph)
+    fallen.add(f"node.status IN ({placeholders(len(FALLEN))})", *FALLEN)
+    source, params = lookup(ctx.tx.engine, "node", "branch", [link.branch for link in links], fallen)
+    return ctx.tx.value(f"SELECT 1 {source} LIMIT 1", *params) is not None
 
 
 def _premises(ctx: Context, scope: Scope, links: list[Link], ids: list[str]) -> dict[str, list[str]]:

@@ -1,41 +1,71 @@
 """An index for "holds this text": every three characters in a row of a text are a term.
 
-SQLite has it as an FTS5 table without content. A row's number is made of the workspace's number and the seq of what the
-text belongs to, so that a search keeps to its workspace and walks from the newest to the oldest. The index finds
-candidates; whoever asks compares the text itself. PostgreSQL compares texts fast enough without it.
+A row's number is made of the workspace's number and the seq of what the text belongs to. SQLite has the index as an
+FTS5 table without content, in which a search keeps to its workspace by a range of numbers. PostgreSQL has it as arrays
+under GIN: a term together with its workspace is one whole number. The index finds candidates; whoever asks compares
+the text itself.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from zlib import crc32
 
 from clew.store.database import Transaction
 
 SHORTEST = 3
 MOST_TERMS = 4
 MOST_CANDIDATES = 1000
+NEWEST, COMMON = 300, 3
+"""With so many matches among so many of the newest texts, a walk over the texts soon fills its page."""
 _SEQ_BITS = 40
-_COMMON = " etaoinsrhldcumfpgwybvkxjqz"
+_FREQUENT = " etaoinsrhldcumfpgwybvkxjqz"
 """Letters of English text and code, the most frequent first; all other characters are rarer."""
 
 
 def index_substrings(tx: Transaction, workspace_number: int, seq: int, text: str) -> None:
+    row = _first_row(workspace_number) + seq
     if tx.engine == "sqlite":
-        tx.run("INSERT INTO node_grams (rowid, folded) VALUES (?, ?)", _first_row(workspace_number) + seq, text)
+        tx.run("INSERT INTO node_grams (rowid, folded) VALUES (?, ?)", row, text)
+    else:
+        grams = _array(workspace_number, _terms(text))
+        tx.run("INSERT INTO node_grams (number, grams) VALUES (?, CAST(? AS INTEGER[]))", row, grams)
 
 
 def candidates(tx: Transaction, workspace_number: int, text: str) -> tuple[int, ...] | None:
     """Seqs of all texts that may hold this one; None when they are many or the index does not help."""
-    if tx.engine != "sqlite" or len(text) < SHORTEST:
+    if len(text) < SHORTEST:
+        return None
+    find = _by_words if tx.engine == "sqlite" else _by_arrays
+    rows = find(tx, workspace_number, _rarest(text))
+    if rows is None or len(rows) > MOST_CANDIDATES:
         return None
     first = _first_row(workspace_number)
+    return tuple(sorted((row - first for row in rows), reverse=True))
+
+
+def _by_words(tx: Transaction, workspace_number: int, terms: list[str]) -> list[int]:
     rows = tx.all(
         "SELECT rowid AS number FROM node_grams WHERE node_grams MATCH ? AND rowid BETWEEN ? AND ?"
         " ORDER BY rowid DESC LIMIT ?",
-        _query(text),
-        first,
-        first + (1 << _SEQ_BITS) - 1,
+        " AND ".join('"' + term.replace('"', '""') + '"' for term in terms),
+        *_range(workspace_number),
         MOST_CANDIDATES + 1,
     )
-    return None if len(rows) > MOST_CANDIDATES else tuple(row["number"] - first for row in rows)
+    return [row["number"] for row in rows]
+
+
+def _by_arrays(tx: Transaction, workspace_number: int, terms: list[str]) -> list[int] | None:
+    """GIN reads all matches before it gives the first, so it is asked only for what does not look common."""
+    grams = _array(workspace_number, terms)
+    newest = "SELECT grams FROM node_grams WHERE number BETWEEN ? AND ? ORDER BY number DESC LIMIT ?"
+    sample = f"SELECT count(*) FROM ({newest}) AS newest WHERE grams @> CAST(? AS INTEGER[])"
+    low, high = _range(workspace_number)
+    if tx.value(sample, low, high, NEWEST, grams) >= COMMON:
+        return None
+    sql = "SELECT number FROM node_grams WHERE grams @> CAST(? AS INTEGER[]) LIMIT ?"
+    rows = tx.all(sql, grams, MOST_CANDIDATES + 1)
+    return [row["number"] for row in rows if low <= row["number"] <= high]
 
 
 def _first_row(workspace_number: int) -> int:
@@ -43,13 +73,25 @@ def _first_row(workspace_number: int) -> int:
     return workspace_number << _SEQ_BITS
 
 
-def _query(text: str) -> str:
-    """All of the text's terms that look rarest. Fewer are quicker and let hardly more through."""
-    terms = dict.fromkeys(text[place : place + SHORTEST] for place in range(len(text) - SHORTEST + 1))
-    rarest = sorted(terms, key=lambda term: (-sum(map(_rarity, term)), term))[:MOST_TERMS]
-    return " AND ".join('"' + term.replace('"', '""') + '"' for term in rarest)
+def _range(workspace_number: int) -> tuple[int, int]:
+    first = _first_row(workspace_number)
+    return first, first + (1 << _SEQ_BITS) - 1
+
+
+def _terms(text: str) -> set[str]:
+    return {"".join(term) for term in set(zip(text, text[1:], text[2:], strict=False))}
+
+
+def _array(workspace_number: int, terms: Iterable[str]) -> str:
+    """Terms as PostgreSQL reads an array of numbers. Two terms may share one: it only finds candidates."""
+    return "{" + ",".join(str(crc32(term.encode(), workspace_number) - 2**31) for term in terms) + "}"
+
+
+def _rarest(text: str) -> list[str]:
+    """Those of the text's terms that look rarest. Fewer are quicker and let hardly more through."""
+    return sorted(_terms(text), key=lambda term: (-sum(map(_rarity, term)), term))[:MOST_TERMS]
 
 
 def _rarity(character: str) -> int:
-    place = _COMMON.find(character)
-    return place if place >= 0 else len(_COMMON)
+    place = _FREQUENT.find(character)
+    return place if place >= 0 else len(_FREQUENT)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from clew.reasoning.branches import Branch, Link, chain
 from clew.reasoning.graph.state import Edge, edge_from
-from clew.reasoning.graph.view import EDGE_KEY, Clause, aside, live, lookup, unshadowed
+from clew.reasoning.graph.view import EDGE_KEY, Clause, among, aside, live, lookup, unshadowed
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
 
@@ -59,7 +59,7 @@ def edges_among(
     if not ids or limit <= 0:
         return []
     # Few edges leave a node, many pairs of ends exist: the other end is compared, not looked up.
-    ends = Clause([f"{aside('edge.to_id')} IN ({placeholders(len(ids))})"], [*ids])
+    ends = among(ctx.tx.engine, aside("edge.to_id"), ids)
     return _edges(ctx, chain(ctx, branch, as_of), doc, Lead("from_id", tuple(ids)), ends, include_deleted, limit)
 
 
@@ -107,14 +107,10 @@ def _edges(
         if not include_deleted:
             clause.add("edge.deleted = 0")
         unshadowed(clause, "edge", EDGE_KEY, doc, links[:depth])
+        source, params = lookup(ctx.tx.engine, "edge", lead.column, lead.ids, clause)
         # Ordering by an expression keeps the engines from walking all edges by seq instead.
-        rows += ctx.tx.all(
-            f"SELECT edge.* {lookup(ctx.tx.engine, 'edge', lead.column, len(lead.ids), clause.sql())}"
-            " ORDER BY edge.seq + 0 DESC LIMIT ?",
-            *lead.ids,
-            *clause.params,
-            limit - len(rows),
-        )
+        sql = f"SELECT edge.* {source} ORDER BY edge.seq + 0 DESC LIMIT ?"
+        rows += ctx.tx.all(sql, *params, limit - len(rows))
         if len(rows) >= limit:
             break
     return [edge_from(row) for row in rows]

@@ -124,12 +124,8 @@ def _newest(
 
 
 def _read(ctx: Context, way: Way, clause: Clause, limit: int) -> list[Row]:
-    return ctx.tx.all(
-        f"SELECT node.* {way.sql(ctx.tx.engine, clause.sql())} ORDER BY {way.order} DESC LIMIT ?",
-        *way.params,
-        *clause.params,
-        limit,
-    )
+    source, params = way.source(ctx.tx.engine, clause)
+    return ctx.tx.all(f"SELECT node.* {source} ORDER BY {way.order} DESC LIMIT ?", *params, limit)
 
 
 def locate(ctx: Context, id: str) -> Place | None:

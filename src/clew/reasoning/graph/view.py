@@ -6,6 +6,7 @@ version backwards, are the view in its order, and a page stops reading as soon a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,15 +85,27 @@ def unshadowed(clause: Clause, table: str, key: tuple[str, ...], doc: str, neare
     return clause
 
 
-def lookup(engine: str, table: str, column: str, count: int, condition: str) -> str:
-    """The FROM and WHERE of rows that fulfil a condition and have one of `count` given values in an indexed column."""
+def among(engine: str, text: str, values: Sequence[str]) -> Clause:
+    """That an expression is one of these values; on PostgreSQL one statement for any number of them."""
     if engine == "sqlite":
-        return f"FROM {table} WHERE {table}.{column} IN ({placeholders(count)}) AND {condition}"
+        return Clause([f"{text} IN ({placeholders(len(values))})"], [*values])
+    return Clause([f"{text} = ANY (CAST(? AS TEXT[]))"], [[*values]])
+
+
+def lookup(
+    engine: str, table: str, column: str, values: Sequence[Any], condition: Clause
+) -> tuple[str, tuple[Any, ...]]:
+    """FROM and WHERE, with parameters, of rows that have one of these values in a column and fulfil a condition."""
+    if engine == "sqlite":
+        sql = f"FROM {table} WHERE {table}.{column} IN ({placeholders(len(values))}) AND {condition.sql()}"
+        return sql, (*values, *condition.params)
     # PostgreSQL takes an IN list for a hint and may enter elsewhere. A table of values it has to walk, and behind
-    # OFFSET it can neither turn the join around nor hope to find the first row soon.
-    given = f"(VALUES {', '.join(['(?)'] * count)}) AS given (value)"
-    found = f"SELECT * FROM {table} WHERE {table}.{column} = given.value AND {condition} OFFSET 0"
-    return f"FROM {given} CROSS JOIN LATERAL ({found}) AS {table}"
+    # OFFSET it can neither turn the join around nor hope to find the first row soon. However many values there are,
+    # it is one statement, prepared once.
+    kind = "BIGINT" if isinstance(values[0], int) else "TEXT"
+    found = f"SELECT * FROM {table} WHERE {table}.{column} = given.value AND {condition.sql()} OFFSET 0"
+    given = f"unnest(CAST(? AS {kind}[])) AS given (value)"
+    return f"FROM {given} CROSS JOIN LATERAL ({found}) AS {table}", (list(values), *condition.params)
 
 
 def keys(ctx: Context, table: str, key: tuple[str, ...], doc: str, links: list[Link]) -> list[tuple[Any, ...]]:

@@ -56,10 +56,13 @@ class Way:
     column: str = ""
     """Instead of a condition: the params are values of this column."""
 
-    def sql(self, engine: str, more: str) -> str:
-        """FROM and WHERE: the way itself, then more conditions."""
+    def source(self, engine: str, more: Clause) -> tuple[str, tuple[Any, ...]]:
+        """FROM and WHERE, with parameters: the way itself, then more conditions."""
         if self.column:
-            return lookup(engine, self.lead, self.column, len(self.params), more)
+            return lookup(engine, self.lead, self.column, self.params, more)
+        return self._source(engine, more.sql()), (*self.params, *more.params)
+
+    def _source(self, engine: str, more: str) -> str:
         if self.lead == "node":
             return f"FROM node WHERE {self.condition} AND {more}"
         if engine == "sqlite":  # CROSS JOIN keeps it from starting at the node table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.app import Clew
+from clew.reasoning.activity import COUNTED
 from tests.conftest import Caller
 
 
@@ -46,6 +47,31 @@ def test_types_narrow_it(caller: Caller) -> None:
     caller("branch_create", name="side")
     found = caller("events_list", types=["branch_created"])
     assert [event["subject"] for event in found["events"]] == ["side"]
+
+
+def test_several_types_are_merged_by_their_order(caller: Caller) -> None:
+    write(caller, 1)
+    caller("branch_create", name="one")
+    write(caller, 1)
+    caller("branch_create", name="two")
+    both = caller("events_list", types=["branch_created", "note_committed", "branch_created"])["events"]
+    assert [event["type"] for event in both] == ["branch_created", "note_committed"] * 2
+    first = caller("events_list", types=["branch_created", "note_committed"], limit=3)
+    assert (len(first["events"]), first["left_out"]) == (3, 1)
+    rest = caller("events_list", types=["branch_created", "note_committed"], before=first["pagination"]["next_cursor"])
+    assert [event["seq"] for event in first["events"] + rest["events"]] == [event["seq"] for event in both]
+
+
+def test_what_is_left_out_of_a_long_log_is_counted_so_far(caller: Caller) -> None:
+    caller("notes_commit", content="the first")
+    with caller.clew.database.write() as tx:
+        tx.many(
+            "INSERT INTO event (workspace, seq, ts_ms, topic, type, at_seq, payload)"
+            " VALUES ('ws', ?, 0, 'notes', 'note_committed', 0, '{}')",
+            [(seq,) for seq in range(1_000, 1_000 + COUNTED + 5)],
+        )
+    found = caller("events_list", limit=2)
+    assert (found["left_out"], found["pagination"]["has_more"]) == (COUNTED, True)
 
 
 def test_a_new_workspace_tells_of_its_birth_alone(caller: Caller) -> None:

@@ -15,6 +15,8 @@ from clew.store.events import event_from
 
 LOOKED_AT = 5_000
 """Agents are looked for in this many of the newest events, so that a long log costs no more than a short one."""
+COUNTED = 1_000
+"""What does not fit into a page is counted as far as this."""
 _LEFT = Follow("left_out", lambda whole, result: result["total"] - len(result["events"]))
 EVENTS_BUDGET = Budget(
     (
@@ -42,12 +44,9 @@ class EventsList(Bounded):
 @operation("events_list", budget=EVENTS_BUDGET)
 def events_list(ctx: Context, args: EventsList) -> dict[str, Any]:
     """Show what happened in the workspace, newest first; `after` leaves out what you have seen."""
-    found = ctx.tx.all(
-        f"SELECT * FROM event WHERE {_where(args)} ORDER BY seq DESC LIMIT ?", *_params(ctx, args), args.limit
-    )
-    total = int(ctx.tx.value(f"SELECT count(*) FROM event WHERE {_where(args)}", *_params(ctx, args)))
-    events = [event_from(row).shown() for row in found]
-    on = events[-1]["seq"] if total > len(events) else None
+    newest, params = _newest(ctx, args, args.limit)
+    events = [event_from(row).shown() for row in ctx.tx.all(newest, *params)]
+    total = _counted(ctx, args) if len(events) == args.limit else len(events)
     return {
         "workspace": ctx.workspace,
         "events": events,
@@ -55,22 +54,26 @@ def events_list(ctx: Context, args: EventsList) -> dict[str, Any]:
         "total": total,
         "left_out": total - len(events),
         "last_seq": ctx.tx.value("SELECT max(seq) FROM event WHERE workspace = ?", ctx.workspace) or 0,
-        "pagination": page_json(args.before, args.limit, len(events), on),
+        "pagination": page_json(args.before, args.limit, len(events), events[-1]["seq"] if total > len(events) else None),
         "truncated": False,
     }
 
 
-def _where(args: EventsList) -> str:
-    parts = ["workspace = ?"]
-    parts += ["seq > ?"] if args.after is not None else []
-    parts += ["seq < ?"] if args.before is not None else []
-    parts += [f"type IN ({placeholders(len(args.types))})"] if args.types else []
-    return " AND ".join(parts)
+def _counted(ctx: Context, args: EventsList) -> int:
+    counted, params = _newest(ctx, args, args.limit + COUNTED)
+    return int(ctx.tx.value(f"SELECT count(*) FROM ({counted}) AS counted", *params))
 
 
-def _params(ctx: Context, args: EventsList) -> list[Any]:
-    bounds = [bound for bound in (args.after, args.before) if bound is not None]
-    return [ctx.workspace, *bounds, *(args.types or [])]
+def _newest(ctx: Context, args: EventsList, limit: int) -> tuple[str, list[Any]]:
+    """The newest events that are asked for, each type by itself, for the index of types gives the order within one."""
+    bounds = (" AND seq > ?" if args.after is not None else "") + (" AND seq < ?" if args.before is not None else "")
+    given = [bound for bound in (args.after, args.before) if bound is not None]
+    parts, params = [], []
+    for kind in dict.fromkeys(args.types or [None]):
+        where = "workspace = ?" + (" AND type = ?" if kind is not None else "") + bounds
+        parts.append(f"SELECT * FROM (SELECT * FROM event WHERE {where} ORDER BY seq DESC LIMIT ?) AS part")
+        params += [ctx.workspace, *([kind] if kind is not None else []), *given, limit]
+    return f"{' UNION ALL '.join(parts)} ORDER BY seq DESC LIMIT ?", [*params, limit]
 
 
 class AgentsActive(Bounded):

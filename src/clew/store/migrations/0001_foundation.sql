@@ -97,6 +97,7 @@ CREATE TABLE event (
 );
 CREATE INDEX event_topic ON event (workspace, topic, seq);
 CREATE INDEX event_subject ON event (workspace, subject, seq);
+CREATE INDEX event_type ON event (workspace, type, seq);
 
 CREATE TABLE item (
     id BIGINT PRIMARY KEY,

@@ -5,6 +5,7 @@ import { card, nothing, several } from "../../parts.js";
 import { grouped } from "../../happenings.js";
 
 const LINES = 6;
+const COUNTED = 1000; // as far as events_list counts what it leaves out
 
 export function changesCard({ changes, names }, since, seen) {
   const { groups, other } = grouped(changes.events, names, LINES);
@@ -29,6 +30,7 @@ function row(line) {
 function leftOut(changes, other) {
   const rest = [...other.entries()].sort((a, b) => b[1] - a[1]);
   const small = rest.length ? `Not listed: ${rest.slice(0, 8).map(([said, count]) => (count > 1 ? `${said} × ${count}` : said)).join(", ")}${rest.length > 8 ? " and more" : ""}.` : "";
-  const older = changes.left_out ? `${several(changes.left_out, "older event")} left out.` : "";
+  const least = changes.left_out >= COUNTED ? "At least " : "";
+  const older = changes.left_out ? `${least}${several(changes.left_out, "older event")} left out.` : "";
   return small || older ? el("p", { class: "quiet", id: "left-out" }, [small, older].filter(Boolean).join(" ")) : null;
 }

@@ -130,6 +130,16 @@ def test_nodes_and_edges_are_read_through_their_indexes(ctx: Context, branch: Br
         check_reads(ctx, branch)
 
 
+def test_rare_texts_are_looked_up_by_their_versions_however_late(ctx: Context) -> None:
+    main = branch_named(ctx, "main")
+    late = {"alpha": 10, "bravo": 40_000, "gamma": 3_000_000_000, "delta": 2**40 - 10}
+    for name, seq in late.items():
+        ctx.ws.seq = seq
+        graph.put_node(ctx, main, "graph", id=name, type="note", text=f"here is {name}")
+    for name in late:
+        assert [node.id for node in graph.nodes(ctx, main, "graph", text=f"is {name}").nodes] == [name]
+
+
 def check_reads(ctx: Context, branch: Branch) -> None:
     def read(expected: str, how: Callable[..., object], *given: Any, **filters: Any) -> None:
         check_plans(ctx, expected, lambda: how(ctx, branch, "graph", *given, **filters))

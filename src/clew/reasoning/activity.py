@@ -68,8 +68,9 @@ def _newest(ctx: Context, args: EventsList, limit: int) -> tuple[str, list[Any]]
     """The newest events that are asked for, each type by itself, for the index of types gives the order within one."""
     bounds = (" AND seq > ?" if args.after is not None else "") + (" AND seq < ?" if args.before is not None else "")
     given = [bound for bound in (args.after, args.before) if bound is not None]
+    kinds: list[str | None] = [*dict.fromkeys(args.types)] if args.types else [None]
     parts, params = [], []
-    for kind in dict.fromkeys(args.types or [None]):
+    for kind in kinds:
         where = "workspace = ?" + (" AND type = ?" if kind is not None else "") + bounds
         parts.append(f"SELECT * FROM (SELECT * FROM event WHERE {where} ORDER BY seq DESC LIMIT ?) AS part")
         params += [ctx.workspace, *([kind] if kind is not None else []), *given, limit]

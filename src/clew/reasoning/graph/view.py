@@ -102,10 +102,12 @@ def lookup(
     # PostgreSQL takes an IN list for a hint and may enter elsewhere. A table of values it has to walk, and behind
     # OFFSET it can neither turn the join around nor hope to find the first row soon. However many values there are,
     # it is one statement, prepared once.
-    kind = "BIGINT" if isinstance(values[0], int) else "TEXT"
     found = f"SELECT * FROM {table} WHERE {table}.{column} = given.value AND {condition.sql()} OFFSET 0"
-    given = f"unnest(CAST(? AS {kind}[])) AS given (value)"
-    return f"FROM {given} CROSS JOIN LATERAL ({found}) AS {table}", (list(values), *condition.params)
+    # Numbers go as text: psycopg takes the smallest type that fits, and would prepare a statement for each.
+    numbers = isinstance(values[0], int)
+    given = f"unnest(CAST(? AS {'BIGINT' if numbers else 'TEXT'}[])) AS given (value)"
+    array = "{" + ",".join(map(str, values)) + "}" if numbers else [*values]
+    return f"FROM {given} CROSS JOIN LATERAL ({found}) AS {table}", (array, *condition.params)
 
 
 def keys(ctx: Context, table: str, key: tuple[str, ...], doc: str, links: list[Link]) -> list[tuple[Any, ...]]:

@@ -47,6 +47,7 @@ def events_list(ctx: Context, args: EventsList) -> dict[str, Any]:
     newest, params = _newest(ctx, args, args.limit)
     events = [event_from(row).shown() for row in ctx.tx.all(newest, *params)]
     total = _counted(ctx, args) if len(events) == args.limit else len(events)
+    on = events[-1]["seq"] if total > len(events) else None
     return {
         "workspace": ctx.workspace,
         "events": events,
@@ -54,7 +55,7 @@ def events_list(ctx: Context, args: EventsList) -> dict[str, Any]:
         "total": total,
         "left_out": total - len(events),
         "last_seq": ctx.tx.value("SELECT max(seq) FROM event WHERE workspace = ?", ctx.workspace) or 0,
-        "pagination": page_json(args.before, args.limit, len(events), events[-1]["seq"] if total > len(events) else None),
+        "pagination": page_json(args.before, args.limit, len(events), on),
         "truncated": False,
     }
 

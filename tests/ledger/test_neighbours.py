@@ -17,12 +17,17 @@ from tests.ledger.cells import await_end, runtimes_below
 from tests.ledger.serving import serving
 
 pytest.importorskip("deno")
+pytest.importorskip("pydantic_monty")
 pytestmark = pytest.mark.anyio
 
 CALLERS = 6
 """More than the server has threads to work in."""
 LOOPS = "while (true);"
-IDLES = "Deno.addSignalListener('SIGTERM', () => {}); setInterval(() => {}, 1000)"
+IDLE = {
+    "waits.ts": "Deno.addSignalListener('SIGTERM', () => {}); setInterval(() => {}, 1000)",
+    "sleeps.ts": "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1e9)",
+    "sleeps.py": "import time\nwhile True: time.sleep(10)",
+}
 
 
 @pytest.fixture
@@ -47,9 +52,10 @@ async def result(client: Client, name: str, /, **arguments: Any) -> dict[str, An
 class Endless:
     """A caller whose cell runs until someone stops it."""
 
-    def __init__(self, address: str, code: str) -> None:
+    def __init__(self, address: str, code: str, filename: str = "cell1.ts") -> None:
         self._address = address
         self._code = code
+        self._filename = filename
         self.asked = anyio.Event()
         self.running = anyio.Event()
         self.ending = False
@@ -65,7 +71,7 @@ class Endless:
 
     async def _run(self, client: Client) -> None:
         notebook = (await result(client, "notebook_create", name="Endless"))["notebookId"]
-        given = {"notebookId": notebook, "type": "code", "content": self._code}
+        given = {"notebookId": notebook, "type": "code", "content": self._code, "filename": self._filename}
         cell = (await result(client, "notebook_add_cell", **given))["cell"]["id"]
         call = {"notebookId": notebook, "cellId": cell, "timeoutMs": 240_000}
         self.asked.set()
@@ -116,11 +122,12 @@ async def first(callers: list[Endless]) -> None:
             group.start_soon(watch, caller)
 
 
+@pytest.mark.parametrize("filename", IDLE)
 async def test_a_server_that_is_killed_takes_its_idle_cells_with_it(
-    server: tuple[str, subprocess.Popen[str]],
+    server: tuple[str, subprocess.Popen[str]], filename: str
 ) -> None:
     address, process = server
-    caller = Endless(address, IDLES)
+    caller = Endless(address, IDLE[filename], filename)
     with anyio.fail_after(100):
         async with anyio.create_task_group() as group:
             group.start_soon(caller)

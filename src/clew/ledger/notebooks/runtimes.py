@@ -31,7 +31,7 @@ const decoder = new TextDecoder();
 let text = "";
 for await (const part of stdin.readable) text += decoder.decode(part, { stream: true });
 const { address, server } = JSON.parse(text);
-// A cell that idles must not outlive a server that was killed; one that works meets its limit of CPU time.
+// Where the system does not end the cells of a server that was killed, one that idles does it itself.
 Deno.unrefTimer(setInterval(() => { if (Deno.ppid !== server) exit(137); }, 1000));
 delete globalThis.Worker;  // there is no memory for a second one
 try {

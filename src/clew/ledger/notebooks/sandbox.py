@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
 import selectors
@@ -56,21 +57,23 @@ def run(
 
 def followed(start: Start, folder: Path, seconds: float, progress: Callable[[float], None] | None) -> Outcome:
     """Start a process, and see it to its end."""
-    process = spawned(start, folder, seconds)
-    begun = time.monotonic()
-    try:
-        if _FROM_OUTSIDE:
-            _limit(process.pid, seconds)
-        with outside() as stopping:
-            watch = Watch(process, start.request, seconds, progress, stopping)
-            status = watch.follow()
-    finally:
-        end_group(process)
+    with Leash() as leash:
+        process = spawned(start, folder, seconds, leash)
+        begun = time.monotonic()
+        try:
+            leash.tie(process.pid)
+            if _FROM_OUTSIDE:
+                _limit(process.pid, seconds)
+            with outside() as stopping:
+                watch = Watch(process, start.request, seconds, progress, stopping)
+                status = watch.follow()
+        finally:
+            end_group(process)
     duration = int((time.monotonic() - begun) * 1000)
     return _outcome(status, process.returncode, watch, duration, start)
 
 
-def spawned(start: Start, folder: Path, seconds: float) -> subprocess.Popen[bytes]:
+def spawned(start: Start, folder: Path, seconds: float, leash: Leash) -> subprocess.Popen[bytes]:
     """Without code of ours between fork and exec where that can be helped: it would mean to copy the whole server."""
     return subprocess.Popen(
         start.command,
@@ -79,9 +82,33 @@ def spawned(start: Start, folder: Path, seconds: float) -> subprocess.Popen[byte
         stderr=subprocess.PIPE,
         env=start.environment,
         cwd=folder,
+        pass_fds=(leash.child,),
         start_new_session=True,
         preexec_fn=None if _FROM_OUTSIDE else lambda: _limit_self(seconds),
     )
+
+
+class Leash:
+    """A pipe from the server to a cell; when the server is gone, even killed, the system kills the cell's group.
+
+    The cell holds one end and never looks at it. The system tells the owner of that end when the other is closed, and
+    on Linux the message may be SIGKILL. A parent's death signal would do as much, but only the child can ask for it.
+    """
+
+    def __enter__(self) -> Leash:
+        self.child, self._server = os.pipe()
+        return self
+
+    def tie(self, group: int) -> None:
+        if hasattr(fcntl, "F_SETSIG"):
+            with suppress(OSError):  # it has ended already
+                fcntl.fcntl(self.child, fcntl.F_SETSIG, signal.SIGKILL)
+                fcntl.fcntl(self.child, fcntl.F_SETOWN, -group)
+                fcntl.fcntl(self.child, fcntl.F_SETFL, fcntl.fcntl(self.child, fcntl.F_GETFL) | os.O_ASYNC)
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.child)
+        os.close(self._server)
 
 
 _FROM_OUTSIDE = hasattr(resource, "prlimit")

@@ -73,3 +73,23 @@ def test_an_unknown_block_says_where_to_look(memory: Memory) -> None:
     error = memory.error("block_history", block_id="D-20200101-001")
     assert error["code"] == "UNKNOWN_ID"
     assert memory.error("block_history", block_id="not an id")["code"] == "INVALID_INPUT"
+
+
+def test_open_and_block_history_tell_the_same_of_each_version(memory: Memory) -> None:
+    path = "decisions/DECISIONS.md"
+    block, _ = memory.decide("Use component 0")
+    for number in range(3):
+        memory.edit(path, memory.read(path).replace(f"component {number}", f"component {number + 1}"))
+        memory("list_proposals")
+    found, opened = memory("block_history", block_id=block, limit=3), memory("open", id=block, limit=3)
+    shared = ("seq", "ts", "agent", "origin", "cause")
+    assert [[version[key] for key in shared] for version in found["versions"]] == [
+        [version[key] for key in shared] for version in opened["history"]
+    ]
+    assert [version["version"] for version in found["versions"]] == [opened["versions"] - age for age in range(3)]
+    assert (found["versions_total"], found["truncated"]) == (opened["versions"], True)
+    assert (found["status"], found["line"], found["text"]) == (
+        opened["status"],
+        opened["block"]["line"],
+        opened["block"]["text"],
+    )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from difflib import unified_diff
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from clew.clock import rfc3339
 from clew.errors import shorten, suggest, unknown_id
 from clew.memory import blocks, receipts
 from clew.memory.blocks import Block
 from clew.memory.kinds import KINDS, check_block_id
+from clew.memory.past import Past, Version, past_of
 from clew.memory.scan import overdue
 from clew.memory.sync import sync
 from clew.registry.budget import Budget, Clip, Drop, Follow, Trim
@@ -154,55 +153,42 @@ def block_history(ctx: Context, args: BlockHistory) -> dict[str, Any]:
     id = check_block_id(args.block_id)
     sync(ctx)
     with ctx.reading() as bound:
-        versions = blocks.history(bound, id)
-        if not versions:
+        past = past_of(bound, id, args.limit)
+        if past is None:
             way = suggest("list_blocks", "Lists the blocks there are.", "high")
             raise unknown_id("block", id, "Look the id up in the file or with list_blocks.", [way])
-        return _history(bound, id, versions, args.limit)
+        return _history(bound, id, past)
 
 
-def _history(ctx: Context, id: str, versions: list[Block], limit: int) -> dict[str, Any]:
-    now = versions[-1]
-    file, line = blocks.locate(ctx, [id]).get(id, (now.file, 0))
-    steps = list(enumerate(zip([None, *versions[:-1]], versions, strict=True), 1))
+def _history(ctx: Context, id: str, past: Past) -> dict[str, Any]:
     return {
         "block_id": id,
-        "kind": now.kind.name,
-        "status": "removed" if now.gone else now.status,
-        "says": now.headline,
-        "text": now.text,
-        "fields": now.fields,
-        "file": file,
-        "line": line,
-        "review_by": now.review_by,
-        "review_due": id in overdue(ctx, [id]),
-        "versions": [_version(ctx, old, new, at) for at, (old, new) in steps[::-1][:limit]],
-        "versions_total": len(versions),
-        "truncated": False,
+        "kind": past.now.kind.name,
+        "status": past.status,
+        "says": past.now.headline,
+        "text": past.now.text,
+        "fields": past.now.fields,
+        "file": past.file,
+        "line": past.line,
+        "review_by": past.now.review_by,
+        "review_due": past.review_overdue is not None,
+        "versions": [_version(ctx, version) for version in past.versions],
+        "versions_total": past.total,
+        "truncated": past.total > len(past.versions),
     }
 
 
-def _version(ctx: Context, old: Block | None, new: Block, number: int) -> dict[str, Any]:
-    """`origin` says by what way the version came, `cause` which proposal brought it."""
+def _version(ctx: Context, version: Version) -> dict[str, Any]:
+    new = version.block
     receipt = receipts.of_proposal(ctx, new.cause) if new.cause and new.cause.startswith("P-") else None
     return {
-        "version": number,
-        "seq": new.seq,
-        "ts": rfc3339(new.ts_ms),
+        "version": version.number,
+        **version.shown(),
         "ts_ms": new.ts_ms,
-        "agent": new.agent,
-        "origin": new.origin,
-        "cause": new.cause,
         "receipt_ts": receipt.ts if receipt else None,
         "rolled_back": bool(receipt and receipt.rolled_back_at_ms),
         "removed": new.gone,
         "status": new.status,
-        "diff": shorten(_diff(old, new), MOST_DIFF),
+        "diff": shorten(version.diff(around=2), MOST_DIFF),
         "text": new.text,
     }
-
-
-def _diff(old: Block | None, new: Block) -> str:
-    before = old.text.splitlines() if old and not old.gone else []
-    after = [] if new.gone else new.text.splitlines()
-    return "\n".join(list(unified_diff(before, after, lineterm="", n=2))[2:])

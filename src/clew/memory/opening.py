@@ -2,64 +2,55 @@
 
 from __future__ import annotations
 
-from difflib import unified_diff
 from typing import Any
 
 from clew.clock import rfc3339
 from clew.errors import shorten
-from clew.memory import blocks, findable, receipts
+from clew.memory import findable, receipts
 from clew.memory.blocks import Block
 from clew.memory.kinds import kind_of
-from clew.memory.scan import overdue
+from clew.memory.past import Version, past_of, status_of
 from clew.registry.context import Context
 
 SUMMARY = 160
+MOST_DIFF = 2_000
 
 
 def open_block(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any] | None:
     """A block that is or was; None when there never was one of this id."""
-    count = blocks.count_versions(ctx, id)
-    if not count:
+    past = past_of(ctx, id, limit)
+    if past is None:
         return None
-    versions = blocks.history(ctx, id, limit + 1)  # one more: the oldest shown says what it changed
-    last = versions[-1]
-    place = blocks.locate(ctx, [id]).get(id)
+    now = past.now
     return {
         "kind": "block",
         "id": id,
-        "summary": shorten(last.headline or id, SUMMARY),
-        "status": "removed" if last.gone else last.status,
-        "head": {"seq": last.seq, "ts": rfc3339(last.ts_ms), "ts_ms": last.ts_ms, "agent": last.agent},
+        "summary": shorten(now.headline or id, SUMMARY),
+        "status": past.status,
+        "head": {"seq": now.seq, "ts": rfc3339(now.ts_ms), "ts_ms": now.ts_ms, "agent": now.agent},
         "block": {
             "id": id,
             "type": kind_of(id).name,
-            "fields": last.fields,
-            "text": last.text,
-            "file": place[0] if place else last.file,
-            "line": place[1] if place else None,
-            **({"review_overdue": due} if (due := overdue(ctx, [id]).get(id)) else {}),
+            "fields": now.fields,
+            "text": now.text,
+            "file": past.file,
+            "line": past.line,
+            **({"review_overdue": past.review_overdue} if past.review_overdue else {}),
         },
-        "links": [{"rel": rel, "id": other} for rel, other in findable.links(last.fields)][:limit],
-        **_receipt(ctx, last),
-        "history": [_version(old, new) for old, new in zip([None, *versions], versions, strict=False)][-limit:][::-1],
-        "versions": count,
-        "truncated": count > limit,
+        "links": [{"rel": rel, "id": other} for rel, other in findable.links(now.fields)][:limit],
+        **_receipt(ctx, now),
+        "history": [_version(version) for version in past.versions],
+        "versions": past.total,
+        "truncated": past.total > limit,
     }
 
 
-def _version(old: Block | None, new: Block) -> dict[str, Any]:
-    shown = {
-        "seq": new.seq,
-        "ts": rfc3339(new.ts_ms),
-        "origin": new.origin,
-        "cause": new.cause,
-        "agent": new.agent,
-        "status": "removed" if new.gone else new.status,
-    }
-    if old is None or old.gone or new.gone:
+def _version(version: Version) -> dict[str, Any]:
+    """The whole text stands above, so only a change of it is told."""
+    shown = {**version.shown(), "status": status_of(version.block)}
+    if version.before is None or version.before.gone or version.block.gone:
         return shown
-    lines = unified_diff(old.text.splitlines(), new.text.splitlines(), lineterm="", n=0)
-    return {**shown, "diff": shorten("\n".join(list(lines)[2:]), 2000)}
+    return {**shown, "diff": shorten(version.diff(around=0), MOST_DIFF)}
 
 
 def _receipt(ctx: Context, block: Block) -> dict[str, Any]:

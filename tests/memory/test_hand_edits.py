@@ -163,6 +163,17 @@ def test_an_existing_workspace_is_taken_over_as_it_is(memory: Memory) -> None:
     check_lines(memory)
 
 
+def test_files_that_only_others_write_are_kept_but_not_made(memory: Memory) -> None:
+    impact = "intelligence/IMPACT.md"
+    block, _ = memory.decide("Use Redis")
+    assert not (memory.root / impact).exists()
+    memory.edit(impact, f"# Impact\n\n[I-20260213-001]\nDecision: {block}\n")
+    memory("scan")
+    assert memory("open", id="I-20260213-001")["block"]["file"] == impact
+    memory.decide("Use Kafka")
+    assert memory.read(impact).endswith(f"[I-20260213-001]\nDecision: {block}\n")
+
+
 def test_a_save_within_the_clocks_grain_is_noticed(memory: Memory) -> None:
     block, _ = memory.decide("Use Redis")
     path = memory.root / DECISIONS

@@ -22,8 +22,17 @@ _TITLES = {
     PROPOSED_FILES["edit"]: ("Proposed edits", "P"),
     "shared/intelligence/LEDGER.md": ("Facts shared between agents", "FACT"),
 }
-TREE: tuple[str, ...] = tuple(path for path in _TITLES if not path.startswith("shared/"))
-"""Files that a new workspace begins with. The ledger comes with its first fact."""
+_LATER = frozenset(
+    {
+        "intelligence/IMPACT.md",
+        "intelligence/BRIEFINGS.md",
+        "intelligence/AUDIT.md",
+        "shared/intelligence/LEDGER.md",
+    }
+)
+TREE: tuple[str, ...] = tuple(path for path in _TITLES if path not in _LATER)
+"""Files that a new workspace begins with. The ledger comes with its first fact, the others with a block that somebody
+writes: Clew itself has nothing to put there, and an empty file would promise that it had."""
 
 _EXTRA_FIELDS = {
     "PRJ": "Name, Status, Owner, Description, Keywords, Links, Sources",

@@ -20,7 +20,8 @@ from clew.ledger.inputs import LedgerInput
 from clew.ledger.notebooks import books, sandbox
 from clew.ledger.notebooks.modules import linked
 from clew.ledger.notebooks.operations import CellId, NotebookId
-from clew.ledger.notebooks.runtimes import Start, find_deno, find_runtime, language_of, registry_environment
+from clew.ledger.notebooks.registries import client_environment, keep_addresses
+from clew.ledger.notebooks.runtimes import Start, find_deno, find_runtime, language_of
 from clew.ledger.notebooks.sandbox import Outcome
 from clew.ledger.notebooks.srcmd import PACKAGE
 from clew.registry.context import Context
@@ -247,7 +248,7 @@ def _install(ctx: Context, notebook: str, dependencies: dict[str, str]) -> Outco
     cache.mkdir(parents=True, exist_ok=True)
     specs = [f"npm:{name}@{version}" for name, version in sorted(dependencies.items())]
     command = [find_deno(), "cache", "--quiet", "--no-config", "--no-lock", *specs]
-    environment = {**registry_environment(), "DENO_DIR": str(cache), "NO_COLOR": "1"}
+    environment = {**client_environment(), "DENO_DIR": str(cache), "NO_COLOR": "1"}
     told = f"fetching {len(specs)} packages"
     ctx.progress(0, INSTALL_SECONDS, told)
     done = sandbox.followed(
@@ -256,7 +257,10 @@ def _install(ctx: Context, notebook: str, dependencies: dict[str, str]) -> Outco
         INSTALL_SECONDS,
         lambda passed: ctx.progress(passed, INSTALL_SECONDS, told),
     )
-    return replace(done, stdout=f"Ready: {', '.join(specs)}") if done.ok else done
+    if not done.ok:
+        return done
+    keep_addresses(cache)
+    return replace(done, stdout=f"Ready: {', '.join(specs)}")
 
 
 def _install_result(done: Outcome) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import orjson
 
 from clew.errors import ClewError
 from clew.ledger.notebooks.modules import data_address
+from clew.ledger.notebooks.registries import give_addresses
 
 HEAP_MB = 256
 LANGUAGES = {"ts": "typescript", "mts": "typescript", "js": "javascript", "mjs": "javascript", "py": "python"}
@@ -114,6 +115,7 @@ def _deno_home(folder: Path, cache: Path | None) -> Path:
     (home / "location_data").touch()
     if cache is not None:
         (home / "npm").symlink_to(cache / "npm")
+        give_addresses(cache, folder)
     return home
 
 
@@ -156,19 +158,3 @@ def _monty_says(stdout: str, stderr: str, ok: bool) -> tuple[str, str]:
 def _environment(folder: Path) -> dict[str, str]:
     """Nothing of ours: no tokens, no home, no path."""
     return {"HOME": str(folder), "NO_COLOR": "1", "PATH": "/nonexistent"}
-
-
-def registry_environment() -> dict[str, str]:
-    """What a package client needs to find and trust its registry, and nothing else of our environment."""
-    known = {
-        name: value for name, value in os.environ.items() if name in _NET or name.upper().startswith("NPM_CONFIG_")
-    }
-    return {"DENO_TLS_CA_STORE": "system,mozilla", **known}
-
-
-_NET = frozenset(
-    {
-        "HOME", "DENO_CERT", "DENO_TLS_CA_STORE", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR",
-        "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
-    }
-)  # fmt: skip

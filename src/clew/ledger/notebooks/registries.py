@@ -25,8 +25,9 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 def client_environment() -> dict[str, str]:
     """What a package client needs to find and trust its registry, and nothing else of our environment."""
+    wanted = _NET | set(_VARIABLE.findall(_settings()))
     known = {
-        name: value for name, value in os.environ.items() if name in _NET or name.upper().startswith("NPM_CONFIG_")
+        name: value for name, value in os.environ.items() if name in wanted or name.upper().startswith("NPM_CONFIG_")
     }
     return {"DENO_TLS_CA_STORE": "system,mozilla", **known}
 
@@ -45,12 +46,15 @@ def give_addresses(cache: Path, home: Path) -> None:
 
 def _addresses() -> Iterator[tuple[str, str]]:
     """As Deno takes them: the settings in the home directory, and over them the environment."""
-    try:
-        settings = (Path.home() / ".npmrc").read_text(encoding="utf-8", errors="replace")
-    except (OSError, RuntimeError):
-        settings = ""
-    for line in settings.splitlines():
+    for line in _settings().splitlines():
         if (found := _ADDRESS.fullmatch(line)) is not None:
             yield found["key"], _VARIABLE.sub(lambda name: os.environ.get(name[1], ""), found["address"])
     if address := os.environ.get("NPM_CONFIG_REGISTRY"):
         yield "registry", address
+
+
+def _settings() -> str:
+    try:
+        return (Path.home() / ".npmrc").read_text(encoding="utf-8", errors="replace")
+    except (OSError, RuntimeError):
+        return ""

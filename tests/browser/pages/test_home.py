@@ -97,3 +97,20 @@ def test_the_log_begins_full_and_grows(page: Reader, agent: Caller) -> None:
     agent("notes_commit", content="now", title="Written while somebody looks")
     page.says("#log li", "Written while somebody looks")
     assert page.there("window.untouched.isConnected"), "what was there stays"
+
+
+def test_the_log_says_how_much_is_older_and_goes_back_to_it(page: Reader, agent: Caller) -> None:
+    agent("notes_commit", content="first", title="The keel is laid")
+    for number in range(90):
+        agent("notes_commit", content=f"plank {number}", title=f"Plank {number}")
+    page.open("home")
+    page.says("#log", "Plank 89")
+    assert "The keel is laid" not in page.text("#log")
+    page.until("/^[0-9]+ older events left out/.test(document.querySelector('#log-older')?.textContent)")
+    page.click("#log-back")
+    page.says("#log", "The keel is laid")
+    before = len(page.all("#log li"))
+    agent("notes_commit", content="flag", title="The flag is hoisted")
+    page.says("#log", "The flag is hoisted")
+    assert "The keel is laid" in page.text("#log"), "what was fetched stays while the log grows"
+    assert len(page.all("#log li")) >= before

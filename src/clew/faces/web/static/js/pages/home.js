@@ -1,11 +1,12 @@
 // What changed since you last looked, who is working, what needs you.
 
+import { call } from "../api.js";
 import { el, replace } from "../dom.js";
-import { callText, head, several, teach } from "../parts.js";
+import { callText, head, problemNotice, several, teach } from "../parts.js";
 import { keepDrawn } from "../news.js";
 import { redraw, swap } from "../redraw.js";
 import { state } from "../state.js";
-import { gather } from "./home/gather.js";
+import { gather, ROOM } from "./home/gather.js";
 import { needsCard } from "./home/needs.js";
 import { workersCard } from "./home/workers.js";
 import { changesCard } from "./home/changes.js";
@@ -21,19 +22,30 @@ export async function show(main) {
   const log = new LogLines();
   const draw = async () => {
     const known = await gather(since.mark);
-    log.take(known.events, known.names);
+    log.begin(known.newest, known.names);
     lookedUntil(state.workspace, known.last);
     const seen = () => { since.mark = known.last; lookedUntil(state.workspace, known.last, true); draw(); };
     redraw(body, head(`Workspace ${state.workspace}`, lead(known)),
       known.last <= 1 ? begin() : [
         el("div", { class: "home-top", data: { key: "top", list: "" } }, needsCard(known.needs), workersCard(known.workers)),
-        changesCard(known, since, seen), logCard(log)]);
+        changesCard(known, since, seen), logCard(log, goBack)]);
     if (!body.isConnected) replace(main, body);
   };
-  const news = (event) => {
-    log.take([event]);
+  const drawLog = () => {
     const old = document.getElementById("log-card");
-    if (old) swap(old, logCard(log));
+    if (old) swap(old, logCard(log, goBack));
+  };
+  const goBack = async () => {
+    try {
+      log.goBack(await call("events_list", { ...log.page, max_chars: ROOM }));
+      drawLog();
+    } catch (problem) {
+      problemNotice(problem);
+    }
+  };
+  const news = (event) => {
+    log.add(event);
+    drawLog();
     return true;
   };
   return keepDrawn(draw, news, PAUSE);

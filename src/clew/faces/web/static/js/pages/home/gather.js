@@ -5,7 +5,7 @@ import { openConflicts } from "../../conflicts.js";
 import { needsOf } from "./needs.js";
 import { workersOf } from "./workers.js";
 
-const ROOM = 1_000_000;
+export const ROOM = 1_000_000;
 const EVENTS = 300;
 
 export async function gather(mark) {
@@ -28,7 +28,7 @@ export async function gather(mark) {
   const names = namesOf({ work, jobs, sessions, proposals, blocks, events: [...events.events, ...newest.events] });
   await nameCards([...events.events, ...newest.events], names);
   return {
-    changes: events, events: newest.events, last: newest.last_seq, names,
+    changes: events, newest, last: newest.last_seq, names,
     needs: needsOf({ proposals, radar, conflicts, contradictions, overdue, blocked }, names),
     workers: workersOf({ agents, radar, sessions, names }),
   };

@@ -1,7 +1,7 @@
-// The log as it grows. It begins with what was there already.
+// The log as it grows. It begins with what was there already, says how much is older, and goes back as far as one wants.
 
 import { ago, el, shorten } from "../../dom.js";
-import { card, nothing } from "../../parts.js";
+import { card, nothing, several } from "../../parts.js";
 import { describe } from "../../happenings.js";
 
 const KEPT = 60;
@@ -10,20 +10,47 @@ export class LogLines {
   constructor() {
     this.events = new Map();
     this.names = new Map();
+    this.kept = KEPT;
+    this.total = 0;
   }
 
-  take(events, names = this.names) {
+  // The newest events as the server lists them. What joins none of the lines shown leaves a gap, so it takes their place.
+  begin({ events, left_out }, names) {
+    if (!events.some(({ seq }) => this.events.has(seq))) this.events.clear();
+    this.total = events.length + left_out;
     this.names = names;
+    this.take(events);
+  }
+
+  // One that just happened.
+  add(event) {
+    if (!this.events.has(event.seq)) this.total += 1;
+    this.take([event]);
+  }
+
+  // Those before the oldest one shown; from now on so many more are kept.
+  goBack({ events }) {
+    this.kept += KEPT;
+    this.take(events);
+  }
+
+  take(events) {
     for (const event of events) this.events.set(event.seq, event);
     const newest = [...this.events.keys()].sort((a, b) => b - a);
-    for (const seq of newest.slice(KEPT)) this.events.delete(seq);
-    this.shown = newest.slice(0, KEPT).map((seq) => this.events.get(seq));
+    for (const seq of newest.slice(this.kept)) this.events.delete(seq);
+    this.shown = newest.slice(0, this.kept).map((seq) => this.events.get(seq));
   }
+
+  get older() { return Math.max(0, this.total - this.shown.length); }
+
+  get page() { return { before: this.shown.at(-1).seq, limit: KEPT }; }
 }
 
-export function logCard(log) {
+export function logCard(log, goBack) {
   return card("As it happens", { id: "log-card" },
-    log.shown.length ? el("ol", { class: "lines scroll", id: "log", data: { key: "log", list: "" }, tabindex: "0", "aria-label": "Events, the newest first" }, log.shown.map((event) => row(event, log.names))) : nothing("Whatever any process writes appears here."));
+    log.shown.length ? el("ol", { class: "lines scroll", id: "log", data: { key: "log", list: "" }, tabindex: "0", "aria-label": "Events, the newest first" }, log.shown.map((event) => row(event, log.names))) : nothing("Whatever any process writes appears here."),
+    log.older ? el("p", { class: "quiet", id: "log-older", data: { key: "older" } }, `${several(log.older, "older event")} left out. `,
+      el("button", { type: "button", class: "small", id: "log-back", onclick: goBack }, "Show more")) : null);
 }
 
 function row(event, names) {

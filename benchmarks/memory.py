@@ -63,9 +63,10 @@ def write_decisions(root: Path, count: int) -> None:
         return " ".join(words[int(chance.paretovariate(0.9)) % len(words)] for _ in range(size))
 
     def block(number: int) -> str:
+        # 84 days repeat; three digits a day is what the peer takes for an id.
         day = f"{2020 + number % 6}{1 + number % 12:02d}{1 + number % 28:02d}"
         return (
-            f"[D-{day}-{number:05d}]\nDate: {day[:4]}-{day[4:6]}-{day[6:]}\nStatus: active\nScope: global\n"
+            f"[D-{day}-{number // 84:03d}]\nDate: {day[:4]}-{day[4:6]}-{day[6:]}\nStatus: active\nScope: global\n"
             f"Statement: {sentence(18)}\nRationale: {sentence(12)}\nSupersedes: none\n"
             f"Tags: {words[number % 50]}, {words[number % 7]}\nSources:\n- log\n\n---\n\n"
         )
@@ -193,8 +194,6 @@ from mind_mem.apply_engine import apply_proposal, compute_fingerprint
 from mind_mem.block_parser import parse_file
 
 root = sys.argv[1]
-for state in (Path(root) / "memory/intel-state.json", Path(root) / "mind-mem.json"):
-    state.write_text(state.read_text().replace("detect_only", "propose"))
 path = Path(root) / "intelligence/proposed/DECISIONS_PROPOSED.md"
 text = path.read_text() if path.exists() else ""
 block = "\\n".join(
@@ -218,8 +217,17 @@ print(f"apply{'' if done[0] else ' (refused: ' + str(done[1])[:60] + ')'}\\t{tak
 def measure_peer(report: Report, python: str, root: Path) -> None:
     scanner = Path(python).parent / "mind-mem-scan"
     limited(report, "read the files in, edit", [python, "-c", _PEER, str(root)], 5 * PATIENCE)
+    let_peer_apply(python, root)
     limited(report, "apply", [python, "-c", _PEER_APPLY, str(root)], PATIENCE)
     limited(report, "scan (a process of its own)", [str(scanner), str(root)], PATIENCE)
+
+
+def let_peer_apply(python: str, root: Path) -> None:
+    """A new workspace of the peer only detects; whoever changes that has to attest the settings, as its refusal says."""
+    for state in (root / "memory/intel-state.json", root / "mind-mem.json"):
+        state.write_text(state.read_text(encoding="utf-8").replace("detect_only", "propose"), encoding="utf-8")
+    command = [str(Path(python).parent / "mm"), "bind", "--rebind", "--workspace", str(root)]
+    subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE)
 
 
 def limited(report: Report, what: str, command: list[str], patience: int) -> None:

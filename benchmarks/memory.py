@@ -223,7 +223,7 @@ def measure_peer(report: Report, python: str, root: Path) -> None:
 
 
 def let_peer_apply(python: str, root: Path) -> None:
-    """A new workspace of the peer only detects; whoever changes that has to attest the settings, as its refusal says."""
+    """A new workspace of the peer only detects; whoever changes that has to attest the settings, as it asks for."""
     for state in (root / "memory/intel-state.json", root / "mind-mem.json"):
         state.write_text(state.read_text(encoding="utf-8").replace("detect_only", "propose"), encoding="utf-8")
     command = [str(Path(python).parent / "mm"), "bind", "--rebind", "--workspace", str(root)]

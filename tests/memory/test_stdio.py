@@ -46,7 +46,7 @@ class Client:
                 assert "error" not in message, message
                 return dict(message["result"])
 
-    def call(self, name: str, **arguments: Any) -> Any:
+    def call(self, name: str, /, **arguments: Any) -> Any:
         result = self.request("tools/call", name=name, arguments=arguments)
         return json.loads(result["content"][0]["text"])
 
@@ -152,3 +152,61 @@ def test_a_contradiction_is_listed_resolved_by_a_proposal_and_back_after_a_rollb
     assert client.call("scan")["checks"]["contradictions"] == 0
     client.call("rollback_proposal", receipt_ts=resolved["receipt_ts"])
     assert client.call("list_contradictions")["contradictions"] == 1
+
+
+HIT = {"_id", "type", "score", "excerpt", "speaker", "tags", "file", "line", "status", "DiaID"}
+
+
+def test_each_answer_has_the_fields_bounds_and_defaults_of_the_seed(client: Client, root: Path) -> None:
+    one, _ = decide(client, "All caching layers must have a time to live")
+    two, _ = decide(client, "Use Redis for session caching")
+    for name, arguments in (("recall", {"query": "caching"}), ("hybrid_search", {"query": "caching"})):
+        hits = client.call(name, **arguments)
+        assert {hit["_id"] for hit in hits} == {one, two} and all(set(hit) >= HIT for hit in hits)
+        assert all(hit["score"] == round(hit["score"], 4) for hit in hits)
+        assert len(client.call(name, **arguments, limit=0)) == 1, "limits are clamped, never refused"
+        assert len(client.call(name, **arguments, limit=10_000, active_only=True)) == 2
+    fetched = client.call("prefetch", signals="Redis, caching", limit=0)
+    assert len(fetched) == 1 and set(fetched[0]) >= HIT
+    assert client.call("prefetch", signals="")["error"] == "No signals provided. Pass comma-separated keywords."
+    similar = client.call("find_similar", block_id=one, limit=-3)
+    assert (similar["source"], similar["similar"], "co-occurrence" in similar["method"]) == (one, [two], True)
+    unknown = client.call("find_similar", block_id="D-20200101-001")
+    assert unknown["block_id"] == "D-20200101-001" and unknown["error"]
+    use = client.call("memory_evolution", block_id=one)
+    assert 0.8 <= use["importance"] <= 1.5 and use["co_occurring_blocks"] == [two]
+    again = client.call("memory_evolution", block_id=one, action="update")
+    assert (again["block_id"], again["action"]) == (one, "updated") and 0.8 <= again["importance"] <= 1.5
+    intent = client.call("intent_classify", query="Why did we switch from MySQL to PostgreSQL?")
+    assert (intent["intent"], intent["params"]["expansion"], intent["params"]["graph_depth"]) == ("WHY", "rm3", 2)
+    assert set(intent) == {"query", "intent", "confidence", "sub_intents", "params"}
+    assert set(intent["params"]) == {"expansion", "graph_depth", "rerank", "patterns"}
+    stats = client.call("index_stats")
+    assert stats == {**stats, **STATS, "workspace": str(root)}
+    done = client.call("reindex")
+    assert done == {**done, "workspace": str(root), "fts": True, "vectors": False} and done["categories"] > 0
+    kernels = {kernel["name"]: kernel for kernel in client.call("list_mind_kernels")}
+    assert set(kernels) >= {"recall", "rm3", "rerank", "temporal", "adversarial", "hybrid"}
+    kernel = client.call("get_mind_kernel", name="recall")
+    assert kernel["path"] == kernels["recall"]["path"] and sorted(kernel["config"]) == sorted(
+        kernels["recall"]["sections"]
+    )
+    assert all(isinstance(value, str) for section in kernel["config"].values() for value in section.values())
+    assert client.call("get_mind_kernel", name="nonexistent")["error"] == "Kernel 'nonexistent' not found"
+    summary = client.call("category_summary", topic="caching", limit=0)
+    assert summary["topic"] == "caching" and len(summary["matched_categories"]) == 1
+    assert summary["content"].startswith(f"## {summary['matched_categories'][0]}\n\nBlock ")
+    nothing = client.call("category_summary", topic="quantum computing")
+    assert (nothing["topic"], nothing["status"]) == ("quantum computing", "no_categories") and nothing["hint"]
+    client.call("scan")
+    assert set(json.loads(client.read("mind-mem://health"))["metrics"]) >= {"last_scan", "coverage"}
+
+
+STATS = {
+    "decisions_blocks": 2,
+    "tasks_blocks": 0,
+    "entities_blocks": 0,
+    "fts_index_exists": True,
+    "mind_kernel_compiled": False,
+    "mind_kernel_protected": False,
+}

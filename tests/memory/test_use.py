@@ -46,11 +46,15 @@ def test_an_unknown_block_is_an_error(memory: Memory) -> None:
     error = memory.error("memory_evolution", block_id="D-20990101-001")
     assert error["code"] == "UNKNOWN_ID" and error["details"]["block_id"] == "D-20990101-001"
     assert memory.error("memory_evolution", block_id="D-20990101-001", action="grow")["code"] == "INVALID_INPUT"
+    error = memory.error("find_similar", block_id="D-20990101-001")
+    assert error["code"] == "UNKNOWN_ID" and error["details"]["block_id"] == "D-20990101-001"
 
 
 def test_a_hand_written_block_is_known_at_once(memory: Memory) -> None:
     memory.edit("decisions/DECISIONS.md", "[D-hand]\nStatus: active\nStatement: Use Redis\n")
     assert memory("memory_evolution", block_id="D-hand")["co_occurring_blocks"] == []
+    memory.edit("decisions/DECISIONS.md", "[D-other]\nStatus: active\nStatement: Use Valkey\n")
+    assert memory("find_similar", block_id="D-other")["source"] == "D-other"
 
 
 def test_prefetch_ranks_all_signals_together(memory: Memory) -> None:
@@ -78,7 +82,9 @@ def test_prefetch_bounds(memory: Memory) -> None:
         memory.decide(f"Redis rule {n} says {'abcdefghijklmnopqrstuvwxyz'[n] * 4}")
     assert len(memory("prefetch", signals="Redis", limit=99)["results"]) <= 20
     assert len(memory("prefetch", signals="Redis", limit=-1)["results"]) == 1
-    assert "No signals provided" in memory.error("prefetch", signals=" , ")["message"]
+    assert (
+        memory.error("prefetch", signals=" , ")["message"] == "No signals provided. Pass comma-separated keywords."
+    ), "as the seed has it"
     assert memory("prefetch", signals="zebra")["results"] == []
     answer = memory.answer("prefetch", signals=[f"word{n}" for n in range(30)])
     assert [warning["code"] for warning in answer.envelope["warnings"]] == ["SIGNALS_LEFT_OUT"]

@@ -90,7 +90,7 @@ def _unreferenced(active: dict[str, str], followed: set[str], report: Report) ->
     """Decisions of weight that no open task names and no mechanism enforces."""
     needed = sorted(id for id, text in active.items() if _priority(text) >= PRIORITY and not _ENFORCED.search(text))
     dead = [id for id in needed if id not in followed]
-    report.metrics["decision_coverage"] = round(1 - len(dead) / len(needed), 4) if needed else 1.0
+    report.metrics["coverage"] = round(1 - len(dead) / len(needed), 4) if needed else 1.0
     return [
         Drift("dead_decisions", id, "medium", f"No open task names {id}, and nothing enforces it.", (id,))
         for id in dead

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from clew.errors import invalid
+from clew.errors import ClewError
 from clew.memory import blocks, categories
 from clew.recall.answer import NOTICE
 from clew.recall.operations import RESULTS_BUDGET, bare_results
@@ -56,7 +56,12 @@ def _signals(given: str | list[str]) -> list[str]:
     parts = given.split(",") if isinstance(given, str) else given
     signals = list(dict.fromkeys(" ".join(part.split()) for part in parts if part.strip()))
     if not signals:
-        raise invalid("signals", "No signals provided. Pass comma-separated keywords.", kind="non_empty")
+        raise ClewError(
+            "INVALID_INPUT",
+            "No signals provided. Pass comma-separated keywords.",
+            "Give names, topics or phrases of the conversation.",
+            [{"kind": "non_empty", "field": "signals"}],
+        )
     return signals
 
 

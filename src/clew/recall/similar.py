@@ -7,6 +7,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.errors import suggest, unknown_id
+from clew.memory.sync import sync
+from clew.memory.writing import failing
 from clew.recall.search import Request, Search
 from clew.recall.uses import flush_uses, shown_with
 from clew.registry.context import Context
@@ -25,9 +27,10 @@ class FindSimilar(Input):
 @operation("find_similar", mode="own", bare=lambda result: result, example={"block_id": "D-20260213-001"})
 def find_similar(ctx: Context, args: FindSimilar) -> dict[str, Any]:
     """Find what is like a block: by what it says, and by what was found together with it."""
+    sync(ctx)
     flush_uses(ctx.database)
     limit = min(max(args.limit, 1), 50)
-    with ctx.reading() as bound:
+    with failing(block_id=args.block_id), ctx.reading() as bound:
         row = _item(bound, args.block_id)
         together = {
             found["other"]: int(found["uses"]) for found in shown_with(bound.tx, bound.workspace, row["ref"], 100)

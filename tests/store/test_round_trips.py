@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -86,3 +87,13 @@ def decision(number: int) -> str:
     """About something of its own, so that no two of them contradict each other."""
     name = "".join("klmnprstvz"[int(digit)] + "a" for digit in str(number))
     return f"[D-20260101-{number:03d}]\nDate: 2026-01-01\nStatus: active\nStatement: Build {name}\n\n---\n\n"
+
+
+def test_many_imported_thoughts_wait_hardly_longer_than_a_few(call: Caller, trips: list[Wire]) -> None:
+    waited = []
+    for count in (10, 60):
+        nodes = [{"data": {"thought": f"Point {number} holds.", "thoughtNumber": number}} for number in range(1, count)]
+        trips.clear()
+        call("session_import", content=json.dumps({"session": {"title": f"All {count}"}, "nodes": nodes}))
+        waited.append(len(trips))
+    assert waited[1] <= waited[0] + 5

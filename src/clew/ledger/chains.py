@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from clew.errors import ClewError, invalid, suggest
@@ -113,8 +113,17 @@ def chains_of(ctx: Context, session: str, limit: int = 10_000, offset: int = 0) 
     return [Chain(**row) for row in rows]
 
 
-def extend_chain(ctx: Context, session: str, chain: Chain, number: int, total: int, seq: int) -> None:
-    """Count a thought that was added to the chain."""
+def extend_chain(ctx: Context, session: str, chain: Chain, number: int, total: int, seq: int) -> Chain:
+    """Count a thought that was added to the chain; the chain as it is now."""
+    grown = replace(
+        chain,
+        lowest=min(chain.lowest, number) if chain.length else number,
+        highest=max(chain.highest, number),
+        newest=number,
+        length=chain.length + 1,
+        total=total,
+        created_seq=chain.created_seq if chain.length else seq,
+    )
     ctx.tx.run(
         f"INSERT INTO ledger_chain (workspace, session, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)"
         " ON CONFLICT (workspace, session, chain) DO UPDATE SET lowest = ?, highest = ?, newest = excluded.newest,"
@@ -130,9 +139,10 @@ def extend_chain(ctx: Context, session: str, chain: Chain, number: int, total: i
         number,
         total,
         seq,
-        min(chain.lowest, number) if chain.length else number,
-        max(chain.highest, number),
+        grown.lowest,
+        grown.highest,
     )
+    return grown
 
 
 def has_thought(ctx: Context, session: str, point: Point) -> bool:

@@ -8,9 +8,9 @@ from typing import Any
 
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import CONTROL, SESSION
-from clew.ledger.chains import Point
+from clew.ledger.chains import Chain, Point
 from clew.ledger.foreign import Chains, Foreign, foreign_node, sound, sound_number, storable, time_ms
-from clew.ledger.recording import Draft, Past, record
+from clew.ledger.recording import Draft, Past, Recorded, add, make_findable
 from clew.ledger.rows import every_thought
 from clew.ledger.sessions import (
     ACTIVE,
@@ -112,6 +112,8 @@ def _write(ctx: Context, session: LedgerSession, found: list[Foreign], report: R
     _assign_numbers(found, report)
     by_id = {node.id: node for node in found}
     places: dict[str, Point] = {}
+    chains: dict[str, Chain] = {}
+    added: list[Recorded] = []
     now = session.created_at_ms
     for node in ordered(found, by_id):
         assert node.number is not None
@@ -124,9 +126,12 @@ def _write(ctx: Context, session: LedgerSession, found: list[Foreign], report: R
             if stored[point] != node.text:
                 report.problems.append(f"thought {point.short}: another text is stored under this number and was kept")
             continue
-        record(ctx, session, _draft(node, now, places, stored, report))
+        draft = _draft(node, now, places, stored, report)
+        added.append(add(ctx, session, draft, chains.get(node.chain)))
+        chains[node.chain] = added[-1].chain
         stored[point] = node.text
-        report.added += 1
+    make_findable(ctx, added)
+    report.added += len(added)
 
 
 def _assign_numbers(found: list[Foreign], report: Report) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from clew.ledger.chains import Chain, Point, resolve_all, seq_of
 from clew.ledger.cipher import Reading, Reference
-from clew.ledger.nodes import link_nodes, mark_target
+from clew.ledger.nodes import Mark, link_nodes, mark_target
 from clew.ledger.notation import MARKS
 from clew.ledger.sessions import LedgerSession
 from clew.registry.context import Context
@@ -53,8 +53,11 @@ def find_links(
     return Linked(tuple(links.values()), tuple(missing))
 
 
-def write_links(ctx: Context, session: LedgerSession, point: Point, kind: str | None, seq: int, linked: Linked) -> None:
-    """Store the links of a new thought and draw their edges."""
+def write_links(
+    ctx: Context, session: LedgerSession, point: Point, kind: str | None, seq: int, linked: Linked
+) -> list[Mark]:
+    """Store the links of a new thought and draw their edges; what their targets are marked with."""
+    marks = []
     for link in linked.links:
         ctx.tx.run(
             "INSERT INTO thought_link (workspace, from_seq, relation, to_seq) VALUES (?, ?, ?, ?)",
@@ -65,7 +68,8 @@ def write_links(ctx: Context, session: LedgerSession, point: Point, kind: str | 
         )
         if link.relation != REFERS:
             link_nodes(ctx, session, point, link.relation, link.point)
-        mark_target(ctx, session, link.point, link.relation, kind)
+        marks.append(mark_target(ctx, session, link.point, link.relation, kind))
+    return [mark for mark in marks if mark is not None]
 
 
 def _seq(ctx: Context, session: LedgerSession, point: Point) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from clew.errors import shorten
 from clew.ledger.chains import Point
@@ -19,6 +20,13 @@ TITLE = 160
 
 CARD_TYPE = {"H": "hypothesis", "E": "evidence", "C": "decision", "Q": "question", "R": "update", "X": "update"}
 """The card that the reasoning engine takes a thought for; the others are notes."""
+
+
+class Mark(NamedTuple):
+    """An item, and the status that it gets."""
+
+    ref: str
+    status: str
 
 
 def node_id(session: str, point: Point) -> str:
@@ -48,25 +56,27 @@ def link_nodes(ctx: Context, session: LedgerSession, point: Point, relation: str
     put_edge(ctx, session_branch(session), GRAPH, node_id(session.id, point), relation, node_id(session.id, target))
 
 
-def mark_target(ctx: Context, session: LedgerSession, target: Point, relation: str, kind: str | None) -> None:
-    """A revised thought is superseded and a rejected one disproved: what rests on it, and recall, can tell."""
+def mark_target(ctx: Context, session: LedgerSession, target: Point, relation: str, kind: str | None) -> Mark | None:
+    """A revised thought is superseded and a rejected one disproved: what rests on it can tell, and recall is to."""
     disproved = relation == "contradicts" and kind == "X"
     status = "superseded" if relation == "revises" else "disproved" if disproved else None
     if status is None:
-        return
+        return None
     branch = session_branch(session)
     current = node(ctx, branch, GRAPH, node_id(session.id, target))
     if current is not None and current.status != status:
         write_node(ctx, branch, GRAPH, replace(current, status=status), findable=False)
-        _mark_item(ctx, current.id, status)
+        return Mark(current.id, status)
+    return None
 
 
-def _mark_item(ctx: Context, ref: str, status: str) -> None:
+def mark_item(ctx: Context, mark: Mark) -> None:
+    """Give a thought's item its new status."""
     row = ctx.tx.one(
         "SELECT source, seq, ts_ms, title, body, kind, branch, doc, event_ts_ms FROM item"
         " WHERE workspace = ? AND ref = ?",
         ctx.workspace,
-        ref,
+        mark.ref,
     )
     if row is not None:
-        index_item(ctx.tx, ctx.workspace, Item(ref=ref, status=status, **row))
+        index_item(ctx.tx, ctx.workspace, Item(ref=mark.ref, status=mark.status, **row))

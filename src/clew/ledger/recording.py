@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,12 +23,12 @@ from clew.ledger.chains import (
 )
 from clew.ledger.cipher import Reading, read
 from clew.ledger.links import Linked, find_links, write_links
-from clew.ledger.nodes import node_id, put_thought
+from clew.ledger.nodes import Mark, mark_item, node_id, put_thought
 from clew.ledger.sessions import UNTITLED, LedgerSession, dumped, search_words
 from clew.ledger.titles import first_sentence
 from clew.reasoning.documents import TRACE, append
 from clew.registry.context import Context
-from clew.store.indexing import index_item
+from clew.store.indexing import index_items
 from clew.store.items import Item
 from clew.store.workspaces import declare_events
 
@@ -103,20 +104,44 @@ class Recorded:
     session: LedgerSession
     plan: Plan
     seq: int
+    chain: Chain
+    """As it is now."""
+    item: Item
+    marks: list[Mark]
+    """What other items are to be marked with."""
 
 
 def record(ctx: Context, session: LedgerSession, draft: Draft, chain: Chain | None = None) -> Recorded:
+    """Add a thought and make it findable."""
+    recorded = add(ctx, session, draft, chain)
+    make_findable(ctx, [recorded])
+    return recorded
+
+
+def make_findable(ctx: Context, thoughts: Sequence[Recorded]) -> None:
+    """Index thoughts together; a mark is set when what it marks is there."""
+    waiting: list[Item] = []
+    for thought in thoughts:
+        waiting.append(thought.item)
+        if thought.marks:
+            index_items(ctx.tx, ctx.workspace, waiting)
+            waiting.clear()
+        for mark in thought.marks:
+            mark_item(ctx, mark)
+    index_items(ctx.tx, ctx.workspace, waiting)
+
+
+def add(ctx: Context, session: LedgerSession, draft: Draft, chain: Chain | None = None) -> Recorded:
     """Add a thought, to the draft's chain if it was read already. Everything is checked before anything is written."""
     plan = plan_thought(ctx, session, draft, chain)
     seq = _append(ctx, session, plan)
     _insert(ctx, session, plan, seq)
-    extend_chain(ctx, session.id, plan.chain, plan.point.number, plan.total, seq)
-    _index(ctx, session, plan, seq)
+    grown = extend_chain(ctx, session.id, plan.chain, plan.point.number, plan.total, seq)
     put_thought(ctx, session, plan.point, plan.kind, plan.reading.content, seq)
-    write_links(ctx, session, plan.point, plan.kind, seq, plan.linked)
+    marks = write_links(ctx, session, plan.point, plan.kind, seq, plan.linked)
     _count(ctx, session, plan)
     _emit(ctx, session, plan, seq)
-    return Recorded(session, plan, seq)
+    return Recorded(session, plan, seq, grown, _item(ctx, session, plan, seq), marks)
 
 
 def plan_thought(ctx: Context, session: LedgerSession, draft: Draft, known: Chain | None) -> Plan:
@@ -142,7 +167,7 @@ def plan_thought(ctx: Context, session: LedgerSession, draft: Draft, known: Chai
 def _chain(ctx: Context, session: LedgerSession, draft: Draft, known: Chain | None) -> tuple[Chain, Point | None]:
     """The chain to write to, and the fork point of the thought."""
     if draft.past is not None:
-        return _past_chain(ctx, session, draft, draft.past)
+        return _past_chain(ctx, session, draft, draft.past, known)
     given = Point(draft.from_chain or MAIN, draft.from_number) if draft.from_number is not None else None
     if draft.chain == MAIN:
         _check_exists(ctx, session, given)
@@ -163,9 +188,11 @@ def _chain(ctx: Context, session: LedgerSession, draft: Draft, known: Chain | No
     return empty_chain(draft.chain, given), given
 
 
-def _past_chain(ctx: Context, session: LedgerSession, draft: Draft, past: Past) -> tuple[Chain, Point | None]:
+def _past_chain(
+    ctx: Context, session: LedgerSession, draft: Draft, past: Past, known: Chain | None
+) -> tuple[Chain, Point | None]:
     """An imported branch may have lost its fork point; it is a branch all the same."""
-    found = find_chain(ctx, session.id, draft.chain)
+    found = known or find_chain(ctx, session.id, draft.chain)
     chain = found or empty_chain(draft.chain, past.origin if draft.chain else None, past.label)
     return chain, past.origin or chain.origin
 
@@ -290,8 +317,8 @@ def _pair(point: Point | None) -> tuple[str | None, int | None]:
     return (point.chain, point.number) if point else (None, None)
 
 
-def _index(ctx: Context, session: LedgerSession, plan: Plan, seq: int) -> None:
-    item = Item(
+def _item(ctx: Context, session: LedgerSession, plan: Plan, seq: int) -> Item:
+    return Item(
         ref=node_id(session.id, plan.point),
         source="thought",
         seq=seq,
@@ -302,7 +329,6 @@ def _index(ctx: Context, session: LedgerSession, plan: Plan, seq: int) -> None:
         doc=TRACE,
         event_ts_ms=plan.draft.past.ts_ms if plan.draft.past else None,
     )
-    index_item(ctx.tx, ctx.workspace, item)
 
 
 def _count(ctx: Context, session: LedgerSession, plan: Plan) -> None:

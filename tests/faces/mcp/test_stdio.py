@@ -76,6 +76,8 @@ def test_a_line_that_is_no_message_is_answered_with_its_error(tmp_path: Path) ->
         assert lines.receive() | {"error": {}} == {"jsonrpc": "2.0", "id": None, "error": {}}
         lines.send('{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"text": "\\ud800"}}')
         assert (broken := lines.receive())["id"] == 7 and broken["error"]["code"] == -32700
+        lines.send('{"jsonrpc": "2.0", "id": "\\ud800", "method": "ping"}')
+        assert (broken := lines.receive())["id"] is None and broken["error"]["code"] == -32700
         lines.send({"id": 1})
         assert (broken := lines.receive())["id"] == 1 and broken["error"]["code"] == -32600
         lines.send("[" * 100_000)

@@ -137,9 +137,14 @@ def _id_in(inputs: list[Any]) -> RequestId | None:
     for given in inputs:
         message = _loosely_read(given) if isinstance(given, str | bytes) else given
         id = message.get("id") if isinstance(message, dict) else None
-        if isinstance(id, int | str) and not isinstance(id, bool):
+        if isinstance(id, int | str) and not isinstance(id, bool) and _sendable(id):
             return id
     return None
+
+
+def _sendable(id: RequestId) -> bool:
+    """Half a surrogate pair was read loosely and cannot be written: trying it would end the connection."""
+    return isinstance(id, int) or id.encode(errors="ignore").decode() == id
 
 
 def _loosely_read(line: str | bytes) -> Any:

@@ -135,6 +135,8 @@ def test_a_batch_answers_for_each_operation(call: Caller, task: str) -> None:
         {"tool": "notes_commit", "args": {"content": "x"}},
         {"args": {}},
         {"tool": "tasks_create", "args": {"title": "x", "workspace": "other"}},
+        {"tool": "tasks_create", "args": {"title": "x"}, "arguments": {"title": "y"}},
+        {"tool": "tasks_create", "name": "tasks_delete", "args": {"title": "x"}},
     ],
 )
 def test_a_batch_runs_task_operations_of_one_workspace_only(call: Caller, operation: dict[str, Any]) -> None:

@@ -37,6 +37,7 @@ declare_events(
 )
 
 MOST_DOCS = 20
+MOST_TAGS = 1_000
 
 
 class Commit(Input):
@@ -157,10 +158,12 @@ def tag_list(ctx: Context, args: TagList) -> dict[str, Any]:
     rows = ctx.tx.all(
         "SELECT note_tag.name, branch.name AS branch, note_tag.doc, note_tag.seq, note_tag.created_at_ms"
         " FROM note_tag JOIN branch ON branch.workspace = note_tag.workspace AND branch.id = note_tag.branch"
-        " WHERE note_tag.workspace = ? AND branch.deleted_at_ms IS NULL ORDER BY note_tag.name LIMIT 1000",
+        " WHERE note_tag.workspace = ? AND branch.deleted_at_ms IS NULL ORDER BY note_tag.name LIMIT ?",
         ctx.workspace,
+        MOST_TAGS + 1,
     )
-    return {"workspace": ctx.workspace, "tags": rows, "count": len(rows), "truncated": False}
+    shown = rows[:MOST_TAGS]
+    return {"workspace": ctx.workspace, "tags": shown, "count": len(shown), "truncated": len(rows) > len(shown)}
 
 
 class TagDelete(Input):

@@ -83,6 +83,9 @@ Call = tuple[str, dict[str, Any]]
 def _call(ctx: Context, item: BatchOperation, number: int) -> Call:
     """The operation's real name and its arguments, checked before anything runs."""
     named = item.tool or item.name
+    for one, other in ((item.tool, item.name), (item.args, item.arguments)):
+        if one is not None and other is not None and one != other:
+            raise invalid(f"operations[{number}]", "its two names of one thing differ", "Give tool and args only.")
     if named is None:
         raise invalid(f"operations[{number}].tool", "is required", "Name an operation.", kind="missing_required")
     name = find_operation(named).name

@@ -76,6 +76,14 @@ def test_before_a_found_thing(call: Caller) -> None:
     assert first["_id"] == "notes@1"
 
 
+def test_before_and_after_tell_nothing_where_all_was_written_in_one_go(call: Caller) -> None:
+    call("notes_commit", content="Waits until notified, or until a timeout occurs on the lock.")
+    call("notes_commit", content="Raises an error when a timeout occurs.")
+    answer = call("recall", query="wait until a timeout occurs", sources=["all"], explain=True)["results"]
+    assert answer[0]["_id"] == "notes@1"
+    assert not any(part["feature"] == "date" for hit in answer for part in hit["explain"]["parts"])
+
+
 def test_recency_counts_only_when_asked_for(call: Caller) -> None:
     call("notes_commit", content="[2025-03-03] Ada: The password policy asks for ten characters.")
     call("notes_commit", content="[2025-09-03] Ada: The password policy asks for twelve characters.")

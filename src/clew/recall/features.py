@@ -28,6 +28,8 @@ from clew.store.postings import FIELD_COUNT
 from clew.store.terms import stem
 
 CLOSE_LOOK = 64
+GUESSED = 0.6
+"""How much a time counts that had to be found first: what was found may not be the migration that is meant."""
 REPLACED = frozenset(
     {"superseded", "retracted", "revoked", "deprecated", "rejected", "deleted", "archived", "disproved"}
 )
@@ -118,7 +120,9 @@ def _closeness(scene: Scene, slots: Slots) -> Floats:
     if scene.period is None:
         return np.zeros(len(slots), np.float32)
     found = scene.period.closeness(scene.corpus.when[slots], scene.kernel.number("dates", "near_days"))
-    return np.where(slots == scene.period.spared, np.float32(0), found) if scene.period.spared is not None else found
+    if scene.period.spared is None:
+        return found
+    return np.where(slots == scene.period.spared, np.float32(0), found * np.float32(GUESSED))
 
 
 def _speaker(scene: Scene, slots: Slots) -> Floats:

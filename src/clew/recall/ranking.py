@@ -17,6 +17,7 @@ from clew.recall.lexical import Asked, Floats, Matches, Slots
 from clew.recall.likeness import Likeness
 from clew.recall.period import Period
 from clew.recall.query import Query
+from clew.recall.sequence import HOUR_MS
 
 FEEDBACK = frozenset({"rm3", "broad", "multi", "chain"})
 
@@ -174,6 +175,9 @@ def _anchored(
     named = best(own, visible & (own > 0), 1, corpus) if len(own) else np.zeros(0, np.int64)
     if not len(named):
         return None
-    moment = int(corpus.when[named[0]])
-    spared = int(named[0])
-    return Period(high=moment, spared=spared) if period.side == "before" else Period(low=moment, spared=spared)
+    moment, sitting = int(corpus.when[named[0]]), int(corpus.pause_hours * HOUR_MS)
+    low, high = (None, moment + sitting) if period.side == "before" else (moment - sitting, None)
+    found = Period(low, high, spared=int(named[0]))
+    # A time that takes in everything tells nothing; what was written in one go is neither before nor after itself.
+    outside = found.closeness(corpus.when[visible], 0.0) <= 0
+    return found if outside.any() else None

@@ -77,6 +77,14 @@ def test_status_answers_in_two_lines(clew: Clew) -> None:
     assert lines[1] == "tasks_snapshot"
 
 
+def test_status_counts_the_items_as_far_as_it_is_cheap(call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clew.reasoning.workspace.MOST_ITEMS", 2)
+    for number, (items, more) in enumerate([(1, False), (2, False), (2, True)]):
+        call("notes_commit", content=f"note {number}")
+        index = call("status")["index"]
+        assert (index["items"], index["items_has_more"]) == (items, more)
+
+
 def test_an_automatic_agent_id_is_made_once_and_kept(make_clew: Make) -> None:
     first, second = make_clew(agent_id="auto"), make_clew(agent_id="auto")
     Caller(first)("notes_commit", content="x")

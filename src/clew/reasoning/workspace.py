@@ -80,6 +80,8 @@ def _last(result: dict[str, Any]) -> str:
     return f" | last {' '.join(parts)}" if parts else ""
 
 
+MOST_ITEMS = 10_000
+"""The items of the index are counted as far as this."""
 STATUS_BUDGET = Budget(
     (Drop("portals"), Drop("golden_path"), Drop("defaults"), Drop("index"), Drop("last_event")),
     {"core": 20_000, "daily": 40_000, "full": 60_000},
@@ -111,7 +113,7 @@ def status(ctx: Context, args: Status) -> dict[str, Any]:
         "defaults": DEFAULTS,
         "store": {"engine": ctx.tx.engine, "place": storage(ctx)},
         "index": {
-            "items": _count(ctx, "item"),
+            **_items(ctx),
             "lag": index_gaps(ctx.tx, ctx.workspace),
             "vector_lag": vector_lags(ctx.tx, ctx.workspace),
         },
@@ -236,5 +238,7 @@ def _last_entry(ctx: Context) -> dict[str, Any] | None:
     return {**row, "ts": rfc3339(row["ts_ms"])} if row else None
 
 
-def _count(ctx: Context, table: str) -> int:
-    return int(ctx.tx.value(f"SELECT count(*) FROM {table} WHERE workspace = ?", ctx.workspace))
+def _items(ctx: Context) -> dict[str, Any]:
+    counted = "SELECT 1 FROM item WHERE workspace = ? LIMIT ?"
+    found = int(ctx.tx.value(f"SELECT count(*) FROM ({counted}) AS counted", ctx.workspace, MOST_ITEMS + 1))
+    return {"items": min(found, MOST_ITEMS), "items_has_more": found > MOST_ITEMS}

@@ -9,6 +9,7 @@ the text itself.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from zlib import crc32
 
 from clew.store.database import Transaction
@@ -79,12 +80,18 @@ def _range(workspace_number: int) -> tuple[int, int]:
 
 
 def _terms(text: str) -> set[str]:
-    return {"".join(term) for term in set(zip(text, text[1:], text[2:], strict=False))}
+    return {text[place : place + SHORTEST] for place in range(len(text) - SHORTEST + 1)}
 
 
 def _array(workspace_number: int, terms: Iterable[str]) -> str:
-    """Terms as PostgreSQL reads an array of numbers. Two terms may share one: it only finds candidates."""
-    return "{" + ",".join(str(crc32(term.encode(), workspace_number) - 2**31) for term in terms) + "}"
+    """Terms as PostgreSQL reads an array of numbers."""
+    return "{" + ",".join([_number(workspace_number, term) for term in terms]) + "}"
+
+
+@lru_cache(maxsize=20_000)
+def _number(workspace_number: int, term: str) -> str:
+    """Two terms may share a number: it only finds candidates."""
+    return str(crc32(term.encode(), workspace_number) - 2**31)
 
 
 def _rarest(text: str) -> list[str]:

@@ -1,7 +1,7 @@
 // Events in the words of a person: what happened, which group of news it belongs to, where to look at it.
 
 import { link } from "./router.js";
-import { placeOf } from "./parts.js";
+import { placeOf, several } from "./parts.js";
 
 // What a person wants to know first comes first. Whatever has no group is only counted.
 export const GROUPS = [
@@ -75,4 +75,10 @@ export function grouped(events, names, most) {
   }
   const shown = GROUPS.map(([name, words]) => ({ name, words, lines: [...groups.get(name).values()] })).filter(({ lines }) => lines.length);
   return { groups: shown.map((group) => ({ ...group, more: Math.max(0, group.lines.length - most), lines: group.lines.slice(0, most) })), other };
+}
+
+const COUNTED = 1000; // as far as events_list counts what it leaves out
+
+export function olderWords(count) {
+  return count ? `${count >= COUNTED ? "At least " : ""}${several(count, "older event")} left out.` : "";
 }

@@ -44,7 +44,7 @@ export async function show(main) {
     }
   };
   const news = (event) => {
-    log.add(event);
+    log.take([event]);
     drawLog();
     return true;
   };

@@ -1,11 +1,10 @@
 // What changed since the reader last looked, grouped by what it means; bounded, and what is left out is said.
 
 import { ago, el, shorten } from "../../dom.js";
-import { card, nothing, several } from "../../parts.js";
-import { grouped } from "../../happenings.js";
+import { card, nothing } from "../../parts.js";
+import { grouped, olderWords } from "../../happenings.js";
 
 const LINES = 6;
-const COUNTED = 1000; // as far as events_list counts what it leaves out
 
 export function changesCard({ changes, names }, since, seen) {
   const { groups, other } = grouped(changes.events, names, LINES);
@@ -30,7 +29,6 @@ function row(line) {
 function leftOut(changes, other) {
   const rest = [...other.entries()].sort((a, b) => b[1] - a[1]);
   const small = rest.length ? `Not listed: ${rest.slice(0, 8).map(([said, count]) => (count > 1 ? `${said} × ${count}` : said)).join(", ")}${rest.length > 8 ? " and more" : ""}.` : "";
-  const least = changes.left_out >= COUNTED ? "At least " : "";
-  const older = changes.left_out ? `${least}${several(changes.left_out, "older event")} left out.` : "";
+  const older = olderWords(changes.left_out);
   return small || older ? el("p", { class: "quiet", id: "left-out" }, [small, older].filter(Boolean).join(" ")) : null;
 }

@@ -1,8 +1,8 @@
 // The log as it grows. It begins with what was there already, says how much is older, and goes back as far as one wants.
 
 import { ago, el, shorten } from "../../dom.js";
-import { card, nothing, several } from "../../parts.js";
-import { describe } from "../../happenings.js";
+import { card, nothing } from "../../parts.js";
+import { describe, olderWords } from "../../happenings.js";
 
 const KEPT = 60;
 
@@ -11,26 +11,23 @@ export class LogLines {
     this.events = new Map();
     this.names = new Map();
     this.kept = KEPT;
-    this.total = 0;
+    this.older = 0;
   }
 
   // The newest events as the server lists them. What joins none of the lines shown leaves a gap, so it takes their place.
   begin({ events, left_out }, names) {
-    if (!events.some(({ seq }) => this.events.has(seq))) this.events.clear();
-    this.total = events.length + left_out;
     this.names = names;
+    if (!events.some(({ seq }) => this.events.has(seq))) {
+      this.events.clear();
+      this.older = left_out;
+    }
     this.take(events);
   }
 
-  // One that just happened.
-  add(event) {
-    if (!this.events.has(event.seq)) this.total += 1;
-    this.take([event]);
-  }
-
   // Those before the oldest one shown; from now on so many more are kept.
-  goBack({ events }) {
+  goBack({ events, left_out }) {
     this.kept += KEPT;
+    this.older = left_out;
     this.take(events);
   }
 
@@ -38,10 +35,9 @@ export class LogLines {
     for (const event of events) this.events.set(event.seq, event);
     const newest = [...this.events.keys()].sort((a, b) => b - a);
     for (const seq of newest.slice(this.kept)) this.events.delete(seq);
+    this.older += Math.max(0, newest.length - this.kept);
     this.shown = newest.slice(0, this.kept).map((seq) => this.events.get(seq));
   }
-
-  get older() { return Math.max(0, this.total - this.shown.length); }
 
   get page() { return { before: this.shown.at(-1).seq, limit: KEPT }; }
 }
@@ -49,7 +45,7 @@ export class LogLines {
 export function logCard(log, goBack) {
   return card("As it happens", { id: "log-card" },
     log.shown.length ? el("ol", { class: "lines scroll", id: "log", data: { key: "log", list: "" }, tabindex: "0", "aria-label": "Events, the newest first" }, log.shown.map((event) => row(event, log.names))) : nothing("Whatever any process writes appears here."),
-    log.older ? el("p", { class: "quiet", id: "log-older", data: { key: "older" } }, `${several(log.older, "older event")} left out. `,
+    log.older ? el("p", { class: "quiet", id: "log-older", data: { key: "older" } }, `${olderWords(log.older)} `,
       el("button", { type: "button", class: "small", id: "log-back", onclick: goBack }, "Show more")) : null);
 }
 

@@ -187,12 +187,27 @@ def load_settings(
     environ = os.environ if environ is None else environ
     root = project_root(cwd or Path.cwd())
     raw, origins = _gather(flags or {}, environ, _toml(root, environ))
+    try:
+        return _settings(raw, origins, root)
+    except ClewError as problem:
+        raise _placed(problem, origins) from problem
+
+
+def _placed(problem: ClewError, origins: Mapping[str, str]) -> ClewError:
+    """With the variable or file that has to be mended; messages begin with the name of the setting."""
+    origin = origins.get(problem.message.partition(":")[0], "default")
+    if origin not in ("default", "flag"):
+        return ClewError(problem.code, f"{problem.message} (from {origin})", problem.recovery)
+    return problem
+
+
+def _settings(raw: Mapping[str, str], origins: dict[str, str], root: Path) -> Settings:
     workspace = raw["workspace"] or derived_workspace(root)
     allowlist = _names(raw["workspace_allowlist"])
     return Settings(
         home=Path(raw["home"]).expanduser().absolute(),
         storage=_choice("storage", raw["storage"], ("fs", "memory")),
-        database_url=raw["database_url"] or None,
+        database_url=_database(raw["database_url"]),
         workspace=check_workspace(workspace),
         workspace_lock=_lock(raw["workspace_lock"], bool(raw["workspace"]), allowlist),
         workspace_allowlist=tuple(check_workspace(name) for name in allowlist),
@@ -310,6 +325,17 @@ def _choice(name: str, value: str, known: tuple[str, ...]) -> str:
     if value.lower() not in known:
         raise ClewError("INVALID_INPUT", f"{name}: {value!r} is unknown", f"Use {' or '.join(known)}.")
     return value.lower()
+
+
+def _database(value: str) -> str | None:
+    """An address, or libpq's own `key=value` form; never repeated in an error, for it may hold a password."""
+    if value and not value.startswith(("postgresql://", "postgres://")) and "=" not in value:
+        raise ClewError(
+            "INVALID_INPUT",
+            "database_url: is no address of a PostgreSQL database",
+            "Use postgresql://user@host/database, or leave it out for SQLite.",
+        )
+    return value or None
 
 
 def _port(name: str, value: str) -> int:

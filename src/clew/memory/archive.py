@@ -192,7 +192,7 @@ def _unpacked(source: Path) -> dict[str, str]:
         with tarfile.open(source, "r:gz") as tar:
             return dict(_members(tar))
     except (OSError, tarfile.TarError, EOFError, UnicodeDecodeError) as problem:
-        said = shorten(str(problem), 200)
+        said = getattr(problem, "strerror", None) or shorten(str(problem), 200)
         raise ClewError("IO_ERROR", f"{source}: {said}", "Give a file that export_memory wrote.") from problem
 
 

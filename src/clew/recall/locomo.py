@@ -70,7 +70,7 @@ def read_conversations(path: Path) -> list[Conversation]:
     if not path.is_file():
         raise ClewError(
             "NOT_FOUND",
-            f"{path} does not exist",
+            f"{path} is a directory" if path.is_dir() else f"{path} does not exist",
             "Get locomo10.json from the LoCoMo repository of Snap Research (CC BY-NC 4.0) and give its path.",
         )
     try:

@@ -6,7 +6,9 @@ loading the command-line library. Everything else, unusual spellings of `serve` 
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 from clew.errors import ClewError
@@ -19,8 +21,12 @@ def main() -> NoReturn:
 
 
 def run(argv: list[str]) -> int:
+    _stand_in()
     try:
-        return _run(argv)
+        code = _run(argv)
+        if not sys.stdout.closed:
+            sys.stdout.flush()  # here, where a full disk can still be told
+        return code
     except ClewError as error:
         from clew.faces.cli.output import show_error
 
@@ -31,8 +37,27 @@ def run(argv: list[str]) -> int:
         return Exit.INTERRUPTED
     except BrokenPipeError:
         # The reader went away (`clew ops | head`): that is its right, and no error of ours.
-        sys.stdout = None
+        _forget_output()
         return Exit.OK
+    except OSError as problem:
+        from clew.faces.cli.output import complain
+
+        _forget_output()
+        complain(f"error IO_ERROR: {problem}\n  Make room, or send the output elsewhere.", "bold red")
+        return Exit.REFUSED
+
+
+def _stand_in() -> None:
+    """For streams that whoever started us has closed (`clew status >&-`): what is said there, nobody hears."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
+
+
+def _forget_output() -> None:
+    """What could not be written is not tried again at the very end."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(argv: list[str]) -> int:

@@ -101,6 +101,11 @@ def describe_error(error: dict[str, Any], suggestions: Iterable[dict[str, Any]])
     complain(f"error {error['code']}: {error['message']}", "bold red")
     if error.get("recovery"):
         complain(f"  {error['recovery']}")
+    if example := (error.get("details") or {}).get("example"):
+        complain(f"  example: {suggested_command({'target': example['name'], 'params': example['arguments']})}")
+    if error["code"].startswith("STORE_"):
+        complain("  try: clew doctor", "cyan")  # no operation helps while there is no store
+        return
     for suggestion in suggestions:
         if suggestion["action"] != "call_tool":
             continue  # a protocol method, such as another tool list: nothing for a shell

@@ -46,11 +46,13 @@ def root(ctx: typer.Context, home: Home = None, workspace: Workspace = None) -> 
 def run_command(argv: list[str]) -> int:
     """Run one command line; the exit code, as Typer would have exited with it."""
     command = typer.main.get_command(app)
-    if "--json" in argv:
-        return _run_for_program(command, argv)
     try:
+        if "--json" in argv:
+            return _run_for_program(command, argv)
         command.main(argv, prog_name="clew", complete_var="_CLEW_COMPLETE")
     except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):
+            raise end.__context__ from None  # for Typer that is a failure, for us the reader's right
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return Exit.OK
 

@@ -72,8 +72,10 @@ def _file(name: str) -> str:
 
     try:
         return Path(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise usage(f"{name} cannot be read: {problem}", "Name a file that holds a JSON object.") from problem
+    except OSError as problem:
+        raise usage(f"{name} cannot be read: {problem.strerror}", "Name a file that holds a JSON object.") from problem
+    except UnicodeDecodeError as problem:
+        raise usage(f"{name} is not text in UTF-8", "Name a file that holds a JSON object.") from problem
 
 
 def _json(text: str, where: str) -> Any:

@@ -93,7 +93,9 @@ cards = st.builds(
     tags=st.sets(st.from_regex(r"[a-z][a-z0-9:-]{0,10}", fullmatch=True)).map(lambda tags: tuple(sorted(tags))),
     meta=st.dictionaries(
         st.from_regex(r"[a-z_]{1,8}", fullmatch=True),
-        st.integers(-(2**63), 2**63 - 1) | st.booleans() | st.text(max_size=10),
+        st.integers(-(2**63), 2**63 - 1)
+        | st.booleans()
+        | st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=10),
     ),
 )
 

@@ -288,12 +288,25 @@ def _toml(root: Path, environ: Mapping[str, str]) -> Mapping[str, Any]:
     for path in (root / "clew.toml", home / "clew.toml"):
         if path.is_file():
             try:
-                return tomllib.loads(path.read_text(encoding="utf-8"))
+                return _known(path, tomllib.loads(path.read_text(encoding="utf-8")))
             except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
                 raise ClewError(
                     "INVALID_INPUT", f"{path} is not valid TOML: {problem}", f"Mend or remove {path}."
                 ) from problem
     return {}
+
+
+def _known(path: Path, found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A misspelled name would otherwise leave its setting at the default, and nobody would know."""
+    names = [setting.name for setting in SETTINGS]
+    unknown = next((name for name in sorted(found) if name not in names), None)
+    if unknown is None:
+        return found
+    from difflib import get_close_matches
+
+    near = get_close_matches(unknown, names, n=1)
+    recovery = f"Did you mean {near[0]}?" if near else "docs/settings.md names them all."
+    raise ClewError("INVALID_INPUT", f"{path}: there is no setting {unknown[:60]!r}", recovery)
 
 
 def _names(value: str) -> tuple[str, ...]:

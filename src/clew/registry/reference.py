@@ -33,7 +33,7 @@ _SETTINGS = """\
 
 A flag wins over a variable, a variable over `clew.toml` (in the project, else in the data directory), that over the
 default. Of several variables the first one that is set counts. `clew doctor` shows every value and where it came from.
-In `clew.toml` a setting is written under its name: `toolset = "full"`.
+In `clew.toml` a setting is written under its name: `toolset = "full"`; a name that is none is refused.
 
 """
 _ERRORS = """\

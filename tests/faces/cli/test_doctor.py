@@ -128,6 +128,14 @@ def test_settings_say_where_they_came_from(clew: Shell, write: Writer) -> None:
     assert rows["port"]["origin"] == "default"
 
 
+def test_a_misspelled_setting_is_named(clew: Shell, write: Writer) -> None:
+    write(clew.directory / "clew.toml", 'tolset = "full"\n')
+    ran = clew("status")
+    assert ran.code == 2
+    assert "no setting 'tolset'" in ran.err
+    assert "Did you mean toolset?" in ran.err
+
+
 CONFIGURATIONS = [
     ("claude", ".claude.json", json.dumps({"mcpServers": {"clew": {"command": "clew", "args": ["serve"]}}})),
     ("codex", ".codex/config.toml", '[mcp_servers.clew]\ncommand = "clew"\nargs = ["serve"]\n'),

@@ -54,12 +54,12 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
         },
         "search": {"candidates": Key(400, 10, 5000), "prefix_words": Key(12, 0, 100), "typo_words": Key(3, 0, 20)},
         # Silence: signs of an answer and the bar they must reach, by words alone and with the meaning arm.
-        "floor": {"least_items": Key(100, 0, 1_000_000), "sure": Key(0.8, 0, 1), "pages": Key(6.0, 0, 1000)},
+        "floor": {"least_items": Key(100, 0, 1_000_000), "sure": Key(0.8, 0, 1), "plenty": Key(1.6, 0, 1000)},
         "floor_words": _weights(
-            -1000, 1000, score=12.0, proximity=4.2, surprise=0.32, unknown=7.5, dense=0.0, needed=10.2
+            -1000, 1000, held=6.0, amount=1.3, chance=-2.5, proximity=6.5, unknown=7.0, dense=0.0, needed=4.89
         ),
         "floor_meaning": _weights(
-            -1000, 1000, score=11.6, proximity=2.3, surprise=0.31, unknown=7.8, dense=11.6, needed=17.2
+            -1000, 1000, held=2.7, amount=2.4, chance=-6.8, proximity=2.6, unknown=5.8, dense=14.7, needed=11.6
         ),
     },
     "rm3": {"expansion": {"terms": Key(6, 0, 50), "weight": Key(0.15, 0, 1), "items": Key(5, 1, 50)}},

@@ -257,7 +257,7 @@ def _analysis(query: Query, ranked: Ranked, verdict: Verdict) -> dict[str, Any]:
         "names": sorted(query.names),
         "period": _period_json(period) if period else None,
         "candidates": len(ranked.slots),
-        "floor": {"value": verdict.value, "needed": verdict.needed},
+        "floor": {"value": verdict.value, "needed": verdict.needed, "signs": verdict.signs},
     }
 
 

@@ -1,0 +1,123 @@
+"""When recall stays silent: words of a question that stand here and there are no answer, words in one place are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clew.app import Clew
+from clew.recall.signs import SIGNS
+from clew.registry.context import Context
+from clew.registry.session import Session
+from clew.store.indexing import index_items
+from clew.store.items import Item
+from tests.conftest import Caller
+
+THINGS = ("harbour", "violin", "glacier", "lantern", "orchard", "compass", "saddle", "chimney", "anchor", "teapot")
+DEEDS = ("repaired", "painted", "borrowed", "measured", "carried", "washed", "covered", "lifted", "sketched", "sold")
+TIMES = ("at dawn", "after supper", "in the rain", "by candlelight", "on a whim", "with great care")
+
+
+def remark(number: int) -> str:
+    """Remarks of which each holds one thing, one deed and a word of its own."""
+    thing, deed = THINGS[number % 10], DEEDS[number // 10 % 10]
+    own = f"token{chr(97 + number // 26)}{chr(97 + number % 26)}"
+    return f"Somebody {deed} the {thing} {TIMES[number % 6]}, which they called {own}."
+
+
+@pytest.fixture
+def store(clew: Clew, call: Caller) -> Caller:
+    """Two hundred remarks that have nothing to do with each other, three of which are asked for."""
+    texts = [remark(number) for number in range(200)]
+    texts[57] = "The zeppelin landed near Reykjavik and its captain ordered porridge."
+    texts[123] = "Set users.email_hash before the walrus migration, says ticket QX-4711."
+    texts[180] = "数据库迁移在夜里运行。"
+    keep(clew, texts)
+    return call
+
+
+def keep(clew: Clew, texts: list[str]) -> None:
+    with Context(clew.dispatcher, Session(), "ws", None).writing() as ctx:
+        index_items(ctx.tx, "ws", [note(ctx, at, text) for at, text in enumerate(texts)])
+
+
+def note(ctx: Context, at: int, text: str) -> Item:
+    return Item(f"note-{at}", "note", ctx.ws.next_seq(), ctx.now_ms, body=text, branch=1, doc=f"doc-{at}")
+
+
+def ask(call: Caller, query: str) -> list[str]:
+    return [hit["_id"] for hit in call("recall", query=query, sources=["notes"])["results"]]
+
+
+def floor_of(call: Caller, query: str) -> dict[str, Any]:
+    found: dict[str, Any] = call("recall", query=query, sources=["notes"], explain=True)["analysis"]["floor"]
+    return found
+
+
+def test_words_that_stand_in_one_place_are_an_answer(store: Caller) -> None:
+    wanted = {
+        "What did the captain say about porridge near Reykjavik?": "note-57",
+        "Where did the zeppelin land?": "note-57",
+        "which kind of porridge": "note-57",
+        "walrus migration": "note-123",
+    }
+    assert {query: ask(store, query)[:1] for query in wanted} == {query: [ref] for query, ref in wanted.items()}
+
+
+def test_words_that_stand_here_and_there_are_none(store: Caller) -> None:
+    queries = (
+        "When did the zeppelin borrow the walrus tokenaa tokenbb?",
+        "Why does porridge like tokencc and tokenbb at the walrus?",
+        "Which walrus was tokendd before porridge and tokenee?",
+    )
+    answers = {query: store("recall", query=query, sources=["notes"]) for query in queries}
+    assert [query for query, answer in answers.items() if answer["results"]] == []
+    assert all(answer["nearest"]["_id"].startswith("note-") for answer in answers.values())
+
+
+def test_what_speaks_for_itself_needs_no_bar(store: Caller) -> None:
+    wanted = {
+        "zeppelin": "note-57",
+        "zepelin": "note-57",
+        "users.email_hash": "note-123",
+        "users.em": "note-123",
+        "QX-4711": "note-123",
+        "what happened to QX-4711 and the violin tokenaa": "note-123",
+        '"ordered porridge" glacier tokenaa lantern': "note-57",
+        "数据库": "note-180",
+        "夜里运行什么": "note-180",
+    }
+    assert {query: ref for query, ref in wanted.items() if ref not in ask(store, query)} == {}
+
+
+def test_a_date_that_is_named_needs_no_bar_but_a_before_alone_does(store: Caller) -> None:
+    assert floor_of(store, "What did the zeppelin do with tokenaa in May 2025?")["signs"] == {}
+    assert floor_of(store, "What did the zeppelin do with tokenaa before the walrus?")["signs"] != {}
+
+
+def test_explain_shows_what_the_verdict_rests_on(store: Caller) -> None:
+    floor = floor_of(store, "When did the zeppelin borrow the walrus tokenaa?")
+    assert set(floor["signs"]) == set(SIGNS)
+    assert floor["value"] < floor["needed"]
+    assert 0 < floor["signs"]["held"] < 0.8
+    assert floor["signs"]["unknown"] == floor["signs"]["dense"] == 0
+
+
+def test_what_sort_of_answer_is_wanted_need_not_stand_in_it(store: Caller) -> None:
+    plain = floor_of(store, "the glacier that tokenaa lifted")["signs"]
+    assert floor_of(store, "how many kinds of the glacier that tokenaa lifted are mentioned")["signs"] == plain
+
+
+def test_a_name_that_nobody_holds_weighs_more_than_another_word_that_nobody_holds(store: Caller) -> None:
+    held = [
+        floor_of(store, f"did the zeppelin meet {word} for tokenaa")["signs"]["held"] for word in ("bwana", "Bwana")
+    ]
+    assert held[0] > held[1]
+
+
+@pytest.mark.parametrize("size", [20, 99])
+def test_a_small_store_shows_what_it_has(clew: Clew, call: Caller, size: int) -> None:
+    keep(clew, [remark(number) for number in range(size)])
+    assert ask(call, "When did tokenaa borrow the tokenab tokenac?")
+    assert ask(call, "quantum chromodynamics") == []

@@ -66,7 +66,9 @@ def _by_arrays(tx: Transaction, workspace_number: int, terms: list[str]) -> list
         return None
     sql = "SELECT number FROM node_grams WHERE grams @> CAST(? AS INTEGER[]) LIMIT ?"
     rows = tx.all(sql, grams, MOST_CANDIDATES + 1)
-    return [row["number"] for row in rows if low <= row["number"] <= high]
+    # Two workspaces may share a number; where the limit cut, others of ours may be behind it.
+    ours = [row["number"] for row in rows if low <= row["number"] <= high]
+    return ours if len(rows) <= MOST_CANDIDATES else None
 
 
 def _first_row(workspace_number: int) -> int:

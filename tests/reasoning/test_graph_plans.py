@@ -123,8 +123,8 @@ def delete_most(ctx: Context) -> None:
 
 
 def test_nodes_and_edges_are_read_through_their_indexes(ctx: Context, branch: Branch) -> None:
-    states = [forget_statistics, make_statistics] if ctx.tx.engine == "postgres" else []
-    check_reads(ctx, branch)
+    # On PostgreSQL the statistics at the beginning are those of whatever test came before.
+    states = [forget_statistics, make_statistics] if ctx.tx.engine == "postgres" else [lambda _: None]
     for bring_about in (*states, delete_most):
         bring_about(ctx)
         check_reads(ctx, branch)

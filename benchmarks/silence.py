@@ -103,7 +103,7 @@ def main(quick: bool = False) -> None:
     model = None if quick else kept_model()
     for arm, embedder in [("words", None)] + ([("meaning", model)] if model else []):
         cases = gather(conversations, embedder)
-        names = [name for name in SIGNS if embedder or name != "dense"]
+        names = [name for name in SIGNS if name != "alone" and (embedder or name != "dense")]
         weights, bar = fitted(cases, names, REFUSED[arm])
         report.row(arm=arm, numbers="shipped", **refusals([(case, case.shown) for case in cases]))
         report.row(arm=arm, numbers="fitted", **refusals([(case, passes(case, weights, bar)) for case in cases]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -114,6 +115,18 @@ def test_a_name_that_nobody_holds_weighs_more_than_another_word_that_nobody_hold
         floor_of(store, f"did the zeppelin meet {word} for tokenaa")["signs"]["held"] for word in ("bwana", "Bwana")
     ]
     assert held[0] > held[1]
+
+
+def test_less_is_asked_of_what_stands_alone_than_of_talk(clew: Clew, call: Caller) -> None:
+    """The same remarks: each a note of its own, and as what two people say to each other."""
+    keep(clew, [remark(number) for number in range(150)])
+    apart = floor_of(call, "the violin tokenbb of the orchard")
+    with Context(clew.dispatcher, Session(), "ws", None).writing() as ctx:
+        talk = [note(ctx, at, f"{remark(at // 2)} Or was it {remark(at // 2 + 1)}") for at in range(150)]
+        index_items(ctx.tx, "ws", [replace(turn, doc="talk", speaker="AB"[at % 2]) for at, turn in enumerate(talk)])
+    spoken = floor_of(call, "the violin tokenbb of the orchard")
+    assert apart["signs"]["alone"] == 1
+    assert spoken["signs"]["alone"] == 0
 
 
 @pytest.mark.parametrize("size", [20, 99])

@@ -56,10 +56,28 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
         # Silence: signs of an answer and the bar they must reach, by words alone and with the meaning arm.
         "floor": {"least_items": Key(100, 0, 1_000_000), "sure": Key(0.8, 0, 1), "plenty": Key(1.6, 0, 1000)},
         "floor_words": _weights(
-            -1000, 1000, held=6.0, amount=1.3, chance=-2.5, proximity=6.5, unknown=7.0, dense=0.0, needed=4.89
+            -1000,
+            1000,
+            held=6.0,
+            amount=1.3,
+            chance=-2.5,
+            proximity=6.5,
+            unknown=7.0,
+            alone=0.4,
+            dense=0.0,
+            needed=4.89,
         ),
         "floor_meaning": _weights(
-            -1000, 1000, held=2.7, amount=2.4, chance=-6.8, proximity=2.6, unknown=5.8, dense=14.7, needed=11.6
+            -1000,
+            1000,
+            held=2.7,
+            amount=2.4,
+            chance=-6.8,
+            proximity=2.6,
+            unknown=5.8,
+            alone=1.7,
+            dense=14.7,
+            needed=11.6,
         ),
     },
     "rm3": {"expansion": {"terms": Key(6, 0, 50), "weight": Key(0.15, 0, 1), "items": Key(5, 1, 50)}},

@@ -18,7 +18,7 @@ from clew.recall.lexical import Floats, around_shares, neighbours
 from clew.recall.ranking import Ranked
 from clew.store.terms import stem
 
-SIGNS = ("held", "amount", "chance", "proximity", "unknown", "dense")
+SIGNS = ("held", "amount", "chance", "proximity", "unknown", "alone", "dense")
 LOOKED_AT = 10
 UNKNOWN = 0.5
 """What a word that nobody holds tells, as a share of the rarest one: it may be another word for what is held."""
@@ -100,6 +100,10 @@ class Evidence:
         """The share of the words that nobody holds: it lowers `held` for good questions as for bad ones."""
         return float((self.unheld & ~self.strange).mean()) if self.places else 0.0
 
+    def alone(self) -> float:
+        """How far the best item stands for itself: in talk the words of an answer are said around it again."""
+        return 1 - float(self.ranked.matches.cohesion[self.ranked.slots[0]])
+
     @property
     def _total(self) -> float:
         return float(self.tells.sum()) or 1.0
@@ -119,6 +123,7 @@ def signs(evidence: Evidence) -> dict[str, float]:
         "chance": evidence.chance(),
         "proximity": float(features["proximity"][:LOOKED_AT].max()),
         "unknown": evidence.unknown(),
+        "alone": evidence.alone(),
         "dense": float(features["dense"].max()) if "dense" in features else 0.0,
     }
     return {name: round(value, 4) for name, value in found.items()}

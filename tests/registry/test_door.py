@@ -182,17 +182,17 @@ def test_every_refused_input_says_what_to_do_next(shared: Clew) -> None:
         assert answer.envelope["error"]["recovery"], name
 
 
-def test_two_names_of_one_argument_must_agree(shared: Clew) -> None:
+def test_two_names_of_one_argument_must_agree(clew: Clew) -> None:
     session = Session(toolset="full")
     card = {"title": "Which branch?"}
-    differ = shared.dispatcher.call("think_card", {"card": card, "ref": "main", "branch": "other"}, session)
+    differ = clew.dispatcher.call("think_card", {"card": card, "ref": "main", "branch": "other"}, session)
     assert differ.envelope["error"]["hints"] == [{"kind": "choose_one", "fields": ["ref", "branch"]}]
-    assert shared.dispatcher.call("think_card", {"card": card, "ref": "main", "branch": "main"}, session).ok
+    assert clew.dispatcher.call("think_card", {"card": card, "ref": "main", "branch": "main"}, session).ok
 
 
-def test_a_workspace_beside_the_name_is_the_operations(shared: Clew) -> None:
+def test_a_workspace_beside_the_name_is_the_operations(clew: Clew) -> None:
     def call(name: str, /, **arguments: Any) -> dict[str, Any]:
-        answer = shared.dispatcher.call(name, arguments, Session(toolset="full"))
+        answer = clew.dispatcher.call(name, arguments, Session(toolset="full"))
         assert answer.ok, answer.envelope["error"]
         result: dict[str, Any] = answer.envelope["result"]
         return result

@@ -87,7 +87,7 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
         thread = threading.Thread(target=served.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         monkeypatch.setenv("NPM_CONFIG_REGISTRY", served.url)
-        for name in ("NO_PROXY", "no_proxy"):  # a machine that reaches the world through another reaches itself directly
+        for name in ("NO_PROXY", "no_proxy"):  # whatever proxy the machine has
             monkeypatch.setenv(name, "127.0.0.1")
         yield served
         served.shutdown()

@@ -14,7 +14,7 @@ from clew.registry.context import Context
 from clew.registry.session import Session
 from clew.store import indexing
 from clew.store.database import Transaction
-from clew.store.indexing import index_item, index_items, unindex_item, unindex_items
+from clew.store.indexing import IDS_OF, index_item, index_items, unindex_item, unindex_items
 from clew.store.items import Item
 from clew.store.search import items_as_of, matching
 from tests.conftest import TickingClock
@@ -125,3 +125,11 @@ def test_nothing_is_asked_for_nothing(clew: Clew) -> None:
     with clew.database.read() as tx:
         index_items(tx, "ws", [])
         assert unindex_items(tx, "ws", []) == 0
+
+
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+def test_refs_are_looked_up_and_items_not_walked(clew: Clew) -> None:
+    with clew.database.read() as tx:
+        plan = [row["detail"] for row in tx.all(f"EXPLAIN QUERY PLAN {IDS_OF['sqlite']}", '["N-1"]', "ws")]
+    assert any(step.startswith("SEARCH item USING") for step in plan)
+    assert not any(step.startswith("SCAN item") for step in plan)

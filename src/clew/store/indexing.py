@@ -37,8 +37,8 @@ def unindex_items(tx: Transaction, workspace: str, refs: Iterable[str]) -> int:
     wanted = list(dict.fromkeys(refs))
     if not wanted:
         return 0
-    sql = f"SELECT item.id FROM {_STANDING[tx.engine]} WHERE item.id IS NOT NULL ORDER BY wanted.key"
-    return _drop(tx, workspace, tx.all(sql, orjson.dumps(wanted).decode(), workspace))
+    found = tx.all(IDS_OF[tx.engine], orjson.dumps(wanted).decode(), workspace)
+    return _drop(tx, workspace, [row for row in found if row["id"] is not None])
 
 
 def unindex_where(tx: Transaction, workspace: str, condition: str, *params: Any) -> int:
@@ -182,6 +182,9 @@ _STANDING = {
     ),
 }
 """The refs of a JSON list, each with the item that stands under it."""
+
+IDS_OF = {engine: f"SELECT item.id FROM {standing} ORDER BY wanted.key" for engine, standing in _STANDING.items()}
+"""The id under each ref, or none. Told to leave out those without, SQLite would begin with all items of the store."""
 
 _FOUND = {
     engine: (

@@ -32,15 +32,20 @@ class Plan:
 
 def rendered(ctx: Context, path: str) -> str:
     """A file of blocks as the store has it."""
-    sql = (
-        # CROSS keeps SQLite from starting with all blocks of the workspace.
-        "SELECT block.text, place.gap FROM place CROSS JOIN block"
-        " WHERE block.workspace = place.workspace AND block.id = place.id"
-        " AND place.workspace = ? AND place.file = ? AND block.until IS NULL AND block.gone = 0"
-        " ORDER BY place.ordinal"
-    )
     head = ctx.tx.value("SELECT preamble FROM block_file WHERE workspace = ? AND path = ?", ctx.workspace, path) or ""
-    return head + "".join(row["text"] + row["gap"] for row in ctx.tx.all(sql, ctx.workspace, path))
+    return head + "".join(row["text"] + row["gap"] for row in ctx.tx.all(_STANDING[ctx.tx.engine], ctx.workspace, path))
+
+
+_LIVE = "block.workspace = place.workspace AND block.id = place.id AND block.until IS NULL AND block.gone = 0"
+_HERE = "place.workspace = ? AND place.file = ?"
+_STANDING = {
+    # Both begin with the places of the file: most blocks stand in another one, which the planners cannot know.
+    "sqlite": f"SELECT block.text, place.gap FROM place CROSS JOIN block WHERE {_HERE} AND {_LIVE} ORDER BY ordinal",
+    "postgres": (
+        "SELECT block.text, place.gap FROM place CROSS JOIN LATERAL"
+        f" (SELECT text FROM block WHERE {_LIVE} OFFSET 0) AS block WHERE {_HERE} ORDER BY place.ordinal"
+    ),
+}
 
 
 def merged(ctx: Context, path: str, base: str | None, stored: str, edited: str) -> str:

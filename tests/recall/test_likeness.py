@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from clew.app import Clew
+from clew.recall import dense
 from clew.recall.kernel import default_kernel
 from clew.recall.likeness import EXACT_NUMBER, EXACT_SUM, question
 from clew.recall.model import installed_model
@@ -153,11 +154,18 @@ def served_request(query: str) -> Request:
 
 
 @needs_model
-def test_without_the_right_to_install_it_the_process_compares(tmp_path: Path, guest_url: str) -> None:
+def test_without_the_right_to_install_it_the_process_compares(
+    tmp_path: Path, guest_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clew = opened(guest_url, tmp_path / "home")
     ctx = filled(clew)
     assert "permission denied" in install(ctx)
     assert answers(ctx, **SERVED) == answers(ctx)
+    read: list[int] = []
+    plain = dense.vectors_after
+    monkeypatch.setattr(dense, "vectors_after", lambda *given: read.append(1) or plain(*given))
+    answers(ctx, **SERVED)
+    assert not read, "vectors that are here are not read again for each question"
     clew.close()
 
 

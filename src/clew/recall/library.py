@@ -63,7 +63,9 @@ class Library:
             # Vectors of a model that no longer serves are of no use to anybody.
             self._vectors = {other: held for other, held in self._vectors.items() if other[1] == model.id}
             size = len(kept) if kept is not None else count(ctx.tx, ctx.workspace, model.id)
-            kept = self._vectors[key] = _opened(ctx, model, size, most) or Vectors(model.id, model.dimensions)
+            # Where nobody else can compare them, what was read stays, however much it is.
+            here = kept if isinstance(kept, Vectors) else Vectors(model.id, model.dimensions)
+            kept = self._vectors[key] = _opened(ctx, model, size, most) or here
         kept.refresh(ctx.tx, ctx.workspace)
         return kept
 

@@ -79,9 +79,7 @@ def _forms(block: Block) -> set[str]:
 def _pairs(ctx: Context, live: dict[str, Block]) -> Iterable[tuple[Block, Block]]:
     """Each changed decision with the live ones it may clash with."""
     seen: set[tuple[str, str]] = set()
-    near = nearby(
-        ctx, [Saying(block.id, _words(block), _forms(block), sharpness(_said(block))) for block in live.values()]
-    )
+    near = nearby(ctx, [_saying(block) for block in live.values()])
     others = {id for ids in near.values() for id in ids} - set(live)
     known = {**live, **{block.id: block for block in blocks.current(ctx, ids=others, prefix="D", status="active")}}
     for id, ids in near.items():

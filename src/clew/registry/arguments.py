@@ -66,7 +66,7 @@ def _text_room(text: str, where: str, room: int) -> int:
             "Split the text over several calls.",
             [{"kind": "length", "field": where, "max_chars": MAX_ARGUMENTS}],
         )
-    if "\x00" in text or not _encodable(text):
+    if "\x00" in text or not encodable(text):
         raise ClewError(
             "INVALID_INPUT",
             f"{where}: holds a NUL character or half of a surrogate pair, which cannot be stored",
@@ -76,7 +76,8 @@ def _text_room(text: str, where: str, room: int) -> int:
     return room
 
 
-def _encodable(text: str) -> bool:
+def encodable(text: str) -> bool:
+    """Whether it can be written as UTF-8: half a surrogate pair cannot."""
     if text.isascii():
         return True
     try:

@@ -25,6 +25,8 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from clew.registry.arguments import encodable
+
 if TYPE_CHECKING:
     from contextvars import Context
 
@@ -144,7 +146,7 @@ def _id_in(inputs: list[Any]) -> RequestId | None:
 
 def _sendable(id: RequestId) -> bool:
     """Half a surrogate pair was read loosely and cannot be written: trying it would end the connection."""
-    return isinstance(id, int) or id.encode(errors="ignore").decode() == id
+    return isinstance(id, int) or encodable(id)
 
 
 def _loosely_read(line: str | bytes) -> Any:

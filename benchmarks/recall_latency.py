@@ -13,13 +13,13 @@ from benchmarks.client import StdioServer, clew_server
 from benchmarks.report import Report, spread
 from benchmarks.stores import ENGINES, Store, fresh_store
 from clew.app import open_clew
+from clew.index.indexing import index_items
+from clew.index.items import Item
+from clew.index.packer import pack_up
 from clew.recall.model import NONE, installed_model
 from clew.registry.context import Context
 from clew.registry.session import Session
 from clew.settings import load_settings
-from clew.store.indexing import index_items
-from clew.store.items import Item
-from clew.store.packing import pack_up
 
 SIZES = {1_000: (8, 25), 10_000: (15, 30), 100_000: (40, 60)}
 BATCH = 1_000
@@ -127,9 +127,9 @@ def give_vectors(store: Store, size: int) -> None:
     """Random ones: making real ones takes minutes, and these compare as fast."""
     import numpy as np
 
+    from clew.index import vectors
+    from clew.index.search import changed_items, last_change
     from clew.recall.models import load
-    from clew.store import vectors
-    from clew.store.search import changed_items, last_change
 
     files = installed_model()
     assert files is not None

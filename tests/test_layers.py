@@ -1,4 +1,4 @@
-"""Imports point downwards only: faces -> registry -> domain -> store -> foundation (see ARCHITECTURE.md)."""
+"""Imports point downwards only: faces -> registry -> domain -> index -> store -> foundation (see ARCHITECTURE.md)."""
 
 import ast
 from collections.abc import Iterator
@@ -15,8 +15,9 @@ DOMAIN = ("reasoning", "tasks", "ledger", "memory", "recall")
 MAY_IMPORT = {
     "foundation": (),
     "store": (),
-    "registry": ("store",),
-    **dict.fromkeys(DOMAIN, ("registry", "store", *DOMAIN)),
+    "index": ("store",),
+    "registry": ("index", "store"),
+    **dict.fromkeys(DOMAIN, ("registry", "index", "store", *DOMAIN)),
     "app": ("registry", "store"),
     "runner": ("registry", "app"),
     "faces.mcp": ("registry", "app", "store.database", "store.events", "faces.web"),
@@ -32,7 +33,7 @@ MAY_IMPORT_LAZILY = {"registry": DOMAIN, "app": DOMAIN}
 OWNERS = {
     "sqlite3": ("store",),
     "apsw": ("store",),
-    "psycopg": ("store",),
+    "psycopg": ("store", "index"),
     "mcp": ("faces.mcp",),
     "mcp_types": ("faces.mcp",),
     "starlette": ("faces.mcp", "faces.web"),
@@ -149,6 +150,8 @@ def test_imports_point_downwards() -> None:
         ("store.sqlite", "clew.registry.operation", False, False),
         ("store.sqlite", "clew.errors", False, True),
         ("store.sqlite", "apsw", False, True),
+        ("store.sqlite", "clew.index.items", True, False),
+        ("index.search", "clew.store.database", False, True),
         ("settings", "clew.store.database", True, False),
         ("__main__", "clew.faces.cli.main", False, True),
     ],

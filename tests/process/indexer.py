@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.app import open_clew
+from clew.index import packer
+from clew.index.indexing import index_item, unindex_item
+from clew.index.items import Item
 from clew.recall.filling import fill
 from clew.registry.context import Context
 from clew.registry.session import Session
 from clew.settings import load_settings
-from clew.store import packing
-from clew.store.indexing import index_item, unindex_item
-from clew.store.items import Item
 
 
 class LetterCounts:
@@ -38,7 +38,7 @@ class LetterCounts:
 
 
 def main(home: str, url: str, label: str) -> None:
-    packing.LEAST, packing.CHUNK = 10, 20
+    packer.LEAST, packer.CHUNK = 10, 20
     flags = {"home": Path(home), "database_url": url or None, "workspace": "ws", "embedding_model": "none"}
     clew = open_clew(load_settings(flags, {}))
     ctx, number = Context(clew.dispatcher, Session(), "ws", None), 0
@@ -51,7 +51,7 @@ def main(home: str, url: str, label: str) -> None:
                 index_item(bound.tx, "ws", item)
             unindex_item(bound.tx, "ws", f"{label}-{number % 7}")
         print(number, flush=True)
-        packing.pack_up(clew.database, "ws")
+        packer.pack_up(clew.database, "ws")
         print(number, flush=True)
         fill(ctx, LetterCounts())
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from clew.app import Clew
-from clew.store.search import index_gaps
+from clew.index.search import index_gaps
 from tests.process.test_many_writers import fire, start_writer
 
 pytestmark = pytest.mark.timeout(900)  # a hundred processes, on a machine that may be busy

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from clew.app import Clew
+from clew.index import vectors
+from clew.index.agreement import disagreements
+from clew.index.packer import pack_up
 from clew.recall.corpus import Corpus
 from clew.recall.filling import fill
 from clew.registry.context import Context
 from clew.registry.session import Session
-from clew.store import vectors
-from clew.store.agreement import disagreements
-from clew.store.packing import pack_up
 from tests.conftest import Caller
 from tests.process.indexer import LetterCounts
 

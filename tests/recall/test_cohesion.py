@@ -8,13 +8,13 @@ from collections.abc import Callable
 import pytest
 
 from clew.app import Clew
+from clew.index.indexing import index_item
+from clew.index.items import Item
 from clew.recall.cohesion import cohesion
 from clew.recall.kernel import default_kernel
 from clew.recall.library import library
 from clew.registry.context import Context
 from clew.registry.session import Session
-from clew.store.indexing import index_item
-from clew.store.items import Item
 from tests.conftest import Caller
 
 TOPICS, EACH = 20, 8

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from clew.app import Clew, open_clew
+from clew.index.indexing import index_item
+from clew.index.items import Item
 from clew.recall.search import Request, Search
 from clew.registry.context import Context
 from clew.registry.session import Session
 from clew.settings import load_settings
-from clew.store.indexing import index_item
-from clew.store.items import Item
 from tests.conftest import TickingClock
 
 ITEMS, QUESTIONS = 5000, 2000

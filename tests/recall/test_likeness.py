@@ -16,6 +16,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from clew.app import Clew
+from clew.index import vectors
+from clew.index.indexing import index_items
+from clew.index.items import Item
+from clew.index.search import changed_items, last_change
 from clew.recall import dense
 from clew.recall.kernel import default_kernel
 from clew.recall.likeness import EXACT_NUMBER, EXACT_SUM, question
@@ -24,10 +28,6 @@ from clew.recall.models import load
 from clew.recall.search import Request, Search
 from clew.registry.context import Context
 from clew.registry.session import Session
-from clew.store import vectors
-from clew.store.indexing import index_items
-from clew.store.items import Item
-from clew.store.search import changed_items, last_change
 from tests.conftest import Caller
 from tests.recall.test_engines import words
 
@@ -107,7 +107,7 @@ def answers(ctx: Context, **changes: Any) -> list[list[tuple[str, float]]]:
 
 
 def install(ctx: Context) -> str:
-    from clew.store import pgvector
+    from clew.index import pgvector
 
     with ctx.database.write() as tx:
         return pgvector.install(tx)

@@ -10,17 +10,16 @@ import numpy as np
 import pytest
 
 from clew.app import Clew
+from clew.index import packer as packing
+from clew.index.indexing import index_item, unindex_item
+from clew.index.items import Item
+from clew.index.packer import pack_up, packer
+from clew.index.search import changed_items, last_change, matching
+from clew.index.segments import keep_pack, labels, pack_rows, pack_stats, read_pack
 from clew.recall.corpus import Corpus
 from clew.recall.holding import holding
 from clew.registry.context import Context
 from clew.registry.session import Session
-from clew.store import packing
-from clew.store.indexing import index_item, unindex_item
-from clew.store.items import Item
-from clew.store.pack import pack_rows
-from clew.store.packing import pack_up, packer
-from clew.store.packs import keep_pack, labels, pack_stats, read_pack
-from clew.store.search import changed_items, last_change, matching
 
 WORDS = ["red", "green", "blue", "stone", "river", "cloud", "docker", "pg_dump", "users.email", "café", "décision"]
 SOURCES = ("note", "card", "thought")

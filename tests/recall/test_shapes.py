@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from clew.app import Clew
+from clew.index.indexing import index_item
+from clew.index.items import Item
 from clew.registry.context import Context
 from clew.registry.session import Session
-from clew.store.indexing import index_item
-from clew.store.items import Item
 from tests.conftest import Caller
 
 KINDS = ("kayak", "oven", "violin", "tent", "piano", "camera", "drill", "aquarium", "sofa", "scooter")

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from clew.app import Clew
+from clew.index.indexing import index_items
+from clew.index.items import Item
 from clew.recall.signs import SIGNS
 from clew.registry.context import Context
 from clew.registry.session import Session
-from clew.store.indexing import index_items
-from clew.store.items import Item
 from tests.conftest import Caller
 
 THINGS = ("harbour", "violin", "glacier", "lantern", "orchard", "compass", "saddle", "chimney", "anchor", "teapot")

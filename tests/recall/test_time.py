@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from clew.index.items import read_heading
 from clew.recall.period import Period, find_period
-from clew.store.heading import read_heading
 from clew.store.moments import find_moment
 from tests.conftest import Caller, TickingClock
 

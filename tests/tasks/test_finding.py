@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clew.store.search import matching
-from clew.store.terms import terms
+from clew.index.search import matching
+from clew.index.terms import terms
 from tests.conftest import Caller
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from clew.index.search import last_change, matching
+from clew.index.terms import terms
 from clew.registry.context import Context
 from clew.store.database import Row
-from clew.store.search import last_change, matching
-from clew.store.terms import terms
 
 SMALL = 2_000
 """As many changes are looked through sooner than an index is read."""

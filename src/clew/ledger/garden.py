@@ -10,12 +10,12 @@ import orjson
 from clew.clock import rfc3339
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import CHAIN
+from clew.index.indexing import index_item, unindex_item
+from clew.index.items import Item
 from clew.ledger.sessions import dumped
 from clew.ledger.titles import slug
 from clew.registry.context import Context
 from clew.store.database import Row
-from clew.store.indexing import index_item, unindex_item
-from clew.store.items import Item
 from clew.store.workspaces import declare_events
 
 declare_events(

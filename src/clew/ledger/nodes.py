@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from clew.errors import shorten
+from clew.index.indexing import index_item
+from clew.index.items import Item
 from clew.ledger.chains import Point
 from clew.ledger.sessions import LedgerSession, branch_name
 from clew.reasoning.branches import Branch
@@ -13,8 +15,6 @@ from clew.reasoning.documents import GRAPH
 from clew.reasoning.graph import node, put_edge, put_node
 from clew.reasoning.graph.changes import write_node
 from clew.registry.context import Context
-from clew.store.indexing import index_item
-from clew.store.items import Item
 
 TITLE = 160
 

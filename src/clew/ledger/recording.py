@@ -8,6 +8,8 @@ from typing import Any
 
 from clew.errors import invalid
 from clew.ids import check_chain
+from clew.index.indexing import index_items
+from clew.index.items import Item
 from clew.ledger.chains import (
     MAIN,
     Chain,
@@ -28,8 +30,6 @@ from clew.ledger.sessions import UNTITLED, LedgerSession, dumped, search_words
 from clew.ledger.titles import first_sentence
 from clew.reasoning.documents import TRACE, append
 from clew.registry.context import Context
-from clew.store.indexing import index_items
-from clew.store.items import Item
 from clew.store.workspaces import declare_events
 
 FORMAT = "trace_sequential_step"

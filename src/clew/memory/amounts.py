@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from clew.index.terms import stem
 from clew.memory.lexicon import PERIODS, SECONDS, UNITS, WORDS
-from clew.store.terms import stem
 
 _NUMBER = re.compile(r"v?(\d+(?:\.\d+)*)([a-z%]*)")
 _MEASURES = {stem(word): measure for word, measure in UNITS.items()}

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from clew.errors import shorten, suggest, unknown_id
+from clew.index.indexing import index_items, unindex_items
 from clew.memory import places
 from clew.memory.findable import iso_date, item, searchable
 from clew.memory.grammar import ParsedBlock, Value, gap_problems, listed, one_line, parse_block
@@ -20,7 +21,6 @@ from clew.memory.printing import GAP
 from clew.memory.templates import preamble
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
-from clew.store.indexing import index_items, unindex_items
 from clew.store.workspaces import declare_events
 
 declare_events(

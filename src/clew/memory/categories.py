@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import orjson
 
 from clew.errors import shorten
+from clew.index.terms import terms
 from clew.memory import plain
 from clew.memory.blocks import headline
 from clew.memory.category_words import OF_KIND, UNCATEGORIZED, WORDS
@@ -20,7 +21,6 @@ from clew.memory.kinds import prefix_of
 from clew.memory.marks import normal_words
 from clew.registry.context import Context
 from clew.store.database import Database, Row
-from clew.store.terms import terms
 
 SETTINGS = "mind-mem.json"
 SEARCHED = ("Statement", "Title", "Name", "Description", "Summary", "Subject", "Rationale", "Purpose", "Role")

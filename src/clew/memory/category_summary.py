@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.errors import invalid, suggest
+from clew.index.terms import terms
 from clew.memory import plain
 from clew.memory.categories import Entry, Sorted, about, defined, sort_blocks, topic_words
 from clew.memory.directory import DERIVED
@@ -14,7 +15,6 @@ from clew.memory.sync import sync
 from clew.memory.writing import governed
 from clew.registry.context import Context
 from clew.registry.operation import MAX_NUMBER, Input, operation
-from clew.store.terms import terms
 
 MOST_IN_FILE = 500
 SUMMARY_CHARS = 2000

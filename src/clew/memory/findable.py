@@ -6,8 +6,8 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from clew.index.items import MENTIONED, Item
 from clew.memory.grammar import Value, one_line
-from clew.store.items import MENTIONED, Item
 
 if TYPE_CHECKING:
     from clew.memory.blocks import Block

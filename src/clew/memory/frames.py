@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from clew.index.terms import fold, stem
 from clew.memory.lexicon import FUNCTIONAL, LOOSE, MOMENTS, PLACING, PLAIN_VERBS, SILENT, SOLE, TAKING
-from clew.store.terms import fold, stem
 
 Frames = dict[str, frozenset[str]]
 """The words around a slot -> the words in it."""

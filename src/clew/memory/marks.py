@@ -10,7 +10,7 @@ import hashlib
 import re
 import unicodedata
 
-from clew.store.terms import fold, stem
+from clew.index.terms import fold, stem
 
 _WORD = re.compile(r"[^\W_]+(?:[.'’_+#-]+[^\W_]+)*[+#]*")
 

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from clew.errors import ClewError
+from clew.index.search import known_beginnings
 from clew.memory import blocks, edits
 from clew.memory.blocks import Block
 from clew.memory.directory import shown_root
@@ -15,7 +16,6 @@ from clew.memory.kinds import KINDS
 from clew.memory.sync import sync
 from clew.registry.context import Context
 from clew.registry.resource import resource
-from clew.store.search import known_beginnings
 
 ENTITIES = ("incidents", "people", "projects", "tools")
 JSON = "application/json"

@@ -9,10 +9,10 @@ from pydantic import Field
 
 from clew.errors import ClewError, suggest, unknown_id
 from clew.ids import check_name
+from clew.index.indexing import unindex_where
 from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, operation
-from clew.store.indexing import unindex_where
 
 MAX_DEPTH = 32
 ROOT = 1

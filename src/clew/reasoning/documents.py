@@ -8,12 +8,12 @@ from typing import Any
 import orjson
 
 from clew.clock import rfc3339
+from clew.index.indexing import index_item
+from clew.index.items import Item
 from clew.reasoning.branches import Branch, Link, branch_by_id, chain
 from clew.registry.context import Context
 from clew.registry.paging import page_json
 from clew.store.database import Row
-from clew.store.indexing import index_item
-from clew.store.items import Item
 
 NOTES, GRAPH, TRACE = "notes", "graph", "trace"
 

@@ -10,6 +10,7 @@ from clew import __version__
 from clew.clock import rfc3339
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import check_workspace
+from clew.index.search import index_gaps, vector_lags
 from clew.reasoning.branches import branch_by_id
 from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.registry.budget import Budget, Drop
@@ -18,7 +19,6 @@ from clew.registry.context import Context
 from clew.registry.lines import argument, command
 from clew.registry.operation import Bounded, Input, operation
 from clew.store.events import event_id
-from clew.store.search import index_gaps, vector_lags
 from clew.store.workspaces import MAIN
 
 DEFAULTS = {"branch": MAIN, "docs": {"notes": NOTES, "graph": GRAPH, "trace": TRACE}}

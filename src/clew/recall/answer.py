@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 from clew.clock import rfc3339
+from clew.index.terms import terms
 from clew.recall.query import FILLER, Query
 from clew.recall.ranking import Ranked
 from clew.store.database import Row
-from clew.store.terms import terms
 
 EXCERPT = 300
 DAY_MS = 86_400_000

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.index.postings import FIELD_COUNT
+from clew.index.terms import stem
 from clew.recall.corpus import Corpus
 from clew.recall.kernel import Kernel
 from clew.recall.lexical import Asked, Slots
 from clew.recall.period import Period
 from clew.recall.query import FILLER, Query
 from clew.recall.spelling import nearest_words
-from clew.store.postings import FIELD_COUNT
-from clew.store.terms import stem
 
 NAME_WEIGHT = 1.3
 TYPO_LENGTH = 5

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.index.positions import Places
+from clew.index.postings import FIELD_COUNT, Names, Numbers, Run, added
+from clew.index.search import changed_items, last_change
+from clew.index.segments import DamagedPack, Pack, labels, numbers_for, pack_rows, read_pack, renamed
+from clew.index.terms import terms
 from clew.recall.sequence import Sequence
 from clew.store.database import Row, Transaction
-from clew.store.pack import Pack, numbers_for, pack_rows, renamed
-from clew.store.packs import DamagedPack, labels, read_pack
-from clew.store.places import Places
-from clew.store.postings import FIELD_COUNT, Names, Numbers, Run, added
-from clew.store.search import changed_items, last_change
-from clew.store.terms import terms
 
 CHUNK = 5_000
 CONTINUOUS = frozenset({"thought"})

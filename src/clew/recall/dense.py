@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.index.positions import Places
+from clew.index.vectors import count, last_number, unpacked, vectors_after
 from clew.recall.corpus import Corpus
 from clew.recall.likeness import Compared, Floats, question
 from clew.store.database import Transaction
-from clew.store.places import Places
-from clew.store.vectors import count, last_number, unpacked, vectors_after
 
 CHUNK = 5_000
 BLOCK = 512

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.index.postings import FIELD_COUNT
+from clew.index.terms import stem
 from clew.recall.corpus import Corpus
 from clew.recall.habits import habits, length_of
 from clew.recall.kernel import Kernel
@@ -24,8 +26,6 @@ from clew.recall.lexical import (
 )
 from clew.recall.period import Period, asks_for_newest
 from clew.recall.query import Query
-from clew.store.postings import FIELD_COUNT
-from clew.store.terms import stem
 
 CLOSE_LOOK = 64
 GUESSED = 0.6

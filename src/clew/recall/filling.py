@@ -11,14 +11,14 @@ from functools import partial
 from weakref import WeakKeyDictionary, WeakSet
 
 from clew.errors import ClewError
+from clew.index import vectors
+from clew.index.pgvector import install
+from clew.index.search import changed_items, items_by_id
 from clew.recall.model import Embedder
 from clew.recall.models import ACTIVE, stored_choice
 from clew.registry.context import Context
-from clew.store import vectors
 from clew.store.behind import end_with
 from clew.store.database import Database, Row, Transaction
-from clew.store.pgvector import install
-from clew.store.search import changed_items, items_by_id
 
 BATCH = 32
 LEAD_CHARS = 400

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.index.postings import FIELD_COUNT
 from clew.recall.corpus import Corpus
 from clew.recall.lexical import Matches
 from clew.recall.ranking import Ranked
-from clew.store.postings import FIELD_COUNT
 
 ALIKE = 0.9
 REPEATED = 0.3

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from clew.index.search import links_of, links_to
 from clew.recall.corpus import Corpus
 from clew.registry.context import Context
 from clew.store.database import placeholders
-from clew.store.search import links_of, links_to
 
 SEEDS = 8
 MOST_LINKED = 50

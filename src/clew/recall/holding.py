@@ -11,12 +11,12 @@ from heapq import nsmallest
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.index.postings import FIELD_COUNT
+from clew.index.search import MOST_WORDS, items_by_id
 from clew.recall.corpus import Corpus
 from clew.recall.library import library
 from clew.registry.context import Context
 from clew.store.database import Row
-from clew.store.postings import FIELD_COUNT
-from clew.store.search import MOST_WORDS, items_by_id
 
 
 def holding(ctx: Context, words: list[str], limit: int, sources: tuple[str, ...] = ()) -> list[Row]:

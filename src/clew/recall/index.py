@@ -9,6 +9,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.errors import ClewError
+from clew.index import vectors
+from clew.index.agreement import disagreements
+from clew.index.indexing import recut
+from clew.index.pgvector import schema_of
+from clew.index.search import index_gaps, last_change
+from clew.index.segments import drop_packs, pack_stats
 from clew.memory.directory import shown_root
 from clew.memory.kernels import names as kernel_names
 from clew.memory.sync import sync
@@ -18,12 +24,6 @@ from clew.recall.model import INSTALLED, installed_model, model_in
 from clew.recall.models import COMING, chosen_files, load, stored_choice
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
-from clew.store import vectors
-from clew.store.agreement import disagreements
-from clew.store.indexing import recut
-from clew.store.packs import drop_packs, pack_stats
-from clew.store.pgvector import schema_of
-from clew.store.search import index_gaps, last_change
 from clew.store.workspaces import declare_events
 
 BATCH = 500

@@ -8,11 +8,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.index.postings import FIELD_COUNT, term_counts
 from clew.recall.cohesion import cohesion
 from clew.recall.corpus import Corpus
 from clew.recall.kernel import Kernel
 from clew.recall.query import Query
-from clew.store.postings import FIELD_COUNT, term_counts
 
 Floats = NDArray[np.float32]
 Slots = NDArray[np.int64]

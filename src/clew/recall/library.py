@@ -6,6 +6,10 @@ import threading
 from collections import OrderedDict
 from weakref import WeakKeyDictionary
 
+from clew.index.packer import LEAST, packer
+from clew.index.pgvector import server
+from clew.index.search import items_as_of, last_change
+from clew.index.vectors import count
 from clew.recall.corpus import Corpus
 from clew.recall.dense import Vectors
 from clew.recall.kernel import Kernel
@@ -15,10 +19,6 @@ from clew.recall.room import give_back
 from clew.recall.served import ServedVectors
 from clew.registry.context import Context
 from clew.store.database import Database
-from clew.store.packing import LEAST, packer
-from clew.store.pgvector import server
-from clew.store.search import items_as_of, last_change
-from clew.store.vectors import count
 
 KEPT = 4
 """Corpora are cheap to build again; this many stay, those asked last."""

@@ -1,6 +1,6 @@
 """How alike in meaning a question and items are: the same numbers to the last bit, whoever computes them.
 
-Stored vectors are whole numbers times a scale (`store/vectors.py`). A question is made of whole numbers too, so small
+Stored vectors are whole numbers times a scale (`index/vectors.py`). A question is made of whole numbers too, so small
 that every sum of products is a whole number that 32 bits hold exactly. So it does not matter in which order they are
 added up, by which library, processor or database, and both engines give the same order.
 """
@@ -13,9 +13,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.index.vectors import LARGEST
 from clew.recall.choosing import Slots, best
 from clew.recall.corpus import Corpus
-from clew.store.vectors import LARGEST
 
 EXACT_SUM = 1 << 24
 """Up to here a float of 32 bits holds every whole number."""

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from clew.errors import ClewError
+from clew.index.indexing import index_items
+from clew.index.items import Item
 from clew.registry.context import Context
-from clew.store.indexing import index_items
-from clew.store.items import Item
 from clew.store.moments import find_moment
 
 DEPTHS = (1, 5, 10, 20)

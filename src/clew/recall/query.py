@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from clew.index.terms import is_code, stem, terms
 from clew.recall.intent import Intent, chosen, classify
 from clew.recall.kernel import Kernel
 from clew.recall.period import Period, find_period
-from clew.store.terms import is_code, stem, terms
 
 MOST_TERMS = 32
 

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from clew.clock import rfc3339
 from clew.errors import ClewError, invalid
+from clew.index.search import items_by_id, items_of_past
+from clew.index.vectors import lag
 from clew.memory.blocks import locate
 from clew.memory.sync import sync
 from clew.recall.answer import NOTICE, excerpt, result_json
@@ -30,8 +32,6 @@ from clew.recall.ranking import Ranked, rank, with_links
 from clew.recall.uses import note_use
 from clew.registry.context import Context
 from clew.store.database import Row
-from clew.store.search import items_by_id, items_of_past
-from clew.store.vectors import lag
 
 SOURCES = {
     "blocks": "block",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.index.pgvector import Scores, Server
 from clew.recall.choosing import Slots, best
 from clew.recall.corpus import Corpus
 from clew.recall.likeness import Doubles, Floats, Question, question
 from clew.store.database import Transaction
-from clew.store.pgvector import Scores, Server
 
 FEW = 2_000
 """So many items are compared by their ids; among more the server looks for the nearest."""

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.index.terms import stem
 from clew.recall.lexical import Floats, around_shares, neighbours
 from clew.recall.ranking import Ranked
-from clew.store.terms import stem
 
 SIGNS = ("held", "amount", "chance", "proximity", "unknown", "alone", "dense")
 LOOKED_AT = 10

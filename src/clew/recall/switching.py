@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from clew.errors import ClewError
+from clew.index import vectors
 from clew.recall.filling import fill
 from clew.recall.model import INSTALLED, NONE, ModelFiles, installed_model, model_in
 from clew.recall.models import ACTIVE, COMING, load, store_choice, stored_choice
 from clew.registry.context import Context
 from clew.registry.dispatch import Dispatcher
 from clew.registry.session import Session
-from clew.store import vectors
 
 Report = Callable[[str, int, int], None]
 

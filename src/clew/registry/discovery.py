@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from clew.errors import ClewError, suggest
+from clew.index.terms import terms
 from clew.registry.budget import Budget, Trim
 from clew.registry.catalogue import Entry, catalogue
 from clew.registry.context import Context
 from clew.registry.envelope import Answer
 from clew.registry.operation import Bounded, Input, Name, operation
-from clew.store.terms import terms
 
 SEARCH_BUDGET = Budget(
     (Trim("operations", drop="last", floor=1, count="count"), Trim("operations", drop="last", count="count")),

@@ -1,4 +1,1 @@
-"""Rows, transactions, migrations, events and the search index.
-
-Imports nothing of Clew but errors, ids, clock and settings.
-"""
+"""Rows, transactions, migrations, workspaces and events. Imports nothing of Clew but the foundation."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from clew.errors import ClewError, suggest
+from clew.index.indexing import unindex_item
 from clew.reasoning.scope import forget_scope
 from clew.registry.context import Context
 from clew.registry.operation import operation
 from clew.store.database import placeholders
-from clew.store.indexing import unindex_item
 from clew.tasks.changes import touch
 from clew.tasks.focus import set_focus
 from clew.tasks.jobs.reports import cancel_jobs_of

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.errors import suggest
+from clew.index.search import index_gaps
 from clew.reasoning.scope import Scope, Target, resolve_scope
 from clew.reasoning.workspace import GOLDEN_PATH, checkout_name
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.catalogue import catalogue
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, operation
-from clew.store.search import index_gaps
 from clew.tasks.health import context_health
 from clew.tasks.lint import findings, summary
 from clew.tasks.plans import find_work

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from clew.clock import rfc3339
 from clew.errors import shorten, unknown_id
+from clew.index.indexing import index_item
+from clew.index.items import Item
 from clew.registry.context import Context
 from clew.store.database import placeholders
-from clew.store.indexing import index_item
-from clew.store.items import Item
 from clew.tasks.receipts import command_of, is_placeholder, is_real, plain_line
 from clew.tasks.records import Record, insert, load
 

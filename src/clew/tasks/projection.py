@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from clew.index.indexing import index_item, unindex_item
+from clew.index.items import Item
 from clew.reasoning.graph import drop_node, node, put_edge, put_node
 from clew.reasoning.scope import scope_of
 from clew.registry.context import Context
-from clew.store.indexing import index_item, unindex_item
-from clew.store.items import Item
 from clew.tasks.plans import Work
 from clew.tasks.steps import Step
 

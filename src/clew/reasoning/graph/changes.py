@@ -8,6 +8,9 @@ from typing import Any
 
 from clew.errors import suggest, unknown_id
 from clew.ids import check_kind, check_node_id, normal_tags
+from clew.index.indexing import index_item, unindex_item
+from clew.index.items import Item
+from clew.index.substrings import index_substrings
 from clew.reasoning.anchor_registry import register_tags
 from clew.reasoning.branches import Branch
 from clew.reasoning.documents import GRAPH, append
@@ -16,9 +19,6 @@ from clew.reasoning.graph.node_view import locate, node
 from clew.reasoning.graph.state import CARD_TYPES, Edge, Node, dump, folded
 from clew.reasoning.visibility import filed_tags, is_canonical
 from clew.registry.context import Context
-from clew.store.indexing import index_item, unindex_item
-from clew.store.items import Item
-from clew.store.substrings import index_substrings
 
 NODE_UPSERT, NODE_DELETE = "graph_node_upsert", "graph_node_delete"
 EDGE_UPSERT, EDGE_DELETE = "graph_edge_upsert", "graph_edge_delete"

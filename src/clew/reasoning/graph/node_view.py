@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from clew.index.substrings import candidates
 from clew.reasoning.branches import Branch, Link, chain
 from clew.reasoning.graph.state import Node, node_from
 from clew.reasoning.graph.view import BY_SEQ, NODE_KEY, ROW_BY_ROW, Clause, live, unshadowed
@@ -13,7 +14,6 @@ from clew.reasoning.graph.ways import Filter, Way, restrict, ways_in
 from clew.registry.context import Context
 from clew.registry.paging import page_json
 from clew.store.database import Row
-from clew.store.substrings import candidates
 
 ON_A_BRANCH = (
     "EXISTS (SELECT 1 FROM branch WHERE branch.workspace = node.workspace AND branch.id = node.branch"

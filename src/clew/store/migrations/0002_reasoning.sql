@@ -42,12 +42,12 @@ CREATE TABLE node_tag (
 );
 
 -- sqlite:
--- Every three characters of a version's folded text; see store/substrings.py.
+-- Every three characters of a version's folded text; see index/substrings.py.
 CREATE VIRTUAL TABLE node_grams USING fts5 (
     folded, content = '', detail = none, tokenize = 'trigram case_sensitive 1'
 );
 -- postgres:
--- Every three characters of a version's folded text as numbers; see store/substrings.py. New rows wait in a short list
+-- Every three characters of a version's folded text as numbers; see index/substrings.py. New rows wait in a short list
 -- and enter the index together, which makes a write four times cheaper.
 CREATE TABLE node_grams (
     number BIGINT PRIMARY KEY,

@@ -1,5 +1,5 @@
 -- Vectors of items, stamped with the model that made them, and how far each model has come. A vector is one signed byte
--- for each number, times the scale. Where PostgreSQL has pgvector a column is added (see store/pgvector.py), which is why
+-- for each number, times the scale. Where PostgreSQL has pgvector a column is added (see index/pgvector.py), which is why
 -- the table must not be called as pgvector's type is.
 
 CREATE TABLE item_vector (
@@ -39,7 +39,7 @@ CREATE TABLE item_pair (
     PRIMARY KEY (workspace, ref, other)
 );
 
--- The index once more as arrays, for processes that start (see store/pack.py). A pack holds the changes after `low` up to
+-- The index once more as arrays, for processes that start (see index/segments.py). A pack holds the changes after `low` up to
 -- `high`; its pieces count once its label stands in index_pack. All of it can be made anew from item_terms.
 CREATE TABLE index_pack (
     workspace TEXT NOT NULL,

@@ -10,10 +10,10 @@ from pydantic import Field
 
 from clew.errors import invalid, shorten, suggest, unknown_id
 from clew.ids import CONTROL, JOB
+from clew.index.indexing import index_item
+from clew.index.items import Item
 from clew.registry.context import Context
 from clew.registry.operation import Input, Meta, Name, Text
-from clew.store.indexing import index_item
-from clew.store.items import Item
 from clew.store.workspaces import declare_events
 from clew.tasks.records import Record, load, to_json
 

@@ -17,8 +17,7 @@ from clew.store.behind import end_with
 from clew.store.database import Database
 
 if TYPE_CHECKING:
-    from clew.store.pack import Pack
-    from clew.store.packs import Label
+    from clew.index.segments import Label, Pack
 
 LEAST = 2_000
 """Fewer changes are read as rows: quicker than a thread is worth."""
@@ -78,8 +77,7 @@ class Packer:
 
 def pack_up(database: Database, workspace: str, stop: threading.Event | None = None) -> None:
     """Pack what was written since the last pack, if it is worth it."""
-    from clew.store.pack import joined
-    from clew.store.packs import DamagedPack, drop_packs, keep_pack, labels, read_pack
+    from clew.index.segments import DamagedPack, drop_packs, joined, keep_pack, labels, read_pack
 
     while not (stop and stop.is_set()):
         with database.read() as tx:
@@ -104,8 +102,8 @@ def pack_up(database: Database, workspace: str, stop: threading.Event | None = N
 
 def _newest(database: Database, workspace: str, known: list[Label], stop: threading.Event | None) -> Pack | None:
     """What no pack holds yet, or as much of it as goes into memory at once."""
-    from clew.store.pack import joined, pack_rows
-    from clew.store.search import changed_items, last_change
+    from clew.index.search import changed_items, last_change
+    from clew.index.segments import joined, pack_rows
 
     begin = known[-1].high if known else 0
     with database.read() as tx:

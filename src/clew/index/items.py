@@ -6,8 +6,8 @@ import hashlib
 import re
 from dataclasses import dataclass, replace
 
-from clew.store.heading import asks, read_heading
-from clew.store.terms import terms
+from clew.index.terms import terms
+from clew.store.moments import find_moment
 
 BODY_LIMIT = 20_000
 MOST_LINKS = 64
@@ -74,3 +74,38 @@ def headed(item: Item) -> Item:
     if speaker is None and moment is None and item.speaker is None and item.event_ts_ms is None:
         return item
     return replace(item, speaker=item.speaker or speaker, event_ts_ms=item.event_ts_ms or moment)
+
+
+# A transcript line may say who speaks and when: `[8 May 2023, 13:56] Caroline: Hello`.
+_HEAD = 80
+_DATED = re.compile(r"\s*[\[(]([^\])\n]{6,60})[\])]\s*")
+_BARE_DATE = re.compile(
+    r"\s*((?:19|20)\d\d[-/]\d{1,2}[-/]\d{1,2}(?:[T ]\d{1,2}:\d\d(?::\d\d)?(?:Z|[+-]\d\d:?\d\d)?)?)[\s,:|-]+"
+)
+_SPEAKER = re.compile(
+    r"(?:\*\*)?([A-Z][\w.'’-]{0,30}(?: [A-Z][\w.'’-]{0,30}){0,2}|user|assistant|human|system)(?:\*\*)?:\s"
+)
+_TRAILING = re.compile(r"(?:\s*[\[(][^\[\]()]*[\])])+\s*$")
+_LABELS = """
+answer because context date decision done error evidence example fact fixme goal how http hypothesis next note notes
+plan question rationale reason result risk status step summary test title todo update warning what when why
+"""
+LABELS = frozenset(_LABELS.split())
+
+
+def read_heading(body: str) -> tuple[str | None, int | None]:
+    """The speaker and the moment that the beginning of a text names; None where it names none."""
+    head = body[:_HEAD]
+    dated = _DATED.match(head) or _BARE_DATE.match(head)
+    moment = find_moment(dated.group(1)) if dated else None
+    rest = body[dated.end() : dated.end() + _HEAD] if dated and moment is not None else head
+    spoken = _SPEAKER.match(rest)
+    if spoken is None or spoken.group(1).lower() in LABELS:
+        return None, moment
+    return spoken.group(1), moment
+
+
+def asks(body: str) -> bool:
+    """Whether a text ends as a question; remarks in brackets at its end do not count."""
+    tail = body[-400:].rstrip()
+    return tail.endswith(("?", "？")) or _TRAILING.sub("", tail).endswith(("?", "？"))

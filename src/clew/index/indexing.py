@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from clew.index.items import Item, headed, item_terms
 from clew.store.database import Row, Transaction, placeholders
-from clew.store.items import Item, headed, item_terms
 
 CHUNK = 500
 """So many items share the question what stands under their refs."""

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.index.search import last_change
 from clew.store.database import Transaction, placeholders
-from clew.store.search import last_change
 
 LARGEST = 127
 

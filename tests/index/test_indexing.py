@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.app import Clew
+from clew.index import indexing
+from clew.index.indexing import IDS_OF, index_item, index_items, unindex_item, unindex_items
+from clew.index.items import Item
+from clew.index.search import items_as_of, matching
 from clew.registry.context import Context
 from clew.registry.session import Session
-from clew.store import indexing
 from clew.store.database import Transaction
-from clew.store.indexing import IDS_OF, index_item, index_items, unindex_item, unindex_items
-from clew.store.items import Item
-from clew.store.search import items_as_of, matching
 from tests.conftest import TickingClock
 
 REFS = ["N-1", "D-20260101-001", "TASK-001", "CARD-7", "a:storage", 'Größe/数据库 "x"\'']

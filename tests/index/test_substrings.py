@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.app import Clew
+from clew.index.substrings import COMMON, MOST_CANDIDATES, NEWEST, candidates, index_substrings
 from clew.store.database import Transaction
 from clew.store.postgres import PostgresDatabase
-from clew.store.substrings import COMMON, MOST_CANDIDATES, NEWEST, candidates, index_substrings
 
 WORKSPACES = count(1)
 WORDS = st.text(alphabet='ab c"%ßé日\n', max_size=12)

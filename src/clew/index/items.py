@@ -6,6 +6,7 @@ import hashlib
 import re
 from dataclasses import dataclass, replace
 
+from clew.ids import MENTIONED
 from clew.index.terms import terms
 from clew.store.moments import find_moment
 
@@ -13,11 +14,6 @@ BODY_LIMIT = 20_000
 MOST_LINKS = 64
 QUESTION = "?"
 """Stands last among the terms of a text that ends as a question; no word is cut to it."""
-
-MENTIONED = re.compile(
-    r"\b(?:(?:PLAN|TASK|JOB)-\d{3,}|CARD-\d+|STEP-[0-9A-F]{8,}|(?:D|T|C|P|PRJ|PER|TOOL|INC|SIG|DREF)-\d{8}-\d{3,})\b"
-    r"|\ba:[a-z0-9][a-z0-9-]{0,63}"
-)
 
 
 @dataclass(frozen=True, slots=True)

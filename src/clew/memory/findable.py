@@ -6,7 +6,8 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from clew.index.items import MENTIONED, Item
+from clew.ids import MENTIONED
+from clew.index.items import Item
 from clew.memory.grammar import Value, one_line
 
 if TYPE_CHECKING:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from clew.ids import ANY_BLOCK
+
 Value = str | list[str]
 
-HEADER = re.compile(r"(?:^|(?<=\ufeff))\[([A-Z]{1,16}-[^\]\s]{1,120})\][ \t]*\r?$", re.MULTILINE)
+HEADER = re.compile(rf"(?:^|(?<=\ufeff))\[({ANY_BLOCK.pattern})\][ \t]*\r?$", re.MULTILINE)
 """A line with nothing but an id in brackets; some editors put a byte order mark before the first one."""
 _LIKE_HEADER = re.compile(r"(?:^|(?<=\ufeff))\[([A-Za-z]{1,16}-[^\]\n]*)\](?![(:\[])[^\n]*$", re.MULTILINE)
 _RULE = re.compile(r"^---", re.MULTILINE)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from clew.errors import ClewError, invalid, shorten
-
-BLOCK_ID = re.compile(r"[A-Z]{1,16}-[^\]\s]{1,120}")
-PROPOSAL_ID = re.compile(r"P-\d{8}-\d{3,}")
-RECEIPT_TS = re.compile(r"\d{8}-\d{6}")
+from clew.ids import ANY_BLOCK, PROPOSAL, RECEIPT_TIME
 
 
 @dataclass(frozen=True)
@@ -109,7 +105,7 @@ def kind_of(block_id: str) -> Kind:
 
 def check_block_id(value: str, field: str = "block_id") -> str:
     trimmed = value.strip()
-    if not BLOCK_ID.fullmatch(trimmed):
+    if not ANY_BLOCK.fullmatch(trimmed):
         raise invalid(
             field,
             f"{shorten(value, 60)!r} is not a block id",
@@ -119,7 +115,7 @@ def check_block_id(value: str, field: str = "block_id") -> str:
 
 
 def check_proposal_id(value: str) -> str:
-    if not PROPOSAL_ID.fullmatch(value):
+    if not PROPOSAL.fullmatch(value):
         raise ClewError(
             "INVALID_INPUT",
             f"Invalid proposal ID format: {shorten(value, 60)}. Expected P-YYYYMMDD-NNN.",
@@ -130,7 +126,7 @@ def check_proposal_id(value: str) -> str:
 
 
 def check_receipt_ts(value: str) -> str:
-    if not RECEIPT_TS.fullmatch(value):
+    if not RECEIPT_TIME.fullmatch(value):
         raise ClewError(
             "INVALID_INPUT",
             f"Invalid receipt timestamp format: {shorten(value, 60)}. Expected YYYYMMDD-HHMMSS.",

@@ -9,10 +9,11 @@ from typing import Any
 
 import orjson
 
+from clew.ids import dated
 from clew.memory.signals import PRIORITIES
 
 LOG_CUT, TALK_CUT, TALK_LEAST = 150, 200, 15
-_BLOCK_ID = re.compile(r"\b(?:D|T|SIG|P)-\d{8}-\d{3,}\b")
+_BLOCK_ID = dated("D", "T", "SIG", "P")
 _MARKS = re.compile(r"^\s*(?:[-*+>]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from clew.clock import rfc3339
 from clew.errors import ClewError, shorten, suggest, unknown_id
-from clew.ids import ANCHOR, CONFLICT, CONTROL, DOC_ENTRY, JOB, JOB_EVENT, PLAN, TASK
+from clew.ids import ANCHOR, BLOCK, CONFLICT, CONTROL, DOC_ENTRY, EVENT, JOB, JOB_EVENT, PLAN, RUNNER, SESSION, TASK
 from clew.reasoning.branches import Branch, branch_by_id, checked_out
 from clew.reasoning.documents import GRAPH, branch_name, entry_json
 from clew.reasoning.graph import Node, edges_at, locate, node, node_json
@@ -28,11 +28,6 @@ from clew.store.events import event_from, event_id
 Opened = dict[str, Any]
 Opener = Callable[[Context, str, int, bool], Opened]
 """`(ctx, id, limit, include_drafts)` -> the thing, with `kind` and `id` or `ref`. Reads only."""
-
-EVENT = re.compile(r"evt_\d{16,}")
-SESSION = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-RUNNER = re.compile(r"runner:.+")
-BLOCK = re.compile(r"(?:D|T|PRJ|PER|TOOL|INC|C|DREF|SIG|P|I|B|A|AR|W|FACT)-[^\]\s]{1,120}")
 
 PROVIDERS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(ANCHOR.pattern, re.IGNORECASE), "clew.reasoning.anchor_snapshot:open_anchor"),

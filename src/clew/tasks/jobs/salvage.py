@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from clew.ids import ANCHOR, JOB, PLAN, TASK
 from clew.tasks.jobs.job import MAX_REF, MAX_REFS
 from clew.tasks.receipts import plain_line, salvaged
 
 _URL = re.compile(r"https?://[^\s<>\"'`)\]]+", re.IGNORECASE)
 _ID = re.compile(
-    r"(?<![\w:@-])(?:CARD-[\w-]+|(?:TASK|PLAN)-\d{3,}|JOB-\d{3,}(?:@\d+)?|(?:notes|trace|mindpack)@\d+"
-    r"|a:[a-z0-9][a-z0-9-]{0,63})",
+    rf"(?<![\w:@-])(?:CARD-[\w-]+|{TASK.pattern}|{PLAN.pattern}|{JOB.pattern}(?:@\d+)?"
+    rf"|(?:notes|trace|mindpack)@\d+|{ANCHOR.pattern})",
     re.IGNORECASE,
 )
 _PROMPT = re.compile(r"[$>]\s+")

@@ -1,0 +1,49 @@
+"""Every kind of id has one pattern, and the places that read ids agree on it."""
+
+import pytest
+
+from clew.ids import ANY_BLOCK, BLOCK, BLOCK_PREFIXES, MENTIONED, PATTERNS, dated
+from clew.memory.kinds import KINDS
+from clew.store.events import event_id
+
+EXAMPLES = {
+    "workspace": "acme/repo",
+    "agent": "codex-1",
+    "anchor": "a:storage",
+    "plan": "PLAN-001",
+    "task": "TASK-1234",
+    "step": "STEP-0123ABCD",
+    "job": "JOB-007",
+    "job_event": "JOB-007@12",
+    "runner": "runner:one",
+    "entry": "notes@12",
+    "card": "CARD-1",
+    "conflict": "CONFLICT-" + "0a" * 16,
+    "event": event_id(12),
+    "session": "01234567-89ab-4def-8123-456789abcdef",
+    "notebook": "NB-001",
+    "proposal": "P-20260213-001",
+    "contradiction": "C-20260213-001",
+    "block": "D-20260213-001",
+}
+
+
+@pytest.mark.parametrize("kind", PATTERNS)
+def test_each_kind_takes_its_example(kind: str) -> None:
+    assert PATTERNS[kind].fullmatch(EXAMPLES[kind])
+
+
+def test_the_prefixes_of_blocks_are_those_of_the_kinds_of_memory() -> None:
+    assert set(BLOCK_PREFIXES) == set(KINDS)
+
+
+def test_a_block_of_an_unknown_kind_is_a_block_in_a_file_and_not_for_open() -> None:
+    assert ANY_BLOCK.fullmatch("TABLE-1") and not BLOCK.fullmatch("TABLE-1")
+
+
+def test_ids_in_running_text() -> None:
+    text = "TASK-001 (see PLAN-0123, STEP-ABCDEF01), CARD-7; JOB-002@4 and a:core, D-20260213-001; XTASK-001, TASK-1"
+    assert MENTIONED.findall(text) == [
+        *("TASK-001", "PLAN-0123", "STEP-ABCDEF01", "CARD-7", "JOB-002", "a:core", "D-20260213-001"),
+    ]
+    assert dated("D", "T").findall("D-20260213-001 T-20260213-1 SIG-20260213-001") == ["D-20260213-001"]

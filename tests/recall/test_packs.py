@@ -15,7 +15,7 @@ from clew.index.indexing import index_item, unindex_item
 from clew.index.items import Item
 from clew.index.packer import pack_up, packer
 from clew.index.search import changed_items, last_change, matching
-from clew.index.segments import keep_pack, labels, pack_rows, pack_stats, read_pack
+from clew.index.segments import build_segment, labels, read_segment, segment_stats, store_segment
 from clew.recall.corpus import Corpus
 from clew.recall.holding import holding
 from clew.registry.context import Context
@@ -117,7 +117,7 @@ def test_packs_and_rows_say_the_same(clew: Clew, monkeypatch: pytest.MonkeyPatch
         assert told(fresh(clew)) == expected, step
         assert told(grown) == expected, step
     with clew.database.read() as tx:
-        stats = pack_stats(tx, "ws")
+        stats = segment_stats(tx, "ws")
     assert 0 < stats["count"] <= 6
     assert stats["change"] > 0
 
@@ -148,7 +148,7 @@ def test_damaged_packs_are_not_believed_and_are_made_anew(clew: Clew, monkeypatc
     pack_up(clew.database, "ws")
     with clew.database.read() as tx:
         for label in labels(tx, "ws"):
-            read_pack(tx, "ws", label)
+            read_segment(tx, "ws", label)
     assert told(fresh(clew)) == told(from_rows(clew, monkeypatch))
 
 
@@ -175,17 +175,17 @@ def test_pieces_without_a_label_are_swept_away(clew: Clew) -> None:
     pack_up(clew.database, "ws")
     with clew.database.read() as tx:
         assert tx.value("SELECT count(*) FROM index_piece WHERE number = 77") == 0
-        assert pack_stats(tx, "ws")["count"] == 1
+        assert segment_stats(tx, "ws")["count"] == 1
 
 
 def test_of_two_who_pack_at_once_the_first_wins(clew: Clew) -> None:
     change(place(clew), random.Random(6), 40)
     with clew.database.read() as tx:
-        pack = pack_rows(changed_items(tx, "ws", 0, 40), 0, last_change(tx, "ws"))
-    assert keep_pack(clew.database, "ws", pack, []) is True
-    assert keep_pack(clew.database, "ws", pack, []) is False
+        pack = build_segment(changed_items(tx, "ws", 0, 40), 0, last_change(tx, "ws"))
+    assert store_segment(clew.database, "ws", pack, []) is True
+    assert store_segment(clew.database, "ws", pack, []) is False
     with clew.database.read() as tx:
-        assert pack_stats(tx, "ws")["count"] == 1
+        assert segment_stats(tx, "ws")["count"] == 1
         assert tx.value("SELECT count(DISTINCT number) FROM index_piece") == 1
 
 
@@ -215,4 +215,4 @@ def test_many_writes_are_packed_behind_them(make_clew: Callable[..., Clew], monk
     if thread is not None:
         thread.join(30)
     with clew.database.read() as tx:
-        assert pack_stats(tx, "ws")["change"] >= 8
+        assert segment_stats(tx, "ws")["change"] >= 8

@@ -1,7 +1,7 @@
-"""Keeps packs up with the index, in a thread behind the writes and searches that ask for it.
+"""Keeps the segments up with the index, in a background thread that writes and searches wake.
 
-New changes become a pack; one that is not twice as large is joined with its neighbour, so that there are few and each
-item is written again only as often as the store doubles.
+New changes become a segment. It is joined with the one before it unless that one is at least twice as large. So the
+sizes fall by half along the chain, there are few segments, and an item is written again only when the store doubles.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from clew.store.behind import end_with
 from clew.store.database import Database
 
 if TYPE_CHECKING:
-    from clew.index.segments import Label, Pack
+    from clew.index.segments import Label, Segment
 
 LEAST = 2_000
-"""Fewer changes are read as rows: quicker than a thread is worth."""
+"""Fewer changes are quickly read as rows."""
 CHUNK = 5_000
 MOST = 50_000
-"""Changes that go into memory at once."""
+"""Changes that are held in memory at once."""
 PATIENCE = 30.0
 PATIENCE_AT_EXIT = 2.0
-"""A pack that is not finished is no loss: a process that ends need not wait for it."""
+"""An unfinished segment is no loss, so a process that ends need not wait for it."""
 
 log = logging.getLogger("clew.store")
 
 
 class Packer:
-    """The packing of one database."""
+    """The background thread of one database."""
 
     def __init__(self, database: Database) -> None:
         self._database = ref(database)
@@ -71,61 +71,61 @@ class Packer:
             try:
                 pack_up(database, workspace, self._stop)
             except ClewError as problem:
-                # Without packs everything works, only slower at the start; the next to ask tries again.
+                # Without segments everything works, only a start is slower. The next wake tries again.
                 log.warning("the index of %s could not be packed: %s", workspace, problem.message)
 
 
 def pack_up(database: Database, workspace: str, stop: threading.Event | None = None) -> None:
-    """Pack what was written since the last pack, if it is worth it."""
-    from clew.index.segments import DamagedPack, drop_packs, joined, keep_pack, labels, read_pack
+    """Bring the segments of a workspace up to its last change, if enough has changed since."""
+    from clew.index.segments import DamagedSegment, drop_segments, join_segments, labels, read_segment, store_segment
 
     while not (stop and stop.is_set()):
         with database.read() as tx:
             known = labels(tx, workspace)
-        pack = _newest(database, workspace, known, stop)
-        if pack is None:
+        segment = _newest(database, workspace, known, stop)
+        if segment is None:
             return
         replaced: list[Label] = []
         try:
-            while known and known[-1].items < 2 * len(pack):
+            while known and known[-1].items < 2 * len(segment):
                 replaced.append(known.pop())
                 with database.read() as tx:
-                    older = read_pack(tx, workspace, replaced[-1])
-                pack = joined(older, pack)
-        except DamagedPack:
+                    older = read_segment(tx, workspace, replaced[-1])
+                segment = join_segments(older, segment)
+        except DamagedSegment:
             with database.write() as tx:
-                drop_packs(tx, workspace)
+                drop_segments(tx, workspace)
             continue
-        if not keep_pack(database, workspace, pack, replaced):
+        if not store_segment(database, workspace, segment, replaced):
             return
 
 
-def _newest(database: Database, workspace: str, known: list[Label], stop: threading.Event | None) -> Pack | None:
-    """What no pack holds yet, or as much of it as goes into memory at once."""
+def _newest(database: Database, workspace: str, known: list[Label], stop: threading.Event | None) -> Segment | None:
+    """A segment of the changes that no segment holds yet, or of as many as fit into memory."""
     from clew.index.search import changed_items, last_change
-    from clew.index.segments import joined, pack_rows
+    from clew.index.segments import build_segment, join_segments
 
     begin = known[-1].high if known else 0
     with database.read() as tx:
         newest = last_change(tx, workspace)
     if newest - begin < LEAST:
         return None
-    packs: list[Pack] = []
+    segments: list[Segment] = []
     after = begin
     while after < newest and after - begin < MOST and not (stop and stop.is_set()):
         with database.read() as tx:
             rows = changed_items(tx, workspace, after, CHUNK)
         if not rows:
             break
-        packs.append(pack_rows(rows, after, rows[-1]["change"]))
-        after = packs[-1].high
-        while len(packs) > 1 and len(packs[-2]) < 2 * len(packs[-1]):
-            right, left = packs.pop(), packs.pop()
-            packs.append(joined(left, right))
-    while len(packs) > 1:
-        right, left = packs.pop(), packs.pop()
-        packs.append(joined(left, right))
-    return packs[0] if packs else None
+        segments.append(build_segment(rows, after, rows[-1]["change"]))
+        after = segments[-1].high
+        while len(segments) > 1 and len(segments[-2]) < 2 * len(segments[-1]):
+            right, left = segments.pop(), segments.pop()
+            segments.append(join_segments(left, right))
+    while len(segments) > 1:
+        right, left = segments.pop(), segments.pop()
+        segments.append(join_segments(left, right))
+    return segments[0] if segments else None
 
 
 _packers: WeakKeyDictionary[Database, Packer] = WeakKeyDictionary()
@@ -140,7 +140,7 @@ def packer(database: Database) -> Packer:
 
 
 def wrote(database: Database, workspace: str, before: int, after: int) -> None:
-    """After a write that moved the seq: whoever takes it over a border packs, so that of many writers one does."""
+    """The writer that moves the seq across a multiple of LEAST packs, so only one of several writers does it."""
     if before // LEAST != after // LEAST:
         packer(database).wake(workspace)
 

@@ -1,6 +1,7 @@
-"""Runs of items with their words sorted by term: what packs are made of and what a process ranks by.
+"""Posting lists: for each term the items that hold it, in runs of consecutive items.
 
-A key is a term's number times four plus the field it stands in, so that fields can be weighed when a query is asked.
+A key is the number of a term times FIELD_COUNT plus the number of the field it stands in, so that a query can weigh
+the fields of an item differently. Segments store runs, and a process ranks by them.
 """
 
 from __future__ import annotations
@@ -28,9 +29,12 @@ class Names(dict[Any, int]):
 
 @dataclass(frozen=True)
 class Run:
-    """Items `first` to `first + size - 1`: their keys in reading order, and the same sorted by key.
+    """The words of the items in the slots `first` to `first + size - 1`, twice: in reading order and as postings.
 
-    The postings of `keys[at]` are `slots[begins[at]:ends[at]]`, counted from `first`.
+    Reading order: item i holds the keys `words[starts[i]:starts[i + 1]]`.
+    Postings: `keys` is sorted and holds each key once. The items that hold `keys[at]` are `slots[begins[at]:ends[at]]`,
+    rising and counted from `first`; `counts` says how often each holds it. The lists of two keys never overlap, but
+    they may stand in any order: `renumbered` sorts the keys anew and leaves the lists where they are.
     """
 
     first: int
@@ -58,11 +62,11 @@ class Run:
         return self.words[self.starts[at] : self.starts[at + 1]]
 
     def moved(self, first: int) -> Run:
-        """The same at another place."""
+        """The same run with another first slot."""
         return replace(self, first=first)
 
     def renumbered(self, terms: Numbers) -> Run:
-        """The same with other numbers for its terms."""
+        """The same run with `terms[n]` in place of term number n."""
         if np.array_equal(terms, np.arange(len(terms))):
             return self
         keys = _renumbered(self.keys, terms)
@@ -82,7 +86,7 @@ def _renumbered(keys: Numbers, terms: Numbers) -> Numbers:
 
 
 def cut(texts: list[str], vocabulary: Names) -> tuple[Numbers, Ints]:
-    """The keys of stored terms (one line for each field) in reading order, and the length of each field."""
+    """The keys of stored terms (one line per field) in reading order, and the number of words in each field."""
     lines = [[line.split() for line in text.split("\n")] for text in texts]
     fields = [words for text in lines for words in (text + [[]] * FIELD_COUNT)[:FIELD_COUNT]]
     lengths = np.fromiter(map(len, fields), np.int64, len(fields))
@@ -93,8 +97,10 @@ def cut(texts: list[str], vocabulary: Names) -> tuple[Numbers, Ints]:
 
 
 def build_run(first: int, words: Numbers, lengths: Ints) -> Run:
+    """A run of items that have `lengths[i]` words each, given the keys of all of them in reading order."""
     starts = np.concatenate(([0], np.cumsum(lengths)))
     owners = np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths)
+    # One sort of (key, item) pairs, packed into 64 bits, gives the lists by key, each with rising items.
     pairs = (words.astype(np.uint64) << np.uint64(32)) | owners
     pairs.sort()
     begins = np.flatnonzero(_changes(pairs))
@@ -125,13 +131,19 @@ def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def join_runs(left: Run, right: Run) -> Run:
-    """Two runs that follow each other, with the same numbers for their terms: put together, not sorted anew."""
+    """One run of two neighbours that use the same numbers for their terms.
+
+    The posting lists are moved, not sorted again. Both runs hold their keys sorted; a stable sort of the two key lists
+    puts the lists of an equal key side by side, the left one's first. Since all slots of the left run are below those
+    of the right run, the two lists together rise as well and become one list.
+    """
     keys = np.concatenate((left.keys, right.keys))
     begins = np.concatenate((left.begins, right.begins + len(left.slots)))
     sizes = np.concatenate((left.ends - left.begins, right.ends - right.begins))
     order = np.argsort(keys, kind="stable")
     keys, begins, sizes = keys[order], begins[order], sizes[order]
     ends = np.cumsum(sizes)
+    # The list that ends at ends[i] now began at begins[i] before: shift its entries by the difference.
     source = np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(begins - (ends - sizes), sizes)
     firsts = np.flatnonzero(_changes(keys))
     return Run(
@@ -148,12 +160,12 @@ def join_runs(left: Run, right: Run) -> Run:
 
 
 def kept_run(run: Run, kept: NDArray[np.bool_]) -> Run:
-    """Without the items that are not kept."""
+    """The run without the items that are not kept; those after them move up."""
     lengths = np.diff(run.starts)
     places = (np.cumsum(kept) - 1).astype(np.int32)
     holders = kept[run.slots]
     before = np.concatenate(([0], np.cumsum(holders)))
-    # Postings may stand in any order of keys; what is left of each still stands in one piece.
+    # Lists may stand in any order, but each stands in one piece, and so does what is left of it.
     begins, ends = before[run.begins], before[run.ends]
     used = ends > begins
     return Run(
@@ -170,7 +182,7 @@ def kept_run(run: Run, kept: NDArray[np.bool_]) -> Run:
 
 
 def added(runs: list[Run], run: Run) -> list[Run]:
-    """Runs of falling size: small ones are joined, so that a term is looked up in few places."""
+    """The runs with one more. Each stays at least twice as large as the next, so a term is looked up in few runs."""
     runs = [*runs, run]
     while len(runs) > 1 and runs[-2].size < 2 * runs[-1].size:
         right, left = runs.pop(), runs.pop()

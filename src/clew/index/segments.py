@@ -1,7 +1,12 @@
-"""A pack: the items of consecutive changes of the index as arrays, with their words sorted by term.
+"""Segments: consecutive changes of the index as arrays, with the postings of their words.
 
-Rows of the store are the truth. A pack says the same in a form that is read a hundred times as fast, so that a process
-that starts need not cut every text again. Its numbers for words and names are its own.
+The rows of `item_terms` are the truth. A segment repeats them in a form that is read a hundred times as fast, so that a
+starting process need not split every text into terms again. A segment that is missing, of another form or damaged
+costs time, never an answer: its rows are read instead.
+
+The segments of a workspace form a chain: the first begins at change 0 and each begins where the one before it ends
+(`low` of one is `high` of the other). Later segments overrule earlier ones: an item that a later one holds, or lists
+as `gone`, no longer counts in an earlier one. Numbers for words and names are private to each segment.
 """
 
 from __future__ import annotations
@@ -22,25 +27,25 @@ from clew.store.workspaces import find_workspace
 
 NO_DOCUMENT = -1
 CODED = ("source", "status", "speaker", "document")
-"""Columns of few values: a number for each item, and a list of what the numbers stand for."""
+"""Columns with few different values: each item has a number, and a list says what the numbers stand for."""
 
 Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class Pack:
+class Segment:
+    """The items that changed after change `low`, up to change `high`. All arrays but `gone` have one row per item."""
+
     low: int
-    """Holds what was written after this change,"""
     high: int
-    """up to this one."""
     gone: Ints
-    """Items that older packs hold and that were removed since."""
+    """Ids of items that earlier segments hold and that were removed since."""
     ids: Ints
     seq: Ints
     when: Ints
     question: NDArray[np.bool_]
     lengths: Numbers
-    """Words in each field, a row for each item."""
+    """The number of words in each field."""
     codes: dict[str, Codes]
     names: dict[str, list[Any]]
     refs: list[str]
@@ -51,33 +56,33 @@ class Pack:
         return len(self.ids)
 
 
-def pack_rows(rows: Sequence[Row], low: int, high: int) -> Pack:
-    """A pack of rows as `changed_items` gives them."""
-    # A row can be gone already although an earlier change of this chunk wrote it.
-    there = [row for row in rows if row["terms"] is not None and row["ref"] is not None]
+def build_segment(rows: Sequence[Row], low: int, high: int) -> Segment:
+    """A segment of rows as `changed_items` gives them."""
+    # `changed_items` joins the terms of a change with the item as it is now, so an item may already be gone.
+    living = [row for row in rows if row["terms"] is not None and row["ref"] is not None]
     gone = [row["id"] for row in rows if row["terms"] is None or row["ref"] is None]
-    vocabulary, texts = Names(), [row["terms"] for row in there]
+    vocabulary, texts = Names(), [row["terms"] for row in living]
     keys, lengths = cut(texts, vocabulary)
     names = {column: Names() for column in CODED}
     coded = {
-        "source": (names["source"][row["source"]] for row in there),
-        "status": (names["status"][row["status"] or ""] for row in there),
-        "speaker": (names["speaker"][row["speaker"] or ""] for row in there),
-        "document": (_document(row, names["document"]) for row in there),
+        "source": (names["source"][row["source"]] for row in living),
+        "status": (names["status"][row["status"] or ""] for row in living),
+        "speaker": (names["speaker"][row["speaker"] or ""] for row in living),
+        "document": (_document(row, names["document"]) for row in living),
     }
-    codes = {column: np.fromiter(values, np.int32, len(there)) for column, values in coded.items()}
-    return Pack(
+    codes = {column: np.fromiter(values, np.int32, len(living)) for column, values in coded.items()}
+    return Segment(
         low=low,
         high=high,
         gone=np.array(gone, np.int64),
-        ids=_column(there, "id"),
-        seq=_column(there, "seq"),
-        when=np.fromiter(map(_happened, there), np.int64, len(there)),
-        question=np.fromiter(map(_asks, texts), bool, len(there)),
+        ids=_column(living, "id"),
+        seq=_column(living, "seq"),
+        when=np.fromiter(map(_happened, living), np.int64, len(living)),
+        question=np.fromiter(map(_asks, texts), bool, len(living)),
         lengths=lengths.astype(np.uint32),
         codes=codes,
         names={column: list(values) for column, values in names.items()},
-        refs=[row["ref"] for row in there],
+        refs=[row["ref"] for row in living],
         terms=list(vocabulary),
         run=build_run(0, keys, lengths.sum(axis=1)),
     )
@@ -96,20 +101,20 @@ def _happened(row: Row) -> int:
 
 
 def _asks(text: str) -> bool:
-    """The body of a question ends with a mark of its own."""
+    """Whether the body, the second line of the terms, ends with the mark of a question."""
     return text.split("\n", 2)[1].endswith(QUESTION)
 
 
-def joined(left: Pack, right: Pack) -> Pack:
-    """One pack of two that follow each other. What the right one replaces is left out."""
+def join_segments(left: Segment, right: Segment) -> Segment:
+    """One segment of two neighbours, without the items of the left one that the right one replaces or removes."""
     kept = ~np.isin(left.ids, np.concatenate((right.ids, right.gone)))
-    run, terms = _used(kept_run(left.run, kept), left.terms)
+    run, terms = _without_unused(kept_run(left.run, kept), left.terms)
     numbers = Names(zip(terms, range(len(terms)), strict=True))
     mapped = numbers_for(right.terms, numbers)
-    codes, names = _joined_codes(left, right, kept)
-    # Before the first pack there is nothing that could be gone.
+    codes, names = _join_codes(left, right, kept)
+    # Before the first segment there is nothing that could have gone.
     gone = np.setdiff1d(np.union1d(left.gone, right.gone), right.ids) if left.low else np.zeros(0, np.int64)
-    return Pack(
+    return Segment(
         low=left.low,
         high=right.high,
         gone=gone,
@@ -127,18 +132,20 @@ def joined(left: Pack, right: Pack) -> Pack:
 
 
 def numbers_for(values: Sequence[Any], names: Names) -> Numbers:
-    """What each of a pack's own numbers is among these names; new ones are added."""
+    """The number of each value among these names; values that are new get the next numbers."""
     return np.fromiter(map(names.__getitem__, values), np.uint32, len(values))
 
 
 def renamed(codes: Codes, numbers: Numbers) -> Codes:
-    """Codes in other numbers; what is below 0 stands for no name and stays."""
+    """Codes translated into other numbers. A code below 0 stands for no name and stays."""
     if not len(numbers):
         return codes
     return np.where(codes >= 0, numbers.astype(np.int32)[np.maximum(codes, 0)], codes)
 
 
-def _joined_codes(left: Pack, right: Pack, kept: NDArray[np.bool_]) -> tuple[dict[str, Codes], dict[str, list[Any]]]:
+def _join_codes(
+    left: Segment, right: Segment, kept: NDArray[np.bool_]
+) -> tuple[dict[str, Codes], dict[str, list[Any]]]:
     codes, names = {}, {}
     for column in CODED:
         known = Names(zip(left.names[column], range(len(left.names[column])), strict=True))
@@ -148,19 +155,24 @@ def _joined_codes(left: Pack, right: Pack, kept: NDArray[np.bool_]) -> tuple[dic
     return codes, names
 
 
-def _used(run: Run, terms: list[str]) -> tuple[Run, list[str]]:
-    """Without words that no item holds any more."""
-    held = np.unique(run.keys // np.uint32(FIELD_COUNT))
-    if len(held) == len(terms):
+def _without_unused(run: Run, terms: list[str]) -> tuple[Run, list[str]]:
+    """The run and its terms without terms that no item holds any more; otherwise joined segments would keep them."""
+    used = np.unique(run.keys // np.uint32(FIELD_COUNT))
+    if len(used) == len(terms):
         return run, terms
     numbers = np.zeros(len(terms), np.uint32)
-    numbers[held] = np.arange(len(held), dtype=np.uint32)
-    return run.renumbered(numbers), [terms[number] for number in held.tolist()]
+    numbers[used] = np.arange(len(used), dtype=np.uint32)
+    return run.renumbered(numbers), [terms[number] for number in used.tolist()]
 
+
+# How a segment is stored. Each part (an array or a list) is cut into pieces of PIECE bytes with a checksum each, rows
+# of `index_piece`. The row of `index_pack`, the label, is written last and gives the size of each part: without a
+# label, pieces do not count, so a process that is killed while it writes leaves nothing that could be read.
 
 FORM = 1
-"""The layout below. A pack of another form is not read, and is replaced."""
+"""The number of the layout below. A segment of another form is not read, and is replaced."""
 PIECE = 1 << 20
+"""A megabyte: small enough that a transaction with some pieces does not keep other writers waiting."""
 PIECES_AT_ONCE = 4
 
 _ARRAYS = {
@@ -181,13 +193,13 @@ _ARRAYS = {
 _LISTS = ("names", "refs", "terms")
 
 
-class DamagedPack(Exception):
-    """Not what was written."""
+class DamagedSegment(Exception):
+    """The stored pieces are not what was written."""
 
 
 @dataclass(frozen=True)
 class Label:
-    """What stands on a pack."""
+    """What the store says of a segment without reading its pieces; `sizes` are the bytes of each part."""
 
     number: int
     form: int
@@ -195,32 +207,32 @@ class Label:
     high: int
     items: int
     sizes: dict[str, int]
-    """Bytes of each part."""
 
 
 def labels(tx: Transaction, workspace: str) -> list[Label]:
-    """The packs of a workspace, oldest changes first, as far as they follow each other."""
+    """The segments of a workspace, oldest changes first, as far as they form a chain that can be read."""
     sql = "SELECT number, form, low, high, items, sizes FROM index_pack WHERE workspace = ? ORDER BY low, high, number"
-    found: list[Label] = []
+    chain: list[Label] = []
     for row in tx.all(sql, workspace):
         label = Label(**{**row, "sizes": orjson.loads(row["sizes"])})
-        if label.form != FORM or label.low != (found[-1].high if found else 0):
+        if label.form != FORM or label.low != _end(chain):
             break
-        found.append(label)
-    return found
+        chain.append(label)
+    return chain
 
 
-def packed_to(tx: Transaction, workspace: str) -> int:
-    """The last change that packs hold."""
-    found = labels(tx, workspace)
-    return found[-1].high if found else 0
+def _end(chain: list[Label]) -> int:
+    """The last change that these segments hold."""
+    return chain[-1].high if chain else 0
 
 
-def read_pack(tx: Transaction, workspace: str, label: Label) -> Pack:
-    parts = {name: _array(tx, workspace, label, name, kind) for name, kind in _ARRAYS.items()}
-    lists = {name: orjson.loads(_bytes(tx, workspace, label, name).tobytes()) for name in _LISTS}
+def read_segment(tx: Transaction, workspace: str, label: Label) -> Segment:
+    parts: dict[str, NDArray[Any]] = {
+        name: _read_part(tx, workspace, label, name).view(kind) for name, kind in _ARRAYS.items()
+    }
+    lists = {name: orjson.loads(_read_part(tx, workspace, label, name).tobytes()) for name in _LISTS}
     lengths = parts["lengths"].reshape(-1, FIELD_COUNT)
-    return Pack(
+    return Segment(
         low=label.low,
         high=label.high,
         gone=parts["gone"],
@@ -243,31 +255,26 @@ def read_pack(tx: Transaction, workspace: str, label: Label) -> Pack:
     )
 
 
-def _array(tx: Transaction, workspace: str, label: Label, name: str, kind: Any) -> NDArray[Any]:
-    return _bytes(tx, workspace, label, name).view(kind)
-
-
-def _bytes(tx: Transaction, workspace: str, label: Label, name: str) -> NDArray[np.uint8]:
-    """A part in one piece, filled piece by piece, so that it stands in memory only once."""
-    found, at = np.empty(label.sizes[name], np.uint8), 0
-    for ordinal in range(-(-len(found) // PIECE)):
+def _read_part(tx: Transaction, workspace: str, label: Label, name: str) -> NDArray[np.uint8]:
+    """The bytes of one part, copied piece by piece into one array: a part stands in memory only once."""
+    part, at = np.empty(label.sizes[name], np.uint8), 0
+    for ordinal in range(-(-len(part) // PIECE)):
         for crc, data in tx.tuples(_READ_PIECE, workspace, label.number, name, ordinal):
-            if crc32(data) != crc or at + len(data) > len(found):
-                raise DamagedPack(f"{name} of pack {label.number}")
-            found[at : at + len(data)] = np.frombuffer(data, np.uint8)
+            if crc32(data) != crc or at + len(data) > len(part):
+                raise DamagedSegment(f"{name} of segment {label.number}")
+            part[at : at + len(data)] = np.frombuffer(data, np.uint8)
             at += len(data)
-    if at != len(found):
-        raise DamagedPack(f"{name} of pack {label.number}")
-    return found
+    if at != len(part):
+        raise DamagedSegment(f"{name} of segment {label.number}")
+    return part
 
 
-def keep_pack(database: Database, workspace: str, pack: Pack, replaced: list[Label]) -> bool:
-    """Store a pack in place of others; False when another process was first.
+def store_segment(database: Database, workspace: str, segment: Segment, replaced: list[Label]) -> bool:
+    """Store a segment in place of others; False when another process has stored one in the meantime.
 
-    The pieces go in by short transactions, so that no writer waits for all of them. They count once their label is
-    there; what a killed process leaves without one is swept away by the next.
+    The pieces are written in short transactions, so that no other writer waits for all of them.
     """
-    parts = _parts(pack)
+    parts = _parts(segment)
     pieces = list(_pieces(parts))
     with database.write() as tx:
         number = _sweep(tx, workspace)
@@ -275,44 +282,34 @@ def keep_pack(database: Database, workspace: str, pack: Pack, replaced: list[Lab
         with database.write() as tx:
             tx.many(_WRITE_PIECE, [(workspace, number, *piece) for piece in pieces[first : first + PIECES_AT_ONCE]])
     with database.write() as tx:
-        return _finish(tx, workspace, number, pack, parts, len(pieces), replaced)
+        # Locks the workspace on PostgreSQL, so that of two processes that finish together one sees the other's label.
+        find_workspace(tx, workspace)
+        whole = tx.value(_COUNT_PIECES, workspace, number) == len(pieces)
+        if not whole or not _still_fits(tx, workspace, segment, replaced):
+            _drop(tx, workspace, [number])
+            return False
+        _drop(tx, workspace, [label.number for label in replaced])
+        sizes = orjson.dumps({name: len(part) for name, part in parts.items()}).decode()
+        tx.run(_WRITE_LABEL, workspace, number, FORM, segment.low, segment.high, len(segment), sizes)
+        return True
 
 
-def _finish(
-    tx: Transaction,
-    workspace: str,
-    number: int,
-    pack: Pack,
-    parts: dict[str, NDArray[np.uint8]],
-    pieces: int,
-    replaced: list[Label],
-) -> bool:
-    find_workspace(tx, workspace)  # On PostgreSQL this makes two who finish at once wait for each other.
-    known = labels(tx, workspace)
-    before = [label for label in known if label not in replaced]
-    whole = tx.value(_COUNT_PIECES, workspace, number) == pieces
-    if not whole or [label for label in replaced if label not in known] or _end(before) != pack.low:
-        _drop(tx, workspace, [number])
-        return False
-    _drop(tx, workspace, [label.number for label in replaced])
-    sizes = orjson.dumps({name: len(part) for name, part in parts.items()}).decode()
-    tx.run(_WRITE_LABEL, workspace, number, FORM, pack.low, pack.high, len(pack), sizes)
-    return True
-
-
-def _end(found: list[Label]) -> int:
-    return found[-1].high if found else 0
+def _still_fits(tx: Transaction, workspace: str, segment: Segment, replaced: list[Label]) -> bool:
+    """Whether the segment continues the chain once those it replaces are taken out of it."""
+    chain = labels(tx, workspace)
+    before = [label for label in chain if label not in replaced]
+    return all(label in chain for label in replaced) and _end(before) == segment.low
 
 
 def _sweep(tx: Transaction, workspace: str) -> int:
-    """Drop what cannot be read or was never finished; returns a number for a new pack."""
-    known = {label.number for label in labels(tx, workspace)}
+    """Drop what cannot be read or was never finished; returns the number for a new segment."""
+    chained = {label.number for label in labels(tx, workspace)}
     stored = {
         row["number"]
         for table in ("index_pack", "index_piece")
         for row in tx.all(f"SELECT DISTINCT number FROM {table} WHERE workspace = ? ORDER BY number", workspace)
     }
-    _drop(tx, workspace, sorted(stored - known))
+    _drop(tx, workspace, sorted(stored - chained))
     sql = (
         "INSERT INTO counter (workspace, name, value) VALUES (?, 'index_pack', 1)"
         " ON CONFLICT (workspace, name) DO UPDATE SET value = counter.value + 1 RETURNING value"
@@ -320,7 +317,7 @@ def _sweep(tx: Transaction, workspace: str) -> int:
     return int(tx.value(sql, workspace))
 
 
-def drop_packs(tx: Transaction, workspace: str) -> None:
+def drop_segments(tx: Transaction, workspace: str) -> None:
     for table in ("index_pack", "index_piece"):
         tx.run(f"DELETE FROM {table} WHERE workspace = ?", workspace)
 
@@ -332,26 +329,26 @@ def _drop(tx: Transaction, workspace: str, numbers: list[int]) -> None:
             tx.run(sql, workspace, *numbers)
 
 
-def _parts(pack: Pack) -> dict[str, NDArray[np.uint8]]:
+def _parts(segment: Segment) -> dict[str, NDArray[np.uint8]]:
     arrays: dict[str, NDArray[Any]] = {
-        "gone": pack.gone,
-        "ids": pack.ids,
-        "seq": pack.seq,
-        "moments": pack.when,
-        "question": pack.question,
-        "lengths": pack.lengths,
-        **pack.codes,
-        "words": pack.run.words,
-        "keys": pack.run.keys,
-        "begins": pack.run.begins,
-        "ends": pack.run.ends,
-        "slots": pack.run.slots,
-        "counts": pack.run.counts,
+        "gone": segment.gone,
+        "ids": segment.ids,
+        "seq": segment.seq,
+        "moments": segment.when,
+        "question": segment.question,
+        "lengths": segment.lengths,
+        **segment.codes,
+        "words": segment.run.words,
+        "keys": segment.run.keys,
+        "begins": segment.run.begins,
+        "ends": segment.run.ends,
+        "slots": segment.run.slots,
+        "counts": segment.run.counts,
     }
     parts: dict[str, NDArray[Any]] = {
         name: np.ascontiguousarray(arrays[name], kind).reshape(-1) for name, kind in _ARRAYS.items()
     }
-    lists: dict[str, Any] = {"names": pack.names, "refs": pack.refs, "terms": pack.terms}
+    lists: dict[str, Any] = {"names": segment.names, "refs": segment.refs, "terms": segment.terms}
     return {
         **{name: part.view(np.uint8) for name, part in parts.items()},
         **{name: np.frombuffer(orjson.dumps(value), np.uint8) for name, value in lists.items()},
@@ -359,20 +356,21 @@ def _parts(pack: Pack) -> dict[str, NDArray[np.uint8]]:
 
 
 def _pieces(parts: dict[str, NDArray[np.uint8]]) -> Iterator[tuple[str, int, int, bytes]]:
+    """Rows of `index_piece`: name of the part, number of the piece, checksum, bytes."""
     for name, part in parts.items():
         for ordinal, at in enumerate(range(0, len(part), PIECE)):
             data = part[at : at + PIECE].tobytes()
             yield name, ordinal, crc32(data), data
 
 
-def pack_stats(tx: Transaction, workspace: str) -> Row:
-    """How much of the index is packed, for whoever asks about its state."""
-    found = labels(tx, workspace)
+def segment_stats(tx: Transaction, workspace: str) -> Row:
+    """How much of the index stands in segments."""
+    chain = labels(tx, workspace)
     return {
-        "count": len(found),
-        "items": sum(label.items for label in found),
-        "change": _end(found),
-        "bytes": sum(sum(label.sizes.values()) for label in found),
+        "count": len(chain),
+        "items": sum(label.items for label in chain),
+        "change": _end(chain),
+        "bytes": sum(sum(label.sizes.values()) for label in chain),
     }
 
 

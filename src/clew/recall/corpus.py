@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.index.positions import Places
+from clew.index.positions import Positions
 from clew.index.postings import FIELD_COUNT, Names, Numbers, Run, added
 from clew.index.search import changed_items, last_change
-from clew.index.segments import DamagedPack, Pack, labels, numbers_for, pack_rows, read_pack, renamed
+from clew.index.segments import DamagedSegment, Segment, build_segment, labels, numbers_for, read_segment, renamed
 from clew.index.terms import terms
 from clew.recall.sequence import Sequence
 from clew.store.database import Row, Transaction
@@ -38,7 +38,7 @@ class Corpus:
         self.speakers = Names()
         self.documents = Names()
         self.refs: list[str] = []
-        self.slot_of = Places()
+        self.slot_of = Positions()
         self.ids = np.zeros(0, np.int64)
         self.alive = np.zeros(0, bool)
         self.source = np.zeros(0, np.int32)
@@ -85,63 +85,63 @@ class Corpus:
             return
         known = len(self)
         if not self.change:
-            self._unpack(tx, workspace)
+            self._read_segments(tx, workspace)
         while self.change < newest:
             rows = changed_items(tx, workspace, self.change, CHUNK)
             if not rows:
                 break
-            self.append(pack_rows(rows, self.change, rows[-1]["change"]))
+            self.append(build_segment(rows, self.change, rows[-1]["change"]))
             self.unpacked += len(rows)
         self.sequence.follow(self, known)
 
-    def _unpack(self, tx: Transaction, workspace: str) -> None:
-        """The packs of the store, as far as they are whole; rows say the rest."""
+    def _read_segments(self, tx: Transaction, workspace: str) -> None:
+        """Read the stored segments as far as they are intact; `refresh` reads the rest as rows."""
         try:
             for label in labels(tx, workspace):
-                self.append(read_pack(tx, workspace, label))
-        except (DamagedPack, ValueError, KeyError, TypeError):
-            # Whatever is wrong with a pack, the next one that is written sweeps it away.
+                self.append(read_segment(tx, workspace, label))
+        except (DamagedSegment, ValueError, KeyError, TypeError):
+            # Whatever is wrong with a segment, the next one that is written sweeps it away.
             return
 
     def take(self, rows: list[Row]) -> None:
         """Rows that are all there is, such as those of a past moment."""
-        self.append(pack_rows(rows, 0, 0))
+        self.append(build_segment(rows, 0, 0))
         self.order(self.pause_hours)
 
-    def append(self, pack: Pack) -> None:
+    def append(self, segment: Segment) -> None:
         first = len(self)
-        for ids in (pack.ids, pack.gone):
+        for ids in (segment.ids, segment.gone):
             dead = self.slot_of.of(ids) if first else ids[:0]
             self.alive[dead[dead >= 0]] = False
-        self.slot_of.drop(pack.gone)
-        self.slot_of.put(pack.ids, first)
-        self._append_words(pack, first)
-        self.refs += pack.refs
-        self.ids = _extended(self.ids, pack.ids)
-        self.alive = _extended(self.alive, np.ones(len(pack), bool))
-        self.seq = _extended(self.seq, pack.seq)
-        self.when = _extended(self.when, pack.when)
-        self.question = _extended(self.question, pack.question)
-        self.lengths = _extended(self.lengths, pack.lengths.astype(np.float32))
-        self._append_codes(pack)
-        self.change = pack.high
+        self.slot_of.drop(segment.gone)
+        self.slot_of.put(segment.ids, first)
+        self._append_words(segment, first)
+        self.refs += segment.refs
+        self.ids = _extended(self.ids, segment.ids)
+        self.alive = _extended(self.alive, np.ones(len(segment), bool))
+        self.seq = _extended(self.seq, segment.seq)
+        self.when = _extended(self.when, segment.when)
+        self.question = _extended(self.question, segment.question)
+        self.lengths = _extended(self.lengths, segment.lengths.astype(np.float32))
+        self._append_codes(segment)
+        self.change = segment.high
 
-    def _append_words(self, pack: Pack, first: int) -> None:
-        if len(pack):
-            run = pack.run.renumbered(numbers_for(pack.terms, self.vocabulary))
+    def _append_words(self, segment: Segment, first: int) -> None:
+        if len(segment):
+            run = segment.run.renumbered(numbers_for(segment.terms, self.vocabulary))
             self.runs = added(self.runs, run.moved(first))
 
-    def _append_codes(self, pack: Pack) -> None:
+    def _append_codes(self, segment: Segment) -> None:
         names = {"source": self.sources, "status": self.statuses, "speaker": self.speakers, "document": self.documents}
         codes = {
-            column: renamed(pack.codes[column], numbers_for(pack.names[column], known))
+            column: renamed(segment.codes[column], numbers_for(segment.names[column], known))
             for column, known in names.items()
         }
         self.source = _extended(self.source, codes["source"])
         self.status = _extended(self.status, codes["status"])
         self.speaker = _extended(self.speaker, codes["speaker"])
         # Items of no document are documents of their own.
-        own = np.where(codes["document"] >= 0, codes["document"].astype(np.int64), -1 - pack.ids)
+        own = np.where(codes["document"] >= 0, codes["document"].astype(np.int64), -1 - segment.ids)
         self.document = _extended(self.document, own)
         going_on = [code for name, code in self.sources.items() if name in CONTINUOUS]
         spoken = codes["speaker"] != self.speakers[""]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.index.positions import Places
+from clew.index.positions import Positions
 from clew.index.vectors import count, last_number, unpacked, vectors_after
 from clew.recall.corpus import Corpus
 from clew.recall.likeness import Compared, Floats, question
@@ -25,7 +25,7 @@ class Vectors:
         self.dimensions = dimensions
         self.number = 0
         self._size = 0
-        self._rows = Places()
+        self._rows = Positions()
         self._ids = np.zeros(0, np.int64)
         self._scales = np.zeros(0, np.float32)
         self._bytes = np.zeros((0, dimensions), np.int8)

@@ -14,7 +14,7 @@ from clew.index.agreement import disagreements
 from clew.index.indexing import recut
 from clew.index.pgvector import schema_of
 from clew.index.search import index_gaps, last_change
-from clew.index.segments import drop_packs, pack_stats
+from clew.index.segments import drop_segments, segment_stats
 from clew.memory.directory import shown_root
 from clew.memory.kernels import names as kernel_names
 from clew.memory.sync import sync
@@ -57,7 +57,7 @@ def index_stats(ctx: Context, args: NoArguments) -> dict[str, Any]:
             "items_by_source": counts,
             "change": last_change(bound.tx, bound.workspace),
             "lag": index_gaps(bound.tx, bound.workspace),
-            "packs": pack_stats(bound.tx, bound.workspace),
+            "packs": segment_stats(bound.tx, bound.workspace),
             "disagreements": disagreements(bound.tx, bound.workspace),
             "vectors": vector_stats(bound),
         }
@@ -141,7 +141,7 @@ def _recut_all(ctx: Context) -> int:
         total = int(bound.tx.value("SELECT count(*) FROM item WHERE workspace = ?", bound.workspace))
     with ctx.writing() as bound:
         # Every item gets a new place behind what is packed.
-        drop_packs(bound.tx, bound.workspace)
+        drop_segments(bound.tx, bound.workspace)
     while True:
         with ctx.writing() as bound:
             rows = bound.tx.all(

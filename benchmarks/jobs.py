@@ -48,7 +48,7 @@ def fill_jobs(store: Store, size: int) -> None:
     from clew.registry.context import Context
     from clew.registry.session import Session
     from clew.settings import load_settings
-    from clew.tasks.jobs.creation import create_job
+    from clew.tasks.jobs.queue import create_job
 
     flags = {"home": store.home, "database_url": store.url or None, "workspace": "bench"}
     clew = open_clew(load_settings(flags, {}))

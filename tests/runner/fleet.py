@@ -15,7 +15,7 @@ from clew.app import Clew
 from clew.registry.context import Context
 from clew.registry.session import Session
 from clew.store.events import EventRow, events_after
-from clew.tasks.jobs.creation import create_job
+from clew.tasks.jobs.queue import create_job
 
 
 class Fleet:

@@ -15,7 +15,7 @@ import pytest
 from clew.app import Clew
 from clew.errors import ClewError
 from clew.runner.configuration import Configuration
-from clew.runner.runner import run, slot_names
+from clew.runner.slots import run, slot_names
 from tests.conftest import Caller
 from tests.runner.fleet import Fleet, Replay, await_state, history, statuses
 

@@ -29,7 +29,7 @@ EXPORT_BUDGET = Budget(
     ),
     keep=("target", "reasoning_ref"),
 )
-DESCRIBE = "clew.tasks.opening:describe_target"
+DESCRIBE = "clew.tasks.openers:describe_target"
 """`(ctx, id, limit, include_drafts)` -> the target's own fields; tasks provide it."""
 
 

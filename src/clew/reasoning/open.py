@@ -31,11 +31,11 @@ Opener = Callable[[Context, str, int, bool], Opened]
 
 PROVIDERS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(ANCHOR.pattern, re.IGNORECASE), "clew.reasoning.anchor_snapshot:open_anchor"),
-    (PLAN, "clew.tasks.opening:open_target"),
-    (TASK, "clew.tasks.opening:open_target"),
-    (JOB, "clew.tasks.jobs.opening:open_job"),
-    (JOB_EVENT, "clew.tasks.jobs.opening:open_job_event"),
-    (RUNNER, "clew.tasks.jobs.opening:open_runner"),
+    (PLAN, "clew.tasks.openers:open_target"),
+    (TASK, "clew.tasks.openers:open_target"),
+    (JOB, "clew.tasks.openers:open_job"),
+    (JOB_EVENT, "clew.tasks.openers:open_job_event"),
+    (RUNNER, "clew.tasks.openers:open_runner"),
     (SESSION, "clew.ledger.opening:open_session"),
     (EVENT, "clew.reasoning.open:open_event"),
     (CONFLICT, "clew.reasoning.open:open_conflict"),
@@ -51,8 +51,8 @@ SOURCES = {
     "thought": "clew.ledger.opening:open_thought",
     "pattern": "clew.ledger.opening:open_pattern",
     "block": "clew.memory.opening:open_block",
-    "evidence": "clew.tasks.opening:open_evidence",
-    "task": "clew.tasks.opening:open_step",
+    "evidence": "clew.tasks.openers:open_evidence",
+    "task": "clew.tasks.openers:open_step",
 }
 """Who opens what search finds; without an opener the search item itself is shown."""
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Protocol
 
 from clew.errors import ClewError
-from clew.runner.answer import SCHEMA, Answer, NoAnswer, read_answer
 from clew.runner.child import ChildLimits, Ended, run_child
 from clew.runner.configuration import ANY, Configuration, ExecutorConfiguration
+from clew.runner.protocol import SCHEMA, Answer, NoAnswer, read_answer
 
 MAX_ANSWER = 1_000_000
 Interrupted = Callable[[], str | None]

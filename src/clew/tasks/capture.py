@@ -1,11 +1,12 @@
-"""Capturing evidence. What is empty or still a form is refused here, so no later check has to think of it."""
+"""Capturing evidence, as an operation or as the proof given to a macro. Empty texts and unfilled forms are refused."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from clew.errors import invalid, suggest
 from clew.reasoning.documents import append
@@ -26,7 +27,7 @@ from clew.tasks.evidence import (
 from clew.tasks.journal import Change, record, write_event
 from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work, check_revision
-from clew.tasks.receipts import weak
+from clew.tasks.receipts import receipts, salvaged, weak
 from clew.tasks.records import to_json
 from clew.tasks.steps import Step, select_step, step_meta, step_ref
 from clew.tasks.targets import OfStep, PlanId, Revised, target_work
@@ -174,3 +175,56 @@ def _note(
         subject=work.id,
         path=step.path if step else None,
     )
+
+
+DEFAULT_CHECKPOINT = "tests"
+
+
+class ProofObject(BaseModel):
+    """The same as tasks_evidence_capture takes, for the step that is closed."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    items: Items | None = None
+    checks: Checks | None = None
+    attachments: Attachments | None = None
+    checkpoint: CheckpointArg = None
+
+
+ProofArg = Annotated[
+    Prose | Annotated[list[Prose], Field(max_length=MAX_ITEMS)] | ProofObject,
+    Field(
+        description="What was run or where it is seen: CMD: make test, or {checks, items, attachments, checkpoint} as"
+        " tasks_evidence_capture takes."
+    ),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"items": {"type": "string"}, "type": "array"}, {"type": "object"}]}),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    checks: list[str]
+    items: list[dict[str, Any]]
+    attachments: list[str]
+    checkpoints: list[str]
+
+
+def read_proof(given: str | list[str] | ProofObject | None, note: str | None) -> Proof | None:
+    """The proof of a call; without one, the receipts that stand on lines of their own in its note."""
+    if given is None:
+        found = salvaged(note or "")
+        return Proof(found, [], [], [DEFAULT_CHECKPOINT]) if found else None
+    if isinstance(given, ProofObject):
+        names = checkpoint_names(given.checkpoint) or [DEFAULT_CHECKPOINT]
+        return Proof(receipts(given.checks or []), given.items or [], given.attachments or [], names)
+    return Proof(receipts(given), [], [], [DEFAULT_CHECKPOINT])
+
+
+def capture_proof(ctx: Context, task: Work, step: Step, proof: Proof) -> tuple[Work, dict[str, Any] | None]:
+    """Keep what is real of the proof. A form that nobody filled in is not kept, and the gate then says so."""
+    drafts = proofs(proof.items, proof.checks, proof.attachments)
+    if not drafts:
+        return task, None
+    task, event, _ = capture(ctx, task, step, drafts, proof.checkpoints)
+    warn_weak(ctx, proof.checks, proof.attachments)
+    return task, event

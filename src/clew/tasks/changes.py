@@ -7,17 +7,84 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from clew.errors import ClewError, Suggestion, suggest
+from clew.index.indexing import index_item, unindex_item
+from clew.index.items import Item
 from clew.reasoning.branches import create_branch, find_branch
+from clew.reasoning.graph import drop_node, node, put_edge, put_node
+from clew.reasoning.scope import scope_of
 from clew.registry.context import Context
-from clew.tasks.gates import Gate, check_gate, gate_of, warn_of_proof
+from clew.tasks.gates import Gate, Override, check_gate, check_reasoning, gate_of, warn_of_proof
 from clew.tasks.journal import Change, record, write_event
 from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work
-from clew.tasks.projection import project_parent, project_step, project_work
+from clew.tasks.proofs import reopened_steps
 from clew.tasks.records import insert, update
-from clew.tasks.steps import Step, first_open, open_count, steps_of
-from clew.tasks.strict import Override, check_reasoning
-from clew.tasks.trust import reopened_steps
+from clew.tasks.steps import Step, first_open, open_count, step_node, steps_of
+
+
+def project_work(ctx: Context, work: Work) -> None:
+    """The node `task:TASK-001` (or `plan:PLAN-001`), written anew only when it would differ."""
+    _put(ctx, work.id, f"{work.kind}:{work.id}", work.kind, work.title, work.status)
+    body = "\n".join(text for text in (work.description, work.context, work.contract, *work.checklist) if text)
+    item = Item(
+        ref=work.id,
+        source="task",
+        kind=work.kind,
+        seq=ctx.ws.seq,
+        ts_ms=work.updated_at_ms,
+        title=work.title,
+        body=body or None,
+        tags=work.tags,
+        status=work.status,
+    )
+    index_item(ctx.tx, ctx.workspace, item)
+
+
+def project_step(ctx: Context, step: Step) -> None:
+    _put(ctx, step.task, step_node(step.id), "step", step.title, "done" if step.completed else "open")
+    lines = (*step.success_criteria, *step.tests, *step.blockers, step.next_action, step.stop_criteria)
+    item = Item(
+        ref=step.id,
+        source="task",
+        kind="step",
+        seq=ctx.ws.seq,
+        ts_ms=step.updated_at_ms,
+        title=step.title,
+        body="\n".join(line for line in lines if line) or None,
+        tags=(step.task.lower(),),
+        status="done" if step.completed else "open",
+    )
+    index_item(ctx.tx, ctx.workspace, item)
+
+
+def project_parent(ctx: Context, step: Step) -> None:
+    """The edge by which a new step hangs under its task or step."""
+    scope = scope_of(ctx, step.task)
+    above = step_node(step.parent) if step.parent else f"task:{step.task}"
+    put_edge(ctx, scope.branch, scope.graph, above, "contains", step_node(step.id))
+
+
+def forget_step(ctx: Context, step: Step) -> None:
+    _drop(ctx, step.task, step_node(step.id))
+    unindex_item(ctx.tx, ctx.workspace, step.id)
+
+
+def forget_work(ctx: Context, work: Work) -> None:
+    _drop(ctx, work.id, f"{work.kind}:{work.id}")
+    unindex_item(ctx.tx, ctx.workspace, work.id)
+
+
+def _put(ctx: Context, owner: str, id: str, type: str, title: str, status: str) -> None:
+    scope = scope_of(ctx, owner)
+    present = node(ctx, scope.branch, scope.graph, id)
+    if present is None or (present.title, present.status) != (title, status):
+        put_node(ctx, scope.branch, scope.graph, id=id, type=type, title=title, status=status)
+
+
+def _drop(ctx: Context, owner: str, id: str) -> None:
+    scope = scope_of(ctx, owner)
+    if node(ctx, scope.branch, scope.graph, id) is not None:
+        drop_node(ctx, scope.branch, scope.graph, id)
 
 
 @dataclass(frozen=True, slots=True)

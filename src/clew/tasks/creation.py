@@ -1,21 +1,26 @@
-"""Creating plans and tasks, alone or with their steps."""
+"""Creating plans and tasks: alone, with their steps, from a template, or with their first thoughts in one call."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-from clew.errors import invalid, suggest
-from clew.ids import PLAN
+from clew.errors import ClewError, invalid, suggest
+from clew.ids import PLAN, TASK
+from clew.reasoning.scope import Target, target_id
 from clew.registry.context import Context
 from clew.registry.operation import Input, Meta, Name, operation
 from clew.tasks.changes import StepSpec, add_steps, create_work
-from clew.tasks.plans import Work, qualified_id, work_by_id
+from clew.tasks.edits import ReasoningMode
+from clew.tasks.plans import Work, find_work, qualified_id, work_by_id
 from clew.tasks.steps import Step, step_ref
 from clew.tasks.stepwork import define_step
-from clew.tasks.wording import Heading, Prose, Steps, heading, prose, specs
+from clew.tasks.templates import TEMPLATES, Template, template_by_id
+from clew.tasks.wording import Heading, Prose, StepInput, Steps, heading, prose, specs
 
 
 class Create(Input):
@@ -117,3 +122,305 @@ def _made(ctx: Context, work: Work) -> dict[str, Any]:
 
 
 _EXAMPLE: dict[str, Any] = {"plan_title": "Inbox", "task_title": "New task", "template": "basic-task"}
+
+
+Stage = Annotated[Prose, Field(description="The stage as text.")] | dict[str, Any]
+
+
+class Think(BaseModel):
+    """First thoughts, written as cards through think_pipeline."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    agent_id: Name | None = None
+    frame: Stage | None = None
+    hypothesis: Stage | None = None
+    test: Stage | None = None
+    evidence: Stage | None = None
+    decision: Stage | None = None
+    status: dict[str, Any] | None = None
+    note_decision: bool | None = None
+    note_title: Name | None = None
+    note_format: Name | None = None
+
+
+class NewTask(Input):
+    """What a new task is made of; shared by tasks_bootstrap and the macros."""
+
+    task_title: Annotated[Heading, Field(description="What the task is about.")]
+    description: Prose | None = None
+    plan: Annotated[Name | None, Field(description="Plan id, or the title of a new plan.")] = None
+    parent: Annotated[Name | None, Field(description="Same as plan.")] = None
+    target: Target = None
+    plan_title: Annotated[Heading | None, Field(description="Title of a plan to create.")] = None
+    plan_template: Annotated[Name | None, Field(description="Checklist for the new plan.")] = None
+    template: Annotated[Name | None, Field(description="Task template; not beside steps.")] = None
+    steps: Annotated[Steps | None, Field(description="The task's steps; not beside template.")] = None
+    think: Annotated[
+        Think | None,
+        Field(description="First cards: {frame, hypothesis, test, evidence, decision, ...} as think_pipeline takes."),
+        WithJsonSchema({"type": "object"}),
+    ] = None
+    reasoning_mode: ReasoningMode | None = None
+    agent_id: Name | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The plan that a new task will belong to: one that exists, or the title of one to create."""
+
+    plan: Work | None = None
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrapped:
+    plan: Work
+    plan_created: bool
+    task: Work
+    steps: list[Step]
+    events: list[dict[str, Any]] = field(default_factory=list)
+    think: dict[str, Any] | None = None
+
+
+class Bootstrap(NewTask):
+    pass
+
+
+@operation(
+    "tasks_bootstrap",
+    writes=True,
+    intent="tasks_bootstrap",
+    example={"plan_title": "Importer", "task_title": "Read files", "template": "basic-task"},
+)
+def tasks_bootstrap(ctx: Context, args: Bootstrap) -> dict[str, Any]:
+    """Create a task with its steps, and its plan if need be, in one transaction."""
+    home = task_home(ctx, args) or implicit_home(ctx)
+    if home is None:
+        raise no_home()
+    return bootstrapped_json(ctx, bootstrap(ctx, args, home, step_specs(args)))
+
+
+def task_home(ctx: Context, args: NewTask) -> Home | None:
+    """The plan that the arguments name, or None when they name none. What is not a plan id is a new plan's title."""
+    named = _named_plan(args)
+    title = heading(args.plan_title, "plan_title") if args.plan_title is not None else None
+    if named is None:
+        return Home(title=title) if title is not None else None
+    plan = work_by_id(ctx, named) if PLAN.fullmatch(named) else None
+    known = plan.title if plan is not None else heading(named, "plan")
+    if title not in (None, known):
+        raise _two_titles(known, title or "")
+    return Home(plan=plan) if plan is not None else Home(title=known)
+
+
+def _named_plan(args: NewTask) -> str | None:
+    """What plan, parent and target say; they may not say different things, nor name a task."""
+    named = {value.strip() for value in (args.plan, args.parent, target_id(args.target)) if value is not None}
+    if len(named) > 1:
+        raise invalid("plan", "plan, parent and target name different plans", "Keep one of them.", kind="choose_one")
+    for value in named:
+        if TASK.fullmatch(value):
+            raise invalid(
+                "plan",
+                f"{value} is a task, and a task belongs to a plan",
+                "Name a plan.",
+                [suggest("tasks_context", "Shows the plans there are.")],
+                kind="prefix",
+                allowed=["PLAN-"],
+            )
+    return next(iter(named), None)
+
+
+def implicit_home(ctx: Context) -> Home | None:
+    """The plan in focus, or the plan of the task in focus."""
+    focused = find_work(ctx, ctx.ws.focus) if ctx.ws.focus else None
+    if focused is None:
+        return None
+    return Home(plan=work_by_id(ctx, focused.parent) if focused.parent else focused)
+
+
+def step_specs(args: NewTask) -> list[StepSpec]:
+    """The steps that the arguments describe, directly or by a template."""
+    if args.steps is not None and args.template is not None:
+        raise invalid("template", "steps and template exclude each other", "Keep one of them.", kind="choose_one")
+    if args.template is not None:
+        return list(template_by_id(args.template, "task").steps)
+    if args.steps is None:
+        raise invalid("steps", "steps or template is required", "Give steps, or template=basic-task.")
+    _refuse_empty_tests(args.steps)
+    return specs(args.steps)
+
+
+def bootstrap(ctx: Context, args: NewTask, home: Home, wanted: Sequence[StepSpec]) -> Bootstrapped:
+    """Plan, task, steps and first thoughts in the transaction at hand."""
+    if args.plan_template is not None and home.plan is not None:
+        raise invalid("plan_template", "the plan exists already", "Leave plan_template out, or give plan_title.")
+    plan, events = _bootstrap_plan(ctx, home, args.plan_template)
+    task, created = create_work(
+        ctx,
+        "task",
+        heading(args.task_title, "task_title"),
+        plan.id,
+        description=prose(args.description),
+        reasoning_mode=args.reasoning_mode or "normal",
+    )
+    task, steps, made = write_steps(ctx, task, wanted)
+    thought = _think(ctx, task, args)
+    return Bootstrapped(plan, home.plan is None, task, steps, [*events, created, *made], thought)
+
+
+def bootstrapped_json(ctx: Context, done: Bootstrapped) -> dict[str, Any]:
+    plan, task = done.plan, done.task
+    answer = {
+        "workspace": ctx.workspace,
+        "plan": {"id": plan.id, "qualified_id": qualified_id(ctx, plan.id), "created": done.plan_created},
+        "task": {"id": task.id, "qualified_id": qualified_id(ctx, task.id), "revision": task.revision},
+        "steps": [step_ref(step) for step in done.steps],
+        "events": done.events,
+    }
+    return {**answer, "think_pipeline": done.think} if done.think is not None else answer
+
+
+def no_home() -> ClewError:
+    return invalid(
+        "plan",
+        "plan or plan_title is required, and no plan is in focus",
+        "Name a plan, or give the title of a new one.",
+        [suggest("tasks_context", "Shows the plans there are.")],
+        kind="missing_required",
+    )
+
+
+def _bootstrap_plan(ctx: Context, home: Home, template: str | None) -> tuple[Work, list[dict[str, Any]]]:
+    if home.plan is not None:
+        return home.plan, []
+    checklist = template_by_id(template, "plan", "plan_template").checklist if template is not None else ()
+    plan, event = create_work(ctx, "plan", home.title or "", checklist=checklist)
+    return plan, [event]
+
+
+def _think(ctx: Context, task: Work, args: NewTask) -> dict[str, Any] | None:
+    """Seed the reasoning. A thought that cannot be written does not cost the task."""
+    if args.think is None:
+        return None
+    given = args.think.model_dump(exclude_none=True)
+    if args.agent_id is not None:
+        given.setdefault("agent_id", args.agent_id)
+    try:
+        with _attempt(ctx):
+            return ctx.dispatcher.invoke(ctx, "think_pipeline", {"target": task.id, **given})
+    except ClewError as error:
+        ctx.warn("THINK_PIPELINE_FAILED", error.message, error.recovery or "Write the cards with think_card.")
+        return None
+
+
+@contextmanager
+def _attempt(ctx: Context) -> Iterator[None]:
+    """Writes in the block are undone when it fails, and the transaction goes on."""
+    state, memo = (ctx.ws.seq, ctx.ws.event_seq), dict(ctx.memo)
+    try:
+        with ctx.tx.attempt():
+            yield
+    except BaseException:
+        ctx.ws.seq, ctx.ws.event_seq = state
+        ctx.memo.clear()
+        ctx.memo.update(memo)
+        raise
+
+
+def _refuse_empty_tests(steps: Sequence[StepInput]) -> None:
+    """Tests may be left out; an empty list says that there is nothing to check, and that is never so."""
+    for number, step in enumerate(steps):
+        if step.tests is not None and not any(line.strip() for line in step.tests):
+            raise invalid(
+                f"steps[{number}].tests",
+                "must hold a line",
+                "Say what checks the step, or leave tests out.",
+                kind="non_empty",
+            )
+
+
+def _two_titles(first: str, second: str) -> ClewError:
+    return invalid(
+        "plan_title",
+        f"the plan is {first[:80]!r}, not {second[:80]!r}",
+        "Keep plan or plan_title.",
+        [suggest("tasks_context", "Shows the plans there are.")],
+        kind="choose_one",
+        fields=["plan", "plan_title"],
+    )
+
+
+class Scaffold(Input):
+    template: Annotated[Name, Field(description="Such as basic-task; tasks_templates_list shows them.")]
+    title: Heading
+    kind: Annotated[Literal["plan", "task"] | None, Field(description="Default: the template's.")] = None
+    description: Prose | None = None
+    parent: Annotated[Name | None, Field(description="Tasks: the plan.")] = None
+    plan_title: Annotated[Heading | None, Field(description="Tasks: create this plan; not beside parent.")] = None
+    agent_id: Name | None = None
+
+
+@operation(
+    "tasks_scaffold",
+    writes=True,
+    intent="tasks_scaffold",
+    example={"template": "basic-plan", "title": "Importer"},
+)
+def tasks_scaffold(ctx: Context, args: Scaffold) -> dict[str, Any]:
+    """Create a plan or a task from a template."""
+    template = template_by_id(args.template, args.kind or _template_kind(args.template))
+    if template.kind == "plan":
+        return _scaffold_plan(ctx, args, template)
+    return _scaffold_task(ctx, args, template)
+
+
+def _template_kind(id: str) -> str:
+    return next((item.kind for item in TEMPLATES if item.id == id.strip().lower()), "task")
+
+
+def _scaffold_plan(ctx: Context, args: Scaffold, template: Template) -> dict[str, Any]:
+    if args.parent is not None or args.plan_title is not None:
+        raise invalid("parent", "a plan belongs to no plan", "Leave parent and plan_title out.")
+    plan, event = create_work(
+        ctx, "plan", heading(args.title), description=prose(args.description), checklist=template.checklist
+    )
+    return {
+        "workspace": ctx.workspace,
+        "template": {"id": template.id, "kind": template.kind},
+        "plan": {"id": plan.id},
+        "events": [event],
+    }
+
+
+def _scaffold_task(ctx: Context, args: Scaffold, template: Template) -> dict[str, Any]:
+    if args.parent is not None and args.plan_title is not None:
+        raise invalid("plan_title", "parent and plan_title exclude each other", "Keep one of them.", kind="choose_one")
+    home = _scaffold_home(ctx, args)
+    events = []
+    plan = home.plan
+    if plan is None:
+        plan, event = create_work(ctx, "plan", home.title or "")
+        events.append(event)
+    task, created = create_work(ctx, "task", heading(args.title), plan.id, description=prose(args.description))
+    task, steps, made = write_steps(ctx, task, template.steps)
+    return {
+        "workspace": ctx.workspace,
+        "template": {"id": template.id, "kind": template.kind},
+        "plan": {"id": plan.id},
+        "task": {"id": task.id, "revision": task.revision},
+        "steps": [step_ref(step) for step in steps],
+        "events": [*events, created, *made],
+    }
+
+
+def _scaffold_home(ctx: Context, args: Scaffold) -> Home:
+    if args.parent is not None:
+        return Home(plan=parent_plan(ctx, args.parent))
+    if args.plan_title is not None:
+        return Home(title=heading(args.plan_title, "plan_title"))
+    found = implicit_home(ctx)
+    if found is None:
+        raise no_home()
+    return found

@@ -14,8 +14,7 @@ from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.catalogue import catalogue
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, operation
-from clew.tasks.health import context_health
-from clew.tasks.lint import findings, summary
+from clew.tasks.lint import context_health, findings, summary
 from clew.tasks.plans import find_work
 
 

@@ -16,10 +16,10 @@ from clew.registry.operation import Bounded, operation
 from clew.store.database import Row
 from clew.tasks.changes import put_step, put_work
 from clew.tasks.journal import Change
-from clew.tasks.nodes import TaskNode, find_node, put_node
 from clew.tasks.plans import Work, find_work
 from clew.tasks.steps import Step, find_step
 from clew.tasks.targets import AgentId, OfWork, explicit_target, target_work
+from clew.tasks.task_nodes import TaskNode, find_node, put_node
 
 HISTORY_BUDGET = Budget(
     (

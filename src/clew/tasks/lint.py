@@ -1,21 +1,390 @@
-"""Lint: what is weak in a plan or task, each with a small edit that mends it. Nothing is changed here."""
+"""Lint: what is weak in a plan or task, each finding with a small edit that mends it. Nothing is changed here."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from clew.errors import shorten
+from clew.reasoning.graph import CARD_TYPES, nodes
+from clew.reasoning.scope import Scope, scope_json, scope_of
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
-from clew.tasks.health import work_health
-from clew.tasks.lint_plan import plan_findings
-from clew.tasks.lint_rules import Found, stale_issue
-from clew.tasks.lint_task import task_findings
-from clew.tasks.plans import Work
+from clew.tasks.anchoring import anchor_for, has_anchor
+from clew.tasks.gates import Gate, gates_of
+from clew.tasks.plans import ACTIVE_LIMIT, Work, tasks_of
+from clew.tasks.proofs import StaleProof, stale_proofs, suspect_steps
+from clew.tasks.steps import Step, first_open, steps_of
 from clew.tasks.targets import OfWork, target_work
-from clew.tasks.trust import stale_proofs
+from clew.tasks.templates import template_by_id
+
+
+def work_health(ctx: Context, work: Work) -> dict[str, Any]:
+    """The health of a plan's or task's own scope, which may be damaged."""
+    row = ctx.tx.one(
+        "SELECT branch.deleted_at_ms FROM reasoning_ref LEFT JOIN branch"
+        " ON branch.workspace = reasoning_ref.workspace AND branch.id = reasoning_ref.branch"
+        " WHERE reasoning_ref.workspace = ? AND reasoning_ref.id = ?",
+        ctx.workspace,
+        work.id,
+    )
+    if row is None:
+        return _unusable("REASONING_REF_MISSING", f"{work.id} has no branch and documents of its own")
+    if row["deleted_at_ms"] is not None:
+        return _unusable("REASONING_BRANCH_MISSING", f"the branch of {work.id} was deleted")
+    return context_health(ctx, scope_of(ctx, work.id))
+
+
+def context_health(ctx: Context, scope: Scope) -> dict[str, Any]:
+    notes, trace = _present(ctx, scope, scope.notes), _present(ctx, scope, scope.trace)
+    cards = bool(nodes(ctx, scope.branch, scope.graph, types=CARD_TYPES, limit=1).nodes)
+    issues = []
+    if not (notes or trace or cards):
+        issues.append(_health_issue("CONTEXT_EMPTY", "warning", "nothing has been written in this scope yet"))
+    elif trace and not (notes or cards):
+        issues.append(_health_issue("TRACE_ONLY", "warning", "there are events but no notes and no cards"))
+    stats = {
+        "notes_present": notes,
+        "trace_present": trace,
+        "cards_present": cards,
+        "reasoning_ref": scope_json(scope),
+    }
+    return {"status": "warn" if issues else "ok", "issues": issues, "stats": stats}
+
+
+def _unusable(code: str, message: str) -> dict[str, Any]:
+    stats = {"notes_present": False, "trace_present": False, "cards_present": False, "reasoning_ref": None}
+    return {"status": "error", "issues": [_health_issue(code, "error", message)], "stats": stats}
+
+
+def _present(ctx: Context, scope: Scope, doc: str) -> bool:
+    sql = "SELECT 1 FROM entry WHERE workspace = ? AND branch = ? AND doc = ? LIMIT 1"
+    return ctx.tx.value(sql, ctx.workspace, scope.branch.id, doc) is not None
+
+
+def _health_issue(code: str, severity: str, message: str) -> dict[str, Any]:
+    return {
+        "code": code,
+        "severity": severity,
+        "message": message,
+        "recovery": "Write a note (notes_commit) or a card (think_card).",
+    }
+
+
+SEVERITIES = ("error", "warning")
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    code: str
+    kind: str
+    message: str
+    recovery: str
+    target: dict[str, str]
+    severity: str = "warning"
+
+    def rank(self) -> tuple[int, str, str, str]:
+        return (SEVERITIES.index(self.severity), self.kind, self.code, self.target.get("step_id", ""))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "kind": self.kind,
+            "message": self.message,
+            "recovery": self.recovery,
+            "target": self.target,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A call that changes a little; `arguments` run as they stand."""
+
+    id: str
+    purpose: str
+    tool: str
+    arguments: dict[str, Any]
+    notes: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        apply = {"tool": self.tool, "arguments": self.arguments}
+        shown = {"id": self.id, "purpose": self.purpose, "apply": apply}
+        return {**shown, "notes": self.notes} if self.notes else shown
+
+
+@dataclass(slots=True)
+class Found:
+    issues: list[Issue] = field(default_factory=list)
+    patches: list[Patch] = field(default_factory=list)
+    actions: list[Patch] = field(default_factory=list)
+
+
+def work_target(work: Work) -> dict[str, str]:
+    return {"kind": work.kind, "id": work.id}
+
+
+def step_target(step: Step) -> dict[str, str]:
+    return {"kind": "step", "id": step.task, "step_id": step.id, "path": step.path}
+
+
+def attach_patch(work: Work, id: str) -> Patch:
+    """Ties a task to an anchor; the kind is always one that anchors have."""
+    arguments = {
+        "anchor": anchor_for(work.title),
+        "title": shorten(work.title, 120),
+        "kind": "component",
+        "content": f"{work.title}: invariants, risks, tests.",
+        "target": work.id,
+        "visibility": "canon",
+    }
+    return Patch(id, f"Tie {work.id} to an anchor", "macro_anchor_note", arguments, "Choose an anchor that exists.")
+
+
+def field_patch(task: Work, step: Step, name: str, field: str, value: Any, purpose: str, op: str = "set") -> Patch:
+    """One edit of one field of a step, valid for the revision that was looked at."""
+    arguments = {
+        "task": task.id,
+        "step_id": step.id,
+        "kind": "step",
+        "expected_revision": task.revision,
+        "ops": [{"op": op, "field": field, "value": value}],
+    }
+    return Patch(f"patch:step:{step.id}:{name}", purpose, "tasks_patch", arguments, "Put it in your own words.")
+
+
+def stale_issue(work: Work, stale: StaleProof) -> Issue:
+    """A proof over files that have changed; only running it again makes it one."""
+    proof = stale.evidence
+    target = {**work_target(work), "evidence": proof.id}
+    if proof.path is not None:
+        target |= {"kind": "step", "step_id": proof.entity, "path": proof.path}
+    message = f"{proof.id} covers files that have changed since: {', '.join(stale.changed[:3])}"
+    again = f"Run {proof.command!r} again and capture the result." if proof.command else "Prove it again."
+    return Issue("STALE_PROOF", "unproveable", message, again, target)
+
+
+MOST_TASKS = 5
+
+
+def plan_findings(ctx: Context, plan: Work) -> Found:
+    found = Found()
+    _checklist(plan, found)
+    active = tasks_of(ctx, plan.id, "ACTIVE")
+    _anchors(ctx, plan, active, found)
+    _too_many(ctx, plan, active, found)
+    return found
+
+
+def _checklist(plan: Work, found: Found) -> None:
+    here = work_target(plan)
+    if not plan.checklist:
+        message = f"{plan.id} has no checklist"
+        found.issues.append(Issue("NO_CHECKLIST", "actionless", message, "Give it one with tasks_plan.", here))
+        steps = list(template_by_id("basic-plan", "plan").checklist)
+        arguments = {"plan": plan.id, "expected_revision": plan.revision, "steps": steps}
+        found.patches.append(Patch("patch:plan:seed_checklist:v1", "Add a plain checklist", "tasks_plan", arguments))
+    elif plan.checklist_current > len(plan.checklist):
+        message = f"{plan.id} stands at line {plan.checklist_current} of {len(plan.checklist)}"
+        found.issues.append(
+            Issue("CHECKLIST_INDEX_OUT_OF_RANGE", "unbounded", message, "Go back to its end.", here, severity="error")
+        )
+        arguments = {"plan": plan.id, "expected_revision": plan.revision, "current": len(plan.checklist)}
+        found.patches.append(Patch("patch:plan:current:clamp", "Go to the end", "tasks_plan", arguments))
+
+
+def _anchors(ctx: Context, plan: Work, active: list[Work], found: Found) -> None:
+    adrift = [task for task in active if not has_anchor(ctx, task.id)]
+    if not adrift:
+        return
+    message = f"{len(adrift)} of {len(active)} active tasks are tied to no anchor"
+    found.issues.append(
+        Issue("ACTIVE_TASKS_MISSING_ANCHOR", "unnavigable", message, "Tie them to anchors.", work_target(plan))
+    )
+    for task in adrift[:MOST_TASKS]:
+        found.patches.append(attach_patch(task, f"patch:plan:missing_anchor:attach:{task.id}"))
+
+
+def _too_many(ctx: Context, plan: Work, active: list[Work], found: Found) -> None:
+    """More than a few active tasks means that none is; the one in focus stays."""
+    if len(active) <= ACTIVE_LIMIT:
+        return
+    message = f"{len(active)} tasks are active; {ACTIVE_LIMIT} is the limit"
+    found.issues.append(
+        Issue("ACTIVE_LIMIT_EXCEEDED", "unbounded", message, "Put some back to TODO.", work_target(plan))
+    )
+    others = [task for task in active if task.id != ctx.ws.focus]
+    for task in others[: min(MOST_TASKS, len(active) - ACTIVE_LIMIT)]:
+        arguments = {"task": task.id, "status": "TODO", "expected_revision": task.revision}
+        id = f"patch:plan:active_limit:park:{task.id}"
+        found.patches.append(Patch(id, f"Put {task.id} back to TODO", "tasks_complete", arguments))
+    listing = {"tasks_parent": plan.id, "tasks_status": "ACTIVE"}
+    found.actions.append(Patch("action:plan:list_active", "See the active tasks", "tasks_context", listing))
+
+
+MOST_BLOCKED = 5
+OPTIONAL = ("security", "perf", "docs")
+
+
+def task_findings(ctx: Context, task: Work) -> Found:
+    found = Found()
+    steps = steps_of(ctx, task.id)
+    waiting = [step for step in steps if not step.completed]
+    _whole_task(ctx, task, steps, waiting, found)
+    _proof_plan(task, waiting, found)
+    gates = gates_of(ctx, waiting)
+    for step in waiting:
+        _wording(task, step, found)
+        _gate(task, step, gates[step.id], found)
+    first = first_open(ctx, task.id)
+    if first is not None:
+        _next_action(task, first, found)
+    _blocked(task, waiting, found)
+    _suspects(ctx, task, steps, found)
+    return found
+
+
+def _whole_task(ctx: Context, task: Work, steps: list[Step], waiting: list[Step], found: Found) -> None:
+    here = work_target(task)
+    if not steps:
+        found.issues.append(
+            Issue("NO_STEPS", "actionless", f"{task.id} has no steps", "Add steps.", here, severity="error")
+        )
+        found.patches.append(_seed_steps(task))
+    elif not waiting and task.status == "ACTIVE":
+        message = f"{task.id} is ACTIVE and has no open step"
+        found.issues.append(Issue("ACTIVE_NO_OPEN_STEPS", "self_contradicting", message, "Complete it.", here))
+        arguments = {"task": task.id, "status": "DONE", "expected_revision": task.revision}
+        found.patches.append(Patch(f"patch:task:{task.id}:mark_done", "Complete it", "tasks_complete", arguments))
+    if not has_anchor(ctx, task.id):
+        message = f"no card of {task.id} is tied to an anchor"
+        found.issues.append(Issue("MISSING_ANCHOR", "unnavigable", message, "Tie it to an anchor.", here))
+        found.patches.append(attach_patch(task, f"patch:task:missing_anchor:attach:{task.id}"))
+
+
+def _seed_steps(task: Work) -> Patch:
+    steps = [
+        {"title": spec.title, "success_criteria": list(spec.success_criteria), "tests": list(spec.tests)}
+        for spec in template_by_id("basic-task", "task").steps
+    ]
+    arguments = {"task": task.id, "expected_revision": task.revision, "steps": steps}
+    return Patch("patch:task:seed_steps:v1", "Add three plain steps", "tasks_decompose", arguments, "Rename them.")
+
+
+def _proof_plan(task: Work, waiting: list[Step], found: Found) -> None:
+    """Somewhere ahead a step must ask for proof, else DONE will be a word."""
+    if not waiting or any(step.proof_tests_mode == "require" for step in waiting):
+        return
+    verifying = [step for step in waiting if step.title.lower().startswith("verify")]
+    chosen = (verifying or waiting)[-1]
+    message = f"no open step of {task.id} requires proof"
+    recovery = f"Let {chosen.path} require proof of its tests."
+    found.issues.append(Issue("MISSING_PROOF_PLAN", "unproveable", message, recovery, work_target(task)))
+    purpose = f"Require proof at {chosen.path}"
+    patch = field_patch(task, chosen, "require_proof_tests", "proof_tests_mode", "require", purpose)
+    found.patches.append(patch)
+
+
+def _wording(task: Work, step: Step, found: Found) -> None:
+    here = step_target(step)
+    if not step.success_criteria:
+        message = f"{step.path} does not say how one sees that it is done"
+        found.issues.append(Issue("MISSING_CRITERIA", "unverifiable", message, "Add a criterion.", here))
+        value = f"{step.title}: the outcome can be seen"
+        patch = field_patch(task, step, "seed_criteria", "success_criteria", value, "Add a criterion", "append")
+        found.patches.append(patch)
+    if not step.tests:
+        message = f"{step.path} does not say what checks it"
+        found.issues.append(Issue("MISSING_TESTS", "unverifiable", message, "Add a test.", here))
+        value = f"Check: {step.success_criteria[0] if step.success_criteria else step.title}"
+        found.patches.append(field_patch(task, step, "seed_tests", "tests", value, "Add a test", "append"))
+    if "research" in step.title.lower() and not step.stop_criteria:
+        message = f"{step.path} is research without an end"
+        recovery = "Say when it stops."
+        found.issues.append(Issue("RESEARCH_MISSING_STOP_CRITERIA", "unbounded", message, recovery, here))
+        value = "Stop when the question is answered or a day has passed; keep what was ruled out."
+        found.patches.append(
+            field_patch(task, step, "set_stop_criteria", "stop_criteria", value, "Say when the research stops")
+        )
+
+
+def _gate(task: Work, step: Step, gate: Gate, found: Found) -> None:
+    """Checkpoints that became required, and proof that is still owed."""
+    here = step_target(step)
+    for name in OPTIONAL:
+        if name in gate.missing:
+            message = f"{step.path} must confirm {name} and has not"
+            recovery = f"Confirm {name} once it holds."
+            found.issues.append(Issue(f"MISSING_{name.upper()}", "unverifiable", message, recovery, here))
+            arguments = {
+                "task": task.id,
+                "step_id": step.id,
+                "expected_revision": task.revision,
+                "checkpoints": {name: True},
+            }
+            id = f"patch:step:{step.id}:confirm_{name}"
+            found.patches.append(Patch(id, f"Confirm {name}", "tasks_verify", arguments, "Only when it is true."))
+    for name in gate.missing_proof:
+        message = f"{step.path} requires proof of {name}, and none is captured"
+        recovery = (
+            f"tasks_evidence_capture task={task.id} step_id={step.id} checkpoint={name}"
+            ' checks=["CMD: <fill: what you ran>"]'
+        )
+        found.issues.append(Issue(f"MISSING_PROOF_{name.upper()}", "unproveable", message, recovery, here))
+
+
+def _next_action(task: Work, step: Step, found: Found) -> None:
+    if step.next_action:
+        return
+    message = f"{step.path} is next and does not say what to do first"
+    recovery = "Set next_action."
+    found.issues.append(Issue("MISSING_NEXT_ACTION", "actionless", message, recovery, step_target(step)))
+    value = f"Begin with: {step.success_criteria[0] if step.success_criteria else step.title}"
+    found.patches.append(field_patch(task, step, "set_next_action", "next_action", value, "Say what to do first"))
+
+
+def _blocked(task: Work, waiting: list[Step], found: Found) -> None:
+    blocked = [step for step in waiting if step.blocked]
+    if not blocked:
+        return
+    paths = ", ".join(step.path for step in blocked[:MOST_BLOCKED])
+    message = f"blocked: {paths}"
+    found.issues.append(
+        Issue("BLOCKED_STEPS", "actionless", message, "Clear the way, then lift the block.", work_target(task))
+    )
+    for step in blocked[:MOST_BLOCKED]:
+        arguments = {
+            "task": task.id,
+            "step_id": step.id,
+            "expected_revision": task.revision,
+            "blocked": False,
+        }
+        id = f"patch:step:{step.id}:unblock"
+        found.patches.append(Patch(id, f"Lift the block of {step.path}", "tasks_block", arguments, step.block_reason))
+
+
+def _suspects(ctx: Context, task: Work, steps: list[Step], found: Found) -> None:
+    """A step that rests on what has fallen; a done one is opened again by its patch."""
+    doubts = suspect_steps(ctx, task.id, steps)
+    for step in steps:
+        if step.id not in doubts:
+            continue
+        doubt = doubts[step.id]
+        message = f"{step.path} rests on a fallen card: {' -> '.join(doubt.path)} ({doubt.because})"
+        recovery = "Look at the step again, and at what else it rests on."
+        found.issues.append(Issue("SUSPECT_STEP", "self_contradicting", message, recovery, step_target(step)))
+        if step.completed and task.status != "DONE":
+            arguments = {"task": task.id, "step_id": step.id, "completed": False}
+            id = f"patch:step:{step.id}:reopen"
+            found.patches.append(
+                Patch(
+                    id, f"Open {step.path} again", "tasks_progress", {**arguments, "expected_revision": task.revision}
+                )
+            )
+
 
 LINT_BUDGET = Budget(
     (

@@ -101,6 +101,11 @@ def step_tag(step: Step) -> str:
     return f"step:{step.id.lower()}"
 
 
+def step_node(step_id: str) -> str:
+    """The node of a step in its task's graph."""
+    return f"step:{step_id}"
+
+
 def find_step(ctx: Context, step_id: str) -> Step | None:
     row = ctx.tx.one("SELECT * FROM step WHERE workspace = ? AND id = ?", ctx.workspace, step_id)
     return load(Step, row) if row else None

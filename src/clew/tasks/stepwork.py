@@ -14,13 +14,12 @@ from clew.reasoning.scope import scope_of
 from clew.registry.context import Context
 from clew.registry.operation import Name, Text, operation
 from clew.tasks.changes import add_steps, change_step, touch
-from clew.tasks.gates import confirmations, gate_of
+from clew.tasks.gates import Override, confirmations, gate_of
 from clew.tasks.journal import Change, record, write_event
 from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work, check_revision
 from clew.tasks.receipts import salvaged
 from clew.tasks.steps import CHECKPOINTS, Step, step_meta, step_ref, step_selector
-from clew.tasks.strict import Override
 from clew.tasks.targets import OfStep, OfTask, Revised, target_step, target_task
 from clew.tasks.wording import Heading, Lines, Prose, Steps, heading, lines, prose, specs
 

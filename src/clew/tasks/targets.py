@@ -9,9 +9,12 @@ from pydantic import Field
 from clew.errors import ClewError, invalid, suggest
 from clew.reasoning.scope import Target, TargetRef, target_id
 from clew.registry.context import Context
-from clew.registry.operation import Input, Name, Whole
+from clew.registry.operation import Input, Name, Whole, operation
+from clew.store.workspaces import declare_events
 from clew.tasks.plans import Work, known_work, work_by_id
 from clew.tasks.steps import Step, select_step
+
+declare_events({"focus_changed": "The workspace focus was set or cleared."})
 
 TaskId = Annotated[Name | None, Field(description="Task id such as TASK-001; default: the focus.")]
 PlanId = Annotated[Name | None, Field(description="Plan id such as PLAN-001; default: the focus.")]
@@ -123,3 +126,48 @@ def _of_kind(ctx: Context, work: Work, kind: str) -> Work:
     if kind == "plan" and work.parent is not None:
         ways = [suggest("tasks_context", "Shows the plan of this task.", "high", plan=work.parent)]
     raise invalid(kind, f"{work.id} is a {work.kind}, and this needs a {kind}", f"Name a {kind}.", ways, kind="prefix")
+
+
+def set_focus(ctx: Context, id: str | None) -> str | None:
+    """Move the focus; returns where it was."""
+    previous = ctx.ws.focus
+    if previous != id:
+        ctx.ws.focus = id
+        ctx.emit("system", "focus_changed", id, {"previous": previous})
+    return previous
+
+
+class FocusGet(Input):
+    pass
+
+
+@operation("tasks_focus_get", intent="focus_get")
+def tasks_focus_get(ctx: Context, args: FocusGet) -> dict[str, Any]:
+    """Show which plan or task is in focus."""
+    return {"workspace": ctx.workspace, "focus": ctx.ws.focus}
+
+
+class FocusSet(OfWork):
+    pass
+
+
+@operation("tasks_focus_set", writes=True, idempotent=True, intent="focus_set", example={"task": "TASK-001"})
+def tasks_focus_set(ctx: Context, args: FocusSet) -> dict[str, Any]:
+    """Set the plan or task that later calls mean when they name none."""
+    named = explicit_target(args)
+    if named is None:
+        raise invalid("target", "is required", "Name a plan or a task.", known_work(ctx), kind="missing_required")
+    work = work_by_id(ctx, named)
+    previous = set_focus(ctx, work.id)
+    return {"workspace": ctx.workspace, "focus": work.id, "previous": previous}
+
+
+class FocusClear(Input):
+    pass
+
+
+@operation("tasks_focus_clear", writes=True, idempotent=True, intent="focus_clear")
+def tasks_focus_clear(ctx: Context, args: FocusClear) -> dict[str, Any]:
+    """Clear the focus."""
+    previous = set_focus(ctx, None)
+    return {"workspace": ctx.workspace, "previous": previous, "cleared": previous is not None}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.tasks.jobs.salvage import is_command, is_proof, salvage, with_salvage
+from clew.tasks.jobs.thread import is_command, is_proof, salvage, with_salvage
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
-"""Runners: which are alive. They say so themselves, by leases that end by the clock; nothing is guessed from jobs."""
+"""Runners: which are alive, and how to start one. They say so themselves, by leases that end by the clock."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import orjson
@@ -14,6 +16,23 @@ from clew.registry.operation import Input, Meta, Name, operation
 from clew.store.database import Row
 from clew.tasks.jobs.job import LONGEST_TTL, MAX_LEASE_RUNNER, SHORTEST_TTL, LeaseTtl, RunnerId, check_runner
 from clew.tasks.records import to_json
+
+
+def runner_command(ctx: Context) -> dict[str, str]:
+    """A line to paste into a shell. An address of a database is never part of it: it may hold a password."""
+    home = str(ctx.settings.home)
+    program = _program()
+    return {
+        "cmd": f'{program} --home "{home}" --workspace "{ctx.workspace}" runner',
+        "runner_bin": program,
+        "storage_dir": home,
+    }
+
+
+def _program() -> str:
+    own = Path(sys.executable).parent / "clew"
+    return f'"{own}"' if own.exists() else f'"{sys.executable}" -m clew'
+
 
 DEFAULT_TTL = 20_000
 LIVE, IDLE, OFFLINE = "live", "idle", "offline"

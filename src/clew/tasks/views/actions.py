@@ -13,11 +13,10 @@ from clew.reasoning.graph import Node
 from clew.registry.catalogue import TIERS, catalogue
 from clew.registry.context import Context
 from clew.tasks.anchoring import anchor_for
-from clew.tasks.gates import ALWAYS, Gate, confirmations
+from clew.tasks.gates import ALWAYS, Gate, confirmations, examine
 from clew.tasks.plans import Work
+from clew.tasks.proofs import reopened_steps
 from clew.tasks.steps import Step, step_tag
-from clew.tasks.strict import examine
-from clew.tasks.trust import reopened_steps
 from clew.tasks.views.subject import Subject
 from clew.tasks.views.where import UNKNOWN
 

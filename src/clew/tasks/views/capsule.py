@@ -10,6 +10,7 @@ from clew.reasoning.graph import Node
 from clew.reasoning.scope import scope_json
 from clew.reasoning.visibility import is_pinned
 from clew.registry.context import Context
+from clew.tasks.jobs.attention import work_state
 from clew.tasks.leases import lease_json
 from clew.tasks.plans import qualified_id
 from clew.tasks.steps import step_tag
@@ -18,7 +19,6 @@ from clew.tasks.views.handoff import handoff_of
 from clew.tasks.views.memory import Memory
 from clew.tasks.views.subject import Subject
 from clew.tasks.views.where import map_of
-from clew.tasks.work_state import work_state
 
 VERSION = 1
 MOST_REFS = 4

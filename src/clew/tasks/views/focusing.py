@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from clew.registry.context import Context
-from clew.tasks.focus import set_focus
 from clew.tasks.plans import Work
-from clew.tasks.targets import target_work
+from clew.tasks.targets import set_focus, target_work
 
 Build = Callable[[Context, Work], dict[str, Any]]
 

@@ -15,8 +15,8 @@ from clew.registry.context import Context
 from clew.registry.lines import one_line
 from clew.registry.operation import Bounded, operation
 from clew.tasks.plans import Work, tasks_of
+from clew.tasks.proofs import suspect_steps
 from clew.tasks.targets import OfWork, explicit_target, target_work
-from clew.tasks.trust import suspect_steps
 from clew.tasks.views.horizon import horizon_of
 from clew.tasks.views.subject import Subject, steps_json, subject_of, target_json
 

@@ -9,9 +9,8 @@ from pydantic import Field
 from clew.errors import suggest
 from clew.registry.context import Context
 from clew.registry.operation import operation
-from clew.tasks.focus import set_focus
 from clew.tasks.plans import Work
-from clew.tasks.targets import target_work
+from clew.tasks.targets import set_focus, target_work
 from clew.tasks.views import mindpack
 from clew.tasks.views.actions import Actions
 from clew.tasks.views.degradation import SNAPSHOT_BUDGET

@@ -45,7 +45,7 @@ def runner(
     """
     from clew.logs import configure_logs
     from clew.runner.configuration import load_configuration
-    from clew.runner.runner import run
+    from clew.runner.slots import run
 
     settings = settings_of(ctx)
     configure_logs(settings)

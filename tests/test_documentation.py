@@ -18,6 +18,13 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     assert not [link for link in links if not (page.parent / link).exists()]
 
 
+def test_every_guide_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    guides = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert guides
+    assert not [name for name in sorted(guides) if f"]({name})" not in index]
+
+
 def test_generated_pages_are_up_to_date(tmp_path: Path) -> None:
     """In a process of its own, because other tests declare operations of theirs in this one."""
     script = "import sys, pathlib; from clew.registry import build, reference as r; "

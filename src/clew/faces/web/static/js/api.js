@@ -19,14 +19,23 @@ export async function send(path, body) {
     credentials: "same-origin",
   });
   const answer = await response.json();
-  if (!response.ok) throw new Refused({ code: String(response.status), message: answer.error ?? response.statusText });
+  if (!response.ok)
+    throw new Refused({
+      code: String(response.status),
+      message: answer.error ?? response.statusText,
+    });
   return answer;
 }
 
 // The whole envelope of an operation.
 export async function envelope(name, args = {}) {
-  const known = Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined && value !== null));
-  const answer = await send("/page/call", { name, arguments: { workspace: state.workspace, ...known } });
+  const known = Object.fromEntries(
+    Object.entries(args).filter(([, value]) => value !== undefined && value !== null),
+  );
+  const answer = await send("/page/call", {
+    name,
+    arguments: { workspace: state.workspace, ...known },
+  });
   if (!answer.success) throw new Refused(answer.error, answer);
   return answer;
 }

@@ -14,7 +14,8 @@ function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (name === "data") for (const [key, text] of Object.entries(value)) node.dataset[key] = text;
+    else if (name === "data")
+      for (const [key, text] of Object.entries(value)) node.dataset[key] = text;
     else node.setAttribute(name, value === true ? "" : String(value));
   }
   append(node, children);
@@ -36,32 +37,40 @@ export function replace(node, ...children) {
 
 export function shorten(text, limit) {
   const plain = String(text ?? "").trim();
-  return plain.length > limit ? plain.slice(0, limit - 1) + "…" : plain;
+  return plain.length > limit ? `${plain.slice(0, limit - 1)}…` : plain;
 }
 
 // "3 minutes ago", with the exact moment on hover; `refresh` keeps it true.
 export function ago(stamp) {
   const at = typeof stamp === "number" ? stamp : Date.parse(stamp);
   if (!Number.isFinite(at)) return "";
-  return el("time", { datetime: new Date(at).toISOString(), title: new Date(at).toLocaleString() }, since(at));
+  return el(
+    "time",
+    { datetime: new Date(at).toISOString(), title: new Date(at).toLocaleString() },
+    since(at),
+  );
 }
 
 function since(at) {
   const seconds = Math.max(0, Math.round((Date.now() - at) / 1000));
   if (seconds < 60) return "just now";
-  const [unit, size] = seconds < 3600 ? ["minute", 60] : seconds < 86400 ? ["hour", 3600] : ["day", 86400];
+  const [unit, size] =
+    seconds < 3600 ? ["minute", 60] : seconds < 86400 ? ["hour", 3600] : ["day", 86400];
   const count = Math.floor(seconds / size);
   return `${count} ${unit}${count === 1 ? "" : "s"} ago`;
 }
 
 export function refresh() {
-  for (const node of document.querySelectorAll("main time[datetime]")) {
+  /** @type {NodeListOf<HTMLTimeElement>} */
+  const times = document.querySelectorAll("main time[datetime]");
+  for (const node of times) {
     const text = since(Date.parse(node.dateTime));
     if (node.textContent !== text) node.textContent = text;
   }
 }
 
-// Browsers allow the clipboard only on this machine or over HTTPS; elsewhere an old way still works.
+// Browsers allow the clipboard only on this machine or over HTTPS; elsewhere an old way still
+// works.
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -88,7 +97,9 @@ export function copyButton(text, label = "copy") {
   async function run() {
     await copy(text);
     button.textContent = "copied";
-    setTimeout(() => { button.textContent = label; }, 1500);
+    setTimeout(() => {
+      button.textContent = label;
+    }, 1500);
   }
   return button;
 }

@@ -1,16 +1,21 @@
 // Starts the page: asks what there is, draws the tabs, shows the page that the address names.
 
-import { el, notice, refresh, replace } from "./dom.js";
 import { send } from "./api.js";
-import { feed } from "./socket.js";
-import { link, place } from "./router.js";
-import { askForToken } from "./token.js";
+import { el, notice, refresh, replace } from "./dom.js";
 import { explain, title } from "./parts.js";
+import { link, place } from "./router.js";
+import { feed } from "./socket.js";
 import { remember, remembered, state } from "./state.js";
+import { askForToken } from "./token.js";
 
 const PAGES = [
-  ["home", "Home", "h"], ["reasoning", "Reasoning", "r"], ["cards", "Cards", "c"], ["work", "Work", "w"],
-  ["jobs", "Jobs", "j"], ["memory", "Memory", "m"], ["map", "Map", "a"],
+  ["home", "Home", "h"],
+  ["reasoning", "Reasoning", "r"],
+  ["cards", "Cards", "c"],
+  ["work", "Work", "w"],
+  ["jobs", "Jobs", "j"],
+  ["memory", "Memory", "m"],
+  ["map", "Map", "a"],
 ];
 const REFRESH = 20_000;
 
@@ -54,7 +59,16 @@ async function show() {
     if (turn === shown) leave = ended ?? null;
     else ended?.();
   } catch (problem) {
-    if (turn === shown) replace(main, el("section", { class: "problem", role: "alert" }, el("h1", {}, "This could not be shown"), explain(problem)));
+    if (turn === shown)
+      replace(
+        main,
+        el(
+          "section",
+          { class: "problem", role: "alert" },
+          el("h1", {}, "This could not be shown"),
+          explain(problem),
+        ),
+      );
   } finally {
     if (turn === shown) main.removeAttribute("aria-busy");
   }
@@ -68,12 +82,15 @@ function skip(event) {
 
 function drawTabs() {
   const tabs = PAGES.map(([name, words, key]) =>
-    el("a", { href: link(name), data: { page: name }, title: `${words} (g ${key})` }, words));
+    el("a", { href: link(name), data: { page: name }, title: `${words} (g ${key})` }, words),
+  );
   replace(document.getElementById("tabs"), tabs);
 }
 
 function markTab(page) {
-  for (const tab of document.querySelectorAll("#tabs a")) {
+  /** @type {NodeListOf<HTMLAnchorElement>} */
+  const tabs = document.querySelectorAll("#tabs a");
+  for (const tab of tabs) {
     if (tab.dataset.page === page) {
       tab.setAttribute("aria-current", "page");
       tab.scrollIntoView({ block: "nearest", inline: "nearest" });
@@ -83,8 +100,13 @@ function markTab(page) {
 }
 
 function drawWorkspaces() {
-  const select = document.getElementById("workspace");
-  replace(select, state.workspaces.map((name) => el("option", { value: name, selected: name === state.workspace }, name)));
+  const select = /** @type {HTMLSelectElement} */ (document.getElementById("workspace"));
+  replace(
+    select,
+    state.workspaces.map((name) =>
+      el("option", { value: name, selected: name === state.workspace }, name),
+    ),
+  );
   select.addEventListener("change", () => {
     state.workspace = select.value;
     remember("workspace", select.value);
@@ -110,15 +132,27 @@ function nextTheme() {
 
 let waiting = false;
 function keys(event) {
-  if (event.target.closest("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (
+    event.target.closest("input, textarea, select") ||
+    event.ctrlKey ||
+    event.metaKey ||
+    event.altKey
+  )
+    return;
   const page = PAGES.find(([, , key]) => key === event.key);
   if (waiting && page) location.hash = link(page[0]);
   waiting = event.key === "g";
   if (event.key === "t") nextTheme();
   if (event.key === "/") {
+    /** @type {HTMLInputElement | null} */
     const search = main.querySelector("input[type=search]");
-    if (search) { event.preventDefault(); search.focus(); }
+    if (search) {
+      event.preventDefault();
+      search.focus();
+    }
   }
 }
 
-start().catch((problem) => replace(main, el("section", { class: "problem", role: "alert" }, explain(problem))));
+start().catch((problem) =>
+  replace(main, el("section", { class: "problem", role: "alert" }, explain(problem))),
+);

@@ -1,29 +1,42 @@
-// Keeps a page true while others write: draws it again after news that matter to it, one drawing at a time, so that a slow
-// answer never overtakes a newer one.
+// Keeps a page true while others write: draws it again after news that matter to it, one drawing at
+// a time, so that a slow answer never overtakes a newer one.
 
-import { feed } from "./socket.js";
 import { problemNotice } from "./parts.js";
+import { feed } from "./socket.js";
 
 const PAUSE = 150;
 
-// Draws, and returns the call that ends it. `matters(event)` says which events change what is shown; however many come, the
-// page is drawn at most once a `pause`.
+// Draws, and returns the call that ends it. `matters(event)` says which events change what is
+// shown; however many come, the page is drawn at most once a `pause`.
 export async function keepDrawn(draw, matters, pause = PAUSE) {
-  let busy = true, again = false, ended = false, timer = 0;
+  let busy = true,
+    again = false,
+    ended = false,
+    timer = 0;
   const run = async () => {
     timer = 0;
-    if (busy) { again = true; return; }
+    if (busy) {
+      again = true;
+      return;
+    }
     busy = true;
     try {
-      do { again = false; await draw(); } while (again && !ended);
+      do {
+        again = false;
+        await draw();
+      } while (again && !ended);
     } catch (problem) {
       if (!ended) problemNotice(problem);
     } finally {
       busy = false;
     }
   };
-  const soon = () => { timer ||= setTimeout(run, pause); };
-  const end = feed.on("events", (event, data) => { if (data.topic && matters(data)) soon(); });
+  const soon = () => {
+    timer ||= setTimeout(run, pause);
+  };
+  const end = feed.on("events", (_event, data) => {
+    if (data.topic && matters(data)) soon();
+  });
   // After a lost connection events may have been missed: what is shown is asked for again.
   window.addEventListener("clew-again", soon);
   const stop = () => {

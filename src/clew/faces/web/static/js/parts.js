@@ -1,4 +1,5 @@
-// What every page is made of: heads, cards, badges, commands to copy, empty states that teach, problems in plain words.
+// What every page is made of: heads, cards, badges, commands to copy, empty states that teach,
+// problems in plain words.
 
 import { copyButton, el, notice } from "./dom.js";
 import { link } from "./router.js";
@@ -8,17 +9,41 @@ export function title(...words) {
 }
 
 export function head(words, lead, ...tools) {
-  return el("div", { class: "head", data: { key: "head" } }, el("div", {}, el("h1", {}, words), lead ? el("p", { class: "quiet" }, lead) : null), tools);
+  return el(
+    "div",
+    { class: "head", data: { key: "head" } },
+    el("div", {}, el("h1", {}, words), lead ? el("p", { class: "quiet" }, lead) : null),
+    tools,
+  );
 }
 
 export function views(label, items, current) {
-  return el("nav", { class: "tabs", "aria-label": label },
-    items.map(([href, name, words]) => el("a", { href, "aria-current": name === current ? "page" : null }, words)));
+  return el(
+    "nav",
+    { class: "tabs", "aria-label": label },
+    items.map(([href, name, words]) =>
+      el("a", { href, "aria-current": name === current ? "page" : null }, words),
+    ),
+  );
 }
 
+/**
+ * @param {any} words
+ * @param {{id?: string, count?: any, tools?: any, key?: string}} options
+ * @param {...any} children
+ */
 export function card(words, { id, count, tools, key } = {}, ...children) {
-  return el("section", { class: "card", id, data: { key: key ?? id ?? words, list: "" } },
-    el("header", {}, el("h2", {}, words, count === undefined ? null : el("span", { class: "count" }, ` ${count}`)), tools ? el("span", { class: "end" }, tools) : null), children);
+  return el(
+    "section",
+    { class: "card", id, data: { key: key ?? id ?? words, list: "" } },
+    el(
+      "header",
+      {},
+      el("h2", {}, words, count === undefined ? null : el("span", { class: "count" }, ` ${count}`)),
+      tools ? el("span", { class: "end" }, tools) : null,
+    ),
+    children,
+  );
 }
 
 export function badge(words, kind = "") {
@@ -35,7 +60,13 @@ export function command(text) {
 
 // Nothing here yet: what would stand here, and what to run to see it.
 export function teach(words, text, ...commands) {
-  return el("section", { class: "teach", data: { key: `teach ${words}` } }, el("h2", {}, words), el("p", {}, text), commands.map(command));
+  return el(
+    "section",
+    { class: "teach", data: { key: `teach ${words}` } },
+    el("h2", {}, words),
+    el("p", {}, text),
+    commands.map(command),
+  );
 }
 
 export function nothing(text, id) {
@@ -48,7 +79,12 @@ export function explain(problem) {
   return [
     el("p", {}, el("strong", {}, sentence(problem.message))),
     problem.recovery ? el("p", {}, sentence(problem.recovery)) : null,
-    ways.slice(0, 2).map((way) => [way.reason ? el("p", { class: "quiet" }, sentence(way.reason)) : null, command(callText(way.target, way.params))]),
+    ways
+      .slice(0, 2)
+      .map((way) => [
+        way.reason ? el("p", { class: "quiet" }, sentence(way.reason)) : null,
+        command(callText(way.target, way.params)),
+      ]),
   ];
 }
 
@@ -60,20 +96,35 @@ export function sentence(text) {
 // A call as one would type it into a terminal.
 export function callText(name, params = {}) {
   const shown = Object.entries(params).filter(([, value]) => value !== null && value !== undefined);
-  const value = (given) => (typeof given === "string" && /^[\w.:@/-]+$/.test(given) ? given : quoted(typeof given === "string" ? given : JSON.stringify(given)));
+  const value = (given) =>
+    typeof given === "string" && /^[\w.:@/-]+$/.test(given)
+      ? given
+      : quoted(typeof given === "string" ? given : JSON.stringify(given));
   return ["clew call", name, ...shown.map(([key, given]) => `${key}=${value(given)}`)].join(" ");
 }
 
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 export function problemCard(problem) {
-  return el("section", { class: "problem", role: "alert", data: { key: "problem" } }, explain(problem));
+  return el(
+    "section",
+    { class: "problem", role: "alert", data: { key: "problem" } },
+    explain(problem),
+  );
 }
 
 // Stays until it is dismissed: an error that vanishes was never said.
 export function problemNotice(problem) {
-  const shut = el("button", { type: "button", class: "small", onclick: () => box.remove() }, "Dismiss");
-  const box = el("div", { class: "notice bad", role: "alert" }, el("div", { class: "stack tight" }, explain(problem), el("div", {}, shut)));
+  const shut = el(
+    "button",
+    { type: "button", class: "small", onclick: () => box.remove() },
+    "Dismiss",
+  );
+  const box = el(
+    "div",
+    { class: "notice bad", role: "alert" },
+    el("div", { class: "stack tight" }, explain(problem), el("div", {}, shut)),
+  );
   document.getElementById("notices").append(box);
 }
 
@@ -92,11 +143,24 @@ export async function act(button, run, said) {
   }
 }
 
-// A unified diff with what was added and removed in colour; signs stay, colour is never the only mark.
+// A unified diff with what was added and removed in colour; signs stay, colour is never the only
+// mark.
 export function diffView(text) {
-  const kind = (line) => (/^(\+\+\+|---|@@)/.test(line) ? "place" : line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "");
-  return el("div", { class: "diff", tabindex: "0", role: "region", "aria-label": "Difference" },
-    String(text).split("\n").map((line) => el("span", { class: kind(line) }, line || " ")));
+  const kind = (line) =>
+    /^(\+\+\+|---|@@)/.test(line)
+      ? "place"
+      : line.startsWith("+")
+        ? "added"
+        : line.startsWith("-")
+          ? "removed"
+          : "";
+  return el(
+    "div",
+    { class: "diff", tabindex: "0", role: "region", "aria-label": "Difference" },
+    String(text)
+      .split("\n")
+      .map((line) => el("span", { class: kind(line) }, line || " ")),
+  );
 }
 
 export function several(count, one, many = `${one}s`) {
@@ -112,7 +176,8 @@ export function placeOf(id) {
   if (/^P-\d{8}-\d+$/.test(name)) return link("memory", "review", name);
   if (/^C-\d{8}-\d+$/.test(name)) return link("memory", "contradictions");
   if (/^(D|T|PRJ|PER|TOOL|INC|SIG|FACT|DREF)-/.test(name)) return link("memory", "blocks", name);
-  if (/^[0-9a-f]{8}-[0-9a-f]{4}-/.test(name)) return link("reasoning", name.slice(0, 36), ...(name.length > 36 ? [name] : []));
+  if (/^[0-9a-f]{8}-[0-9a-f]{4}-/.test(name))
+    return link("reasoning", name.slice(0, 36), ...(name.length > 36 ? [name] : []));
   return null;
 }
 

@@ -15,7 +15,8 @@ function decoded(part) {
 }
 
 export function link(page, ...parts) {
-  return "#/" + [page, ...parts].map((part) => encodeURIComponent(String(part))).join("/");
+  const words = [page, ...parts].map((part) => encodeURIComponent(String(part)));
+  return `#/${words.join("/")}`;
 }
 
 export function go(page, ...parts) {

@@ -1,9 +1,13 @@
-// One socket for the page. It comes back by itself, and subscribers then start over from a new picture.
+// One socket for the page. It comes back by itself, and subscribers then start over from a new
+// picture.
 
 import { state } from "./state.js";
 
-const FIRST_WAIT = 250, LAST_WAIT = 10_000, PING = 20_000;
-const PATIENCE = 3_000, KEPT = 500;
+const FIRST_WAIT = 250,
+  LAST_WAIT = 10_000,
+  PING = 20_000;
+const PATIENCE = 3_000,
+  KEPT = 500;
 
 class Feed {
   constructor() {
@@ -15,7 +19,8 @@ class Feed {
     this.recent = [];
   }
 
-  // Tells `watcher("open" | "closed" | "again")` about the connection; "again" means that events may have been missed.
+  // Tells `watcher("open" | "closed" | "again")` about the connection; "again" means that events
+  // may have been missed.
   watch(watcher) {
     this.watchers.add(watcher);
   }
@@ -28,19 +33,23 @@ class Feed {
     this.socket.onclose = () => this.#closed();
   }
 
-  // To be awaited before a page reads anything: every event from here on reaches whoever listens to "events" later.
+  // To be awaited before a page reads anything: every event from here on reaches whoever listens to
+  // "events" later.
   async begin() {
     this.recent = [];
     if (this.workspace !== state.workspace) {
       this.workspace = state.workspace;
-      this.started = new Promise((resolve) => { this.start = resolve; });
+      this.started = new Promise((resolve) => {
+        this.start = resolve;
+      });
       this.#add("events", (event, data) => this.#event(event, data));
     }
     await Promise.race([this.started, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
   }
 
-  // Subscribes to a channel; returns the call that ends it. Besides "events" there is one subscription a channel: its
-  // handler hears "subscribed" first, again whenever it has to start over, and "error" when the server refuses.
+  // Subscribes to a channel; returns the call that ends it. Besides "events" there is one
+  // subscription a channel: its handler hears "subscribed" first, again whenever it has to start
+  // over, and "error" when the server refuses.
   on(channel, handler, wish) {
     if (channel === "events") return this.#attach(handler);
     const subscription = this.#add(channel, handler, wish);
@@ -61,7 +70,7 @@ class Feed {
     if (event === "subscribed") {
       for (const watcher of this.watchers) watcher(this.hasStarted ? "again" : "open");
       this.hasStarted = true;
-      this.start();
+      this.start(undefined);
       return;
     }
     this.recent.push([event, data]);
@@ -69,6 +78,11 @@ class Feed {
     for (const handler of [...this.handlers]) handler(event, data);
   }
 
+  /**
+   * @param {string} channel
+   * @param {Function} handler
+   * @param {{sessionId?: string, outline?: any}} options
+   */
   #add(channel, handler, { sessionId, outline } = {}) {
     const subscription = { channel, handler, sessionId, outline, id: 0, isLive: false };
     this.subscriptions.set(channel, subscription);
@@ -76,12 +90,20 @@ class Feed {
     return subscription;
   }
 
-  // Each request has a number: what was sent before its answer belongs to an earlier one, perhaps of another session.
+  // Each request has a number: what was sent before its answer belongs to an earlier one, perhaps
+  // of another session.
   #subscribe(subscription) {
     const { channel, sessionId, outline } = subscription;
     subscription.id = this.next++;
     subscription.isLive = false;
-    this.#send({ action: "subscribe", channel, sessionId, outline, workspace: state.workspace, id: subscription.id });
+    this.#send({
+      action: "subscribe",
+      channel,
+      sessionId,
+      outline,
+      workspace: state.workspace,
+      id: subscription.id,
+    });
   }
 
   #send(message) {
@@ -92,7 +114,10 @@ class Feed {
     this.wait = FIRST_WAIT;
     this.#subscribeAll();
     clearInterval(this.pinging);
-    this.pinging = setInterval(() => this.socket.readyState === WebSocket.OPEN && this.socket.send("ping"), PING);
+    this.pinging = setInterval(
+      () => this.socket.readyState === WebSocket.OPEN && this.socket.send("ping"),
+      PING,
+    );
   }
 
   #subscribeAll() {
@@ -118,7 +143,8 @@ class Feed {
   }
 
   #refused(data) {
-    for (const subscription of this.subscriptions.values()) if (subscription.id === data.id) subscription.handler("error", data);
+    for (const subscription of this.subscriptions.values())
+      if (subscription.id === data.id) subscription.handler("error", data);
   }
 }
 

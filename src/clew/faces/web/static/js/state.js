@@ -13,5 +13,7 @@ export function remembered(key, fallback) {
 export function remember(key, value) {
   try {
     localStorage.setItem(`clew.${key}`, JSON.stringify(value));
-  } catch { /* a browser may forbid it; then nothing is remembered */ }
+  } catch {
+    /* a browser may forbid it; then nothing is remembered */
+  }
 }

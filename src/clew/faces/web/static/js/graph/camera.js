@@ -1,6 +1,8 @@
 // Pan and zoom: wheel, drag, pinch, keys and buttons, all ending in one transform.
 
-const SMALLEST = 0.05, LARGEST = 2, CLICK = 5;
+const SMALLEST = 0.05,
+  LARGEST = 2,
+  CLICK = 5;
 
 export class Camera {
   constructor(frame, onMove) {
@@ -16,8 +18,10 @@ export class Camera {
   view(margin = 0) {
     const { clientWidth: width, clientHeight: height } = this.frame;
     return {
-      left: (-this.x - margin) / this.scale, top: (-this.y - margin) / this.scale,
-      right: (width - this.x + margin) / this.scale, bottom: (height - this.y + margin) / this.scale,
+      left: (-this.x - margin) / this.scale,
+      top: (-this.y - margin) / this.scale,
+      right: (width - this.x + margin) / this.scale,
+      bottom: (height - this.y + margin) / this.scale,
     };
   }
 
@@ -44,7 +48,11 @@ export class Camera {
   }
 
   fit(width, height) {
-    const scale = Math.min(this.frame.clientWidth / (width + 80), this.frame.clientHeight / (height + 80), 1);
+    const scale = Math.min(
+      this.frame.clientWidth / (width + 80),
+      this.frame.clientHeight / (height + 80),
+      1,
+    );
     this.scale = Math.max(SMALLEST, scale);
     this.x = Math.max(20, (this.frame.clientWidth - width * this.scale) / 2);
     this.y = 30;
@@ -53,8 +61,10 @@ export class Camera {
 
   // Moves just far enough for the whole box to be seen.
   reveal(x, y, width, height, margin = 24) {
-    const left = x * this.scale + this.x, top = y * this.scale + this.y;
-    const right = left + width * this.scale, bottom = top + height * this.scale;
+    const left = x * this.scale + this.x,
+      top = y * this.scale + this.y;
+    const right = left + width * this.scale,
+      bottom = top + height * this.scale;
     const { clientWidth, clientHeight } = this.frame;
     const dx = left < margin ? margin - left : Math.min(0, clientWidth - margin - right);
     const dy = top < margin ? margin - top : Math.min(0, clientHeight - margin - bottom);
@@ -62,20 +72,30 @@ export class Camera {
   }
 
   #listen() {
-    this.frame.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      if (event.ctrlKey || event.metaKey) this.zoom(Math.exp(-event.deltaY / 300), this.#point(event));
-      else this.pan(-event.deltaX, -event.deltaY);
-    }, { passive: false });
+    this.frame.addEventListener(
+      "wheel",
+      (event) => {
+        event.preventDefault();
+        if (event.ctrlKey || event.metaKey)
+          this.zoom(Math.exp(-event.deltaY / 300), this.#point(event));
+        else this.pan(-event.deltaX, -event.deltaY);
+      },
+      { passive: false },
+    );
     this.pointers = new Map();
     this.frame.addEventListener("pointerdown", (event) => this.#down(event));
     this.frame.addEventListener("pointermove", (event) => this.#move(event));
-    for (const end of ["pointerup", "pointercancel"]) this.frame.addEventListener(end, (event) => this.#up(event));
+    for (const end of ["pointerup", "pointercancel"])
+      this.frame.addEventListener(end, (event) => this.#up(event));
     // The click that ends a drag opens nothing.
-    this.frame.addEventListener("click", (event) => {
-      if (this.dragged) event.stopPropagation();
-      this.dragged = false;
-    }, { capture: true });
+    this.frame.addEventListener(
+      "click",
+      (event) => {
+        if (this.dragged) event.stopPropagation();
+        this.dragged = false;
+      },
+      { capture: true },
+    );
   }
 
   #down(event) {

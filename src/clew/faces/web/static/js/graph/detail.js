@@ -1,7 +1,8 @@
-// One thought beside the graph: the whole text, what it refers to, its critique, and what the session's shape says.
+// One thought beside the graph: the whole text, what it refers to, its critique, and what the
+// session's shape says.
 
-import { ago, append, copyButton, el, replace, shorten } from "../dom.js";
 import { call, tryCall } from "../api.js";
+import { ago, append, copyButton, el, replace, shorten } from "../dom.js";
 import { KINDS, plainText } from "./kinds.js";
 
 const PIECE = 10_000;
@@ -12,7 +13,12 @@ export class Detail {
   constructor({ onOpen, onClose }) {
     this.onOpen = onOpen;
     this.onClose = onClose;
-    this.element = el("aside", { class: "detail", id: "detail", "aria-label": "Details", hidden: true });
+    this.element = el("aside", {
+      class: "detail",
+      id: "detail",
+      "aria-label": "Details",
+      hidden: true,
+    });
   }
 
   // The shape of the thought is there at once, its text comes from the server.
@@ -23,11 +29,21 @@ export class Detail {
     const body = el("div", { class: "whole" }, el("p", { class: "quiet" }, "Loading…"));
     replace(this.element, this.#head(model, record), body);
     this.element.querySelector("button.close").focus({ preventScroll: true });
-    const [thought, analysis] = await Promise.all([read(model, record), tryCall("session_analyze", { sessionId: model.session.id })]);
+    const [thought, analysis] = await Promise.all([
+      read(model, record),
+      tryCall("session_analyze", { sessionId: model.session.id }),
+    ]);
     if (this.record !== record) return;
     const references = this.#references(model, openings, record, thought);
-    replace(body, facts(record, thought), wholeText(thought.thought), references, critique(thought.critique),
-      el("p", {}, copyButton(record.id, "copy id"), " ", copyButton(thought.thought, "copy text")), analysis && this.#figures(model, analysis));
+    replace(
+      body,
+      facts(record, thought),
+      wholeText(thought.thought),
+      references,
+      critique(thought.critique),
+      el("p", {}, copyButton(record.id, "copy id"), " ", copyButton(thought.thought, "copy text")),
+      analysis && this.#figures(model, analysis),
+    );
     this.element.dataset.whole = record.id;
   }
 
@@ -38,30 +54,68 @@ export class Detail {
   }
 
   #head(model, record) {
-    return el("header", {}, el("h2", {}, `Thought ${record.number}`, record.chain ? [" on ", el("bdi", {}, shorten(model.name(record.chain), 40))] : ""),
-      el("button", { type: "button", class: "icon close", "aria-label": "Close", onclick: () => this.close() }, "×"));
+    return el(
+      "header",
+      {},
+      el(
+        "h2",
+        {},
+        `Thought ${record.number}`,
+        record.chain ? [" on ", el("bdi", {}, shorten(model.name(record.chain), 40))] : "",
+      ),
+      el(
+        "button",
+        { type: "button", class: "icon close", "aria-label": "Close", onclick: () => this.close() },
+        "×",
+      ),
+    );
   }
 
   #references(model, openings, record, thought) {
-    const items = [...links(model, record, thought)].map(([words, target]) => el("li", {}, `${words} `, this.#link(model, openings, target)));
+    const items = [...links(model, record, thought)].map(([words, target]) =>
+      el("li", {}, `${words} `, this.#link(model, openings, target)),
+    );
     return items.length ? el("ul", { class: "references" }, items) : null;
   }
 
   // The words of the other thought follow when they are here.
   #link(model, openings, target) {
     const where = target.chain ? `${model.name(target.chain)} ` : "";
-    const button = el("button", { type: "button", class: "link", onclick: () => this.onOpen(target.id) }, el("bdi", {}, `${where}${target.number}`));
-    openings?.wait(target.index).then((opening) => { if (opening) append(button, [": ", el("bdi", {}, shorten(plainText(opening.text), 40))]); });
+    const button = el(
+      "button",
+      { type: "button", class: "link", onclick: () => this.onOpen(target.id) },
+      el("bdi", {}, `${where}${target.number}`),
+    );
+    openings?.wait(target.index).then((opening) => {
+      if (opening) append(button, [": ", el("bdi", {}, shorten(plainText(opening.text), 40))]);
+    });
     return button;
   }
 
   #figures(model, { linearity, completion, content, explained }) {
-    const open = content.openHypotheses, bare = content.unsupportedConclusions;
-    return el("section", { class: "figures" }, el("h3", {}, "The session"), el("dl", {},
-      figure("Straightness", percent(linearity), "thoughts that neither revise another nor start a branch"),
-      figure("Completion", percent(completion), "how far the main line is on the way to the number it planned"),
-      figure("Open hypotheses", this.#points(model, open), explained.openHypotheses),
-      figure("Bare conclusions", this.#points(model, bare), explained.unsupportedConclusions)));
+    const open = content.openHypotheses,
+      bare = content.unsupportedConclusions;
+    return el(
+      "section",
+      { class: "figures" },
+      el("h3", {}, "The session"),
+      el(
+        "dl",
+        {},
+        figure(
+          "Straightness",
+          percent(linearity),
+          "thoughts that neither revise another nor start a branch",
+        ),
+        figure(
+          "Completion",
+          percent(completion),
+          "how far the main line is on the way to the number it planned",
+        ),
+        figure("Open hypotheses", this.#points(model, open), explained.openHypotheses),
+        figure("Bare conclusions", this.#points(model, bare), explained.unsupportedConclusions),
+      ),
+    );
   }
 
   // `S4` and `alt:S2` as links to those thoughts.
@@ -70,22 +124,45 @@ export class Detail {
     return points.slice(0, 8).flatMap((point) => {
       const [, branch, number] = point.match(/^(?:(.*):)?S(\d+)$/) ?? [];
       const target = number && model.find(model.id(Number(number), branch));
-      return target ? [el("button", { type: "button", class: "link", onclick: () => this.onOpen(target.id) }, point), " "] : [`${point} `];
+      return target
+        ? [
+            el(
+              "button",
+              { type: "button", class: "link", onclick: () => this.onOpen(target.id) },
+              point,
+            ),
+            " ",
+          ]
+        : [`${point} `];
     });
   }
 }
 
 async function read(model, record) {
-  const wanted = { sessionId: model.session.id, thoughtNumber: record.number, branchId: record.chain || undefined, max_chars: ROOM };
+  const wanted = {
+    sessionId: model.session.id,
+    thoughtNumber: record.number,
+    branchId: record.chain || undefined,
+    max_chars: ROOM,
+  };
   return (await call("read_thoughts", wanted)).thoughts[0];
 }
 
 function facts(record, thought) {
-  return el("p", { class: "quiet" }, KINDS[record.kind] ? el("span", { class: `chip kind-${record.kind}` }, `${record.kind} ${KINDS[record.kind]}`) : null,
-    " ", ago(thought.timestamp), thought.agent ? [" · ", el("bdi", {}, thought.agent)] : "");
+  return el(
+    "p",
+    { class: "quiet" },
+    KINDS[record.kind]
+      ? el("span", { class: `chip kind-${record.kind}` }, `${record.kind} ${KINDS[record.kind]}`)
+      : null,
+    " ",
+    ago(thought.timestamp),
+    thought.agent ? [" · ", el("bdi", {}, thought.agent)] : "",
+  );
 }
 
-// A very long text is shown piece by piece: a browser takes minutes to lay out a megabyte that is meant to be difficult.
+// A very long text is shown piece by piece: a browser takes minutes to lay out a megabyte that is
+// meant to be difficult.
 function wholeText(text) {
   const shown = el("pre", { class: "text", dir: "auto" }, text.slice(0, PIECE));
   if (text.length <= PIECE) return shown;
@@ -99,8 +176,14 @@ function wholeText(text) {
     earlier.disabled = from === 0;
     later.disabled = last.disabled = end === text.length;
   };
-  const button = (label, title, to) => el("button", { type: "button", class: "small", title, "aria-label": title, onclick: () => go(to()) }, label);
-  const earlier = button("‹", "Earlier part", () => from - PIECE), later = button("›", "Later part", () => from + PIECE);
+  const button = (label, title, to) =>
+    el(
+      "button",
+      { type: "button", class: "small", title, "aria-label": title, onclick: () => go(to()) },
+      label,
+    );
+  const earlier = button("‹", "Earlier part", () => from - PIECE),
+    later = button("›", "Later part", () => from + PIECE);
   const last = button("⇥", "Last part", () => text.length);
   go(0);
   return [shown, el("p", { class: "pieces", id: "pieces" }, earlier, later, last, " ", where)];
@@ -112,15 +195,23 @@ function number(value) {
 
 function critique(said) {
   if (!said) return null;
-  return el("section", { class: "critique", id: "critique" }, el("h3", {}, "Critique"),
-    el("p", { class: "quiet" }, [said.status ?? "", said.model ?? ""].join(" ").trim()), el("pre", { class: "text", dir: "auto" }, said.text ?? said.reason ?? ""));
+  return el(
+    "section",
+    { class: "critique", id: "critique" },
+    el("h3", {}, "Critique"),
+    el("p", { class: "quiet" }, [said.status ?? "", said.model ?? ""].join(" ").trim()),
+    el("pre", { class: "text", dir: "auto" }, said.text ?? said.reason ?? ""),
+  );
 }
 
 function* links(model, record, thought) {
   const revised = record.revises && model.find(record.revises);
   if (revised) yield ["revises", revised];
-  for (const index of model.revisers.get(record.index) ?? []) yield ["revised by", model.order[index]];
-  for (const chain of model.chains.values()) if (chain.origin === record) yield [`branch ${shorten(model.name(chain.name), 40)} starts here:`, model.at(chain.name, 0)];
+  for (const index of model.revisers.get(record.index) ?? [])
+    yield ["revised by", model.order[index]];
+  for (const chain of model.chains.values())
+    if (chain.origin === record)
+      yield [`branch ${shorten(model.name(chain.name), 40)} starts here:`, model.at(chain.name, 0)];
   for (const number of mentioned(record, thought)) {
     const target = model.find(model.id(number, record.chain)) ?? model.find(model.id(number));
     if (target && target !== record && target !== revised) yield ["refers to", target];
@@ -129,8 +220,13 @@ function* links(model, record, thought) {
 
 // Numbers that a thought names in the cipher, such as [S3] or S12.
 function mentioned(record, thought) {
-  const names = String(thought.thought).slice(0, 2 * PIECE).match(/\bS(\d+)\b/g) ?? [];
-  return [...new Set(names.map((name) => Number(name.slice(1))))].filter((number) => number !== record.number).slice(0, 30);
+  const names =
+    String(thought.thought)
+      .slice(0, 2 * PIECE)
+      .match(/\bS(\d+)\b/g) ?? [];
+  return [...new Set(names.map((name) => Number(name.slice(1))))]
+    .filter((number) => number !== record.number)
+    .slice(0, 30);
 }
 
 function figure(name, value, meaning) {

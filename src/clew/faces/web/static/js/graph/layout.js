@@ -1,14 +1,16 @@
-// Where everything stands. A chain runs like a snake: one row to the right, the next one back to the left, so that
-// neighbours always touch. Under the row in which a branch starts lies the lane of that branch, and so on inside it.
+// Where everything stands. A chain runs like a snake: one row to the right, the next one back to
+// the left, so that neighbours always touch. Under the row in which a branch starts lies the lane
+// of that branch, and so on inside it.
 //
-// Only lanes are kept; where a thought stands follows from its lane and its place in it. So a thought is added, found
-// and shown at a cost that does not grow with the number of thoughts.
+// Only lanes are kept; where a thought stands follows from its lane and its place in it. So a
+// thought is added, found and shown at a cost that does not grow with the number of thoughts.
 
 import { mixed } from "./marks.js";
 
 export const NODE = { width: 216, height: 92, gapX: 36, gapY: 30 };
 export const HEADER = 30;
-const INDENT = 28, AFTER = 18;
+const INDENT = 28,
+  AFTER = 18;
 const STEP_X = NODE.width + NODE.gapX;
 const STEP_Y = NODE.height + NODE.gapY;
 
@@ -17,7 +19,8 @@ export function columnsFor(width) {
 }
 
 export class Layout {
-  // count: how many thoughts to show, from the first; null for all. folded: names of lanes that are shut.
+  // count: how many thoughts to show, from the first; null for all. folded: names of lanes that are
+  // shut.
   constructor(model, { columns, folded, count }) {
     this.model = model;
     this.columns = columns;
@@ -54,9 +57,9 @@ export class Layout {
     return { x: this.#x(lane, record.place), y: this.#top(lane) + row * STEP_Y + shift };
   }
 
-  // Calls cell(lane, place, x, y) and header(lane, x, y) for what the view holds. With a stride only every so-manieth
-  // row is told, for pictures in which rows are thinner than a dot.
-  visit(view, cell, header = () => {}, stride = 1) {
+  // Calls cell(lane, place, x, y) and header(lane, x, y) for what the view holds. With a stride
+  // only every so-manieth row is told, for pictures in which rows are thinner than a dot.
+  visit(view, cell, header = (_lane, _x, _y) => {}, stride = 1) {
     this.#walk(this.root, 0, { view, cell, header, stride });
   }
 
@@ -69,12 +72,16 @@ export class Layout {
     this.sum = (this.sum + this.#term(lane)) >>> 0;
     if (!hidden(lane)) {
       this.shown += more;
-      this.width = Math.max(this.width, lane.x + Math.min(lane.count, this.columns) * STEP_X - NODE.gapX);
+      this.width = Math.max(
+        this.width,
+        lane.x + Math.min(lane.count, this.columns) * STEP_X - NODE.gapX,
+      );
     }
     this.#stretch(lane, (this.#rows(lane) - before) * STEP_Y);
   }
 
-  // A new lane under the row of its fork point. Where that is not known it stands at the end rather than nowhere.
+  // A new lane under the row of its fork point. Where that is not known it stands at the end rather
+  // than nowhere.
   #open(name) {
     const { origin } = this.model.chains.get(name);
     const parent = (origin && this.lanes.get(origin.chain)) ?? this.root;
@@ -93,7 +100,8 @@ export class Layout {
   #stretch(lane, by) {
     if (!by) return;
     lane.inner += by;
-    if (lane.parent && !lane.folded) this.#shift(lane.parent, lane.parent.lanes.indexOf(lane) + 1, by);
+    if (lane.parent && !lane.folded)
+      this.#shift(lane.parent, lane.parent.lanes.indexOf(lane) + 1, by);
   }
 
   // Everything in a lane from its n-th branch on moves down.
@@ -109,11 +117,15 @@ export class Layout {
 
   #term(lane) {
     const chain = this.model.chains.get(lane.name);
-    return mixed(mixed(chain.mark, chain.marks[lane.count - 1]), lane.count * 2 + (lane.folded ? 1 : 0));
+    return mixed(
+      mixed(chain.mark, chain.marks[lane.count - 1]),
+      lane.count * 2 + (lane.folded ? 1 : 0),
+    );
   }
 
   #x(lane, place) {
-    const row = Math.floor(place / this.columns), column = place % this.columns;
+    const row = Math.floor(place / this.columns),
+      column = place % this.columns;
     return lane.x + (row % 2 ? this.columns - 1 - column : column) * STEP_X;
   }
 
@@ -154,14 +166,27 @@ export class Layout {
       const end = Math.min(lane.count, (row + 1) * this.columns);
       for (let place = row * this.columns; place < end; place++) {
         const x = this.#x(lane, place);
-        if (x <= view.right && x + NODE.width >= view.left) cell(lane, place, x, top + row * STEP_Y);
+        if (x <= view.right && x + NODE.width >= view.left)
+          cell(lane, place, x, top + row * STEP_Y);
       }
     }
   }
 }
 
 function lane(name, parent, row, x) {
-  return { name, parent, row, x, fork: Infinity, before: 0, count: 0, inner: 0, spans: 0, lanes: [], folded: false };
+  return {
+    name,
+    parent,
+    row,
+    x,
+    fork: Infinity,
+    before: 0,
+    count: 0,
+    inner: 0,
+    spans: 0,
+    lanes: [],
+    folded: false,
+  };
 }
 
 function span(lane) {
@@ -179,7 +204,8 @@ function hidden(lane) {
 
 // How many of the sorted things come before.
 function upper(things, isBefore) {
-  let low = 0, high = things.length;
+  let low = 0,
+    high = things.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (isBefore(things[middle])) low = middle + 1;

@@ -1,4 +1,5 @@
-// What is drawn rather than built: lines between thoughts, the bars of lanes, and boxes when one is far away.
+// What is drawn rather than built: lines between thoughts, the bars of lanes, and boxes when one is
+// far away.
 
 import { laneHeight, NODE } from "./layout.js";
 

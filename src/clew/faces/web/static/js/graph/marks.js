@@ -1,4 +1,5 @@
-// Short marks of texts and of sequences: equal things, equal marks; the mark of a sequence grows with it.
+// Short marks of texts and of sequences: equal things, equal marks; the mark of a sequence grows
+// with it.
 
 export function textMark(text) {
   let mark = 2166136261;

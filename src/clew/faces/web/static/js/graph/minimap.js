@@ -3,13 +3,19 @@
 import { el } from "../dom.js";
 import { NODE } from "./layout.js";
 
-const WIDTH = 180, HEIGHT = 120;
+const WIDTH = 180,
+  HEIGHT = 120;
 const PAUSE = 250;
 const WHOLE = { left: -Infinity, top: -Infinity, right: Infinity, bottom: Infinity };
 
 export class Minimap {
   constructor(onGo) {
-    this.canvas = el("canvas", { class: "minimap", width: WIDTH, height: HEIGHT, "aria-hidden": "true" });
+    this.canvas = el("canvas", {
+      class: "minimap",
+      width: WIDTH,
+      height: HEIGHT,
+      "aria-hidden": "true",
+    });
     this.boxes = document.createElement("canvas");
     this.painted = 0;
     const go = (event) => {
@@ -22,8 +28,8 @@ export class Minimap {
     this.canvas.addEventListener("pointermove", go);
   }
 
-  // The boxes are painted a few times a second at most, and only when they changed; the frame always.
-  // True when they are behind, so that the caller draws once more.
+  // The boxes are painted a few times a second at most, and only when they changed; the frame
+  // always. True when they are behind, so that the caller draws once more.
   draw(layout, model, view, isStale) {
     const now = performance.now();
     this.stale ||= isStale;
@@ -44,11 +50,16 @@ export class Minimap {
     pen.drawImage(this.boxes, 0, 0);
     pen.strokeStyle = getComputedStyle(this.canvas).getPropertyValue("--accent");
     pen.lineWidth = 1.5;
-    pen.strokeRect(view.left * this.scale, view.top * this.scale, (view.right - view.left) * this.scale, (view.bottom - view.top) * this.scale);
+    pen.strokeRect(
+      view.left * this.scale,
+      view.top * this.scale,
+      (view.right - view.left) * this.scale,
+      (view.bottom - view.top) * this.scale,
+    );
   }
 
-  // No larger than the picture, so that it hides as little as possible; no finer than its own dots, so that a long
-  // session costs no more than a short one.
+  // No larger than the picture, so that it hides as little as possible; no finer than its own dots,
+  // so that a long session costs no more than a short one.
   #paint(layout, model) {
     this.scale = Math.min(WIDTH / (layout.width + 20), HEIGHT / (layout.height + 20), 0.2);
     this.boxes.width = Math.max(1, Math.ceil((layout.width + 20) * this.scale));
@@ -60,11 +71,17 @@ export class Minimap {
       if (!colors.has(kind)) colors.set(kind, style.getPropertyValue(`--kind-${kind || "none"}`));
       return colors.get(kind);
     };
-    const width = Math.max(1, NODE.width * this.scale), height = Math.max(1, NODE.height * this.scale);
+    const width = Math.max(1, NODE.width * this.scale),
+      height = Math.max(1, NODE.height * this.scale);
     const stride = Math.max(1, Math.floor(1 / ((NODE.height + NODE.gapY) * this.scale)));
-    layout.visit(WHOLE, (lane, place, x, y) => {
-      pen.fillStyle = color(model.at(lane.name, place).kind);
-      pen.fillRect(x * this.scale, y * this.scale, width, height);
-    }, undefined, stride);
+    layout.visit(
+      WHOLE,
+      (lane, place, x, y) => {
+        pen.fillStyle = color(model.at(lane.name, place).kind);
+        pen.fillRect(x * this.scale, y * this.scale, width, height);
+      },
+      undefined,
+      stride,
+    );
   }
 }

@@ -1,5 +1,5 @@
-// A session as the graph sees it: every thought without its text, the chains they form, and the state at any earlier
-// moment. Adding a thought costs the same however many there are.
+// A session as the graph sees it: every thought without its text, the chains they form, and the
+// state at any earlier moment. Adding a thought costs the same however many there are.
 
 import { mixed, textMark } from "./marks.js";
 
@@ -29,22 +29,37 @@ export class SessionModel {
     if (this.indexes.has(id)) return null;
     const chain = this.#chain(name, thought);
     const record = {
-      id, chain: name, index: this.order.length, place: chain.indexes.length, number: thought.thoughtNumber, seq: thought.seq,
-      kind: thought.type ?? (thought.isRevision ? "R" : ""), at: Date.parse(thought.timestamp), critique: Boolean(thought.critique),
-      revises: thought.revisesThought === undefined ? null : this.id(thought.revisesThought, thought.revisesBranch),
-      revised: thought.isRevision ? thought.revisesThought ?? "" : null,
+      id,
+      chain: name,
+      index: this.order.length,
+      place: chain.indexes.length,
+      number: thought.thoughtNumber,
+      seq: thought.seq,
+      kind: thought.type ?? (thought.isRevision ? "R" : ""),
+      at: Date.parse(thought.timestamp),
+      critique: Boolean(thought.critique),
+      revises:
+        thought.revisesThought === undefined
+          ? null
+          : this.id(thought.revisesThought, thought.revisesBranch),
+      revised: thought.isRevision ? (thought.revisesThought ?? "") : null,
     };
     this.indexes.set(id, record.index);
     this.order.push(record);
     chain.indexes.push(record.index);
-    chain.marks.push(mixed(chain.marks.at(-1) ?? 0, textMark(`${record.number} ${record.kind} ${record.revised}`)));
+    chain.marks.push(
+      mixed(chain.marks.at(-1) ?? 0, textMark(`${record.number} ${record.kind} ${record.revised}`)),
+    );
     this.#note(record);
     return record;
   }
 
   #chain(name, first) {
     if (!this.chains.has(name)) {
-      const origin = name && first.branchFromThought !== undefined ? this.find(this.id(first.branchFromThought, first.branchFromBranch)) : null;
+      const origin =
+        name && first.branchFromThought !== undefined
+          ? this.find(this.id(first.branchFromThought, first.branchFromBranch))
+          : null;
       this.chains.set(name, { name, origin, indexes: [], marks: [], mark: textMark(name) });
     }
     return this.chains.get(name);
@@ -71,7 +86,8 @@ export class SessionModel {
   countAt(chain, count) {
     const { indexes } = this.chains.get(chain);
     if (count === null || count > indexes.at(-1)) return indexes.length;
-    let low = 0, high = indexes.length;
+    let low = 0,
+      high = indexes.length;
     while (low < high) {
       const middle = (low + high) >> 1;
       if (indexes[middle] < count) low = middle + 1;

@@ -1,5 +1,5 @@
-// The elements of the picture: one for each thought in view, one for each lane's name. A node is made once and then only
-// moved; what leaves the view leaves the document.
+// The elements of the picture: one for each thought in view, one for each lane's name. A node is
+// made once and then only moved; what leaves the view leaves the document.
 
 import { el, shorten } from "../dom.js";
 import { KINDS, plainText } from "./kinds.js";
@@ -45,38 +45,66 @@ export class Nodes {
   }
 
   end() {
-    for (const [id, { element }] of this.nodes) if (!this.seen.has(id)) { element.remove(); this.nodes.delete(id); }
-    for (const [name, { element }] of this.headers) if (!this.named.has(name)) { element.remove(); this.headers.delete(name); }
+    for (const [id, { element }] of this.nodes)
+      if (!this.seen.has(id)) {
+        element.remove();
+        this.nodes.delete(id);
+      }
+    for (const [name, { element }] of this.headers)
+      if (!this.named.has(name)) {
+        element.remove();
+        this.headers.delete(name);
+      }
   }
 
   select(id) {
     this.selected = id;
-    for (const [other, { element }] of this.nodes) element.classList.toggle("selected", other === id);
+    for (const [other, { element }] of this.nodes)
+      element.classList.toggle("selected", other === id);
   }
 
   mark(ids) {
     this.found = new Set(ids);
-    for (const [id, { element }] of this.nodes) element.classList.toggle("found", this.found.has(id));
+    for (const [id, { element }] of this.nodes)
+      element.classList.toggle("found", this.found.has(id));
   }
 
   critiqued(id) {
     const known = this.nodes.get(id);
-    if (known && !known.element.querySelector(".critiqued")) known.element.querySelector("header").append(critiqueTag());
+    if (known && !known.element.querySelector(".critiqued"))
+      known.element.querySelector("header").append(critiqueTag());
   }
 
   #make(record, isFresh) {
     const text = el("p", { dir: "auto" });
-    const element = el("article", {
-      class: `node kind-${record.kind || "none"}`, role: "listitem", tabindex: "0", data: { id: record.id },
-      "aria-label": `Thought ${record.number}, ${KINDS[record.kind] ?? "thought"}`,
-      onclick: () => this.onSelect(record.id), onkeydown: (event) => {
-        if (event.key === "Enter" || event.key === " ") { event.preventDefault(); this.onSelect(record.id); }
+    const element = el(
+      "article",
+      {
+        class: `node kind-${record.kind || "none"}`,
+        role: "listitem",
+        tabindex: "0",
+        data: { id: record.id },
+        "aria-label": `Thought ${record.number}, ${KINDS[record.kind] ?? "thought"}`,
+        onclick: () => this.onSelect(record.id),
+        onkeydown: (event) => {
+          if (event.key === "Enter" || event.key === " ") {
+            event.preventDefault();
+            this.onSelect(record.id);
+          }
+        },
       },
-    },
-    el("header", {}, el("span", { class: "number" }, record.number),
-      KINDS[record.kind] ? el("abbr", { class: "kind", title: KINDS[record.kind] }, record.kind) : null,
-      record.revised === null ? null : el("span", { class: "tag" }, `revises ${record.revised}`),
-      record.critique ? critiqueTag() : null), text);
+      el(
+        "header",
+        {},
+        el("span", { class: "number" }, record.number),
+        KINDS[record.kind]
+          ? el("abbr", { class: "kind", title: KINDS[record.kind] }, record.kind)
+          : null,
+        record.revised === null ? null : el("span", { class: "tag" }, `revises ${record.revised}`),
+        record.critique ? critiqueTag() : null,
+      ),
+      text,
+    );
     element.classList.toggle("fresh", isFresh);
     element.classList.toggle("selected", this.selected === record.id);
     element.classList.toggle("found", this.found.has(record.id));
@@ -88,8 +116,12 @@ export class Nodes {
 
   #makeHeader(name, shown) {
     const count = el("span", { class: "count" });
-    const element = el("button", { type: "button", class: "lane", data: { branch: name }, onclick: () => this.onFold(name) },
-      el("bdi", { class: "name" }, shorten(shown, 60)), count);
+    const element = el(
+      "button",
+      { type: "button", class: "lane", data: { branch: name }, onclick: () => this.onFold(name) },
+      el("bdi", { class: "name" }, shorten(shown, 60)),
+      count,
+    );
     const known = { element, count };
     this.headers.set(name, known);
     this.world.append(element);
@@ -110,7 +142,10 @@ function move(known, x, y) {
 
 function fill(known, record, opening) {
   const words = shorten(plainText(opening.text), SHOWN);
-  known.text.textContent = opening.cut && !words.endsWith("…") ? words + "…" : words;
-  known.element.setAttribute("aria-label", `Thought ${record.number}, ${KINDS[record.kind] ?? "thought"}: ${shorten(words, 80)}`);
+  known.text.textContent = opening.cut && !words.endsWith("…") ? `${words}…` : words;
+  known.element.setAttribute(
+    "aria-label",
+    `Thought ${record.number}, ${KINDS[record.kind] ?? "thought"}: ${shorten(words, 80)}`,
+  );
   known.filled = true;
 }

@@ -1,17 +1,19 @@
-// The first words of thoughts, fetched in blocks when they come into view and forgotten when they were not looked at for
-// long: a session may be much larger than what one looks at.
+// The first words of thoughts, fetched in blocks when they come into view and forgotten when they
+// were not looked at for long: a session may be much larger than what one looks at.
 
-const BLOCK = 200, KEPT = 40;
+const BLOCK = 200,
+  KEPT = 40;
 const RETRY = 2_000;
 
 export class Openings {
-  // load(after seq, limit) -> thoughts with their openings; onLoaded() when something new can be shown.
+  // load(after seq, limit) -> thoughts with their openings; onLoaded() when something new can be
+  // shown.
   constructor(model, load, onLoaded) {
     this.model = model;
     this.load = load;
     this.onLoaded = onLoaded;
     this.blocks = new Map();
-    this.loading = new Set();
+    this.loading = new Map();
   }
 
   // The opening of a thought; undefined means that it is on its way.
@@ -33,7 +35,8 @@ export class Openings {
 
   // Resolves to the opening, or to undefined when it cannot be had.
   async wait(index) {
-    for (let tries = 0; tries < 3 && this.get(index) === undefined; tries++) await Promise.all(this.loading);
+    for (let tries = 0; tries < 3 && this.get(index) === undefined; tries++)
+      await Promise.all(this.loading.values());
     return this.get(index);
   }
 
@@ -44,17 +47,20 @@ export class Openings {
   }
 
   #fetch(number) {
-    for (const work of this.loading) if (work.number === number) return;
-    const work = this.#load(number).finally(() => this.loading.delete(work));
-    work.number = number;
-    this.loading.add(work);
+    if (this.loading.has(number)) return;
+    this.loading.set(
+      number,
+      this.#load(number).finally(() => this.loading.delete(number)),
+    );
   }
 
   async #load(number) {
     const before = this.model.order[number * BLOCK - 1];
     try {
       for (const thought of await this.load(before ? before.seq : 0, BLOCK)) {
-        const index = this.model.indexes.get(this.model.id(thought.thoughtNumber, thought.branchId));
+        const index = this.model.indexes.get(
+          this.model.id(thought.thoughtNumber, thought.branchId),
+        );
         if (index !== undefined) this.put(index, thought);
       }
       this.onLoaded();

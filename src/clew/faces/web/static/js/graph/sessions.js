@@ -1,26 +1,45 @@
-// The list of sessions: the newest first, live, with a filter that asks the server, so that every session can be found.
+// The list of sessions: the newest first, live, with a filter that asks the server, so that every
+// session can be found.
 
-import { ago, el, shorten } from "../dom.js";
 import { call } from "../api.js";
+import { ago, el, shorten } from "../dom.js";
 import { link } from "../router.js";
 
 const MOST = 100;
-const PAUSE = 250, SOON = 1_000, CHECK = 5_000;
+const PAUSE = 250,
+  SOON = 1_000,
+  CHECK = 5_000;
 
 export class SessionList {
   constructor(chosen) {
     this.chosen = chosen;
     this.items = new Map();
-    this.filter = el("input", { type: "search", id: "filter", placeholder: "Filter sessions", "aria-label": "Filter sessions", oninput: () => this.#later(PAUSE) });
+    this.filter = el("input", {
+      type: "search",
+      id: "filter",
+      placeholder: "Filter sessions",
+      "aria-label": "Filter sessions",
+      oninput: () => this.#later(PAUSE),
+    });
     this.list = el("ul", { class: "sessions", id: "sessions" });
     this.rest = el("p", { class: "quiet", id: "more-sessions", hidden: true });
-    this.element = el("section", { class: "side", "aria-label": "Sessions" }, this.filter, this.list, this.rest);
+    this.element = el(
+      "section",
+      { class: "side", "aria-label": "Sessions" },
+      this.filter,
+      this.list,
+      this.rest,
+    );
   }
 
   show({ sessions, total }) {
     const wanted = new Set(sessions.map((item) => item.id));
-    for (const [id, { element }] of this.items) if (!wanted.has(id)) { element.remove(); this.items.delete(id); }
-    sessions.forEach((item, index) => this.#put(item, index));
+    for (const [id, { element }] of this.items)
+      if (!wanted.has(id)) {
+        element.remove();
+        this.items.delete(id);
+      }
+    for (const [index, item] of sessions.entries()) this.#put(item, index);
     this.rest.hidden = total <= sessions.length;
     this.rest.textContent = `The newest ${sessions.length} of ${total}; the filter finds the others.`;
   }
@@ -48,43 +67,73 @@ export class SessionList {
     const known = this.items.get(item.id) ?? this.#make(item);
     known.item = item;
     fill(known);
-    if (this.list.children[index] !== known.element) this.list.insertBefore(known.element, this.list.children[index] ?? null);
+    if (this.list.children[index] !== known.element)
+      this.list.insertBefore(known.element, this.list.children[index] ?? null);
   }
 
   #make(item) {
     const known = {
-      title: el("strong", { dir: "auto" }), facts: el("span", { class: "quiet" }), dot: el("span", { class: "dot" }),
+      title: el("strong", { dir: "auto" }),
+      facts: el("span", { class: "quiet" }),
+      dot: el("span", { class: "dot" }),
     };
-    known.element = el("li", {}, el("a", { href: link("reasoning", item.id), "aria-current": item.id === this.chosen ? "true" : null, data: { session: item.id } },
-      known.title, known.facts, known.dot));
+    known.element = el(
+      "li",
+      {},
+      el(
+        "a",
+        {
+          href: link("reasoning", item.id),
+          "aria-current": item.id === this.chosen ? "true" : null,
+          data: { session: item.id },
+        },
+        known.title,
+        known.facts,
+        known.dot,
+      ),
+    );
     this.items.set(item.id, known);
     return known;
   }
 
   #redraw(known) {
     if (known.waiting) return;
-    known.waiting = setTimeout(() => { known.waiting = 0; fill(known); }, PAUSE);
+    known.waiting = setTimeout(() => {
+      known.waiting = 0;
+      fill(known);
+    }, PAUSE);
   }
 
-  // Asks again within this time; while something is due earlier, that will do. Typing always starts the clock anew.
+  // Asks again within this time; while something is due earlier, that will do. Typing always starts
+  // the clock anew.
   #later(pause) {
     const due = Date.now() + pause;
     if (this.waiting && this.due <= due && pause !== PAUSE) return;
     clearTimeout(this.waiting);
     this.due = due;
-    this.waiting = setTimeout(() => { this.waiting = 0; this.#ask(); }, pause);
+    this.waiting = setTimeout(() => {
+      this.waiting = 0;
+      this.#ask();
+    }, pause);
   }
 
   async #ask() {
     const search = this.filter.value.trim();
-    const found = await call("session_list", { limit: MOST, search: search || undefined, max_chars: 200_000 }).catch(() => null);
+    const found = await call("session_list", {
+      limit: MOST,
+      search: search || undefined,
+      max_chars: 200_000,
+    }).catch(() => null);
     if (found && !this.isClosed && search === this.filter.value.trim()) this.show(found);
   }
 }
 
 function fill({ item, title, facts, dot }) {
   title.textContent = shorten(item.title || "Untitled", 70);
-  facts.replaceChildren(`${item.thoughtCount} thought${item.thoughtCount === 1 ? "" : "s"} · `, ago(item.updatedAt));
+  facts.replaceChildren(
+    `${item.thoughtCount} thought${item.thoughtCount === 1 ? "" : "s"} · `,
+    ago(item.updatedAt),
+  );
   dot.className = `dot ${item.status}`;
   dot.title = item.status;
 }

@@ -1,17 +1,20 @@
-// Draws a layout. Only what is visible becomes elements; lines and far-away boxes go onto a canvas. An added thought
-// adds an element, it never rebuilds the picture; however many come at once, they are drawn in one frame.
+// Draws a layout. Only what is visible becomes elements; lines and far-away boxes go onto a canvas.
+// An added thought adds an element, it never rebuilds the picture; however many come at once, they
+// are drawn in one frame.
 
 import { el } from "../dom.js";
-import { columnsFor, HEADER, Layout, NODE } from "./layout.js";
 import { Camera } from "./camera.js";
+import { columnsFor, HEADER, Layout, NODE } from "./layout.js";
 import { Lines } from "./lines.js";
 import { Minimap } from "./minimap.js";
 import { Nodes } from "./nodes.js";
 
 const FAR = 0.32;
 const MARGIN = 300;
-// While many write, the picture is drawn some fifteen times a second, and arrivals are not celebrated one by one.
-const PAUSE = 60, CALM = 1_000;
+// While many write, the picture is drawn some fifteen times a second, and arrivals are not
+// celebrated one by one.
+const PAUSE = 60,
+  CALM = 1_000;
 
 export class GraphView {
   constructor(model, openings, { onSelect, onDraw }) {
@@ -20,7 +23,17 @@ export class GraphView {
     this.count = null;
     this.canvas = el("canvas", { class: "lines", "aria-hidden": "true" });
     this.world = el("div", { class: "world", role: "list", "aria-label": "Thoughts" });
-    this.frame = el("div", { class: "graph", tabindex: "0", id: "graph", "aria-label": "Thought graph; arrow keys move, plus and minus zoom" }, this.canvas, this.world);
+    this.frame = el(
+      "div",
+      {
+        class: "graph",
+        tabindex: "0",
+        id: "graph",
+        "aria-label": "Thought graph; arrow keys move, plus and minus zoom",
+      },
+      this.canvas,
+      this.world,
+    );
     this.lines = new Lines(this.canvas);
     this.nodes = new Nodes(this.world, { onSelect, onFold: (name) => this.fold(name) });
     this.minimap = new Minimap((x, y) => this.camera.center(x, y));
@@ -53,7 +66,11 @@ export class GraphView {
 
   // The lanes again: after a fold, a scrub, a new size.
   arrange() {
-    this.layout = new Layout(this.model, { columns: columnsFor(this.frame.clientWidth), folded: this.folded, count: this.count });
+    this.layout = new Layout(this.model, {
+      columns: columnsFor(this.frame.clientWidth),
+      folded: this.folded,
+      count: this.count,
+    });
     this.changed = true;
     this.isTold = false;
     this.schedule();
@@ -64,7 +81,8 @@ export class GraphView {
     this.#soon();
     if (this.count !== null) return;
     const last = this.model.order[record.index - 1];
-    const follows = last && last.chain === record.chain && (this.following === last || this.#sees(last));
+    const follows =
+      last && last.chain === record.chain && (this.following === last || this.#sees(last));
     this.layout.grow(record);
     if (follows) this.following = record;
     this.changed = true;
@@ -108,14 +126,20 @@ export class GraphView {
 
   schedule() {
     if (this.waiting) return;
-    this.waiting = requestAnimationFrame(() => { this.waiting = 0; this.#draw(); });
+    this.waiting = requestAnimationFrame(() => {
+      this.waiting = 0;
+      this.#draw();
+    });
   }
 
   #soon() {
     if (this.waiting || this.coming) return;
     const pause = (this.drawnAt ?? 0) + PAUSE - performance.now();
     if (pause <= 0) return this.schedule();
-    this.coming = setTimeout(() => { this.coming = 0; this.schedule(); }, pause);
+    this.coming = setTimeout(() => {
+      this.coming = 0;
+      this.schedule();
+    }, pause);
   }
 
   #sees(record) {
@@ -134,7 +158,9 @@ export class GraphView {
     this.frame.classList.toggle("far", this.isFar);
     this.lines.begin(this.camera, this.frame);
     this.drawnAt = performance.now();
-    const whole = this.#drawVisible(this.drawnAt - (this.arrivedAt ?? -CALM) >= CALM ? this.known : Infinity);
+    const whole = this.#drawVisible(
+      this.drawnAt - (this.arrivedAt ?? -CALM) >= CALM ? this.known : Infinity,
+    );
     if (this.known < this.model.length) this.arrivedAt = this.drawnAt;
     this.known = this.model.length;
     if (this.minimap.draw(this.layout, this.model, this.camera.view(), this.changed)) this.#again();
@@ -152,7 +178,11 @@ export class GraphView {
   // What the picture shows now, for whoever wants to compare two of them.
   #tell() {
     this.isTold = true;
-    Object.assign(this.frame.dataset, { drawn: String(this.layout.shown), digest: this.layout.digest, thoughts: String(this.model.length) });
+    Object.assign(this.frame.dataset, {
+      drawn: String(this.layout.shown),
+      digest: this.layout.digest,
+      thoughts: String(this.model.length),
+    });
   }
 
   // Thoughts from `fresh` on arrive before the reader's eyes.
@@ -160,12 +190,25 @@ export class GraphView {
     let whole = true;
     const view = this.camera.view(MARGIN);
     this.nodes.begin();
-    this.layout.visit(view, (lane, place, x, y) => {
-      const record = this.model.at(lane.name, place);
-      this.#drawLines(lane, record, { x, y }, view);
-      if (this.isFar) this.lines.box(record, x, y, record.id === this.selected || this.nodes.found.has(record.id));
-      else if (!this.nodes.show(record, x, y, this.openings.get(record.index), record.index >= fresh)) whole = false;
-    }, (lane, x, y) => this.#drawLane(lane, x, y));
+    this.layout.visit(
+      view,
+      (lane, place, x, y) => {
+        const record = this.model.at(lane.name, place);
+        this.#drawLines(lane, record, { x, y }, view);
+        if (this.isFar)
+          this.lines.box(
+            record,
+            x,
+            y,
+            record.id === this.selected || this.nodes.found.has(record.id),
+          );
+        else if (
+          !this.nodes.show(record, x, y, this.openings.get(record.index), record.index >= fresh)
+        )
+          whole = false;
+      },
+      (lane, x, y) => this.#drawLane(lane, x, y),
+    );
     this.nodes.end();
     return whole;
   }
@@ -179,17 +222,24 @@ export class GraphView {
 
   // Each line belongs to its later end; a revision is drawn from whichever end is in view.
   #drawLines(lane, record, at, view) {
-    if (record.place > 0) this.lines.next(this.layout.place(this.model.at(lane.name, record.place - 1)), at);
+    if (record.place > 0)
+      this.lines.next(this.layout.place(this.model.at(lane.name, record.place - 1)), at);
     const revised = record.revises && this.layout.place(this.model.find(record.revises));
     if (revised) this.lines.revision(at, revised, record.id === this.selected);
     for (const index of this.model.revisers.get(record.index) ?? []) {
       const from = this.layout.place(this.model.order[index]);
-      if (from && !holds(view, from)) this.lines.revision(from, at, this.model.order[index].id === this.selected);
+      if (from && !holds(view, from))
+        this.lines.revision(from, at, this.model.order[index].id === this.selected);
     }
   }
 
   #key(event) {
-    const moves = { ArrowLeft: [80, 0], ArrowRight: [-80, 0], ArrowUp: [0, 80], ArrowDown: [0, -80] };
+    const moves = {
+      ArrowLeft: [80, 0],
+      ArrowRight: [-80, 0],
+      ArrowUp: [0, 80],
+      ArrowDown: [0, -80],
+    };
     if (event.target !== this.frame) return;
     if (moves[event.key]) this.camera.pan(...moves[event.key]);
     else if (event.key === "+" || event.key === "=") this.camera.zoom(1.2);
@@ -201,5 +251,10 @@ export class GraphView {
 }
 
 function holds(view, at) {
-  return at.y + NODE.height >= view.top && at.y <= view.bottom && at.x + NODE.width >= view.left && at.x <= view.right;
+  return (
+    at.y + NODE.height >= view.top &&
+    at.y <= view.bottom &&
+    at.x + NODE.width >= view.left &&
+    at.x <= view.right
+  );
 }

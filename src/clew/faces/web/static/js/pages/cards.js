@@ -1,27 +1,64 @@
-// The cards of a branch or task as a picture with the engine's signals; the difference of two branches; open conflicts.
+// The cards of a branch or task as a picture with the engine's signals; the difference of two
+// branches; open conflicts.
 
-import { el, replace } from "../dom.js";
 import { call } from "../api.js";
-import { head, title, views } from "../parts.js";
+import { el, replace } from "../dom.js";
 import { keepDrawn } from "../news.js";
-import { go, link } from "../router.js";
+import { head, title, views } from "../parts.js";
 import { redraw } from "../redraw.js";
-import { graphParts } from "./cards/graph.js";
-import { diffParts } from "./cards/diff.js";
+import { go, link } from "../router.js";
 import { conflictParts } from "./cards/conflicts.js";
+import { diffParts } from "./cards/diff.js";
+import { graphParts } from "./cards/graph.js";
 
-const VIEWS = [["graph", "Graph"], ["diff", "Difference"], ["conflicts", "Conflicts"]];
+const VIEWS = [
+  ["graph", "Graph"],
+  ["diff", "Difference"],
+  ["conflicts", "Conflicts"],
+];
 
 export async function show(main, [scope = "main", asked = "graph", other]) {
   const view = VIEWS.some(([name]) => name === asked) ? asked : "graph";
   const { branches } = await call("branch_list", { limit: 500, max_chars: 1_000_000 });
-  const names = [...new Set(branches.map((branch) => scopeName(branch.name)).filter((name) => !name.startsWith("session/")))];
+  const names = [
+    ...new Set(
+      branches
+        .map((branch) => scopeName(branch.name))
+        .filter((name) => !name.startsWith("session/")),
+    ),
+  ];
   title(view === "conflicts" ? "Conflicts" : scope, "Cards");
-  const tabs = views("View", VIEWS.map(([name, words]) => [link("cards", scope, ...(name === "graph" ? [] : [name])), name, words]), view);
-  const lead = { graph: "What is asked, supposed, tested, found and decided, and what rests on what.", diff: "What one branch has that another has not.", conflicts: "Changed on both sides of a merge; somebody has to choose." }[view];
+  const tabs = views(
+    "View",
+    VIEWS.map(([name, words]) => [
+      link("cards", scope, ...(name === "graph" ? [] : [name])),
+      name,
+      words,
+    ]),
+    view,
+  );
+  const lead = {
+    graph: "What is asked, supposed, tested, found and decided, and what rests on what.",
+    diff: "What one branch has that another has not.",
+    conflicts: "Changed on both sides of a merge; somebody has to choose.",
+  }[view];
   const body = el("div", { class: "stack", id: "cards-body", data: { key: "body" } });
-  const page = el("div", { class: "page" }, head(view === "conflicts" ? "Conflicts" : `Cards of ${scope}`, lead, view === "graph" ? chooser(names, scope) : null, tabs), body);
-  const parts = { graph: () => graphParts(scope), diff: () => diffParts(scope, other, names), conflicts: conflictParts }[view];
+  const page = el(
+    "div",
+    { class: "page" },
+    head(
+      view === "conflicts" ? "Conflicts" : `Cards of ${scope}`,
+      lead,
+      view === "graph" ? chooser(names, scope) : null,
+      tabs,
+    ),
+    body,
+  );
+  const parts = {
+    graph: () => graphParts(scope),
+    diff: () => diffParts(scope, other, names),
+    conflicts: conflictParts,
+  }[view];
   const draw = async () => {
     redraw(body, await parts());
     if (!page.isConnected) replace(main, page);
@@ -32,8 +69,17 @@ export async function show(main, [scope = "main", asked = "graph", other]) {
 // A task's branch is known by the task's id, since its cards lie in a document of their own.
 const scopeName = (branch) => branch.replace(/^(task|plan)\/((TASK|PLAN)-\d+)$/, "$2");
 
-export function chooser(names, chosen, label = "Branch", pick = (name) => go("cards", name), id = "branch") {
+export function chooser(
+  names,
+  chosen,
+  label = "Branch",
+  pick = (name) => go("cards", name),
+  id = "branch",
+) {
   const known = names.includes(chosen) ? names : [chosen, ...names];
-  return el("select", { id, "aria-label": label, onchange: (event) => pick(event.target.value) },
-    known.map((name) => el("option", { value: name, selected: name === chosen }, name)));
+  return el(
+    "select",
+    { id, "aria-label": label, onchange: (event) => pick(event.target.value) },
+    known.map((name) => el("option", { value: name, selected: name === chosen }, name)),
+  );
 }

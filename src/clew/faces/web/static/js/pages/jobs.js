@@ -1,15 +1,19 @@
 // Jobs: who works, who waits for you, and the thread of each job.
 
-import { el, replace } from "../dom.js";
 import { knows } from "../api.js";
-import { teach } from "../parts.js";
+import { el, replace } from "../dom.js";
 import { keepDrawn } from "../news.js";
+import { teach } from "../parts.js";
 import { redraw } from "../redraw.js";
-import { radarParts } from "./jobs/radar.js";
 import { jobParts } from "./jobs/job.js";
+import { radarParts } from "./jobs/radar.js";
 
 export async function show(main, [id]) {
-  if (!knows("tasks_jobs_radar")) return void replace(main, el("div", { class: "page" }, teach("No jobs", "This Clew was built without them.")));
+  if (!knows("tasks_jobs_radar"))
+    return void replace(
+      main,
+      el("div", { class: "page" }, teach("No jobs", "This Clew was built without them.")),
+    );
   const page = el("div", { class: "page" });
   const draw = async () => {
     redraw(page, await (id ? jobParts(id) : radarParts()));

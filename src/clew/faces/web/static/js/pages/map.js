@@ -1,12 +1,13 @@
-// Anchors as a picture: areas of the system, what contains what, what rests on what. A click opens the area's lens.
+// Anchors as a picture: areas of the system, what contains what, what rests on what. A click opens
+// the area's lens.
 
-import { el, replace } from "../dom.js";
 import { call } from "../api.js";
-import { callText, head, nothing, several, teach, title } from "../parts.js";
+import { el, replace } from "../dom.js";
 import { keepDrawn } from "../news.js";
+import { callText, head, nothing, several, teach, title } from "../parts.js";
 import { redraw } from "../redraw.js";
-import { picture } from "./map/picture.js";
 import { lensParts } from "./map/lens.js";
+import { picture } from "./map/picture.js";
 
 export async function show(main, [wanted]) {
   const page = el("div", { class: "page" });
@@ -14,7 +15,11 @@ export async function show(main, [wanted]) {
     redraw(page, await parts(wanted));
     if (!page.isConnected) replace(main, page);
   };
-  return keepDrawn(draw, (event) => event.type.startsWith("anchor") || event.type.startsWith("card") || event.topic === "tasks");
+  return keepDrawn(
+    draw,
+    (event) =>
+      event.type.startsWith("anchor") || event.type.startsWith("card") || event.topic === "tasks",
+  );
 }
 
 async function parts(wanted) {
@@ -22,11 +27,40 @@ async function parts(wanted) {
   if (wanted) title(wanted, "Map");
   if (!anchors.length) return [head("Map"), empty()];
   const lead = `${several(anchors.length, "area")}${more ? ", more are left out" : ""}. A dashed arrow leads to what an area rests on.`;
-  return [head("Map", lead), el("div", { class: "split", data: { key: "split", list: "" } }, el("div", { class: "map", data: { key: "map" }, tabindex: "0", role: "region", "aria-label": "Map; scrolls" }, picture(anchors, wanted)),
-    el("aside", { class: "card lens", id: "lens", "aria-live": "polite", data: { key: "lens" } }, wanted ? await lensParts(wanted) : nothing("Choose an area to see what is known about it.")))];
+  return [
+    head("Map", lead),
+    el(
+      "div",
+      { class: "split", data: { key: "split", list: "" } },
+      el(
+        "div",
+        {
+          class: "map",
+          data: { key: "map" },
+          tabindex: "0",
+          role: "region",
+          "aria-label": "Map; scrolls",
+        },
+        picture(anchors, wanted),
+      ),
+      el(
+        "aside",
+        { class: "card lens", id: "lens", "aria-live": "polite", data: { key: "lens" } },
+        wanted ? await lensParts(wanted) : nothing("Choose an area to see what is known about it."),
+      ),
+    ),
+  ];
 }
 
 function empty() {
-  return teach("No anchor yet", "An anchor names an area of the system that knowledge hangs on: a component, a boundary, a contract. Tag a card with a:storage and it appears by itself, or register several:",
-    callText("anchors_bootstrap", { anchors: [{ id: "a:storage", title: "Storage", kind: "component" }, { id: "a:web", title: "Web shop", kind: "boundary", depends_on: ["a:storage"] }] }));
+  return teach(
+    "No anchor yet",
+    "An anchor names an area of the system that knowledge hangs on: a component, a boundary, a contract. Tag a card with a:storage and it appears by itself, or register several:",
+    callText("anchors_bootstrap", {
+      anchors: [
+        { id: "a:storage", title: "Storage", kind: "component" },
+        { id: "a:web", title: "Web shop", kind: "boundary", depends_on: ["a:storage"] },
+      ],
+    }),
+  );
 }

@@ -1,18 +1,19 @@
 // The live graph of a thought session, beside the list of sessions and the details of one thought.
 
-import { el, notice, replace, shorten } from "../dom.js";
 import { call, knows } from "../api.js";
-import { several } from "../parts.js";
-import { feed } from "../socket.js";
-import { go, link } from "../router.js";
+import { el, notice, replace, shorten } from "../dom.js";
 import { Detail } from "../graph/detail.js";
 import { KINDS } from "../graph/kinds.js";
 import { SessionModel } from "../graph/model.js";
 import { Openings } from "../graph/openings.js";
 import { SessionList } from "../graph/sessions.js";
 import { GraphView } from "../graph/view.js";
+import { several } from "../parts.js";
+import { go, link } from "../router.js";
+import { feed } from "../socket.js";
 
-const OPENING = 400, HITS = 500;
+const OPENING = 400,
+  HITS = 500;
 const ROOM = 4_000_000;
 const STEP = 350;
 
@@ -43,7 +44,12 @@ class ReasoningPage {
     if (!this.sessionId) return go("reasoning", found.sessions[0].id);
     this.#draw();
     this.sessions.show(found);
-    this.ends.push(feed.on("reasoning", (event, data) => this.#heard(event, data), { sessionId: this.sessionId, outline: true }));
+    this.ends.push(
+      feed.on("reasoning", (event, data) => this.#heard(event, data), {
+        sessionId: this.sessionId,
+        outline: true,
+      }),
+    );
     this.ends.push(feed.on("sessions", (event, data) => this.sessions.heard(event, data)));
   }
 
@@ -55,41 +61,121 @@ class ReasoningPage {
   }
 
   #waitForTheFirst() {
-    empty(this.main, "No session yet. The first thought that any agent writes appears here by itself.");
-    this.ends.push(feed.on("events", (event, data) => { if (event === "session_started") go("reasoning", data.subject); }));
+    empty(
+      this.main,
+      "No session yet. The first thought that any agent writes appears here by itself.",
+    );
+    this.ends.push(
+      feed.on("events", (event, data) => {
+        if (event === "session_started") go("reasoning", data.subject);
+      }),
+    );
   }
 
   #draw() {
     this.model = new SessionModel({ id: this.sessionId, title: "…", status: "" });
-    this.view = new GraphView(this.model, this.#openings(this.model), { onSelect: (id) => this.#select(id), onDraw: () => this.#count() });
-    this.detail = new Detail({ onOpen: (id) => this.#select(id, true), onClose: () => this.#unselect() });
+    this.view = new GraphView(this.model, this.#openings(this.model), {
+      onSelect: (id) => this.#select(id),
+      onDraw: () => this.#count(),
+    });
+    this.detail = new Detail({
+      onOpen: (id) => this.#select(id, true),
+      onClose: () => this.#unselect(),
+    });
     this.sessions = new SessionList(this.sessionId);
     this.title = el("h1", { class: "title", dir: "auto" }, "…");
     this.facts = el("p", { class: "quiet", id: "facts" });
-    replace(this.main, el("div", { class: "reasoning" }, this.sessions.element,
-      el("section", { class: "stage" }, el("div", { class: "stage-head" }, el("div", { class: "about" }, this.title, this.facts), this.#tools()),
-        this.view.frame, this.#time(), legend()),
-      this.detail.element));
+    replace(
+      this.main,
+      el(
+        "div",
+        { class: "reasoning" },
+        this.sessions.element,
+        el(
+          "section",
+          { class: "stage" },
+          el(
+            "div",
+            { class: "stage-head" },
+            el("div", { class: "about" }, this.title, this.facts),
+            this.#tools(),
+          ),
+          this.view.frame,
+          this.#time(),
+          legend(),
+        ),
+        this.detail.element,
+      ),
+    );
   }
 
   #tools() {
-    const search = el("input", { type: "search", id: "find", placeholder: "Find in this session ( / )", "aria-label": "Find in this session", oninput: () => this.#find(search.value) });
-    const button = (label, title, run) => el("button", { type: "button", class: "icon", title, "aria-label": title, onclick: run }, label);
-    return el("div", { class: "graph-tools" }, search,
-      button("−", "Zoom out (-)", () => this.view.camera.zoom(1 / 1.25)), button("+", "Zoom in (+)", () => this.view.camera.zoom(1.25)),
-      button("⤢", "Show all (0)", () => this.view.fit()), button("⇥", "Newest thought", () => this.#newest()));
+    const search = el("input", {
+      type: "search",
+      id: "find",
+      placeholder: "Find in this session ( / )",
+      "aria-label": "Find in this session",
+      oninput: () => this.#find(search.value),
+    });
+    const button = (label, title, run) =>
+      el(
+        "button",
+        { type: "button", class: "icon", title, "aria-label": title, onclick: run },
+        label,
+      );
+    return el(
+      "div",
+      { class: "graph-tools" },
+      search,
+      button("−", "Zoom out (-)", () => this.view.camera.zoom(1 / 1.25)),
+      button("+", "Zoom in (+)", () => this.view.camera.zoom(1.25)),
+      button("⤢", "Show all (0)", () => this.view.fit()),
+      button("⇥", "Newest thought", () => this.#newest()),
+    );
   }
 
   #time() {
-    this.slider = el("input", { type: "range", id: "time", min: 0, max: 0, value: 0, "aria-label": "Moment", oninput: () => this.#scrub() });
+    this.slider = el("input", {
+      type: "range",
+      id: "time",
+      min: 0,
+      max: 0,
+      value: 0,
+      "aria-label": "Moment",
+      oninput: () => this.#scrub(),
+    });
     this.moment = el("output", { for: "time", id: "moment" }, "live");
-    this.player = el("button", { type: "button", class: "small", id: "play", onclick: () => this.#play() }, "replay");
-    return el("div", { class: "time" }, el("label", { for: "time" }, "Time"), this.slider, this.moment, this.player,
-      el("button", { type: "button", class: "small", id: "live", onclick: () => this.#live() }, "live"));
+    this.player = el(
+      "button",
+      { type: "button", class: "small", id: "play", onclick: () => this.#play() },
+      "replay",
+    );
+    return el(
+      "div",
+      { class: "time" },
+      el("label", { for: "time" }, "Time"),
+      this.slider,
+      this.moment,
+      this.player,
+      el(
+        "button",
+        { type: "button", class: "small", id: "live", onclick: () => this.#live() },
+        "live",
+      ),
+    );
   }
 
   #openings(model) {
-    const load = async (cursor, limit) => (await call("session_outline", { sessionId: this.sessionId, cursor, limit, chars: OPENING, max_chars: ROOM })).thoughts;
+    const load = async (cursor, limit) =>
+      (
+        await call("session_outline", {
+          sessionId: this.sessionId,
+          cursor,
+          limit,
+          chars: OPENING,
+          max_chars: ROOM,
+        })
+      ).thoughts;
     return new Openings(model, load, () => this.view.schedule());
   }
 
@@ -135,8 +221,10 @@ class ReasoningPage {
     if (event === "session:ended") session.status = "completed";
     if (data.event === "session_reopened") session.status = "active";
     if (data.event === "session_changed") this.#name(data.title);
-    if (data.event === "session_deleted") notice("This session was deleted; what was thought stays on the screen.");
-    if (data.event === "thought_critiqued") this.#critiqued(this.model.find(this.model.id(data.thoughtNumber, data.branchId)));
+    if (data.event === "session_deleted")
+      notice("This session was deleted; what was thought stays on the screen.");
+    if (data.event === "thought_critiqued")
+      this.#critiqued(this.model.find(this.model.id(data.thoughtNumber, data.branchId)));
     this.view.schedule();
   }
 
@@ -161,7 +249,12 @@ class ReasoningPage {
   // After each drawing, so that a burst of thoughts is counted once.
   #count() {
     const { length, branches, revisions, session } = this.model;
-    const facts = [several(length, "thought"), several(branches, "branch", "branches"), several(revisions, "revision"), session.status].join(" · ");
+    const facts = [
+      several(length, "thought"),
+      several(branches, "branch", "branches"),
+      several(revisions, "revision"),
+      session.status,
+    ].join(" · ");
     if (this.facts.textContent !== facts) this.facts.textContent = facts;
     if (this.slider.max !== String(length)) this.slider.max = length;
     if (this.view.count === null) this.slider.value = length;
@@ -169,7 +262,8 @@ class ReasoningPage {
   }
 
   #tellMoment() {
-    const { count } = this.view, at = this.model.order[count - 1]?.at;
+    const { count } = this.view,
+      at = this.model.order[count - 1]?.at;
     const when = at ? ` · ${new Date(at).toLocaleTimeString()}` : "";
     const text = count === null ? "live" : `after ${count} of ${this.model.length}${when}`;
     if (this.moment.textContent !== text) this.moment.textContent = text;
@@ -186,7 +280,11 @@ class ReasoningPage {
     this.slider.max = this.model.length;
     this.slider.value = count;
     if (!isLast && count) this.view.reveal(this.model.order[count - 1]);
-    history.replaceState(null, "", link("reasoning", this.sessionId, ...(isLast ? [] : [`@${count}`])));
+    history.replaceState(
+      null,
+      "",
+      link("reasoning", this.sessionId, ...(isLast ? [] : [`@${count}`])),
+    );
   }
 
   #live() {
@@ -194,7 +292,8 @@ class ReasoningPage {
     this.#goTo(this.model.length);
   }
 
-  // From the moment on the slider, or from the beginning, thought by thought, none left out on a slow machine.
+  // From the moment on the slider, or from the beginning, thought by thought, none left out on a
+  // slow machine.
   #play() {
     clearInterval(this.playing);
     if (this.view.count === null) this.#goTo(0);
@@ -214,9 +313,18 @@ class ReasoningPage {
   async #find(words) {
     const wanted = words.trim();
     this.finding = wanted;
-    const found = wanted ? await call("session_outline", { sessionId: this.sessionId, find: wanted, limit: HITS, max_chars: ROOM }) : { thoughts: [] };
+    const found = wanted
+      ? await call("session_outline", {
+          sessionId: this.sessionId,
+          find: wanted,
+          limit: HITS,
+          max_chars: ROOM,
+        })
+      : { thoughts: [] };
     if (this.finding !== wanted) return;
-    const hits = found.thoughts.map((thought) => this.model.id(thought.thoughtNumber, thought.branchId)).filter((id) => this.model.find(id));
+    const hits = found.thoughts
+      .map((thought) => this.model.id(thought.thoughtNumber, thought.branchId))
+      .filter((id) => this.model.find(id));
     this.view.mark(hits);
     if (hits.length) this.view.show(hits[0]);
     else if (wanted) notice("No thought holds these words");
@@ -229,7 +337,9 @@ class ReasoningPage {
     this.view.select(id);
     if (center) this.view.show(id);
     history.replaceState(null, "", link("reasoning", this.sessionId, id));
-    this.detail.show(this.model, this.openings, record).catch((problem) => notice(problem.message, "bad"));
+    this.detail
+      .show(this.model, this.openings, record)
+      .catch((problem) => notice(problem.message, "bad"));
   }
 
   #unselect() {
@@ -240,6 +350,11 @@ class ReasoningPage {
 }
 
 function legend() {
-  return el("ul", { class: "legend", "aria-label": "Kinds of thoughts" },
-    Object.entries(KINDS).map(([letter, name]) => el("li", {}, el("span", { class: `chip kind-${letter}` }, letter), name)));
+  return el(
+    "ul",
+    { class: "legend", "aria-label": "Kinds of thoughts" },
+    Object.entries(KINDS).map(([letter, name]) =>
+      el("li", {}, el("span", { class: `chip kind-${letter}` }, letter), name),
+    ),
+  );
 }

@@ -1,15 +1,20 @@
-// Work: all plans and tasks as a board; one plan or task with its steps, proofs, next action and timeline.
+// Work: all plans and tasks as a board; one plan or task with its steps, proofs, next action and
+// timeline.
 
-import { el, replace } from "../dom.js";
 import { knows } from "../api.js";
-import { teach } from "../parts.js";
+import { el, replace } from "../dom.js";
 import { keepDrawn } from "../news.js";
+import { teach } from "../parts.js";
 import { redraw } from "../redraw.js";
 import { boardParts } from "./work/board.js";
 import { targetParts } from "./work/target.js";
 
 export async function show(main, [id]) {
-  if (!knows("tasks_context")) return void replace(main, el("div", { class: "page" }, teach("No tasks", "This Clew was built without them.")));
+  if (!knows("tasks_context"))
+    return void replace(
+      main,
+      el("div", { class: "page" }, teach("No tasks", "This Clew was built without them.")),
+    );
   const page = el("div", { class: "page" });
   const draw = async () => {
     redraw(page, await (id ? targetParts(id) : boardParts()));

@@ -10,4 +10,5 @@ export const graphScope = (name) => (isWork(name) ? { target: name } : { branch:
 // As packs name it.
 export const packScope = (name) => (isWork(name) ? { target: name } : { ref: name });
 
-export const branchOf = (name) => (isWork(name) ? `${name.slice(0, 4).toLowerCase()}/${name}` : name);
+export const branchOf = (name) =>
+  isWork(name) ? `${name.slice(0, 4).toLowerCase()}/${name}` : name;

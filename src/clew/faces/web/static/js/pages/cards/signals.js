@@ -10,16 +10,47 @@ export function signalsCard(engine, open) {
   const signals = engine?.signals ?? [];
   if (!signals.length) return null;
   const more = (engine.signals_total ?? signals.length) - signals.length;
-  return card("What the engine says", { id: "signals", count: engine.signals_total ?? signals.length }, el("ul", { class: "lines" }, signals.map((signal) => row(signal, open))), more > 0 ? el("p", { class: "quiet" }, `and ${more} more`) : null,
-    engine.actions?.length ? fold("engine actions", "What it would do", engine.actions.slice(0, 4).map(action)) : null);
+  return card(
+    "What the engine says",
+    { id: "signals", count: engine.signals_total ?? signals.length },
+    el(
+      "ul",
+      { class: "lines" },
+      signals.map((signal) => row(signal, open)),
+    ),
+    more > 0 ? el("p", { class: "quiet" }, `and ${more} more`) : null,
+    engine.actions?.length
+      ? fold("engine actions", "What it would do", engine.actions.slice(0, 4).map(action))
+      : null,
+  );
 }
 
 function row(signal, open) {
-  return el("li", { data: { code: signal.code } }, badge(signal.severity, TONES[signal.severity] ?? "info"), el("span", { class: "what" }, signal.message),
-    (signal.refs ?? []).slice(0, 3).map((ref) => el("button", { type: "button", class: "link id", onclick: () => open(ref) }, ref)), el("span", { class: "id" }, signal.code));
+  return el(
+    "li",
+    { data: { code: signal.code } },
+    badge(signal.severity, TONES[signal.severity] ?? "info"),
+    el("span", { class: "what" }, signal.message),
+    (signal.refs ?? [])
+      .slice(0, 3)
+      .map((ref) =>
+        el("button", { type: "button", class: "link id", onclick: () => open(ref) }, ref),
+      ),
+    el("span", { class: "id" }, signal.code),
+  );
 }
 
 function action(item) {
   const first = item.calls?.[0];
-  return el("div", { class: "stack tight" }, el("p", {}, el("strong", {}, item.title), item.why ? el("span", { class: "quiet" }, ` ${item.why}`) : null), first ? command(callText(first.target, first.params)) : null);
+  return el(
+    "div",
+    { class: "stack tight" },
+    el(
+      "p",
+      {},
+      el("strong", {}, item.title),
+      item.why ? el("span", { class: "quiet" }, ` ${item.why}`) : null,
+    ),
+    first ? command(callText(first.target, first.params)) : null,
+  );
 }

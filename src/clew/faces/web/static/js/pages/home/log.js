@@ -1,8 +1,9 @@
-// The log as it grows. It begins with what was there already, says how much is older, and goes back as far as one wants.
+// The log as it grows. It begins with what was there already, says how much is older, and goes back
+// as far as one wants.
 
 import { ago, el, shorten } from "../../dom.js";
-import { card, nothing } from "../../parts.js";
 import { describe, olderWords } from "../../happenings.js";
+import { card, nothing } from "../../parts.js";
 
 const KEPT = 60;
 
@@ -14,7 +15,8 @@ export class LogLines {
     this.older = 0;
   }
 
-  // The newest events as the server lists them. What joins none of the lines shown leaves a gap, so it takes their place.
+  // The newest events as the server lists them. What joins none of the lines shown leaves a gap, so
+  // it takes their place.
   begin({ events, left_out }, names) {
     this.names = names;
     if (!events.some(({ seq }) => this.events.has(seq))) {
@@ -39,19 +41,57 @@ export class LogLines {
     this.shown = newest.slice(0, this.kept).map((seq) => this.events.get(seq));
   }
 
-  get page() { return { before: this.shown.at(-1).seq, limit: KEPT }; }
+  get page() {
+    return { before: this.shown.at(-1).seq, limit: KEPT };
+  }
 }
 
 export function logCard(log, goBack) {
-  return card("As it happens", { id: "log-card" },
-    log.shown.length ? el("ol", { class: "lines scroll", id: "log", data: { key: "log", list: "" }, tabindex: "0", "aria-label": "Events, the newest first" }, log.shown.map((event) => row(event, log.names))) : nothing("Whatever any process writes appears here."),
-    log.older ? el("p", { class: "quiet", id: "log-older", data: { key: "older" } }, `${olderWords(log.older)} `,
-      el("button", { type: "button", class: "small", id: "log-back", onclick: goBack }, "Show more")) : null);
+  return card(
+    "As it happens",
+    { id: "log-card" },
+    log.shown.length
+      ? el(
+          "ol",
+          {
+            class: "lines scroll",
+            id: "log",
+            data: { key: "log", list: "" },
+            tabindex: "0",
+            "aria-label": "Events, the newest first",
+          },
+          log.shown.map((event) => row(event, log.names)),
+        )
+      : nothing("Whatever any process writes appears here."),
+    log.older
+      ? el(
+          "p",
+          { class: "quiet", id: "log-older", data: { key: "older" } },
+          `${olderWords(log.older)} `,
+          el(
+            "button",
+            { type: "button", class: "small", id: "log-back", onclick: goBack },
+            "Show more",
+          ),
+        )
+      : null,
+  );
 }
 
 function row(event, names) {
   const line = describe(event, names);
   const text = shorten(line.text || line.subject, 110);
-  return el("li", { data: { key: event.seq, type: event.type } }, ago(event.ts_ms), el("span", { class: "what" }, el("strong", {}, line.said), " ", line.href ? el("a", { href: line.href }, text) : text),
-    event.agent ? el("span", { class: "when" }, event.agent) : null);
+  return el(
+    "li",
+    { data: { key: event.seq, type: event.type } },
+    ago(event.ts_ms),
+    el(
+      "span",
+      { class: "what" },
+      el("strong", {}, line.said),
+      " ",
+      line.href ? el("a", { href: line.href }, text) : text,
+    ),
+    event.agent ? el("span", { class: "when" }, event.agent) : null,
+  );
 }

@@ -1,7 +1,7 @@
 // One job: its state, what it was told, its thread, and a reply.
 
-import { ago, el, shorten } from "../../dom.js";
 import { call } from "../../api.js";
+import { ago, el, shorten } from "../../dom.js";
 import { act, idLink, nothing, several, title } from "../../parts.js";
 import { draft, fold, forget } from "../../redraw.js";
 import { link } from "../../router.js";
@@ -11,7 +11,14 @@ const MOST = 200;
 
 export async function jobParts(id) {
   const [found, radar] = await Promise.all([
-    call("tasks_jobs_open", { job: id, include_prompt: true, include_events: true, max_events: MOST, fmt: "json", max_chars: 1_000_000 }),
+    call("tasks_jobs_open", {
+      job: id,
+      include_prompt: true,
+      include_events: true,
+      max_events: MOST,
+      fmt: "json",
+      max_chars: 1_000_000,
+    }),
     call("tasks_jobs_radar", { limit: 100, fmt: "json", max_chars: 1_000_000 }),
   ]);
   const { job } = found;
@@ -19,34 +26,129 @@ export async function jobParts(id) {
   const mark = attention(radar.jobs.find((item) => item.job_id === id) ?? {});
   const open = ["QUEUED", "RUNNING"].includes(job.status);
   return [
-    el("div", { class: "head", data: { key: "head" } }, el("div", {}, el("p", { class: "crumb" }, el("a", { href: link("jobs") }, "Jobs"), ` / ${job.job_id}`), el("h1", {}, shorten(job.title, 140)),
-      el("p", { class: "row" }, stateBadge(job.status), mark ? el("span", { class: `badge ${mark[3]} attention` }, el("b", { "aria-hidden": "true" }, mark[1]), ` ${mark[2]}`) : null, el("span", { class: "quiet" }, [job.kind, `${job.priority.toLowerCase()} priority`, job.runner].filter(Boolean).join(" · "), job.task ? [" · for ", idLink(job.task)] : "", " · changed ", ago(job.updated_at_ms))))),
+    el(
+      "div",
+      { class: "head", data: { key: "head" } },
+      el(
+        "div",
+        {},
+        el("p", { class: "crumb" }, el("a", { href: link("jobs") }, "Jobs"), ` / ${job.job_id}`),
+        el("h1", {}, shorten(job.title, 140)),
+        el(
+          "p",
+          { class: "row" },
+          stateBadge(job.status),
+          mark
+            ? el(
+                "span",
+                { class: `badge ${mark[3]} attention` },
+                el("b", { "aria-hidden": "true" }, mark[1]),
+                ` ${mark[2]}`,
+              )
+            : null,
+          el(
+            "span",
+            { class: "quiet" },
+            [job.kind, `${job.priority.toLowerCase()} priority`, job.runner]
+              .filter(Boolean)
+              .join(" · "),
+            job.task ? [" · for ", idLink(job.task)] : "",
+            " · changed ",
+            ago(job.updated_at_ms),
+          ),
+        ),
+      ),
+    ),
     job.summary ? el("p", { class: "card", data: { key: "summary" } }, job.summary) : null,
-    found.prompt ? el("div", { class: "card flat", data: { key: "prompt" } }, fold(`prompt ${id}`, "What it was told", el("pre", { class: "text" }, found.prompt))) : null,
-    el("section", { class: "card", data: { key: "thread", list: "" } }, el("h2", {}, "Thread"), el("ol", { class: "thread", id: "thread", data: { key: "list", list: "" } }, [...found.events].sort((a, b) => a.seq - b.seq).map(message)),
-      found.has_more_events ? nothing(`Only the last ${several(MOST, "message")} are shown.`) : null, open ? replyForm(id) : nothing("The job has ended; it takes no more messages.")),
+    found.prompt
+      ? el(
+          "div",
+          { class: "card flat", data: { key: "prompt" } },
+          fold(`prompt ${id}`, "What it was told", el("pre", { class: "text" }, found.prompt)),
+        )
+      : null,
+    el(
+      "section",
+      { class: "card", data: { key: "thread", list: "" } },
+      el("h2", {}, "Thread"),
+      el(
+        "ol",
+        { class: "thread", id: "thread", data: { key: "list", list: "" } },
+        [...found.events].sort((a, b) => a.seq - b.seq).map(message),
+      ),
+      found.has_more_events
+        ? nothing(`Only the last ${several(MOST, "message")} are shown.`)
+        : null,
+      open ? replyForm(id) : nothing("The job has ended; it takes no more messages."),
+    ),
   ];
 }
 
-const SPOKEN = new Set(["manager", "question", "error", "progress", "checkpoint", "proof_gate", "message"]);
+const SPOKEN = new Set([
+  "manager",
+  "question",
+  "error",
+  "progress",
+  "checkpoint",
+  "proof_gate",
+  "message",
+]);
 
 function message(event) {
   const mine = event.kind === "manager" || event.kind === "message";
-  return el("li", { class: `message ${event.kind}${mine ? " mine" : ""}${SPOKEN.has(event.kind) ? "" : " small"}`, data: { key: event.seq, kind: event.kind } },
-    el("p", { class: "quiet" }, el("strong", {}, mine ? "reply" : event.kind), " · ", ago(event.ts_ms), event.percent === null || event.percent === undefined ? "" : ` · ${event.percent} %`),
-    event.message ? el("p", { class: "said" }, event.message) : null, (event.refs ?? []).length ? el("p", { class: "row" }, event.refs.map((ref) => idLink(ref))) : null);
+  return el(
+    "li",
+    {
+      class: `message ${event.kind}${mine ? " mine" : ""}${SPOKEN.has(event.kind) ? "" : " small"}`,
+      data: { key: event.seq, kind: event.kind },
+    },
+    el(
+      "p",
+      { class: "quiet" },
+      el("strong", {}, mine ? "reply" : event.kind),
+      " · ",
+      ago(event.ts_ms),
+      event.percent === null || event.percent === undefined ? "" : ` · ${event.percent} %`,
+    ),
+    event.message ? el("p", { class: "said" }, event.message) : null,
+    (event.refs ?? []).length
+      ? el(
+          "p",
+          { class: "row" },
+          event.refs.map((ref) => idLink(ref)),
+        )
+      : null,
+  );
 }
 
 function replyForm(id) {
   const key = `reply ${id}`;
-  const text = draft("textarea", key, { rows: 3, required: true, maxlength: 4000, "aria-label": "Reply", placeholder: "Answer or correct the runner", class: "grow" });
+  const text = draft("textarea", key, {
+    rows: 3,
+    required: true,
+    maxlength: 4000,
+    "aria-label": "Reply",
+    placeholder: "Answer or correct the runner",
+    class: "grow",
+  });
   const reply = async (event) => {
     event.preventDefault();
     const sent = text.value;
-    if (await act(event.submitter ?? event.target.querySelector("button"), () => call("tasks_jobs_message", { job: id, message: sent }), "Sent")) {
+    if (
+      await act(
+        event.submitter ?? event.target.querySelector("button"),
+        () => call("tasks_jobs_message", { job: id, message: sent }),
+        "Sent",
+      )
+    ) {
       forget(key);
       text.value = "";
     }
   };
-  return el("form", { class: "row reply", data: { key: "reply" }, onsubmit: reply }, text, el("button", { class: "primary" }, "Reply"));
+  return el(
+    "form",
+    { class: "row reply", data: { key: "reply" }, onsubmit: reply },
+    text,
+    el("button", { class: "primary" }, "Reply"),
+  );
 }

@@ -1,59 +1,142 @@
-// What recall answered: how the question was read, the results with their scores taken apart, or the silence explained.
+// What recall answered: how the question was read, the results with their scores taken apart, or
+// the silence explained.
 
 import { el, shorten, svg } from "../../dom.js";
+import { KINDS } from "../../graph/kinds.js";
 import { badge, chip, nothing, placeOf, several } from "../../parts.js";
 import { link } from "../../router.js";
-import { KINDS } from "../../graph/kinds.js";
 
 const FEATURES = {
-  window: "your words, here and nearby", lead: "your words, here and just before", document: "the document around it", coverage: "share of your words it holds", proximity: "your words stand close together",
-  phrase: "the exact phrase", speaker: "said by whom you name", entity: "the names you gave", question: "it asks this itself", answer: "it follows such a question", length: "short enough to be the point",
-  date: "from the time you mean", recency: "how recent it is", cue: "words such answers use", graph: "linked to a good result", status: "no longer holds", dense: "similar meaning",
+  window: "your words, here and nearby",
+  lead: "your words, here and just before",
+  document: "the document around it",
+  coverage: "share of your words it holds",
+  proximity: "your words stand close together",
+  phrase: "the exact phrase",
+  speaker: "said by whom you name",
+  entity: "the names you gave",
+  question: "it asks this itself",
+  answer: "it follows such a question",
+  length: "short enough to be the point",
+  date: "from the time you mean",
+  recency: "how recent it is",
+  cue: "words such answers use",
+  graph: "linked to a good result",
+  status: "no longer holds",
+  dense: "similar meaning",
 };
 const BAR = 120;
 
 export function answerParts({ result: found, warnings }) {
-  return [reading(found), (warnings ?? []).map((warning) => el("p", { class: "quiet" }, warning.message)), found.results.length ? list(found) : silence(found)];
+  return [
+    reading(found),
+    (warnings ?? []).map((warning) => el("p", { class: "quiet" }, warning.message)),
+    found.results.length ? list(found) : silence(found),
+  ];
 }
 
 function reading(found) {
   const about = found.analysis ?? {};
-  const arms = found.arms.semantic ? "by words and meaning" : `by words${found.arms.reason ? ` (${found.arms.reason})` : ""}`;
-  return el("p", { class: "quiet", id: "intent" }, `Read as ${found.intent}${about.confidence ? ` (${Math.round(about.confidence * 100)} % sure)` : ""} · searched ${arms}`,
-    about.terms?.length ? ` · for ${about.terms.join(", ")}` : "", about.added?.length ? ` · and ${about.added.slice(0, 8).join(", ")}` : "", about.period ? " · within the time you named" : "");
+  const arms = found.arms.semantic
+    ? "by words and meaning"
+    : `by words${found.arms.reason ? ` (${found.arms.reason})` : ""}`;
+  return el(
+    "p",
+    { class: "quiet", id: "intent" },
+    `Read as ${found.intent}${about.confidence ? ` (${Math.round(about.confidence * 100)} % sure)` : ""} · searched ${arms}`,
+    about.terms?.length ? ` · for ${about.terms.join(", ")}` : "",
+    about.added?.length ? ` · and ${about.added.slice(0, 8).join(", ")}` : "",
+    about.period ? " · within the time you named" : "",
+  );
 }
 
 function silence({ nearest, analysis }) {
-  return el("section", { class: "teach", id: "silence" }, el("h2", {}, "Nothing relevant is known"),
-    el("p", {}, analysis?.candidates ? `${several(analysis.candidates, "item")} shared words with the question, but none is likely to answer it.` : "No stored text shares a word with the question."),
-    nearest ? el("p", {}, "The nearest miss: ", reference(nearest), " ", el("q", {}, shorten(nearest.excerpt, 200)), " ", el("span", { class: "quiet" }, `score ${nearest.score}`)) : null,
-    nothing("Other words, another source or no status filter may help."));
+  return el(
+    "section",
+    { class: "teach", id: "silence" },
+    el("h2", {}, "Nothing relevant is known"),
+    el(
+      "p",
+      {},
+      analysis?.candidates
+        ? `${several(analysis.candidates, "item")} shared words with the question, but none is likely to answer it.`
+        : "No stored text shares a word with the question.",
+    ),
+    nearest
+      ? el(
+          "p",
+          {},
+          "The nearest miss: ",
+          reference(nearest),
+          " ",
+          el("q", {}, shorten(nearest.excerpt, 200)),
+          " ",
+          el("span", { class: "quiet" }, `score ${nearest.score}`),
+        )
+      : null,
+    nothing("Other words, another source or no status filter may help."),
+  );
 }
 
 function list(found) {
   const cards = found.results.map(resultCard);
   const left = (found.analysis?.candidates ?? found.count) - found.count;
   const folded = found.results.reduce((sum, item) => sum + (item.same?.count ?? 0), 0);
-  const said = [left > 0 ? `${several(left, "weaker candidate")} left out` : "", folded ? `${several(folded, "near-copy", "near-copies")} folded in` : "", found.truncated ? "cut to fit" : ""].filter(Boolean).join(" · ");
-  return [facets(found.results, cards), cards, said ? el("p", { class: "quiet", id: "left-out" }, said) : null];
+  const said = [
+    left > 0 ? `${several(left, "weaker candidate")} left out` : "",
+    folded ? `${several(folded, "near-copy", "near-copies")} folded in` : "",
+    found.truncated ? "cut to fit" : "",
+  ]
+    .filter(Boolean)
+    .join(" · ");
+  return [
+    facets(found.results, cards),
+    cards,
+    said ? el("p", { class: "quiet", id: "left-out" }, said) : null,
+  ];
 }
 
 // Chips that narrow what is shown by kind and status.
 function facets(results, cards) {
-  const kinds = counted(results.map((item) => item.source)), statuses = counted(results.map((item) => item.status || "no status"));
+  const kinds = counted(results.map((item) => item.source)),
+    statuses = counted(results.map((item) => item.status || "no status"));
   const chosen = { kind: "", status: "" };
   const apply = (name, value, buttons) => {
     chosen[name] = chosen[name] === value ? "" : value;
-    for (const [other, button] of buttons) button.setAttribute("aria-pressed", String(chosen[name] === other));
-    results.forEach((item, index) => { cards[index].hidden = (chosen.kind && item.source !== chosen.kind) || (chosen.status && (item.status || "no status") !== chosen.status); });
+    for (const [other, button] of buttons)
+      button.setAttribute("aria-pressed", String(chosen[name] === other));
+    results.forEach((item, index) => {
+      cards[index].hidden =
+        (chosen.kind && item.source !== chosen.kind) ||
+        (chosen.status && (item.status || "no status") !== chosen.status);
+    });
   };
   const group = (name, counts) => {
     const buttons = new Map();
-    for (const [value, count] of counts) buttons.set(value, el("button", { type: "button", class: "small facet", "aria-pressed": "false", onclick: () => apply(name, value, buttons) }, `${value} ${count}`));
+    for (const [value, count] of counts)
+      buttons.set(
+        value,
+        el(
+          "button",
+          {
+            type: "button",
+            class: "small facet",
+            "aria-pressed": "false",
+            onclick: () => apply(name, value, buttons),
+          },
+          `${value} ${count}`,
+        ),
+      );
     return counts.length > 1 ? [...buttons.values()] : [];
   };
   const all = [...group("kind", kinds), ...group("status", statuses)];
-  return all.length ? el("div", { class: "row", id: "facets", role: "group", "aria-label": "Narrow the results" }, all) : null;
+  return all.length
+    ? el(
+        "div",
+        { class: "row", id: "facets", role: "group", "aria-label": "Narrow the results" },
+        all,
+      )
+    : null;
 }
 
 function counted(values) {
@@ -64,30 +147,96 @@ function counted(values) {
 
 function reference(item) {
   const href = item.source === "card" ? link("cards") : placeOf(item._id);
-  return href ? el("a", { class: "id", href }, shorten(item._id, 60)) : el("span", { class: "id" }, shorten(item._id, 60));
+  return href
+    ? el("a", { class: "id", href }, shorten(item._id, 60))
+    : el("span", { class: "id" }, shorten(item._id, 60));
 }
 
 function resultCard(item) {
   const gone = ["superseded", "revoked", "rejected", "closed", "retracted"].includes(item.status);
-  return el("article", { class: "card result", data: { ref: item._id } },
-    el("header", {}, chip(item.source === "thought" ? KINDS[item.type] ?? "thought" : item.type, item.source === "thought" ? `kind-${item.type}` : item.source === "card" ? `card-${item.type}` : item.type), badge(item.status, gone ? "warn" : ""), reference(item), el("span", { class: "quiet" }, [item.source === item.type ? "" : item.source, item.age, item.file ? `${item.file}:${item.line}` : ""].filter(Boolean).join(" · ")), el("b", { class: "end score", title: `score ${item.score}` }, item.score.toFixed(2))),
+  return el(
+    "article",
+    { class: "card result", data: { ref: item._id } },
+    el(
+      "header",
+      {},
+      chip(
+        item.source === "thought" ? (KINDS[item.type] ?? "thought") : item.type,
+        item.source === "thought"
+          ? `kind-${item.type}`
+          : item.source === "card"
+            ? `card-${item.type}`
+            : item.type,
+      ),
+      badge(item.status, gone ? "warn" : ""),
+      reference(item),
+      el(
+        "span",
+        { class: "quiet" },
+        [
+          item.source === item.type ? "" : item.source,
+          item.age,
+          item.file ? `${item.file}:${item.line}` : "",
+        ]
+          .filter(Boolean)
+          .join(" · "),
+      ),
+      el("b", { class: "end score", title: `score ${item.score}` }, item.score.toFixed(2)),
+    ),
     el("p", { class: "said" }, item.excerpt),
     item.review_due ? el("p", {}, badge(`to be reviewed by ${item.review_by}`, "warn")) : null,
-    item.linked ? el("p", { class: "quiet" }, `reached by a link: ${item.linked.relation} ${item.linked.to}`) : null,
-    item.same ? el("p", { class: "quiet" }, `stands for ${several(item.same.count, "near-copy", "near-copies")}: ${item.same.ids.join(", ")}`) : null,
-    why(item.explain));
+    item.linked
+      ? el("p", { class: "quiet" }, `reached by a link: ${item.linked.relation} ${item.linked.to}`)
+      : null,
+    item.same
+      ? el(
+          "p",
+          { class: "quiet" },
+          `stands for ${several(item.same.count, "near-copy", "near-copies")}: ${item.same.ids.join(", ")}`,
+        )
+      : null,
+    why(item.explain),
+  );
 }
 
 function why(explained) {
   const parts = explained?.parts ?? [];
   if (!parts.length) return null;
   const most = Math.max(...parts.map((part) => Math.abs(part.part)));
-  return el("details", {}, el("summary", {}, "Why this score"),
-    el("table", { class: "features" }, el("tbody", {}, parts.map((part) => el("tr", { data: { feature: part.feature } }, el("th", { scope: "row" }, FEATURES[part.feature] ?? part.feature), el("td", {}, bar(part.part, most)), el("td", {}, part.part.toFixed(2)), el("td", { class: "quiet" }, `${part.feature} ${part.value} × ${part.weight}`))))),
-    explained.words?.length ? el("p", { class: "quiet" }, `Words found in it: ${explained.words.join(", ")}`) : null);
+  return el(
+    "details",
+    {},
+    el("summary", {}, "Why this score"),
+    el(
+      "table",
+      { class: "features" },
+      el(
+        "tbody",
+        {},
+        parts.map((part) =>
+          el(
+            "tr",
+            { data: { feature: part.feature } },
+            el("th", { scope: "row" }, FEATURES[part.feature] ?? part.feature),
+            el("td", {}, bar(part.part, most)),
+            el("td", {}, part.part.toFixed(2)),
+            el("td", { class: "quiet" }, `${part.feature} ${part.value} × ${part.weight}`),
+          ),
+        ),
+      ),
+    ),
+    explained.words?.length
+      ? el("p", { class: "quiet" }, `Words found in it: ${explained.words.join(", ")}`)
+      : null,
+  );
 }
 
 function bar(value, most) {
   const width = Math.max(2, (Math.abs(value) / most) * BAR);
-  return svg("svg", { width: BAR, height: 10, class: "bar", "aria-hidden": "true" }, svg("rect", { class: "track", width: BAR, height: 10, rx: 5 }), svg("rect", { class: value < 0 ? "minus" : "plus", width, height: 10, rx: 5 }));
+  return svg(
+    "svg",
+    { width: BAR, height: 10, class: "bar", "aria-hidden": "true" },
+    svg("rect", { class: "track", width: BAR, height: 10, rx: 5 }),
+    svg("rect", { class: value < 0 ? "minus" : "plus", width, height: 10, rx: 5 }),
+  );
 }

@@ -1,11 +1,17 @@
 // Plans with how far they are, and their tasks by status.
 
-import { ago, el, shorten } from "../../dom.js";
 import { call } from "../../api.js";
+import { ago, el, shorten } from "../../dom.js";
 import { badge, callText, head, nothing, several, teach } from "../../parts.js";
 import { link } from "../../router.js";
 
-const COLUMNS = [["ACTIVE", "In work"], ["TODO", "To do"], ["PARKED", "Parked"], ["DONE", "Done"], ["CANCELED", "Canceled"]];
+const COLUMNS = [
+  ["ACTIVE", "In work"],
+  ["TODO", "To do"],
+  ["PARKED", "Parked"],
+  ["DONE", "Done"],
+  ["CANCELED", "Canceled"],
+];
 const MOST = 200;
 
 export async function boardParts() {
@@ -13,38 +19,94 @@ export async function boardParts() {
   const lead = `${several(found.counts.plans, "plan")} · ${several(found.counts.tasks, "task")}${found.tasks.length < found.counts.tasks ? `, the first ${found.tasks.length} shown` : ""}`;
   if (!found.tasks.length && !found.plans.length) return [head("Work"), empty()];
   const plans = new Map(found.plans.map((plan) => [plan.id, plan]));
-  return [head("Work", lead), el("div", { class: "plans", data: { key: "plans", list: "" } }, found.plans.map((plan) => planCard(plan, found.tasks))), board(found.tasks, plans, focus.focus)];
+  return [
+    head("Work", lead),
+    el(
+      "div",
+      { class: "plans", data: { key: "plans", list: "" } },
+      found.plans.map((plan) => planCard(plan, found.tasks)),
+    ),
+    board(found.tasks, plans, focus.focus),
+  ];
 }
 
 export function readWork() {
-  return call("tasks_context", { tasks_limit: MOST, plans_limit: 100, include_all: true, max_chars: 1_000_000 });
+  return call("tasks_context", {
+    tasks_limit: MOST,
+    plans_limit: 100,
+    include_all: true,
+    max_chars: 1_000_000,
+  });
 }
 
 function planCard(plan, tasks) {
   const own = tasks.filter((task) => task.parent === plan.id);
   const done = own.filter((task) => task.status === "DONE").length;
-  return el("a", { class: "plan card", href: link("work", plan.id), data: { key: plan.id } }, el("span", { class: "quiet" }, `${plan.id} · ${plan.status.toLowerCase()}`), el("strong", {}, shorten(plan.title, 80)),
-    el("progress", { max: Math.max(1, own.length), value: done, "aria-label": "Tasks done" }), el("span", { class: "quiet" }, `${done} of ${several(own.length, "task")} done`));
+  return el(
+    "a",
+    { class: "plan card", href: link("work", plan.id), data: { key: plan.id } },
+    el("span", { class: "quiet" }, `${plan.id} · ${plan.status.toLowerCase()}`),
+    el("strong", {}, shorten(plan.title, 80)),
+    el("progress", { max: Math.max(1, own.length), value: done, "aria-label": "Tasks done" }),
+    el("span", { class: "quiet" }, `${done} of ${several(own.length, "task")} done`),
+  );
 }
 
 // The columns that hold something, and always the first three.
 export function board(tasks, plans, focus) {
-  const columns = COLUMNS.filter(([status], index) => index < 2 || tasks.some((task) => task.status === status));
-  return el("div", { class: "board", data: { key: "board", list: "" } }, columns.map(([status, words]) => {
-    const own = tasks.filter((task) => task.status === status);
-    return el("section", { class: "column", "aria-label": words, data: { key: status, list: "", status } }, el("h2", {}, words, el("span", { class: "count" }, ` ${own.length}`)),
-      own.length ? own.map((task) => taskCard(task, plans.get(task.parent), task.id === focus)) : nothing("None."));
-  }));
+  const columns = COLUMNS.filter(
+    ([status], index) => index < 2 || tasks.some((task) => task.status === status),
+  );
+  return el(
+    "div",
+    { class: "board", data: { key: "board", list: "" } },
+    columns.map(([status, words]) => {
+      const own = tasks.filter((task) => task.status === status);
+      return el(
+        "section",
+        { class: "column", "aria-label": words, data: { key: status, list: "", status } },
+        el("h2", {}, words, el("span", { class: "count" }, ` ${own.length}`)),
+        own.length
+          ? own.map((task) => taskCard(task, plans.get(task.parent), task.id === focus))
+          : nothing("None."),
+      );
+    }),
+  );
 }
 
 function taskCard(task, plan, focused) {
-  const [done, total] = String(task.progress ?? "0/0").split("/").map(Number);
-  return el("a", { class: "task", href: link("work", task.id), data: { key: task.id } }, el("span", { class: "quiet" }, task.id, plan ? ` · ${shorten(plan.title, 32)}` : "", focused ? [" ", badge("focus", "info")] : null),
-    el("strong", {}, shorten(task.title, 90)), total ? el("progress", { max: total, value: done, "aria-label": "Steps done" }) : null,
-    el("span", { class: "quiet" }, total ? `${done}/${total} steps · ` : "", ago(task.updated_at_ms)));
+  const [done, total] = String(task.progress ?? "0/0")
+    .split("/")
+    .map(Number);
+  return el(
+    "a",
+    { class: "task", href: link("work", task.id), data: { key: task.id } },
+    el(
+      "span",
+      { class: "quiet" },
+      task.id,
+      plan ? ` · ${shorten(plan.title, 32)}` : "",
+      focused ? [" ", badge("focus", "info")] : null,
+    ),
+    el("strong", {}, shorten(task.title, 90)),
+    total ? el("progress", { max: total, value: done, "aria-label": "Steps done" }) : null,
+    el(
+      "span",
+      { class: "quiet" },
+      total ? `${done}/${total} steps · ` : "",
+      ago(task.updated_at_ms),
+    ),
+  );
 }
 
 function empty() {
-  return teach("No task yet", "A task has steps, a step has criteria and tests, and it closes only with proof. An agent begins one, or you do:",
-    callText("tasks_macro_start", { plan_title: "Sell each seat once", task_title: "Close the gap", steps: [{ title: "Reproduce it", success_criteria: ["A test fails"] }] }));
+  return teach(
+    "No task yet",
+    "A task has steps, a step has criteria and tests, and it closes only with proof. An agent begins one, or you do:",
+    callText("tasks_macro_start", {
+      plan_title: "Sell each seat once",
+      task_title: "Close the gap",
+      steps: [{ title: "Reproduce it", success_criteria: ["A test fails"] }],
+    }),
+  );
 }

@@ -1,11 +1,11 @@
 // One plan or task: where it stands, what comes next, its steps or tasks, its timeline.
 
-import { ago, el, shorten } from "../../dom.js";
 import { call, envelope, tryCall } from "../../api.js";
+import { ago, el, shorten } from "../../dom.js";
+import { describe } from "../../happenings.js";
 import { badge, command, nothing, title } from "../../parts.js";
 import { fold } from "../../redraw.js";
 import { link } from "../../router.js";
-import { describe } from "../../happenings.js";
 import { board, readWork } from "./board.js";
 import { stepTree } from "./steps.js";
 
@@ -25,20 +25,62 @@ export async function targetParts(id) {
   const plans = new Map(work.plans.map((plan) => [plan.id, plan]));
   return [
     headOf(target, plans),
-    el("div", { class: "split", data: { key: "split", list: "" } },
-      el("div", { class: "stack", data: { key: "main", list: "" } }, target.description ? el("pre", { class: "text" }, target.description) : null, nextCard(next, found.radar, target), notes(found.radar, proofs),
-        id.startsWith("PLAN-") ? board(tasks, plans, found.focus) : stepTree(found.steps ?? [], proofs?.evidence ?? [])),
-      el("aside", { class: "card lens", data: { key: "timeline" } }, el("h2", {}, "Timeline"), timeline(found.timeline?.events ?? [], found.steps ?? []))),
+    el(
+      "div",
+      { class: "split", data: { key: "split", list: "" } },
+      el(
+        "div",
+        { class: "stack", data: { key: "main", list: "" } },
+        target.description ? el("pre", { class: "text" }, target.description) : null,
+        nextCard(next, found.radar, target),
+        notes(found.radar, proofs),
+        id.startsWith("PLAN-")
+          ? board(tasks, plans, found.focus)
+          : stepTree(found.steps ?? [], proofs?.evidence ?? []),
+      ),
+      el(
+        "aside",
+        { class: "card lens", data: { key: "timeline" } },
+        el("h2", {}, "Timeline"),
+        timeline(found.timeline?.events ?? [], found.steps ?? []),
+      ),
+    ),
   ];
 }
 
 function headOf(target, plans) {
   const plan = plans.get(target.parent);
-  return el("div", { class: "head", data: { key: "head" } }, el("div", {},
-    el("p", { class: "crumb" }, el("a", { href: link("work") }, "Work"), plan ? [" / ", el("a", { href: link("work", plan.id) }, shorten(plan.title, 60))] : null, ` / ${target.id}`),
-    el("h1", {}, shorten(target.title, 140)),
-    el("p", { class: "row" }, badge(target.status.toLowerCase(), TONES[target.status]), target.reasoning_mode && target.reasoning_mode !== "normal" ? badge(target.reasoning_mode) : null, el("span", { class: "quiet" }, `revision ${target.revision} · changed `, ago(target.updated_at_ms)))),
-  el("a", { href: link("cards", target.id) }, `Cards of this ${target.kind}`));
+  return el(
+    "div",
+    { class: "head", data: { key: "head" } },
+    el(
+      "div",
+      {},
+      el(
+        "p",
+        { class: "crumb" },
+        el("a", { href: link("work") }, "Work"),
+        plan ? [" / ", el("a", { href: link("work", plan.id) }, shorten(plan.title, 60))] : null,
+        ` / ${target.id}`,
+      ),
+      el("h1", {}, shorten(target.title, 140)),
+      el(
+        "p",
+        { class: "row" },
+        badge(target.status.toLowerCase(), TONES[target.status]),
+        target.reasoning_mode && target.reasoning_mode !== "normal"
+          ? badge(target.reasoning_mode)
+          : null,
+        el(
+          "span",
+          { class: "quiet" },
+          `revision ${target.revision} · changed `,
+          ago(target.updated_at_ms),
+        ),
+      ),
+    ),
+    el("a", { href: link("cards", target.id) }, `Cards of this ${target.kind}`),
+  );
 }
 
 // The capsule's next action, as the command that an agent or a person runs.
@@ -46,26 +88,72 @@ function nextCard(answer, radar, target) {
   if (!answer?.lines?.length || ["DONE", "CANCELED"].includes(target.status)) return null;
   const [state, ...commands] = answer.lines;
   const capsule = answer.result.capsule ?? {};
-  const why = [capsule.map_first ? capsule.map_action : null, capsule.prep_action, capsule.action].find((action) => action && commands[0]?.startsWith(action.tool))?.purpose;
-  return el("section", { class: "card next", id: "next", data: { key: "next" } }, el("header", {}, el("h2", {}, `Next: ${radar?.now ?? ""}`)),
-    why ? el("p", { class: "quiet" }, `First: ${why}.`) : null, commands.map((line) => command(line.replace(/^CMD:\s*/, ""))),
-    radar?.verify?.length ? el("div", {}, el("h3", {}, "It holds when"), el("ul", { class: "checks" }, radar.verify.map((line) => el("li", {}, line)))) : null,
-    fold(`line ${target.id}`, "The line an agent sees", el("pre", { class: "text" }, state)));
+  const why = [
+    capsule.map_first ? capsule.map_action : null,
+    capsule.prep_action,
+    capsule.action,
+  ].find((action) => action && commands[0]?.startsWith(action.tool))?.purpose;
+  return el(
+    "section",
+    { class: "card next", id: "next", data: { key: "next" } },
+    el("header", {}, el("h2", {}, `Next: ${radar?.now ?? ""}`)),
+    why ? el("p", { class: "quiet" }, `First: ${why}.`) : null,
+    commands.map((line) => command(line.replace(/^CMD:\s*/, ""))),
+    radar?.verify?.length
+      ? el(
+          "div",
+          {},
+          el("h3", {}, "It holds when"),
+          el(
+            "ul",
+            { class: "checks" },
+            radar.verify.map((line) => el("li", {}, line)),
+          ),
+        )
+      : null,
+    fold(`line ${target.id}`, "The line an agent sees", el("pre", { class: "text" }, state)),
+  );
 }
 
 function notes(radar, proofs) {
   const stale = proofs?.stale?.length ?? 0;
   if (!radar?.blockers?.length && !stale) return null;
-  return el("section", { class: "card warns", id: "warnings", data: { key: "warnings" } },
-    stale ? el("p", {}, badge("stale", "bad"), ` ${stale === 1 ? "One proof covers" : `${stale} proofs cover`} files that have changed since; run it again.`) : null,
-    (radar?.blockers ?? []).map((line) => el("p", {}, badge("blocked", "bad"), " ", line)));
+  return el(
+    "section",
+    { class: "card warns", id: "warnings", data: { key: "warnings" } },
+    stale
+      ? el(
+          "p",
+          {},
+          badge("stale", "bad"),
+          ` ${stale === 1 ? "One proof covers" : `${stale} proofs cover`} files that have changed since; run it again.`,
+        )
+      : null,
+    (radar?.blockers ?? []).map((line) => el("p", {}, badge("blocked", "bad"), " ", line)),
+  );
 }
 
 function timeline(events, steps) {
   if (!events.length) return nothing("Nothing yet.");
   const names = new Map(steps.map((step) => [step.path, step.title]));
-  return el("ol", { class: "lines", id: "timeline" }, [...events].reverse().map((event) => {
-    const said = describe({ ...event, subject: event.task_id }, new Map()).said;
-    return el("li", {}, el("span", { class: "what" }, said, event.path ? el("span", { class: "quiet" }, ` ${shorten(names.get(event.path) ?? event.path, 60)}`) : null), ago(event.ts_ms));
-  }));
+  return el(
+    "ol",
+    { class: "lines", id: "timeline" },
+    [...events].reverse().map((event) => {
+      const said = describe({ ...event, subject: event.task_id }, new Map()).said;
+      return el(
+        "li",
+        {},
+        el(
+          "span",
+          { class: "what" },
+          said,
+          event.path
+            ? el("span", { class: "quiet" }, ` ${shorten(names.get(event.path) ?? event.path, 60)}`)
+            : null,
+        ),
+        ago(event.ts_ms),
+      );
+    }),
+  );
 }

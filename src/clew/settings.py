@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from clew.canonical import sha256_hex
 from clew.errors import ClewError
 from clew.ids import check_agent, check_workspace
 
@@ -174,9 +175,7 @@ class Settings:
         """The mark a workspace gets on its first use: the one configured, else one of this project's place."""
         if self.project_guard:
             return self.project_guard
-        import hashlib
-
-        return f"repo:{hashlib.sha256(str(self.project_root.resolve()).encode()).hexdigest()[:16]}"
+        return f"repo:{sha256_hex(str(self.project_root.resolve()), 16)}"
 
 
 def load_settings(

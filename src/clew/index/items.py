@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass, replace
 
+from clew.canonical import digest
 from clew.ids import MENTIONED
 from clew.index.terms import terms
 from clew.store.moments import find_moment
@@ -42,7 +42,7 @@ class Item:
 
     def digest(self) -> str:
         text = "\x1f".join((self.title or "", self.body or "", " ".join(self.tags), self.speaker or ""))
-        return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+        return digest(text)
 
     def targets(self) -> list[tuple[str, str]]:
         """Relation and ref of everything it points to: what its links say, then what its text mentions."""

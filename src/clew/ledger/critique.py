@@ -10,11 +10,12 @@ from typing import Any
 
 import orjson
 
+from clew.canonical import canonical
 from clew.clock import rfc3339
 from clew.ledger.chains import Point
 from clew.ledger.foreign import storable
 from clew.ledger.rows import Thought, thought_at, thought_by_seq
-from clew.ledger.sessions import LedgerSession, dumped
+from clew.ledger.sessions import LedgerSession
 from clew.registry.context import Context
 from clew.registry.session import InputFailed, InputReply, InputRequest, InputRequired
 from clew.store.workspaces import declare_events
@@ -85,7 +86,7 @@ def _keep(ctx: Context, seq: int, said: dict[str, Any]) -> dict[str, Any]:
     with ctx.writing() as bound:
         said = {**said, "timestamp": rfc3339(bound.now_ms)}
         bound.tx.run(
-            "UPDATE thought SET critique = ? WHERE workspace = ? AND seq = ?", dumped(said), ctx.workspace, seq
+            "UPDATE thought SET critique = ? WHERE workspace = ? AND seq = ?", canonical(said), ctx.workspace, seq
         )
         session, number, chain = place_of_thought(bound, seq)
         payload = {"thoughtNumber": number, "branchId": chain or None, "status": said["status"], "seq": seq}

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from clew.canonical import canonical
 from clew.errors import ClewError
 
 _SESSION = "<!-- clew session "
@@ -89,7 +90,7 @@ def parse(text: str) -> dict[str, Any]:
 
 def _json(value: Any) -> str:
     """On one line; a comment must not end early, and a > needs no escape in JSON to be written as one."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode().replace(">", "\\u003e")
+    return canonical(value).replace(">", "\\u003e")
 
 
 def _load(line: str, start: str) -> dict[str, Any]:

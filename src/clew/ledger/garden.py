@@ -7,12 +7,12 @@ from typing import Any
 
 import orjson
 
+from clew.canonical import canonical
 from clew.clock import rfc3339
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import CHAIN
 from clew.index.indexing import index_item, unindex_item
 from clew.index.items import Item
-from clew.ledger.sessions import dumped
 from clew.ledger.titles import slug
 from clew.registry.context import Context
 from clew.store.database import Row
@@ -143,8 +143,8 @@ def write_pattern(ctx: Context, pattern: Pattern) -> Pattern:
     row = {
         "workspace": ctx.workspace,
         **asdict(pattern),
-        "tags": dumped(list(pattern.tags)),
-        "sessions": dumped(list(pattern.sessions)),
+        "tags": canonical(list(pattern.tags)),
+        "sessions": canonical(list(pattern.sessions)),
     }
     _replace_row(ctx, "pattern", row)
     item = Item(
@@ -197,7 +197,7 @@ def _keep(ctx: Context, kind: str, key: str, before: Pattern | Note | None) -> i
             seq,
             kind,
             key,
-            dumped(asdict(before)),
+            canonical(asdict(before)),
         )
     return seq
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import ConfigDict, Field
 
+from clew.canonical import canonical
 from clew.errors import ClewError, Suggestion, shorten, suggest
 from clew.ledger.inputs import LedgerInput
 from clew.ledger.places import peek_place
@@ -21,7 +22,7 @@ from clew.ledger.stages import GATEWAY, check_stage
 from clew.registry.arguments import nearest
 from clew.registry.catalogue import Entry, catalogue
 from clew.registry.context import Context
-from clew.registry.envelope import Answer, compact, failure
+from clew.registry.envelope import Answer, failure
 from clew.registry.operation import operation
 from clew.registry.suggestions import fitted
 
@@ -217,7 +218,7 @@ def seed_error(error: dict[str, Any]) -> dict[str, Any]:
 def _error_text(error: dict[str, Any]) -> str:
     details = {name: value for name, value in error.get("details", {}).items() if name != "example"}
     shown = {"error": error["message"], "code": error["code"], "suggestion": error.get("recovery")}
-    return compact(
+    return canonical(
         {**details, **{name: value for name, value in shown.items() if value is not None}} | {"code": error["code"]}
     )
 
@@ -229,7 +230,7 @@ def _text(envelope: dict[str, Any]) -> str:
     if not result.get("budget", {}).get("truncated"):
         result = {name: value for name, value in result.items() if name != "budget"}
     said = [f"{item['message']} {item['recovery']}" for item in envelope["warnings"]]
-    return compact({**result, "warnings": said} if said else result)
+    return canonical({**result, "warnings": said} if said else result)
 
 
 def _through_gateway(suggestions: Iterable[Suggestion]) -> Iterable[Suggestion]:

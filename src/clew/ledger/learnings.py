@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
+from clew.canonical import canonical
 from clew.clock import rfc3339
 from clew.errors import shorten, suggest
 from clew.ledger.analysis import Arrow, analyzed, arrows_of, steps_of
@@ -140,9 +140,7 @@ def _signal(ctx: Context, session: LedgerSession) -> Learning:
             "openHypotheses": len(figures["content"]["openHypotheses"]),
         },
     }
-    return Learning(
-        "signal", session.title, line["signal"], orjson.dumps(line, option=orjson.OPT_SORT_KEYS).decode(), ()
-    )
+    return Learning("signal", session.title, line["signal"], canonical(line), ())
 
 
 def _said(thought: Thought) -> str:

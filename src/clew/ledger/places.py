@@ -10,7 +10,8 @@ import threading
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from clew.ledger.sessions import WORK, LedgerSession, dumped, find_session, session_named
+from clew.canonical import canonical
+from clew.ledger.sessions import WORK, LedgerSession, find_session, session_named
 from clew.registry.context import Context
 
 STAGES = ("entry", "init_complete", "cipher_loaded", "domain_active")
@@ -88,7 +89,7 @@ def keep_place(ctx: Context, place: Place) -> None:
     elif place.session is not None:
         ctx.tx.run(
             "UPDATE ledger_session SET place = ? WHERE workspace = ? AND id = ?",
-            dumped(stored(place)),
+            canonical(stored(place)),
             ctx.workspace,
             place.session,
         )

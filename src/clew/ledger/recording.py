@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from clew.canonical import canonical
 from clew.errors import invalid
 from clew.ids import check_chain
 from clew.index.indexing import index_items
@@ -26,7 +27,7 @@ from clew.ledger.chains import (
 from clew.ledger.cipher import Reading, read
 from clew.ledger.links import Linked, find_links, write_links
 from clew.ledger.nodes import Mark, mark_item, node_id, put_thought
-from clew.ledger.sessions import UNTITLED, LedgerSession, dumped, search_words
+from clew.ledger.sessions import UNTITLED, LedgerSession, search_words
 from clew.ledger.titles import first_sentence
 from clew.reasoning.documents import TRACE, append
 from clew.registry.context import Context
@@ -308,8 +309,8 @@ def _insert(ctx: Context, session: LedgerSession, plan: Plan, seq: int) -> None:
         int(plan.is_revision),
         *_pair(plan.revised),
         past.agent if past else ctx.agent,
-        dumped(past.critique) if past and past.critique else None,
-        dumped(extra) if extra else None,
+        canonical(past.critique) if past and past.critique else None,
+        canonical(extra) if extra else None,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clew.canonical import canonical
 from clew.clock import rfc3339
 from clew.errors import ClewError
 from clew.ledger.chains import MAIN, Point, chains_of, no_thought, seq_of
@@ -19,7 +20,6 @@ from clew.ledger.session_reads import branches_json
 from clew.ledger.sessions import session_json, session_named
 from clew.registry.budget import LARGEST
 from clew.registry.context import Context
-from clew.registry.envelope import compact
 from clew.registry.resource import Completer, resource
 from clew.store.database import placeholders
 
@@ -103,7 +103,7 @@ def verification_guide(ctx: Context) -> str:
 @resource("thoughtbox://knowledge/stats", name="knowledge-stats", title="Knowledge zone in figures", mime_type=JSON)
 def stats(ctx: Context) -> str:
     """How many patterns and scratchpad notes there are."""
-    return compact(knowledge_stats(ctx, KnowledgeStats()))
+    return canonical(knowledge_stats(ctx, KnowledgeStats()))
 
 
 @resource(
@@ -119,7 +119,7 @@ def pattern(ctx: Context, id: str) -> str:
 def sessions(ctx: Context) -> str:
     """The hundred sessions that changed last."""
     found = find_sessions(ctx, Query(limit=100))
-    return compact({"sessions": [session_json(item) for item in found.sessions], "total": found.total})
+    return canonical({"sessions": [session_json(item) for item in found.sessions], "total": found.total})
 
 
 @resource(
@@ -132,7 +132,7 @@ def sessions(ctx: Context) -> str:
 def sessions_by_tag(ctx: Context, tag: str) -> str:
     """The hundred sessions with a tag, such as project:acme, that changed last."""
     found = find_sessions(ctx, Query((tag,), limit=100))
-    return compact({"tag": tag, "sessions": [session_json(item) for item in found.sessions], "total": found.total})
+    return canonical({"tag": tag, "sessions": [session_json(item) for item in found.sessions], "total": found.total})
 
 
 @resource(
@@ -141,7 +141,7 @@ def sessions_by_tag(ctx: Context, tag: str) -> str:
 def session(ctx: Context, sessionId: str) -> str:
     """A session's title, tags, figures and branches."""
     found = session_named(ctx, sessionId)
-    return compact({"session": session_json(found), "branches": branches_json(chains_of(ctx, found.id, limit=MOST))})
+    return canonical({"session": session_json(found), "branches": branches_json(chains_of(ctx, found.id, limit=MOST))})
 
 
 @resource(
@@ -274,7 +274,7 @@ def queried(session: str, query: str, found: list[Thought]) -> str:
         "count": len(shown),
         "hasMore": len(found) > len(shown),
     }
-    return compact(result)
+    return canonical(result)
 
 
 def _brief(thought: Thought) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import Field
 
+from clew.canonical import canonical
 from clew.errors import ClewError, invalid, suggest
 from clew.ledger import export_cipher, export_markdown
 from clew.ledger.exports import export_json
@@ -15,7 +16,6 @@ from clew.ledger.inputs import LedgerInput, SessionRef
 from clew.ledger.sessions import session_json, session_named
 from clew.registry.budget import LARGEST
 from clew.registry.context import Context
-from clew.registry.envelope import compact
 from clew.registry.operation import Text, operation
 
 Format = Literal["json", "markdown", "cipher"]
@@ -53,7 +53,7 @@ def _written(exported: dict[str, Any], args: SessionExport) -> str:
         return export_markdown.render(exported, args.include_metadata)
     if args.format == "cipher":
         return export_cipher.render(exported, args.include_metadata)
-    return compact(exported)
+    return canonical(exported)
 
 
 class SessionImport(LedgerInput):

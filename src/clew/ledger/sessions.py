@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from clew.canonical import canonical
 from clew.clock import rfc3339
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import normal_tags
@@ -73,10 +74,6 @@ class NewSession:
     extra: dict[str, Any] | None = None
 
 
-def dumped(value: Any) -> str:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
-
-
 def from_row(row: Row) -> LedgerSession:
     return LedgerSession(
         **{
@@ -128,15 +125,15 @@ def start_session(ctx: Context, new: NewSession) -> LedgerSession:
         "branch": branch.id,
         "title": title,
         "description": new.description,
-        "tags": dumped(tags),
+        "tags": canonical(tags),
         "words": search_words(title, new.description, tags),
         "status": ACTIVE,
         "thought_count": 0,
         "branch_count": 0,
         "revision_count": 0,
         "critique_count": 0,
-        "place": dumped(new.place) if new.place else None,
-        "extra": dumped(new.extra) if new.extra else None,
+        "place": canonical(new.place) if new.place else None,
+        "extra": canonical(new.extra) if new.extra else None,
         "created_at_ms": created,
         "updated_at_ms": created,
         "accessed_at_ms": ctx.now_ms,
@@ -195,7 +192,7 @@ def change_session(
         " WHERE workspace = ? AND id = ?",
         title,
         description,
-        dumped(tags),
+        canonical(tags),
         search_words(title, description, tags),
         ctx.now_ms,
         ctx.workspace,

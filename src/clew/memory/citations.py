@@ -6,13 +6,13 @@ The digest is of the lines as they are in the file, with or without the last lin
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 
+from clew.canonical import sha256_hex
 from clew.errors import ClewError
 from clew.ids import confined
 from clew.memory.kinds import kind_of
@@ -119,7 +119,7 @@ def _seen(cite: Cite, data: bytes | str) -> Seen:
 
 def _is(lines: list[bytes], digest: str) -> bool:
     whole = b"\n".join(lines)
-    return any(hashlib.sha256(form).hexdigest().startswith(digest) for form in (whole + b"\n", whole))
+    return any(sha256_hex(form).startswith(digest) for form in (whole + b"\n", whole))
 
 
 def _moved(lines: list[bytes], size: int, digest: str) -> int | None:

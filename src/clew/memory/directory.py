@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from clew.canonical import canonical_bytes
 from clew.errors import ClewError
 from clew.registry.context import Context
 
@@ -136,7 +137,7 @@ class Directory:
         files = {path: vars(entry) for path, entry in state.files.items()}
         whole = {"store": state.store, "files": files, "write_only_seq": state.write_only_seq}
         with reported(self.root):
-            text = orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
+            text = canonical_bytes(whole)
             self._replace(self.own / "state.json", Content(text), durable=False)
             if durable:
                 _sync_folder(self.own)

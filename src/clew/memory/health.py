@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from clew.canonical import canonical
 from clew.memory import blocks
 from clew.memory.kinds import KINDS
 from clew.registry.context import Context
@@ -34,5 +35,5 @@ def keep_metrics(ctx: Context, figures: dict[str, Any]) -> None:
     ctx.tx.run(
         "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
         f"{METRICS}:{ctx.workspace}",
-        orjson.dumps(figures, option=orjson.OPT_SORT_KEYS).decode(),
+        canonical(figures),
     )

@@ -6,10 +6,10 @@ where it carries the meaning (`prefer A over B`). Negation always counts.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 
+from clew.canonical import sha256_hex
 from clew.index.terms import fold, stem
 
 _WORD = re.compile(r"[^\W_]+(?:[.'’_+#-]+[^\W_]+)*[+#]*")
@@ -70,9 +70,9 @@ def mark(statement: str) -> str:
     words = normal_words(statement) or [" ".join(statement.split()).casefold()]
     if not _ORDERED.intersection(words):
         words = sorted(set(words))
-    return hashlib.sha256(" ".join(words).encode()).hexdigest()[:24]
+    return sha256_hex(" ".join(words), 24)
 
 
 def content_hash(statement: str) -> str:
     """The dossier's hash of a signal: lower case, white space collapsed."""
-    return hashlib.sha256(" ".join(statement.lower().split()).encode()).hexdigest()[:16]
+    return sha256_hex(" ".join(statement.lower().split()), 16)

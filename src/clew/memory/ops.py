@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import asdict, dataclass, fields
 
-import orjson
-
+from clew.canonical import canonical, sha256_hex
 from clew.errors import ClewError, invalid, shorten
 from clew.memory.directory import FOLDERS
 from clew.memory.grammar import Value
@@ -114,4 +112,4 @@ def _read(item: str) -> Op:
 def fingerprint(type: str, target: str, ops: list[Op]) -> str:
     """A digest of everything the proposal would do."""
     whole = {"type": type, "target": target, "ops": [asdict(op) for op in ops]}
-    return hashlib.sha256(orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+    return sha256_hex(canonical(whole), 16)

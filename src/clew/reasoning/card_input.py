@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import Field
 
+from clew.canonical import canonical
 from clew.errors import ClewError, Hint, Suggestion, invalid, shorten, suggest
 from clew.ids import check_node_id, normal_tags
 from clew.reasoning.visibility import CARD_TYPES
@@ -101,7 +102,7 @@ def render_lines(card: Card) -> str:
     if card.tags:
         lines.append(f"tags: {', '.join(card.tags)}")
     if card.meta:
-        lines.append(f"meta: {orjson.dumps(card.meta, option=orjson.OPT_SORT_KEYS).decode()}")
+        lines.append(f"meta: {canonical(card.meta)}")
     if card.text is not None:
         lines.append(_rendered("text", card.text))
     return "\n".join(lines)

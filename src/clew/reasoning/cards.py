@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import orjson
 from pydantic import Field
 
+from clew.canonical import canonical_bytes
 from clew.errors import ClewError, Suggestion, invalid, shorten, suggest
 from clew.ids import check_node_id
 from clew.reasoning.branches import chain
@@ -218,7 +219,7 @@ def _content(card: Card) -> tuple[Any, ...]:
     """What makes a card that card; tags and meta that are put on it by the system do not count."""
     tags = sorted(tag for tag in card.tags if not is_derived(tag))
     meta = {key: value for key, value in card.meta.items() if key != "step"}
-    dumped = orjson.dumps(meta, option=orjson.OPT_SORT_KEYS)
+    dumped = canonical_bytes(meta)
     return (card.type, card.title, card.text, card.status, tags, dumped)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from clew.canonical import canonical_or_none
 from clew.clock import rfc3339
 from clew.index.indexing import index_item
 from clew.index.items import Item
@@ -67,7 +68,7 @@ def append(
         "ts_ms": ctx.now_ms,
         "title": title,
         "format": format,
-        "meta": orjson.dumps(meta, option=orjson.OPT_SORT_KEYS).decode() if meta is not None else None,
+        "meta": canonical_or_none(meta),
         "content": content,
         "source": source,
         "event_type": event_type,

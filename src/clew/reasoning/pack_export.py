@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from clew.canonical import canonical
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import confined
 from clew.reasoning.context_packs import PACK_BUDGET, ContextPack, context
 from clew.registry import budget as budgets
 from clew.registry.context import Context
-from clew.registry.envelope import compact
 from clew.registry.operation import operation
 from clew.registry.redaction import redact
 
@@ -37,7 +37,7 @@ def context_pack_export(ctx: Context, args: ContextPackExport) -> dict[str, Any]
     fit = budgets.fit(pack, PACK_BUDGET, min(given, default=default))
     written = {"max_chars": fit.max_chars, "used_chars": fit.used_chars, "truncated": fit.truncated}
     shown = {**fit.result, "budget": written}
-    data = compact(redact(shown, compact(shown))).encode()
+    data = canonical(redact(shown, canonical(shown))).encode()
     _write(path, data, args.out_file)
     return {"workspace": ctx.workspace, "out_file": str(path), "bytes": len(data), "truncated": fit.truncated}
 

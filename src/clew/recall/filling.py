@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import atexit
-import hashlib
 import logging
 import threading
 from collections.abc import Callable
 from functools import partial
 from weakref import WeakKeyDictionary, WeakSet
 
+from clew.canonical import digest
 from clew.errors import ClewError
 from clew.index import vectors
 from clew.index.pgvector import install
@@ -119,7 +119,7 @@ def _lead(ctx: Context, item: Row) -> str:
 
 
 def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+    return digest(text)
 
 
 class Filler:

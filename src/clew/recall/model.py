@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import threading
 from collections import OrderedDict
@@ -15,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.canonical import digest
 from clew.errors import ClewError
 from clew.recall.room import give_back
 
@@ -51,12 +51,12 @@ class ModelFiles:
         """The name and a digest of everything that decides what the vectors are."""
         parts = [_digest(path, path.stat().st_mtime_ns) for path in (self.onnx, self.tokenizer)]
         rest = f"{parts}{self.first_token}{self.query_prompt}{MOST_TOKENS}"
-        return f"{self.name}-{hashlib.blake2b(rest.encode(), digest_size=8).hexdigest()}"
+        return f"{self.name}-{digest(rest, 8)}"
 
 
 @lru_cache(maxsize=16)
 def _digest(path: Path, changed_ns: int) -> str:
-    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+    return digest(path.read_bytes(), 16)
 
 
 class OnnxEmbedder:

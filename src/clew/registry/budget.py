@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
+from clew.canonical import canonical
 from clew.errors import warning
 
 SMALLEST = 2
@@ -104,7 +103,7 @@ class Fitted:
 
 def size(value: Any) -> int:
     """Unicode characters of the compact JSON."""
-    return len(orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode())
+    return len(canonical(value))
 
 
 def fit(result: Result, budget: Budget, limit: int) -> Fitted:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from clew.canonical import canonical
 from clew.clock import Clock, system_clock
 from clew.errors import ClewError, Suggestion, suggest, unknown_id
 from clew.ids import check_agent, check_workspace
@@ -20,7 +21,7 @@ from clew.registry.agents import AUTO, stored_agent
 from clew.registry.arguments import check_inner, check_raw, complete_refusal, nearest, parse
 from clew.registry.catalogue import catalogue, import_everything
 from clew.registry.context import Context, Progress, Remarks
-from clew.registry.envelope import Answer, compact, failure, success
+from clew.registry.envelope import Answer, failure, success
 from clew.registry.operation import Input, Operation
 from clew.registry.permission import permitted
 from clew.registry.redaction import redact, redact_text
@@ -207,13 +208,13 @@ class Dispatcher:
         return fitted(placed, catalogue(), call.session.toolset)
 
     def _finished(self, call: Call, operation: Operation | None, envelope: dict[str, Any]) -> Answer:
-        text = compact(envelope)
+        text = canonical(envelope)
         shown = redact(envelope, text)
         if shown is not envelope:
-            text = compact(shown)
+            text = canonical(shown)
         answer = Answer(shown["success"], shown, text)
         if operation is not None and operation.bare is not None and call.fmt is None:
-            answer.text = compact(bare_text(operation.bare, shown))
+            answer.text = canonical(bare_text(operation.bare, shown))
         elif operation is not None and _in_lines(operation, call):
             answer.lines = self._lines(call, operation, shown)
             answer.text = "\n".join(answer.lines)

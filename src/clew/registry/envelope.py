@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
 from clew.clock import rfc3339
 from clew.errors import ClewError, Suggestion
 from clew.registry.session import InputRequired
@@ -58,8 +56,3 @@ def _envelope(
         "error": error,
         "timestamp": rfc3339(ts_ms),
     }
-
-
-def compact(value: Any) -> str:
-    """Compact JSON with sorted keys: equal state, equal bytes."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import orjson
-
+from clew.canonical import canonical
 from clew.errors import Suggestion
 
 _BARE = re.compile(r"[A-Za-z0-9_./:@+-]+")
@@ -29,7 +28,7 @@ def argument(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str) and _BARE.fullmatch(value):
         return value
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    return canonical(value)
 
 
 def suggestion_line(suggestion: Suggestion, default_workspace: str | None = None) -> str:

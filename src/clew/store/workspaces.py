@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
+from clew.canonical import canonical
 from clew.clock import Clock
 from clew.errors import ClewError
 from clew.store.database import Row, Transaction
@@ -67,7 +66,7 @@ class Workspace:
         if type not in EVENT_TYPES:
             raise ValueError(f"event type {type} is not declared in EVENT_TYPES")
         self.event_seq += 1
-        body = orjson.dumps(payload or {}, option=orjson.OPT_SORT_KEYS).decode()
+        body = canonical(payload or {})
         sql = (
             "INSERT INTO event (workspace, seq, ts_ms, topic, type, subject, path, agent, at_seq, payload)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"

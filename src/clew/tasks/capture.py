@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
+from clew.canonical import canonical
 from clew.errors import invalid, suggest
 from clew.reasoning.documents import append
 from clew.reasoning.scope import scope_of
@@ -28,7 +29,6 @@ from clew.tasks.journal import Change, record, write_event
 from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work, check_revision
 from clew.tasks.receipts import receipts, salvaged, weak
-from clew.tasks.records import to_json
 from clew.tasks.steps import Step, select_step, step_meta, step_ref
 from clew.tasks.targets import OfStep, PlanId, Revised, target_work
 from clew.tasks.wording import Prose
@@ -88,7 +88,7 @@ def tasks_evidence_capture(ctx: Context, args: Capture) -> dict[str, Any]:
 def proofs(items: Sequence[Mapping[str, Any]], checks: Sequence[str], attachments: Sequence[str]) -> list[Draft]:
     """What of the given really says something."""
     for number, item in enumerate(items):
-        if len(to_json(item).encode()) > MAX_ARTIFACT_BYTES:
+        if len(canonical(item).encode()) > MAX_ARTIFACT_BYTES:
             raise invalid(
                 f"items[{number}]",
                 f"larger than {MAX_ARTIFACT_BYTES} bytes",

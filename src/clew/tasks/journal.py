@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import Field
 
+from clew.canonical import canonical
 from clew.clock import rfc3339
 from clew.errors import invalid, suggest
 from clew.reasoning.documents import TRACE, append
@@ -20,7 +21,6 @@ from clew.registry.paging import page_json
 from clew.store.database import Row
 from clew.store.events import event_id
 from clew.store.workspaces import declare_events
-from clew.tasks.records import to_json
 
 declare_events(
     {
@@ -122,9 +122,9 @@ def record(
         entity,
         path,
         change.intent,
-        to_json(change.payload),
-        to_json(before) if before is not None else None,
-        to_json(after) if after is not None else None,
+        canonical(change.payload),
+        canonical(before) if before is not None else None,
+        canonical(after) if after is not None else None,
         int(change.undoable),
         event["event_id"],
         ctx.agent,

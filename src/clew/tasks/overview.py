@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from clew.canonical import canonical
 from clew.ids import normal_tags
 from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.reasoning.scope import target_id
@@ -18,7 +19,7 @@ from clew.registry.operation import Bounded, Input, Name, Names, Whole, operatio
 from clew.registry.paging import page_json
 from clew.store.database import placeholders
 from clew.tasks.plans import STATUSES, Work, qualified_id, work_by_id
-from clew.tasks.records import load, to_json
+from clew.tasks.records import load
 from clew.tasks.steps import CHECKPOINTS
 from clew.tasks.targets import OfWork, explicit_target
 
@@ -217,7 +218,7 @@ def _tagged(args: ListWork, conditions: list[str], params: list[Any], hides: str
     for tag in normal_tags(args.tags or []):
         # Tags are a JSON list of strings, so a quoted tag in it is the tag and nothing longer.
         conditions.append("tags LIKE ? ESCAPE '!'")
-        quoted = to_json(tag)
+        quoted = canonical(tag)
         for special in "!%_":
             quoted = quoted.replace(special, f"!{special}")
         params.append(f"%{quoted}%")

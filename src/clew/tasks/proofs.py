@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from clew.canonical import sha256_hex
 from clew.errors import ClewError
 from clew.ids import confined
 from clew.reasoning.branches import chain
@@ -209,4 +210,4 @@ def _fits(digest: str, data: bytes) -> bool:
     """A SHA-256, whole or from its first 8 digits on, or the id that git gives the content."""
     if _GIT.fullmatch(digest):
         return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest() == digest
-    return hashlib.sha256(data).hexdigest().startswith(digest.removeprefix("sha256:"))
+    return sha256_hex(data).startswith(digest.removeprefix("sha256:"))

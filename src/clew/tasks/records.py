@@ -7,6 +7,7 @@ from typing import Any, ClassVar, TypeVar
 
 import orjson
 
+from clew.canonical import canonical
 from clew.registry.context import Context
 from clew.store.database import Row
 
@@ -44,10 +45,6 @@ def update(ctx: Context, record: Record) -> None:
     ctx.tx.run(f"UPDATE {record.TABLE} SET {columns} WHERE workspace = ? AND id = ?", *values, ctx.workspace, record.id)
 
 
-def to_json(value: Any) -> str:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
-
-
 _known: dict[type[Record], tuple[str, ...]] = {}
 
 
@@ -68,7 +65,7 @@ def _decoded(kind: type[Record], name: str, value: Any) -> Any:
 def _encoded(record: Record, name: str) -> Any:
     value = getattr(record, name)
     if name in record.LISTS:
-        return to_json(list(value))
+        return canonical(list(value))
     if name in record.OBJECTS:
-        return to_json(value) if value is not None else None
+        return canonical(value) if value is not None else None
     return int(value) if name in record.FLAGS else value

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import cache
 from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
+
+from clew.canonical import digest
 
 FOLDER = Path(__file__).with_name("static")
 TYPES = {
@@ -38,8 +39,8 @@ def stored_files() -> dict[str, tuple[bytes, str, str]]:
     for path in sorted(FOLDER.rglob("*")):
         if path.suffix in TYPES:
             data = path.read_bytes()
-            digest = hashlib.blake2b(data, digest_size=12).hexdigest()
-            found[path.relative_to(FOLDER).as_posix()] = (data, TYPES[path.suffix], f'"{digest}"')
+            tag = f'"{digest(data)}"'
+            found[path.relative_to(FOLDER).as_posix()] = (data, TYPES[path.suffix], tag)
     return found
 
 
@@ -54,8 +55,8 @@ class Static:
 def _served(request: Request, name: str) -> Response:
     if name not in stored_files():
         return Response("no such file", 404, HEADERS, "text/plain")
-    data, kind, digest = stored_files()[name]
-    headers = {**HEADERS, "ETag": digest}
-    if request.headers.get("if-none-match") == digest:
+    data, kind, tag = stored_files()[name]
+    headers = {**HEADERS, "ETag": tag}
+    if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
     return Response(data, 200, headers, kind)

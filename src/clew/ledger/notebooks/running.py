@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import threading
 import time
@@ -15,6 +14,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import Field
 
+from clew.canonical import sha256_hex
 from clew.errors import ClewError, invalid, suggest
 from clew.ledger.inputs import LedgerInput
 from clew.ledger.notebooks import books, sandbox
@@ -294,7 +294,7 @@ def _dependencies(text: str) -> dict[str, str]:
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256_hex(text)
 
 
 def _look(notebook: str, cell: str) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from clew.canonical import canonical_or_none
 from clew.errors import suggest, unknown_id
 from clew.ids import check_kind, check_node_id, normal_tags
 from clew.index.indexing import index_item, unindex_item
@@ -16,7 +17,7 @@ from clew.reasoning.branches import Branch
 from clew.reasoning.documents import GRAPH, append
 from clew.reasoning.graph.edge_view import edge, edges_at
 from clew.reasoning.graph.node_view import locate, node
-from clew.reasoning.graph.state import CARD_TYPES, Edge, Node, dump, folded
+from clew.reasoning.graph.state import CARD_TYPES, Edge, Node, folded
 from clew.reasoning.visibility import filed_tags, is_canonical
 from clew.registry.context import Context
 
@@ -105,10 +106,10 @@ def write_node(ctx: Context, branch: Branch, doc: str, state: Node, findable: bo
         state.status,
         int(state.deleted),
         ctx.now_ms,
-        dump(state.tags),
+        canonical_or_none(state.tags),
         state.title,
         state.text,
-        dump(state.meta),
+        canonical_or_none(state.meta),
         words := folded(state.title, state.text),
     )
     index_substrings(ctx.tx, ctx.ws.number, seq, words)
@@ -144,7 +145,7 @@ def write_edge(ctx: Context, branch: Branch, doc: str, state: Edge) -> Edge:
         *state.key,
         int(state.deleted),
         ctx.now_ms,
-        dump(state.meta),
+        canonical_or_none(state.meta),
     )
     return replace(state, last_seq=seq, last_ts_ms=ctx.now_ms)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import orjson
 from pydantic import Field
 
+from clew.canonical import canonical_or_none, digest
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import CONFLICT, check_name
 from clew.reasoning.branches import Branch, branch_by_id, branch_named
@@ -17,7 +17,7 @@ from clew.reasoning.graph.changes import drop_node
 from clew.reasoning.graph.kinds import KINDS, Kind, State
 from clew.reasoning.graph.node_view import node
 from clew.reasoning.graph.query import Cursor
-from clew.reasoning.graph.state import Node, dump
+from clew.reasoning.graph.state import Node
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, operation
@@ -53,7 +53,7 @@ class Clash:
         """The same for as long as the incoming version is the same, whatever happens at the destination."""
         parts = (workspace, self.source.id, self.into.id, self.doc, self.kind.name, self.key, self.theirs.last_seq)
         text = "\x1f".join(str(part) for part in parts)
-        return f"CONFLICT-{hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}"
+        return f"CONFLICT-{digest(text, 16)}"
 
 
 def preview(ctx: Context, clash: Clash) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _row(ctx: Context, clash: Clash) -> Row:
 
 
 def _snapshot(kind: Kind, state: State | None) -> str | None:
-    return None if state is None else dump(kind.show(state))
+    return None if state is None else canonical_or_none(kind.show(state))
 
 
 class GraphConflicts(Bounded):

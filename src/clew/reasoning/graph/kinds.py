@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from clew.canonical import canonical_or_none
 from clew.reasoning.branches import Branch, Link
 from clew.reasoning.graph import changes
 from clew.reasoning.graph.edge_view import edge_in, edges_at
 from clew.reasoning.graph.node_view import node_at
-from clew.reasoning.graph.state import Edge, Node, dump, edge_from, edge_json, node_from, node_json
+from clew.reasoning.graph.state import Edge, Node, edge_from, edge_json, node_from, node_json
 from clew.reasoning.graph.view import EDGE_KEY, NODE_KEY, versions
 from clew.registry.context import Context
 from clew.store.database import Row
@@ -73,7 +74,7 @@ def tombstone(state: State) -> State:
 
 
 def _field(state: State, field: str) -> Any:
-    return dump(state.meta) if field == "meta" else getattr(state, field)
+    return canonical_or_none(state.meta) if field == "meta" else getattr(state, field)
 
 
 NODE = Kind("node", NODE_KEY, node_from, node_json, ("type", "title", "text", "status", "tags", "meta"))

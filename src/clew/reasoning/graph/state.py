@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from clew.canonical import canonical_or_none
 from clew.reasoning.visibility import CARD_TYPES as CARD_TYPES
 from clew.store.database import Row
 
@@ -28,7 +29,7 @@ class Node:
 
     def content(self) -> tuple[Any, ...]:
         """All that makes two versions differ in meaning."""
-        return (self.type, self.title, self.text, self.status, self.tags, dump(self.meta), self.deleted)
+        return (self.type, self.title, self.text, self.status, self.tags, canonical_or_none(self.meta), self.deleted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Edge:
         return (self.from_id, self.rel, self.to_id)
 
     def content(self) -> tuple[Any, ...]:
-        return (dump(self.meta), self.deleted)
+        return (canonical_or_none(self.meta), self.deleted)
 
 
 def node_from(row: Row) -> Node:
@@ -101,11 +102,6 @@ def edge_json(edge: Edge) -> dict[str, Any]:
         "last_seq": edge.last_seq,
         "last_ts_ms": edge.last_ts_ms,
     }
-
-
-def dump(value: Any) -> str | None:
-    """JSON with sorted keys, so that equal values are equal texts."""
-    return None if value is None else orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def folded(title: str | None, text: str | None) -> str:

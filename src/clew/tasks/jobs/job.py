@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import orjson
 from pydantic import Field
 
+from clew.canonical import canonical
 from clew.errors import invalid, shorten, suggest, unknown_id
 from clew.ids import CONTROL, JOB
 from clew.index.indexing import index_item
@@ -15,7 +16,7 @@ from clew.index.items import Item
 from clew.registry.context import Context
 from clew.registry.operation import Input, Meta, Name, Text
 from clew.store.workspaces import declare_events
-from clew.tasks.records import Record, load, to_json
+from clew.tasks.records import Record, load
 
 QUEUED, RUNNING = "QUEUED", "RUNNING"
 TERMINAL = ("DONE", "FAILED", "CANCELED")
@@ -164,7 +165,7 @@ def merge_meta(ctx: Context, job: Job, meta: dict[str, Any] | None) -> None:
     _, known = prompt_and_meta(ctx, job)
     ctx.tx.run(
         "UPDATE job_brief SET meta = ? WHERE workspace = ? AND job = ?",
-        to_json({**known, **meta}),
+        canonical({**known, **meta}),
         ctx.workspace,
         job.id,
     )

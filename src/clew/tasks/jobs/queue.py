@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from clew.canonical import canonical
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import check_anchor
 from clew.reasoning.anchor_registry import ensure_anchor
@@ -38,7 +39,7 @@ from clew.tasks.jobs.job import (
 )
 from clew.tasks.jobs.thread import Said, say
 from clew.tasks.plans import find_work
-from clew.tasks.records import insert, to_json
+from clew.tasks.records import insert
 from clew.tasks.targets import explicit_target
 from clew.tasks.wording import heading
 
@@ -120,7 +121,7 @@ def create_job(
         ctx.workspace,
         job.id,
         order,
-        to_json(meta or {}),
+        canonical(meta or {}),
     )
     job, event, _ = say(ctx, job, Said("created", job.title))
     index_job(ctx, job, order)

@@ -11,11 +11,11 @@ from typing import Annotated, Any, ClassVar, Literal
 import orjson
 from pydantic import Field
 
+from clew.canonical import canonical
 from clew.registry.context import Context
 from clew.registry.operation import Input, Meta, Name, operation
 from clew.store.database import Row
 from clew.tasks.jobs.job import LONGEST_TTL, MAX_LEASE_RUNNER, SHORTEST_TTL, LeaseTtl, RunnerId, check_runner
-from clew.tasks.records import to_json
 
 
 def runner_command(ctx: Context) -> dict[str, str]:
@@ -186,7 +186,7 @@ def _save(ctx: Context, lease: Lease) -> None:
         lease.status,
         lease.active_job,
         lease.lease_expires_at_ms,
-        to_json(lease.meta) if lease.meta is not None else None,
+        canonical(lease.meta) if lease.meta is not None else None,
         lease.created_at_ms,
         lease.updated_at_ms,
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from clew.canonical import canonical
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import ANCHOR, JOB, PLAN, TASK
 from clew.registry.context import Context
@@ -30,7 +31,7 @@ from clew.tasks.jobs.job import (
     job_json,
 )
 from clew.tasks.receipts import plain_line, salvaged
-from clew.tasks.records import to_json, update
+from clew.tasks.records import update
 
 _URL = re.compile(r"https?://[^\s<>\"'`)\]]+", re.IGNORECASE)
 _ID = re.compile(
@@ -241,8 +242,8 @@ def _append(ctx: Context, job: Job, said: Said) -> Row:
         "kind": said.kind,
         "message": said.message,
         "percent": said.percent,
-        "refs": to_json(list(said.refs)),
-        "meta": to_json(said.meta) if said.meta is not None else None,
+        "refs": canonical(list(said.refs)),
+        "meta": canonical(said.meta) if said.meta is not None else None,
         "runner": said.runner,
         "claim_revision": said.claim_revision,
     }
@@ -256,8 +257,8 @@ def _rewrite(ctx: Context, last: Row, said: Said) -> Row:
         "ts_ms": ctx.now_ms,
         "message": said.message,
         "percent": said.percent,
-        "refs": to_json(list(said.refs)),
-        "meta": to_json(said.meta) if said.meta is not None else None,
+        "refs": canonical(list(said.refs)),
+        "meta": canonical(said.meta) if said.meta is not None else None,
         "runner": said.runner,
         "claim_revision": said.claim_revision,
     }

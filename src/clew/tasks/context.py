@@ -1,0 +1,185 @@
+"""The list of plans and tasks, and where things are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from clew.canonical import canonical
+from clew.ids import normal_tags
+from clew.reasoning.documents import GRAPH, NOTES, TRACE
+from clew.reasoning.scope import target_id
+from clew.reasoning.workspace import checkout_name, storage
+from clew.registry.budget import Budget, Drop, Trim
+from clew.registry.context import Context
+from clew.registry.operation import Bounded, Input, Name, Names, Whole, operation
+from clew.registry.paging import page_json
+from clew.tasks.overview import rows_json
+from clew.tasks.plans import STATUSES, Work, work_by_id
+from clew.tasks.records import load
+from clew.tasks.targets import OfWork, explicit_target
+
+Status = Literal["TODO", "ACTIVE", "DONE", "PARKED", "CANCELED"]
+Limit = Annotated[int, Field(ge=0, le=200)]
+
+_OPTIONAL = (
+    "qualified_id",
+    "criteria_confirmed",
+    "tests_confirmed",
+    "security_confirmed",
+    "perf_confirmed",
+    "docs_confirmed",
+    "criteria_auto_confirmed",
+    "tests_auto_confirmed",
+    "created_at_ms",
+    "status_code",
+)
+CONTEXT_BUDGET = Budget(
+    (
+        *(Drop(f"{rows}[].{name}") for rows in ("plans", "tasks") for name in _OPTIONAL),
+        Trim("plans", drop="last", floor=1, page="plans_pagination", key="position"),
+        Trim("tasks", drop="last", floor=1, page="tasks_pagination", key="position"),
+        Trim("plans", drop="last", page="plans_pagination", key="position"),
+        Trim("tasks", drop="last", page="tasks_pagination", key="position"),
+        Drop("by_status"),
+    ),
+    16_000,
+    keep=("workspace", "counts"),
+)
+
+
+class ListWork(OfWork, Bounded):
+    plans_limit: Annotated[Limit, Field(description="Most plans to list.")] = 50
+    plans_cursor: Annotated[Whole, Field(description="Plans to skip.")] = 0
+    plans_status: Annotated[Status | None, Field(description="Only plans of this status.")] = None
+    tasks_limit: Annotated[Limit, Field(description="Most tasks to list.")] = 50
+    tasks_cursor: Annotated[Whole, Field(description="Tasks to skip.")] = 0
+    tasks_status: Annotated[Status | None, Field(description="Only tasks of this status.")] = None
+    tasks_parent: Annotated[Name | None, Field(description="Only tasks of this plan.")] = None
+    domain: Annotated[Name | None, Field(description="Only tasks of this domain.")] = None
+    tags: Annotated[Names | None, Field(description="Only work that has all of these tags.")] = None
+    include_all: Annotated[bool, Field(description="List what is canceled or parked as well.")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A condition on the work table, and what hides by default."""
+
+    conditions: tuple[str, ...]
+    params: tuple[Any, ...]
+    hides: str | None = None
+
+    def where(self, visible: bool) -> str:
+        parts = [*self.conditions, *([self.hides] if visible and self.hides else [])]
+        return "".join(f" AND {part}" for part in parts)
+
+
+@operation("tasks_context", intent="context", budget=CONTEXT_BUDGET)
+def tasks_context(ctx: Context, args: ListWork) -> dict[str, Any]:
+    """List plans and tasks, filtered and paged.
+
+    Work that is canceled, or parked and not yet due, is counted in `hidden` and listed only when asked for.
+    """
+    named = work_by_id(ctx, found) if (found := explicit_target(args)) else None
+    plans = _plan_filter(args, named)
+    tasks = _task_filter(ctx, args, named)
+    shown_plans, plans_page = _page(ctx, plans, args.plans_cursor, args.plans_limit)
+    shown_tasks, tasks_page = _page(ctx, tasks, args.tasks_cursor, args.tasks_limit)
+    return {
+        "workspace": ctx.workspace,
+        "counts": {"plans": plans_page["total"], "tasks": tasks_page["total"]},
+        "by_status": _by_status(ctx, tasks),
+        "hidden": _count(ctx, plans, False) + _count(ctx, tasks, False) - plans_page["total"] - tasks_page["total"],
+        "plans": shown_plans,
+        "plans_pagination": plans_page,
+        "tasks": shown_tasks,
+        "tasks_pagination": tasks_page,
+        "truncated": False,
+    }
+
+
+def _plan_filter(args: ListWork, named: Work | None) -> Filter:
+    conditions, params = ["kind = 'plan'"], []
+    if named is not None:
+        conditions.append("id = ?")
+        params.append(named.parent if named.is_task else named.id)
+    if args.plans_status:
+        conditions.append("status = ?")
+        params.append(args.plans_status)
+    hides = None if args.include_all or args.plans_status or named else "status <> 'CANCELED'"
+    return _tagged(args, conditions, params, hides)
+
+
+def _task_filter(ctx: Context, args: ListWork, named: Work | None) -> Filter:
+    conditions, params = ["kind = 'task'"], []
+    if named is not None:
+        conditions.append("id = ?" if named.is_task else "parent = ?")
+        params.append(named.id)
+    if args.tasks_parent is not None:
+        conditions.append("parent = ?")
+        params.append(work_by_id(ctx, target_id(args.tasks_parent, "tasks_parent") or "").id)
+    for column, value in (("status", args.tasks_status), ("domain", args.domain)):
+        if value is not None:
+            conditions.append(f"{column} = ?")
+            params.append(value)
+    # A parked task whose time has come is work again.
+    asleep = f"status = 'PARKED' AND (parked_until_ts_ms IS NULL OR parked_until_ts_ms > {ctx.ws.now_ms})"
+    explicit = args.include_all or args.tasks_status or (named is not None and named.is_task)
+    return _tagged(args, conditions, params, None if explicit else f"status <> 'CANCELED' AND NOT ({asleep})")
+
+
+def _tagged(args: ListWork, conditions: list[str], params: list[Any], hides: str | None) -> Filter:
+    for tag in normal_tags(args.tags or []):
+        # Tags are a JSON list of strings, so a quoted tag in it is the tag and nothing longer.
+        conditions.append("tags LIKE ? ESCAPE '!'")
+        quoted = canonical(tag)
+        for special in "!%_":
+            quoted = quoted.replace(special, f"!{special}")
+        params.append(f"%{quoted}%")
+    return Filter(tuple(conditions), tuple(params), hides)
+
+
+def _page(ctx: Context, wanted: Filter, cursor: int, limit: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    total = _count(ctx, wanted, True)
+    rows = ctx.tx.all(
+        f"SELECT * FROM work WHERE workspace = ?{wanted.where(True)} ORDER BY number LIMIT ? OFFSET ?",
+        ctx.workspace,
+        *wanted.params,
+        limit,
+        cursor,
+    )
+    shown = rows_json(ctx, [load(Work, row) for row in rows])
+    end = cursor + len(shown)
+    page = {**page_json(cursor, limit, len(shown), end if end < total else None), "total": total}
+    return [{**row, "position": cursor + number} for number, row in enumerate(shown, 1)], page
+
+
+def _count(ctx: Context, wanted: Filter, visible: bool) -> int:
+    sql = f"SELECT count(*) FROM work WHERE workspace = ?{wanted.where(visible)}"
+    return int(ctx.tx.value(sql, ctx.workspace, *wanted.params))
+
+
+def _by_status(ctx: Context, wanted: Filter) -> dict[str, int]:
+    rows = ctx.tx.all(
+        f"SELECT status, count(*) AS number FROM work WHERE workspace = ?{wanted.where(False)} GROUP BY status",
+        ctx.workspace,
+        *wanted.params,
+    )
+    counted = {row["status"]: int(row["number"]) for row in rows}
+    return {status: counted.get(status, 0) for status in STATUSES}
+
+
+class Storage(Input):
+    pass
+
+
+@operation("tasks_storage", intent="tasks_storage")
+def tasks_storage(ctx: Context, args: Storage) -> dict[str, Any]:
+    """Show where the store is, and the branch and documents that are used by default."""
+    return {
+        "workspace": ctx.workspace,
+        "storage_dir": storage(ctx),
+        "defaults": {"branch": checkout_name(ctx), "docs": {"notes": NOTES, "graph": GRAPH, "trace": TRACE}},
+    }

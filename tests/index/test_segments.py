@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clew.app import Clew
 from clew.index import packer as packing
@@ -15,7 +17,15 @@ from clew.index.indexing import index_item, unindex_item
 from clew.index.items import Item
 from clew.index.packer import pack_up, packer
 from clew.index.search import changed_items, last_change, matching
-from clew.index.segments import build_segment, labels, read_segment, segment_stats, store_segment
+from clew.index.segments import (
+    Segment,
+    build_segment,
+    join_segments,
+    labels,
+    read_segment,
+    segment_stats,
+    store_segment,
+)
 from clew.recall.corpus import Corpus
 from clew.recall.holding import holding
 from clew.registry.context import Context
@@ -102,7 +112,7 @@ def fresh(clew: Clew) -> Corpus:
 
 def from_rows(clew: Clew, monkeypatch: pytest.MonkeyPatch) -> Corpus:
     with monkeypatch.context() as patch:
-        patch.setattr(Corpus, "_unpack", lambda *_: None)
+        patch.setattr(Corpus, "_read_segments", lambda *_: None)
         return fresh(clew)
 
 
@@ -216,3 +226,60 @@ def test_many_writes_are_packed_behind_them(make_clew: Callable[..., Clew], monk
         thread.join(30)
     with clew.database.read() as tx:
         assert segment_stats(tx, "ws")["change"] >= 8
+
+
+TEXT = st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join)
+CHANGE = st.tuples(st.integers(1, 8), st.one_of(st.none(), st.tuples(TEXT, TEXT, st.sampled_from(["a", "b", None]))))
+
+
+def rows_of(changes: list[tuple[int, tuple[str, str, str | None] | None]], first: int) -> list[dict[str, Any]]:
+    """Rows as `changed_items` gives them: an item that changed twice stands once, at its last change."""
+    last = {id: (change, item) for change, (id, item) in enumerate(changes, first)}
+    return [
+        {
+            "id": id,
+            "change": change,
+            "terms": None if item is None else f"{item[0]}\n{item[1]}\n\n",
+            "ref": None if item is None else f"N-{id}",
+            "source": "note",
+            "status": item[2] if item else None,
+            "speaker": None,
+            "branch": 1,
+            "doc": item[2] if item else None,
+            "seq": change,
+            "ts_ms": change,
+            "event_ts_ms": None,
+        }
+        for id, (change, item) in sorted(last.items(), key=lambda entry: entry[1][0])
+    ]
+
+
+def living(segment: Segment) -> dict[str, Any]:
+    """What a segment says of each item, in words instead of its own numbers."""
+    found = {}
+    for slot, ref in enumerate(segment.refs):
+        keys = segment.run.reading(slot).tolist()
+        code = int(segment.codes["document"][slot])
+        found[ref] = (
+            [(segment.terms[key // 4], key % 4) for key in keys],
+            int(segment.seq[slot]),
+            segment.names["status"][int(segment.codes["status"][slot])],
+            segment.names["document"][code] if code >= 0 else None,
+        )
+    return found
+
+
+@given(st.lists(CHANGE, max_size=30), st.integers(0, 30), st.integers(0, 30))
+def test_joined_segments_say_what_one_segment_says(changes: list[Any], one: int, other: int) -> None:
+    low, high = sorted(min(border, len(changes)) for border in (one, other))
+    left = build_segment(rows_of(changes[:low], 1), 0, low)
+    middle = build_segment(rows_of(changes[low:high], low + 1), low, high)
+    right = build_segment(rows_of(changes[high:], high + 1), high, len(changes))
+    whole = living(build_segment(rows_of(changes, 1), 0, len(changes)))
+    for joined in (
+        join_segments(join_segments(left, middle), right),
+        join_segments(left, join_segments(middle, right)),
+    ):
+        assert living(joined) == whole
+        assert (joined.low, joined.high) == (0, len(changes))
+        assert set(joined.terms) == {term for words, *_ in whole.values() for term, _ in words}

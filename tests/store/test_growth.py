@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from clew.store.growth import LEAST, Growth
-from clew.store.postgres import PostgresDatabase
+from clew.store.postgres import LEAST, Growth, PostgresDatabase
 
 LINK = "INSERT INTO item_link (id, workspace, relation, target) VALUES (?, ?, ?, ?)"
 

@@ -15,7 +15,6 @@ import psycopg
 
 from clew.errors import ClewError
 from clew.store.database import Row
-from clew.store.growth import Growth
 from clew.store.migrations import latest, pending, statements
 from clew.store.sqlite import too_new
 from clew.store.wire import MOST_QUEUED, Wire
@@ -24,6 +23,8 @@ MIGRATION_LOCK = 0x434C4557
 CHANNEL = "clew"
 WAIT_SECONDS = 20.0
 MOST_CONNECTIONS = 8
+LEAST, FURTHER = 1_000, 10
+"""Analyzing costs as much as inserting some hundred rows: done at LEAST rows, then at FURTHER times as many."""
 
 _SETTINGS = (
     "SET jit = off; SET plan_cache_mode = force_generic_plan; SET random_page_cost = 1.1; SET enable_seqscan = off;"
@@ -113,6 +114,38 @@ class PostgresTransaction:
     def _rows(self, sql: str, params: Sequence[Any]) -> tuple[list[str], list[tuple[Any, ...]]]:
         self._wire.send(numbered(sql), params)
         return self._wire.rows(self._wire.exchange()[-1])
+
+
+class Growth:
+    """Counts the rows that this process has inserted, and says when PostgreSQL should analyze a table.
+
+    A statement is planned once, by what is known of its tables. Of a young table nothing is known: every index looks
+    as good as the next, and a plan that reads all rows of a workspace may be kept for good. The server's own analysis
+    comes only after a minute.
+    """
+
+    def __init__(self) -> None:
+        self._rows: Counter[str] = Counter()
+        self._analyzed: dict[str, int] = {}
+
+    def due(self, written: Counter[str]) -> list[str]:
+        """The tables to analyze now that these statements were executed so many times."""
+        for sql, rows in written.items():
+            table = _inserted_table(sql)
+            if table:
+                self._rows[table] += rows
+        grown = [name for name, rows in self._rows.items() if rows >= self._limit(name)]
+        self._analyzed |= {name: self._rows[name] for name in grown}
+        return sorted(grown)
+
+    def _limit(self, table: str) -> int:
+        return max(LEAST, FURTHER * self._analyzed.get(table, 0))
+
+
+@lru_cache(maxsize=500)
+def _inserted_table(sql: str) -> str | None:
+    found = re.match(r"INSERT INTO (\w+)", sql)
+    return found.group(1) if found else None
 
 
 class PostgresDatabase:

@@ -14,7 +14,7 @@ from clew.index.items import Item
 from clew.reasoning.branches import Branch, Link, branch_by_id, chain
 from clew.registry.context import Context
 from clew.registry.paging import page_json
-from clew.store.database import Row
+from clew.store.database import Row, placeholders
 
 NOTES, GRAPH, TRACE = "notes", "graph", "trace"
 
@@ -98,6 +98,31 @@ def touch_document(ctx: Context, branch: int, doc: str, kind: str) -> None:
         ctx.now_ms,
         ctx.now_ms,
     )
+
+
+def has_entries(ctx: Context, branch: int, doc: str) -> bool:
+    """Whether anything was written into a document of this very branch."""
+    sql = "SELECT 1 FROM entry WHERE workspace = ? AND branch = ? AND doc = ? LIMIT 1"
+    return ctx.tx.value(sql, ctx.workspace, branch, doc) is not None
+
+
+def last_titled(ctx: Context, branch: int, doc: str, title: str) -> str | None:
+    """The content of the newest entry with this title."""
+    sql = (
+        "SELECT content FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND title = ?"
+        " ORDER BY seq DESC LIMIT 1"
+    )
+    content = ctx.tx.value(sql, ctx.workspace, branch, doc, title)
+    return None if content is None else str(content)
+
+
+def last_event_seq(ctx: Context, branch: int, doc: str, path: str, types: tuple[str, ...]) -> int:
+    """The seq of the newest event of these types about a path; 0 when there is none."""
+    sql = (
+        "SELECT max(seq) FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND path = ?"
+        f" AND event_type IN ({placeholders(len(types))})"
+    )
+    return int(ctx.tx.value(sql, ctx.workspace, branch, doc, path, *types) or 0)
 
 
 def _index(ctx: Context, row: Row, source: str) -> None:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import PLAN, TASK, check_name
-from clew.reasoning.branches import Branch, branch_by_id, branch_named, checked_out
+from clew.reasoning.branches import Branch, branch_by_id, branch_named, checked_out, create_branch, find_branch
 from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.registry.context import Context
 from clew.registry.operation import Name
@@ -96,9 +96,47 @@ def resolve_scope(
 _OWNED = "SELECT * FROM reasoning_ref WHERE workspace = ? AND id = ?"
 
 
+def create_scope(ctx: Context, target: str, kind: str) -> None:
+    """The branch and documents that belong to a plan or task from its first moment."""
+    branch = create_branch(ctx, _free_name(ctx, f"{kind}/{target}"), None)
+    ctx.tx.run(
+        "INSERT INTO reasoning_ref (workspace, id, kind, branch, notes_doc, graph_doc, trace_doc)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        ctx.workspace,
+        target,
+        kind,
+        branch.id,
+        NOTES,
+        f"{target}-graph",
+        f"{target}-trace",
+    )
+
+
+def _free_name(ctx: Context, name: str) -> str:
+    """A branch that somebody made under this name before must not keep the work from coming into being."""
+    while find_branch(ctx, name) is not None:
+        name = f"{name}-own"
+    return name
+
+
 def forget_scope(ctx: Context, target: str) -> None:
-    """For whoever deletes a plan or task: its scope was perhaps read before in this transaction."""
+    """Take the scope of a deleted plan or task away; its branch and documents stay readable by name."""
+    ctx.tx.run("DELETE FROM reasoning_ref WHERE workspace = ? AND id = ?", ctx.workspace, target)
     ctx.memo.pop(("reasoning_ref", target), None)
+
+
+def scope_damage(ctx: Context, target: str) -> Literal["no scope", "no branch"] | None:
+    """What is missing of the scope of a plan or task; None when it is whole."""
+    row = ctx.tx.one(
+        "SELECT branch.deleted_at_ms FROM reasoning_ref LEFT JOIN branch"
+        " ON branch.workspace = reasoning_ref.workspace AND branch.id = reasoning_ref.branch"
+        " WHERE reasoning_ref.workspace = ? AND reasoning_ref.id = ?",
+        ctx.workspace,
+        target,
+    )
+    if row is None:
+        return "no scope"
+    return "no branch" if row["deleted_at_ms"] is not None else None
 
 
 def scope_of(ctx: Context, target: str) -> Scope:

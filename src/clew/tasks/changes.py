@@ -9,9 +9,8 @@ from typing import Any
 from clew.errors import ClewError, Suggestion, suggest
 from clew.index.indexing import index_item, unindex_item
 from clew.index.items import Item
-from clew.reasoning.branches import create_branch, find_branch
 from clew.reasoning.graph import drop_node, node, put_edge, put_node
-from clew.reasoning.scope import scope_of
+from clew.reasoning.scope import create_scope, scope_of
 from clew.registry.context import Context
 from clew.tasks.gates import Gate, Override, check_gate, check_reasoning, gate_of, warn_of_proof
 from clew.tasks.journal import Change, record, write_event
@@ -116,7 +115,7 @@ def create_work(
         **fields,
     )
     insert(ctx, work)
-    _reasoning_ref(ctx, work)
+    create_scope(ctx, id, kind)
     payload = {"kind": kind, "title": title, "parent": parent}
     event = write_event(ctx, id, f"{kind}_created", payload)
     record(ctx, id, id, None, Change("", f"{kind}_create", payload, False), None, work.content(), event)
@@ -258,28 +257,6 @@ def _add_step(ctx: Context, task: Work, parent: Step | None, spec: StepSpec) -> 
     )
     insert(ctx, step)
     return step
-
-
-def _reasoning_ref(ctx: Context, work: Work) -> None:
-    """The branch and documents that belong to a plan or task from its first moment."""
-    branch = create_branch(ctx, _free_name(ctx, f"{work.kind}/{work.id}"), None)
-    ctx.tx.run(
-        "INSERT INTO reasoning_ref (workspace, id, kind, branch, notes_doc, graph_doc, trace_doc)"
-        " VALUES (?, ?, ?, ?, 'notes', ?, ?)",
-        ctx.workspace,
-        work.id,
-        work.kind,
-        branch.id,
-        f"{work.id}-graph",
-        f"{work.id}-trace",
-    )
-
-
-def _free_name(ctx: Context, name: str) -> str:
-    """A branch that somebody made under this name before must not keep the work from coming into being."""
-    while find_branch(ctx, name) is not None:
-        name = f"{name}-own"
-    return name
 
 
 def _revised(ctx: Context, work: Work) -> Work:

@@ -191,7 +191,6 @@ def _delete_work(ctx: Context, work: Work, before: dict[str, Any]) -> dict[str, 
     record(ctx, work.id, work.id, None, change, before, None, event)
     forget_undo(ctx, work.id)
     ctx.tx.run("DELETE FROM work WHERE workspace = ? AND id = ?", ctx.workspace, work.id)
-    ctx.tx.run("DELETE FROM reasoning_ref WHERE workspace = ? AND id = ?", ctx.workspace, work.id)
     forget_scope(ctx, work.id)
     if ctx.ws.focus == work.id:
         set_focus(ctx, None)

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.errors import shorten
+from clew.reasoning.documents import has_entries
 from clew.reasoning.graph import CARD_TYPES, nodes
-from clew.reasoning.scope import Scope, scope_json, scope_of
+from clew.reasoning.scope import Scope, scope_damage, scope_json, scope_of
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
@@ -24,22 +25,16 @@ from clew.tasks.templates import template_by_id
 
 def work_health(ctx: Context, work: Work) -> dict[str, Any]:
     """The health of a plan's or task's own scope, which may be damaged."""
-    row = ctx.tx.one(
-        "SELECT branch.deleted_at_ms FROM reasoning_ref LEFT JOIN branch"
-        " ON branch.workspace = reasoning_ref.workspace AND branch.id = reasoning_ref.branch"
-        " WHERE reasoning_ref.workspace = ? AND reasoning_ref.id = ?",
-        ctx.workspace,
-        work.id,
-    )
-    if row is None:
+    damage = scope_damage(ctx, work.id)
+    if damage == "no scope":
         return _unusable("REASONING_REF_MISSING", f"{work.id} has no branch and documents of its own")
-    if row["deleted_at_ms"] is not None:
+    if damage == "no branch":
         return _unusable("REASONING_BRANCH_MISSING", f"the branch of {work.id} was deleted")
     return context_health(ctx, scope_of(ctx, work.id))
 
 
 def context_health(ctx: Context, scope: Scope) -> dict[str, Any]:
-    notes, trace = _present(ctx, scope, scope.notes), _present(ctx, scope, scope.trace)
+    notes, trace = (has_entries(ctx, scope.branch.id, doc) for doc in (scope.notes, scope.trace))
     cards = bool(nodes(ctx, scope.branch, scope.graph, types=CARD_TYPES, limit=1).nodes)
     issues = []
     if not (notes or trace or cards):
@@ -58,11 +53,6 @@ def context_health(ctx: Context, scope: Scope) -> dict[str, Any]:
 def _unusable(code: str, message: str) -> dict[str, Any]:
     stats = {"notes_present": False, "trace_present": False, "cards_present": False, "reasoning_ref": None}
     return {"status": "error", "issues": [_health_issue(code, "error", message)], "stats": stats}
-
-
-def _present(ctx: Context, scope: Scope, doc: str) -> bool:
-    sql = "SELECT 1 FROM entry WHERE workspace = ? AND branch = ? AND doc = ? LIMIT 1"
-    return ctx.tx.value(sql, ctx.workspace, scope.branch.id, doc) is not None
 
 
 def _health_issue(code: str, severity: str, message: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from clew.canonical import sha256_hex
 from clew.errors import ClewError
 from clew.ids import confined
 from clew.reasoning.branches import chain
+from clew.reasoning.documents import last_event_seq
 from clew.reasoning.graph import nodes
 from clew.reasoning.premises import Suspect, any_fallen, suspects
 from clew.reasoning.scope import Scope, scope_of
@@ -26,6 +27,7 @@ from clew.tasks.steps import Step, step_node, step_tag
 from clew.tasks.targets import OfWork, target_work
 
 DECISIONS = 200
+CLOSING_EVENTS = ("step_done", "undo_applied", "redo_applied")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +103,7 @@ def reopened_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Susp
 
 def _closed_at(ctx: Context, scope: Scope, step: Step) -> int:
     """The seq at which the step last became done."""
-    sql = (
-        "SELECT max(seq) FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND path = ?"
-        " AND event_type IN ('step_done', 'undo_applied', 'redo_applied')"
-    )
-    return int(ctx.tx.value(sql, ctx.workspace, scope.branch.id, scope.trace, step.path) or 0)
+    return last_event_seq(ctx, scope.branch.id, scope.trace, step.path, CLOSING_EVENTS)
 
 
 MOST_FILES = 2_000

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from clew.clock import rfc3339
 from clew.errors import ClewError, suggest
-from clew.reasoning.documents import append
+from clew.reasoning.documents import append, last_titled
 from clew.reasoning.scope import Target, scope_of
 from clew.registry.budget import bounded, budget_warnings
 from clew.registry.context import Context
@@ -179,12 +179,7 @@ def _note(ctx: Context, task: Work, note: str) -> dict[str, Any]:
 def _last_words(ctx: Context, task: Work) -> str | None:
     """The newest final note, so that the same call again does not write it twice."""
     scope = scope_of(ctx, task.id)
-    sql = (
-        "SELECT content FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND title = 'Final note'"
-        " ORDER BY seq DESC LIMIT 1"
-    )
-    found = ctx.tx.value(sql, ctx.workspace, scope.branch.id, scope.notes)
-    return None if found is None else str(found)
+    return last_titled(ctx, scope.branch.id, scope.notes, "Final note")
 
 
 def _handoff(ctx: Context, task: Work, limit: int | None) -> dict[str, Any]:

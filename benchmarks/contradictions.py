@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.report import Report
-from clew.memory.statements import clash
+from clew.memory.contradictions.statements import clash
 
 PAIRS = Path(__file__).with_name("statements.tsv")
 """Half, label (contradicting, related, unrelated) and two statements a line. Nobody tunes on `held`."""

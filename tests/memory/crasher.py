@@ -20,10 +20,10 @@ from clew.registry.session import Session
 from clew.settings import load_settings
 
 PREPARED = (
-    "clew.memory.reviewing",
-    "clew.memory.proposing",
-    "clew.memory.contradictions",
-    "clew.memory.resolving",
+    "clew.memory.governance.review",
+    "clew.memory.governance.submission",
+    "clew.memory.contradictions.detection",
+    "clew.memory.contradictions.resolutions",
     "clew.reasoning.workspace",
     "clew.store.sqlite",
     "clew.store.postgres",

@@ -5,9 +5,17 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.memory.grammar import gap_problems, listed, parse_block, parse_file
-from clew.memory.ops import Op, printed, read
-from clew.memory.printing import append_item, clean, print_block, set_field
+from clew.memory.files.markdown import (
+    append_item,
+    clean,
+    gap_problems,
+    listed,
+    parse_block,
+    parse_file,
+    print_block,
+    set_field,
+)
+from clew.memory.governance.patches import Op, printed, read
 
 FRAGMENTS = [
     "[D-20260101-001]",

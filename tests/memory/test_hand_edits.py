@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from clew.memory import blocks
-from clew.memory.grammar import parse_file
+from clew.memory.files.markdown import parse_file
 from tests.memory.conftest import Memory
 
 DECISIONS = "decisions/DECISIONS.md"

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from clew.memory import blocks
-from clew.memory.grammar import parse_file
-from clew.memory.printing import set_field
+from clew.memory.files.markdown import parse_file, set_field
 from tests.memory.conftest import Memory
 
 DECISIONS = "decisions/DECISIONS.md"

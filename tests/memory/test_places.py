@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from clew.app import Clew
-from clew.memory import blocks, places
-from clew.memory.directory import Content, Directory
-from clew.memory.printing import print_block, set_field
-from clew.memory.sync import publish
+from clew.memory import blocks
+from clew.memory.files import places
+from clew.memory.files.directory import Content, Directory
+from clew.memory.files.markdown import print_block, set_field
+from clew.memory.files.sync import publish
 from tests.memory.conftest import Memory
 
 DECISIONS = "decisions/DECISIONS.md"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from clew.memory import blocks
-from clew.memory.grammar import parse_file
+from clew.memory.files.markdown import parse_file
 from tests.memory.conftest import Memory
 from tests.memory.test_processes import WORKER, go
 

@@ -17,11 +17,14 @@ from pydantic import Field
 
 from clew.errors import ClewError, invalid, shorten
 from clew.ids import confined
-from clew.memory import blocks, edits, layout, tombstones, watchers
-from clew.memory.directory import reported
-from clew.memory.grammar import parse_block, parse_file
-from clew.memory.ops import check_file
-from clew.memory.sync import publish, sync
+from clew.memory import blocks
+from clew.memory.files import edits
+from clew.memory.files.directory import reported
+from clew.memory.files.markdown import parse_block, parse_file
+from clew.memory.files.sync import publish, sync
+from clew.memory.files.writes import lay_out
+from clew.memory.governance import proposals
+from clew.memory.governance.patches import check_file
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
 
@@ -120,7 +123,7 @@ def _take(
     ctx: Context, found: list[Found], args: ImportMemory, done: Counter[str], skipped: list[dict[str, str]]
 ) -> None:
     if not args.dry_run:
-        layout.ensure(ctx)
+        lay_out(ctx)
     known = {block.id: (block.file, block.text) for block in blocks.current(ctx, ids=[id for _, id, _ in found])}
     refused = _refused(ctx, found)
     pending = Pending(ctx)
@@ -134,7 +137,7 @@ def _take(
             pending.put(file, id, text, fresh=old is None)
             known[id] = (file, text)
     pending.write()
-    watchers.changed(ctx, pending.written)
+    proposals.follow_changes(ctx, pending.written)
 
 
 @dataclass
@@ -166,7 +169,7 @@ def _refused(ctx: Context, found: list[Found]) -> set[tuple[str, str]]:
         for _, id, text in found
         if id.startswith(("D-", "T-"))
     }
-    rejected = tombstones.rejected_among(ctx, list(dict.fromkeys(said.values())))
+    rejected = proposals.rejected_among(ctx, list(dict.fromkeys(said.values())))
     return {key for key, statement in said.items() if statement in rejected}
 
 
@@ -183,7 +186,7 @@ def _verdict(text: str, old: str | None, refused: bool, force: bool) -> str:
 def _bury(ctx: Context, lines: str) -> None:
     for line in lines.splitlines():
         row = orjson.loads(line)
-        tombstones.bury(ctx, str(row["statement"]), str(row["proposal"]), str(row["reason"]))
+        proposals.bury(ctx, str(row["statement"]), str(row["proposal"]), str(row["reason"]))
 
 
 def _unpacked(source: Path) -> dict[str, str]:

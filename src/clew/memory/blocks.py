@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,15 +11,14 @@ from typing import Any
 import orjson
 
 from clew.errors import shorten, suggest, unknown_id
+from clew.ids import MENTIONED
 from clew.index.indexing import index_items, unindex_items
-from clew.memory import places
-from clew.memory.findable import iso_date, item, searchable
-from clew.memory.grammar import ParsedBlock, Value, gap_problems, listed, one_line, parse_block
-from clew.memory.kinds import Kind, kind_of, prefix_of
+from clew.index.items import Item
+from clew.memory.files import places
+from clew.memory.files.markdown import GAP, ParsedBlock, Value, gap_problems, listed, one_line, parse_block
+from clew.memory.files.places import Standing
+from clew.memory.kinds import Kind, kind_of, preamble, prefix_of
 from clew.memory.marks import mark
-from clew.memory.places import Standing
-from clew.memory.printing import GAP
-from clew.memory.templates import preamble
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
 from clew.store.workspaces import declare_events
@@ -244,7 +244,7 @@ def record_all(
     parsed = {id: parse_block(text) for id, text in texts.items()}
     versions = [_version(ctx, id, texts[id], parsed[id], file, origin, cause) for id in texts]
     _store(ctx, versions, parsed)
-    index_items(ctx.tx, ctx.workspace, [item(block) for block in versions if searchable(block)])
+    index_items(ctx.tx, ctx.workspace, [search_item(block) for block in versions if searchable(block)])
     unindex_items(ctx.tx, ctx.workspace, [block.id for block in versions if not searchable(block)])
     return versions
 
@@ -358,3 +358,95 @@ def headline(fields: dict[str, Value]) -> str:
 def standing(id: str, text: str, gap: str) -> Standing:
     """A part of a file, with what could not be read in its gap."""
     return Standing(id, text, gap, tuple(gap_problems(gap)))
+
+
+UNSEARCHED = frozenset(
+    """
+    Status Date Created ReviewBy Priority Confidence ContentHash Fingerprint Ops Tags Owner
+    Type Source Proposal Action Supersedes SupersededBy Sources Diff
+    """.split()  # noqa: SIM905
+)
+"""Fields that say something about the block and nothing about its subject."""
+PLACEHOLDERS = frozenset({"", "none", "not given", "global", "untagged"})
+RELATIONS = {
+    "Supersedes": "supersedes",
+    "SupersededBy": "superseded_by",
+    "Dependencies": "depends_on",
+    "DependsOn": "depends_on",
+    "AlignsWith": "aligns_with",
+    "Evidence": "rests_on",
+    "Sources": "rests_on",
+    "Contradicts": "contradicts",
+}
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def searchable(block: Block) -> bool:
+    """Whether search may show the block. Proposals are found through their signals."""
+    kind = block.kind
+    return kind.searched and (not kind.searched_as or block.status in kind.searched_as)
+
+
+def search_item(block: Block) -> Item:
+    """The search index's row for a block."""
+    said = block.headline
+    rest = [one_line(value) for name, value in block.fields.items() if name not in UNSEARCHED]
+    told = [text for text in rest if text != said and text.lower() not in PLACEHOLDERS]
+    return Item(
+        ref=block.id,
+        source="block",
+        seq=block.seq,
+        ts_ms=block.ts_ms,
+        title=said or block.id,
+        body="\n".join([*told, block.id]),  # the id too, because people ask by it
+        kind=block.kind.name,
+        tags=tuple(block.tags),
+        status=block.status,
+        doc=block.file,
+        event_ts_ms=event_ts(block.fields.get("Date")),
+        speaker=block.get("Speaker") or _tagged(block, "speaker"),
+        review_by=block.review_by,
+        links=links_of(block.fields),
+    )
+
+
+def _tagged(block: Block, name: str) -> str | None:
+    """`speaker:ada` among the tags names the speaker."""
+    return next((tag.partition(":")[2].strip() for tag in block.tags if tag.startswith(f"{name}:")), None)
+
+
+def links_of(fields: dict[str, Value]) -> tuple[tuple[str, str], ...]:
+    """What a block's fields say of others; ids elsewhere in its text count as mentions."""
+    return tuple(
+        (relation, id)
+        for name, relation in RELATIONS.items()
+        if name in fields
+        for id in MENTIONED.findall(one_line(fields[name]))
+    )
+
+
+def event_ts(value: Value | None) -> int | None:
+    """The moment a block's Date names, at the start of that day."""
+    day = iso_date(value)
+    try:
+        return int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp() * 1000) if day else None
+    except ValueError:
+        return None
+
+
+def iso_date(value: Value | None) -> str | None:
+    """The first date that a field names."""
+    found = _ISO_DATE.search(one_line(value))
+    return found.group() if found else None
+
+
+def overdue(ctx: Context, ids: list[str] | None = None) -> dict[str, str]:
+    """Blocks past their review date, with that date; recall labels them."""
+    sql = (
+        "SELECT id, review_by, status FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"
+        " AND review_by IS NOT NULL AND review_by < ? ORDER BY id"
+    )
+    rows = ctx.tx.all(sql, ctx.workspace, day_of(ctx.now_ms))
+    wanted = None if ids is None else set(ids)
+    live = [row for row in rows if not row["status"] or row["status"] in kind_of(row["id"]).live]
+    return {row["id"]: row["review_by"] for row in live if wanted is None or row["id"] in wanted}

@@ -12,18 +12,19 @@ from pydantic import Field
 
 from clew.errors import ClewError, invalid, shorten
 from clew.ids import check_name
-from clew.memory import blocks, proposals, signals, tombstones
+from clew.memory import blocks, signals
 from clew.memory.blocks import Block
-from clew.memory.directory import directory_of
+from clew.memory.files.directory import directory_of
+from clew.memory.files.markdown import clean, set_field
+from clew.memory.files.writes import governed
+from clew.memory.governance import proposals
+from clew.memory.governance.patches import Op
+from clew.memory.governance.proposals import Staged
+from clew.memory.governance.submission import decision_text, task_text
 from clew.memory.kinds import check_block_id, kind_of
 from clew.memory.marks import mark, normal_words
-from clew.memory.noticing import Notice, in_log, in_talk, spoken, tags_of
-from clew.memory.ops import Op
-from clew.memory.printing import clean, set_field
-from clew.memory.proposals import Staged
-from clew.memory.proposing import decision_text, task_text
 from clew.memory.screening import screened
-from clew.memory.writing import governed
+from clew.memory.signals import Notice, in_log, in_talk, spoken, tags_of
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Text, operation
 
@@ -107,7 +108,7 @@ def _superfluous(ctx: Context, notice: Notice, echoes: Echoes) -> str | None:
     form = mark(notice.text)
     if any(blocks.with_mark(ctx, prefix, form) for prefix in ("SIG", "D", "T")):
         return "known"
-    if tombstones.rejected(ctx, notice.text):
+    if proposals.rejected(ctx, notice.text):
         return "rejected"
     return "echo" if echoes.hold(notice.text) else None
 
@@ -165,7 +166,7 @@ def _promoted(ctx: Context, signal: Block, args: PromoteSignal) -> dict[str, Any
     said, _ = screened(clean(args.statement or (excerpt if isinstance(excerpt, str) else ", ".join(excerpt))))
     if not said:
         raise invalid("statement", "must not be empty", kind="non_empty")
-    tombstones.check(ctx, said)
+    proposals.check_not_rejected(ctx, said)
     chosen = args.block_type or ("decision" if signal.get("Type").endswith("-decision") else "task")
     block_id = blocks.dated_id(ctx, "D" if chosen == "decision" else "T")
     write = decision_text if chosen == "decision" else task_text

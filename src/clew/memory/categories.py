@@ -7,20 +7,60 @@ import threading
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated, Any
 from weakref import WeakKeyDictionary
 
 import orjson
+from pydantic import Field
 
-from clew.errors import shorten
+from clew.errors import invalid, shorten, suggest
 from clew.index.terms import terms
-from clew.memory import plain
 from clew.memory.blocks import headline
-from clew.memory.category_words import OF_KIND, UNCATEGORIZED, WORDS
-from clew.memory.grammar import Value, listed, one_line
+from clew.memory.files import plain_files
+from clew.memory.files.directory import DERIVED
+from clew.memory.files.markdown import Value, listed, one_line
+from clew.memory.files.sync import sync
+from clew.memory.files.writes import governed
 from clew.memory.kinds import prefix_of
 from clew.memory.marks import normal_words
 from clew.registry.context import Context
+from clew.registry.operation import MAX_NUMBER, Input, operation
 from clew.store.database import Database, Row
+
+WORDS: dict[str, str] = {
+    "architecture": """
+        architecture design database schema infrastructure service microservice module component storage cache caching
+        queue backend frontend server cluster scaling layer protocol postgresql sqlite redis kafka kubernetes docker
+        """,
+    "decisions": "decision decide decided chose choose chosen adopt agree agreed approve policy standard convention",
+    "people": "person people team member owner maintainer lead manager engineer developer contact role colleague",
+    "preferences": "prefer preference favourite favorite like dislike style taste habit default tone convention",
+    "workflows": """
+        workflow process pipeline ci cd deploy deployment release review checklist procedure step runbook automation
+        schedule cron merge branch
+        """,
+    "bugs": "bug error crash failure failing broken fix incident outage regression exception defect traceback leak",
+    "credentials": """
+        credential password secret token key certificate login authentication authorization oauth vault rotation
+        permission
+        """,
+    "integrations": """
+        integration api webhook sdk plugin connector oauth client endpoint rest graphql grpc import export sync vendor
+        provider
+        """,
+    "goals": "goal objective target milestone roadmap plan okr kpi vision deadline priority outcome",
+    "constraints": """
+        constraint must never always limit limitation requirement required forbidden compliance budget quota invariant
+        security restriction
+        """,
+}
+"""Whole words, compared by their stems."""
+
+OF_KIND = {"D": "decisions", "PER": "people", "INC": "bugs"}
+"""Kinds whose blocks belong to a category whatever they say."""
+
+UNCATEGORIZED = "uncategorized"
+
 
 SETTINGS = "mind-mem.json"
 SEARCHED = ("Statement", "Title", "Name", "Description", "Summary", "Subject", "Rationale", "Purpose", "Role")
@@ -68,7 +108,7 @@ def defined(ctx: Context) -> Categories:
 
 def _extra(ctx: Context) -> dict[str, list[str]]:
     """Named with their keywords, or just named."""
-    text = plain.text(ctx, SETTINGS)
+    text = plain_files.text(ctx, SETTINGS)
     try:
         settings = orjson.loads(text) if text else {}
         given = settings.get("categories", {}).get("extra_categories", {})
@@ -160,3 +200,95 @@ _BLOCKS = (
     " AND prefix IN ('D', 'T', 'PRJ', 'PER', 'TOOL', 'INC')"
     " AND (status IS NULL OR status NOT IN ('superseded', 'revoked', 'canceled'))"
 )
+
+
+MOST_IN_FILE = 500
+SUMMARY_CHARS = 2000
+
+
+class CategorySummary(Input):
+    topic: Annotated[str, Field(min_length=1, max_length=2000, description="What the summaries should be about.")]
+    limit: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER, description="Most categories, 1 to 10.")] = 3
+
+
+@operation("category_summary", mode="own", bare=lambda result: result, example={"topic": "database infrastructure"})
+def category_summary(ctx: Context, args: CategorySummary) -> dict[str, Any]:
+    """Sum up what is known of a topic, by category: architecture, people, bugs, goals and so on."""
+    if not args.topic.strip():
+        raise invalid("topic", "must not be empty", "Say what the summaries should be about.", kind="non_empty")
+    limit = min(max(args.limit, 1), 10)
+    sync(ctx)
+    with ctx.reading() as bound:
+        found = sort_blocks(bound)
+        named = about(args.topic, defined(bound))
+    words = topic_words(args.topic)
+    saying = {name: _saying(entries, words) for name, entries in found.items()}
+    points = {name: named.get(name, 0) + bool(saying[name]) for name in found}
+    matched = sorted((name for name in found if points[name]), key=lambda name: -points[name])[:limit]
+    if not matched:
+        ctx.suggest(suggest("recall", "Searches the blocks themselves.", query=args.topic))
+        hint = "No block of any category is about this. Run reindex to renew the files, or add blocks with such tags."
+        return {"topic": args.topic, "status": "no_categories", "hint": hint}
+    content = [_summary(name, found[name], saying[name]) for name in matched]
+    return {"topic": args.topic, "matched_categories": matched, "content": "\n\n".join(content)}
+
+
+def _saying(entries: list[Entry], words: list[str]) -> set[str]:
+    """The blocks that hold a word of the topic. Cutting into words is dear, so a look at the letters comes first."""
+    starts = [word[:-1] if len(word) > 3 else word for word in words]
+    found = set()
+    for entry in entries:
+        text = f"{entry.said} {entry.tags}"
+        folded = text.lower()
+        if any(start in folded for start in starts) and not set(words).isdisjoint(terms(text)):
+            found.add(entry.id)
+    return found
+
+
+def _summary(name: str, entries: list[Entry], saying: set[str]) -> str:
+    """What speaks of the topic first, then the newest, as much as fits."""
+    ordered = sorted(entries, key=lambda entry: entry.id not in saying)
+    text = f"## {name}"
+    for at, entry in enumerate(ordered):
+        line = f"\n\nBlock {entry.id}: {entry.said}{_remarks(entry)}"
+        rest = f"\n\n… {len(ordered) - at} more"
+        if len(text) + len(line) + len(rest) > SUMMARY_CHARS:
+            return text + rest
+        text += line
+    return text
+
+
+def _remarks(entry: Entry) -> str:
+    told = ", ".join(part for part in (entry.status, entry.date) if part)
+    return f" ({told})" if told else ""
+
+
+def renew_files(ctx: Context) -> dict[str, Any]:
+    """Write a file for every category that has blocks, and take away those of categories that have none any more."""
+    with ctx.reading() as bound:
+        found = sort_blocks(bound)
+        known = plain_files.texts(bound, DERIVED)
+    wanted = {f"{DERIVED}/{name}.md": _file_text(name, found) for name in found}
+    if wanted != known:
+        with governed(ctx) as bound:
+            for path in sorted(known.keys() - wanted.keys()):
+                plain_files.remove(bound, path)
+            for path, text in wanted.items():
+                plain_files.write(bound, path, text, "reindex")
+    return {"categories": len(wanted)}
+
+
+def _file_text(name: str, found: Sorted) -> str:
+    entries = found[name]
+    lines = [f"# {name}", "", "> Made by `reindex` from the blocks; what is changed here is overwritten.", ""]
+    lines += [f"{len(entries)} blocks, newest first.", ""]
+    for entry in entries[:MOST_IN_FILE]:
+        lines += [f"### {entry.id}", "", entry.said, "", *_details(entry), ""]
+    if len(entries) > MOST_IN_FILE:
+        lines += [f"… {len(entries) - MOST_IN_FILE} more", ""]
+    return "\n".join(lines)
+
+
+def _details(entry: Entry) -> list[str]:
+    told = {"Status": entry.status, "Date": entry.date, "Source": entry.folder, "Tags": entry.tags}
+    return [f"- {name}: {value}" for name, value in told.items() if value]

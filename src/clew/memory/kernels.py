@@ -10,10 +10,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.errors import ClewError, shorten, suggest
-from clew.memory import plain
-from clew.memory.directory import root_of
+from clew.memory.files import plain_files
+from clew.memory.files.directory import root_of
+from clew.memory.files.sync import sync
 from clew.memory.kernel_defaults import DEFAULTS, Key, Setting, kernel_text
-from clew.memory.sync import sync
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
 
@@ -48,7 +48,7 @@ def _warn_of(ctx: Context, name: str, loaded: Loaded) -> None:
 
 def every_kernel(ctx: Context) -> Values:
     """The sections of all shipped kernels together; no two have a section of the same name."""
-    texts = plain.texts(ctx, "mind")
+    texts = plain_files.texts(ctx, "mind")
     sections: Values = {}
     for name in DEFAULTS:
         loaded = parse(name, texts.get(path_of(name)) or kernel_text(name))
@@ -58,7 +58,7 @@ def every_kernel(ctx: Context) -> Values:
 
 
 def load(ctx: Context, name: str) -> Loaded:
-    return parse(name, plain.text(ctx, path_of(name)) or kernel_text(name))
+    return parse(name, plain_files.text(ctx, path_of(name)) or kernel_text(name))
 
 
 def path_of(name: str) -> str:
@@ -131,7 +131,7 @@ def _number(name: str, value: str, spec: Key) -> int | float:
 
 def names(ctx: Context) -> list[str]:
     """Every kernel: the shipped ones, and whatever else lies in the workspace's folder."""
-    found = [path.removeprefix("mind/").removesuffix(".mind") for path in plain.paths(ctx, "mind")]
+    found = [path.removeprefix("mind/").removesuffix(".mind") for path in plain_files.paths(ctx, "mind")]
     return sorted({*DEFAULTS, *found})
 
 

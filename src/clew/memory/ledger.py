@@ -11,14 +11,15 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from clew.errors import ClewError, invalid
-from clew.memory import blocks, proposing
+from clew.memory import blocks
 from clew.memory.blocks import Block
+from clew.memory.files.markdown import clean, print_block, set_field
+from clew.memory.files.sync import sync
+from clew.memory.files.writes import governed
+from clew.memory.governance import submission
 from clew.memory.kinds import KINDS, check_block_id
 from clew.memory.marks import mark
-from clew.memory.printing import clean, print_block, set_field
 from clew.memory.screening import screened
-from clew.memory.sync import sync
-from clew.memory.writing import governed
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, operation
 from clew.store.workspaces import declare_events
@@ -31,7 +32,7 @@ PENDING = "pending-review"
 class ShareFact(Input):
     text: Annotated[str, Field(min_length=1, max_length=20_000, description="The fact.")]
     type: Annotated[Name, Field(description="Kind of fact, such as observation or convention.")] = "fact"
-    confidence: Annotated[proposing.Confidence, Field(description="high, medium or low.")] = "medium"
+    confidence: Annotated[submission.Confidence, Field(description="high, medium or low.")] = "medium"
     source_block: Annotated[str | None, Field(max_length=140, description="Block the fact comes from.")] = None
 
 

@@ -8,12 +8,13 @@ import orjson
 
 from clew.errors import ClewError
 from clew.index.search import known_beginnings
-from clew.memory import blocks, edits
+from clew.memory import blocks
 from clew.memory.blocks import Block
-from clew.memory.directory import shown_root
-from clew.memory.health import health_of
+from clew.memory.files import edits
+from clew.memory.files.directory import shown_root
+from clew.memory.files.sync import sync
 from clew.memory.kinds import KINDS
-from clew.memory.sync import sync
+from clew.memory.scan import health_of
 from clew.registry.context import Context
 from clew.registry.resource import resource
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
+from clew.canonical import canonical
 from clew.clock import rfc3339
-from clew.memory import blocks, citations, health, places, state
-from clew.memory.citations import Cite, Seen
-from clew.memory.directory import shown_root
-from clew.memory.kinds import KINDS, kind_of
-from clew.memory.sync import Unread, sync
-from clew.memory.writing import governed
+from clew.memory import blocks, drift, kernels
+from clew.memory.contradictions import detection, resolutions
+from clew.memory.drift import Cite, Seen
+from clew.memory.files import places
+from clew.memory.files.directory import shown_root
+from clew.memory.files.sync import Unread, sync
+from clew.memory.files.writes import governed
+from clew.memory.governance import policy
+from clew.memory.kinds import KINDS
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
 from clew.store.workspaces import declare_events
@@ -50,7 +53,7 @@ class Scan(Input):
 def scan(ctx: Context, args: Scan) -> dict[str, Any]:
     """Check the memory workspace: contradictions, drift, pending signals, unreadable parts, overdue reviews."""
     unread = sync(ctx)
-    code = citations.look(ctx)
+    code = drift.look_at_code(ctx)
     with governed(ctx) as bound:
         report = run(bound, code, unread)
         return {
@@ -66,8 +69,7 @@ def run(ctx: Context, code: dict[Cite, Seen] | None = None, unread: Sequence[Unr
     for item in unread:
         report.find("unreadable", item.problem, file=item.path, **({"line": item.line} if item.line else {}))
     for check in CHECKS:
-        module, _, function = check.partition(":")
-        getattr(importlib.import_module(module), function)(ctx, report)
+        check(ctx, report)
     _keep(ctx, report)
     return report
 
@@ -75,14 +77,14 @@ def run(ctx: Context, code: dict[Cite, Seen] | None = None, unread: Sequence[Unr
 def _keep(ctx: Context, report: Report) -> None:
     """Remember the figures. A scan that found the same again writes nothing else."""
     figures = {**report.metrics, "findings": len(report.findings)}
-    known = health.metrics(ctx)
+    known = metrics(ctx)
     if {**known, "last_scan": None} != {**figures, "last_scan": None}:
         ctx.emit("memory", "memory_scanned", None, figures)
-    health.keep_metrics(ctx, {**figures, "last_scan": rfc3339(ctx.now_ms)})
+    keep_metrics(ctx, {**figures, "last_scan": rfc3339(ctx.now_ms)})
 
 
 def count_blocks(ctx: Context, report: Report) -> None:
-    report.checks["decisions"] = health.counts(ctx, "D")
+    report.checks["decisions"] = counts(ctx, "D")
     report.checks["contradictions"] = blocks.count(ctx, "C", KINDS["C"].live)
     report.checks["drift_items"] = blocks.count(ctx, "DREF", KINDS["DREF"].live)
     report.checks["pending_signals"] = blocks.count(ctx, "SIG", KINDS["SIG"].live)
@@ -135,7 +137,7 @@ def similar_ids(ctx: Context, report: Report) -> None:
 
 def overdue_reviews(ctx: Context, report: Report) -> None:
     """Live blocks whose ReviewBy date has passed."""
-    due = overdue(ctx)
+    due = blocks.overdue(ctx)
     where = blocks.locate(ctx, due)
     for id, date in due.items():
         file, line = where[id]
@@ -143,25 +145,13 @@ def overdue_reviews(ctx: Context, report: Report) -> None:
     report.checks["overdue_reviews"] = len(due)
 
 
-def overdue(ctx: Context, ids: list[str] | None = None) -> dict[str, str]:
-    """Blocks past their review date, with that date; recall labels them."""
-    sql = (
-        "SELECT id, review_by, status FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"
-        " AND review_by IS NOT NULL AND review_by < ? ORDER BY id"
-    )
-    rows = ctx.tx.all(sql, ctx.workspace, blocks.day_of(ctx.now_ms))
-    wanted = None if ids is None else set(ids)
-    live = [row for row in rows if not row["status"] or row["status"] in kind_of(row["id"]).live]
-    return {row["id"]: row["review_by"] for row in live if wanted is None or row["id"] in wanted}
-
-
 def governance_state(ctx: Context, report: Report) -> None:
     """A state file that cannot be read stops all applying, so it must be seen."""
-    loaded = state.load(ctx)
+    loaded = policy.load(ctx)
     report.checks["governance_mode"] = loaded.governance.governance_mode
     report.checks["staged_proposals"] = blocks.count(ctx, "P", ["staged"])
     if loaded.problem:
-        report.find("state", loaded.problem, file=state.STATE_FILE)
+        report.find("state", loaded.problem, file=policy.STATE_FILE)
 
 
 def rejected_values(ctx: Context, report: Report) -> None:
@@ -180,23 +170,49 @@ def rejected_values(ctx: Context, report: Report) -> None:
 
 def kernel_files(ctx: Context, report: Report) -> None:
     """Kernel lines that were rejected."""
-    from clew.memory import kernels
-
     for name in kernels.names(ctx):
         for problem in kernels.load(ctx, name).problems:
             report.find("kernel", problem, file=kernels.path_of(name))
 
 
-CHECKS: tuple[str, ...] = (
-    "clew.memory.scan:unreadable_parts",
-    "clew.memory.scan:similar_ids",
-    "clew.memory.scan:overdue_reviews",
-    "clew.memory.scan:governance_state",
-    "clew.memory.scan:rejected_values",
-    "clew.memory.scan:kernel_files",
-    "clew.memory.contradictions:check",
-    "clew.memory.resolving:check",
-    "clew.memory.drift:check",
-    "clew.memory.scan:count_blocks",
+CHECKS: tuple[Check, ...] = (
+    unreadable_parts,
+    similar_ids,
+    overdue_reviews,
+    governance_state,
+    rejected_values,
+    kernel_files,
+    detection.check,
+    resolutions.check,
+    drift.check,
+    count_blocks,
 )
-"""`module:function` of each check, in order. Counting comes last: it counts what the others wrote."""
+"""Each check, in order. Counting comes last: it counts what the others wrote."""
+
+
+COUNTED = {"decisions": "D", "tasks": "T", "contradictions": "C", "signals": "SIG"}
+METRICS = "memory_metrics"
+
+
+def health_of(ctx: Context) -> dict[str, Any]:
+    return {"files": {name: counts(ctx, prefix) for name, prefix in COUNTED.items()}, "metrics": metrics(ctx)}
+
+
+def counts(ctx: Context, prefix: str) -> dict[str, int]:
+    live = blocks.count(ctx, prefix, KINDS[prefix].live)
+    return {"total": blocks.count(ctx, prefix), "active": live}
+
+
+def metrics(ctx: Context) -> dict[str, Any]:
+    """What the last scan kept; empty before the first one."""
+    text = ctx.tx.value("SELECT value FROM meta WHERE key = ?", f"{METRICS}:{ctx.workspace}")
+    found: dict[str, Any] = orjson.loads(text) if text else {}
+    return found
+
+
+def keep_metrics(ctx: Context, figures: dict[str, Any]) -> None:
+    ctx.tx.run(
+        "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        f"{METRICS}:{ctx.workspace}",
+        canonical(figures),
+    )

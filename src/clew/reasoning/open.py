@@ -39,18 +39,18 @@ PROVIDERS: tuple[tuple[re.Pattern[str], str], ...] = (
     (SESSION, "clew.ledger.opening:open_session"),
     (EVENT, "clew.reasoning.open:open_event"),
     (CONFLICT, "clew.reasoning.open:open_conflict"),
-    (BLOCK, "clew.memory.opening:open_block"),
+    (BLOCK, "clew.memory.block_views:open_block"),
     (DOC_ENTRY, "clew.reasoning.open:open_entry"),
 )
 """Forms of ids and who opens them. Named by text, because reasoning imports no other domain."""
 
-OUTSIDE: tuple[tuple[re.Pattern[str], str], ...] = ((BLOCK, "clew.memory.sync:sync"),)
+OUTSIDE: tuple[tuple[re.Pattern[str], str], ...] = ((BLOCK, "clew.memory.files.sync:sync"),)
 """Forms of ids that stand in files too, and who reads those in before one is opened."""
 
 SOURCES = {
     "thought": "clew.ledger.opening:open_thought",
     "pattern": "clew.ledger.opening:open_pattern",
-    "block": "clew.memory.opening:open_block",
+    "block": "clew.memory.block_views:open_block",
     "evidence": "clew.tasks.openers:open_evidence",
     "task": "clew.tasks.openers:open_step",
 }

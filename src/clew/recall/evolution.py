@@ -9,8 +9,8 @@ from pydantic import Field
 
 from clew.clock import rfc3339
 from clew.memory import blocks
-from clew.memory.sync import sync
-from clew.memory.writing import failing
+from clew.memory.files.sync import sync
+from clew.memory.files.writes import failing
 from clew.recall.answer import DAY_MS
 from clew.recall.uses import count_shown_with, flush_uses, shown_with, uses_of
 from clew.registry.context import Context

@@ -15,9 +15,9 @@ from clew.index.indexing import recut
 from clew.index.pgvector import schema_of
 from clew.index.search import index_gaps, last_change
 from clew.index.segments import drop_segments, segment_stats
-from clew.memory.directory import shown_root
+from clew.memory.files.directory import shown_root
+from clew.memory.files.sync import sync
 from clew.memory.kernels import names as kernel_names
-from clew.memory.sync import sync
 from clew.recall.filling import fill, install_pgvector
 from clew.recall.kernel import kernel_of
 from clew.recall.model import INSTALLED, installed_model, model_in
@@ -27,7 +27,7 @@ from clew.registry.operation import Input, operation
 from clew.store.workspaces import declare_events
 
 BATCH = 500
-DERIVED: tuple[str, ...] = ("clew.memory.category_summary:renew_files",)
+DERIVED: tuple[str, ...] = ("clew.memory.categories:renew_files",)
 """Functions `(ctx) -> dict` that renew what other domains derive from the items; each adds to reindex's result."""
 
 declare_events({"index_rebuilt": "The search index of a workspace was built anew."})

@@ -14,7 +14,7 @@ from clew.errors import ClewError, invalid
 from clew.index.search import items_by_id, items_of_past
 from clew.index.vectors import lag
 from clew.memory.blocks import locate
-from clew.memory.sync import sync
+from clew.memory.files.sync import sync
 from clew.recall.answer import NOTICE, excerpt, result_json
 from clew.recall.corpus import Corpus
 from clew.recall.filling import filler

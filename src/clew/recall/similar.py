@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.errors import suggest, unknown_id
-from clew.memory.sync import sync
-from clew.memory.writing import failing
+from clew.memory.files.sync import sync
+from clew.memory.files.writes import failing
 from clew.recall.search import Request, Search
 from clew.recall.uses import flush_uses, shown_with
 from clew.registry.context import Context

@@ -7,15 +7,16 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from clew.errors import ClewError, shorten, suggest
-from clew.memory import blocks, proposals, receipts, state, watchers
+from clew.memory import blocks
 from clew.memory.blocks import Block
-from clew.memory.draft import Draft, drafted
-from clew.memory.grammar import parse_block
+from clew.memory.contradictions import detection
+from clew.memory.files.markdown import clean, parse_block
+from clew.memory.files.sync import sync
+from clew.memory.files.writes import failing, governed
+from clew.memory.governance import policy, proposals, receipts
+from clew.memory.governance.patches import Draft, drafted, read
+from clew.memory.governance.policy import Count, Mode
 from clew.memory.kinds import KINDS, check_proposal_id, check_receipt_ts
-from clew.memory.ops import read
-from clew.memory.printing import clean
-from clew.memory.sync import sync
-from clew.memory.writing import failing, governed
 from clew.registry.context import Context
 from clew.registry.operation import Input, Whole, operation
 
@@ -52,7 +53,7 @@ def approve_apply(ctx: Context, args: ApproveApply) -> dict[str, Any]:
 
 def _tried(ctx: Context, proposal: Block) -> dict[str, Any]:
     draft = _checked(ctx, proposal)
-    loaded = state.load(ctx)
+    loaded = policy.load(ctx)
     if loaded.governance.governance_mode == "detect_only":
         why = f" ({loaded.problem})" if loaded.problem else ""
         ctx.warn("DETECT_ONLY", f"Mode detect_only: applying will be refused{why}", "Change it with governance.")
@@ -79,13 +80,13 @@ def _checked(ctx: Context, proposal: Block) -> Draft:
         raise ClewError("CONFLICT", f"{proposal.id} lacks {', '.join(missing)}", f"Add them in {proposal.file}.")
     proposals.check_open(ctx, proposal)
     draft = drafted(ctx, proposals.ops_of(proposal))
-    for said in watchers.objections(ctx, draft):
+    for said in detection.objections(ctx, draft):
         ctx.warn("OBJECTION", said, "Apply it if that is meant; list_contradictions shows both sides afterwards.")
     return draft
 
 
 def _check_mode(ctx: Context) -> None:
-    loaded = state.load(ctx)
+    loaded = policy.load(ctx)
     if loaded.governance.governance_mode != "detect_only":
         return
     why = f": {loaded.problem}" if loaded.problem else ""
@@ -245,3 +246,34 @@ def _says(proposal: Block) -> str:
         return problem.message
     said = [blocks.headline(parse_block(op.patch).fields) for op in ops if op.patch]
     return next((text for text in said if text), ", ".join(f"{op.op} {op.target or op.file}" for op in ops))
+
+
+class GovernanceInput(Input):
+    mode: Annotated[Mode | None, Field(description="detect_only: nothing is applied; propose; enforce.")] = None
+    per_run: Annotated[Count | None, Field(description="Proposals a scan may make.")] = None
+    per_day: Annotated[Count | None, Field(description="Automatic proposals and applies in 24 hours.")] = None
+    backlog_limit: Annotated[Count | None, Field(description="Waiting proposals above which none is made.")] = None
+    defer_cooldown_days: Annotated[Count | None, Field(description="How long a deferral lasts.")] = None
+    no_touch_minutes: Annotated[Count | None, Field(description="Pause between automatic applies.")] = None
+
+
+@operation("governance", writes=True, mode="own", idempotent=True, bare=lambda result: result)
+def governance(ctx: Context, args: GovernanceInput) -> dict[str, Any]:
+    """Show or change the governance mode, budgets and waiting times."""
+    given = args.model_dump(exclude_none=True, exclude={"workspace"})
+    if not given:
+        sync(ctx)
+        with ctx.reading() as bound:
+            return _settings(policy.load(bound))
+    with governed(ctx) as bound:
+        known = policy.load(bound).governance.model_dump()
+        budget = {**known["proposal_budget"], **{k: v for k, v in given.items() if k in known["proposal_budget"]}}
+        rest = {k: v for k, v in given.items() if k in known}
+        mode = {"governance_mode": given["mode"]} if "mode" in given else {}
+        policy.save(bound, policy.Governance.model_validate({**known, **rest, **mode, "proposal_budget": budget}))
+        return _settings(policy.load(bound))
+
+
+def _settings(loaded: policy.Loaded) -> dict[str, Any]:
+    shown = loaded.governance.model_dump()
+    return {**shown, "problem": loaded.problem} if loaded.problem else shown

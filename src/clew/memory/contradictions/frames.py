@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from clew.index.terms import fold, stem
-from clew.memory.lexicon import FUNCTIONAL, LOOSE, MOMENTS, PLACING, PLAIN_VERBS, SILENT, SOLE, TAKING
+from clew.memory.contradictions.lexicon import FUNCTIONAL, LOOSE, MOMENTS, PLACING, PLAIN_VERBS, SILENT, SOLE, TAKING
 
 Frames = dict[str, frozenset[str]]
 """The words around a slot -> the words in it."""

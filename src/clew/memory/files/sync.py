@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clew.errors import ClewError
-from clew.memory import edits, places, plain, watchers
-from clew.memory.directory import DERIVED, Content, Directory, Known, State, directory_of, known, store_name
-from clew.memory.grammar import HEADER, ParsedFile, parse_file
-from clew.memory.places import WHOLE, size
+from clew.memory.files import edits, places, plain_files
+from clew.memory.files.directory import DERIVED, Content, Directory, Known, State, directory_of, known, store_name
+from clew.memory.files.markdown import HEADER, ParsedFile, parse_file
+from clew.memory.files.places import WHOLE, size
+from clew.memory.governance import proposals
 from clew.registry.context import Context
 from clew.store.database import Row
 
@@ -205,7 +206,7 @@ def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edit]
         same, changed = _take_in_blocks(bound, [*(edit for edit in found if edit.path.endswith(".md")), *left])
         heads = {row["path"]: row["seq"] for row in _heads(bound)}
         reached = {path: (_number(bound, path), heads.get(path, 0)) for path in taken | same}
-        watchers.changed(bound, changed)  # what they write is newer than the files and is rendered next
+        proposals.follow_changes(bound, changed)  # what they write is newer than the files and is rendered next
     for edit in found:
         if edit.late:
             continue
@@ -237,8 +238,8 @@ def _without(ctx: Context, path: str, ids: set[str]) -> Edit:
 
 
 def _take_in_plain(ctx: Context, edit: Edit) -> bool:
-    plain.take_in(ctx, edit.path, edit.base, edit.text)
-    return plain.text(ctx, edit.path) == edit.text
+    plain_files.take_in(ctx, edit.path, edit.base, edit.text)
+    return plain_files.text(ctx, edit.path) == edit.text
 
 
 def _take_in_blocks(ctx: Context, found: list[Edit]) -> tuple[set[str], list[str]]:
@@ -269,7 +270,7 @@ def _import(ctx: Context, edit: Edit) -> None:
             if places.file_row(bound, edit.path)["bytes"] != size(edit.text[:start]):
                 return  # not new, or changed meanwhile; the ordinary way merges it
             changed = edits.take_in(bound, [edits.plan(bound, edit.path, edit.text[:start], edit.text[:end])])
-            watchers.changed(bound, changed)
+            proposals.follow_changes(bound, changed)
         ctx.progress(number, len(ends), edit.path)
 
 
@@ -294,7 +295,7 @@ def _bring_out(ctx: Context, directory: Directory, state: State, frozen: set[str
         outputs = [
             _output(bound, directory, state.files.get(row["path"]), row) for row in behind if row["path"] not in blocked
         ]
-        removed = plain.removed(bound, DERIVED, state.write_only_seq)
+        removed = plain_files.removed(bound, DERIVED, state.write_only_seq)
     for path in blocked:
         _warn_once(ctx, "FILES_BEHIND", f"{path} is not what the store has", f"Make {path} a file that can be written.")
     for path, seq in removed.items():
@@ -319,7 +320,7 @@ def _output(ctx: Context, directory: Directory, entry: Known | None, row: Row) -
     path = row["path"]
     tracked = _tracked(path)
     if not row["blocks"]:
-        return Output(path, Content(plain.text(ctx, path).encode()), 0, row["seq"], tracked)
+        return Output(path, Content(plain_files.text(ctx, path).encode()), 0, row["seq"], tracked)
     content = _replayed(ctx, directory, entry, row) if tracked else None
     if content is None:
         content = Content(edits.rendered(ctx, path).encode())

@@ -8,16 +8,17 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import normal_tags
-from clew.memory import automatic, blocks, proposals, signals, state, tombstones
+from clew.memory import blocks, signals
 from clew.memory.blocks import Block
+from clew.memory.files.markdown import clean, print_block
+from clew.memory.files.writes import governed
+from clew.memory.governance import policy, proposals, receipts
+from clew.memory.governance.patches import KINDS as OP_KINDS
+from clew.memory.governance.patches import Op, fingerprint
+from clew.memory.governance.proposals import Staged
 from clew.memory.kinds import KINDS, check_block_id, kind_of
 from clew.memory.marks import mark
-from clew.memory.ops import KINDS as OP_KINDS
-from clew.memory.ops import Op, fingerprint
-from clew.memory.printing import clean, print_block
-from clew.memory.proposals import Staged
 from clew.memory.screening import screened
-from clew.memory.writing import governed
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
 
@@ -74,7 +75,7 @@ def _screened(ctx: Context, text: str, field: str) -> str:
 
 
 def _proposed(ctx: Context, args: ProposeUpdate, statement: str, rationale: str) -> dict[str, Any]:
-    tombstones.check(ctx, statement)
+    proposals.check_not_rejected(ctx, statement)
     known = _known(ctx, args.block_type, statement)
     if known is not None:
         return known
@@ -95,7 +96,7 @@ def _proposed(ctx: Context, args: ProposeUpdate, statement: str, rationale: str)
     text = _block_text(ctx, block_id, args, statement, rationale, tags, signal.id)
     proposal = proposals.stage(ctx, _staged(ctx, args, block_id, text, signal, rationale), proposal_id)
     _note_backlog(ctx)
-    applied = automatic.apply_if_allowed(ctx, proposal, args.confidence)
+    applied = receipts.apply_if_allowed(ctx, proposal, args.confidence)
     return {**_answer(1, signal.id, proposal_id, block_id), "fingerprint": proposal.get("Fingerprint"), **applied}
 
 
@@ -234,7 +235,7 @@ def _answer(written: int, signal: str | None, proposal: str | None, block: str) 
 
 
 def _note_backlog(ctx: Context) -> None:
-    limit = state.load(ctx).governance.proposal_budget.backlog_limit
+    limit = policy.load(ctx).governance.proposal_budget.backlog_limit
     waiting = blocks.count(ctx, "P", ["staged"])
     if waiting > limit:
         ctx.warn(
@@ -287,7 +288,7 @@ def propose_edit(ctx: Context, args: ProposeEdit) -> dict[str, Any]:
             return _same_edit(bound, twin)
         rationale = _screened(bound, args.rationale, "rationale")
         proposal = proposals.stage(bound, Staged("edit", target, ops, (rationale,), rationale))
-        tombstones.check(bound, proposals.statement_of(proposal))
+        proposals.check_not_rejected(bound, proposals.statement_of(proposal))
         next_step = f"Call approve_apply with proposal_id={proposal.id} (a dry run), then with dry_run=false."
         return {
             "status": "proposed",

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from clew.index.terms import stem
-from clew.memory.lexicon import PERIODS, SECONDS, UNITS, WORDS
+from clew.memory.contradictions.lexicon import PERIODS, SECONDS, UNITS, WORDS
 
 _NUMBER = re.compile(r"v?(\d+(?:\.\d+)*)([a-z%]*)")
 _MEASURES = {stem(word): measure for word, measure in UNITS.items()}

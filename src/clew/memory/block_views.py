@@ -2,25 +2,85 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from difflib import unified_diff
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from clew.clock import rfc3339
 from clew.errors import shorten, suggest, unknown_id
-from clew.memory import blocks, receipts
+from clew.memory import blocks
 from clew.memory.blocks import Block
-from clew.memory.kinds import KINDS, check_block_id
-from clew.memory.past import Past, Version, past_of
-from clew.memory.scan import overdue
-from clew.memory.sync import sync
+from clew.memory.files.sync import sync
+from clew.memory.governance import receipts
+from clew.memory.kinds import KINDS, check_block_id, kind_of
 from clew.registry.budget import Budget, Clip, Drop, Follow, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Whole, operation
 
+
+@dataclass(frozen=True)
+class Version:
+    number: int
+    before: Block | None
+    block: Block
+
+    def source(self) -> dict[str, Any]:
+        """`origin` says by what way the version came, `cause` which proposal brought it."""
+        return {
+            "seq": self.block.seq,
+            "ts": rfc3339(self.block.ts_ms),
+            "agent": self.block.agent,
+            "origin": self.block.origin,
+            "cause": self.block.cause,
+        }
+
+    def diff(self, around: int) -> str:
+        """The changed lines with a few around them; a first version is all new, a removal all gone."""
+        before = self.before.text.splitlines() if self.before and not self.before.gone else []
+        after = [] if self.block.gone else self.block.text.splitlines()
+        return "\n".join(list(unified_diff(before, after, lineterm="", n=around))[2:])
+
+
+@dataclass(frozen=True)
+class Timeline:
+    now: Block
+    file: str
+    line: int | None
+    """None when it stands in no file any more."""
+    review_overdue: str | None
+    versions: list[Version]
+    """Newest first."""
+    total: int
+
+    @property
+    def status(self) -> str | None:
+        return status_of(self.now)
+
+
+def status_of(block: Block) -> str | None:
+    return "removed" if block.gone else block.status
+
+
+def timeline_of(ctx: Context, id: str, limit: int) -> Timeline | None:
+    """A block that is or was, with its newest versions; None when there never was one of this id."""
+    total = blocks.count_versions(ctx, id)
+    if not total:
+        return None
+    newest = blocks.history(ctx, id, limit + 1)  # one more: the oldest shown says what it changed
+    now = newest[-1]
+    pairs = list(zip([None, *newest], newest, strict=False))[-limit:][::-1]
+    file, line = blocks.locate(ctx, [id]).get(id, (now.file, None))
+    versions = [Version(total - age, old, new) for age, (old, new) in enumerate(pairs)]
+    return Timeline(now, file, line, blocks.overdue(ctx, [id]).get(id), versions, total)
+
+
 NAMES = {kind.name: kind.prefix for kind in KINDS.values()}
 KNOWLEDGE = ("D", "T", "PRJ", "PER", "TOOL", "INC", "FACT")
 """What people mean by memory; the rest is its bookkeeping."""
-MOST_DIFF = 20_000
+MOST_DIFF, MOST_SHORT_DIFF = 20_000, 2_000
+SUMMARY = 160
 _NEXT = Follow("next_offset", lambda whole, result: _following(result["offset"] + len(result["blocks"]), result))
 BLOCKS_BUDGET = Budget(
     (
@@ -79,7 +139,7 @@ def list_blocks(ctx: Context, args: ListBlocks) -> dict[str, Any]:
     """List blocks of governed memory by kind, status and words, those changed last first."""
     sync(ctx)
     with ctx.reading() as bound:
-        due = overdue(bound)
+        due = blocks.overdue(bound)
         found = [block for block in _current(bound, args) if _fits(block, args, due)]
         found.sort(key=lambda block: (-block.seq, block.id))
         shown = found[args.offset : args.offset + args.limit]
@@ -153,28 +213,28 @@ def block_history(ctx: Context, args: BlockHistory) -> dict[str, Any]:
     id = check_block_id(args.block_id)
     sync(ctx)
     with ctx.reading() as bound:
-        past = past_of(bound, id, args.limit)
-        if past is None:
+        timeline = timeline_of(bound, id, args.limit)
+        if timeline is None:
             way = suggest("list_blocks", "Lists the blocks there are.", "high")
             raise unknown_id("block", id, "Look the id up in the file or with list_blocks.", [way])
-        return _history(bound, id, past)
+        return _history(bound, id, timeline)
 
 
-def _history(ctx: Context, id: str, past: Past) -> dict[str, Any]:
+def _history(ctx: Context, id: str, timeline: Timeline) -> dict[str, Any]:
     return {
         "block_id": id,
-        "kind": past.now.kind.name,
-        "status": past.status,
-        "says": past.now.headline,
-        "text": past.now.text,
-        "fields": past.now.fields,
-        "file": past.file,
-        "line": past.line,
-        "review_by": past.now.review_by,
-        "review_due": past.review_overdue is not None,
-        "versions": [_version(ctx, version) for version in past.versions],
-        "versions_total": past.total,
-        "truncated": past.total > len(past.versions),
+        "kind": timeline.now.kind.name,
+        "status": timeline.status,
+        "says": timeline.now.headline,
+        "text": timeline.now.text,
+        "fields": timeline.now.fields,
+        "file": timeline.file,
+        "line": timeline.line,
+        "review_by": timeline.now.review_by,
+        "review_due": timeline.review_overdue is not None,
+        "versions": [_version(ctx, version) for version in timeline.versions],
+        "versions_total": timeline.total,
+        "truncated": timeline.total > len(timeline.versions),
     }
 
 
@@ -183,7 +243,7 @@ def _version(ctx: Context, version: Version) -> dict[str, Any]:
     receipt = receipts.of_proposal(ctx, new.cause) if new.cause and new.cause.startswith("P-") else None
     return {
         "version": version.number,
-        **version.shown(),
+        **version.source(),
         "ts_ms": new.ts_ms,
         "receipt_ts": receipt.ts if receipt else None,
         "rolled_back": bool(receipt and receipt.rolled_back_at_ms),
@@ -192,3 +252,46 @@ def _version(ctx: Context, version: Version) -> dict[str, Any]:
         "diff": shorten(version.diff(around=2), MOST_DIFF),
         "text": new.text,
     }
+
+
+def open_block(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any] | None:
+    """A block that is or was; None when there never was one of this id."""
+    timeline = timeline_of(ctx, id, limit)
+    if timeline is None:
+        return None
+    now = timeline.now
+    return {
+        "kind": "block",
+        "id": id,
+        "summary": shorten(now.headline or id, SUMMARY),
+        "status": timeline.status,
+        "head": {"seq": now.seq, "ts": rfc3339(now.ts_ms), "ts_ms": now.ts_ms, "agent": now.agent},
+        "block": {
+            "id": id,
+            "type": kind_of(id).name,
+            "fields": now.fields,
+            "text": now.text,
+            "file": timeline.file,
+            "line": timeline.line,
+            **({"review_overdue": timeline.review_overdue} if timeline.review_overdue else {}),
+        },
+        "links": [{"rel": rel, "id": other} for rel, other in blocks.links_of(now.fields)][:limit],
+        **_receipt(ctx, now),
+        "history": [_short_version(version) for version in timeline.versions],
+        "versions": timeline.total,
+        "truncated": timeline.total > limit,
+    }
+
+
+def _short_version(version: Version) -> dict[str, Any]:
+    """The whole text stands above, so only a change of it is told."""
+    shown = {**version.source(), "status": status_of(version.block)}
+    if version.before is None or version.before.gone or version.block.gone:
+        return shown
+    return {**shown, "diff": shorten(version.diff(around=0), MOST_SHORT_DIFF)}
+
+
+def _receipt(ctx: Context, block: Block) -> dict[str, Any]:
+    """How a proposal that was applied can be taken back."""
+    found = receipts.of_proposal(ctx, block.id) if block.kind.name == "proposal" else None
+    return {"receipt_ts": found.ts} if found else {}

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from clew.memory import plain
+from clew.memory.files import plain_files
 from clew.registry.context import Context
 
 STATE_FILE = "memory/intel-state.json"
@@ -44,7 +44,7 @@ class Loaded:
 
 def load(ctx: Context) -> Loaded:
     """The state; one that cannot be read fails closed: nothing is applied until it is mended."""
-    text = plain.text(ctx, STATE_FILE)
+    text = plain_files.text(ctx, STATE_FILE)
     if not text:
         return Loaded(Governance())
     try:
@@ -61,7 +61,7 @@ def _said(problem: orjson.JSONDecodeError | ValidationError) -> str:
 
 
 def save(ctx: Context, governance: Governance) -> None:
-    plain.write(ctx, STATE_FILE, state_text(governance), "governance")
+    plain_files.write(ctx, STATE_FILE, state_text(governance), "governance")
 
 
 def default_state_text() -> str:

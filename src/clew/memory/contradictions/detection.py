@@ -9,20 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING
 
-from pydantic import Field
-
-from clew.errors import suggest
 from clew.memory import blocks
 from clew.memory.blocks import Block
-from clew.memory.grammar import listed, one_line, parse_block
-from clew.memory.printing import set_field
-from clew.memory.signatures import conflict, signatures
-from clew.memory.statements import clash, forms_of, sharpness, words_of
-from clew.memory.writing import governed
+from clew.memory.contradictions.signatures import conflict, signatures
+from clew.memory.contradictions.statements import clash, forms_of, sharpness, words_of
+from clew.memory.files.markdown import listed, one_line, parse_block, set_field
+from clew.memory.governance.patches import Draft
 from clew.registry.context import Context
-from clew.registry.operation import Input, operation
+
+if TYPE_CHECKING:
+    from clew.memory.scan import Report
 
 PREFIX = "C"
 ORIGIN = "contradictions"
@@ -47,7 +45,7 @@ def follow(ctx: Context, ids: Sequence[str]) -> None:
     if not wanted:
         return
     live = {block.id: block for block in blocks.current(ctx, ids=wanted, prefix="D", status="active")}
-    _settle(ctx, set(wanted))
+    settle(ctx, set(wanted))
     _learn_words(ctx, wanted, live)
     known = _known(ctx) if live else {}
     for one, other in _pairs(ctx, live):
@@ -59,7 +57,7 @@ def follow(ctx: Context, ids: Sequence[str]) -> None:
 def _learn_words(ctx: Context, ids: Sequence[str], live: dict[str, Block]) -> None:
     ctx.tx.many("DELETE FROM decision_word WHERE workspace = ? AND id = ?", [(ctx.workspace, id) for id in ids])
     rows = [
-        (ctx.workspace, word, sharpness(_said(block)), block.id)
+        (ctx.workspace, word, sharpness(statement_of(block)), block.id)
         for block in live.values()
         for word in sorted(_words(block) | _forms(block))
     ]
@@ -68,12 +66,12 @@ def _learn_words(ctx: Context, ids: Sequence[str], live: dict[str, Block]) -> No
 
 
 def _words(block: Block) -> set[str]:
-    return words_of(_said(block))
+    return words_of(statement_of(block))
 
 
 def _forms(block: Block) -> set[str]:
     """What marks out those that speak of the very same thing: slots, and the groups of signatures."""
-    return forms_of(_said(block)) | {f"signature:{item.group}" for item in signatures(block.text)}
+    return forms_of(statement_of(block)) | {f"signature:{item.group}" for item in signatures(block.text)}
 
 
 def _pairs(ctx: Context, live: dict[str, Block]) -> Iterable[tuple[Block, Block]]:
@@ -108,7 +106,7 @@ class Saying:
 
 
 def _saying(block: Block) -> Saying:
-    return Saying(block.id, _words(block), _forms(block), sharpness(_said(block)))
+    return Saying(block.id, _words(block), _forms(block), sharpness(statement_of(block)))
 
 
 def nearby(ctx: Context, sayings: list[Saying]) -> dict[str, list[str]]:
@@ -138,7 +136,7 @@ def _ordered(one: Block, other: Block) -> tuple[Block, Block]:
     return (one, other) if one.id < other.id else (other, one)
 
 
-def _said(block: Block) -> str:
+def statement_of(block: Block) -> str:
     return block.get("Statement") or block.headline
 
 
@@ -151,7 +149,7 @@ def _compare(one: Block, other: Block) -> Found | None:
     if exact:
         worst = max(exact, key=lambda item: item.confidence)
         return Found(one.id, other.id, worst.severity, "signatures", worst.reason, worst.confidence)
-    plain = clash(_said(one), _said(other))
+    plain = clash(statement_of(one), statement_of(other))
     if plain is None:
         return None
     severity = "high" if plain.confidence >= 0.85 else "medium"
@@ -209,7 +207,7 @@ def _text(id: str, day: str, found: Found) -> str:
     )
 
 
-def _settle(ctx: Context, touched: set[str] | None) -> None:
+def settle(ctx: Context, touched: set[str] | None) -> None:
     """Resolve entries whose sides no longer clash; all of them, or those of certain decisions."""
     entries = blocks.current(ctx, prefix=PREFIX, status=("open", "deferred"))
     chosen = [item for item in entries if touched is None or touched & set(objects(item))]
@@ -225,14 +223,14 @@ def _settle(ctx: Context, touched: set[str] | None) -> None:
             blocks.write(ctx, entry.id, text, origin=ORIGIN)
 
 
-def check(ctx: Context, report: Any) -> None:
+def check(ctx: Context, report: Report) -> None:
     """For `scan`: entries that have settled are closed, the open ones are told."""
-    _settle(ctx, None)
+    settle(ctx, None)
     for entry in blocks.current(ctx, prefix=PREFIX, status="open"):
         report.find("contradiction", entry.get("Statement"), block_id=entry.id)
 
 
-def objections(ctx: Context, draft: Any) -> list[str]:
+def objections(ctx: Context, draft: Draft) -> list[str]:
     """Why a person should look first: what a proposal would say clashes with a live decision."""
     said = []
     for change in draft.changes.values():
@@ -244,93 +242,7 @@ def objections(ctx: Context, draft: Any) -> list[str]:
         saying = Saying(change.id, words_of(statement), forms_of(statement), sharpness(statement))
         near = [id for id in nearby(ctx, [saying])[change.id] if id not in draft.changes]
         for other in blocks.current(ctx, ids=near, prefix="D", status="active"):
-            found = clash(statement, _said(other))
+            found = clash(statement, statement_of(other))
             if found is not None and other.id not in superseded:
                 said.append(f"{change.id} would contradict {other.id}: {found.reason}")
     return said
-
-
-class ListContradictions(Input):
-    limit: Annotated[int, Field(ge=1, le=1000, description="Most to show; the count is of all.")] = 100
-
-
-@operation("list_contradictions", writes=True, mode="own", idempotent=True, bare=lambda result: result)
-def list_contradictions(ctx: Context, args: ListContradictions) -> dict[str, Any]:
-    """List the contradictions between live decisions, each with both sides, the reason and a way to resolve it."""
-    with governed(ctx) as bound:
-        _settle(bound, None)
-        found = [_resolution(entry, sides) for entry, sides in open_entries(bound)]
-    if not found:
-        return {"status": "clean", "contradictions": 0, "message": "No contradictions found."}
-    shown = found[: args.limit]
-    _suggest_a_way(ctx, shown)
-    left_out = {"left_out": len(found) - len(shown)} if len(found) > len(shown) else {}
-    return {"status": "contradictions_found", "contradictions": len(found), "resolutions": shown, **left_out}
-
-
-def _suggest_a_way(ctx: Context, resolutions: list[dict[str, Any]]) -> None:
-    first = next((item for item in resolutions if item["strategy"] == "supersede"), None)
-    if first is not None:
-        op = {"op": "set_status", "target": first["loser_id"], "status": "superseded"}
-        why = f"{first['contradiction_id']}: {first['rationale']}"
-        ctx.suggest(suggest("propose_edit", "Proposes that the weaker side yields.", ops=[op], rationale=why))
-
-
-def open_entries(ctx: Context) -> list[tuple[Block, dict[str, Block]]]:
-    """The open entries about two decisions, each with the sides that can be found."""
-    entries = [entry for entry in blocks.current(ctx, prefix=PREFIX, status="open") if len(objects(entry)) == 2]
-    ids = [id for entry in entries for id in objects(entry)]
-    sides = {block.id: block for block in blocks.current(ctx, ids=ids)} if ids else {}
-    return [(entry, {id: sides[id] for id in objects(entry) if id in sides}) for entry in entries]
-
-
-def _resolution(entry: Block, sides: dict[str, Block]) -> dict[str, Any]:
-    first, second = objects(entry)
-    one, other = sides.get(first), sides.get(second)
-    strategy, detail, winner, why, sure = advise(one, other)
-    return {
-        "contradiction_id": entry.id,
-        "block_a": first,
-        "block_b": second,
-        "statement_a": _said(one) if one else "",
-        "statement_b": _said(other) if other else "",
-        "reason": entry.get("Evidence"),
-        "severity": entry.get("Severity"),
-        "detected_confidence": float(entry.get("Confidence") or 0.5),
-        "strategy": strategy,
-        "detail": detail,
-        "confidence": sure,
-        "winner_id": winner,
-        "loser_id": (second if winner == first else first) if winner else None,
-        "rationale": why,
-    }
-
-
-def advise(one: Block | None, other: Block | None) -> tuple[str, str, str | None, str, float]:
-    """Strategy, its finer name, the winner, the reason and how sure we are of the advice."""
-    if one is None or other is None:
-        return "manual", "manual_review", None, "one side cannot be found", 0.3
-    first, second = _priority(one), _priority(other)
-    if abs(first - second) >= 2:
-        winner = one if first > second else other
-        return "supersede", "confidence_priority", winner.id, f"{winner.id} has the higher priority", 0.85
-    if _breadth(one) != _breadth(other):
-        narrow = one if _breadth(one) > _breadth(other) else other
-        return "merge", "scope_priority", narrow.id, f"{narrow.id} is more specific; let it be the exception", 0.65
-    if _date(one) != _date(other):
-        newer = one if _date(one) > _date(other) else other
-        return "supersede", "timestamp_priority", newer.id, f"{newer.id} is newer", 0.7
-    return "manual", "manual_review", None, "same priority, scope and date: somebody has to decide", 0.4
-
-
-def _priority(block: Block) -> int:
-    named = {"P0": 10, "P1": 9, "P2": 7, "P3": 5}.get(block.get("Priority").upper(), 0)
-    return max([named, *(item.priority for item in signatures(block.text))])
-
-
-def _breadth(block: Block) -> int:
-    return 0 if block.get("Scope").lower() in {"", "global"} else 1
-
-
-def _date(block: Block) -> str:
-    return block.get("Date") or block.id

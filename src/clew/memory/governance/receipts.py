@@ -10,11 +10,14 @@ import orjson
 
 from clew.clock import rfc3339
 from clew.errors import ClewError, suggest, unknown_id
-from clew.memory import blocks, proposals, signals, watchers
+from clew.memory import blocks, signals
 from clew.memory.blocks import Block
-from clew.memory.draft import Draft
-from clew.memory.grammar import parse_block
-from clew.memory.printing import print_block, set_field
+from clew.memory.contradictions import detection
+from clew.memory.files.markdown import parse_block, print_block, set_field
+from clew.memory.governance import policy, proposals, receipts
+from clew.memory.governance.patches import Draft, drafted
+from clew.memory.governance.policy import Governance
+from clew.memory.governance.proposals import ops_of
 from clew.registry.context import Context
 from clew.store.database import Row
 
@@ -53,7 +56,7 @@ def apply(ctx: Context, proposal: Block, draft: Draft, automatic: bool = False) 
     signals.set_status(ctx, proposal.get("Signal"), "accepted", proposal.id)
     payload = {"receipt_ts": receipt.ts, "blocks": [change["id"] for change in changes], "automatic": automatic}
     ctx.emit("memory", "proposal_applied", proposal.id, payload)
-    watchers.changed(ctx, [change["id"] for change in changes])
+    proposals.follow_changes(ctx, [change["id"] for change in changes])
     return receipt
 
 
@@ -141,7 +144,7 @@ def roll_back(ctx: Context, receipt: Receipt, merge: bool) -> list[str]:
             blocks.write(ctx, id, text, origin="rollback", cause=receipt.proposal)
             log.append(f"Restored {id}")
     _close(ctx, receipt)
-    watchers.changed(ctx, [id for id, _ in plans])
+    proposals.follow_changes(ctx, [id for id, _ in plans])
     return log
 
 
@@ -198,3 +201,41 @@ def _close(ctx: Context, receipt: Receipt) -> None:
         text = set_field(set_field(printed.text, "Status", "rolled_back"), "RolledBack", rfc3339(ctx.now_ms))
         blocks.write(ctx, printed.id, text, origin="rollback", cause=receipt.proposal)
     ctx.emit("memory", "proposal_rolled_back", receipt.proposal, {"receipt_ts": receipt.ts})
+
+
+DAY_MS = 86_400_000
+
+
+def apply_if_allowed(ctx: Context, proposal: Block, confidence: str) -> dict[str, Any]:
+    """Fields for the answer: the receipt of an automatic apply, or why there was none. Empty in other modes."""
+    governance = policy.load(ctx).governance
+    if governance.governance_mode != "enforce":
+        return {}
+    draft = drafted(ctx, ops_of(proposal))
+    reason = _obstacle(ctx, proposal, draft, confidence, governance)
+    if reason:
+        return {"auto_applied": False, "auto_apply_refused": reason}
+    receipt = receipts.apply(ctx, proposal, draft, automatic=True)
+    return {
+        "auto_applied": True,
+        "receipt_ts": receipt.ts,
+        "safety": "Mode enforce: this low-risk proposal was applied by itself. rollback_proposal takes it back.",
+        "next_step": f"To take it back: rollback_proposal receipt_ts={receipt.ts}.",
+    }
+
+
+def _obstacle(ctx: Context, proposal: Block, draft: Draft, confidence: str, governance: Governance) -> str | None:
+    if proposal.get("Risk") != "low":
+        return f"rule risk: {proposal.get('Risk')} risk waits for approval"
+    if confidence == "low":
+        return "rule confidence: low confidence waits for approval"
+    done = receipts.automatic_since(ctx, ctx.now_ms - DAY_MS)
+    budget = governance.proposal_budget.per_day
+    if len(done) >= budget:
+        ends = rfc3339(done[budget - 1]["created_at_ms"] + DAY_MS) if budget else "when per_day is raised"
+        return f"rule per_day: {budget} automatic applies in 24 hours are used up; ends {ends}"
+    pause = governance.no_touch_minutes * 60_000
+    if done and ctx.now_ms - done[0]["created_at_ms"] < pause:
+        return f"rule no_touch: ends {rfc3339(done[0]['created_at_ms'] + pause)}"
+    objections = detection.objections(ctx, draft)
+    return f"rule objection: {objections[0]}" if objections else None

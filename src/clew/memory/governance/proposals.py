@@ -8,14 +8,16 @@ from datetime import UTC, datetime, timedelta
 
 from clew.clock import rfc3339
 from clew.errors import ClewError, shorten, suggest, unknown_id
-from clew.memory import blocks, signals, state, tombstones
+from clew.memory import blocks, signals
 from clew.memory.blocks import Block
-from clew.memory.draft import drafted
-from clew.memory.grammar import parse_block
+from clew.memory.contradictions import detection
+from clew.memory.files.markdown import parse_block, print_block, set_field
+from clew.memory.governance import policy
+from clew.memory.governance.patches import Op, check, drafted, fingerprint, printed, read
 from clew.memory.kinds import PROPOSED_FILES
-from clew.memory.ops import Op, check, fingerprint, printed, read
-from clew.memory.printing import print_block, set_field
+from clew.memory.marks import mark
 from clew.registry.context import Context
+from clew.store.database import Row
 from clew.store.workspaces import declare_events
 
 declare_events(
@@ -140,7 +142,7 @@ def deferred_until(ctx: Context, proposal: Block) -> int | None:
     named = _moment(proposal.get("DeferredUntil"))
     if named is not None:
         return named
-    days = state.load(ctx).governance.defer_cooldown_days
+    days = policy.load(ctx).governance.defer_cooldown_days
     return proposal.ts_ms + int(timedelta(days=days).total_seconds() * 1000)
 
 
@@ -178,14 +180,21 @@ def reject(ctx: Context, id: str, reason: str) -> Block:
     proposal = get(ctx, id)
     if proposal.status not in OPEN:
         check_open(ctx, proposal)
-    tombstones.bury(ctx, statement_of(proposal), id, reason)
+    bury(ctx, statement_of(proposal), id, reason)
     done = mark_status(ctx, proposal, "rejected", Reason=reason, RejectedAt=rfc3339(ctx.now_ms))
     signals.set_status(ctx, proposal.get("Signal"), "rejected", id)
     ctx.emit("memory", "proposal_rejected", id, {"reason": reason})
     return done
 
 
-def follow_edits(ctx: Context, ids: Sequence[str]) -> None:
+def follow_changes(ctx: Context, ids: Sequence[str]) -> None:
+    """What must follow, in the same transaction, when blocks changed by approval, by hand or by rollback."""
+    if ids:
+        _follow_edits(ctx, ids)
+        detection.follow(ctx, ids)
+
+
+def _follow_edits(ctx: Context, ids: Sequence[str]) -> None:
     """A person rejects a proposal by writing so into its file; that buries its value like a call would."""
     for id in ids:
         proposal = blocks.find(ctx, id) if id.startswith("P-") else None
@@ -195,7 +204,7 @@ def follow_edits(ctx: Context, ids: Sequence[str]) -> None:
             said = statement_of(proposal)
         except ClewError:
             continue  # its operations cannot be read, so it proposes nothing that could come back
-        tombstones.bury(ctx, said, id, proposal.get("Reason") or "rejected by hand")
+        bury(ctx, said, id, proposal.get("Reason") or "rejected by hand")
         signals.set_status(ctx, proposal.get("Signal"), "rejected", id)
         ctx.emit("memory", "proposal_rejected", id, {"reason": proposal.get("Reason")})
 
@@ -204,8 +213,56 @@ def defer(ctx: Context, id: str, reason: str, days: int | None) -> Block:
     proposal = get(ctx, id)
     if proposal.status not in OPEN:
         check_open(ctx, proposal)
-    length = state.load(ctx).governance.defer_cooldown_days if days is None else days
+    length = policy.load(ctx).governance.defer_cooldown_days if days is None else days
     until = rfc3339(ctx.now_ms + length * 86_400_000)
     done = mark_status(ctx, proposal, "deferred", Reason=reason, DeferredUntil=until)
     ctx.emit("memory", "proposal_deferred", id, {"reason": reason, "until": until})
     return done
+
+
+def bury(ctx: Context, statement: str, proposal: str, reason: str) -> None:
+    ctx.tx.run(
+        "INSERT INTO tombstone (workspace, mark, proposal, statement, reason, agent, seq, created_at_ms)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (workspace, mark) DO NOTHING",
+        ctx.workspace,
+        mark(statement),
+        proposal,
+        statement,
+        reason,
+        ctx.agent,
+        ctx.ws.seq,
+        ctx.now_ms,
+    )
+
+
+def rejected(ctx: Context, statement: str) -> Row | None:
+    """The tombstone of a value, if it has one."""
+    return next(iter(_buried(ctx, [statement])[0]), None)
+
+
+def rejected_among(ctx: Context, statements: Sequence[str]) -> set[str]:
+    """Those of many values that have one."""
+    found = _buried(ctx, statements)
+    return {statement for statement, rows in zip(statements, found, strict=True) if rows}
+
+
+def _buried(ctx: Context, statements: Sequence[str]) -> list[list[Row]]:
+    sql = "SELECT * FROM tombstone WHERE workspace = ? AND mark = ?"
+    return ctx.tx.each(sql, [(ctx.workspace, mark(statement)) for statement in statements])
+
+
+def check_not_rejected(ctx: Context, statement: str) -> None:
+    """Refuse a value that was rejected before, and say when and why."""
+    found = rejected(ctx, statement)
+    if found is None:
+        return
+    when = rfc3339(found["created_at_ms"])
+    by = f" by {found['agent']}" if found["agent"] else ""
+    raise ClewError(
+        "NOT_ALLOWED",
+        f"rejected value: {found['proposal']} ({shorten(found['statement'], 120)}) was rejected on {when}{by}:"
+        f" {shorten(found['reason'], 300)}",
+        "A rejected value stays rejected. Propose something else, or a person writes it into the file by hand.",
+        suggestions=[suggest("list_proposals", "Shows what was rejected and why.", "medium", status="rejected")],
+        details={"rule": "rejected_value", "proposal_id": found["proposal"], "rejected_at": when, "ends": None},
+    )

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import orjson
 
-from clew.memory import blocks, places
-from clew.memory.grammar import HEADER, ParsedFile, Part, gap_problems, parse_file
-from clew.memory.merging import common_prefix, common_suffix, header_after, header_before, merge
-from clew.memory.places import Region, Standing, size
-from clew.memory.unseen import base_seen
+from clew.memory import blocks
+from clew.memory.files import places
+from clew.memory.files.markdown import HEADER, ParsedFile, Part, gap_problems, parse_file
+from clew.memory.files.merge import base_seen, common_prefix, common_suffix, header_after, header_before, merge
+from clew.memory.files.places import Region, Standing, size
 from clew.registry.context import Context
 from clew.store.database import placeholders
 from clew.store.workspaces import declare_events

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from clew.index.terms import fold, stem
-from clew.memory.amounts import Amount, amounts, with_periods
-from clew.memory.frames import Frames, excluded, frames, others_kept_out
-from clew.memory.lexicon import DENYING, EXCLUSIVE, OPPOSED, PLACES, RANKING, SILENT
+from clew.memory.contradictions.amounts import Amount, amounts, with_periods
+from clew.memory.contradictions.frames import Frames, excluded, frames, others_kept_out
+from clew.memory.contradictions.lexicon import DENYING, EXCLUSIVE, OPPOSED, PLACES, RANKING, SILENT
 
 _WORD = re.compile(r"[a-z0-9]+(?:[.'+#_/-][a-z0-9]+)*|%")
 _SHORT = {

@@ -1,0 +1,1 @@
+"""Contradictions between decisions, found in plain statements and signatures, kept as blocks."""

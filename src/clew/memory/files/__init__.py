@@ -1,0 +1,1 @@
+"""The Markdown files of a memory workspace: their grammar, their directory, and how they and the store agree."""

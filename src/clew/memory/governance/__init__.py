@@ -1,0 +1,1 @@
+"""Changes to memory that are proposed, reviewed, applied with a receipt, and rolled back."""

@@ -9,8 +9,7 @@ from typing import Any
 import mcp_types as types
 from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
 
-from clew.faces.mcp.request import Request
-from clew.faces.mcp.results import complete
+from clew.faces.mcp.protocol import Request, complete
 from clew.faces.mcp.server import ClewServer
 from tests.conformance.tools import IMAGE, PIXEL, embedded, fixture_tools, form, need, text
 

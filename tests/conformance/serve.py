@@ -5,8 +5,8 @@ from __future__ import annotations
 import uvicorn
 
 from clew.app import open_clew
-from clew.faces.mcp.http import base_address, bind, http_app
-from clew.faces.mcp.security import Hosts
+from clew.faces.http import Hosts, base_address, bind
+from clew.faces.mcp.endpoint import http_app
 from clew.faces.mcp.server import build_server
 from clew.settings import load_settings
 from tests.conformance.fixtures import Events, install

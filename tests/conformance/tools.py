@@ -12,8 +12,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, PromptsListChanged
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 
-from clew.faces.mcp.request import Request, is_stateless
-from clew.faces.mcp.results import complete
+from clew.faces.mcp.protocol import Request, complete, is_stateless
 
 Call = Callable[[Request, types.CallToolRequestParams], Awaitable[Any]]
 

@@ -17,6 +17,7 @@ from clew.runner.board import PASSING, Board, Claim, ClaimLost, Refused
 from clew.runner.configuration import Configuration
 from clew.runner.executors import Executor, Executors, Slice, SliceFailed, Stopped
 from clew.runner.protocol import KINDS, Answer, Event, assemble
+from clew.store.events import Follower
 
 log = logging.getLogger("clew.runner")
 
@@ -270,7 +271,10 @@ def run(
     ]
     threads = [threading.Thread(target=slot.run, name=f"slot-{number}") for number, slot in enumerate(slots)]
     if not once:
-        threading.Thread(target=_follow, args=(clew, news, configuration.poll_s, stop), daemon=True).start()
+        # PostgreSQL notifies, SQLite's file is looked at; without either a slot still looks every `poll_s`.
+        Follower(
+            lambda _: clew.database.changes(configuration.poll_s), lambda _: news.tell(), "clew-news", QUIET_S, stop
+        )
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -285,16 +289,3 @@ def slot_names(configuration: Configuration) -> list[str]:
     if configuration.slots == 1:
         return [name]
     return [f"{name}:{number}" for number in range(1, configuration.slots + 1)]
-
-
-def _follow(clew: Clew, news: News, wait: float, stop: threading.Event) -> None:
-    """Tell the slots about commits: PostgreSQL notifies, SQLite's file is looked at."""
-    while not stop.is_set():
-        try:
-            for _ in clew.database.changes(wait):
-                news.tell()
-                if stop.wait(QUIET_S):
-                    return
-        except Exception as problem:
-            log.warning("cannot follow the store, looking every %s s instead: %s", wait, problem)
-            stop.wait(wait)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import orjson
 
 from clew.store.database import Database, Row, Transaction
 
+logger = logging.getLogger(__name__)
+
 PAGE = 500
+RETRY_S = 0.5
+
+News = TypeVar("News")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +100,46 @@ def _advance(database: Database, seen: dict[str, int]) -> list[EventRow]:
                 found.extend(page)
                 seen[workspace] = page[-1].seq
     return found
+
+
+class Follower(Generic[News]):
+    """A thread that hands the items of a feed to `hear` until it is stopped.
+
+    A feed that breaks off (the server went away, the file is locked) is opened again, so `feed` must continue where
+    the last one ended. `breath` is the pause after each item: what comes close together is then read together.
+    """
+
+    def __init__(
+        self,
+        feed: Callable[[threading.Event], Iterator[News]],
+        hear: Callable[[News], None],
+        name: str,
+        breath: float = 0.0,
+        stop: threading.Event | None = None,
+    ) -> None:
+        self._feed = feed
+        self._hear = hear
+        self._breath = breath
+        self._stop = stop or threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def join(self, timeout: float) -> None:
+        self._thread.join(timeout)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                for news in self._feed(self._stop):
+                    if self._stop.is_set():
+                        return
+                    self._hear(news)
+                    if self._breath and self._stop.wait(self._breath):
+                        return
+            except Exception:
+                if not self._stop.is_set():  # a database that is being closed breaks its feed, and that is no news
+                    logger.exception("the event feed broke off; trying again")
+                    self._stop.wait(RETRY_S)

@@ -9,9 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from clew.errors import ERROR_CODES
-from clew.faces.cli.exits import Exit, exit_for
-from clew.faces.cli.group import command_modules, load_command
-from clew.faces.cli.root import app
+from clew.faces.cli.main import Exit, exit_for
+from clew.faces.cli.root import app, command_modules, load_command
 from tests.faces.cli.conftest import Shell
 
 DOCS = Path(__file__).parents[3] / "docs"

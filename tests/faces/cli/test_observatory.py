@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from websockets.sync.client import connect
 
-from clew.faces.cli.exits import Exit
+from clew.faces.cli.main import Exit
 from tests.faces.cli.conftest import Shell
 from tests.faces.cli.test_serve import started
 

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from clew.faces.cli.exits import Exit
-from clew.faces.cli.group import load_command
-from clew.faces.cli.serving import SWITCHES, VALUES, Plain, parse_plainly
+from clew.faces.cli.launch import SWITCHES, VALUES, Plain, parse_plainly
+from clew.faces.cli.main import Exit
+from clew.faces.cli.root import load_command
 from tests.faces.cli.conftest import Shell
 
 HELLO = {

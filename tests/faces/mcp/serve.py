@@ -18,7 +18,7 @@ def main() -> None:
 
             run_stdio(clew)
         else:
-            from clew.faces.mcp.http import run_http
+            from clew.faces.mcp.endpoint import run_http
 
             host = sys.argv[2] if len(sys.argv) > 2 else "127.0.0.1"
             run_http(clew, host, 0, on_ready=lambda address: print(address, flush=True))

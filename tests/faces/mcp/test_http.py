@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 
 from clew import __version__
-from clew.faces.mcp.http import bind
+from clew.faces.http import bind
 from tests.faces.mcp.process import running
 
 

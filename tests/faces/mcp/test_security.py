@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from clew.errors import ClewError
-from clew.faces.mcp.security import Hosts, check_address
+from clew.faces.http import Hosts, check_address
 from tests.faces.mcp.process import ROOT, environment, http_process
 
 TOKEN = "correct-horse-battery-staple"

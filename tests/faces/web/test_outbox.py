@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from clew.faces.web.outbox import BEHIND, Outbox
+from clew.faces.web.socket import BEHIND, Outbox
 
 
 def drained(outbox: Outbox) -> list[str]:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clew.faces.cli.output import say
+
 NAME = "clew"
 
 
@@ -165,3 +167,10 @@ CLIENTS: dict[str, Client] = {
         ),
     )
 }
+
+
+def show_connections(target: Target, names: list[str] | None = None) -> None:
+    for name in names or list(CLIENTS):
+        say(CLIENTS[name].title, "bold")
+        for line in CLIENTS[name].lines(target):
+            say(f"  {line}")

@@ -1,4 +1,4 @@
-"""The entry point of `clew`.
+"""The entry point of `clew`, and what its exit codes mean.
 
 MCP clients start `clew serve` again and again and wait for it, so its plain form is recognised here and runs without
 loading the command-line library. Everything else, unusual spellings of `serve` included, goes through Typer.
@@ -9,11 +9,35 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from enum import IntEnum
 from typing import NoReturn
 
 from clew.errors import ClewError
-from clew.faces.cli.exits import Exit, exit_for
 from clew.imports import without_collection
+
+
+class Exit(IntEnum):
+    """The exit codes that docs/cli.md promises to scripts."""
+
+    OK = 0
+    REFUSED = 1
+    """The operation answered with an error, or doctor found something to mend."""
+    USAGE = 2
+    """The command line or a setting could not be understood; nothing was called."""
+    STORE = 3
+    """The store cannot be used: missing, locked, full, read-only, damaged, too new or out of reach."""
+    ADDRESS = 4
+    """The server cannot listen: the address is taken, not ours, or needs a token."""
+    INTERRUPTED = 130
+
+
+def exit_for(code: str | None) -> Exit:
+    """The exit code for an error code, or for none."""
+    if code is None:
+        return Exit.OK
+    if code.startswith("STORE_"):
+        return Exit.STORE
+    return Exit.USAGE if code == "UNKNOWN_TOOL" else Exit.REFUSED
 
 
 def main() -> NoReturn:
@@ -63,7 +87,7 @@ def _forget_output() -> None:
 def _run(argv: list[str]) -> int:
     if argv[:1] == ["serve"]:
         with without_collection():
-            from clew.faces.cli.serving import parse_plainly, serve
+            from clew.faces.cli.launch import parse_plainly, serve
 
         plain = parse_plainly(argv[1:])
         if plain is not None:

@@ -1,17 +1,99 @@
-"""The Typer application: options that every command shares, and the commands found in commands/."""
+"""The Typer application: the options that commands share, the commands by file name, and how one opens Clew."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
+from typer.core import TyperGroup
 
+from clew.app import Clew, open_clew
 from clew.errors import ClewError
-from clew.faces.cli.exits import Exit
-from clew.faces.cli.group import CommandGroup
+from clew.faces.cli import commands
+from clew.faces.cli.main import Exit
+from clew.registry.context import Progress
+from clew.registry.envelope import Answer
+from clew.registry.session import Session
+from clew.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from typer._click import Command
+    from typer._click import Command, Context
+
+
+# The order people meet them in; anything not named here follows by name.
+_FIRST = ("serve", "connect", "call", "ops", "status", "doctor")
+
+
+def command_modules() -> dict[str, str]:
+    """Command name -> module name, in the order of --help."""
+    found = {info.name.rstrip("_").replace("_", "-"): info.name for info in iter_modules(commands.__path__)}
+    rank = {name: place for place, name in enumerate(_FIRST)}
+    return dict(sorted(found.items(), key=lambda item: (rank.get(item[0], len(rank)), item[0])))
+
+
+def load_command(name: str) -> Command | None:
+    module = command_modules().get(name)
+    if module is None:
+        return None
+    app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
+    import_module(f"{commands.__name__}.{module}").register(app)
+    command = typer.main.get_command(app)
+    command.name = name
+    return command
+
+
+class Commands(Mapping[str, "Command"]):
+    """The commands by name, each loaded when it is looked up."""
+
+    def __getitem__(self, name: str) -> Command:
+        command = load_command(name)
+        if command is None:
+            raise KeyError(name)
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(command_modules())
+
+    def __len__(self) -> int:
+        return len(command_modules())
+
+
+class CommandGroup(TyperGroup):
+    """Typer's group, filled from the files in commands/."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = cast("MutableMapping[str, Command]", Commands())
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        return list(self.commands)
+
+
+def settings_of(ctx: typer.Context, **flags: Any) -> Settings:
+    return load_settings({**(ctx.obj or {}), **{name: value for name, value in flags.items() if value is not None}})
+
+
+@contextmanager
+def opened(settings: Settings) -> Iterator[Clew]:
+    clew = open_clew(settings)
+    try:
+        yield clew
+    finally:
+        clew.close()
+
+
+def call(clew: Clew, name: str, arguments: dict[str, Any], progress: Progress | None = None) -> Answer:
+    """One call by a process that will not be there for the next one, so its session keeps nothing.
+
+    A shell has no tool list to keep short: every operation counts as listed, and suggestions may name any.
+    """
+    session = Session(toolset="full", agent_id=clew.settings.agent_id, client="clew-cli", durable=False, local=True)
+    return clew.dispatcher.call(name, arguments, session, progress)
+
 
 Home = Annotated[str | None, typer.Option(help="Data directory, instead of CLEW_HOME.", metavar="DIR")]
 Workspace = Annotated[

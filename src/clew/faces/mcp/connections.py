@@ -18,8 +18,8 @@ from mcp.server.subscriptions import (
 )
 from mcp_types import CallToolRequestParams, LoggingLevel
 
-from clew.faces.mcp.inputs import can_list_roots, can_sample, handshake_roots, handshake_sampler, stateless_sampler
-from clew.faces.mcp.request import Request, client_name, connection_of, is_stateless
+from clew.faces.mcp.protocol import Request, client_name, connection_of, is_stateless
+from clew.faces.mcp.sampling import can_list_roots, can_sample, handshake_roots, handshake_sampler, stateless_sampler
 from clew.registry.session import Session
 from clew.settings import Settings
 

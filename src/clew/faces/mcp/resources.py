@@ -16,10 +16,8 @@ from mcp_types import (
 
 from clew.errors import ClewError
 from clew.faces.mcp.connections import Connections
-from clew.faces.mcp.lists import check_cursor
-from clew.faces.mcp.request import Request, is_stateless
-from clew.faces.mcp.results import complete
-from clew.faces.mcp.watches import Watches
+from clew.faces.mcp.protocol import Request, check_cursor, complete, is_stateless
+from clew.faces.mcp.subscriptions import Watches
 from clew.faces.mcp.workers import Workers
 from clew.registry.catalogue import Catalogue, ResourceEntry
 from clew.registry.dispatch import Dispatcher

@@ -1,25 +1,39 @@
-"""Operations as MCP tools: their definitions, and calls to them."""
+"""Operations as MCP tools: which are listed, their definitions, and calls to them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from mcp_types import CallToolRequestParams, PaginatedRequestParams
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, CallToolRequestParams, PaginatedRequestParams
 
 from clew.faces.mcp.connections import Connections
-from clew.faces.mcp.inputs import input_required
-from clew.faces.mcp.lists import check_cursor
-from clew.faces.mcp.narration import narrate
-from clew.faces.mcp.progress import Progress
-from clew.faces.mcp.request import Request, current
-from clew.faces.mcp.results import complete
-from clew.faces.mcp.toolsets import toolset_of
+from clew.faces.mcp.protocol import Progress, Request, check_cursor, complete, current, narrate
+from clew.faces.mcp.sampling import input_required
 from clew.faces.mcp.workers import Workers
 from clew.registry.catalogue import Catalogue, Entry
 from clew.registry.dispatch import Dispatcher
 from clew.registry.envelope import Answer
 from clew.registry.schemas import listed
+from clew.settings import TOOLSETS
+
+
+def toolset_of(params: Mapping[str, Any] | None, default: str) -> str:
+    if params is None or "toolset" not in params:
+        return default
+    asked = params["toolset"]
+    if not isinstance(asked, str):
+        raise _refusal(f"toolset must be a string, not {type(asked).__name__}")
+    if asked not in TOOLSETS:
+        raise _refusal(f"toolset {asked[:40]!r} is unknown")
+    return TOOLSETS[asked]
+
+
+def _refusal(problem: str) -> MCPError:
+    return MCPError(INVALID_PARAMS, f"{problem}; use core, daily or full", {"toolsets": ["core", "daily", "full"]})
+
 
 # One small schema for all: the envelope is the same everywhere, and a list of tools has to stay short.
 ENVELOPE_SCHEMA: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""The plain HTTP API: health always; read operations when the setting says so."""
+"""The page's calls and the plain HTTP API: the same operations, the same checks, the same answers."""
 
 from __future__ import annotations
 
@@ -9,15 +9,68 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from clew import __version__
 from clew.errors import ClewError
-from clew.faces.web.calls import JSON, page_session
 from clew.faces.web.gate import Gate, refusal
-from clew.faces.web.thoughts import ask, snapshot
+from clew.faces.web.snapshots import ask, page_session, snapshot
 from clew.registry.catalogue import catalogue
 
 if TYPE_CHECKING:
     from clew.app import Clew
     from clew.faces.web.socket import Sockets
+
+
+JSON = "application/json"
+
+
+class Calls:
+    def __init__(self, clew: Clew, gate: Gate) -> None:
+        self._clew = clew
+        self._gate = gate
+
+    async def call(self, request: Request) -> Response:
+        """`{name, arguments}` in, the envelope out."""
+        if not self._gate.is_ours(request):
+            return refusal(403, "this request does not come from the page")
+        if not self._gate.is_open(request):
+            return refusal(401, "the token is needed")
+        try:
+            body = orjson.loads(await request.body())
+        except orjson.JSONDecodeError:
+            return refusal(400, "the body is not JSON")
+        if not isinstance(body, dict) or not isinstance(body.get("name"), str):
+            return refusal(400, "expected {name, arguments}")
+        return await anyio.to_thread.run_sync(self._answer, body["name"], body.get("arguments"))
+
+    def _answer(self, name: str, arguments: Any) -> Response:
+        answer = self._clew.dispatcher.call(name, arguments, page_session())
+        content = orjson.dumps({**answer.envelope, "lines": answer.lines})
+        return Response(content, media_type=JSON, headers={"Cache-Control": "no-store"})
+
+    async def state(self, request: Request) -> Response:
+        """What the page must know before it can ask anything."""
+        is_open = self._gate.is_open(request)
+        settings = self._clew.settings
+        known: dict[str, Any] = {"version": __version__, "open": is_open, "token_needed": settings.token is not None}
+        if is_open:
+            known |= {
+                "workspace": settings.workspace,
+                "workspaces": await anyio.to_thread.run_sync(self._workspaces),
+                "operations": [entry.name for entry in catalogue().operations],
+            }
+        return Response(orjson.dumps(known), media_type=JSON, headers={"Cache-Control": "no-store"})
+
+    def _workspaces(self) -> list[str]:
+        """Those that calls may name: what cannot be looked at is not offered."""
+        from clew.store.events import positions
+
+        settings = self._clew.settings
+        if settings.workspace_lock:
+            return [settings.workspace]
+        with self._clew.database.read() as tx:
+            found = {*positions(tx), settings.workspace}
+        allowed = {*settings.workspace_allowlist, settings.workspace}
+        return sorted(found & allowed if settings.workspace_allowlist else found)
 
 
 class Api:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 
+from clew.faces.http import Guests, has_token, same_secret, same_site
 from clew.settings import Settings
 
 COOKIE = "clew_page"
@@ -24,33 +24,25 @@ MAX_AGE = 30 * 24 * 3600
 class Gate:
     def __init__(self, settings: Settings) -> None:
         self._token = settings.token
-        self._cors = settings.observatory_cors
+        self._guests = Guests(settings.observatory_cors)
 
     def is_open(self, connection: HTTPConnection) -> bool:
         """Whether the caller may see what is stored."""
-        if self._token is None:
+        if has_token(connection.headers, self._token):
             return True
-        scheme, _, bearer = connection.headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and _same(bearer.strip(), self._token):
-            return True
-        return _same(connection.cookies.get(COOKIE, ""), self._proof())
+        return same_secret(connection.cookies.get(COOKIE, ""), self._proof())
 
     def is_ours(self, connection: HTTPConnection) -> bool:
         """Whether a page of this very server sends this: needed to write."""
-        origin = connection.headers.get("origin")
-        same = origin is None or urlsplit(origin).netloc == connection.headers.get("host")
-        return same and connection.headers.get(PAGE_HEADER) == "1"
+        return same_site(connection.headers) and connection.headers.get(PAGE_HEADER) == "1"
 
     def may_follow(self, connection: HTTPConnection) -> bool:
         """Whether a page from this origin may open the socket: browsers let any site try."""
-        origin = connection.headers.get("origin")
-        if origin is None or urlsplit(origin).netloc == connection.headers.get("host"):
-            return True
-        return "*" in self._cors or origin in self._cors
+        return same_site(connection.headers) or self._guests.allows(connection.headers["origin"])
 
     def cors(self, connection: HTTPConnection) -> dict[str, str]:
         origin = connection.headers.get("origin")
-        if origin is None or not ("*" in self._cors or origin in self._cors):
+        if origin is None or not self._guests.allows(origin):
             return {}
         return {"Access-Control-Allow-Origin": origin, "Vary": "Origin"}
 
@@ -58,7 +50,7 @@ class Gate:
         given = await _json(request)
         if not self.is_ours(request):
             return refusal(403, "this request does not come from the page")
-        if self._token is not None and not _same(str(given.get("token", "")), self._token):
+        if self._token is not None and not same_secret(str(given.get("token", "")), self._token):
             return refusal(401, "that is not the token")
         response = JSONResponse({"ok": True})
         secure = request.url.scheme == "https"
@@ -74,10 +66,6 @@ class Gate:
 
     def _proof(self) -> str:
         return hmac.new((self._token or "").encode(), b"clew page", hashlib.sha256).hexdigest()
-
-
-def _same(given: str, wanted: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
 
 
 async def _json(request: Request) -> dict[str, Any]:

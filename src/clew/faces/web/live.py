@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
 from clew.errors import ClewError
-from clew.faces.web.thoughts import EVENTS, written
+from clew.faces.web.snapshots import EVENTS, written
 from clew.registry.redaction import redact
 
 if TYPE_CHECKING:
@@ -50,16 +50,35 @@ class Listener(Protocol):
         ...
 
 
-class Run:
-    """One life of the thread: from the first listener to the last."""
+class Feed:
+    """The store's events from now on, handed over by a thread that lives from the first listener to the last."""
 
-    def __init__(self) -> None:
-        self.loop = asyncio.get_running_loop()
-        self.stop = threading.Event()
+    def __init__(self, clew: Clew, tell: Callable[[asyncio.AbstractEventLoop, list[EventRow]], None]) -> None:
+        from clew.store.events import Follower
+
+        self._clew = clew
+        self._tell = tell
+        self._loop = asyncio.get_running_loop()
+        self._seen: dict[str, int] | None = None
         self.ready = asyncio.Event()
+        self.follower = Follower(self._events, self._hear, "clew-live", BREATH)
 
-    def is_ready(self) -> None:
-        self.loop.call_soon_threadsafe(self.ready.set)
+    def _events(self, stop: threading.Event) -> Iterator[list[EventRow]]:
+        from clew.store.events import follow, positions
+
+        if self._loop.is_closed():  # the server has ended
+            stop.set()
+            return iter(())
+        if self._seen is None:
+            with self._clew.database.read() as tx:
+                self._seen = positions(tx)
+        self._loop.call_soon_threadsafe(self.ready.set)
+        return (events for events in follow(self._clew.database, self._seen, stop, PATIENCE) if events)
+
+    def _hear(self, events: list[EventRow]) -> None:
+        # Seen before it is told: an event that cannot be shown must not come again and again.
+        self._seen = (self._seen or {}) | {event.workspace: event.seq for event in events}
+        self._tell(self._loop, events)
 
 
 class Live:
@@ -67,67 +86,40 @@ class Live:
         self._clew = clew
         self._listeners: dict[int, Listener] = {}
         self._next = 0
-        self._run: Run | None = None
+        self._feed: Feed | None = None
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """The returned call ends it."""
         self._next += 1
         number = self._next
         self._listeners[number] = listener
-        if self._run is None:
-            self._run = Run()
-            threading.Thread(target=self._follow, args=(self._run,), name="clew-live", daemon=True).start()
+        if self._feed is None:
+            self._feed = Feed(self._clew, self._tell)
         return lambda: self._end(number)
 
     async def ready(self) -> None:
         """Returns once the feed knows where it starts: whoever looks at the store now misses nothing afterwards."""
-        run = self._run
-        assert run is not None, "nobody listens"
+        feed = self._feed
+        assert feed is not None, "nobody listens"
         try:
-            await asyncio.wait_for(run.ready.wait(), START)
+            await asyncio.wait_for(feed.ready.wait(), START)
         except TimeoutError:
             raise ClewError("STORE_UNAVAILABLE", "the event feed cannot be read; try again") from None
 
     def _end(self, number: int) -> None:
         self._listeners.pop(number, None)
-        if not self._listeners and self._run is not None:
-            self._run.stop.set()
-            self._run = None
+        if not self._listeners and self._feed is not None:
+            self._feed.follower.stop()
+            self._feed = None
 
-    def _follow(self, run: Run) -> None:
-        from clew.store.events import follow
-
-        seen: dict[str, int] | None = None
-        while not run.stop.is_set():
-            try:
-                seen = seen if seen is not None else self._positions()
-                run.is_ready()
-                for events in follow(self._clew.database, dict(seen), run.stop, PATIENCE):
-                    for event in events:
-                        seen[event.workspace] = event.seq
-                    if events and not run.stop.is_set():
-                        self._tell(run, events)
-                        run.stop.wait(BREATH)
-            except Exception:
-                if run.loop.is_closed():
-                    return  # The server ends.
-                logger.exception("the event feed broke off; trying again")
-                run.stop.wait(PATIENCE)
-
-    def _positions(self) -> dict[str, int]:
-        from clew.store.events import positions
-
-        with self._clew.database.read() as tx:
-            return positions(tx)
-
-    def _tell(self, run: Run, events: list[EventRow]) -> None:
+    def _tell(self, loop: asyncio.AbstractEventLoop, events: list[EventRow]) -> None:
         for workspace in dict.fromkeys(event.workspace for event in events):
             listeners = [(listener, listener.feeds(workspace)) for listener in list(self._listeners.values())]
             wanted: set[str] = set().union(*(feeds for _, feeds in listeners))
             messages = self._messages(workspace, [event for event in events if event.workspace == workspace], wanted)
             for listener, feeds in listeners:
                 if feeds and messages:
-                    run.loop.call_soon_threadsafe(listener.hear, workspace, messages)
+                    loop.call_soon_threadsafe(listener.hear, workspace, messages)
 
     def _messages(self, workspace: str, events: list[EventRow], wanted: set[str]) -> list[Message]:
         ledger = [event for event in events if event.topic == "ledger" and event.subject]

@@ -1,1 +1,1 @@
-"""One module for each command of `clew`; found by name, imported when called. See ../group.py."""
+"""One module for each command of `clew`; found by name, imported when called. See ../root.py."""

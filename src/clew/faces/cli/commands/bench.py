@@ -12,8 +12,8 @@ import typer
 
 from clew.errors import ClewError
 from clew.faces.cli.commands.call import show_answer
-from clew.faces.cli.opening import call, opened, settings_of
 from clew.faces.cli.output import complain, has_colour, progress_lines, say, show_json, show_table
+from clew.faces.cli.root import call, opened, settings_of
 
 COLUMNS = ("recall@1", "recall@5", "recall@10", "recall@20", "any@10", "mrr@10")
 

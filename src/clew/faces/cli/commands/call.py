@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from clew.faces.cli.exits import Exit, exit_for
-from clew.faces.cli.opening import call, opened, settings_of
+from clew.faces.cli.main import Exit, exit_for
 from clew.faces.cli.output import describe_error, describe_warnings, progress_line, say, show_json
+from clew.faces.cli.root import call, opened, settings_of
 from clew.faces.cli.words import parse_arguments
 from clew.registry.catalogue import catalogue
 from clew.registry.envelope import Answer

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from clew.faces.cli.commands.call import show_answer
-from clew.faces.cli.opening import call, opened, settings_of
+from clew.faces.cli.root import call, opened, settings_of
 
 PORTION = 400_000
 RECENT_SECONDS = 3 * 86_400

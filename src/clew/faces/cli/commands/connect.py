@@ -7,10 +7,9 @@ from typing import Annotated
 import typer
 
 from clew.errors import ClewError
-from clew.faces.cli.banner import show_connections
-from clew.faces.cli.clients import CLIENTS, Target, this_command
-from clew.faces.cli.opening import settings_of
+from clew.faces.cli.clients import CLIENTS, Target, show_connections, this_command
 from clew.faces.cli.output import show_json
+from clew.faces.cli.root import settings_of
 from clew.settings import Settings
 
 

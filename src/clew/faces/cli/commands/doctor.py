@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from clew.faces.cli.checks.examination import examine, settings_in_force
-from clew.faces.cli.checks.finding import Finding
-from clew.faces.cli.exits import Exit, exit_for
-from clew.faces.cli.opening import settings_of
+from clew.faces.cli.checks import Finding, examine, settings_in_force
+from clew.faces.cli.main import Exit, exit_for
 from clew.faces.cli.output import say, show_json, show_table
+from clew.faces.cli.root import settings_of
 
 _MARK = {"ok": ("ok      ", "green"), "note": ("note    ", "yellow"), "problem": ("PROBLEM ", "bold red")}
 

@@ -9,8 +9,8 @@ import typer
 from clew.faces.cli.commands.call import show_answer
 from clew.faces.cli.commands.import_ import report_row
 from clew.faces.cli.commands.session import complete_id
-from clew.faces.cli.opening import call, opened, settings_of
 from clew.faces.cli.output import progress_line, say, show_table
+from clew.faces.cli.root import call, opened, settings_of
 
 
 def register(app: typer.Typer) -> None:

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from clew.faces.cli.commands.call import show_answer
-from clew.faces.cli.opening import call, opened, settings_of
 from clew.faces.cli.output import say, show_json
+from clew.faces.cli.root import call, opened, settings_of
 
 
 def register(app: typer.Typer) -> None:

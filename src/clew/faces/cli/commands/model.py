@@ -8,8 +8,8 @@ import typer
 
 from clew.faces.cli.commands.call import show_answer
 from clew.faces.cli.commands.status import facts
-from clew.faces.cli.opening import call, opened, settings_of
 from clew.faces.cli.output import progress_line, say, show_json, show_table
+from clew.faces.cli.root import call, opened, settings_of
 
 AS_JSON = typer.Option("--json", help="Answer in JSON.")
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from clew.faces.cli.commands.call import show_answer
-from clew.faces.cli.opening import call, opened, settings_of
 from clew.faces.cli.output import describe_warnings, say, show_json, suggested_command
+from clew.faces.cli.root import call, opened, settings_of
 
 
 def register(app: typer.Typer) -> None:

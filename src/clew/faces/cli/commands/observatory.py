@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from clew.faces.cli.opening import opened, settings_of
+from clew.faces.cli.launch import serve_until_stopped
 from clew.faces.cli.output import say, show_json_line
-from clew.faces.cli.serving import serve_until_stopped
+from clew.faces.cli.root import opened, settings_of
 from clew.settings import Settings
 
 TRIES = 100

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from clew.faces.cli.opening import opened, settings_of
 from clew.faces.cli.output import show_json
+from clew.faces.cli.root import opened, settings_of
 
 
 def register(app: typer.Typer) -> None:

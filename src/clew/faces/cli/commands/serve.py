@@ -1,4 +1,4 @@
-"""`clew serve`: the declaration for --help and completion; the work is in ../serving.py."""
+"""`clew serve`: the declaration for --help and completion; the work is in ../launch.py."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from clew.faces.cli.serving import Plain, serve
+from clew.faces.cli.launch import Plain, serve
 
 
 def register(app: typer.Typer) -> None:

@@ -11,8 +11,8 @@ import typer
 
 from clew.app import Clew
 from clew.faces.cli.commands.call import show_answer
-from clew.faces.cli.opening import call, opened, settings_of
 from clew.faces.cli.output import say
+from clew.faces.cli.root import call, opened, settings_of
 from clew.registry.envelope import Answer
 
 FULL_ID = 36

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from clew.faces.cli.commands.call import show_answer
-from clew.faces.cli.opening import call, opened, settings_of
 from clew.faces.cli.output import describe_warnings, show_table
+from clew.faces.cli.root import call, opened, settings_of
 
 # What a person wants at a glance; --json has the rest.
 SHOWN = ("workspace", "checkout", "focus", "store", "index", "last_task_event", "last_doc_entry")

@@ -1,31 +1,31 @@
-"""Watched resources: reads them again when the store changed, and tells who watches.
-
-Nothing runs while nobody watches. While somebody does, one thread follows the store's event feed, so a
-change made by another process is noticed too. Whether a resource changed is decided by its text, not by
-guessing which events matter to it.
-"""
+"""Watched resources: reads them again when the store changed, and tells who watches."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
-from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS
+from mcp_types import INVALID_PARAMS, SubscriptionsListenRequestParams, SubscriptionsListenResult
 
 from clew.errors import ClewError
+from clew.faces.mcp.connections import Connections
+from clew.faces.mcp.protocol import Request
 from clew.faces.mcp.workers import Workers
 from clew.registry.dispatch import Dispatcher
 from clew.registry.session import Session
 from clew.store.database import Database
 
-logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from clew.store.events import Follower
+
 
 LIMIT = 256
 _PATIENCE = 0.5
@@ -48,8 +48,7 @@ class Watches:
         self._bus = bus
         self._watches: dict[int, Watch] = {}
         self._next = 0
-        self._stop: threading.Event | None = None
-        self._thread: threading.Thread | None = None
+        self._follower: Follower[None] | None = None
 
     async def add(self, uri: str, session: Session) -> Callable[[], None]:
         """Watches a resource; the returned call ends it and may be made twice."""
@@ -65,19 +64,15 @@ class Watches:
 
     def _remove(self, number: int) -> None:
         self._watches.pop(number, None)
-        if not self._watches:
-            self._rest()
-
-    def _rest(self) -> None:
-        if self._stop is not None:
-            self._stop.set()
-            self._stop = None
+        if not self._watches and self._follower is not None:
+            self._follower.stop()
+            self._follower = None
 
     def close(self) -> None:
         """Ends for good: the follower must not touch a database that is about to be closed."""
-        self._rest()
-        if self._thread is not None:
-            self._thread.join(2 * _PATIENCE)
+        if self._follower is not None:
+            self._follower.stop()
+            self._follower.join(2 * _PATIENCE)
 
     def _digest(self, watch: Watch) -> bytes | None:
         try:
@@ -87,28 +82,20 @@ class Watches:
         return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
     def _follow(self) -> None:
-        if self._stop is None:
-            self._stop = threading.Event()
-            args = (self._stop, asyncio.get_running_loop())
-            self._thread = threading.Thread(target=self._run, args=args, name="clew-watch", daemon=True)
-            self._thread.start()
+        if self._follower is None:
+            from clew.store.events import Follower
 
-    def _run(self, stop: threading.Event, loop: asyncio.AbstractEventLoop) -> None:
-        while not stop.is_set():
-            try:
-                self._watch(stop, loop)
-            except Exception:
-                logger.exception("the event feed broke off; trying again")
-                stop.wait(_PATIENCE)
+            loop = asyncio.get_running_loop()
+            self._follower = Follower(self._changes, lambda _: self._look(loop), "clew-watch")
 
-    def _watch(self, stop: threading.Event, loop: asyncio.AbstractEventLoop) -> None:
+    def _changes(self, stop: threading.Event) -> Iterator[None]:
         from clew.store.events import follow
 
         # The first look comes before any event: a change may have slipped in before the feed's start.
         missed = True
         for events in follow(self._database, None, stop, _PATIENCE):
             if events or missed:
-                self._look(loop)
+                yield None
             missed = False
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -127,3 +114,22 @@ class Watches:
                 await self._bus.publish(ResourceUpdated(uri))
 
         self._publishing = loop.create_task(publish())
+
+
+class Listening:
+    """The SDK's handler, with the resources it names watched for as long as the stream is open."""
+
+    def __init__(self, bus: InMemorySubscriptionBus, connections: Connections, watches: Watches) -> None:
+        self._handler = ListenHandler(bus)
+        self._connections = connections
+        self._watches = watches
+
+    async def listen(self, request: Request, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
+        session = self._connections.session(request)
+        with ExitStack() as watched:
+            for uri in dict.fromkeys(params.notifications.resource_subscriptions or ()):
+                watched.callback(await self._watches.add(uri, session))
+            return await self._handler(request, params)
+
+    def close(self) -> None:
+        self._handler.close()

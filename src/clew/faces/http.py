@@ -1,8 +1,7 @@
-"""Who may talk to the HTTP server: the address it listens on, Host, Origin, token, size of a body.
+"""What every HTTP server of Clew shares: the address it listens on, and who may talk to it.
 
-A server on the loopback address is open to local processes and to nobody else: a web page that a browser
-loaded from elsewhere is turned away by its Host (DNS rebinding) or its Origin. Any other address needs a
-token.
+A server on the loopback address is open to local processes and to nobody else: a web page that a browser loaded from
+elsewhere is turned away by its Host (DNS rebinding) or its Origin. Any other address needs a token.
 """
 
 from __future__ import annotations
@@ -10,15 +9,17 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from urllib.parse import urlsplit
 
+import uvicorn
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clew.errors import ClewError
 
+BACKLOG = 2048
 BODY_LIMIT = 4 * 1024 * 1024
 TOKEN_HEADER = "x-mindmem-token"
 _LOOPBACK_NAMES = frozenset({"localhost"})
@@ -139,7 +140,18 @@ def has_token(headers: Headers, token: str | None) -> bool:
         return True
     scheme, _, bearer = headers.get("authorization", "").partition(" ")
     given = bearer.strip() if scheme.lower() == "bearer" else headers.get(TOKEN_HEADER, "")
-    return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
+    return same_secret(given, token)
+
+
+def same_secret(given: str, wanted: str) -> bool:
+    """Takes equally long wherever the two differ, so that nobody can guess a secret letter by letter."""
+    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
+
+
+def same_site(headers: Headers) -> bool:
+    """Whether a browser's request comes from a page of this very server; programs send no Origin."""
+    origin = headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == headers.get("host")
 
 
 async def refuse(scope: Scope, receive: Receive, send: Send, status: int, message: str) -> None:
@@ -149,3 +161,51 @@ async def refuse(scope: Scope, receive: Receive, send: Send, status: int, messag
         return
     headers = {"WWW-Authenticate": 'Bearer realm="clew"'} if status == 401 else None
     await JSONResponse({"error": message}, status, headers)(scope, receive, send)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # The protocol is named because asyncio turns Nagle's algorithm off only on sockets that name it; with it, every
+    # answer that is sent in two parts waits 40 ms for the client's acknowledgement.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host.strip("[]"), port))
+        # From here on callers queue: whoever is told the address may use it at once.
+        listener.listen(BACKLOG)
+    except OSError as problem:
+        listener.close()
+        raise ClewError(
+            "UNAVAILABLE",
+            f"cannot listen on {host}:{port}: {problem.strerror or problem}",
+            "Choose another port with --port or CLEW_PORT, or stop what uses this one.",
+        ) from problem
+    return listener
+
+
+def bind_next(host: str, port: int, tries: int) -> socket.socket:
+    """The port itself or a later one; when all of them are taken, whichever the system gives."""
+    for candidate in range(port, min(port + tries, 65_536)):
+        try:
+            return bind(host, candidate)
+        except ClewError:
+            if tries == 1:
+                raise
+    return bind(host, 0)
+
+
+def base_address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class HttpServer(uvicorn.Server):
+    """Uvicorn, told to end the streams of notices before it waits for open requests."""
+
+    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_stop = on_stop
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._on_stop()
+        await super().shutdown(sockets)

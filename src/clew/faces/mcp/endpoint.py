@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,17 @@ from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Route
 
 from clew import __version__
-from clew.errors import ClewError
-from clew.faces.mcp.security import BODY_LIMIT, Guests, HostGate, Hosts, TokenGate, check_address
+from clew.faces.http import (
+    BODY_LIMIT,
+    Guests,
+    HostGate,
+    Hosts,
+    HttpServer,
+    TokenGate,
+    base_address,
+    bind_next,
+    check_address,
+)
 from clew.faces.mcp.server import ClewServer, build_server
 from clew.logs import configure_logs
 
@@ -26,7 +34,6 @@ if TYPE_CHECKING:
     from clew.app import Clew
 
 PATH = "/mcp"
-BACKLOG = 2048
 FAREWELL = 2
 """Seconds that running requests get when the server is told to stop."""
 
@@ -68,18 +75,6 @@ def run_http(
     HttpServer(config, server.end_streams).run(sockets=[listener])
 
 
-class HttpServer(uvicorn.Server):
-    """Uvicorn, told to end the streams of notices before it waits for open requests."""
-
-    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._on_stop = on_stop
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._on_stop()
-        await super().shutdown(sockets)
-
-
 def http_app(
     server: ClewServer,
     token: str | None,
@@ -107,39 +102,3 @@ def http_app(
 
 async def health(_: Request) -> JSONResponse:
     return JSONResponse({"status": "ok", "transport": "streamable-http", "server": "clew", "version": __version__})
-
-
-def bind(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named because asyncio turns Nagle's algorithm off only on sockets that name it; with it, every
-    # answer that is sent in two parts waits 40 ms for the client's acknowledgement.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host.strip("[]"), port))
-        # From here on callers queue: whoever is told the address may use it at once.
-        listener.listen(BACKLOG)
-    except OSError as problem:
-        listener.close()
-        raise ClewError(
-            "UNAVAILABLE",
-            f"cannot listen on {host}:{port}: {problem.strerror or problem}",
-            "Choose another port with --port or CLEW_PORT, or stop what uses this one.",
-        ) from problem
-    return listener
-
-
-def bind_next(host: str, port: int, tries: int) -> socket.socket:
-    """The port itself or a later one; when all of them are taken, whichever the system gives."""
-    for candidate in range(port, min(port + tries, 65_536)):
-        try:
-            return bind(host, candidate)
-        except ClewError:
-            if tries == 1:
-                raise
-    return bind(host, 0)
-
-
-def base_address(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

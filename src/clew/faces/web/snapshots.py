@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import ClewError
-from clew.faces.web.calls import page_session
+from clew.registry.session import Session
 
 if TYPE_CHECKING:
     from clew.app import Clew
@@ -24,6 +24,11 @@ EVENTS = {
     "thought_revised": "thought:revised",
     "thought_branched": "thought:branched",
 }
+
+
+def page_session() -> Session:
+    """People see everything; nothing is remembered between calls."""
+    return Session(toolset="full", durable=False, client="observatory")
 
 
 def ask(clew: Clew, name: str, workspace: str, **arguments: Any) -> dict[str, Any]:

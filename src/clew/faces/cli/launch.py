@@ -1,16 +1,23 @@
-"""`clew serve`: from flags to a running server. Loads no command-line library: its start is on every client's clock."""
+"""`clew serve`: from flags to a running server, and what it says once it listens.
+
+Nothing here loads the command-line library, because every MCP client waits for this start.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from clew.app import Clew, open_clew
 from clew.errors import ClewError
-from clew.faces.cli.exits import Exit
+from clew.faces.cli.main import Exit
 from clew.imports import without_collection
 from clew.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from clew.faces.cli.clients import Target
 
 SWITCHES = {"--http": "http", "--json": "as_json", "--dx": "dx"}
 VALUES = {
@@ -68,7 +75,6 @@ def serve(plain: Plain) -> int:
 
 def _serve_http(clew: Clew, settings: Settings, as_json: bool) -> int:
     def announce(address: str) -> None:
-        from clew.faces.cli.banner import show_addresses
 
         show_addresses(settings, address, as_json)
 
@@ -80,7 +86,7 @@ def serve_until_stopped(
     clew: Clew, port: int, announce: Callable[[str], None], farewell: str, as_json: bool, tries: int = 1
 ) -> int:
     """Serves MCP and the page until Ctrl-C, the ordinary way to stop a server in a terminal."""
-    from clew.faces.mcp.http import run_http
+    from clew.faces.mcp.endpoint import run_http
     from clew.faces.web.routes import web_routes
 
     try:
@@ -95,3 +101,32 @@ def serve_until_stopped(
         show_error(error, as_json)
         return Exit.ADDRESS
     return Exit.OK
+
+
+def show_addresses(settings: Settings, address: str, as_json: bool) -> None:
+    from clew.faces.cli.clients import Target, this_command
+    from clew.faces.cli.output import show_json_line
+
+    target = Target(this_command(), f"{address}/mcp", bool(settings.token))
+    if as_json:
+        show_json_line({"mcp": target.url, "health": f"{address}/health", "workspace": settings.workspace})
+    else:
+        _describe(settings, address, target)
+    # Whoever started us may be waiting for this on a pipe.
+    sys.stdout.flush()
+
+
+def _describe(settings: Settings, address: str, target: Target) -> None:
+    from clew.faces.cli.clients import show_connections
+    from clew.faces.cli.output import say
+
+    store = "PostgreSQL" if settings.database_url else str(settings.database_file)
+    say("Clew is listening.", "bold green")
+    say(f"  MCP        {target.url}")
+    say(f"  page       {address}/")
+    say(f"  health     {address}/health")
+    say(f"  store      {store}")
+    say(f"  workspace  {settings.workspace}")
+    say(f"  token      {'required: send it as a bearer token' if settings.token else 'none; this machine only'}")
+    say()
+    show_connections(target)

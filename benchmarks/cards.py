@@ -9,8 +9,8 @@ from benchmarks.report import Report, spread
 from benchmarks.stores import ENGINES, Store, fresh_store
 from clew.app import open_clew
 from clew.reasoning.branches import Branch, branch_named, create_branch
-from clew.reasoning.card_input import Card
-from clew.reasoning.cards import write_card
+from clew.reasoning.cards.card import write_card
+from clew.reasoning.cards.forms import Card
 from clew.reasoning.scope import Scope
 from clew.reasoning.visibility import CARD_TYPES
 from clew.registry.context import Context

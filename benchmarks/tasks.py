@@ -16,10 +16,9 @@ VIEWS = ("focus_only", "smart", "full")
 
 def fill_task(store: Store, cards: int, batch: int = 1000) -> None:
     """A task whose graph holds so many cards, every third closed, each supporting the one before."""
-    from clew.reasoning.card_input import Card
-    from clew.reasoning.cards import write_card
-    from clew.reasoning.scope import scope_of
-    from clew.reasoning.steps import resolve_step
+    from clew.reasoning.cards.card import write_card
+    from clew.reasoning.cards.forms import Card
+    from clew.reasoning.scope import resolve_step, scope_of
 
     for first in range(0, cards, batch):
         with writing(store) as ctx:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.errors import ClewError
-from clew.reasoning.card_input import Card, parse_lines, read_card, render_lines
+from clew.reasoning.cards.forms import Card, parse_lines, read_card, render_lines
 from clew.reasoning.visibility import CARD_TYPES
 
 

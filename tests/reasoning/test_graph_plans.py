@@ -14,7 +14,7 @@ import pytest
 from clew.app import Clew
 from clew.reasoning import graph
 from clew.reasoning.branches import Branch, branch_named, create_branch
-from clew.reasoning.graph.node_view import locate
+from clew.reasoning.graph.reads import locate
 from clew.reasoning.premises import suspects
 from clew.reasoning.scope import Scope
 from clew.registry.context import Context

@@ -13,7 +13,7 @@ from clew.ledger.sessions import LedgerSession, branch_name
 from clew.reasoning.branches import Branch
 from clew.reasoning.documents import GRAPH
 from clew.reasoning.graph import node, put_edge, put_node
-from clew.reasoning.graph.changes import write_node
+from clew.reasoning.graph.writes import write_node
 from clew.registry.context import Context
 
 TITLE = 160

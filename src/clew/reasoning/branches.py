@@ -261,7 +261,7 @@ def delete_branch(ctx: Context, branch: Branch) -> None:
 
 def _unindex(ctx: Context, branch: Branch) -> None:
     """What stood on the branch is no longer found; a card that lives on elsewhere is found there."""
-    from clew.reasoning.graph.changes import reindex_elsewhere  # the graph rests on branches
+    from clew.reasoning.graph.writes import reindex_elsewhere  # the graph rests on branches
 
     cards = ctx.tx.all(
         "SELECT ref FROM item WHERE workspace = ? AND branch = ? AND source = 'card' ORDER BY ref",

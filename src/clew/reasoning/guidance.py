@@ -1,4 +1,4 @@
-"""Texts for agents: help, and skill packs for the ways of working."""
+"""Texts for agents: help, skill packs for the ways of working, and playbooks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
-from clew.registry.operation import Bounded, operation
+from clew.registry.operation import Bounded, Name, operation
 
 SKILL_VERSION = "0.1.0"
 
@@ -111,3 +112,130 @@ def _sections(sections: dict[str, tuple[str, ...]]) -> list[str]:
         lines.append(f"[{name}]")
         lines += [f"- {rule}" for rule in rules]
     return lines
+
+
+Moves = tuple[tuple[str, str], ...]
+
+DEFAULT: Moves = (
+    ("frame", "Say in one sentence what is asked, what counts as done and what is out of scope."),
+    ("hypothesis", "Write down what you believe is so, in words that could turn out wrong."),
+    ("test", "Name the cheapest check that would tell you if it is wrong."),
+    ("evidence", "Run it and keep the command and what came out."),
+    ("decision", "State what you will do now, why, and what would make you undo it."),
+)
+
+SKEPTIC: Moves = (
+    ("frame", "State the claim you are about to rely on."),
+    ("counter-hypothesis", "Build the strongest case that it is false, as its best critic would."),
+    ("falsifier", "Find the smallest check whose outcome differs between the two."),
+    ("stop criteria", "Fix beforehand which outcome ends the question, and after how much effort you stop."),
+    ("decision", "Run the check, keep the loser with the reason it lost, go on with the winner."),
+)
+
+PLAYBOOKS: dict[str, Moves] = {
+    "default": DEFAULT,
+    "debug": (
+        ("frame", "Describe what happens, what should happen, and since when."),
+        ("hypothesis", "Name one cause that explains all of it, not only the last symptom."),
+        ("test", "Make the fault appear on demand with the smallest input you can find."),
+        ("pattern", "If the suspects have an order (commits, versions, flags), prefer the bisect playbook."),
+        ("evidence", "Keep one failing run and one passing run that differ in a single thing."),
+        ("decision", "Fix the cause, then show that the failing run now passes."),
+    ),
+    "strict": (
+        ("frame", "State the goal, the constraint that hurts most and the proof that will be asked for."),
+        ("skeptic-loop", "Counter-hypothesis, then the minimal test that could sink your own, then stop criteria."),
+        ("counter", "Write the counter-position as a card that blocks the hypothesis, with a test of its own."),
+        ("minimize", "Ask for the simplest thing that could work, and why it would not do."),
+        ("breakthrough-loop", "Optional: look for the one lever that makes it ten times better; test that first."),
+        ("evidence", "Attach a CMD: line with what you ran and a LINK: line to where it can be seen."),
+        ("decision", "Record the way back, the point where you stop, and what would change your mind."),
+    ),
+    "skeptic": SKEPTIC,
+    "skeptic_loop": SKEPTIC,
+    "breakthrough": (
+        ("frame", "Name the tension: the two things that cannot both be had, so it seems."),
+        ("inversion", "Ask how you would make the problem as bad as possible; turn each answer round."),
+        ("assumptions", "List 5 things you take for granted; replace 2 of them by their opposite."),
+        ("extremes", "Set one quantity to zero, then to a thousand times its size; see what breaks."),
+        ("analogy", "Find a field that solved the same shape of problem and take over its trick."),
+        ("lever", "Pick the one change that would matter ten times more than the rest."),
+        ("test", "Design the one experiment that decides if the lever works."),
+        ("stop criteria", "Say when you go back to the plain way."),
+    ),
+    "bisect": (
+        ("frame", "Name the ordered space you search: commits, versions, flags, lines of a file."),
+        ("scope", "Find one end that is good and one that is bad, and check both again."),
+        ("setup", "Write a check that answers good or bad by itself and in short time."),
+        ("loop", "Test the middle, keep the half that holds the change, repeat; about log2 of the size is enough."),
+        ("evidence", "Keep the last good and the first bad place with the check's output for each."),
+        ("decision", "Explain why that one step made the difference, then fix it there."),
+    ),
+    "criteria_matrix": (
+        ("frame", "Write the choice as one question with a date by which it must be made."),
+        ("options", "List the options, doing nothing among them."),
+        ("criteria", "Choose 5 to 9 criteria and weigh each from 1 to 5 before you look at any score."),
+        ("matrix", "Score every option from 0 to 5 on each criterion, with one line of reason."),
+        ("sensitivity", "Change the two heaviest weights by one; does the winner change?"),
+        ("decision", "Take the winner, or name what you must learn if the result is not stable."),
+        ("next", "Write the first step and the sign by which you will notice a wrong choice."),
+    ),
+    "experiment": (
+        ("frame", "Say which decision waits for this and what it would cost to get it wrong."),
+        ("hypothesis", "Put the belief as a statement with a number in it."),
+        (
+            "experiment",
+            "Describe the one setup that decides it: what you change, what you hold still, what you measure.",
+        ),
+        ("prediction", "Write the outcome you expect, and the one that would prove you wrong, before you run it."),
+        ("evidence", "Run it once as planned; keep raw output, command and place."),
+        ("decision", "Compare with the prediction and say how sure you are now."),
+    ),
+    "contradiction": (
+        ("frame", "Put both statements side by side in the same terms."),
+        ("evidence", "List what carries each one, and how good each piece is."),
+        ("disambiguate", "Find the case in which they predict different things."),
+        ("run", "Try that case and keep what came out."),
+        ("decision", "Close the side that lost with the reason; say where it may still hold."),
+    ),
+}
+
+MATRIX = {
+    "options": ["A", "B"],
+    "criteria": [{"name": "correctness", "weight": 5}, {"name": "complexity", "weight": 3}],
+}
+
+
+def playbook(name: str) -> dict[str, Any]:
+    """The skeleton under a name; a name nobody knows gives the general one."""
+    steps = [f"{label}: {instruction}" for label, instruction in PLAYBOOKS.get(name, DEFAULT)]
+    return {"steps": steps, "matrix_template": MATRIX} if name == "criteria_matrix" else {"steps": steps}
+
+
+class ThinkPlaybook(Bounded):
+    name: Annotated[Name, Field(description="default, strict, skeptic, breakthrough, debug, bisect, experiment, ...")]
+
+
+PLAYBOOK_BUDGET = Budget(
+    (
+        Drop("template.matrix_template"),
+        Trim("template.steps", drop="last", floor=1),
+        Drop("supported"),
+        Clip("name", 40),
+    ),
+    keep=("name",),
+)
+
+
+@operation("think_playbook", budget=PLAYBOOK_BUDGET, example={"name": "debug"})
+def think_playbook(ctx: Context, args: ThinkPlaybook) -> dict[str, Any]:
+    """Give the steps of a playbook, such as strict, debug, bisect, experiment or criteria_matrix."""
+    name = args.name.strip().lower()
+    return {
+        "workspace": ctx.workspace,
+        "name": cut(name, 200),
+        "known": name in PLAYBOOKS,
+        "supported": sorted(PLAYBOOKS),
+        "template": playbook(name),
+        "truncated": False,
+    }

@@ -1,20 +1,68 @@
-"""Notes and the reads of any document: append, show, list, diff."""
+"""Notes, and the reads of any document: append, show, list, compare, and copy from one branch into another."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
+import orjson
 from pydantic import Field
 
-from clew.errors import invalid
+from clew.errors import ClewError, invalid, suggest
 from clew.ids import check_name
-from clew.reasoning.branches import branch_named, chain, checked_out
-from clew.reasoning.documents import NOTES, append, difference, entries_json, entry_json, tail, view
+from clew.reasoning.branches import (
+    Branch,
+    Link,
+    branch_by_id,
+    branch_json,
+    branch_named,
+    chain,
+    check_out,
+    checked_out,
+    create_branch,
+    find_branch,
+)
+from clew.reasoning.documents import NOTES, Range, append, difference, entries_json, entry_json, tail, view
 from clew.reasoning.scope import Target, resolve_scope
-from clew.reasoning.sequential import following, sequential_graph
+from clew.reasoning.trace import following, sequential_graph
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
+from clew.registry.lines import command
 from clew.registry.operation import Bounded, Input, Meta, Name, Text, Title, operation
+from clew.registry.paging import page_json
+from clew.store.database import Row
+
+TEMPLATES: dict[str, tuple[tuple[str, str], ...]] = {
+    "initiative": (
+        ("Goal", "<fill: what shall be true when this is done>"),
+        ("Scope / Non-goals", "<fill: what belongs to it, what does not>"),
+        ("Constraints", "<fill: limits that must hold>"),
+        ("Success criteria", "<fill: how anyone can tell that it is done>"),
+        ("Risks", "<fill: what may go wrong, and the earliest sign of it>"),
+        ("Plan", "<fill: the next few steps in order>"),
+        ("Evidence", "<fill: what is known, with its source>"),
+        ("Open questions", "<fill: what must be found out>"),
+        ("Next best action", "<fill: the one thing to do first>"),
+    ),
+    "decision": (
+        ("Context", "<fill: what forces a choice>"),
+        ("Options", "<fill: what could be done instead>"),
+        ("Decision", "<fill: what is chosen, and the main reason>"),
+        ("Consequences", "<fill: what gets easier, what gets harder>"),
+    ),
+}
+
+
+def note_from_template(name: str, goal: str | None = None) -> str:
+    """The template's headings; the goal stands under the first one."""
+    if name not in TEMPLATES:
+        known = ", ".join(sorted(TEMPLATES))
+        raise invalid("template", f"no template is called {name[:60]!r}", f"Use one of {known}.", kind="choice")
+    parts = list(TEMPLATES[name])
+    if goal and goal.strip():
+        parts[0] = (parts[0][0], goal.strip())
+    return "\n\n".join(f"## {heading}\n{body}" for heading, body in parts)
+
 
 _SEQUENTIAL = following("entries")
 ENTRIES_BUDGET = Budget(
@@ -147,3 +195,193 @@ def diff(ctx: Context, args: Diff) -> dict[str, Any]:
         "pagination": part.page(args.cursor, limit),
         "truncated": False,
     }
+
+
+class MacroBranchNote(Input):
+    content: Annotated[Text | None, Field(description="The note; or give template.")] = None
+    name: Annotated[Name | None, Field(description="Branch to write to; created when it does not exist.")] = None
+    from_: Annotated[
+        Name | None, Field(alias="from", description="Base of a new branch; without name: the branch to check out.")
+    ] = None
+    doc: Annotated[Name, Field(description="Document to write to.")] = NOTES
+    template: Annotated[Name | None, Field(description="Write this skeleton: initiative or decision.")] = None
+    goal: Annotated[Title | None, Field(description="What the template is about.")] = None
+    title: Title | None = None
+    format: Annotated[Name | None, Field(description="Such as text or markdown.")] = None
+    meta: Meta | None = None
+    agent_id: Name | None = None
+
+
+def note_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    branch, checkout, note = result["branch"], result["checkout"], result["note"]
+    committed = f"note committed {note['doc']}@{note['seq']}"
+    if branch["created"]:
+        state = f"branch {branch['name']} from {branch['base_branch']}@{branch['base_seq']} | {committed}"
+    elif checkout["previous"] != checkout["current"]:
+        state = f"checkout {checkout['previous']} -> {checkout['current']} | {committed}"
+    else:
+        state = f"{committed} on {branch['name']}"
+    return [state, command("status", {"workspace": result["workspace"]}, default_workspace)]
+
+
+@operation("macro_branch_note", writes=True, portal=True, lines=note_lines, example={"content": "Try WAL mode first."})
+def macro_branch_note(ctx: Context, args: MacroBranchNote) -> dict[str, Any]:
+    """Append a note, creating or checking out its branch on the way."""
+    content = _content(args)
+    doc = check_name(args.doc, "doc")
+    branch, created = _branch(ctx, args)
+    previous = check_out(ctx, branch)
+    row = append(ctx, branch.id, doc, content=content, title=args.title, format=_format(args), meta=args.meta)
+    ctx.emit("reasoning", "note_committed", f"{doc}@{row['seq']}", {"branch": branch.name, "title": args.title})
+    return {
+        "workspace": ctx.workspace,
+        "branch": {**branch_json(ctx, branch), "created": created},
+        "checkout": {"previous": previous, "current": branch.name},
+        "note": entry_json(ctx, row),
+    }
+
+
+def _content(args: MacroBranchNote) -> str:
+    written = (args.content or "").strip()
+    if args.template is None and not written:
+        raise ClewError(
+            "INVALID_INPUT",
+            "content: a note needs content or a template",
+            "Give content, or template=initiative or decision.",
+            [{"kind": "missing_required", "field": "content"}],
+            [suggest("macro_branch_note", "Writes the skeleton of a decision.", "medium", template="decision")],
+        )
+    skeleton = note_from_template(args.template, args.goal) if args.template is not None else ""
+    return "\n\n".join(part for part in (skeleton, args.content if written else "") if part)
+
+
+def _format(args: MacroBranchNote) -> str | None:
+    return args.format or ("markdown" if args.template is not None else None)
+
+
+def _branch(ctx: Context, args: MacroBranchNote) -> tuple[Branch, bool]:
+    """The branch to write to, and whether it is new. A name that exists is taken as it is, whatever `from` says."""
+    if args.name is None:
+        return (branch_named(ctx, args.from_, "from") if args.from_ is not None else checked_out(ctx)), False
+    found = find_branch(ctx, check_name(args.name, "name"))
+    if found is not None:
+        return found, False
+    base = branch_named(ctx, args.from_, "from") if args.from_ is not None else checked_out(ctx)
+    return create_branch(ctx, args.name, base), True
+
+
+PAGE = 200
+
+
+class Merge(Input):
+    from_: Annotated[Name, Field(alias="from", description="Branch to take notes from.")]
+    into: Annotated[Name | None, Field(description="Branch to copy into; default: the base of from.")] = None
+    doc: Annotated[Name, Field(description="Document to merge.")] = NOTES
+    cursor: Annotated[int | None, Field(ge=0, le=2**53 - 1, description="next_cursor of the call before.")] = None
+    limit: Annotated[int, Field(ge=1, le=PAGE, description="Most notes to copy in this call.")] = PAGE
+    dry_run: Annotated[bool, Field(description="Only count; write nothing.")] = False
+    merge_to_base: Annotated[bool, Field(description="Merge into the base of from.")] = False
+
+
+@operation("merge", writes=True, idempotent=True, example={"from": "what-if"})
+def merge(ctx: Context, args: Merge) -> dict[str, Any]:
+    """Copy the notes of a branch into another; repeating it copies nothing twice."""
+    source = branch_named(ctx, args.from_, "from")
+    into = destination(ctx, source, args.into, args.merge_to_base)
+    doc = check_name(args.doc, "doc")
+    view = chain(ctx, into)
+    notes, has_more = _candidates(ctx, difference(chain(ctx, source), view), doc, args.cursor, args.limit)
+    fresh = _once(row for row in notes if not _merged_before(ctx, view, doc, origin(row)))
+    if not args.dry_run:
+        for row in fresh:
+            _copy(ctx, row, source, into, doc)
+        if fresh:
+            payload = {"from": source.name, "into": into.name, "doc": doc, "merged": len(fresh)}
+            ctx.emit("reasoning", "notes_merged", into.name, payload)
+    return {
+        "workspace": ctx.workspace,
+        "from": source.name,
+        "into": into.name,
+        "doc": doc,
+        "merged": len(fresh),
+        "skipped": len(notes) - len(fresh),
+        "pagination": page_json(args.cursor, args.limit, len(notes), notes[-1]["seq"] if has_more else None),
+    }
+
+
+def destination(ctx: Context, source: Branch, into: str | None, to_base: bool) -> Branch:
+    """Where a merge goes: the branch named, else the base, else the checkout."""
+    base = branch_by_id(ctx, source.base_id) if source.base_id is not None else None
+    chosen = branch_named(ctx, into, "into") if into is not None else base or checked_out(ctx)
+    if to_base and base is None:
+        raise _refused(f"branch {source.name} has no base to merge into", "merge_to_base")
+    if to_base and base is not None and chosen.id != base.id:
+        raise _refused(f"merge_to_base means {base.name}, but into says {chosen.name}", "into")
+    if chosen.id == source.id:
+        raise _refused(f"branch {source.name} cannot be merged into itself", "into")
+    return chosen
+
+
+def origin(row: Row) -> str:
+    """The key of a note for good: a copy of a copy keeps the first one's."""
+    key = row["source"] or ""
+    return key if key.startswith("merge:") else f"merge:{row['seq']}"
+
+
+def _once(rows: Iterable[Row]) -> list[Row]:
+    """Of several copies of one note the first."""
+    found: dict[str, Row] = {}
+    for row in rows:
+        found.setdefault(origin(row), row)
+    return list(found.values())
+
+
+def _candidates(ctx: Context, ranges: list[Range], doc: str, cursor: int | None, limit: int) -> tuple[list[Row], bool]:
+    """Notes in the order they were written, so that the copies keep it."""
+    rows: list[Row] = []
+    for span in reversed(ranges):
+        rows += ctx.tx.all(
+            "SELECT * FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND kind = 'note'"
+            " AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+            ctx.workspace,
+            span.branch,
+            doc,
+            max(span.low, cursor or 0),
+            span.high,
+            limit + 1 - len(rows),
+        )
+    return rows[:limit], len(rows) > limit
+
+
+def _merged_before(ctx: Context, view: list[Link], doc: str, key: str) -> bool:
+    """Whether the destination shows the note already: as a copy, or because it was written there in the first place."""
+    sql = (
+        "SELECT 1 FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND seq <= ? AND (source = ? OR seq = ?)"
+        " LIMIT 1"
+    )
+    first = int(key.removeprefix("merge:"))
+    return any(ctx.tx.value(sql, ctx.workspace, link.branch, doc, link.cutoff, key, first) is not None for link in view)
+
+
+def _copy(ctx: Context, row: Row, source: Branch, into: Branch, doc: str) -> None:
+    meta = orjson.loads(row["meta"]) if row["meta"] else {}
+    append(
+        ctx,
+        into.id,
+        doc,
+        content=row["content"],
+        title=row["title"],
+        format=row["format"],
+        meta={**meta, "_merge": {"from": source.name, "seq": row["seq"]}},
+        source=origin(row),
+    )
+
+
+def _refused(message: str, field: str) -> ClewError:
+    return ClewError(
+        "INVALID_INPUT",
+        message,
+        "Name another branch in into.",
+        [{"kind": "value", "field": field}],
+        [suggest("branch_list", "Shows the branches and their bases.")],
+    )

@@ -16,7 +16,7 @@ from clew.reasoning.branches import Branch, branch_by_id, checked_out
 from clew.reasoning.documents import GRAPH, branch_name, entry_json
 from clew.reasoning.graph import Node, edges_at, locate, node, node_json
 from clew.reasoning.graph.conflicts import conflict_json, find
-from clew.reasoning.graph.kinds import EDGE, NODE
+from clew.reasoning.graph.diff import EDGE, NODE
 from clew.reasoning.premises import suspects
 from clew.reasoning.scope import Scope, scope_of
 from clew.registry.budget import Budget, Clip, Drop, Trim
@@ -30,7 +30,7 @@ Opener = Callable[[Context, str, int, bool], Opened]
 """`(ctx, id, limit, include_drafts)` -> the thing, with `kind` and `id` or `ref`. Reads only."""
 
 PROVIDERS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(ANCHOR.pattern, re.IGNORECASE), "clew.reasoning.anchor_snapshot:open_anchor"),
+    (re.compile(ANCHOR.pattern, re.IGNORECASE), "clew.reasoning.anchors.snapshot:open_anchor"),
     (PLAN, "clew.tasks.openers:open_target"),
     (TASK, "clew.tasks.openers:open_target"),
     (JOB, "clew.tasks.openers:open_job"),

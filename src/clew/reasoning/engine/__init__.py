@@ -1,5 +1,5 @@
-"""The reasoning engine: signals and next actions derived from a slice of cards. Reads nothing, writes nothing."""
+"""The reasoning engine: signals and next actions derived from a slice of cards. It reads and writes no store."""
 
-from clew.reasoning.engine.run import VERSION, run
+from clew.reasoning.engine.rules import VERSION, run
 
 __all__ = ["VERSION", "run"]

@@ -1,11 +1,13 @@
-"""The two things the engine says, and their order."""
+"""What the engine answers with: signals, actions in their order, and the calls that actions propose."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any
 
-from clew.errors import Suggestion
+from clew.errors import Suggestion, suggest
+from clew.reasoning.engine.slice import CardLike, label
+from clew.reasoning.scope import Scope
 
 SEVERITIES = ("critical", "high", "warning", "info")
 PRIORITIES = ("high", "medium", "low")
@@ -71,3 +73,80 @@ class Findings:
         for action in self.actions + others.actions:
             actions.setdefault((action.kind, action.title), action)
         return Findings(tuple(signals.values()), tuple(actions.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Where proposed calls read and write, and for which step."""
+
+    scope: Scope | None = None
+    workspace: str | None = None
+    step: str | None = None
+
+    def playbook(self, name: str, reason: str, priority: str = "medium") -> Suggestion:
+        return suggest("think_playbook", reason, priority, name=name, workspace=self.workspace)
+
+    def publish(self, card: CardLike) -> Suggestion:
+        place = self._place("ref")
+        return suggest("think_publish", "Makes the decision canonical.", "medium", card_id=card.id, pin=True, **place)
+
+    def card(
+        self, card: dict[str, Any], reason: str, priority: str = "high", *, supports: str = "", blocks: str = ""
+    ) -> Suggestion:
+        edges = {"supports": [supports] if supports else None, "blocks": [blocks] if blocks else None}
+        return suggest("think_card", reason, priority, card=card, **edges, **self._place("branch"), **self._step())
+
+    def test_stub(self, hypothesis: CardLike) -> Suggestion:
+        card = {
+            "type": "test",
+            "title": f"Test: {label(hypothesis)}",
+            "text": "Smallest check that could prove it wrong.\nCMD: <fill: command>",
+        }
+        return self.card(card, "Adds the smallest test for the hypothesis.", supports=hypothesis.id)
+
+    def evidence(self, test: CardLike, command: str, priority: str) -> Suggestion:
+        card = {
+            "type": "evidence",
+            "title": f"Result: {label(test)}",
+            "text": f"CMD: {command}\nRESULT: <fill: what came out>\nLINK: <fill: where it can be seen>",
+        }
+        return self.card(card, "Keeps the result once the command has been run.", priority, supports=test.id)
+
+    def disambiguation(self, card: CardLike) -> Suggestion:
+        question = {
+            "type": "question",
+            "title": f"What decides it: {label(card)}",
+            "text": "Which single test gives one outcome if it holds and another if it does not?",
+        }
+        return self.card(question, "Asks for the test that decides between both sides.")
+
+    def recheck(self, assumption: CardLike, user: CardLike) -> Suggestion:
+        update = {
+            "type": "update",
+            "title": f"Recheck: {label(assumption)}",
+            "text": f"{assumption.id} is {assumption.status} and {user.id} still rests on it. Does {user.id} hold?",
+            "meta": {"recheck": {"assumption": assumption.id, "used_by": user.id}},
+        }
+        return self.card(update, "Notes that what rests on the assumption must be looked at again.", "medium")
+
+    def counter(self, card: CardLike) -> Suggestion:
+        position = {
+            "type": "hypothesis",
+            "title": f"Counter: {label(card)}",
+            "text": "The strongest case against it, stated so that a test could confirm it.",
+            "tags": ["counter"],
+        }
+        return self.card(position, "States the strongest opposite position.", "medium", blocks=card.id)
+
+    def _place(self, branch_field: str) -> dict[str, Any]:
+        if self.scope is None:
+            return {"workspace": self.workspace}
+        if self.scope.target is not None:
+            return {"workspace": self.workspace, "target": self.scope.target}
+        docs = {"graph_doc": self.scope.graph, "trace_doc": self.scope.trace}
+        return {"workspace": self.workspace, branch_field: self.scope.branch.name, **docs}
+
+    def _step(self) -> dict[str, Any]:
+        """A step belongs to a task, so a call without a target cannot name one."""
+        known = self.step is not None and self.scope is not None and self.scope.target is not None
+        return {"step": self.step} if known else {}

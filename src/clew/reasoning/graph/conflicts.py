@@ -13,11 +13,10 @@ from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import CONFLICT, check_name
 from clew.reasoning.branches import Branch, branch_by_id, branch_named
 from clew.reasoning.documents import GRAPH
-from clew.reasoning.graph.changes import drop_node
-from clew.reasoning.graph.kinds import KINDS, Kind, State
-from clew.reasoning.graph.node_view import node
-from clew.reasoning.graph.query import Cursor
+from clew.reasoning.graph.diff import KINDS, Kind, State
+from clew.reasoning.graph.reads import Cursor, node
 from clew.reasoning.graph.state import Node
+from clew.reasoning.graph.writes import drop_node
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, operation

@@ -1,23 +1,93 @@
-"""graph_diff: what a branch's graph holds that another's does not hold like this."""
+"""What one branch's graph holds that another's does not: nodes and edges treated alike, and graph_diff."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from clew.canonical import canonical_or_none
 from clew.ids import check_name
-from clew.reasoning.branches import Link, branch_named, chain
+from clew.reasoning.branches import Branch, Link, branch_named, chain
 from clew.reasoning.documents import GRAPH
-from clew.reasoning.graph.kinds import EDGE, NODE, Kind, State
-from clew.reasoning.graph.query import Cursor
-from clew.reasoning.graph.view import shared_until
+from clew.reasoning.graph.reads import Cursor, edge_in, edges_at, node_at
+from clew.reasoning.graph.state import Edge, Node, edge_from, edge_json, node_from, node_json
+from clew.reasoning.graph.view import EDGE_KEY, NODE_KEY, shared_until, versions
+from clew.reasoning.graph.writes import write_edge, write_node
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, operation
 from clew.registry.paging import page_json
+from clew.store.database import Row
+
+State = Node | Edge
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How one kind of thing is read, written and shown. A key is one text; `|` cannot occur inside an id."""
+
+    name: str
+    columns: tuple[str, ...]
+    load: Callable[[Row], Any]
+    show: Callable[[Any], dict[str, Any]]
+    fields: tuple[str, ...]
+
+    def key(self, state: State) -> str:
+        return state.id if isinstance(state, Node) else "|".join(state.key)
+
+    def at(self, ctx: Context, links: list[Link], doc: str, key: str) -> State | None:
+        """The state in a view, tombstones included."""
+        if self.name == "node":
+            return node_at(ctx, links, doc, key, include_deleted=True)
+        start, rel, end = key.split("|")
+        return edge_in(ctx, links, doc, (start, rel, end), include_deleted=True)
+
+    def version(self, ctx: Context, seq: int) -> Any:
+        row = ctx.tx.one(f"SELECT * FROM {self.name} WHERE workspace = ? AND seq = ?", ctx.workspace, seq)
+        return self.load(row) if row else None
+
+    def versions(self, ctx: Context, doc: str, links: list[Link], **bounds: Any) -> list[Any]:
+        rows = versions(ctx, self.name, self.columns, doc, links, **bounds)
+        return [self.load(row) for row in rows]
+
+    def write(self, ctx: Context, branch: Branch, doc: str, state: State) -> State:
+        if isinstance(state, Edge):
+            return write_edge(ctx, branch, doc, state)
+        if state.deleted:  # edges that only this side has would be left hanging
+            for item in edges_at(ctx, branch, doc, [state.id]):
+                write_edge(ctx, branch, doc, replace(item, deleted=True))
+        return write_node(ctx, branch, doc, state)
+
+    def differing(self, one: State | None, other: State | None) -> list[str]:
+        """The fields in which two states differ; a tombstone and nothing at all are the same."""
+        one, other = absent(one), absent(other)
+        if one is None and other is None:
+            return []
+        if one is None or other is None:
+            return ["deleted"]
+        return [field for field in self.fields if _field(one, field) != _field(other, field)]
+
+
+def absent(state: State | None) -> State | None:
+    return None if state is None or state.deleted else state
+
+
+def tombstone(state: State) -> State:
+    return replace(state, deleted=True)
+
+
+def _field(state: State, field: str) -> Any:
+    return canonical_or_none(state.meta) if field == "meta" else getattr(state, field)
+
+
+NODE = Kind("node", NODE_KEY, node_from, node_json, ("type", "title", "text", "status", "tags", "meta"))
+EDGE = Kind("edge", EDGE_KEY, edge_from, edge_json, ("meta",))
+KINDS = {"node": NODE, "edge": EDGE}
+
 
 STEP = 200
 """How many versions of one side are read at a time."""

@@ -12,10 +12,10 @@ from clew.ids import check_name
 from clew.reasoning.branches import Branch, Link, branch_named, chain
 from clew.reasoning.documents import GRAPH
 from clew.reasoning.graph.conflicts import Clash, find, mark_seen, preview, record, seen, settle
-from clew.reasoning.graph.edge_view import edges_at
-from clew.reasoning.graph.kinds import EDGE, NODE, Kind, State, absent
+from clew.reasoning.graph.diff import EDGE, NODE, Kind, State, absent
+from clew.reasoning.graph.reads import edges_at
 from clew.reasoning.graph.state import Edge, Node
-from clew.reasoning.merge import PAGE, Merge, destination
+from clew.reasoning.notes import PAGE, Merge, destination
 from clew.registry.context import Context
 from clew.registry.operation import Name, operation
 from clew.registry.paging import page_json

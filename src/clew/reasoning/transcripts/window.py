@@ -10,9 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import confined
 from clew.reasoning.transcripts.files import LONGEST_LINE, Allowance, Line, lines, open_file, root_directory
-from clew.reasoning.transcripts.messages import message, parse
-from clew.reasoning.transcripts.scan import RootDir
-from clew.reasoning.transcripts.sessions import HEAD_BYTES, session_info
+from clew.reasoning.transcripts.format import HEAD_BYTES, message, parse, session_info
+from clew.reasoning.transcripts.lookup import RootDir
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.operation import MAX_NUMBER, Bounded, Title, operation

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.ids import check_anchor
-from clew.reasoning.anchor_registry import canonical
+from clew.reasoning.anchors.registry import canonical
 from clew.reasoning.scope import Target
 from clew.registry.budget import Budget, Clip, Drop, Follow, Trim
 from clew.registry.context import Context

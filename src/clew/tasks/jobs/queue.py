@@ -10,7 +10,7 @@ from pydantic import Field
 from clew.canonical import canonical
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import check_anchor
-from clew.reasoning.anchor_registry import ensure_anchor
+from clew.reasoning.anchors.registry import ensure_anchor
 from clew.reasoning.scope import Target
 from clew.registry.context import Context
 from clew.registry.operation import Input, Meta, Name, Text, operation

@@ -9,12 +9,12 @@ from pydantic import Field
 
 from clew.errors import invalid
 from clew.ids import check_anchor
-from clew.reasoning.anchor_registry import Anchor, canonical, find_anchor
-from clew.reasoning.anchors import Kind, upsert
-from clew.reasoning.card_input import Card
-from clew.reasoning.cards import card_in, write_card
-from clew.reasoning.note_templates import note_from_template
-from clew.reasoning.publish import publish
+from clew.reasoning.anchors.map import Kind, upsert
+from clew.reasoning.anchors.registry import Anchor, canonical, find_anchor
+from clew.reasoning.cards.card import card_in, write_card
+from clew.reasoning.cards.changes import publish
+from clew.reasoning.cards.forms import Card
+from clew.reasoning.notes import note_from_template
 from clew.reasoning.scope import Target, scope_of
 from clew.reasoning.visibility import CANON, PINNED
 from clew.registry.context import Context

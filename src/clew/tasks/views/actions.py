@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clew.errors import Suggestion, shorten, suggest
-from clew.reasoning.anchor_registry import slug_title
-from clew.reasoning.capsule import default_workspace
+from clew.reasoning.anchors.registry import slug_title
 from clew.reasoning.graph import Node
+from clew.reasoning.pack_parts import default_workspace
 from clew.registry.catalogue import TIERS, catalogue
 from clew.registry.context import Context
 from clew.tasks.anchoring import anchor_for

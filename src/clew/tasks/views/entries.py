@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from clew.reasoning.documents import Range, entries_json, tail, view
-from clew.reasoning.entry_slices import is_draft_entry
-from clew.reasoning.scope import Scope
-from clew.reasoning.steps import StepFocus
+from clew.reasoning.pack_parts import is_draft_entry
+from clew.reasoning.scope import Scope, StepFocus
 from clew.registry.context import Context
 from clew.registry.paging import page_json
 from clew.store.database import Row

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from clew.reasoning.card_queries import cards_json
+from clew.reasoning.cards.queries import cards_json
+from clew.reasoning.cards.selection import Lens, card_stats, edges_of, select
 from clew.reasoning.graph import Edge, Node, nodes
-from clew.reasoning.scope import Scope
-from clew.reasoning.steps import StepFocus
-from clew.reasoning.views import Lens, card_stats, edges_of, select
+from clew.reasoning.scope import Scope, StepFocus
 from clew.reasoning.visibility import CARD_TYPES, is_pinned
 from clew.registry.context import Context
 from clew.registry.paging import page_json

@@ -11,9 +11,9 @@ from pydantic import Field
 
 from clew.errors import shorten
 from clew.reasoning.branches import checked_out
+from clew.reasoning.cards.selection import relevant_cards
 from clew.reasoning.documents import NOTES, append
 from clew.reasoning.graph import Node
-from clew.reasoning.views import relevant_cards
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.lines import command, one_line

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from clew.reasoning.capsule import engine_block, lane_summary
+from clew.reasoning.pack_parts import engine_block, lane_summary
 from clew.reasoning.scope import scope_json
-from clew.reasoning.sequential import sequential_graph
+from clew.reasoning.trace import sequential_graph
 from clew.registry.context import Context
 from clew.registry.operation import ContextBounded, Name, Whole, operation
 from clew.tasks.gates import Gate

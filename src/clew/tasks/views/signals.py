@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from clew.errors import shorten
+from clew.reasoning.cards.selection import Lens, newest
 from clew.reasoning.engine.slice import label
 from clew.reasoning.graph import Node
 from clew.reasoning.premises import suspects
-from clew.reasoning.views import Lens, newest
 from clew.registry.context import Context
 from clew.registry.lines import one_line
 from clew.tasks.evidence import Evidence, evidence_of

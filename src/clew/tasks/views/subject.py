@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from clew.reasoning.scope import Scope, scope_of
-from clew.reasoning.steps import StepFocus
+from clew.reasoning.scope import Scope, StepFocus, scope_of
 from clew.registry.context import Context
 from clew.tasks.gates import Gate, gates_of
 from clew.tasks.leases import Lease, lease_of

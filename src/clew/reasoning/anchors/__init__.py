@@ -1,0 +1,1 @@
+"""Anchors: named areas of the system that knowledge hangs on."""

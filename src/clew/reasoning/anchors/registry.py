@@ -1,0 +1,299 @@
+"""The registry of anchors and their older names; rename and merge, after which old ids live on as aliases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import orjson
+from pydantic import Field
+
+from clew.errors import ClewError, Suggestion, suggest, unknown_id
+from clew.ids import ANCHOR, check_anchor
+from clew.registry.context import Context
+from clew.registry.operation import Input, Name, operation
+from clew.store.database import Row, placeholders
+from clew.store.workspaces import declare_events
+
+KINDS = ("boundary", "component", "contract", "data", "test-surface", "ops")
+STATUSES = ("active", "deprecated")
+NOTE = "What holds in this area: invariants, risks, tests."
+ANCHOR_DEFAULT = {"core": 30_000, "daily": 60_000, "full": 80_000}
+"""Default budgets of the answers that show anchors."""
+
+declare_events(
+    {
+        "anchor_created": "An anchor was registered.",
+        "anchor_updated": "An anchor's record changed.",
+        "anchor_renamed": "An anchor got another id; the old one stays as an alias.",
+        "anchors_merged": "Anchors were merged into one; the old ids stay as aliases.",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    id: str
+    title: str
+    kind: str = "component"
+    status: str = "active"
+    description: str | None = None
+    refs: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    parent_id: str | None = None
+    depends_on: tuple[str, ...] = ()
+    created_at_ms: int = 0
+    updated_at_ms: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "title": self.title,
+            "kind": self.kind,
+            "status": self.status,
+            "description": self.description,
+            "refs": list(self.refs),
+            "aliases": list(self.aliases),
+            "parent_id": self.parent_id,
+            "depends_on": list(self.depends_on),
+            "created_at_ms": self.created_at_ms,
+            "updated_at_ms": self.updated_at_ms,
+        }
+
+
+def slug_title(anchor_id: str) -> str:
+    """`a:job-queue` as words: Job Queue."""
+    return " ".join(word.capitalize() for word in anchor_id.removeprefix("a:").split("-") if word)
+
+
+def find_anchor(ctx: Context, anchor_id: str) -> Anchor | None:
+    row = ctx.tx.one("SELECT * FROM anchor WHERE workspace = ? AND id = ?", ctx.workspace, anchor_id)
+    return _anchor(row, aliases_of(ctx, [anchor_id]).get(anchor_id, ())) if row else None
+
+
+def all_anchors(ctx: Context, limit: int) -> list[Anchor]:
+    """Anchors by id."""
+    rows = ctx.tx.all("SELECT * FROM anchor WHERE workspace = ? ORDER BY id LIMIT ?", ctx.workspace, limit)
+    return with_aliases(ctx, rows)
+
+
+def with_aliases(ctx: Context, rows: Sequence[Row]) -> list[Anchor]:
+    aliases = aliases_of(ctx, [row["id"] for row in rows])
+    return [_anchor(row, aliases.get(row["id"], ())) for row in rows]
+
+
+def aliases_of(ctx: Context, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    if not ids:
+        return {}
+    rows = ctx.tx.all(
+        f"SELECT anchor, alias FROM anchor_alias WHERE workspace = ? AND anchor IN ({placeholders(len(ids))})"
+        " ORDER BY anchor, alias",
+        ctx.workspace,
+        *ids,
+    )
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        found.setdefault(row["anchor"], []).append(row["alias"])
+    return {anchor: tuple(names) for anchor, names in found.items()}
+
+
+def owner_of(ctx: Context, alias: str) -> str | None:
+    """The anchor that an alias stands for."""
+    owner = ctx.tx.value("SELECT anchor FROM anchor_alias WHERE workspace = ? AND alias = ?", ctx.workspace, alias)
+    return None if owner is None else str(owner)
+
+
+def canonical(ctx: Context, anchor_id: str) -> str:
+    """The id itself, or the one it is an alias of. A registered id is never read as an alias."""
+    sql = "SELECT 1 AS known FROM anchor WHERE workspace = ? AND id = ?"
+    if ctx.tx.one(sql, ctx.workspace, anchor_id):
+        return anchor_id
+    return owner_of(ctx, anchor_id) or anchor_id
+
+
+def save_anchor(ctx: Context, anchor: Anchor) -> Anchor:
+    """Insert or replace the record and its aliases; `created_at_ms` of zero means now."""
+    saved = replace(anchor, created_at_ms=anchor.created_at_ms or ctx.now_ms, updated_at_ms=ctx.now_ms)
+    ctx.tx.run(
+        "INSERT INTO anchor (workspace, id, title, kind, status, description, refs, parent_id, depends_on,"
+        " created_at_ms, updated_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (workspace, id) DO UPDATE SET title = excluded.title, kind = excluded.kind,"
+        " status = excluded.status, description = excluded.description, refs = excluded.refs,"
+        " parent_id = excluded.parent_id, depends_on = excluded.depends_on, updated_at_ms = excluded.updated_at_ms",
+        ctx.workspace,
+        saved.id,
+        saved.title,
+        saved.kind,
+        saved.status,
+        saved.description,
+        orjson.dumps(saved.refs).decode(),
+        saved.parent_id,
+        orjson.dumps(saved.depends_on).decode(),
+        saved.created_at_ms,
+        saved.updated_at_ms,
+    )
+    ctx.tx.run("DELETE FROM anchor_alias WHERE workspace = ? AND anchor = ?", ctx.workspace, saved.id)
+    ctx.tx.many(
+        "INSERT INTO anchor_alias (workspace, alias, anchor) VALUES (?, ?, ?)",
+        [(ctx.workspace, alias, saved.id) for alias in saved.aliases],
+    )
+    return saved
+
+
+def delete_anchor(ctx: Context, anchor_id: str) -> None:
+    ctx.tx.run("DELETE FROM anchor WHERE workspace = ? AND id = ?", ctx.workspace, anchor_id)
+    ctx.tx.run("DELETE FROM anchor_alias WHERE workspace = ? AND anchor = ?", ctx.workspace, anchor_id)
+
+
+def ensure_anchor(ctx: Context, anchor_id: str) -> str:
+    """The canonical id, with a minimal record made when there is none."""
+    known = canonical(ctx, anchor_id)
+    added = ctx.tx.changed(
+        "INSERT INTO anchor (workspace, id, title, kind, status, refs, depends_on, created_at_ms, updated_at_ms)"
+        " VALUES (?, ?, ?, 'component', 'active', '[]', '[]', ?, ?) ON CONFLICT (workspace, id) DO NOTHING",
+        ctx.workspace,
+        known,
+        slug_title(known),
+        ctx.now_ms,
+        ctx.now_ms,
+    )
+    if added:
+        ctx.emit("reasoning", "anchor_created", known, {"automatic": True})
+    return known
+
+
+def register_tags(ctx: Context, tags: Iterable[str]) -> None:
+    """Make sure that every anchor named by a canonical card's tags exists."""
+    for tag in tags:
+        if ANCHOR.fullmatch(tag):
+            ensure_anchor(ctx, tag)
+
+
+def _anchor(row: Row, aliases: tuple[str, ...]) -> Anchor:
+    return Anchor(
+        id=row["id"],
+        title=row["title"],
+        kind=row["kind"],
+        status=row["status"],
+        description=row["description"],
+        refs=tuple(orjson.loads(row["refs"])),
+        aliases=aliases,
+        parent_id=row["parent_id"],
+        depends_on=tuple(orjson.loads(row["depends_on"])),
+        created_at_ms=row["created_at_ms"],
+        updated_at_ms=row["updated_at_ms"],
+    )
+
+
+def resolve_anchor(ctx: Context, given: str, field: str = "anchor") -> str:
+    """The canonical id of what was given, with a warning when that was an older name."""
+    wanted = check_anchor(given, field)
+    known = canonical(ctx, wanted)
+    if known != wanted:
+        ctx.warn("ANCHOR_ALIAS_RESOLVED", f"{wanted} is an alias of {known}", f"Use {known}.")
+    return known
+
+
+def note_call(anchor_id: str, title: str, kind: str = "component", priority: str = "medium") -> Suggestion:
+    params = {"anchor": anchor_id, "content": NOTE, "kind": kind, "title": title, "visibility": "canon"}
+    return suggest("macro_anchor_note", "Binds a note to the anchor, and registers it if needed.", priority, **params)
+
+
+def unknown_anchor(anchor_id: str) -> Exception:
+    ways = [note_call(anchor_id, slug_title(anchor_id), priority="high")]
+    return unknown_id("anchor", anchor_id, "List the anchors, or register this one.", ways)
+
+
+EVERY = 1_000_000
+
+
+class AnchorsRename(Input):
+    from_: Annotated[Name, Field(alias="from", description="Present id.")]
+    to: Annotated[Name, Field(description="New id.")]
+
+
+@operation("anchors_rename", writes=True, example={"from": "a:core", "to": "a:kernel"})
+def anchors_rename(ctx: Context, args: AnchorsRename) -> dict[str, Any]:
+    """Give an anchor another id; the old one stays as an alias."""
+    old, new = check_anchor(args.from_, "from"), check_anchor(args.to, "to")
+    anchor = find_anchor(ctx, old)
+    if anchor is None:
+        raise unknown_anchor(old)
+    if find_anchor(ctx, new) is not None or (owner_of(ctx, new) is not None):
+        raise _taken(new)
+    delete_anchor(ctx, old)
+    renamed = save_anchor(ctx, replace(anchor, id=new, aliases=tuple(sorted({*anchor.aliases, old}))))
+    _repoint(ctx, {old, *anchor.aliases}, new)
+    ctx.emit("reasoning", "anchor_renamed", new, {"previous": old})
+    return {"workspace": ctx.workspace, "from": old, "to": new, "anchor": (find_anchor(ctx, new) or renamed).to_json()}
+
+
+class AnchorsMerge(Input):
+    from_: Annotated[
+        list[Annotated[str, Field(max_length=80)]],
+        Field(alias="from", min_length=1, max_length=200, description="Anchors that become aliases."),
+    ]
+    into: Annotated[Name, Field(description="Anchor that stays.")]
+
+
+@operation(
+    "anchors_merge", writes=True, idempotent=True, destructive=True, example={"from": ["a:old"], "into": "a:core"}
+)
+def anchors_merge(ctx: Context, args: AnchorsMerge) -> dict[str, Any]:
+    """Merge anchors into one; their ids stay as aliases of it."""
+    into = check_anchor(args.into, "into")
+    anchor = find_anchor(ctx, into)
+    if anchor is None:
+        raise unknown_anchor(into)
+    given = list(dict.fromkeys(check_anchor(value, "from") for value in args.from_))
+    skipped = [old for old in given if old == into or owner_of(ctx, old) == into]
+    merged = [old for old in given if old not in skipped]
+    for old in merged:
+        anchor = _swallow(ctx, anchor, old)
+    if merged:
+        ctx.emit("reasoning", "anchors_merged", into, {"from": merged})
+    final = find_anchor(ctx, into) or anchor
+    return {
+        "workspace": ctx.workspace,
+        "from": given,
+        "into": into,
+        "merged": merged,
+        "skipped": skipped,
+        "anchor": final.to_json(),
+    }
+
+
+def _swallow(ctx: Context, into: Anchor, old: str) -> Anchor:
+    source = find_anchor(ctx, old)
+    if source is None:
+        raise unknown_anchor(old)
+    delete_anchor(ctx, old)
+    aliases = {*into.aliases, *source.aliases, old} - {into.id}
+    save_anchor(ctx, replace(into, aliases=tuple(sorted(aliases))))
+    _repoint(ctx, {old, *source.aliases}, into.id)
+    return find_anchor(ctx, into.id) or into
+
+
+def _repoint(ctx: Context, old: set[str], new: str) -> None:
+    """Every parent and dependency that names an old id names the new one; nothing comes to point to itself."""
+    for anchor in all_anchors(ctx, EVERY):
+        parent = new if anchor.parent_id in old else anchor.parent_id
+        depends = dict.fromkeys(new if value in old else value for value in anchor.depends_on)
+        changed = replace(
+            anchor,
+            parent_id=None if parent == anchor.id else parent,
+            depends_on=tuple(value for value in depends if value != anchor.id),
+        )
+        if changed != anchor:
+            save_anchor(ctx, changed)
+
+
+def _taken(new: str) -> ClewError:
+    return ClewError(
+        "INVALID_INPUT",
+        f"to: {new} is taken",
+        "Choose another id, or merge the two anchors.",
+        [{"kind": "conflict", "field": "to"}],
+        [suggest("open", "Shows the anchor that has the name.", "high", id=new)],
+    )

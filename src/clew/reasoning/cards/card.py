@@ -1,0 +1,347 @@
+"""Writing a card: one transaction makes the typed node, its edges and the entry of the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import orjson
+from pydantic import Field
+
+from clew.canonical import canonical_bytes
+from clew.errors import ClewError, Suggestion, invalid, shorten, suggest
+from clew.ids import check_node_id
+from clew.reasoning.branches import chain
+from clew.reasoning.cards.forms import Card, CardInput, lost_edges, read_card
+from clew.reasoning.documents import TRACE, append
+from clew.reasoning.graph import Node, edge, node, put_edge, put_node
+from clew.reasoning.graph.view import BY_SEQ
+from clew.reasoning.scope import (
+    AgentInput,
+    BranchInput,
+    GraphDoc,
+    Scope,
+    StepFocus,
+    StepInput,
+    Target,
+    TraceDoc,
+    resolve_scope,
+    resolve_step,
+)
+from clew.reasoning.visibility import CARD_TYPES, default_tags, is_derived
+from clew.registry.context import Context
+from clew.registry.operation import Input, Names, operation
+from clew.store.database import Row
+from clew.store.workspaces import declare_events
+
+FORMAT = "think_card"
+SUPPORTS, BLOCKS = "supports", "blocks"
+MAX_EDGES = 200
+
+declare_events(
+    {
+        "card_written": "A thinking card was written into a graph and its trace.",
+        "card_changed": "A card got another status, pin or visibility.",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CardWritten:
+    """What writing a card did; `last_seq` is the newest graph version it made, if any."""
+
+    card_id: str
+    inserted: bool
+    trace_seq: int
+    nodes_upserted: int
+    edges_upserted: int
+    last_seq: int | None
+
+
+def write_card(
+    ctx: Context,
+    scope: Scope,
+    card: Card,
+    supports: Sequence[str] = (),
+    blocks: Sequence[str] = (),
+    step: StepFocus | None = None,
+) -> CardWritten:
+    """Write a card with its trace entry and edges, or nothing when the same card stands there already."""
+    card_id = card.id or next_card_id(ctx)
+    edges = {SUPPORTS: _ends(supports, SUPPORTS, card_id), BLOCKS: _ends(blocks, BLOCKS, card_id)}
+    known = trace_entry(ctx, scope, card_id) if card.id else None
+    if known is not None:
+        _refuse_other(ctx, scope, card, edges, known)
+    current = node(ctx, scope.branch, scope.graph, card_id) if card.id else None
+    if known is not None and current is not None:
+        return CardWritten(card_id, False, known["seq"], 0, 0, None)
+    placed = _placed(card, step)
+    entry = known or _append(ctx, scope, card_id, placed, edges, step)
+    versions = _put(ctx, scope, card_id, placed, current) + _link(ctx, scope, card_id, edges, fresh=card.id is None)
+    if known is None:
+        ctx.emit("reasoning", "card_written", card_id, {"type": card.type, "branch": scope.branch.name})
+    nodes = 1 if versions and versions[0][0] == "node" else 0
+    last = versions[-1][1] if versions else None
+    return CardWritten(card_id, known is None, entry["seq"], nodes, len(versions) - nodes, last)
+
+
+def trace_entry(ctx: Context, scope: Scope, card_id: str) -> Row | None:
+    """The trace entry by which a card was written, on the branch or on what it inherits."""
+    for link in chain(ctx, scope.branch):
+        row = ctx.tx.one(
+            "SELECT * FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND source = ? AND seq <= ?",
+            ctx.workspace,
+            link.branch,
+            scope.trace,
+            f"card:{card_id}",
+            link.cutoff,
+        )
+        if row is not None:
+            return row
+    return None
+
+
+def change_card(ctx: Context, scope: Scope, card: Node, what: dict[str, Any], **fields: Any) -> Node | None:
+    """The card's next version with some fields changed; None when they say nothing new."""
+    state = {name: getattr(card, name) for name in ("id", "type", "title", "text", "status", "tags", "meta")}
+    if all(state[name] == value for name, value in fields.items()):
+        return None
+    written = put_node(ctx, scope.branch, scope.graph, **{**state, **fields})
+    ctx.emit("reasoning", "card_changed", card.id, {**what, "branch": scope.branch.name})
+    return written
+
+
+def card_in(ctx: Context, scope: Scope, card_id: str, field: str = "card_id") -> Node:
+    """A live card of the scope."""
+    found = node(ctx, scope.branch, scope.graph, check_node_id(card_id, field))
+    if found is None:
+        raise ClewError(
+            "UNKNOWN_ID",
+            f"{field}: no card {card_id[:120]} in {scope.graph} on {scope.branch.name}",
+            "Copy the id from a query of the same scope.",
+            suggestions=[suggest("think_query", "Lists the cards of this scope.", "high", **place_params(scope))],
+        )
+    return found
+
+
+def place_params(scope: Scope, branch_field: str = "ref") -> dict[str, Any]:
+    """The arguments by which another call names this scope's graph."""
+    if scope.target is not None:
+        return {"target": scope.target}
+    return {branch_field: scope.branch.name, "graph_doc": scope.graph}
+
+
+def next_card_id(ctx: Context) -> str:
+    """The next number whose id nobody has taken by hand."""
+    taken = f"SELECT 1 FROM node WHERE workspace = ? AND id = ? AND {BY_SEQ} LIMIT 1"
+    while True:
+        card_id = f"CARD-{ctx.ws.count('card')}"
+        if ctx.tx.value(taken, ctx.workspace, card_id) is None:
+            return card_id
+
+
+def _ends(given: Sequence[str], field: str, card_id: str) -> list[str]:
+    ends = sorted({check_node_id(value, field) for value in given})
+    if card_id in ends:
+        raise invalid(field, f"{card_id} cannot point to itself", "Name other cards.")
+    if len(ends) > MAX_EDGES:
+        raise invalid(field, f"holds more than {MAX_EDGES} cards", "Link the rest with think_link.", kind="length")
+    return ends
+
+
+def _placed(card: Card, step: StepFocus | None) -> Card:
+    """The card as it is stored: with its lane, visibility and step."""
+    shown = card.with_tags(*default_tags(card.type, card.tags))
+    return shown.with_tags(step.tag).with_meta(step=step.to_json()) if step else shown
+
+
+def _append(
+    ctx: Context, scope: Scope, card_id: str, card: Card, edges: dict[str, list[str]], step: StepFocus | None
+) -> Row:
+    meta = {"card_id": card_id, "type": card.type, "status": card.status, "tags": list(card.tags), "meta": card.meta}
+    return append(
+        ctx,
+        scope.branch.id,
+        scope.trace,
+        content=card.text,
+        doc_kind=TRACE,
+        title=card.title,
+        format=FORMAT,
+        meta={**meta, **edges, **({"step": step.to_json()} if step else {})},
+        source=f"card:{card_id}",
+        item_source=None,  # the card itself is the item
+    )
+
+
+def _put(ctx: Context, scope: Scope, card_id: str, card: Card, current: Node | None) -> list[tuple[str, int]]:
+    fields: dict[str, Any] = {
+        "type": card.type,
+        "title": card.title,
+        "text": card.text,
+        "status": card.status,
+        "tags": card.tags,
+        "meta": card.meta,
+    }
+    if current is not None and all(getattr(current, name) == value for name, value in fields.items()):
+        return []
+    written = put_node(ctx, scope.branch, scope.graph, id=card_id, **fields)
+    return [("node", written.last_seq)]
+
+
+def _link(ctx: Context, scope: Scope, card_id: str, edges: dict[str, list[str]], fresh: bool) -> list[tuple[str, int]]:
+    """The edges that are not there yet; from a fresh id there are none."""
+    made = []
+    for rel, ends in edges.items():
+        for end in ends:
+            if fresh or edge(ctx, scope.branch, scope.graph, (card_id, rel, end)) is None:
+                made.append(("edge", put_edge(ctx, scope.branch, scope.graph, card_id, rel, end).last_seq))
+    return made
+
+
+def _refuse_other(ctx: Context, scope: Scope, card: Card, edges: dict[str, list[str]], known: Row) -> None:
+    """The same id may come again only with the same content: as it was first written, or as it stands now."""
+    card_id = str(card.id)
+    meta = orjson.loads(known["meta"])
+    first = Card(card_id, meta["type"], known["title"], known["content"], meta["status"], meta["tags"], meta["meta"])
+    current = node(ctx, scope.branch, scope.graph, card_id)
+    now = None if current is None else Card(card_id, *_node_content(current))
+    same = _content(card) in [_content(first), _content(now) if now else None]
+    missing = {
+        rel: [
+            end
+            for end in ends
+            if end not in meta[rel] and not edge(ctx, scope.branch, scope.graph, (card_id, rel, end))
+        ]
+        for rel, ends in edges.items()
+    }
+    if same and not any(missing.values()):
+        return
+    raise _id_taken(scope, card_id, missing if same else {})
+
+
+def _node_content(card: Node) -> tuple[Any, ...]:
+    return (card.type, card.title, card.text, card.status or "open", card.tags, card.meta or {})
+
+
+def _content(card: Card) -> tuple[Any, ...]:
+    """What makes a card that card; tags and meta that are put on it by the system do not count."""
+    tags = sorted(tag for tag in card.tags if not is_derived(tag))
+    meta = {key: value for key, value in card.meta.items() if key != "step"}
+    dumped = canonical_bytes(meta)
+    return (card.type, card.title, card.text, card.status, tags, dumped)
+
+
+def _id_taken(scope: Scope, card_id: str, missing: dict[str, list[str]]) -> ClewError:
+    ways = [
+        suggest(
+            "think_link", "Adds the edge to the card that exists.", "high", **_edge_params(scope, card_id, rel, end)
+        )
+        for rel, ends in missing.items()
+        for end in ends[:1]
+    ]
+    ways.append(suggest("think_query", "Shows the card that has this id.", ids=[card_id], **place_params(scope)))
+    return ClewError(
+        "INVALID_INPUT",
+        f"card.id: {card_id} was written with other content",
+        "Leave the id out for a new card; change the old one with think_set_status, think_pin or think_link.",
+        [{"kind": "conflict", "field": "card.id"}],
+        ways,
+    )
+
+
+def _edge_params(scope: Scope, start: str, rel: str, end: str) -> dict[str, Any]:
+    return {"from": start, "rel": rel, "to": end, **place_params(scope)}
+
+
+class ThinkCard(Input):
+    synonyms: ClassVar[dict[str, str]] = {"ref": "branch"}
+    card: CardInput
+    supports: Annotated[Names, Field(description="Cards that this one supports.")] = []
+    blocks: Annotated[Names, Field(description="Cards that this one speaks against.")] = []
+    target: Target = None
+    step: StepInput = None
+    branch: BranchInput = None
+    trace_doc: TraceDoc = None
+    graph_doc: GraphDoc = None
+    agent_id: AgentInput = None
+    verbosity: Annotated[Literal["full", "compact"], Field(description="compact answers with ids only.")] = "full"
+
+
+@operation(
+    "think_card",
+    tier="daily",
+    writes=True,
+    idempotent=True,
+    example={
+        "card": {"type": "hypothesis", "title": "The cache is stale", "text": "Reads after a write see old rows."}
+    },
+)
+def think_card(ctx: Context, args: ThinkCard) -> dict[str, Any]:
+    """Keep a thought: hypothesis, question, test, evidence, decision, note, frame or update.
+
+    One transaction writes the trace entry, the graph node and its edges. The same card again changes nothing.
+    """
+    scope, step, written = _write(ctx, args, None)
+    if step is not None and written.inserted:
+        ctx.suggest(_note_call(step, written.card_id, read_card(args.card).label))
+    if args.verbosity == "compact":
+        return {"card_id": written.card_id, "inserted": written.inserted, "trace_ref": _ref(scope.trace, written)}
+    answer = {**written_json(ctx, scope, written), "trace_seq": written.trace_seq}
+    answer["trace_ref"] = _ref(scope.trace, written)
+    if written.last_seq is not None:
+        answer["graph_ref"] = f"{scope.graph}@{written.last_seq}"
+    return answer
+
+
+def written_json(ctx: Context, scope: Scope, written: CardWritten) -> dict[str, Any]:
+    return {
+        "workspace": ctx.workspace,
+        "branch": scope.branch.name,
+        "trace_doc": scope.trace,
+        "graph_doc": scope.graph,
+        "card_id": written.card_id,
+        "inserted": written.inserted,
+        "graph_applied": {"nodes_upserted": written.nodes_upserted, "edges_upserted": written.edges_upserted},
+        "last_seq": written.last_seq,
+    }
+
+
+def _note_call(step: StepFocus, card_id: str, label: str) -> Suggestion:
+    """What was thought about a step belongs into its notes as well, in a line that leads to the card."""
+    note = f"{card_id} {shorten(' '.join(label.split()), 100)}".strip()
+    reason = "Notes at the step what was thought."
+    return suggest("tasks_note", reason, "medium", task=step.task_id, step_id=step.step_id, note=note)
+
+
+def _ref(doc: str, written: CardWritten) -> str:
+    return f"{doc}@{written.trace_seq}"
+
+
+def _write(ctx: Context, args: ThinkCard, forced_type: str | None) -> tuple[Scope, StepFocus | None, CardWritten]:
+    card = read_card(args.card, forced_type)
+    scope = resolve_scope(ctx, args.target, args.branch, trace=args.trace_doc, graph=args.graph_doc)
+    step = resolve_step(ctx, scope, args.step)
+    for lost in lost_edges(card):
+        ctx.warn(
+            "EDGES_IN_CARD",
+            f"{lost['field']} inside the card is kept as meta and links nothing",
+            f"Give {lost['field']} beside card, or add the edge with think_link.",
+        )
+    return scope, step, write_card(ctx, scope, card, args.supports, args.blocks, step)
+
+
+def _declare_wrapper(kind: str) -> None:
+    def think_add(ctx: Context, args: ThinkCard) -> dict[str, Any]:
+        scope, _, written = _write(ctx, args, kind)
+        return written_json(ctx, scope, written)
+
+    article = "an" if kind[0] in "aeiou" else "a"
+    think_add.__doc__ = f"Keep {article} {kind} card: think_card with its type set."
+    think_add.__qualname__ = f"think_add_{kind}"
+    example = {"card": {"title": f"A first {kind}"}}
+    operation(f"think_add_{kind}", writes=True, idempotent=True, example=example)(think_add)
+
+
+for _kind in CARD_TYPES:
+    _declare_wrapper(_kind)

@@ -1,0 +1,269 @@
+"""The forms of a card: an object, JSON text, `key: value` lines or plain text becomes one normal form; templates."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
+
+import orjson
+from pydantic import Field
+
+from clew.canonical import canonical
+from clew.errors import ClewError, Hint, Suggestion, invalid, shorten, suggest
+from clew.ids import check_node_id, normal_tags
+from clew.reasoning.visibility import CARD_TYPES
+from clew.registry.arguments import check_inner, nearest
+from clew.registry.budget import Budget, Drop
+from clew.registry.context import Context
+from clew.registry.operation import MAX_TEXT, Bounded, Name, operation
+
+CardInput = Annotated[
+    Annotated[str, Field(max_length=MAX_TEXT)] | dict[str, Any],
+    Field(
+        description="Object with title/text, type, id, status, tags, meta; or its JSON, key: value lines, or a text."
+    ),
+]
+
+MAX_TITLE = 1000
+MAX_STATUS = 64
+MAX_TAGS = 200
+KEYS = frozenset({"id", "card_id", "type", "title", "text", "status", "tags", "meta"})
+RECEIPTS = ("CMD:", "LINK:")
+_FIELD = re.compile(r"([A-Za-z][A-Za-z0-9_-]{0,63}):(?:[ \t]+(.*))?")
+_SEPARATOR = re.compile(r"[;,]")
+_INDENT = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A card in its normal form. Without an id it gets one when it is written."""
+
+    id: str | None
+    type: str
+    title: str | None
+    text: str | None
+    status: str = "open"
+    tags: tuple[str, ...] = ()
+    meta: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        return self.title or self.text or ""
+
+    def with_tags(self, *tags: str) -> Card:
+        return replace(self, tags=tuple(sorted({*self.tags, *tags})))
+
+    def with_meta(self, **meta: Any) -> Card:
+        return replace(self, meta={**self.meta, **meta})
+
+
+def read_card(given: str | dict[str, Any], forced_type: str | None = None, default_type: str = "note") -> Card:
+    """The normal form of whatever was given. `forced_type` wins over the type that the card names."""
+    raw = given if isinstance(given, dict) else _from_text(given)
+    kind = forced_type or check_card_type(_string(raw, "type", 128) or default_type)
+    card = Card(
+        id=_card_id(raw),
+        type=kind,
+        title=_string(raw, "title", MAX_TITLE),
+        text=_string(raw, "text", MAX_TEXT),
+        status=_string(raw, "status", MAX_STATUS) or "open",
+        tags=_tags(raw.get("tags")),
+        meta=_meta(raw),
+    )
+    if not card.title and not card.text:
+        raise _refused("card", "needs a title or a text", kind="non_empty")
+    return card
+
+
+def parse_lines(text: str) -> dict[str, Any]:
+    """`key: value` lines as an object, or the whole text as a note's text. Never refuses anything.
+
+    Lines are read this way when the first one names a key of a card. A line that is indented or is no field itself
+    goes on with the value above it; so do the receipts `CMD:` and `LINK:` inside a text.
+    """
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    opening = _FIELD.fullmatch(first)
+    if opening is None or opening.group(1).lower() not in KEYS:
+        return {"text": text}
+    fields = _gather(text)
+    tags = fields.pop("tags", None)
+    meta = _object(fields.get("meta"))
+    if meta is not None:
+        fields.pop("meta")
+    known = {key: value for key, value in fields.items() if key in KEYS and key != "meta"}
+    unknown = {key: value for key, value in fields.items() if key not in known}
+    parsed = {**known, "meta": {**(meta or {}), **unknown}}
+    return parsed if tags is None else {**parsed, "tags": tags}
+
+
+def render_lines(card: Card) -> str:
+    """The `key: value` form of a card; `parse_lines` reads it back."""
+    fields = {"type": card.type, "id": card.id, "title": card.title, "status": card.status}
+    lines = [_rendered(key, value) for key, value in fields.items() if value is not None]
+    if card.tags:
+        lines.append(f"tags: {', '.join(card.tags)}")
+    if card.meta:
+        lines.append(f"meta: {canonical(card.meta)}")
+    if card.text is not None:
+        lines.append(_rendered("text", card.text))
+    return "\n".join(lines)
+
+
+def check_card_type(value: str, field: str = "card.type") -> str:
+    kind = value.strip().lower()
+    if kind not in CARD_TYPES:
+        near = nearest(kind, list(CARD_TYPES)) or "note"
+        raise ClewError(
+            "INVALID_INPUT",
+            f"{field}: {shorten(value, 60)!r} is not a card type",
+            f"Use one of: {', '.join(CARD_TYPES)}.",
+            [{"kind": "choice", "field": field, "expected": ", ".join(CARD_TYPES)}],
+            [suggest("think_template", "Shows what such a card looks like.", "high", type=near)],
+            {"supported_types": list(CARD_TYPES)},
+        )
+    return kind
+
+
+def _rendered(key: str, value: str) -> str:
+    head, *rest = value.split("\n")
+    return "\n".join([f"{key}: {head}" if head else f"{key}:", *(_INDENT + line for line in rest)])
+
+
+def _gather(text: str) -> dict[str, str]:
+    fields: dict[str, list[str]] = {}
+    current = "text"
+    for line in text.split("\n"):
+        match = _FIELD.fullmatch(line.rstrip("\r"))
+        if match is None or (current == "text" and line.startswith(RECEIPTS)):
+            fields.setdefault(current, []).append(line.removeprefix(_INDENT))
+            continue
+        name = match.group(1)
+        current = name.lower() if name.lower() in KEYS else name
+        fields.setdefault(current, []).append(match.group(2) or "")
+    return {key: "\n".join(lines) for key, lines in fields.items() if key in KEYS or lines}
+
+
+def _object(value: str | None) -> dict[str, Any] | None:
+    if value is None:
+        return None
+    try:
+        parsed = orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _from_text(text: str) -> dict[str, Any]:
+    stripped = text.strip()
+    if stripped.startswith("{") and stripped.endswith("}"):
+        try:
+            parsed: Any = orjson.loads(stripped)
+        except orjson.JSONDecodeError as problem:
+            raise _refused(
+                "card", f"looks like a JSON object and is not one: {shorten(str(problem), 120)}", kind="type"
+            ) from None
+        return dict(check_inner(parsed, "card"))
+    return parse_lines(text)
+
+
+def _card_id(raw: dict[str, Any]) -> str | None:
+    for key in ("id", "card_id"):
+        value = _string(raw, key, 1024)
+        if value:
+            return check_node_id(value, f"card.{key}")
+    return None
+
+
+def _string(raw: dict[str, Any], key: str, limit: int) -> str | None:
+    value = raw.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise _refused(f"card.{key}", "expected a string", kind="type", expected="string")
+    trimmed = value.strip()
+    if len(trimmed) > limit:
+        raise _refused(f"card.{key}", f"is longer than {limit} characters", kind="length", max_chars=limit)
+    if key in {"status", "title", "type"} and ("\n" in trimmed or "\r" in trimmed):
+        raise _refused(f"card.{key}", "must be one line", kind="characters")
+    return trimmed or None
+
+
+def _tags(value: Any) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    given = _SEPARATOR.split(value) if isinstance(value, str) else value
+    if not isinstance(given, list) or not all(isinstance(tag, str) for tag in given):
+        raise _refused("card.tags", "expected a list of strings", kind="type", expected="list", items="string")
+    if len(given) > MAX_TAGS:
+        raise _refused("card.tags", f"holds more than {MAX_TAGS} tags", kind="length", max_items=MAX_TAGS)
+    return tuple(normal_tags(given, "card.tags"))
+
+
+def _meta(raw: dict[str, Any]) -> dict[str, Any]:
+    """The given meta, and every key that no card has."""
+    given = raw.get("meta")
+    if given is not None and not isinstance(given, dict):
+        raise _refused("card.meta", "expected an object", kind="type", expected="object")
+    unknown = {str(key): value for key, value in raw.items() if key not in KEYS and value is not None}
+    return dict(check_inner({**(given or {}), **unknown}, "card.meta"))
+
+
+def _refused(field: str, message: str, **hint: Any) -> ClewError:
+    return invalid(field, message, "Give a card such as the one in the suggestion.", [example_call()], **hint)
+
+
+def example_call() -> Suggestion:
+    return suggest("think_template", "Shows a card to fill in.", "high", type="hypothesis")
+
+
+def lost_edges(card: Card) -> list[Hint]:
+    """Edges that were written into the card, where nobody looks for them."""
+    return [{"kind": "misplaced", "field": key} for key in ("supports", "blocks") if key in card.meta]
+
+
+PROMPTS: dict[str, tuple[str, str]] = {
+    "frame": ("What this is about", "Goal, limits, what counts as done, what is out of scope."),
+    "hypothesis": ("What you believe", "Because ..., we expect ...; it is wrong if ..."),
+    "question": ("What must be found out", "Why it matters, who or what can answer it."),
+    "test": ("How it could fail", "What you do and which outcome would refute it.\nCMD: <fill: command>"),
+    "evidence": ("What came out", "CMD: <fill: command>\nRESULT: <fill: outcome>\nLINK: <fill: where to see it>"),
+    "decision": ("What you will do", "The reason, what was ruled out, what would change your mind."),
+    "note": ("Something worth keeping", "In your own words."),
+    "update": ("What changed", "Before, after, and what that means for the rest."),
+}
+META: dict[str, dict[str, Any]] = {"test": {"run": {"cmd": "<fill: command>"}, "stale_after_days": 30}}
+
+
+def template(kind: str) -> dict[str, Any]:
+    title, text = PROMPTS[kind]
+    return {
+        "id": None,
+        "type": kind,
+        "title": title,
+        "text": text,
+        "status": "open",
+        "tags": [],
+        "meta": META.get(kind, {}),
+    }
+
+
+class ThinkTemplate(Bounded):
+    type: Annotated[Name, Field(description="Card type, such as hypothesis, test or decision.")]
+
+
+TEMPLATE_BUDGET = Budget((Drop("supported_types"), Drop("template.meta"), Drop("template.text")), keep=("type",))
+
+
+@operation("think_template", budget=TEMPLATE_BUDGET, example={"type": "hypothesis"})
+def think_template(ctx: Context, args: ThinkTemplate) -> dict[str, Any]:
+    """Give a card of a type to fill in."""
+    kind = check_card_type(args.type, "type")
+    ctx.suggest(suggest("think_card", "Keeps the card; fill it in first.", "low", card=template(kind)))
+    return {
+        "workspace": ctx.workspace,
+        "type": kind,
+        "supported_types": list(CARD_TYPES),
+        "template": template(kind),
+        "truncated": False,
+    }

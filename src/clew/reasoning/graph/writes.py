@@ -1,0 +1,354 @@
+"""Writing nodes and edges: each change is a new version with an entry of its own, and closes the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from clew.canonical import canonical_or_none
+from clew.errors import ClewError, invalid, suggest, unknown_id
+from clew.ids import check_kind, check_node_id, normal_tags
+from clew.index.indexing import index_item, unindex_item
+from clew.index.items import Item
+from clew.index.substrings import index_substrings
+from clew.reasoning.anchors.registry import register_tags
+from clew.reasoning.branches import Branch
+from clew.reasoning.documents import GRAPH, append
+from clew.reasoning.graph.reads import edge, edges_at, locate, node
+from clew.reasoning.graph.state import CARD_TYPES, Edge, Node, folded
+from clew.reasoning.scope import Target, resolve_scope
+from clew.reasoning.visibility import filed_tags, is_canonical
+from clew.registry.context import Context
+from clew.registry.operation import Input, Meta, Name, Names, Text, Title, operation
+from clew.store.workspaces import declare_events
+
+NODE_UPSERT, NODE_DELETE = "graph_node_upsert", "graph_node_delete"
+EDGE_UPSERT, EDGE_DELETE = "graph_edge_upsert", "graph_edge_delete"
+
+
+def put_node(
+    ctx: Context,
+    branch: Branch,
+    doc: str,
+    *,
+    id: str,
+    type: str,
+    title: str | None = None,
+    text: str | None = None,
+    status: str | None = None,
+    tags: Sequence[str] = (),
+    meta: dict[str, Any] | None = None,
+    findable: bool = True,
+) -> Node:
+    """Write a node's next version on this branch. What is not given is empty in it.
+
+    Not `findable` by itself is a node whose id is the ref of something else, which keeps the search item in step.
+    """
+    state = Node(
+        check_node_id(id),
+        check_kind(type, "type"),
+        title,
+        text,
+        check_kind(status, "status") if status is not None else None,
+        tuple(normal_tags(list(tags))),
+        meta,
+        False,
+        0,
+        0,
+    )
+    return write_node(ctx, branch, doc, state, findable)
+
+
+def drop_node(ctx: Context, branch: Branch, doc: str, id: str) -> tuple[Node, list[Edge]]:
+    """Tombstone a node and the edges at it; returns the tombstones."""
+    current = node(ctx, branch, doc, id)
+    if current is None:
+        raise _missing("node", id, branch, doc)
+    edges = [write_edge(ctx, branch, doc, replace(item, deleted=True)) for item in edges_at(ctx, branch, doc, [id])]
+    return write_node(ctx, branch, doc, replace(current, deleted=True)), edges
+
+
+def put_edge(
+    ctx: Context, branch: Branch, doc: str, from_id: str, rel: str, to_id: str, meta: dict[str, Any] | None = None
+) -> Edge:
+    """Write an edge's next version. Whether its ends exist is the caller's business: a card's edges may dangle."""
+    start, end = check_node_id(from_id, "from"), check_node_id(to_id, "to")
+    return write_edge(ctx, branch, doc, Edge(start, check_kind(rel, "rel"), end, meta, False, 0, 0))
+
+
+def drop_edge(ctx: Context, branch: Branch, doc: str, from_id: str, rel: str, to_id: str) -> Edge:
+    current = edge(ctx, branch, doc, (from_id, rel, to_id))
+    if current is None:
+        raise _missing("edge", f"{from_id}|{rel}|{to_id}", branch, doc)
+    return write_edge(ctx, branch, doc, replace(current, deleted=True))
+
+
+def write_node(ctx: Context, branch: Branch, doc: str, state: Node, findable: bool = True) -> Node:
+    """Store this state, a tombstone included, as the newest version of its id on the branch."""
+    seq = _entry(ctx, branch, doc, NODE_DELETE if state.deleted else NODE_UPSERT, state.id)
+    written = replace(state, last_seq=seq, last_ts_ms=ctx.now_ms)
+    ctx.tx.run(
+        "UPDATE node SET until = ? WHERE workspace = ? AND branch = ? AND doc = ? AND id = ? AND until IS NULL",
+        seq,
+        ctx.workspace,
+        branch.id,
+        doc,
+        state.id,
+    )
+    ctx.tx.run(
+        "INSERT INTO node (workspace, seq, branch, doc, id, type, status, deleted, ts_ms, tags, title, text, meta,"
+        " folded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        ctx.workspace,
+        seq,
+        branch.id,
+        doc,
+        state.id,
+        state.type,
+        state.status,
+        int(state.deleted),
+        ctx.now_ms,
+        canonical_or_none(state.tags),
+        state.title,
+        state.text,
+        canonical_or_none(state.meta),
+        words := folded(state.title, state.text),
+    )
+    index_substrings(ctx.tx, ctx.ws.number, seq, words)
+    ctx.tx.many(
+        "INSERT INTO node_tag (workspace, branch, doc, tag, seq) VALUES (?, ?, ?, ?, ?)",
+        [(ctx.workspace, branch.id, doc, tag, seq) for tag in filed_tags(state.tags)],
+    )
+    if not state.deleted and state.type in CARD_TYPES and is_canonical(state.type, state.tags):
+        register_tags(ctx, state.tags)
+    if findable:
+        _index(ctx, branch.id, doc, written)
+    return written
+
+
+def write_edge(ctx: Context, branch: Branch, doc: str, state: Edge) -> Edge:
+    seq = _entry(ctx, branch, doc, EDGE_DELETE if state.deleted else EDGE_UPSERT, "|".join(state.key))
+    ctx.tx.run(
+        "UPDATE edge SET until = ? WHERE workspace = ? AND branch = ? AND doc = ? AND from_id = ? AND rel = ?"
+        " AND to_id = ? AND until IS NULL",
+        seq,
+        ctx.workspace,
+        branch.id,
+        doc,
+        *state.key,
+    )
+    ctx.tx.run(
+        "INSERT INTO edge (workspace, seq, branch, doc, from_id, rel, to_id, deleted, ts_ms, meta)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        ctx.workspace,
+        seq,
+        branch.id,
+        doc,
+        *state.key,
+        int(state.deleted),
+        ctx.now_ms,
+        canonical_or_none(state.meta),
+    )
+    return replace(state, last_seq=seq, last_ts_ms=ctx.now_ms)
+
+
+def _entry(ctx: Context, branch: Branch, doc: str, event_type: str, key: str) -> int:
+    """The document's own record of the change; its seq is the version's, so `<doc>@<seq>` opens it."""
+    row = append(
+        ctx,
+        branch.id,
+        doc,
+        content=None,
+        kind="event",
+        doc_kind=GRAPH,
+        event_type=event_type,
+        subject=key,
+        item_source=None,
+    )
+    return int(row["seq"])
+
+
+def _index(ctx: Context, branch: int, doc: str, state: Node) -> None:
+    """Keep the card's search item in step.
+
+    A ref stands for one item, but a card may have other versions on other branches. The item is the version written
+    last, wherever that was; when that one is deleted, it is the newest that is still live somewhere, if any.
+    """
+    if state.deleted:
+        reindex_elsewhere(ctx, state.id)
+    elif state.type in CARD_TYPES:
+        _index_version(ctx, branch, doc, state)
+    else:
+        _unindex(ctx, state.id)
+
+
+def reindex_elsewhere(ctx: Context, id: str) -> None:
+    rest = locate(ctx, id)
+    if rest is not None and rest.node.type in CARD_TYPES:
+        _index_version(ctx, rest.branch, rest.doc, rest.node)
+    else:
+        _unindex(ctx, id)
+
+
+def _index_version(ctx: Context, branch: int, doc: str, state: Node) -> None:
+    if _holder(ctx, state.id) not in (None, "card"):
+        return  # the id is also the ref of something else, which open prefers
+    item = Item(
+        ref=state.id,
+        source="card",
+        seq=state.last_seq,
+        ts_ms=state.last_ts_ms,
+        title=state.title,
+        body=state.text,
+        kind=state.type,
+        tags=state.tags,
+        status=state.status,
+        branch=branch,
+        doc=doc,
+    )
+    index_item(ctx.tx, ctx.workspace, item)
+
+
+def _unindex(ctx: Context, id: str) -> None:
+    if _holder(ctx, id) == "card":
+        unindex_item(ctx.tx, ctx.workspace, id)
+
+
+def _holder(ctx: Context, ref: str) -> str | None:
+    source = ctx.tx.value("SELECT source FROM item WHERE workspace = ? AND ref = ?", ctx.workspace, ref)
+    return None if source is None else str(source)
+
+
+def _missing(what: str, key: str, branch: Branch, doc: str) -> Exception:
+    return unknown_id(
+        f"{what} in {doc} on {branch.name}",
+        key,
+        "Look at what the graph holds.",
+        [suggest("graph_query", "Shows the newest nodes and edges.", branch=branch.name, doc=doc)],
+    )
+
+
+declare_events({"graph_applied": "A batch of changes was made to a graph document."})
+
+RESERVED = ("task:", "step:")
+"""Prefixes of the nodes that stand for tasks and steps; only the tasks themselves write them."""
+
+
+class GraphOp(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    op: Literal["node_upsert", "node_delete", "edge_upsert", "edge_delete"]
+    id: Annotated[Name | None, Field(description="Node id.")] = None
+    type: Annotated[Name | None, Field(description="Node type; required by node_upsert.")] = None
+    title: Title | None = None
+    text: Text | None = None
+    status: Name | None = None
+    tags: Names | None = None
+    from_: Annotated[Name | None, Field(alias="from", description="Id of the node an edge starts at.")] = None
+    rel: Annotated[Name | None, Field(description="Relation of an edge.")] = None
+    to: Annotated[Name | None, Field(description="Id of the node an edge ends at.")] = None
+    meta: Meta | None = None
+
+
+class GraphApply(Input):
+    ops: Annotated[list[GraphOp], Field(min_length=1, max_length=1000, description="Changes, made in this order.")]
+    target: Target = None
+    branch: Annotated[Name | None, Field(description="Branch to write to; not beside target.")] = None
+    doc: Annotated[Name | None, Field(description="Graph document; default graph.")] = None
+
+
+EXAMPLE = {"ops": [{"op": "node_upsert", "id": "cache", "type": "component", "title": "Page cache"}]}
+
+
+@operation("graph_apply", writes=True, example=EXAMPLE)
+def graph_apply(ctx: Context, args: GraphApply) -> dict[str, Any]:
+    """Change nodes and edges of a graph in one step; if one change is refused, none is made."""
+    scope = resolve_scope(ctx, args.target, args.branch, graph=args.doc, doc_field="doc")
+    applied = dict.fromkeys(("nodes_upserted", "nodes_deleted", "edges_upserted", "edges_deleted"), 0)
+    for position, change in enumerate(args.ops):
+        for name, count in _CHANGES[change.op](ctx, scope.branch, scope.graph, change, f"ops[{position}]").items():
+            applied[name] += count
+    payload = {"branch": scope.branch.name, "last_seq": ctx.ws.seq, **applied}
+    ctx.emit("reasoning", "graph_applied", scope.graph, payload)
+    return {
+        "workspace": ctx.workspace,
+        "branch": scope.branch.name,
+        "doc": scope.graph,
+        "applied": applied,
+        "last_seq": ctx.ws.seq,
+        "last_ts_ms": ctx.now_ms,
+    }
+
+
+def _node_upsert(ctx: Context, branch: Branch, doc: str, change: GraphOp, where: str) -> dict[str, int]:
+    id, kind = _given(change, where, "id", "type")
+    _refuse_reserved(id, f"{where}.id")
+    put_node(
+        ctx,
+        branch,
+        doc,
+        id=id,
+        type=kind,
+        title=change.title,
+        text=change.text,
+        status=change.status,
+        tags=change.tags or (),
+        meta=change.meta,
+    )
+    return {"nodes_upserted": 1}
+
+
+def _node_delete(ctx: Context, branch: Branch, doc: str, change: GraphOp, where: str) -> dict[str, int]:
+    (id,) = _given(change, where, "id")
+    _refuse_reserved(id, f"{where}.id")
+    _, edges = drop_node(ctx, branch, doc, id)
+    return {"nodes_deleted": 1, "edges_deleted": len(edges)}
+
+
+def _edge_upsert(ctx: Context, branch: Branch, doc: str, change: GraphOp, where: str) -> dict[str, int]:
+    start, rel, end = _given(change, where, "from", "rel", "to")
+    for field, id in (("from", start), ("to", end)):
+        if node(ctx, branch, doc, check_node_id(id, f"{where}.{field}")) is None:
+            raise ClewError(
+                "UNKNOWN_ID",
+                f"{where}.{field}: no node {id[:120]!r} in {doc} on {branch.name}",
+                "Write the node first, in the same call if you like.",
+                suggestions=[suggest("graph_query", "Shows the nodes there are.", branch=branch.name, doc=doc)],
+            )
+    put_edge(ctx, branch, doc, start, rel, end, change.meta)
+    return {"edges_upserted": 1}
+
+
+def _edge_delete(ctx: Context, branch: Branch, doc: str, change: GraphOp, where: str) -> dict[str, int]:
+    drop_edge(ctx, branch, doc, *_given(change, where, "from", "rel", "to"))
+    return {"edges_deleted": 1}
+
+
+_CHANGES: dict[str, Callable[[Context, Branch, str, GraphOp, str], dict[str, int]]] = {
+    "node_upsert": _node_upsert,
+    "node_delete": _node_delete,
+    "edge_upsert": _edge_upsert,
+    "edge_delete": _edge_delete,
+}
+
+
+def _given(change: GraphOp, where: str, *fields: str) -> list[str]:
+    """The fields that this kind of change cannot do without, trimmed."""
+    values = []
+    for field in fields:
+        value = getattr(change, "from_" if field == "from" else field)
+        if value is None or not value.strip():
+            raise invalid(f"{where}.{field}", f"is required by {change.op}", kind="missing_required")
+        values.append(value.strip())
+    return values
+
+
+def _refuse_reserved(id: str, field: str) -> None:
+    if id.startswith(RESERVED):
+        raise invalid(
+            field,
+            f"the prefixes {' and '.join(RESERVED)} stand for tasks and steps, which write their own nodes",
+            "Choose another id; edges may start or end at these nodes.",
+        )

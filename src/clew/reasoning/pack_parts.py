@@ -1,0 +1,181 @@
+"""The parts that packs share: the capsule (where we are, why, what next) and slices of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clew.reasoning import engine
+from clew.reasoning.cards.selection import Lens
+from clew.reasoning.documents import entries_json, tail, view
+from clew.reasoning.engine.slice import is_open, label
+from clew.reasoning.graph import Edge, Node
+from clew.reasoning.scope import Scope, StepFocus
+from clew.reasoning.trace import following, sequential_graph
+from clew.reasoning.visibility import is_draft, is_pinned, lane_of
+from clew.registry.context import Context
+from clew.registry.paging import page_json
+
+VERSION = 1
+MOST_SIGNALS = 3
+MOST_IN_LANE = 3
+
+
+def default_workspace(ctx: Context) -> str | None:
+    """The workspace that a pasted call must name: only one that is not the default anyway."""
+    default = ctx.session.workspace_override or ctx.settings.workspace
+    return None if ctx.workspace == default else ctx.workspace
+
+
+def engine_block(
+    ctx: Context,
+    scope: Scope,
+    cards: Sequence[Node],
+    edges: Sequence[Edge],
+    trace: Sequence[dict[str, Any]],
+    limits: tuple[int, int],
+    step: StepFocus | None = None,
+) -> dict[str, Any] | None:
+    """What the engine says about a slice that this call shows."""
+    return engine.run(
+        cards,
+        edges,
+        trace,
+        *limits,
+        step_tag=step.tag if step else None,
+        scope=scope,
+        workspace=default_workspace(ctx),
+        toolset=ctx.session.toolset,
+    )
+
+
+def capsule(
+    ctx: Context,
+    kind: str,
+    scope: Scope,
+    docs: dict[str, str],
+    drafts: bool,
+    step: StepFocus | None,
+    block: dict[str, Any] | None,
+) -> dict[str, Any]:
+    found = block or {"signals": [], "actions": []}
+    actions = [_brief(action) for action in found["actions"][:2]]
+    return {
+        "type": kind,
+        "version": VERSION,
+        "where": {
+            "workspace": ctx.workspace,
+            "branch": scope.branch.name,
+            "docs": docs,
+            "target": scope.target,
+            "lane": {"kind": "all" if drafts else "shared"},
+            "step": step.to_json() if step else None,
+        },
+        "why": {"signals": [_signal(signal) for signal in found["signals"][:MOST_SIGNALS]]},
+        "next": {"primary": actions[0] if actions else None, "backup": actions[1] if len(actions) > 1 else None},
+    }
+
+
+def _signal(signal: dict[str, Any]) -> dict[str, Any]:
+    return {name: signal[name] for name in ("code", "severity", "message")}
+
+
+def _brief(action: dict[str, Any]) -> dict[str, Any]:
+    calls = [call for call in action["calls"] if call["action"] == "call_tool"]
+    return {
+        "kind": action["kind"],
+        "priority": action["priority"],
+        "title": action["title"],
+        "call": {"target": calls[-1]["target"], "params": calls[-1]["params"]} if calls else None,
+    }
+
+
+def lane_summary(cards: Sequence[Node]) -> dict[str, Any]:
+    """Counts and the foremost pinned and open cards for each lane of a slice."""
+    lanes: dict[str, list[Node]] = {}
+    for card in cards:
+        lanes.setdefault(lane_of(card.tags), []).append(card)
+    return {"lanes": [_lane(name, lanes[name]) for name in sorted(lanes)], "count": len(lanes)}
+
+
+def _lane(name: str, cards: list[Node]) -> dict[str, Any]:
+    pinned = [card for card in cards if is_pinned(card.tags)]
+    opened = [card for card in cards if is_open(card)]
+    return {
+        "lane": name,
+        "counts": {
+            "cards": len(cards),
+            "pinned": len(pinned),
+            "open": len(opened),
+            "drafts": sum(is_draft(card.tags) for card in cards),
+        },
+        "top_pinned": [_named(card) for card in pinned[:MOST_IN_LANE]],
+        "top_open": [_named(card) for card in opened[:MOST_IN_LANE]],
+    }
+
+
+def _named(card: Node) -> dict[str, str]:
+    return {"id": card.id, "type": card.type, "label": label(card)}
+
+
+SPARE = 10
+MOST_SCANNED = 2000
+"""How far back a slice looks for entries that pass; beyond that it says that there may be more."""
+
+
+SEQUENTIAL_FOLLOWS = following("trace.entries", "trace.sequential")
+
+
+@dataclass(frozen=True, slots=True)
+class EntrySlice:
+    """Entries as callers see them, oldest first."""
+
+    entries: list[dict[str, Any]]
+    has_more: bool
+    limit: int
+
+    def to_json(self) -> dict[str, Any]:
+        cursor = self.entries[0]["seq"] if self.has_more and self.entries else None
+        page = {**page_json(None, self.limit, len(self.entries), cursor), "has_more": self.has_more}
+        return {"entries": self.entries, "pagination": page}
+
+    def trace_json(self) -> dict[str, Any]:
+        """The same with the branching of its numbered thoughts."""
+        return {**self.to_json(), "sequential": sequential_graph(self.entries)}
+
+
+def entry_slice(ctx: Context, scope: Scope, doc: str, limit: int, lens: Lens) -> EntrySlice:
+    """The newest `limit` entries of a document that the lens shows."""
+    if limit == 0:
+        return EntrySlice([], False, 0)
+    ranges = view(ctx, scope.branch, lens.as_of)
+    found: list[dict[str, Any]] = []  # newest first
+    cursor, scanned = None, 0
+    while True:
+        part = tail(ctx, ranges, doc, cursor, limit + SPARE)
+        found += [entry for entry in reversed(entries_json(ctx, part.entries)) if is_entry_shown(entry, lens)]
+        scanned += len(part.entries)
+        if len(found) > limit or not part.has_more or scanned >= MOST_SCANNED:
+            break
+        cursor = part.entries[0]["seq"]
+    return EntrySlice(found[:limit][::-1], len(found) > limit or part.has_more, limit)
+
+
+def is_entry_shown(entry: Mapping[str, Any], lens: Lens) -> bool:
+    if lens.step is not None and lens.only_step:
+        return lens.step.concerns(entry)
+    return lens.drafts or not is_draft_entry(entry)
+
+
+def is_draft_entry(entry: Mapping[str, Any]) -> bool:
+    """A note that carries draft marks in its meta, as a card's trace entry does."""
+    meta = entry.get("meta")
+    if not isinstance(meta, Mapping):
+        return False
+    tags, lane = meta.get("tags"), meta.get("lane")
+    if isinstance(tags, list):
+        named = [tag for tag in tags if isinstance(tag, str)]
+        if is_draft(named) and not is_pinned(named):
+            return True
+    return isinstance(lane, str) and lane.startswith("agent:")

@@ -1,0 +1,332 @@
+"""Going through the transcripts of a root within limits: transcripts_search and transcripts_digest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from clew.errors import ClewError, invalid, suggest
+from clew.reasoning.transcripts.files import (
+    Allowance,
+    Line,
+    TranscriptFile,
+    lines,
+    open_file,
+    root_directory,
+    transcript_files,
+)
+from clew.reasoning.transcripts.format import Message, SessionInfo, default_prefix, message, parse, session_info
+from clew.registry.budget import Budget, Clip, Trim
+from clew.registry.context import Context
+from clew.registry.operation import Bounded, Name, Title, operation
+
+RootDir = Annotated[
+    Title | None,
+    Field(description="Directory of *.jsonl transcripts; default: Codex's sessions, else Claude Code's projects."),
+]
+CwdPrefix = Annotated[
+    Title | None, Field(description="Only sessions that worked below this directory; default: this project; '': all.")
+]
+
+
+class Scanning(Bounded):
+    root_dir: RootDir = None
+    cwd_prefix: CwdPrefix = None
+
+
+@dataclass
+class Scan:
+    """One pass over the newest files; counts what it reads."""
+
+    root: Path
+    prefix: str
+    max_files: int
+    allowance: Allowance
+    files: int = 0
+    unreadable: int = 0
+    cut: bool = False
+    """More files were there than were opened."""
+
+    def sessions(self) -> Iterator[tuple[TranscriptFile, SessionInfo]]:
+        """Files that belong to the project, newest first."""
+        found, self.cut = transcript_files(self.root)
+        for file in found:
+            if self.files >= self.max_files:
+                self.cut = True
+                return
+            if self.allowance.left <= 0:
+                self.allowance.ran_out = True
+                return
+            self.files += 1
+            try:
+                info = session_info(file.path, self.allowance)
+            except ClewError:
+                self.unreadable += 1
+                continue
+            if info.works_below(self.prefix):
+                yield file, info
+        if self.allowance.left <= 0:
+            self.allowance.ran_out = True
+
+    def to_json(self) -> dict[str, Any]:
+        counted = {"files": self.files, "bytes": self.allowance.used, "truncated": self.allowance.ran_out}
+        return {**counted, "unreadable": self.unreadable} if self.unreadable else counted
+
+
+def start_scan(args: Any) -> Scan:
+    prefix = default_prefix() if args.cwd_prefix is None else args.cwd_prefix.strip()
+    return Scan(root_directory(args.root_dir), prefix, args.max_files, Allowance(args.max_bytes_total))
+
+
+def warn_of_limits(ctx: Context, scan: Scan) -> None:
+    if scan.allowance.ran_out:
+        ctx.warn(
+            "TRANSCRIPTS_SCAN_TRUNCATED",
+            f"read {scan.allowance.used} bytes of {scan.files} files and stopped",
+            "Give a larger max_bytes_total or a narrower cwd_prefix.",
+        )
+    if scan.cut:
+        ctx.warn(
+            "TRANSCRIPTS_MAX_FILES_REACHED",
+            f"looked at the newest {scan.files} files only",
+            "Give a larger max_files or a narrower root_dir.",
+        )
+
+
+LEAST_SHARE = 1 << 20
+_PLAIN = re.compile(r"[A-Za-z0-9 _.:-]+")
+
+SEARCH_BUDGET = Budget(
+    (
+        Trim("hits", drop="last", floor=3),
+        Clip("hits[].message.snippet", 80),
+        Trim("hits", drop="last"),
+        Trim("projects", drop="last"),
+    ),
+    16_000,
+    keep=("root_dir", "scanned"),
+)
+
+
+class TranscriptsSearch(Scanning):
+    query: Annotated[Title, Field(min_length=1, description="Text that a message must hold, in this case.")]
+    role: Annotated[Name | None, Field(description="Only messages of user, assistant, system or another role.")] = None
+    dedupe: Annotated[bool, Field(description="Show a message that was repeated once.")] = True
+    max_files: Annotated[int, Field(ge=1, le=10_000, description="Most files to open.")] = 50
+    max_bytes_total: Annotated[int, Field(ge=1, le=4 << 30, description="Most bytes to read.")] = 64 << 20
+    hits_limit: Annotated[int, Field(ge=1, le=500, description="Most messages to show.")] = 25
+    context_chars: Annotated[int, Field(ge=1, le=4000, description="Most characters of each message.")] = 240
+
+
+@dataclass
+class Hits:
+    """What was found, each message once, and counted for each project."""
+
+    args: TranscriptsSearch
+    found: list[dict[str, Any]] = field(default_factory=list)
+    projects: dict[str, dict[str, Any]] = field(default_factory=dict)
+    seen: set[tuple[str, str, str]] = field(default_factory=set)
+    more: bool = False
+    """There is at least one message beyond the limit."""
+
+    def visit(self, info: SessionInfo) -> dict[str, Any]:
+        project = info.project()
+        kept = self.projects.setdefault(project["id"], {**project, "files": 0, "hits": 0})
+        kept["files"] += 1
+        return kept
+
+    def add(self, file: TranscriptFile, info: SessionInfo, project: dict[str, Any], line: Line, said: Message) -> None:
+        key = (project["id"], said.role, said.text)
+        if self.args.dedupe and key in self.seen:
+            return
+        if len(self.found) >= self.args.hits_limit:
+            self.more = True
+            return
+        self.seen.add(key)
+        project["hits"] += 1
+        self.found.append(
+            {
+                "ref": {"path": file.name, "line": line.number, "byte": line.byte},
+                "session": info.to_json(),
+                "project": {name: project[name] for name in ("id", "name", "confidence")},
+                "message": {
+                    "role": said.role,
+                    "ts": said.ts,
+                    "snippet": snippet(said.text, self.args.query, self.args.context_chars),
+                },
+            }
+        )
+
+
+@operation("transcripts_search", mode="own", budget=SEARCH_BUDGET, example={"query": "migration"})
+def transcripts_search(ctx: Context, args: TranscriptsSearch) -> dict[str, Any]:
+    """Search the messages of recorded agent sessions on this machine; nothing is stored."""
+    if not args.query.strip():
+        raise invalid("query", "must not be blank", "Give the text to look for.", kind="non_empty")
+    scan, hits = start_scan(args), Hits(args)
+    for file, info in scan.sessions():
+        project = hits.visit(info)
+        for line, said in _matches(file, scan, args):
+            hits.add(file, info, project, line, said)
+            if hits.more:
+                break
+        if hits.more:
+            break
+    warn_of_limits(ctx, scan)
+    if hits.more:
+        message = f"stopped at {args.hits_limit} messages; there are more"
+        ctx.warn("TRANSCRIPTS_HITS_LIMIT_REACHED", message, "Give a larger hits_limit or a longer query.")
+    return {
+        "workspace": ctx.workspace,
+        "root_dir": str(scan.root),
+        "filters": {"cwd_prefix": scan.prefix, "role": args.role, "dedupe": args.dedupe},
+        "scanned": scan.to_json(),
+        "projects": sorted(hits.projects.values(), key=lambda item: (-item["hits"], item["id"])),
+        "hits": hits.found,
+        "truncated": False,
+    }
+
+
+def _matches(file: TranscriptFile, scan: Scan, args: TranscriptsSearch) -> Iterator[tuple[Line, Message]]:
+    # Half of what is left at most, so that one huge file leaves something for the others.
+    part = scan.allowance.share(max(scan.allowance.left // 2, LEAST_SHARE))
+    try:
+        with open_file(file.path) as opened:
+            for line in lines(opened, part):
+                if not may_hold(line.raw, args.query):
+                    continue
+                record = parse(line.raw)
+                said = message(record) if record else None
+                if said and args.query in said.text and args.role in (None, said.role):
+                    yield line, said
+    except ClewError:
+        scan.unreadable += 1  # it went away since it was listed
+    finally:
+        scan.allowance.settle(part)
+
+
+def may_hold(raw: bytes, query: str) -> bool:
+    """Whether parsing the line is worth it. Plain characters stand in JSON as they are, unless escaped by number."""
+    return not _PLAIN.fullmatch(query) or query.encode() in raw or b"\\u00" in raw
+
+
+def snippet(text: str, query: str, most: int) -> str:
+    """The part of a text around what was found, on one line."""
+    place = max(text.find(query), 0)
+    start = max(0, min(place - (most - len(query)) // 2, len(text) - most))
+    part = " ".join(text[start : start + most].split())
+    return part[:most]
+
+
+TAIL_BYTES = 256 << 10
+LARGEST_SCAN = 1 << 30
+
+_HEADING = re.compile(
+    r"^\W{0,8}(?:summary|in short|what (?:i|we|was|has been) (?:did|do|done|changed)|changes?|results?|outcome|done"
+    r"|status|next steps?|open questions?|decisions?)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+\S", re.MULTILINE)
+
+DIGEST_BUDGET = Budget(
+    (
+        Clip("digest[].message.text", 3000),
+        Clip("digest[].message.text", 800),
+        Trim("digest", drop="last", floor=1),
+        Clip("digest[].message.text", 200),
+        Trim("digest", drop="last"),
+    ),
+    16_000,
+    keep=("root_dir", "scanned"),
+)
+
+
+class TranscriptsDigest(Scanning):
+    mode: Annotated[
+        Literal["summary", "last"],
+        Field(description="summary: last message that sums up; last: last message of the agent."),
+    ] = "summary"
+    max_files: Annotated[int, Field(ge=1, le=10_000, description="Most files to open.")] = 720
+    max_bytes_total: Annotated[int, Field(ge=1, le=4 << 30, description="Most bytes to read.")] = 16 << 20
+    max_items: Annotated[int, Field(ge=1, le=100, description="Most sessions to show.")] = 6
+
+
+@operation("transcripts_digest", mode="own", budget=DIGEST_BUDGET)
+def transcripts_digest(ctx: Context, args: TranscriptsDigest) -> dict[str, Any]:
+    """Show how the newest recorded sessions of this project ended; nothing is stored."""
+    scan = start_scan(args)
+    items: list[dict[str, Any]] = []
+    for file, info in scan.sessions():
+        found = _last(file, scan, args.mode)
+        if found is not None:
+            items.append({**found, "session": info.to_json()})
+        if len(items) >= args.max_items:
+            break
+    warn_of_limits(ctx, scan)
+    if not items and scan.allowance.ran_out:
+        _suggest_more(ctx, args)
+    return {
+        "workspace": ctx.workspace,
+        "root_dir": str(scan.root),
+        "filters": {"cwd_prefix": scan.prefix, "mode": args.mode},
+        "scanned": scan.to_json(),
+        "digest": items,
+        "truncated": False,
+    }
+
+
+def _last(file: TranscriptFile, scan: Scan, mode: str) -> dict[str, Any] | None:
+    """The last fitting message in the file's last part."""
+    wanted = min(TAIL_BYTES, file.size)
+    short = scan.allowance.left < wanted
+    part = scan.allowance.share(TAIL_BYTES)
+    start = max(0, file.size - part.left)
+    found: tuple[Line, Message] | None = None
+    try:
+        with open_file(file.path) as opened:
+            opened.seek(start)
+            for line in lines(opened, part):
+                if start and line.number == 1:
+                    continue  # most likely half a line
+                record = parse(line.raw)
+                said = message(record) if record else None
+                if said is not None and said.role == "assistant" and (mode == "last" or sums_up(said)):
+                    found = line, said
+    except ClewError:
+        scan.unreadable += 1
+        return None
+    finally:
+        part.ran_out = short  # the end of each file is all that is wanted
+        scan.allowance.settle(part)
+    return _item(file, *found, exact=start == 0) if found else None
+
+
+def sums_up(said: Message) -> bool:
+    """Whether a message looks like a summary: it says so in a heading, or it is a list of some length."""
+    if said.summary:
+        return True
+    bullets = len(_BULLET.findall(said.text))
+    return (bool(_HEADING.search(said.text)) and (bullets >= 1 or len(said.text) >= 120)) or (
+        bullets >= 3 and len(said.text) >= 200
+    )
+
+
+def _item(file: TranscriptFile, line: Line, said: Message, exact: bool) -> dict[str, Any]:
+    ref: dict[str, Any] = {"path": file.name, "byte": line.byte}
+    if exact:
+        ref["line"] = line.number
+    return {"ref": ref, "message": {"role": "assistant", "ts": said.ts, "text": said.text}}
+
+
+def _suggest_more(ctx: Context, args: TranscriptsDigest) -> None:
+    again = args.model_dump(exclude_unset=True, exclude={"workspace", "max_bytes_total", "mode"})
+    larger = min(args.max_bytes_total * 8, LARGEST_SCAN)
+    ctx.suggest(suggest("transcripts_digest", "Reads more.", "high", **again, max_bytes_total=larger))
+    ctx.suggest(
+        suggest("transcripts_digest", "Takes any last message.", "medium", **again, max_bytes_total=larger, mode="last")
+    )

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from clew.ids import BLOCK_PREFIXES, PATTERNS
 from clew.registry import operation as operations
 from clew.registry import prompt as prompts
 from clew.registry import reference
@@ -16,6 +17,7 @@ from clew.registry.catalogue import TIERS, import_everything
 from clew.registry.operation import Operation
 
 INDEX = Path(__file__).with_name("index.json")
+PAGE_FACTS = Path(__file__).parents[1] / "faces" / "web" / "static" / "js" / "facts.js"
 DOCS = Path(__file__).parents[3] / "docs"  # there in a source tree only
 
 
@@ -113,9 +115,32 @@ def _prompt(item: prompts.Prompt) -> dict[str, Any]:
     }
 
 
+def page_facts() -> str:
+    """What the page must know of the declarations, as a JavaScript module: it repeats none of this by hand."""
+    from clew.ledger.notation import KINDS
+    from clew.reasoning.visibility import CARD_TYPES
+    from clew.store.workspaces import EVENT_TYPES
+
+    import_everything()
+    facts = {
+        "IDS": {kind: f"^(?:{pattern.pattern})$" for kind, pattern in PATTERNS.items()},
+        "BLOCK_PREFIXES": BLOCK_PREFIXES,
+        "THOUGHT_KINDS": KINDS,
+        "CARD_TYPES": CARD_TYPES,
+        "EVENTS": dict(sorted(EVENT_TYPES.items())),
+    }
+    parts = [
+        f"export const {name} = {orjson.dumps(fact, option=orjson.OPT_INDENT_2).decode()};\n"
+        for name, fact in facts.items()
+    ]
+    return "\n".join(["// Written by `make index` from the declarations; edit those.\n", *parts])
+
+
 def main() -> None:
     INDEX.write_bytes(render())
     sys.stderr.write(f"wrote {INDEX}\n")
+    PAGE_FACTS.write_text(page_facts(), encoding="utf-8")
+    sys.stderr.write(f"wrote {PAGE_FACTS}\n")
     if DOCS.is_dir():
         reference.write(index(), DOCS)
         sys.stderr.write(f"wrote the generated pages in {DOCS}\n")

@@ -2,6 +2,7 @@
 // problems in plain words.
 
 import { copyButton, el, notice } from "./dom.js";
+import { IDS } from "./facts.js";
 import { link } from "./router.js";
 
 export function title(...words) {
@@ -167,17 +168,19 @@ export function several(count, one, many = `${one}s`) {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-// The page that shows an id best; null when none does.
+const FORMS = Object.fromEntries(Object.entries(IDS).map(([kind, form]) => [kind, new RegExp(form)]));
+
+// The page that shows an id best; null when none does. What a session's id begins with is one of its thoughts.
 export function placeOf(id) {
   const name = String(id ?? "");
-  if (/^(TASK|PLAN)-\d+$/.test(name)) return link("work", name);
-  if (/^JOB-\d+$/.test(name)) return link("jobs", name);
-  if (/^a:/.test(name)) return link("map", name);
-  if (/^P-\d{8}-\d+$/.test(name)) return link("memory", "review", name);
-  if (/^C-\d{8}-\d+$/.test(name)) return link("memory", "contradictions");
-  if (/^(D|T|PRJ|PER|TOOL|INC|SIG|FACT|DREF)-/.test(name)) return link("memory", "blocks", name);
-  if (/^[0-9a-f]{8}-[0-9a-f]{4}-/.test(name))
-    return link("reasoning", name.slice(0, 36), ...(name.length > 36 ? [name] : []));
+  const is = (...kinds) => kinds.some((kind) => FORMS[kind].test(name));
+  if (is("task", "plan")) return link("work", name);
+  if (is("job")) return link("jobs", name);
+  if (is("anchor")) return link("map", name);
+  if (is("proposal")) return link("memory", "review", name);
+  if (is("contradiction")) return link("memory", "contradictions");
+  if (is("block")) return link("memory", "blocks", name);
+  if (FORMS.session.test(name.slice(0, 36))) return link("reasoning", name.slice(0, 36), ...(name.length > 36 ? [name] : []));
   return null;
 }
 

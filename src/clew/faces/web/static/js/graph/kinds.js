@@ -1,16 +1,5 @@
-// The nine kinds of thoughts in the cipher: letter, name, colour class.
-
-export const KINDS = {
-  H: "hypothesis",
-  E: "evidence",
-  C: "conclusion",
-  Q: "question",
-  R: "revision",
-  P: "plan",
-  O: "observation",
-  A: "assumption",
-  X: "rejected",
-};
+// The kinds of thoughts in the cipher: letter and name.
+export { THOUGHT_KINDS as KINDS } from "../facts.js";
 
 // The words of a thought without the notation in front of them.
 export function plainText(text) {

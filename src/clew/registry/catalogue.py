@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 TIERS = ("core", "daily", "full")
-DOMAINS = ("registry", "reasoning", "tasks", "ledger", "memory", "recall")
+DOMAINS = ("registry", "records", "reasoning", "tasks", "ledger", "memory", "recall")
 _LEGACY = re.compile(r"(?:.*[/.]|branchmind_)(?P<name>[a-z][a-z0-9_]*)")
 
 

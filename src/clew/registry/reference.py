@@ -21,6 +21,7 @@ Index = dict[str, list[dict[str, Any]]]
 
 DOMAINS = {
     "registry": "Discovery",
+    "records": "Records",
     "reasoning": "Reasoning",
     "tasks": "Tasks",
     "ledger": "Thought ledger",

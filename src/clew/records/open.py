@@ -9,21 +9,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from clew.clock import rfc3339
-from clew.errors import ClewError, shorten, suggest, unknown_id
+from clew.errors import ClewError, suggest, unknown_id
 from clew.ids import ANCHOR, BLOCK, CONFLICT, CONTROL, DOC_ENTRY, EVENT, JOB, JOB_EVENT, PLAN, RUNNER, SESSION, TASK
-from clew.reasoning.branches import Branch, branch_by_id, checked_out
-from clew.reasoning.documents import GRAPH, branch_name, entry_json
-from clew.reasoning.graph import Node, edges_at, locate, node, node_json
-from clew.reasoning.graph.conflicts import conflict_json, find
-from clew.reasoning.graph.diff import EDGE, NODE
-from clew.reasoning.premises import suspects
-from clew.reasoning.scope import Scope, scope_of
+from clew.reasoning.documents import branch_name
+from clew.reasoning.openers import open_card, summary
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, operation
 from clew.store.database import Row
-from clew.store.events import event_from, event_id
 
 Opened = dict[str, Any]
 Opener = Callable[[Context, str, int, bool], Opened]
@@ -37,10 +30,10 @@ PROVIDERS: tuple[tuple[re.Pattern[str], str], ...] = (
     (JOB_EVENT, "clew.tasks.openers:open_job_event"),
     (RUNNER, "clew.tasks.openers:open_runner"),
     (SESSION, "clew.ledger.opening:open_session"),
-    (EVENT, "clew.reasoning.open:open_event"),
-    (CONFLICT, "clew.reasoning.open:open_conflict"),
+    (EVENT, "clew.reasoning.openers:open_event"),
+    (CONFLICT, "clew.reasoning.openers:open_conflict"),
     (BLOCK, "clew.memory.block_views:open_block"),
-    (DOC_ENTRY, "clew.reasoning.open:open_entry"),
+    (DOC_ENTRY, "clew.reasoning.openers:open_entry"),
 )
 """Forms of ids and who opens them. Named by text, because reasoning imports no other domain."""
 
@@ -149,118 +142,11 @@ def _function(name: str) -> Any:
     return getattr(import_module(module), function)
 
 
-def open_card(ctx: Context, id: str, limit: int) -> Opened | None:
-    """The card as the focus or the checkout shows it, else its newest version anywhere."""
-    for branch, doc in _views(ctx):
-        card = node(ctx, branch, doc, id)
-        if card is not None:
-            return card_json(ctx, branch, doc, card, limit)
-    place = locate(ctx, id)
-    return card_json(ctx, branch_by_id(ctx, place.branch), place.doc, place.node, limit) if place else None
-
-
-def _views(ctx: Context) -> list[tuple[Branch, str]]:
-    views = []
-    if ctx.ws.focus is not None:
-        scope = scope_of(ctx, ctx.ws.focus)
-        views.append((scope.branch, scope.graph))
-    if ctx.ws.checkout is not None:
-        views.append((checked_out(ctx), GRAPH))
-    return views
-
-
-def card_json(ctx: Context, branch: Branch, doc: str, card: Node, limit: int) -> Opened:
-    held = ctx.tx.value("SELECT branch FROM node WHERE workspace = ? AND seq = ?", ctx.workspace, card.last_seq)
-    shown = node_json(card)
-    edges = edges_at(ctx, branch, doc, [card.id], "out", ("supports", "blocks"))
-    doubt = suspects(ctx, Scope(branch, graph=doc), [card.id]).get(card.id)
-    return {
-        "kind": "card",
-        "id": card.id,
-        "summary": summary(card.title, card.text),
-        "head": {
-            "seq": card.last_seq,
-            "ts": rfc3339(card.last_ts_ms),
-            "ts_ms": card.last_ts_ms,
-            "branch": branch_name(ctx, held),
-            "doc": doc,
-        },
-        "card": {name: shown[name] for name in ("id", "type", "title", "text", "status", "tags", "meta")},
-        "edges": {rel: [edge.to_id for edge in edges if edge.rel == rel][:limit] for rel in ("supports", "blocks")},
-        **({"suspect": doubt.to_json()} if doubt else {}),
-        "truncated": len(edges) > limit,
-    }
-
-
-def open_entry(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened | None:
-    """`<doc>@<seq>`; None when no entry has this seq, since a card's id may look like that."""
-    match = DOC_ENTRY.fullmatch(id)
-    doc, seq = (match.group(1), int(match.group(2))) if match else ("", 0)
-    row = ctx.tx.one("SELECT * FROM entry WHERE workspace = ? AND seq = ?", ctx.workspace, seq)
-    if row is None or row["doc"] != doc:
-        _refuse_misnamed(ctx, id, row)
-        return None
-    opened = {
-        "kind": "doc_entry",
-        "ref": id,
-        "summary": summary(row["title"], row["content"]) or row["event_type"] or row["kind"],
-        "entry": entry_json(ctx, row),
-    }
-    state = NODE.version(ctx, seq) or EDGE.version(ctx, seq)
-    if state is not None:
-        opened["state"] = (NODE if isinstance(state, Node) else EDGE).show(state)
-    return opened
-
-
-def _refuse_misnamed(ctx: Context, id: str, row: Row | None) -> None:
-    """An entry of another document has this seq: say so, unless the id is a card's."""
-    if row is None or locate(ctx, id) is not None:
-        return
-    ref = f"{row['doc']}@{row['seq']}"
-    way = suggest("open", "Opens the entry with this number.", id=ref)
-    raise unknown_id("reference", id, f"Entry {row['seq']} belongs to {row['doc']}.", [way])
-
-
-def open_event(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened | None:
-    seq = int(id.removeprefix("evt_"))
-    row = ctx.tx.one("SELECT * FROM event WHERE workspace = ? AND seq = ?", ctx.workspace, seq)
-    if row is None:
-        return None
-    event = event_from(row)
-    return {
-        "kind": "event",
-        "id": event_id(event.seq),
-        "summary": event.type,
-        "event": {
-            "event_id": event.id,
-            "ts": rfc3339(event.ts_ms),
-            "ts_ms": event.ts_ms,
-            "topic": event.topic,
-            "type": event.type,
-            "subject": event.subject,
-            "path": event.path,
-            "payload": event.payload,
-        },
-    }
-
-
-def open_conflict(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened | None:
-    row = find(ctx, id)
-    if row is None:
-        return None
-    return {"kind": "conflict", "id": id, "summary": f"{row['kind']} {row['key']}", "conflict": conflict_json(ctx, row)}
-
-
 def _item(ctx: Context, row: Row) -> Opened:
     """Anything that search finds and that has no opener of its own."""
     item = {name: row[name] for name in ("ref", "source", "kind", "title", "body", "status", "doc", "seq", "ts_ms")}
     item["branch"] = branch_name(ctx, row["branch"]) if row["branch"] is not None else None
     return {"kind": row["source"], "id": row["ref"], "summary": summary(row["title"], row["body"]), "item": item}
-
-
-def summary(title: str | None, text: str | None) -> str:
-    """One line that says what it is about."""
-    return shorten(" ".join((title or text or "").split()), 140)
 
 
 def _compact(opened: Opened) -> Opened:

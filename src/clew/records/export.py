@@ -8,9 +8,9 @@ from pydantic import Field
 
 from clew.errors import invalid
 from clew.reasoning.documents import entries_json, tail, view
-from clew.reasoning.open import provider
 from clew.reasoning.scope import Scope, TargetRef, scope_json, scope_of, target_id
 from clew.reasoning.trace import following, sequential_graph
+from clew.records.open import provider
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation

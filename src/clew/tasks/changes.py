@@ -12,12 +12,12 @@ from clew.index.items import Item
 from clew.reasoning.graph import drop_node, node, put_edge, put_node
 from clew.reasoning.scope import create_scope, scope_of
 from clew.registry.context import Context
+from clew.store.rows import insert, update
 from clew.tasks.gates import Gate, Override, check_gate, check_reasoning, gate_of, warn_of_proof
 from clew.tasks.journal import Change, record, write_event
 from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work
 from clew.tasks.proofs import reopened_steps
-from clew.tasks.records import insert, update
 from clew.tasks.steps import Step, first_open, open_count, step_node, steps_of
 
 
@@ -114,7 +114,7 @@ def create_work(
         updated_at_ms=ctx.now_ms,
         **fields,
     )
-    insert(ctx, work)
+    insert(ctx.tx, ctx.workspace, work)
     create_scope(ctx, id, kind)
     payload = {"kind": kind, "title": title, "parent": parent}
     event = write_event(ctx, id, f"{kind}_created", payload)
@@ -135,7 +135,7 @@ def put_work(ctx: Context, new: Work, change: Change) -> tuple[Work, dict[str, A
     if new.is_task and new.status == "DONE":
         _check_finished(ctx, new)
     new = _revised(ctx, new)
-    update(ctx, new)
+    update(ctx.tx, ctx.workspace, new)
     event = write_event(ctx, new.id, change.event, change.payload)
     project_work(ctx, new)
     return new, event
@@ -177,7 +177,7 @@ def put_step(
     elif old.completed:
         _check_not_done(task, "open a step again")
     new = replace(new, updated_at_ms=ctx.now_ms)
-    update(ctx, new)
+    update(ctx.tx, ctx.workspace, new)
     task = touch(ctx, task)
     event = write_event(ctx, task.id, change.event, change.payload, new.path)
     project_step(ctx, new)
@@ -255,7 +255,7 @@ def _add_step(ctx: Context, task: Work, parent: Step | None, spec: StepSpec) -> 
         created_at_ms=ctx.now_ms,
         updated_at_ms=ctx.now_ms,
     )
-    insert(ctx, step)
+    insert(ctx.tx, ctx.workspace, step)
     return step
 
 

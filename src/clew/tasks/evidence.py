@@ -12,8 +12,8 @@ from clew.index.indexing import index_item
 from clew.index.items import Item
 from clew.registry.context import Context
 from clew.store.database import placeholders
+from clew.store.rows import Record, insert, load
 from clew.tasks.receipts import command_of, is_placeholder, is_real, plain_line
-from clew.tasks.records import Record, insert, load
 
 MAX_ITEMS = 20
 MAX_ARTIFACT_BYTES = 256_000
@@ -176,7 +176,7 @@ def _store_one(
         seq=ctx.ws.seq,
         ts_ms=ctx.now_ms,
     )
-    insert(ctx, item)
+    insert(ctx.tx, ctx.workspace, item)
     for checkpoint in checkpoints:
         ctx.tx.run(
             "INSERT INTO evidence_checkpoint (workspace, entity, checkpoint, evidence, proves) VALUES (?, ?, ?, ?, ?)",

@@ -7,6 +7,7 @@ from typing import Any
 from clew.errors import shorten, suggest
 from clew.ids import JOB_EVENT
 from clew.registry.context import Context
+from clew.store.rows import load
 from clew.tasks.evidence import evidence_by_id, evidence_json
 from clew.tasks.gates import gate_of
 from clew.tasks.jobs.attention import attention_of
@@ -16,7 +17,6 @@ from clew.tasks.jobs.thread import event_json, newest_events
 from clew.tasks.leases import lease_json, lease_of
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import work_by_id
-from clew.tasks.records import load
 from clew.tasks.steps import find_step
 from clew.tasks.task_nodes import nodes_of
 from clew.tasks.views.resume_super import Options, resume_of

@@ -18,8 +18,8 @@ from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, Names, Whole, operation
 from clew.registry.paging import page_json
 from clew.store.database import placeholders
+from clew.store.rows import load
 from clew.tasks.plans import STATUSES, Work, qualified_id, work_by_id
-from clew.tasks.records import load
 from clew.tasks.steps import CHECKPOINTS
 from clew.tasks.targets import OfWork, explicit_target
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from clew.errors import ClewError, suggest, unknown_id
 from clew.registry.context import Context
-from clew.tasks.records import Record, load
+from clew.store.rows import Record, load
 
 STATUSES = ("TODO", "ACTIVE", "DONE", "PARKED", "CANCELED")
 ACTIVE_LIMIT = 3

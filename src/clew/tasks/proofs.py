@@ -21,8 +21,8 @@ from clew.reasoning.scope import Scope, scope_of
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
+from clew.store.rows import load
 from clew.tasks.evidence import Evidence, evidence_of
-from clew.tasks.records import load
 from clew.tasks.steps import Step, step_node, step_tag
 from clew.tasks.targets import OfWork, target_work
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import STEP, STEP_PATH
 from clew.registry.context import Context
+from clew.store.rows import Record, load
 from clew.tasks.plans import Work
-from clew.tasks.records import Record, load
 
 CHECKPOINTS = ("criteria", "tests", "security", "perf", "docs")
 PROVABLE = ("tests", "security", "perf", "docs")

@@ -12,11 +12,11 @@ from clew.errors import invalid, unknown_id
 from clew.ids import NODE_PATH
 from clew.registry.context import Context
 from clew.registry.operation import Name, operation
+from clew.store.rows import Record, insert, load, update
 from clew.tasks.changes import touch
 from clew.tasks.journal import Change, forget_undo, record, write_event
 from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work, check_revision
-from clew.tasks.records import Record, insert, load, update
 from clew.tasks.steps import Step, find_step, look, path_key, step_selector
 from clew.tasks.targets import OfTask, Revised, target_task
 from clew.tasks.wording import Heading, Lines, Prose, heading, lines, prose
@@ -98,7 +98,7 @@ def tasks_task_add(ctx: Context, args: NodeAdd) -> dict[str, Any]:
     step = step_selector(ctx, task, args.parent_step, "parent_step")
     check_lease(ctx, step)
     node = replace(_new(ctx, step, heading(args.title)), **given_fields(args))
-    insert(ctx, node)
+    insert(ctx.tx, ctx.workspace, node)
     task, event = _written(ctx, task, node, Change("task_node_added", "task_node_add", {}, False), None, node.content())
     return _answer(task, node, event)
 
@@ -165,7 +165,7 @@ def put_node(ctx: Context, task: Work, new: TaskNode, change: Change) -> tuple[W
     """The same without a line in the undo log."""
     check_node_lease(ctx, new)
     new = replace(new, updated_at_ms=ctx.now_ms)
-    update(ctx, new)
+    update(ctx.tx, ctx.workspace, new)
     task = touch(ctx, task)
     event = write_event(ctx, task.id, change.event, {**_place(task, new), **change.payload}, new.path)
     return task, new, event

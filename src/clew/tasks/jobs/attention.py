@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from clew.registry.context import Context
+from clew.store.rows import load
 from clew.tasks.jobs.claims import EXPIRED
 from clew.tasks.jobs.job import QUEUED, RUNNING, Job
 from clew.tasks.jobs.runners import OFFLINE, runner_command, runner_status
 from clew.tasks.jobs.thread import events_at
-from clew.tasks.records import load
 
 HAS_ERROR = f"CASE WHEN status = '{RUNNING}' AND error_seq > checkpoint_seq THEN 0 ELSE 1 END"
 NEEDS_MANAGER = f"CASE WHEN status IN ('{RUNNING}', '{QUEUED}') AND question_seq > manager_seq THEN 0 ELSE 1 END"

@@ -13,6 +13,7 @@ from clew.errors import ClewError, invalid, shorten, suggest
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Text, operation
 from clew.store.database import placeholders
+from clew.store.rows import load
 from clew.tasks.jobs.job import (
     LONGEST_TTL,
     MAX_MESSAGE,
@@ -40,7 +41,6 @@ from clew.tasks.jobs.job import (
 )
 from clew.tasks.jobs.runners import LIVE, renew_lease
 from clew.tasks.jobs.thread import MANAGER, PROGRESS, Said, proofs, say, with_salvage
-from clew.tasks.records import load
 
 DEFAULT_TTL = 180_000
 EXPIRED = "(claim_expires_at_ms IS NULL OR claim_expires_at_ms <= ?)"

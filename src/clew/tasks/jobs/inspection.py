@@ -12,11 +12,11 @@ from clew.reasoning.scope import Target
 from clew.registry.budget import Budget, Clip, Drop, Follow, Trim
 from clew.registry.context import Context
 from clew.registry.operation import MAX_NUMBER, Bounded, Name, Whole, operation
+from clew.store.rows import load
 from clew.tasks.jobs.job import Format, Job, JobId, check_status, job_by_id, job_json, prompt_and_meta
 from clew.tasks.jobs.queue import TaskLink
 from clew.tasks.jobs.runners import runner_status
 from clew.tasks.jobs.thread import event_json, events_since, newest_events, place
-from clew.tasks.records import load
 from clew.tasks.targets import explicit_target
 from clew.tasks.views.lines import free
 

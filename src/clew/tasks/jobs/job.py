@@ -15,8 +15,8 @@ from clew.index.indexing import index_item
 from clew.index.items import Item
 from clew.registry.context import Context
 from clew.registry.operation import Input, Meta, Name, Text
+from clew.store.rows import Record, load
 from clew.store.workspaces import declare_events
-from clew.tasks.records import Record, load
 
 QUEUED, RUNNING = "QUEUED", "RUNNING"
 TERMINAL = ("DONE", "FAILED", "CANCELED")

@@ -14,6 +14,7 @@ from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import MAX_NUMBER, Name, operation
 from clew.store.database import placeholders
+from clew.store.rows import load
 from clew.tasks.jobs.attention import INBOX_ORDER, attention_of, last_seq
 from clew.tasks.jobs.claims import EXPIRED
 from clew.tasks.jobs.inspection import MOST, JobFilter, clamped, conditions
@@ -30,7 +31,6 @@ from clew.tasks.jobs.runners import (
     state_of,
 )
 from clew.tasks.jobs.thread import event_json, events_at, place, post_message
-from clew.tasks.records import load
 from clew.tasks.views.lines import free
 
 MOST_ISSUES = 20

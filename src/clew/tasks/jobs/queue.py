@@ -14,6 +14,7 @@ from clew.reasoning.anchors.registry import ensure_anchor
 from clew.reasoning.scope import Target
 from clew.registry.context import Context
 from clew.registry.operation import Input, Meta, Name, Text, operation
+from clew.store.rows import insert
 from clew.tasks.jobs.claims import check_claim
 from clew.tasks.jobs.job import (
     DEFAULT_KIND,
@@ -39,7 +40,6 @@ from clew.tasks.jobs.job import (
 )
 from clew.tasks.jobs.thread import Said, say
 from clew.tasks.plans import find_work
-from clew.tasks.records import insert
 from clew.tasks.targets import explicit_target
 from clew.tasks.wording import heading
 
@@ -115,7 +115,7 @@ def create_job(
         created_at_ms=ctx.now_ms,
         updated_at_ms=ctx.now_ms,
     )
-    insert(ctx, job)
+    insert(ctx.tx, ctx.workspace, job)
     ctx.tx.run(
         "INSERT INTO job_brief (workspace, job, prompt, meta) VALUES (?, ?, ?, ?)",
         ctx.workspace,

@@ -16,6 +16,7 @@ from clew.registry.context import Context
 from clew.registry.lines import one_line
 from clew.registry.operation import operation
 from clew.store.database import Row, placeholders
+from clew.store.rows import update
 from clew.tasks.jobs.job import (
     MAX_MESSAGE,
     MAX_REF,
@@ -31,7 +32,6 @@ from clew.tasks.jobs.job import (
     job_json,
 )
 from clew.tasks.receipts import plain_line, salvaged
-from clew.tasks.records import update
 
 _URL = re.compile(r"https?://[^\s<>\"'`)\]]+", re.IGNORECASE)
 _ID = re.compile(
@@ -173,7 +173,7 @@ def say(ctx: Context, job: Job, said: Said) -> tuple[Job, dict[str, Any], bool]:
     else:
         row = _append(ctx, job, said)
         job = marked(replace(job, updated_at_ms=ctx.now_ms), row)
-    update(ctx, job)
+    update(ctx.tx, ctx.workspace, job)
     return job, event_json(row), last is None or last["kind"] != HEARTBEAT
 
 

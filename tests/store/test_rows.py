@@ -1,0 +1,79 @@
+"""A dataclass and its table: what is written is what is read, on both engines, whatever the key is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import pytest
+
+from clew.app import Clew
+from clew.store import rows
+from clew.store.database import Transaction
+
+
+@dataclass(frozen=True)
+class Parcel(rows.Record):
+    TABLE: ClassVar[str] = "parcel"
+    KEY: ClassVar[tuple[str, ...]] = ("depot", "number")
+    LISTS: ClassVar[frozenset[str]] = frozenset({"marks"})
+    OBJECTS: ClassVar[frozenset[str]] = frozenset({"customs"})
+    FLAGS: ClassVar[frozenset[str]] = frozenset({"sealed"})
+    COLUMNS: ClassVar[dict[str, str]] = {"to": "receiver"}
+
+    number: int
+    depot: str
+    to: str | None = None
+    marks: tuple[str, ...] = ()
+    customs: dict[str, Any] | None = None
+    sealed: bool = False
+
+
+@pytest.fixture
+def tx(clew: Clew) -> Iterator[Transaction]:
+    with clew.database.write() as tx:
+        tx.run(
+            "CREATE TABLE parcel (workspace TEXT, depot TEXT, number BIGINT, receiver TEXT, marks TEXT, customs TEXT,"
+            " sealed BIGINT, PRIMARY KEY (workspace, depot, number))"
+        )
+        yield tx
+        tx.run("DROP TABLE parcel")
+
+
+FULL = Parcel(7, "north", "Ada", ("heavy", "wet"), {"b": 1, "a": [None]}, True)
+
+
+def test_what_is_written_is_read(tx: Transaction) -> None:
+    rows.insert(tx, "w", FULL)
+    rows.insert(tx, "w", Parcel(8, "north"))
+    assert rows.find(tx, "w", Parcel, "north", 7) == FULL
+    assert rows.find(tx, "w", Parcel, "north", 8) == Parcel(8, "north")
+    assert rows.find(tx, "other", Parcel, "north", 7) is None
+    assert tx.value("SELECT customs FROM parcel WHERE number = 7") == '{"a":[null],"b":1}'
+
+
+def test_an_update_changes_all_but_the_key_and_an_upsert_writes_either_way(tx: Transaction) -> None:
+    rows.insert_many(tx, "w", [FULL, Parcel(8, "north"), Parcel(7, "south")])
+    rows.update(tx, "w", replace(FULL, to="Grace", sealed=False))
+    rows.upsert(tx, "w", Parcel(8, "north", "Edsger"))
+    rows.upsert(tx, "w", Parcel(9, "north", "Barbara"))
+    receivers = {row["number"]: row["receiver"] for row in tx.all("SELECT * FROM parcel WHERE depot = 'north'")}
+    assert receivers == {7: "Grace", 8: "Edsger", 9: "Barbara"}
+    assert rows.find(tx, "w", Parcel, "south", 7) == Parcel(7, "south")
+
+
+def test_deleting_takes_only_the_one(tx: Transaction) -> None:
+    rows.insert_many(tx, "w", [FULL, Parcel(7, "south")])
+    rows.delete(tx, "w", FULL)
+    assert rows.find(tx, "w", Parcel, "north", 7) is None
+    assert rows.find(tx, "w", Parcel, "south", 7) is not None
+
+
+def test_many_are_found_in_parts_and_each_once(tx: Transaction) -> None:
+    rows.insert_many(tx, "w", [Parcel(number, "north") for number in range(1200)])
+    asked = [*range(1100), *range(1100), 5000]
+    found = rows.find_many(tx, "w", Parcel, asked)
+    assert sorted(parcel.number for parcel in found) == list(range(1100))
+    assert rows.find_many(tx, "w", Parcel, []) == []
+    assert len(rows.find_many(tx, "w", Parcel, ["north", "south"], "depot")) == 1200

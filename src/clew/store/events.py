@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 import orjson
 
 from clew.store.database import Database, Row, Transaction
+from clew.store.workspaces import EVENT_COLUMNS
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +58,8 @@ def event_id(seq: int) -> str:
 
 
 def event_from(row: Row) -> EventRow:
-    return EventRow(**{**row, "payload": orjson.loads(row["payload"])})
+    values = {name: row[name] for name in EVENT_COLUMNS}
+    return EventRow(**{**values, "payload": orjson.loads(row["payload"])})
 
 
 def positions(tx: Transaction) -> dict[str, int]:

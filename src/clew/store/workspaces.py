@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from clew.canonical import canonical
+from clew.canonical import canonical, sha256_hex
 from clew.clock import Clock
 from clew.errors import ClewError
 from clew.store.database import Row, Transaction
 
 MAIN = "main"
+
+
+EVENT_COLUMNS = ("workspace", "seq", "ts_ms", "topic", "type", "subject", "path", "agent", "at_seq", "payload")
+_INSERT_EVENT = f"INSERT INTO event ({', '.join(EVENT_COLUMNS)}, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+def chained(before: str | None, row: Sequence[Any]) -> str:
+    """The digest of a row that also holds the digest of the row before it: no row can change or go unnoticed."""
+    return sha256_hex(canonical([before or "", *row]))
 
 
 class Workspace:
@@ -25,6 +35,7 @@ class Workspace:
         self.number: int = row["number"]
         self.seq: int = row["seq"]
         self.event_seq: int = row["event_seq"]
+        self.event_digest: str | None = row["event_digest"]
         self.checkout: int | None = row["checkout"]
         self.focus: str | None = row["focus"]
         self.project_guard: str | None = row["project_guard"]
@@ -67,32 +78,17 @@ class Workspace:
             raise ValueError(f"event type {type} is not declared in EVENT_TYPES")
         self.event_seq += 1
         body = canonical(payload or {})
-        sql = (
-            "INSERT INTO event (workspace, seq, ts_ms, topic, type, subject, path, agent, at_seq, payload)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        )
         row = (self.id, self.event_seq, self.now_ms, topic, type, subject, path, self.agent, self.seq, body)
-        self.tx.run(sql, *row)
-        names = (
-            "workspace",
-            "seq",
-            "ts_ms",
-            "topic",
-            "type",
-            "subject",
-            "path",
-            "agent",
-            "at_seq",
-            "payload",
-        )
-        return {**dict(zip(names, row, strict=True)), "payload": payload or {}}
+        self.event_digest = chained(self.event_digest, row)
+        self.tx.run(_INSERT_EVENT, *row, self.event_digest)
+        return {**dict(zip(EVENT_COLUMNS, row, strict=True)), "payload": payload or {}}
 
     def save(self) -> None:
         if self._state() == self._saved:
             return
         sql = (
-            "UPDATE workspace SET seq = ?, event_seq = ?, checkout = ?, focus = ?, project_guard = ?, updated_at_ms = ?"
-            " WHERE id = ?"
+            "UPDATE workspace SET seq = ?, event_seq = ?, event_digest = ?, checkout = ?, focus = ?, project_guard = ?,"
+            " updated_at_ms = ? WHERE id = ?"
         )
         self.tx.run(sql, *self._state(), self.now_ms, self.id)
         self.tx.notify(self.id)
@@ -100,7 +96,7 @@ class Workspace:
         self._saved = self._state()
 
     def _state(self) -> tuple[Any, ...]:
-        return (self.seq, self.event_seq, self.checkout, self.focus, self.project_guard)
+        return (self.seq, self.event_seq, self.event_digest, self.checkout, self.focus, self.project_guard)
 
 
 EVENT_TYPES: dict[str, str] = {

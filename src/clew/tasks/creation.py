@@ -318,12 +318,12 @@ def _think(ctx: Context, task: Work, args: NewTask) -> dict[str, Any] | None:
 @contextmanager
 def _attempt(ctx: Context) -> Iterator[None]:
     """Writes in the block are undone when it fails, and the transaction goes on."""
-    state, memo = (ctx.ws.seq, ctx.ws.event_seq), dict(ctx.memo)
+    state, memo = (ctx.ws.seq, ctx.ws.event_seq, ctx.ws.event_digest), dict(ctx.memo)
     try:
         with ctx.tx.attempt():
             yield
     except BaseException:
-        ctx.ws.seq, ctx.ws.event_seq = state
+        ctx.ws.seq, ctx.ws.event_seq, ctx.ws.event_digest = state
         ctx.memo.clear()
         ctx.memo.update(memo)
         raise

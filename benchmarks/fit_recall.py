@@ -14,17 +14,16 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.recall.fit import KEPT, Case, Weights, fit, fit_meaning, gather
+from benchmarks.recall.locomo import Conversation, Tally, read_conversations, store_turns
+from benchmarks.recall.trial import place_of
+from benchmarks.recall.vectors import KeptVectors
 from benchmarks.report import Report
 from benchmarks.stores import fresh_store
 from clew.app import open_clew
-from clew.recall.filling import fill
-from clew.recall.fitting import KEPT, Case, Weights, fit, fit_meaning, gather
-from clew.recall.kept_vectors import KeptVectors
+from clew.recall.filler import fill
 from clew.recall.kernel import default_kernel
-from clew.recall.locomo import Conversation, Tally, read_conversations, store_turns
-from clew.recall.model import installed_model
-from clew.recall.models import load
-from clew.recall.trial import place_of
+from clew.recall.models import installed_model, load
 from clew.registry.context import Context
 from clew.registry.session import Session
 from clew.settings import load_settings

@@ -16,7 +16,7 @@ from clew.app import open_clew
 from clew.index.indexing import index_items
 from clew.index.items import Item
 from clew.index.packer import pack_up
-from clew.recall.model import NONE, installed_model
+from clew.recall.models import NONE, installed_model
 from clew.registry.context import Context
 from clew.registry.session import Session
 from clew.settings import load_settings

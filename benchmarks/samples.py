@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from importlib.metadata import distributions
 from pathlib import Path
 
-from clew.recall.locomo import Conversation, Question, Turn
+from benchmarks.recall.locomo import Conversation, Question, Turn
 
 ITEMS = 800
 ASKED = 150

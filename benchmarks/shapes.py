@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchmarks.fit_recall import kept_model
+from benchmarks.recall.locomo import DEPTHS, Conversation, Search, Tally, store_turns
+from benchmarks.recall.peers import MIND_MEM, peers
+from benchmarks.recall.vectors import KeptVectors
 from benchmarks.report import Report
 from benchmarks.samples import collections
 from benchmarks.stores import fresh_store
 from clew.app import open_clew
-from clew.recall.filling import fill
-from clew.recall.kept_vectors import KeptVectors
-from clew.recall.locomo import DEPTHS, Conversation, Search, Tally, store_turns
-from clew.recall.peers import MIND_MEM, peers
+from clew.recall.filler import fill
 from clew.recall.search import Request
 from clew.recall.search import Search as Asking
 from clew.registry.context import Context

@@ -21,19 +21,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.fit_recall import kept_model
+from benchmarks.recall.locomo import Conversation, read_conversations, store_turns
+from benchmarks.recall.trial import place_of
+from benchmarks.recall.vectors import KeptVectors
 from benchmarks.report import Report
 from benchmarks.stores import fresh_store
 from clew.app import open_clew
-from clew.recall.filling import fill
-from clew.recall.floor import judge
-from clew.recall.kept_vectors import KeptVectors
+from clew.recall.filler import fill
+from clew.recall.floor import SIGNS, Evidence, judge, signs
 from clew.recall.kernel import kernel_of
 from clew.recall.library import library
-from clew.recall.locomo import Conversation, read_conversations, store_turns
 from clew.recall.query import FILLER, analyse
 from clew.recall.ranking import rank
-from clew.recall.signs import SIGNS, Evidence, signs
-from clew.recall.trial import place_of
 from clew.registry.context import Context
 from clew.registry.session import Session
 from clew.settings import load_settings

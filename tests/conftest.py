@@ -184,7 +184,7 @@ def call(clew: Clew) -> Caller:
 @pytest.fixture
 def other_model(tmp_path: Path) -> Path:
     """The same weights with another pooling are another model: their vectors must never meet."""
-    from clew.recall.model import installed_model
+    from clew.recall.models import installed_model
 
     files = installed_model()
     assert files is not None

@@ -27,7 +27,7 @@ from clew.index.segments import (
     store_segment,
 )
 from clew.recall.corpus import Corpus
-from clew.recall.holding import holding
+from clew.recall.library import holding
 from clew.registry.context import Context
 from clew.registry.session import Session
 

@@ -12,7 +12,7 @@ from clew.app import open_clew
 from clew.index import packer
 from clew.index.indexing import index_item, unindex_item
 from clew.index.items import Item
-from clew.recall.filling import fill
+from clew.recall.filler import fill
 from clew.registry.context import Context
 from clew.registry.session import Session
 from clew.settings import load_settings

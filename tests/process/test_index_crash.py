@@ -14,7 +14,7 @@ from clew.index import vectors
 from clew.index.agreement import disagreements
 from clew.index.packer import pack_up
 from clew.recall.corpus import Corpus
-from clew.recall.filling import fill
+from clew.recall.filler import fill
 from clew.registry.context import Context
 from clew.registry.session import Session
 from tests.conftest import Caller

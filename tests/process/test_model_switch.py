@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from clew.app import Clew
-from clew.recall.filling import BATCH
-from clew.recall.model import installed_model
+from clew.recall.filler import BATCH
+from clew.recall.models import installed_model
 from tests.conftest import Caller
 
 pytestmark = pytest.mark.skipif(installed_model() is None, reason="the extra `semantic` is not installed")

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.recall.locomo import Question, Tally, read_conversations
+from benchmarks.recall.vectors import KeptVectors
 
 from clew.errors import ClewError
-from clew.recall.kept_vectors import KeptVectors
-from clew.recall.locomo import Question, Tally, read_conversations
-from clew.recall.model import Floats
+from clew.recall.models import Floats
 from clew.registry.session import Session
 from tests.conftest import Caller
 

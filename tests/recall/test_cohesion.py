@@ -10,9 +10,9 @@ import pytest
 from clew.app import Clew
 from clew.index.indexing import index_item
 from clew.index.items import Item
-from clew.recall.cohesion import cohesion
 from clew.recall.kernel import default_kernel
 from clew.recall.library import library
+from clew.recall.measures import cohesion
 from clew.registry.context import Context
 from clew.registry.session import Session
 from tests.conftest import Caller

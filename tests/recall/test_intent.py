@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from clew.recall.graph import linked
-from clew.recall.intent import ORDER
 from clew.recall.kernel import default_kernel
 from clew.recall.library import library
-from clew.recall.query import analyse
+from clew.recall.query import ORDER, analyse
 from clew.recall.ranking import Ranked, rank
 from clew.registry.context import Context
 from tests.conftest import Caller, TickingClock

@@ -20,11 +20,10 @@ from clew.index import vectors
 from clew.index.indexing import index_items
 from clew.index.items import Item
 from clew.index.search import changed_items, last_change
-from clew.recall import dense
+from clew.recall import likeness as dense
 from clew.recall.kernel import default_kernel
 from clew.recall.likeness import EXACT_NUMBER, EXACT_SUM, question
-from clew.recall.model import installed_model
-from clew.recall.models import load
+from clew.recall.models import installed_model, load
 from clew.recall.search import Request, Search
 from clew.registry.context import Context
 from clew.registry.session import Session
@@ -107,7 +106,7 @@ def answers(ctx: Context, **changes: Any) -> list[list[tuple[str, float]]]:
 
 
 def install(ctx: Context) -> str:
-    from clew.index import pgvector
+    from clew.store import pgvector
 
     with ctx.database.write() as tx:
         return pgvector.install(tx)

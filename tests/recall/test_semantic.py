@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from clew.app import Clew
-from clew.recall.model import installed_model
+from clew.recall.models import installed_model
 from tests.conftest import Caller
 
 needs_model = pytest.mark.skipif(installed_model() is None, reason="the extra `semantic` is not installed")

@@ -10,7 +10,7 @@ import pytest
 from clew.app import Clew
 from clew.index.indexing import index_items
 from clew.index.items import Item
-from clew.recall.signs import SIGNS
+from clew.recall.floor import SIGNS
 from clew.registry.context import Context
 from clew.registry.session import Session
 from tests.conftest import Caller

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from clew.app import Clew
-from clew.recall.filling import fill
-from clew.recall.model import installed_model
-from clew.recall.models import COMING, load, store_choice
-from clew.recall.switching import unfinished, use_model
+from clew.recall.filler import fill
+from clew.recall.models import COMING, installed_model, load, store_choice
+from clew.recall.switch import unfinished, use_model
 from clew.registry.context import Context
 from clew.registry.session import Session
 from tests.conftest import Caller
@@ -62,7 +61,7 @@ def test_searches_go_on_with_one_model_at_a_time(semantic: Caller, other_model: 
 
 
 def test_a_switch_that_was_killed_goes_on_where_it_ended(semantic: Caller, other_model: Path) -> None:
-    from clew.recall.model import model_in
+    from clew.recall.models import model_in
 
     dispatcher = semantic.clew.dispatcher
     model = load(model_in(other_model))

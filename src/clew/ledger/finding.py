@@ -17,6 +17,6 @@ def items_holding(ctx: Context, text: str, limit: int, source: str) -> list[Row]
     # What this transaction has written may still be undone, so that no index may learn of it.
     if ctx.tx.writable or last_change(ctx.tx, ctx.workspace) < SMALL:
         return matching(ctx.tx, ctx.workspace, words, limit, (source,))
-    from clew.recall.holding import holding
+    from clew.recall.library import holding
 
     return holding(ctx, words, limit, (source,))

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from clew.index.postings import FIELD_COUNT
 from clew.index.terms import stem
 from clew.recall.corpus import Corpus
-from clew.recall.habits import habits, length_of
 from clew.recall.kernel import Kernel
 from clew.recall.lexical import (
     Asked,
@@ -24,6 +23,7 @@ from clew.recall.lexical import (
     phrases,
     proximity,
 )
+from clew.recall.measures import habits, length_of
 from clew.recall.period import Period, asks_for_newest
 from clew.recall.query import Query
 

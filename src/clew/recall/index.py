@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,20 +14,18 @@ from clew.index.indexing import recut
 from clew.index.pgvector import schema_of
 from clew.index.search import index_gaps, last_change
 from clew.index.segments import drop_segments, segment_stats
+from clew.memory.categories import renew_files
 from clew.memory.files.directory import shown_root
 from clew.memory.files.sync import sync
 from clew.memory.kernels import names as kernel_names
-from clew.recall.filling import fill, install_pgvector
+from clew.recall.filler import fill, install_pgvector
 from clew.recall.kernel import kernel_of
-from clew.recall.model import INSTALLED, installed_model, model_in
-from clew.recall.models import COMING, chosen_files, load, stored_choice
+from clew.recall.models import COMING, INSTALLED, chosen_files, installed_model, load, model_in, stored_choice
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
 from clew.store.workspaces import declare_events
 
 BATCH = 500
-DERIVED: tuple[str, ...] = ("clew.memory.categories:renew_files",)
-"""Functions `(ctx) -> dict` that renew what other domains derive from the items; each adds to reindex's result."""
 
 declare_events({"index_rebuilt": "The search index of a workspace was built anew."})
 
@@ -123,9 +120,7 @@ def reindex(ctx: Context, args: Reindex) -> dict[str, Any]:
     sync(ctx)
     items = _recut_all(ctx)
     result: dict[str, Any] = {"fts": True, "items": items, "vectors": False, "categories": 0}
-    for name in DERIVED:
-        module, function = name.split(":")
-        result |= getattr(importlib.import_module(module), function)(ctx)
+    result |= renew_files(ctx)
     if args.include_vectors:
         result |= embed_all(ctx)
     with ctx.writing() as bound:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.index.postings import FIELD_COUNT, term_counts
-from clew.recall.cohesion import cohesion
 from clew.recall.corpus import Corpus
 from clew.recall.kernel import Kernel
+from clew.recall.measures import cohesion
 from clew.recall.query import Query
 
 Floats = NDArray[np.float32]

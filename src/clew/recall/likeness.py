@@ -13,9 +13,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.index.vectors import LARGEST
-from clew.recall.choosing import Slots, best
-from clew.recall.corpus import Corpus
+from clew.index.pgvector import Scores, Server
+from clew.index.positions import Positions
+from clew.index.vectors import LARGEST, count, last_number, unpacked, vectors_after
+from clew.recall.corpus import Corpus, Slots, best
+from clew.store.database import Transaction
 
 EXACT_SUM = 1 << 24
 """Up to here a float of 32 bits holds every whole number."""
@@ -26,6 +28,13 @@ FINEST = 1 << 20
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
+CHUNK = 5_000
+BLOCK = 512
+SPARE = 1.25
+"""Room is made for a quarter more than is there, so that a new vector does not move all others."""
+FEW = 2_000
+"""So many items are compared by their ids; among more the server looks for the nearest."""
+WIDER = 8
 
 
 class Likeness(Protocol):
@@ -78,3 +87,140 @@ class Compared:
 
     def of(self, slots: Slots) -> Floats:
         return self.cosines[slots].astype(np.float32)
+
+
+class Vectors:
+    """The vectors of one workspace and model, read as far as `number`."""
+
+    def __init__(self, model: str, dimensions: int) -> None:
+        self.model = model
+        self.dimensions = dimensions
+        self.number = 0
+        self._size = 0
+        self._rows = Positions()
+        self._ids = np.zeros(0, np.int64)
+        self._scales = np.zeros(0, np.float32)
+        self._bytes = np.zeros((0, dimensions), np.int8)
+        self._placed = np.zeros(0, np.int64)
+        self._placed_for: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return self._size
+
+    def refresh(self, tx: Transaction, workspace: str) -> None:
+        newest = last_number(tx, workspace, self.model)
+        if self.number == newest:
+            return
+        if not self.number:
+            self._make_room(count(tx, workspace, self.model))
+        while self.number < newest:
+            rows = vectors_after(tx, workspace, self.model, self.number, CHUNK)
+            if not rows:
+                break
+            ids, numbers, scales, data = zip(*rows, strict=True)
+            self._take(np.array(ids, np.int64), np.array(scales, np.float32), data)
+            self.number = numbers[-1]
+
+    def _take(self, ids: NDArray[np.int64], scales: Floats, data: tuple[bytes, ...]) -> None:
+        values = unpacked(data, self.dimensions)
+        rows = self._rows.of(ids)
+        fresh = rows < 0
+        first, self._size = self._size, self._size + int(fresh.sum())
+        self._make_room(self._size)
+        self._rows.put(ids[fresh], first)
+        rows[fresh] = np.arange(first, self._size)
+        self._ids[rows], self._scales[rows], self._bytes[rows] = ids, scales, values
+
+    def _make_room(self, size: int) -> None:
+        if size > len(self._ids):
+            more = int(size * SPARE) - len(self._ids)
+            self._ids = np.concatenate((self._ids, np.empty(more, np.int64)))
+            self._scales = np.concatenate((self._scales, np.empty(more, np.float32)))
+            self._bytes = np.concatenate((self._bytes, np.empty((more, self.dimensions), np.int8)))
+
+    def likeness(self, _: Transaction, corpus: Corpus, vector: Floats) -> Compared:
+        asked = question(vector)
+        found = np.full(len(corpus), np.nan)
+        slots = self._slots(corpus)
+        known = slots >= 0
+        scaled = self._products(asked.numbers).astype(np.float64) * self._scales[: len(self)]
+        found[slots[known]] = scaled[known] / asked.factor
+        return Compared(corpus, found)
+
+    def _slots(self, corpus: Corpus) -> NDArray[np.int64]:
+        """The slot of each vector; worked out again only when items or vectors have changed."""
+        state = (id(corpus), corpus.change, self.number)
+        if state != self._placed_for:
+            self._placed = corpus.slot_of.of(self._ids[: self._size])
+            self._placed_for = state
+        return self._placed
+
+    def _products(self, numbers: Floats) -> Floats:
+        """Block by block through one small buffer that stays in the processor's cache: ten times as fast as without."""
+        found, buffer = np.empty(len(self), np.float32), np.empty((BLOCK, self.dimensions), np.float32)
+        for start in range(0, len(self), BLOCK):
+            size = min(BLOCK, len(self) - start)
+            np.copyto(buffer[:size], self._bytes[start : start + size])
+            found[start : start + size] = buffer[:size] @ numbers
+        return found
+
+
+class ServedVectors:
+    """The vectors of one workspace and model, left where they are."""
+
+    def __init__(self, place: Server, size: int) -> None:
+        self._place = place
+        self._size = size
+
+    def __len__(self) -> int:
+        """How many there were when they were first asked."""
+        return self._size
+
+    def refresh(self, tx: Transaction, workspace: str) -> None:
+        """The database always knows the newest."""
+
+    def likeness(self, tx: Transaction, corpus: Corpus, vector: Floats) -> Served:
+        return Served(tx, self._place, corpus, question(vector))
+
+
+class Served:
+    """The cosines between one question and items, asked for as they are needed."""
+
+    def __init__(self, tx: Transaction, place: Server, corpus: Corpus, asked: Question) -> None:
+        self._tx = tx
+        self._place = place
+        self._corpus = corpus
+        self._asked = asked
+        self._known: dict[int, float] = {}
+
+    def nearest(self, visible: NDArray[np.bool_], most: int) -> Slots:
+        slots = np.flatnonzero(visible) if np.count_nonzero(visible) <= FEW else self._near(visible, most)
+        cosines = np.full(len(self._corpus), np.nan)
+        cosines[slots] = self._cosines(slots)
+        return best(cosines, ~np.isnan(cosines), most, self._corpus)
+
+    def of(self, slots: Slots) -> Floats:
+        return self._cosines(slots).astype(np.float32)
+
+    def _near(self, visible: NDArray[np.bool_], most: int) -> Slots:
+        """As many of the nearest as it takes to have enough that are visible."""
+        wanted = most * 2
+        while True:
+            found = self._place.nearest(self._tx, self._asked.numbers, wanted)
+            self._take(found)
+            slots = self._corpus.slot_of.of(np.array([id for id, _ in found], np.int64))
+            slots = slots[slots >= 0]
+            slots = slots[visible[slots]]
+            if len(slots) >= most or len(found) < wanted:
+                return slots
+            wanted *= WIDER
+
+    def _cosines(self, slots: Slots) -> Doubles:
+        ids = self._corpus.ids[slots].tolist()
+        missing = [id for id in ids if id not in self._known]
+        self._known.update(dict.fromkeys(missing, np.nan))
+        self._take(self._place.of(self._tx, self._asked.numbers, missing))
+        return np.array([self._known[id] for id in ids]) / self._asked.factor
+
+    def _take(self, scores: Scores) -> None:
+        self._known.update(scores)

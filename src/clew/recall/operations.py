@@ -1,4 +1,4 @@
-"""The operations that search: `recall` for everybody, `hybrid_search` for those who want to see which arms ran."""
+"""The operations that search: by a question, by an item, by what a conversation is about."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from clew.errors import invalid, suggest
+from clew.errors import ClewError, invalid, suggest, unknown_id
+from clew.memory import blocks, categories
+from clew.memory.files.sync import sync
+from clew.memory.files.writes import failing
+from clew.recall.answer import NOTICE
 from clew.recall.search import SOURCES, Request, Search
+from clew.recall.uses import flush_uses, note_use, shown_with
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
-from clew.registry.operation import MAX_NUMBER, Bounded, Input, operation
+from clew.registry.operation import MAX_NUMBER, Bounded, Input, Name, operation
+from clew.store.database import Row
 
 Source = Literal[
     "all",
@@ -30,6 +36,12 @@ RESULTS_BUDGET = Budget(
     {"core": 8_000, "daily": 16_000, "full": 32_000},
     keep=("query", "count"),
 )
+ASKED_CHARS = 600
+SHOWN_BONUS = 2.0
+MOST_SIGNALS = 20
+LOOKED_AT = 4
+CATEGORY_BONUS = 0.5
+SERVED = 0.7
 
 
 class Recall(Bounded):
@@ -106,7 +118,148 @@ class IntentQuery(Input):
 @operation("intent_classify", bare=lambda result: result, example={"query": "Why did we choose SQLite?"})
 def intent_classify(ctx: Context, args: IntentQuery) -> dict[str, Any]:
     """Show what a question is after and how that changes the search."""
-    from clew.recall.intent import classify
     from clew.recall.kernel import kernel_of
+    from clew.recall.query import classify
 
     return {"query": args.query, **classify(args.query, kernel_of(ctx)).to_dict()}
+
+
+class FindSimilar(Input):
+    block_id: Annotated[Name, Field(min_length=1, description="Id of a block, card, note or anything else found.")]
+    limit: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER, description="Most results, 1 to 50.")] = 5
+
+
+@operation("find_similar", mode="own", bare=lambda result: result, example={"block_id": "D-20260213-001"})
+def find_similar(ctx: Context, args: FindSimilar) -> dict[str, Any]:
+    """Find what is like a block: by what it says, and by what was found together with it."""
+    sync(ctx)
+    flush_uses(ctx.database)
+    limit = min(max(args.limit, 1), 50)
+    with failing(block_id=args.block_id), ctx.reading() as bound:
+        row = _item(bound, args.block_id)
+        together = {
+            found["other"]: int(found["uses"]) for found in shown_with(bound.tx, bound.workspace, row["ref"], 100)
+        }
+    results = Search(ctx, Request(_question(row), limit=min(limit * 3, 100), sources=(row["source"],))).run()["results"]
+    scores = {hit["_id"]: float(hit["score"]) for hit in results if hit["_id"] != row["ref"]}
+    most = max(together.values(), default=1)
+    for ref, uses in together.items():
+        scores[ref] = scores.get(ref, 0.0) + SHOWN_BONUS * uses / most
+    with ctx.reading() as bound:
+        present = _present(bound, list(scores))
+    ranked = sorted((ref for ref in scores if ref in present), key=lambda ref: (-scores[ref], ref))[:limit]
+    return {
+        "source": row["ref"],
+        "similar": ranked,
+        "method": "content and co-occurrence" if together else "content",
+        "scores": {ref: round(scores[ref], 4) for ref in ranked},
+    }
+
+
+def _item(ctx: Context, ref: str) -> Row:
+    row = ctx.tx.one("SELECT * FROM item WHERE workspace = ? AND ref = ?", ctx.workspace, ref)
+    if row is None:
+        raise unknown_id(
+            "block",
+            ref,
+            "Give an id that recall returns.",
+            [suggest("recall", "Finds ids by words.", "high", query=ref, sources=["all"])],
+        )
+    return row
+
+
+def _present(ctx: Context, refs: list[str]) -> set[str]:
+    return {
+        ref for ref in refs if ctx.tx.value("SELECT 1 FROM item WHERE workspace = ? AND ref = ?", ctx.workspace, ref)
+    }
+
+
+def _question(row: Row) -> str:
+    return " ".join(part for part in (row["title"], row["body"]) if part)[:ASKED_CHARS]
+
+
+class Prefetch(Bounded):
+    signals: Annotated[
+        Annotated[str, Field(max_length=4000)]
+        | Annotated[list[Annotated[str, Field(max_length=400)]], Field(max_length=100)],
+        Field(description="Names, topics or phrases of the conversation: a list, or one text with commas."),
+    ]
+    limit: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER, description="Most results, 1 to 20.")] = 5
+
+
+@operation(
+    "prefetch", mode="own", budget=RESULTS_BUDGET, bare=bare_results, example={"signals": "Redis, caching, sessions"}
+)
+def prefetch(ctx: Context, args: Prefetch) -> dict[str, Any]:
+    """Collect the blocks that a conversation will likely need, from its names and topics."""
+    signals = _signals(args.signals)
+    limit = min(max(args.limit, 1), 20)
+    found = [_asked(ctx, signal, limit) for signal in signals[:MOST_SIGNALS]]
+    with ctx.reading() as bound:
+        results = _ranked(bound, signals[:MOST_SIGNALS], found, limit)
+        note_use(bound, [hit["_id"] for hit in results], bound.now_ms)
+    if len(signals) > MOST_SIGNALS:
+        ctx.warn("SIGNALS_LEFT_OUT", f"Only the first {MOST_SIGNALS} signals were used.", "Give fewer signals.")
+    return {
+        "signals": signals[:MOST_SIGNALS],
+        "results": results,
+        "count": len(results),
+        "notice": NOTICE,
+        "truncated": False,
+    }
+
+
+def _signals(given: str | list[str]) -> list[str]:
+    parts = given.split(",") if isinstance(given, str) else given
+    signals = list(dict.fromkeys(" ".join(part.split()) for part in parts if part.strip()))
+    if not signals:
+        raise ClewError(
+            "INVALID_INPUT",
+            "No signals provided. Pass comma-separated keywords.",
+            "Give names, topics or phrases of the conversation.",
+            [{"kind": "non_empty", "field": "signals"}],
+        )
+    return signals
+
+
+def _asked(ctx: Context, signal: str, limit: int) -> list[dict[str, Any]]:
+    results: list[dict[str, Any]] = Search(ctx, Request(signal, limit=limit * LOOKED_AT, sources=("block",))).run()[
+        "results"
+    ]
+    return results
+
+
+def _ranked(ctx: Context, signals: list[str], found: list[list[dict[str, Any]]], limit: int) -> list[dict[str, Any]]:
+    """The hits of all signals in one order. What several found has the sum of their scores."""
+    hits = {hit["_id"]: hit for results in found for hit in reversed(results)}
+    parts: dict[str, dict[str, float]] = {id: {} for id in sorted(hits)}
+    for signal, results in zip(signals, found, strict=True):
+        for hit in results:
+            parts[hit["_id"]][signal] = max(hit["score"], 0.0)
+    bonus = _in_category(ctx, signals, list(hits))
+    return [{**hits[id], "score": score, "signals": list(parts[id])} for id, score in _picked(parts, bonus, limit)]
+
+
+def _picked(parts: dict[str, dict[str, float]], bonus: dict[str, float], limit: int) -> list[tuple[str, float]]:
+    """The best, one by one; a signal that was served weighs less from then on, so that none fills the answer alone."""
+    weights = {signal: 1.0 for scores in parts.values() for signal in scores}
+    picked: list[tuple[str, float]] = []
+    waiting = dict(parts)
+    while waiting and len(picked) < limit:
+        worth = {
+            id: round(sum(weights[signal] * score for signal, score in scores.items()) + bonus.get(id, 0.0), 4)
+            for id, scores in waiting.items()
+        }
+        best = min(waiting, key=lambda id: (-worth[id], id))
+        picked.append((best, worth[best]))
+        for signal in waiting.pop(best):
+            weights[signal] *= SERVED
+    return picked
+
+
+def _in_category(ctx: Context, signals: list[str], ids: list[str]) -> dict[str, float]:
+    """What blocks of a category that the conversation is about are worth more."""
+    defined = categories.defined(ctx)
+    wanted = set(categories.about(" ".join(signals), defined))
+    held = {block.id: categories.assigned(block.id, block.fields, defined) for block in blocks.current(ctx, ids=ids)}
+    return {id: CATEGORY_BONUS for id, names in held.items() if wanted & set(names)}

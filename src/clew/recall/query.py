@@ -1,4 +1,4 @@
-"""What a question says: its words, phrases, names and dates."""
+"""What a question says: its words, phrases, names and dates, and what it is after."""
 
 from __future__ import annotations
 
@@ -6,12 +6,81 @@ import re
 from dataclasses import dataclass, field
 
 from clew.index.terms import is_code, stem, terms
-from clew.recall.intent import Intent, chosen, classify
 from clew.recall.kernel import Kernel
 from clew.recall.period import Period, find_period
 
-MOST_TERMS = 32
+ORDER = ("WHY", "WHEN", "ENTITY", "WHAT", "HOW", "LIST", "VERIFY", "COMPARE", "TRACE")
 
+# A pattern that is surer of its intent weighs more; `what` alone says little.
+_PATTERNS: dict[str, tuple[tuple[str, float], ...]] = {
+    "WHY": (
+        (r"\bwhy\b", 3.0),
+        (r"\breasons?\b|\brationale\b|\bmotivat\w+", 2.0),
+        (r"\bcaus(?:e|es|ed|ing)\b", 2.0),
+        (r"\bexplain\w*\b", 1.0),
+        (r"\bhow come\b", 4.0),
+        (r"\bwhat (?:made|led|drove)\b", 3.0),
+    ),
+    "WHEN": (
+        (r"\bwhen\b", 3.0),
+        (r"\b(?:what|which) (?:date|day|time|year|month|week)\b", 3.0),
+        (r"\bhow long ago\b|\bsince when\b", 4.0),
+        (r"\blast (?:week|month|year|spring|summer|autumn|fall|winter)\b", 1.0),
+        (r"\b\d{4}-\d{2}(?:-\d{2})?\b", 1.0),
+        (r"\bin (?:19|20)\d\d\b", 1.0),
+        (r"\b(?:date|deadline|schedule)\b", 1.0),
+    ),
+    "ENTITY": (
+        (r"\bwho (?:is|was|are|were)\b", 3.0),
+        (r"^\s*who\b", 2.5),
+        (r"\bwhat is (?:the name of )?[A-Z]", 1.5),
+        (r"\bname of\b", 3.0),
+        (r"\btell me about\b", 3.0),
+        (r"^\s*which\b", 1.2),
+    ),
+    "WHAT": ((r"\bwhat\b", 1.0), (r"\bdescribe\b", 2.0), (r"\bdefin(?:e|ition)\b", 2.0)),
+    "HOW": (
+        (r"\bhow (?:do|does|did|can|should|to|is|are|was|were)\b", 2.5),
+        (r"\bhow\b(?! come| long| many| much| old| often)", 1.0),
+        (r"\bsteps?\b", 1.0),
+        (r"\bproce(?:ss|dure)\b", 1.0),
+        (r"\b(?:method|instructions?)\b", 1.0),
+    ),
+    "LIST": (
+        (r"\blist\b", 3.0),
+        (r"\b(?:all|every)\b(?: \w+){0,2} (?:of|the|that|which)\b", 1.5),
+        (r"\bwhich\b.*\ball\b", 2.0),
+        (r"\benumerate\b|\bshow me all\b|\bwhat are all\b", 4.0),
+        (r"\bhow many\b", 1.5),
+        (r"\bwhat (?:\w+ )?(?:activities|things|kinds|types|books|places|ways|options|items|events)\b", 1.5),
+    ),
+    "VERIFY": (
+        (r"\bis it true\b|\btrue that\b|\bcorrect that\b|\bis that right\b", 4.0),
+        (r"\b(?:did|has|have|was|is)\b.*\b(?:ever|really|actually)\b", 2.5),
+        (r"\bconfirm\w*\b|\bverif\w+\b", 2.5),
+        (r"^\s*(?:is|are|was|were|does|did|has|have|can|would)\b", 1.5),
+    ),
+    "COMPARE": (
+        (r"\bcompar\w+\b|\bcontrast\b", 4.0),
+        (r"\bdifferen(?:ce|ces|t)\b", 2.0),
+        (r"\bvs\.?\b|\bversus\b", 4.0),
+        (r"\bbetter\b.*\bor\b|\bwhich\b.*\bor\b", 3.0),
+        (r"\bsimilar\b|\bin common\b|\bboth\b.*\band\b", 2.0),
+    ),
+    "TRACE": (
+        (r"\btrace\b|\btimeline\b|\bevolution\b", 4.0),
+        (r"\bhistory of\b|\bover time\b|\bsequence\b", 3.5),
+        (r"\bhow (?:has|have|did)\b.*\b(?:change|changed|evolve|evolved)\b", 4.0),
+        (r"\bprogress\b", 1.5),
+    ),
+}
+_COMPILED = {
+    name: tuple(
+        (re.compile(pattern, re.IGNORECASE if "[A-Z]" not in pattern else 0), weight) for pattern, weight in rows
+    )
+    for name, rows in _PATTERNS.items()
+}
+MOST_TERMS = 32
 # Words that say how something is asked, not what it is about.
 _FILLER = """
 a about after again all also am an and any are as at be because been before being between both but by can could
@@ -28,6 +97,71 @@ _PERSONS = (
     (re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE), ("assistant", "ai", "bot")),
 )
 _NAME = re.compile(r"(?<![.?!]\s)(?<!^)\b[A-Z][\w'’-]+")
+_OPPOSED = re.compile(r"\s+(?:vs\.?|versus|or|and|than|from|with|to)\s+", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Intent:
+    name: str
+    confidence: float
+    others: tuple[str, ...]
+    expansion: str
+    graph_depth: int
+    rerank: str
+    patterns: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        params = {
+            "expansion": self.expansion,
+            "graph_depth": self.graph_depth,
+            "rerank": self.rerank,
+            "patterns": list(self.patterns),
+        }
+        return {
+            "intent": self.name,
+            "confidence": self.confidence,
+            "sub_intents": list(self.others),
+            "params": params,
+        }
+
+
+def chosen(name: str, kernel: Kernel) -> Intent:
+    """The intent that the caller names, whatever the words say."""
+    return _intent(name, 1.0, (), (), kernel)
+
+
+def classify(text: str, kernel: Kernel) -> Intent:
+    """The likeliest intent; its share of all the evidence found is the confidence."""
+    found = {name: _evidence(name, text) for name in ORDER}
+    scores = {name: sum(weight for _, weight in rows) for name, rows in found.items() if rows}
+    if not scores:
+        return _intent("WHAT", 0.1 if text.strip() else 0.0, (), (), kernel)
+    ranked = sorted(scores, key=lambda name: (-scores[name], ORDER.index(name)))
+    best = ranked[0]
+    # One part of doubt stays however clear the words are.
+    confidence = round(scores[best] / (sum(scores.values()) + 1.0), 4)
+    return _intent(best, confidence, tuple(ranked[1:]), tuple(words for words, _ in found[best]), kernel)
+
+
+def _evidence(name: str, text: str) -> list[tuple[str, float]]:
+    found = []
+    for pattern, weight in _COMPILED[name]:
+        match = pattern.search(text)
+        if match:
+            found.append((match.group().strip().lower(), weight))
+    return found
+
+
+def _intent(name: str, confidence: float, others: tuple[str, ...], patterns: tuple[str, ...], kernel: Kernel) -> Intent:
+    return Intent(
+        name,
+        confidence,
+        others,
+        kernel.word(name, "expansion"),
+        kernel.whole(name, "graph_depth"),
+        kernel.word(name, "rerank"),
+        patterns,
+    )
 
 
 @dataclass(frozen=True)
@@ -69,9 +203,6 @@ def analyse(text: str, kernel: Kernel, now_ms: int, wanted: str | None = None) -
         frozenset(term for said, names in _PERSONS if said.search(text) for name in names for term in terms(name)),
         _sides(text) if intent.rerank == "balanced" else (),
     )
-
-
-_OPPOSED = re.compile(r"\s+(?:vs\.?|versus|or|and|than|from|with|to)\s+", re.IGNORECASE)
 
 
 def _sides(text: str) -> tuple[tuple[str, ...], ...]:

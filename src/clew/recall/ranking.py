@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.recall.asking import asked_terms, date_terms, feedback_terms
-from clew.recall.choosing import best
-from clew.recall.corpus import Corpus
+from clew.recall.corpus import HOUR_MS, Corpus, best
+from clew.recall.expansion import asked_terms, date_terms, feedback_terms
 from clew.recall.features import Features, Scene, features_of, look_closely
 from clew.recall.graph import Way
 from clew.recall.kernel import Kernel
@@ -17,7 +16,6 @@ from clew.recall.lexical import Asked, Floats, Matches, Slots
 from clew.recall.likeness import Likeness
 from clew.recall.period import Period
 from clew.recall.query import Query
-from clew.recall.sequence import HOUR_MS
 
 FEEDBACK = frozenset({"rm3", "broad", "multi", "chain"})
 

@@ -17,18 +17,17 @@ from clew.memory.blocks import locate
 from clew.memory.files.sync import sync
 from clew.recall.answer import NOTICE, excerpt, result_json
 from clew.recall.corpus import Corpus
-from clew.recall.filling import filler
+from clew.recall.filler import filler
 from clew.recall.floor import Verdict, judge
-from clew.recall.folding import LOOKED_AT, balance, beside_opposites, diversify, fold
 from clew.recall.graph import linked
 from clew.recall.kernel import Kernel, kernel_of
 from clew.recall.library import library
 from clew.recall.likeness import Likeness
-from clew.recall.model import Embedder, ModelFiles
 from clew.recall.models import ACTIVE as MODEL_CHOICE
-from clew.recall.models import chosen_files, load, stored_choice
+from clew.recall.models import Embedder, ModelFiles, chosen_files, load, stored_choice
 from clew.recall.query import Query, analyse
 from clew.recall.ranking import Ranked, rank, with_links
+from clew.recall.selection import LOOKED_AT, balance, beside_opposites, diversify, fold
 from clew.recall.uses import note_use
 from clew.registry.context import Context
 from clew.store.database import Row

@@ -7,43 +7,26 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field
-
-from clew.recall.filling import fill
-from clew.recall.fitting import Case, Weights, fit, fit_meaning, gather, with_weights
-from clew.recall.kept_vectors import KeptVectors
+from benchmarks.recall.fit import Case, Weights, fit, fit_meaning, gather, with_weights
+from benchmarks.recall.locomo import DEPTHS, Conversation, Search, open_conversations, store_turns, tally
+from benchmarks.recall.peers import MIND_MEM, Peer, peers
+from benchmarks.recall.vectors import KeptVectors
+from clew.recall.bench import BenchRecall
+from clew.recall.filler import fill
 from clew.recall.kernel import Kernel, default_kernel
-from clew.recall.local import only_here
-from clew.recall.locomo import DEPTHS, Conversation, Search, open_conversations, store_turns, tally
 from clew.recall.models import chosen_files, load
-from clew.recall.peers import MIND_MEM, Peer, peers
 from clew.recall.search import Request
 from clew.recall.search import Search as Asking
 from clew.registry.context import Context
-from clew.registry.operation import Input, Name, operation
 
 Places = dict[str, Context]
 Kernels = dict[str, Kernel]
 
 
-class BenchRecall(Input):
-    locomo: Annotated[Name, Field(min_length=1, description="Path of the LoCoMo file on this machine.")]
-    semantic: Annotated[bool, Field(description="Also measure with the embedding model, when there is one.")] = True
-    peers: Annotated[bool, Field(description="Also measure others on the same turns.")] = True
-    held_out: Annotated[
-        bool, Field(description="Also measure each conversation with weights fitted on the others.")
-    ] = True
-    cache: Annotated[
-        Name | None, Field(description="Directory where vectors are kept for the next run; default: none are kept.")
-    ] = None
-
-
-@operation("bench_recall", writes=True, mode="own", idempotent=True, example={"locomo": "locomo10.json"})
-def bench_recall(ctx: Context, args: BenchRecall) -> dict[str, Any]:
-    """Measure retrieval on LoCoMo; `clew bench recall` runs it in a store of its own."""
-    only_here(ctx, "bench_recall")
+def measure(ctx: Context, args: BenchRecall) -> dict[str, Any]:
+    """What the operation `bench_recall` answers."""
     trial = Trial(ctx, open_conversations(args.locomo))
     if args.semantic:
         trial.bring_model(args.cache)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.recall.locomo import DEPTHS, Conversation, Search, Turn
 from clew.errors import ClewError
-from clew.recall.locomo import DEPTHS, Conversation, Search, Turn
-from clew.recall.model import Embedder
+from clew.recall.models import Embedder
 from clew.recall.query import FILLER
 
 MOST = DEPTHS[-1]

@@ -14,8 +14,7 @@ from clew.errors import ClewError
 from clew.index import vectors
 from clew.index.pgvector import install
 from clew.index.search import changed_items, items_by_id
-from clew.recall.model import Embedder
-from clew.recall.models import ACTIVE, stored_choice
+from clew.recall.models import ACTIVE, Embedder, stored_choice
 from clew.registry.context import Context
 from clew.store.behind import end_with
 from clew.store.database import Database, Row, Transaction

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clew.recall.model import Embedder, Floats
+from clew.recall.models import Embedder, Floats
 
 DIGEST = 16
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.recall.locomo import Conversation, Question
 from clew.recall.kernel import Kernel, kernel_of
 from clew.recall.library import library
-from clew.recall.locomo import Conversation, Question
-from clew.recall.model import Embedder
+from clew.recall.models import Embedder
 from clew.recall.query import analyse
 from clew.recall.ranking import rank
 from clew.registry.context import Context

@@ -1,13 +1,15 @@
-"""Whether neighbours belong together: measured on what they say, not taken from where they stand.
+"""What a collection is like, measured on what it says.
 
-Turns of a conversation share words with the turn before them far more often than with turns from elsewhere. Entries
-that were merely put one after the other do not, and then what stands around an item says nothing about it.
+Cohesion: turns of a conversation share words with the turn before them far more often than with turns from elsewhere.
+Entries that were merely put one after the other do not, and then the neighbours of an item say nothing about it.
+
+Habits: a remark tells something by how it differs from what its speaker usually does. Where one side always asks and
+the other always explains, asking or explaining says only who speaks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +33,11 @@ CHANCE = 0.01
 """Likeness that is added on both sides, so that one word shared among texts that share hardly any proves nothing."""
 
 _SCATTER = np.uint64(0x9E3779B97F4A7C15)
+"""Multiplying by it scatters consecutive numbers evenly over 64 bits (Knuth's multiplicative hash)."""
+FEW = 20
+"""With fewer items than this, a speaker is taken to be much like all others."""
+LONG = 4.0
+"""Where more words no longer count, in logarithms: at about fifty."""
 
 
 @dataclass
@@ -42,12 +49,9 @@ class Seen:
     samples: dict[tuple[int, int], tuple[bytes, float]] = field(default_factory=dict)
 
 
-_seen: WeakKeyDictionary[Corpus, Seen] = WeakKeyDictionary()
-
-
 def cohesion(corpus: Corpus) -> Floats:
     """For each slot, from 0 to 1, how far what stands around it is about the same."""
-    seen = _seen.setdefault(corpus, Seen())
+    seen = corpus.companion(Seen)
     state = (corpus.change, len(corpus))
     if seen.state != state:
         seen.shares, seen.state = _shares(corpus, seen), state
@@ -114,3 +118,50 @@ def _words(corpus: Corpus, slot: int, fillers: frozenset[int]) -> frozenset[int]
 
 def _alike(left: frozenset[int], right: frozenset[int]) -> float:
     return float(len(left & right) / (len(left) * len(right)) ** 0.5) if left and right else 0.0
+
+
+@dataclass(frozen=True)
+class Habits:
+    """For each slot how far its speaker is from the mean of all, and the state of the corpus that it was seen in."""
+
+    state: tuple[int, int]
+    asking: Floats
+    answering: Floats
+    length: Floats
+
+
+@dataclass
+class KeptHabits:
+    """The habits of a corpus, as long as it does not change."""
+
+    habits: Habits | None = None
+
+
+def habits(corpus: Corpus) -> Habits:
+    state = (corpus.change, len(corpus))
+    kept = corpus.companion(KeptHabits)
+    if kept.habits is None or kept.habits.state != state:
+        kept.habits = _habits_of(corpus, state)
+    return kept.habits
+
+
+def length_of(words: NDArray[np.floating]) -> Floats:
+    """The length of items between 0 and 1: twice as much is one step, up to where more no longer counts."""
+    return np.asarray(np.minimum(np.log1p(words.sum(axis=1)), LONG) / LONG, np.float32)
+
+
+def _habits_of(corpus: Corpus, state: tuple[int, int]) -> Habits:
+    speaker = corpus.source * np.int64(max(len(corpus.speakers), 1)) + corpus.speaker
+    answers = corpus.question[corpus.before] & (corpus.before >= 0)
+    shares = (corpus.question, answers, length_of(corpus.lengths))
+    return Habits(state, *(_beyond_usual(share.astype(np.float32), speaker, corpus.alive) for share in shares))
+
+
+def _beyond_usual(values: Floats, speaker: NDArray[np.int64], alive: NDArray[np.bool_]) -> Floats:
+    if not alive.any():
+        return np.zeros(len(values), np.float32)
+    usual = float(values[alive].mean())
+    groups = int(speaker.max()) + 1
+    total = np.bincount(speaker[alive], weights=values[alive] - usual, minlength=groups)
+    count = np.bincount(speaker[alive], minlength=groups)
+    return (total / (count + FEW)).astype(np.float32)[speaker]

@@ -1,6 +1,8 @@
-"""From a question's words to the terms this corpus knows: names, beginnings, near spellings, feedback."""
+"""From the words of a question to the terms of a corpus: names, beginnings, near spellings, feedback."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +14,14 @@ from clew.recall.kernel import Kernel
 from clew.recall.lexical import Asked, Slots
 from clew.recall.period import Period
 from clew.recall.query import FILLER, Query
-from clew.recall.spelling import nearest_words
 
 NAME_WEIGHT = 1.3
 TYPO_LENGTH = 5
 TYPO_WEIGHT = 0.7
 MOST_ALIKE = 20_000
+SHORTEST = 4
+LONGEST_ENDING = 4
+TOO_FAR = 99
 
 
 def asked_terms(corpus: Corpus, query: Query, kernel: Kernel) -> list[Asked]:
@@ -88,3 +92,50 @@ def date_terms(corpus: Corpus, period: Period | None, asked: list[Asked], kernel
 
 def _tells(word: str) -> bool:
     return len(word) > 2 and word not in FILLER
+
+
+def nearest_words(word: str, known: Iterable[str], most: int) -> list[str]:
+    """Known stems that a misspelled word may stand for, nearest first.
+
+    A stemmer leaves the ending of a misspelled word alone, so that the ending may be longer than the root's.
+    """
+    letters = set(word)
+    found = []
+    for root in known:
+        if not SHORTEST <= len(root) <= len(word) + 1 or len(letters ^ set(root)) > LONGEST_ENDING:
+            continue
+        distance = _best_distance(word, root, _allowed(root))
+        if distance <= _allowed(root):
+            found.append((distance, -len(root), root))
+    return [root for _, _, root in sorted(found)[:most]]
+
+
+def _allowed(root: str) -> int:
+    if len(root) == SHORTEST:
+        return 0
+    return 1 if len(root) < 8 else 2
+
+
+def _best_distance(word: str, root: str, allowed: int) -> int:
+    if len(word) - len(root) > LONGEST_ENDING:
+        return TOO_FAR
+    whole = slips(word, root, allowed) if abs(len(word) - len(root)) <= 2 else TOO_FAR
+    return min(whole, slips(word[: len(root)], root, allowed))
+
+
+def slips(left: str, right: str, allowed: int) -> int:
+    """Letters changed, added, left out or swapped with their neighbour; given up once there are too many."""
+    # A slip adds, drops or changes one letter, so that most words need no closer look.
+    if abs(len(left) - len(right)) > allowed or len(set(left) ^ set(right)) > 2 * allowed:
+        return TOO_FAR
+    before: list[int] = []
+    row = list(range(len(right) + 1))
+    for i, letter in enumerate(left, 1):
+        older, before, row = before, row, [i] + [0] * len(right)
+        for j, other in enumerate(right, 1):
+            row[j] = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == right[j - 2] and left[i - 2] == other:
+                row[j] = min(row[j], older[j - 2] + 1)
+        if min(row) > allowed:
+            return TOO_FAR
+    return row[-1]

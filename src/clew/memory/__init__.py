@@ -1,1 +1,1 @@
-"""Governed Markdown blocks, proposals, contradictions, drift: plain functions over a transaction."""
+"""Governed memory: blocks of Markdown that people edit and agents change by proposal."""

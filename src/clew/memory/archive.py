@@ -1,4 +1,4 @@
-"""Memory as one file: a compressed tar of the Markdown workspace, with every version and rejected value beside it."""
+"""Export and import of memory as one compressed tar: the Markdown files, every version, and the rejected values."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ImportMemory(Input):
 
 
 def _place(ctx: Context, given: str) -> Path:
-    """A person at the shell may name any file; everyone else one below the data directory."""
+    """The file to use. A person at the shell may name any file; every other caller one below the data directory."""
     if ctx.session.local:
         return Path(given).expanduser().absolute()
     folder = ctx.settings.home / "exports"
@@ -89,7 +89,7 @@ def _lines(rows: list[dict[str, Any]]) -> str:
 
 
 def _packed(files: dict[str, str]) -> bytes:
-    """The same memory gives the same bytes: no times, no owners."""
+    """The archive. It holds no times and no owners, so the same memory gives the same bytes."""
     packed = io.BytesIO()
     with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as zipped, tarfile.open(fileobj=zipped, mode="w") as tar:
         for path in sorted(files):
@@ -142,7 +142,7 @@ def _take(
 
 @dataclass
 class Pending:
-    """Blocks to write: new ones of a file wait for each other, what replaces another is written at once."""
+    """Blocks to write. New blocks of one file are collected and written together; a replacement is written at once."""
 
     ctx: Context
     added: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -163,7 +163,7 @@ class Pending:
 
 
 def _refused(ctx: Context, found: list[Found]) -> set[tuple[str, str]]:
-    """Id and text of those whose value was rejected here."""
+    """Id and text of the blocks whose statement was rejected in this workspace."""
     said = {
         (id, text): blocks.headline(parse_block(text.replace("\r\n", "\n")).fields)
         for _, id, text in found

@@ -1,4 +1,4 @@
-"""Looking at blocks one by one: which there are, and how one of them became what it is."""
+"""What callers see of blocks: the list, one block for `open`, and the history of one block."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Version:
     block: Block
 
     def source(self) -> dict[str, Any]:
-        """`origin` says by what way the version came, `cause` which proposal brought it."""
+        """Who wrote the version and how: `origin` is the way (apply, edit, rollback, ...), `cause` the proposal."""
         return {
             "seq": self.block.seq,
             "ts": rfc3339(self.block.ts_ms),
@@ -48,7 +48,7 @@ class Timeline:
     now: Block
     file: str
     line: int | None
-    """None when it stands in no file any more."""
+    """None when the block was removed from its file."""
     review_overdue: str | None
     versions: list[Version]
     """Newest first."""
@@ -64,11 +64,11 @@ def status_of(block: Block) -> str | None:
 
 
 def timeline_of(ctx: Context, id: str, limit: int) -> Timeline | None:
-    """A block that is or was, with its newest versions; None when there never was one of this id."""
+    """A block, current or removed, with its newest versions; None when no block ever had this id."""
     total = blocks.count_versions(ctx, id)
     if not total:
         return None
-    newest = blocks.history(ctx, id, limit + 1)  # one more: the oldest shown says what it changed
+    newest = blocks.history(ctx, id, limit + 1)  # one more, so that the oldest version shown has a diff
     now = newest[-1]
     pairs = list(zip([None, *newest], newest, strict=False))[-limit:][::-1]
     file, line = blocks.locate(ctx, [id]).get(id, (now.file, None))
@@ -78,7 +78,7 @@ def timeline_of(ctx: Context, id: str, limit: int) -> Timeline | None:
 
 NAMES = {kind.name: kind.prefix for kind in KINDS.values()}
 KNOWLEDGE = ("D", "T", "PRJ", "PER", "TOOL", "INC", "FACT")
-"""What people mean by memory; the rest is its bookkeeping."""
+"""Prefixes of blocks that say something; the other kinds are bookkeeping."""
 MOST_DIFF, MOST_SHORT_DIFF = 20_000, 2_000
 SUMMARY = 160
 _NEXT = Follow("next_offset", lambda whole, result: _following(result["offset"] + len(result["blocks"]), result))
@@ -255,7 +255,7 @@ def _version(ctx: Context, version: Version) -> dict[str, Any]:
 
 
 def open_block(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any] | None:
-    """A block that is or was; None when there never was one of this id."""
+    """What `open` answers for a block, current or removed; None when no block ever had this id."""
     timeline = timeline_of(ctx, id, limit)
     if timeline is None:
         return None
@@ -284,7 +284,7 @@ def open_block(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[
 
 
 def _short_version(version: Version) -> dict[str, Any]:
-    """The whole text stands above, so only a change of it is told."""
+    """A version without its text, which the answer holds once already: only the change is shown."""
     shown = {**version.source(), "status": status_of(version.block)}
     if version.before is None or version.before.gone or version.block.gone:
         return shown

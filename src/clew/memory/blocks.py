@@ -95,7 +95,7 @@ def current(
 
 
 def _sorted(rows: list[Row]) -> list[Block]:
-    """By id. Asked of the database, the order would make SQLite walk all blocks of the workspace along their key."""
+    """Blocks by id. Sorted here: with ORDER BY, SQLite would walk all blocks of the workspace along the primary key."""
     return sorted((_block(row) for row in rows), key=lambda block: block.id)
 
 
@@ -233,14 +233,14 @@ def remove(ctx: Context, id: str, *, origin: str, cause: str | None = None) -> N
 
 
 def record(ctx: Context, id: str, text: str, *, file: str, origin: str, cause: str | None = None) -> Block:
-    """Store a version and make it findable; where it stands in its file is the caller's affair."""
+    """Store and index a version. The caller writes where the block stands in its file."""
     return record_all(ctx, {id: text}, file=file, origin=origin, cause=cause)[0]
 
 
 def record_all(
     ctx: Context, texts: Mapping[str, str], *, file: str, origin: str, cause: str | None = None
 ) -> list[Block]:
-    """The same for many blocks of a file, in their order, with few exchanges for all of them."""
+    """Store and index versions of many blocks of one file, in few round trips."""
     parsed = {id: parse_block(text) for id, text in texts.items()}
     versions = [_version(ctx, id, texts[id], parsed[id], file, origin, cause) for id in texts]
     _store(ctx, versions, parsed)
@@ -356,7 +356,7 @@ def headline(fields: dict[str, Value]) -> str:
 
 
 def standing(id: str, text: str, gap: str) -> Standing:
-    """A part of a file, with what could not be read in its gap."""
+    """A block and the gap after it as they stand in a file, with the problems found in the gap."""
     return Standing(id, text, gap, tuple(gap_problems(gap)))
 
 
@@ -366,7 +366,7 @@ UNSEARCHED = frozenset(
     Type Source Proposal Action Supersedes SupersededBy Sources Diff
     """.split()  # noqa: SIM905
 )
-"""Fields that say something about the block and nothing about its subject."""
+"""Fields about the block itself rather than its subject; search does not look into them."""
 PLACEHOLDERS = frozenset({"", "none", "not given", "global", "untagged"})
 RELATIONS = {
     "Supersedes": "supersedes",
@@ -390,15 +390,15 @@ def searchable(block: Block) -> bool:
 def search_item(block: Block) -> Item:
     """The search index's row for a block."""
     said = block.headline
-    rest = [one_line(value) for name, value in block.fields.items() if name not in UNSEARCHED]
-    told = [text for text in rest if text != said and text.lower() not in PLACEHOLDERS]
+    values = [one_line(value) for name, value in block.fields.items() if name not in UNSEARCHED]
+    rest = [text for text in values if text != said and text.lower() not in PLACEHOLDERS]
     return Item(
         ref=block.id,
         source="block",
         seq=block.seq,
         ts_ms=block.ts_ms,
         title=said or block.id,
-        body="\n".join([*told, block.id]),  # the id too, because people ask by it
+        body="\n".join([*rest, block.id]),  # the id too, because people ask by it
         kind=block.kind.name,
         tags=tuple(block.tags),
         status=block.status,
@@ -416,7 +416,7 @@ def _tagged(block: Block, name: str) -> str | None:
 
 
 def links_of(fields: dict[str, Value]) -> tuple[tuple[str, str], ...]:
-    """What a block's fields say of others; ids elsewhere in its text count as mentions."""
+    """Relations to other blocks that the fields state. Ids elsewhere in the text count as mentions."""
     return tuple(
         (relation, id)
         for name, relation in RELATIONS.items()

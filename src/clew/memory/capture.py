@@ -17,10 +17,10 @@ from clew.memory.blocks import Block
 from clew.memory.files.directory import directory_of
 from clew.memory.files.markdown import clean, set_field
 from clew.memory.files.writes import governed
+from clew.memory.forms import decision_text, task_text
 from clew.memory.governance import proposals
 from clew.memory.governance.patches import Op
 from clew.memory.governance.proposals import Staged
-from clew.memory.governance.submission import decision_text, task_text
 from clew.memory.kinds import check_block_id, kind_of
 from clew.memory.marks import mark, normal_words
 from clew.memory.screening import screened
@@ -30,7 +30,9 @@ from clew.registry.operation import Input, Name, Text, operation
 
 MOST = 500
 ECHO_SHARE = 0.9
+"""An echo may add one word in ten, such as a name or an adverb."""
 ECHO_LEAST = 4
+"""Shorter lines share all of their words with some block by chance."""
 ACTIONS = {"decision": "promote_signal makes a proposed decision of it"}
 _FORMALISE = "promote_signal makes a proposed task of it"
 
@@ -114,7 +116,10 @@ def _superfluous(ctx: Context, notice: Notice, echoes: Echoes) -> str | None:
 
 
 class Echoes:
-    """What the blocks say, by their words: a line of which nearly all words stand in one block is an echo of it."""
+    """Recognises lines that only repeat a block: nearly all of their words stand in its headline.
+
+    An agent quotes what recall showed it; without this check, every quotation would become a signal again.
+    """
 
     def __init__(self, ctx: Context) -> None:
         sql = "SELECT title FROM item WHERE workspace = ? AND source = 'block' AND title IS NOT NULL ORDER BY id"

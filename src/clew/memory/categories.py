@@ -1,4 +1,4 @@
-"""Categories: blocks sorted by their words into a few subjects. Whole words count, never parts of one."""
+"""Categories: blocks sorted into subjects by whole words, the summary of a topic, the files of `categories/`."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ Sorted = dict[str, list[Entry]]
 
 
 def defined(ctx: Context) -> Categories:
-    """The ten of every workspace, and those that `mind-mem.json` adds under categories.extra_categories."""
+    """The ten built-in categories and those that `mind-mem.json` adds under categories.extra_categories."""
     keywords = {name: words.split() for name, words in WORDS.items()}
     for name, words in _extra(ctx).items():
         keywords[name] = [*keywords.get(name, []), *words]
@@ -107,7 +107,7 @@ def defined(ctx: Context) -> Categories:
 
 
 def _extra(ctx: Context) -> dict[str, list[str]]:
-    """Named with their keywords, or just named."""
+    """The added categories: a mapping of names to keywords, or a list of names."""
     text = plain_files.text(ctx, SETTINGS)
     try:
         settings = orjson.loads(text) if text else {}
@@ -135,12 +135,12 @@ def about(topic: str, categories: Categories) -> dict[str, int]:
 
 
 def topic_words(topic: str) -> list[str]:
-    """The stems that say something."""
+    """Stems of the topic without filler words."""
     return [word for word in dict.fromkeys(terms(topic)) if normal_words(word)]
 
 
 def assigned(id: str, fields: Mapping[str, Value], categories: Categories) -> list[str]:
-    """The categories of a block, in order: a keyword among its tags is worth three in its text, two points suffice."""
+    """A block's categories, in order. A keyword among the tags gives three points, in the text one; two suffice."""
     points: Counter[str] = Counter()
     if prefix_of(id) in OF_KIND:
         points[OF_KIND[prefix_of(id)]] += KIND_POINTS
@@ -158,7 +158,7 @@ _lock = threading.Lock()
 
 
 def sort_blocks(ctx: Context) -> Sorted:
-    """Every block that holds under its categories, newest first; kept until a block changes."""
+    """Live blocks by category, newest first. The result is kept until a block changes."""
     categories = defined(ctx)
     newest = ctx.tx.value("SELECT max(seq) FROM block_file WHERE workspace = ?", ctx.workspace)
     state = (ctx.ws.created_at_ms, newest, categories)
@@ -234,7 +234,7 @@ def category_summary(ctx: Context, args: CategorySummary) -> dict[str, Any]:
 
 
 def _saying(entries: list[Entry], words: list[str]) -> set[str]:
-    """The blocks that hold a word of the topic. Cutting into words is dear, so a look at the letters comes first."""
+    """Ids of the blocks that hold a word of the topic. A substring test comes first, because stemming is slow."""
     starts = [word[:-1] if len(word) > 3 else word for word in words]
     found = set()
     for entry in entries:
@@ -246,7 +246,7 @@ def _saying(entries: list[Entry], words: list[str]) -> set[str]:
 
 
 def _summary(name: str, entries: list[Entry], saying: set[str]) -> str:
-    """What speaks of the topic first, then the newest, as much as fits."""
+    """Blocks about the topic first, then the newest, as many as fit."""
     ordered = sorted(entries, key=lambda entry: entry.id not in saying)
     text = f"## {name}"
     for at, entry in enumerate(ordered):
@@ -259,8 +259,8 @@ def _summary(name: str, entries: list[Entry], saying: set[str]) -> str:
 
 
 def _remarks(entry: Entry) -> str:
-    told = ", ".join(part for part in (entry.status, entry.date) if part)
-    return f" ({told})" if told else ""
+    remarks = ", ".join(part for part in (entry.status, entry.date) if part)
+    return f" ({remarks})" if remarks else ""
 
 
 def renew_files(ctx: Context) -> dict[str, Any]:
@@ -290,5 +290,5 @@ def _file_text(name: str, found: Sorted) -> str:
 
 
 def _details(entry: Entry) -> list[str]:
-    told = {"Status": entry.status, "Date": entry.date, "Source": entry.folder, "Tags": entry.tags}
-    return [f"- {name}: {value}" for name, value in told.items() if value]
+    details = {"Status": entry.status, "Date": entry.date, "Source": entry.folder, "Tags": entry.tags}
+    return [f"- {name}: {value}" for name, value in details.items() if value]

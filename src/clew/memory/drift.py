@@ -1,7 +1,10 @@
-"""Drift: decisions that nothing follows, work that stands still, causes that return, code that left its decision.
+"""Drift: decisions that no task follows, tasks that stand still, causes that return, cited code that changed.
 
 Each finding is one DREF block in `intelligence/DRIFT.md`, known by its signal and subject. It is opened when it becomes
 true, resolved when it no longer is, and opened again when it returns.
+
+A block cites code as `code:<path>#L1-L9@sha256:<digest>`. The digest is of the lines as they stand in the file, with or
+without the last line end, so that `sed -n 1,9p FILE | sha256sum` makes one. Carriage returns make no difference.
 """
 
 from __future__ import annotations
@@ -54,7 +57,7 @@ class Cite:
 
 @dataclass(frozen=True)
 class Seen:
-    """What stands under a citation. `problem` says why it cannot be read; `moved` where the cited lines are now."""
+    """The lines that a citation names as they are now. `problem`: why they cannot be read; `moved`: their new line."""
 
     matches: bool
     text: str = ""
@@ -85,7 +88,7 @@ def _holds(id: str, status: str | None) -> bool:
 
 
 def look_at_code(ctx: Context) -> dict[Cite, Seen] | None:
-    """Read what is cited, outside of any transaction. None: this server does not stand in the workspace's project."""
+    """Read the cited lines, outside of any transaction. None when the server runs outside of the project."""
     if ctx.workspace != ctx.settings.workspace:
         return None
     with ctx.reading() as bound:
@@ -235,7 +238,7 @@ def _named(task: Block) -> list[str]:
 
 
 def _unreferenced(active: dict[str, str], followed: set[str], report: Report) -> list[Drift]:
-    """Decisions of weight that no open task names and no mechanism enforces."""
+    """Decisions of priority P0 to P2 that no open task names and no mechanism enforces."""
     needed = sorted(id for id, text in active.items() if _priority(text) >= PRIORITY and not _ENFORCED.search(text))
     dead = [id for id in needed if id not in followed]
     report.metrics["coverage"] = round(1 - len(dead) / len(needed), 4) if needed else 1.0
@@ -284,7 +287,7 @@ def _code_changed(ctx: Context, report: Report) -> list[Drift]:
         for cite in cites:
             state = seen.get(cite)
             if state is None or state.matches:
-                continue  # what was cited in the last moment is looked at next time
+                continue  # cited after the code was read: the next scan looks at it
             if state.moved is not None:
                 end = state.moved + cite.last - cite.first
                 said = f"{cite.place}, cited by {id}, now stands at L{state.moved}-L{end}"
@@ -336,7 +339,7 @@ def _known(ctx: Context) -> dict[tuple[str, str], Block]:
 def _open(ctx: Context, drift: Drift) -> Block:
     id = blocks.dated_id(ctx, "DREF")
     fields = {"Date": blocks.day_of(ctx.now_ms), "Status": "open", "Signal": drift.signal, "Subject": drift.subject}
-    return blocks.write(ctx, id, print_block(id, {**fields, **_told(drift)}), origin="scan")
+    return blocks.write(ctx, id, print_block(id, {**fields, **_facts(drift)}), origin="scan")
 
 
 def _renew(ctx: Context, block: Block, drift: Drift) -> Block:
@@ -344,15 +347,15 @@ def _renew(ctx: Context, block: Block, drift: Drift) -> Block:
     text = _plain(block)
     if block.status == "resolved":
         text = set_field(text, "Status", "open")
-    for name, value in _told(drift).items():
+    for name, value in _facts(drift).items():
         if value or name in block.fields:
             text = set_field(text, name, value)
     return blocks.write(ctx, block.id, text, origin="scan")
 
 
-def _told(drift: Drift) -> dict[str, str | list[str]]:
-    told: dict[str, str | list[str]] = {"Severity": drift.severity, "Summary": drift.summary}
-    return {**told, "Objects": list(drift.objects), "Diff": drift.diff}
+def _facts(drift: Drift) -> dict[str, str | list[str]]:
+    facts: dict[str, str | list[str]] = {"Severity": drift.severity, "Summary": drift.summary}
+    return {**facts, "Objects": list(drift.objects), "Diff": drift.diff}
 
 
 def _plain(block: Block) -> str:

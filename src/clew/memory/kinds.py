@@ -1,4 +1,4 @@
-"""The kinds of blocks: prefix, name, home file, fields a new one must have, statuses it may take."""
+"""The kinds of blocks (prefix, home file, required fields, statuses), and how their files begin."""
 
 from __future__ import annotations
 

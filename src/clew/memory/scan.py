@@ -36,7 +36,7 @@ class Report:
     findings: list[dict[str, Any]] = field(default_factory=list)
     metrics: dict[str, Any] = field(default_factory=dict)
     code: dict[Cite, Seen] | None = None
-    """What stands under the citations of blocks; None when nobody looked."""
+    """The cited code as it is now; None when it was not read."""
 
     def find(self, check: str, message: str, **place: Any) -> None:
         self.findings.append({"check": check, "message": message, **place})
@@ -91,7 +91,7 @@ def count_blocks(ctx: Context, report: Report) -> None:
 
 
 def unreadable_parts(ctx: Context, report: Report) -> None:
-    """Lines that belong to no field, headers that are none, ids used twice: with file and line."""
+    """Lines that belong to no field, malformed headers and repeated ids, with file and line."""
     found = []
     sql = (
         "SELECT id, problems FROM block"
@@ -102,7 +102,7 @@ def unreadable_parts(ctx: Context, report: Report) -> None:
     for row in inside:
         if row["id"] in where:
             place = where[row["id"]]
-            found += [(place.file, place.line + line + 1, said) for line, said in orjson.loads(row["problems"])]
+            found += [(place.file, place.line + line + 1, problem) for line, problem in orjson.loads(row["problems"])]
     between = ctx.tx.all(
         "SELECT id, problems FROM place WHERE workspace = ? AND problems IS NOT NULL ORDER BY id", ctx.workspace
     )
@@ -110,16 +110,16 @@ def unreadable_parts(ctx: Context, report: Report) -> None:
     for row in between:
         place = where[row["id"]]
         start = place.line + place.lines + 1
-        found += [(place.file, start + line, said) for line, said in orjson.loads(row["problems"])]
+        found += [(place.file, start + line, problem) for line, problem in orjson.loads(row["problems"])]
     heads = ctx.tx.all(
         "SELECT path, problems FROM block_file WHERE workspace = ? AND problems IS NOT NULL ORDER BY path",
         ctx.workspace,
     )
     for row in heads:
-        found += [(row["path"], line + 1, said) for line, said in orjson.loads(row["problems"])]
-    for file, line, said in sorted(found):
-        check = "duplicate_ids" if "is used twice" in said else "unreadable"
-        report.find(check, said, file=file, line=line)
+        found += [(row["path"], line + 1, problem) for line, problem in orjson.loads(row["problems"])]
+    for file, line, problem in sorted(found):
+        check = "duplicate_ids" if "is used twice" in problem else "unreadable"
+        report.find(check, problem, file=file, line=line)
     report.checks["duplicate_ids"] = sum(1 for item in report.findings if item["check"] == "duplicate_ids")
     report.checks["unreadable"] = sum(1 for item in report.findings if item["check"] == "unreadable")
 
@@ -131,8 +131,8 @@ def similar_ids(ctx: Context, report: Report) -> None:
         " GROUP BY lower(id) HAVING count(*) > 1 ORDER BY min(id)"
     )
     for row in ctx.tx.all(sql, ctx.workspace):
-        said = f"{row['one']} and {row['other']} differ in capitals only"
-        report.find("similar_ids", said, block_id=row["one"])
+        problem = f"{row['one']} and {row['other']} differ in capitals only"
+        report.find("similar_ids", problem, block_id=row["one"])
 
 
 def overdue_reviews(ctx: Context, report: Report) -> None:
@@ -155,7 +155,7 @@ def governance_state(ctx: Context, report: Report) -> None:
 
 
 def rejected_values(ctx: Context, report: Report) -> None:
-    """Live blocks that say what was rejected; only a person's own hand brings that about."""
+    """Live blocks that say what was rejected. Only a hand edit can bring that about."""
     sql = (
         # CROSS keeps SQLite from starting with all blocks of the workspace.
         "SELECT block.id, tombstone.proposal FROM tombstone CROSS JOIN block"
@@ -164,8 +164,8 @@ def rejected_values(ctx: Context, report: Report) -> None:
         " AND block.prefix IN ('D', 'T') AND block.status IN ('active', 'todo', 'doing', 'blocked') ORDER BY block.id"
     )
     for row in ctx.tx.all(sql, ctx.workspace):
-        said = f"{row['id']} says what {row['proposal']} was rejected for"
-        report.find("rejected_value", said, block_id=row["id"])
+        problem = f"{row['id']} says what {row['proposal']} was rejected for"
+        report.find("rejected_value", problem, block_id=row["id"])
 
 
 def kernel_files(ctx: Context, report: Report) -> None:

@@ -1,4 +1,6 @@
-"""Signals: what was noticed and waits for review, one block each in `intelligence/SIGNALS.md`."""
+"""Signals: lines of a log or a conversation that are worth keeping, one block each in `intelligence/SIGNALS.md`.
+
+The patterns decide which lines are worth a signal; the first that fits wins."""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ from clew.registry.context import Context
 
 PRIORITIES = {"high": "P1", "medium": "P2", "low": "P3"}
 
-LOG_CUT, TALK_CUT, TALK_LEAST = 150, 200, 15
+LOG_CUT, TALK_CUT = 150, 200
+"""Most characters of a signal from a log and from a conversation, as Mind-Mem cuts them."""
+TALK_LEAST = 15
+"""A shorter line of a conversation (`no, use tabs`) says too little without its context."""
 _BLOCK_ID = dated("D", "T", "SIG", "P")
 _MARKS = re.compile(r"^\s*(?:[-*+>]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 

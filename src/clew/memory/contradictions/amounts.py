@@ -33,7 +33,8 @@ class Amount:
     text: str
 
     def apart(self, other: Amount) -> bool:
-        """Ranges without a common value, or two bounds of one kind that differ: then one of them is not the bound."""
+        """Whether the two exclude each other: ranges without a common value, or two upper (or two lower) bounds that
+        differ, because then one of them is not the bound."""
         if self.measure != other.measure:
             return False
         if self.low == other.low == -_ENDLESS:
@@ -44,7 +45,7 @@ class Amount:
 
 
 def with_periods(text: str) -> str:
-    """`every six hours`, `twice a day` and `daily` as one word each: the seconds between."""
+    """The text with each period (`every six hours`, `twice a day`, `daily`) as one word: `every` and the seconds."""
     return _EVERY.sub(_period, text)
 
 

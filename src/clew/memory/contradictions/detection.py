@@ -1,4 +1,4 @@
-"""Contradictions between decisions: found when a block changes, kept as blocks, gone when one side is.
+"""Contradictions between decisions: found when a decision changes, kept as blocks, resolved when one side goes.
 
 One entry stands for one pair. It is open while both sides are live and clash, and resolved as soon as they do not; a
 person may defer it. The file, `scan`, `list_contradictions` and the resource read the same blocks, so they agree.
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 PREFIX = "C"
 ORIGIN = "contradictions"
 CANDIDATES = 60
+"""Decisions compared with a changed one, those that share most words first: bounds the cost of one write."""
 COMMON = 200
-"""A word that more decisions hold than this tells nothing about them."""
+"""A word that more decisions hold than this says nothing about any of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Found:
 
 
 def follow(ctx: Context, ids: Sequence[str]) -> None:
-    """Called after blocks changed: look again at the pairs they belong to."""
+    """After blocks changed: settle their entries and compare the changed decisions with their neighbours."""
     wanted = [id for id in dict.fromkeys(ids) if id.startswith("D-")]
     if not wanted:
         return
@@ -70,7 +71,7 @@ def _words(block: Block) -> set[str]:
 
 
 def _forms(block: Block) -> set[str]:
-    """What marks out those that speak of the very same thing: slots, and the groups of signatures."""
+    """Keys that only decisions about the very same thing share: slots, and groups of signatures."""
     return forms_of(statement_of(block)) | {f"signature:{item.group}" for item in signatures(block.text)}
 
 
@@ -90,7 +91,7 @@ def _pairs(ctx: Context, live: dict[str, Block]) -> Iterable[tuple[Block, Block]
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """What a decision speaks of."""
+    """The words by which a decision is found, and how sharply it speaks (see `statements.sharpness`)."""
 
     id: str
     words: set[str]
@@ -98,9 +99,10 @@ class Saying:
     sharp: int
 
     def asked(self) -> list[tuple[str, int]]:
-        """The words to look up, each with the least sharpness of those that may clash with it.
+        """The words to look up, each with the least sharpness that the other side must have.
 
-        Two plain statements clash only in a slot; a denial clashes with all.
+        Two plain statements (0) clash only in a slot; a denial (2) may clash with anything about its subject. So
+        the two sharpnesses must add up to 2.
         """
         return [*((form, 0) for form in sorted(self.forms)), *((word, 2 - self.sharp) for word in sorted(self.words))]
 
@@ -224,14 +226,14 @@ def settle(ctx: Context, touched: set[str] | None) -> None:
 
 
 def check(ctx: Context, report: Report) -> None:
-    """For `scan`: entries that have settled are closed, the open ones are told."""
+    """For `scan`: close entries that no longer hold and report the open ones."""
     settle(ctx, None)
     for entry in blocks.current(ctx, prefix=PREFIX, status="open"):
         report.find("contradiction", entry.get("Statement"), block_id=entry.id)
 
 
 def objections(ctx: Context, draft: Draft) -> list[str]:
-    """Why a person should look first: what a proposal would say clashes with a live decision."""
+    """Sentences that name the live decisions which a drafted change would contradict."""
     said = []
     for change in draft.changes.values():
         if not change.id.startswith("D-"):

@@ -16,12 +16,13 @@ Frames = dict[str, frozenset[str]]
 """The words around a slot -> the words in it."""
 
 MOST_WORDS = 4
+"""A longer phrase describes rather than names a value."""
 _TAKING, _FUNCTIONAL, _SOLE, _LOOSE, _MOMENTS = (
     frozenset(map(stem, words)) for words in (TAKING, FUNCTIONAL, SOLE, LOOSE, MOMENTS)
 )
 _PROPER = re.compile(r"(?<=[\w,;:] )[\"'`]?([A-Z0-9][\w.+#-]*)")
 _DOER = re.compile(r"[eo]rs?$")
-"""`worker` and `container` name things, whatever their stem."""
+"""Nouns of doers: `worker` is a thing, although its stem is the loose verb `work`."""
 _BEING = frozenset({"is", "are", "be", "remains", "remain", "means"})
 _OPEN = frozenset({"can", "may", "could", "might", "also", "too", "sometimes", "often", "usually", "or"})
 _SMALL = frozenset({"a", "an", "the", "our", "your", "its", "their", "this", "that", "these", "those"})
@@ -31,7 +32,7 @@ _THEY = re.compile(r"^(?P<who>[\w -]{1,40}?) (?:can|may|are allowed to|is allowe
 
 
 def frames(statement: str, words: list[str]) -> Frames:
-    """Every slot of the sentence with its value; none where it names possibilities."""
+    """Every slot of the sentence with its value; none when the sentence names possibilities (`may`, `or`)."""
     if _OPEN.intersection(words):
         return {}
     kept = [word for word in words if word not in _SMALL]
@@ -81,7 +82,7 @@ def _key(head: frozenset[str], kind: str, rest: tuple[str, ...]) -> str:
 
 
 def excluded(a: Frames, b: Frames) -> tuple[str, str] | None:
-    """Two values of one slot that cannot both be."""
+    """Two different values of one slot. A value that contains the other refines it, and a moment excludes no thing."""
     for key in sorted(a.keys() & b.keys()):
         one, other = a[key], b[key]
         if one == other or _timely(one) != _timely(other) or one <= other or other <= one:
@@ -104,7 +105,7 @@ def _shown(value: frozenset[str]) -> str:
 
 
 def others_kept_out(a: str, b: str) -> bool:
-    """`Only support can delete an account` keeps out everybody else who is said to."""
+    """Whether one sentence keeps a right for some (`only support can ...`) that the other gives to others."""
     one, other = _ONLY.match(fold(a).strip(" .")), _THEY.match(fold(b).strip(" ."))
     if one is None or other is None or other["who"].startswith("only "):
         return False

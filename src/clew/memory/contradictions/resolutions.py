@@ -1,6 +1,7 @@
-"""Ways out of contradictions that a scan proposes by itself, as many as the budget allows; a person decides.
+"""Ways out of contradictions: the advice of `list_contradictions`, and proposals that a scan makes by itself.
 
-Only one side is ever proposed to yield, never one that is an invariant, and never twice: what was rejected stays so.
+A scan proposes that one side yields, as often as the budget allows; a person decides. It never proposes it for an
+invariant and never twice for the same reason, so what was rejected stays rejected.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ _SHORT = {
     "end-to-end": "endtoend",
     "read-only": "readonly",
 }
-"""Spellings that are made one before the words are looked at."""
+"""Spellings that are replaced before the text is cut into words."""
 _SPELLED = re.compile(
     "|".join(rf"(?<![a-z]){re.escape(long)}(?![a-z])" for long in sorted(_SHORT, key=len, reverse=True))
 )
@@ -82,10 +82,23 @@ _SAME = {
     "okay": "allowed",
 }  # fmt: skip
 _OPPOSITE = {frozenset((stem(a), stem(b))) for a, b in OPPOSED}
+_ONLY = stem("only")
 _OPPOSED_STEMS = frozenset(word for pair in _OPPOSITE for word in pair)
 
 ALIKE = 0.5
 CLOSE = 0.6
+"""Least likeness (see `_alike`) at which two subjects are the same thing.
+
+Subjects of two words that share one have 0.42, of three that share two 0.58, of four that share three 0.68, and a
+subject that contains the other at least 0.5 (0.75 when it has one word more, or two words against four). So ALIKE asks
+for two words of three; it serves differences that are telling by themselves: two values of one group, two opposites.
+CLOSE asks for three of four; it serves numbers and denials, which occur in sentences about anything.
+"""
+DENIED = 0.7
+"""A denial that shares one word with the other sentence must be about nothing else: one word of two has 0.75, one of
+three 0.67. With two common words CLOSE suffices."""
+REFUSED = 0.4
+"""`X instead of Y` names Y itself, so half of a short subject is enough beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +159,7 @@ def read(statement: str) -> Reading:
 
 
 def _purpose(words: list[str]) -> frozenset[str]:
-    """What stands after the last `for`, numbers apart: what it is meant for."""
+    """The words after the last `for`, without numbers: what the thing is meant for."""
     at = max((at for at, word in enumerate(words) if word == "for"), default=None)
     return frozenset() if at is None else _telling([word for word in words[at + 1 :] if not word[0].isdigit()])
 
@@ -158,7 +171,7 @@ def words_of(statement: str) -> set[str]:
 
 
 def forms_of(statement: str) -> set[str]:
-    """The subject as a whole and the words around each slot: who shares one of these speaks of the same thing."""
+    """Keys for finding statements about the very same thing: the whole subject, and the words around each slot."""
     found = read(statement)
     whole = {f"subject:{' '.join(sorted(found.subject))}"} if found.subject else set()
     return whole | {f"slot:{key}" for key in found.frames}
@@ -168,7 +181,7 @@ def sharpness(statement: str) -> int:
     """2: denies or excludes, so it may clash with anything about its subject; 1: names values, numbers, opposites,
     which clash with their like; 0: neither."""
     found = read(statement)
-    if found.denies or found.refused or "only" in found.words:
+    if found.denies or found.refused or _ONLY in found.words:
         return 2
     return int(bool(found.values or found.amounts or found.opposed or found.order))
 
@@ -220,14 +233,14 @@ def _places(stems: list[str]) -> dict[int, frozenset[str]]:
 
 
 def _meet(a: Reading, b: Reading) -> bool:
-    """Whether there is a place where both hold."""
+    """Whether both can hold at once: purposes that do not differ, and places that overlap."""
     if a.purpose and b.purpose and not (a.purpose <= b.purpose or b.purpose <= a.purpose):
         return False
     return all(a.places[group] & b.places[group] for group in a.places.keys() & b.places.keys())
 
 
 def _alike(a: Reading, b: Reading, without: frozenset[str] = frozenset()) -> float:
-    """How much of the shorter subject the other one shares."""
+    """How much two subjects share, 0 to 1: the mean of their common words over all words and over the shorter one."""
     first, second = a.subject - without, b.subject - without
     if not first or not second:
         return 1.0 if first == second and (a.words & b.words) - without else 0.0
@@ -269,13 +282,15 @@ def _by_opposites(a: Reading, b: Reading) -> Clash | None:
 
 
 def _two_things(a: Reading, b: Reading) -> bool:
-    """Whether each has a word of its own and they share little: `basic plans`, `premium plans`."""
+    """Whether they are about two things of one kind, each with a word of its own: `basic plans`, `premium plans`.
+
+    Three common words outweigh that: then the sentences are nearly the same and differ in the number."""
     shared = len(a.subject & b.subject)
     return bool(a.subject - b.subject) and bool(b.subject - a.subject) and shared < 3
 
 
 def _differ(a: Reading, b: Reading) -> bool:
-    """Whether the amounts differ too: then the opposites name two things, each with its own amount."""
+    """Whether the amounts differ as well. Then the opposites name two things, each with an amount of its own."""
     return any(one.apart(other) for one in a.amounts for other in b.amounts)
 
 
@@ -287,9 +302,9 @@ def _by_denial(a: Reading, b: Reading) -> Clash | None:
         return None
     likeness = _alike(a, b)
     if known and not (a if a.denies else b).subject:
-        likeness = max(likeness, 0.7)  # `tabs are forbidden`: everywhere
+        likeness = max(likeness, DENIED)  # `tabs are forbidden` has no subject but the value, so it holds everywhere
     both = bool(known) or bool(a.subject & b.subject)
-    if both and (likeness >= 0.7 or (likeness >= CLOSE and len(a.subject & b.subject) >= 2)):
+    if both and (likeness >= DENIED or (likeness >= CLOSE and len(a.subject & b.subject) >= 2)):
         return Clash("denial", "one denies what the other says", _sure(likeness, 0.9))
     return None
 
@@ -300,7 +315,7 @@ def _by_refusal(a: Reading, b: Reading) -> Clash | None:
         said = refusing.refused & other.words
         if said and not other.denies and not (refusing.words & other.words & _GROUP_STEMS.keys()):
             likeness = _alike(refusing, other, refusing.refused)
-            if likeness >= 0.4 or len(other.subject - refusing.refused) <= 1:
+            if likeness >= REFUSED or len(other.subject - refusing.refused) <= 1:
                 return Clash("refusal", f"{_names(frozenset(said))} is refused by one and used by the other", 0.7)
     return None
 
@@ -341,11 +356,12 @@ def _by_exclusion(first: str, second: str) -> Clash | None:
 
 
 def _crossed(a: Reading, b: Reading) -> bool:
-    """Whether each says the opposite of a word of the other: `free accounts`, `paid accounts`."""
+    """Whether opposites tell the subjects apart: `free accounts`, `paid accounts`."""
     return any(frozenset((x, y)) in _OPPOSITE for x in a.opposed - b.opposed for y in b.opposed - a.opposed)
 
 
 def _sure(likeness: float, top: float) -> float:
+    """Confidence: 0.7 at ALIKE, rising to `top` for equal subjects. Entries of 0.85 and more count as severe."""
     return round(min(top, 0.45 + likeness * 0.5), 2)
 
 

@@ -1,4 +1,4 @@
-"""Hand edits into the store: the stretch of a file that changed becomes new versions of the blocks in it."""
+"""Hand edits into the store: the changed stretch of a file becomes new versions of the blocks in it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import orjson
 
 from clew.memory import blocks
 from clew.memory.files import places
-from clew.memory.files.markdown import HEADER, ParsedFile, Part, gap_problems, parse_file
-from clew.memory.files.merge import base_seen, common_prefix, common_suffix, header_after, header_before, merge
+from clew.memory.files.markdown import HEADER, ParsedFile, gap_problems, parse_file
+from clew.memory.files.merge import common_prefix, common_suffix, header_after, header_before
 from clew.memory.files.places import Region, Standing, size
 from clew.registry.context import Context
-from clew.store.database import placeholders
 from clew.store.workspaces import declare_events
 
 declare_events({"memory_edited": "A person's edit of a memory file was read back."})
 
 PORTION = 1000
+"""Blocks that one transaction reads in from a long new file; other writers get their turn in between."""
 
 
 @dataclass(frozen=True)
@@ -46,35 +46,6 @@ _STANDING = {
         f" (SELECT text FROM block WHERE {_LIVE} OFFSET 0) AS block WHERE {_HERE} ORDER BY place.ordinal"
     ),
 }
-
-
-def merged(ctx: Context, path: str, base: str | None, stored: str, edited: str) -> str:
-    """The text that a hand-edited file gets, given the text it was edited from (None when that is not known)."""
-    known = base_seen(ctx, path, base, edited) if base is not None else None
-    if known is None and base == stored:
-        return edited
-    mine = parse_file(edited)
-    if known is None:
-        known = _texts(base) if base is not None else _seen_before(ctx, path, mine.parts)
-    return merge(known, parse_file(stored), mine).join()
-
-
-def _texts(text: str) -> dict[str, str]:
-    """The blocks of a file by id; of two with one id, the first."""
-    return {part.id: part.text for part in reversed(parse_file(text).parts)}
-
-
-def _seen_before(ctx: Context, path: str, parts: list[Part]) -> dict[str, str]:
-    """Blocks whose text this file has had before: in a file of unknown age these are old, not edited."""
-    found: dict[str, str] = {}
-    for start in range(0, len(parts), 500):
-        chunk = {part.id: part.text for part in parts[start : start + 500]}
-        wanted = placeholders(len(chunk))
-        sql = f"SELECT id, text FROM block WHERE workspace = ? AND file = ? AND id IN ({wanted}) ORDER BY id, seq"
-        for row in ctx.tx.all(sql, ctx.workspace, path, *chunk):
-            if row["text"] == chunk[row["id"]]:
-                found[row["id"]] = row["text"]
-    return found
 
 
 def portions(text: str) -> list[int]:
@@ -147,7 +118,7 @@ def take_in(ctx: Context, plans: list[Plan]) -> list[str]:
 
 
 def _promote(ctx: Context, gone: list[str]) -> list[str]:
-    """A block that was mere text because its id was taken becomes a block when the id is free."""
+    """Of two blocks with one id, the second was kept as text. When the first goes, the second becomes a block."""
     changed = []
     for path in _files_repeating(ctx, gone):
         text = rendered(ctx, path)

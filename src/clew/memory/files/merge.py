@@ -1,4 +1,11 @@
-"""Hand edits on text alone: what a person changed, what the store changed, and the stretch where two texts differ."""
+"""What a hand-edited file becomes: the person's edit, with what the store changed meanwhile in blocks left alone.
+
+A person may also save from a stale buffer: the editor read the file, something was approved into it, and then the
+editor saved the old text with a change of its own. Such a save lacks blocks that its author never saw and holds others
+as they were. Taking that for edits would undo what was approved. So an approved change survives a save on three
+conditions: it is recent, the saved text holds nothing of it, and the save changes something else too. A save that only
+leaves blocks out removes them.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +16,39 @@ from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.files.markdown import HEADER, ParsedFile, Part, parse_file
 from clew.registry.context import Context
+from clew.store.database import placeholders
 
 _STRIDE = 1 << 16
+"""Texts are compared in slices of this many characters first: equal slices cost one comparison in C each."""
+
+
+def merged(ctx: Context, path: str, base: str | None, stored: str, edited: str) -> str:
+    """The text that a hand-edited file gets, given the text it was edited from (None when that is not known)."""
+    known = stale_base(ctx, path, base, edited) if base is not None else None
+    if known is None and base == stored:
+        return edited
+    mine = parse_file(edited)
+    if known is None:
+        known = _texts(base) if base is not None else _seen_before(ctx, path, mine.parts)
+    return merge(known, parse_file(stored), mine).join()
+
+
+def _texts(text: str) -> dict[str, str]:
+    """The blocks of a file by id; of two with one id, the first."""
+    return {part.id: part.text for part in reversed(parse_file(text).parts)}
+
+
+def _seen_before(ctx: Context, path: str, parts: list[Part]) -> dict[str, str]:
+    """Blocks whose text this file has had before: in a file of unknown age these are old, not edited."""
+    found: dict[str, str] = {}
+    for start in range(0, len(parts), 500):
+        chunk = {part.id: part.text for part in parts[start : start + 500]}
+        wanted = placeholders(len(chunk))
+        sql = f"SELECT id, text FROM block WHERE workspace = ? AND file = ? AND id IN ({wanted}) ORDER BY id, seq"
+        for row in ctx.tx.all(sql, ctx.workspace, path, *chunk):
+            if row["text"] == chunk[row["id"]]:
+                found[row["id"]] = row["text"]
+    return found
 
 
 def merge(base: Mapping[str, str], stored: ParsedFile, edited: ParsedFile) -> ParsedFile:
@@ -100,12 +138,14 @@ def header_after(text: str, start: int) -> tuple[str, int] | None:
 
 
 RECENT_MS = 600_000
+"""Ten minutes: longer than people leave an edited buffer unsaved, short enough that a later removal is meant."""
 MOST_SEQS, MOST = 10_000, 200
+"""How far back the events are searched, and how many changed blocks are considered: a bound on the cost of a save."""
 
 
 @dataclass(frozen=True)
-class Change:
-    """A governed change of a block: its newest version, which may say that it is gone, and the one before."""
+class GovernedChange:
+    """What approval or rollback did to a block: its newest version, which may be a removal, and the one before."""
 
     now: Block
     before: Block | None
@@ -115,20 +155,20 @@ class Change:
         """The text that the block had, if there was one."""
         return None if self.before is None or self.before.gone else self.before.text
 
-    def seen_in(self, text: str) -> bool:
+    def stands_in(self, text: str) -> bool:
         return not self.now.gone and self.now.text in text
 
-    def unseen_in(self, text: str) -> bool:
+    def missing_from(self, text: str) -> bool:
         if _header(self.now.id, text):
             return self.replaced is not None and self.replaced in text
         return not self.now.gone and bool(self.now.headline) and self.now.headline not in text
 
 
-def base_seen(ctx: Context, path: str, base: str, edited: str) -> dict[str, str] | None:
-    """The blocks of the text that a save was really made from; None when that is the base itself."""
+def stale_base(ctx: Context, path: str, base: str, edited: str) -> dict[str, str] | None:
+    """The blocks of the older text that a stale save was made from; None when the save was made from the base."""
     recent = _recent(ctx, path)
-    seen = max((change.now.seq for change in recent if change.seen_in(edited)), default=0)
-    unseen = [change for change in recent if change.now.seq > seen and change.unseen_in(edited)]
+    seen = max((change.now.seq for change in recent if change.stands_in(edited)), default=0)
+    unseen = [change for change in recent if change.now.seq > seen and change.missing_from(edited)]
     if not unseen:
         return None
     known = {part.id: part.text for part in reversed(parse_file(base).parts)}
@@ -139,7 +179,7 @@ def base_seen(ctx: Context, path: str, base: str, edited: str) -> dict[str, str]
     return known if _changes(known, parse_file(edited).parts) else None
 
 
-def _recent(ctx: Context, path: str) -> list[Change]:
+def _recent(ctx: Context, path: str) -> list[GovernedChange]:
     """What approval or rollback did to the file in the last minutes."""
     sql = (
         "SELECT subject, max(seq) AS seq FROM event WHERE workspace = ? AND seq > ? AND ts_ms > ?"
@@ -150,7 +190,7 @@ def _recent(ctx: Context, path: str) -> list[Change]:
     rows = ctx.tx.all(sql, ctx.workspace, *since, f'%"file":"{path}"%', MOST)
     versions = [blocks.history(ctx, row["subject"], 2) for row in rows]
     return [
-        Change(found[-1], found[0] if len(found) > 1 else None)
+        GovernedChange(found[-1], found[0] if len(found) > 1 else None)
         for found in versions
         if found and found[-1].file == path and found[-1].origin != "edit"
     ]

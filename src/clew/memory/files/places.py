@@ -18,7 +18,10 @@ from clew.registry.context import Context
 from clew.store.database import Row, placeholders
 
 SPACING = 1 << 20
+"""Distance of the ordinals of neighbours: twenty blocks can be put between two of them, one after the other each time
+at the same place, before the file is renumbered."""
 KEPT_SPLICES = 200
+"""A directory that is further behind is rendered whole."""
 LONGEST_SPLICE = 1_000_000
 WHOLE = -1
 """`removed` of a splice whose text is too long to keep: the file is rendered whole instead."""
@@ -96,7 +99,7 @@ def file_row(ctx: Context, file: str) -> Row:
 
 
 def with_line_ends(ctx: Context, file: str, text: str, old: str = "") -> str:
-    """The text with the line ends of what it replaces, or else of its file."""
+    """The text with the line ends of the text it replaces, or of its file when it is new."""
     return ended_like(old or around(ctx, file), text)
 
 
@@ -106,7 +109,7 @@ def ended_like(other: str, text: str) -> str:
 
 
 def around(ctx: Context, file: str) -> str:
-    """What stands before the blocks of a file, and between its first two."""
+    """The preamble of a file and the gap after its first block: enough to tell its line ends."""
     sql = (
         "SELECT preamble, (SELECT gap FROM place WHERE place.workspace = block_file.workspace AND file = path"
         " ORDER BY ordinal LIMIT 1) AS gap FROM block_file WHERE workspace = ? AND path = ?"
@@ -247,7 +250,7 @@ def replace(ctx: Context, region: Region, parts: list[Standing], before: str = "
 
 
 def _lay_out(ctx: Context, file: str, ordinals: Sequence[int], byte: int, line: int, parts: Sequence[Standing]) -> None:
-    """Note where blocks stand that follow each other from a byte and a line on."""
+    """Write the places of blocks that follow each other from a byte and a line on."""
     moved, rows = shifts(ctx, file), []
     for ordinal, part in zip(ordinals, parts, strict=True):
         rows.append(_place_row(ctx, file, ordinal, byte, line, part, moved))
@@ -293,7 +296,7 @@ def _place_row(
 
 
 def renumber(ctx: Context, file: str) -> None:
-    """Give a file's places their distance back."""
+    """Space the ordinals of a file evenly again."""
     settle(ctx, file)
     sql = "SELECT id FROM place WHERE workspace = ? AND file = ? ORDER BY ordinal"
     rows = ctx.tx.all(sql, ctx.workspace, file)
@@ -304,7 +307,7 @@ def renumber(ctx: Context, file: str) -> None:
 
 
 def _renumbered(ctx: Context, region: Region) -> Region:
-    """The same region after its file's ordinals changed: found again by its bytes."""
+    """The same region after renumbering, found by its bytes."""
     low, high = 0, None
     for _, place in in_file(ctx, region.file):
         if place.byte < region.byte:
@@ -316,7 +319,7 @@ def _renumbered(ctx: Context, region: Region) -> Region:
 
 
 def _spliced(ctx: Context, file: str, byte: int, removed: int, text: str, removed_lines: int) -> None:
-    """Note an edit of the file: its new length, and the splice itself for directories that are behind."""
+    """Record an edit of the file: its new length, and the splice, from which a directory that is behind catches up."""
     seq = ctx.ws.seq
     kept = text if len(text) <= LONGEST_SPLICE else ""
     ctx.tx.run(
@@ -349,6 +352,7 @@ def _spliced(ctx: Context, file: str, byte: int, removed: int, text: str, remove
 
 
 MOST_SHIFTS = 256
+"""Every read of places sums the shifts of the file, so they are written into the places before there are many."""
 
 
 class Shifts:
@@ -371,7 +375,7 @@ def shifts(ctx: Context, file: str) -> Shifts:
 
 
 def shift(ctx: Context, file: str, ordinal: int, bytes_grown: int, lines_grown: int) -> None:
-    """Everything behind a place moves."""
+    """Move every place behind an ordinal."""
     if not bytes_grown and not lines_grown:
         return
     ctx.tx.run(

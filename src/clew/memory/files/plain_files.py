@@ -58,7 +58,7 @@ def remove(ctx: Context, path: str) -> None:
 
 
 def removed(ctx: Context, folder: str, since: int) -> dict[str, int]:
-    """Files of a folder that were removed after a seq and did not come back, with the seq of that."""
+    """Files of a folder that were removed after a seq and not written again, each with the seq of its removal."""
     sql = (
         "SELECT path, max(until) AS seq FROM plain_file WHERE workspace = ? AND path LIKE ?"
         " GROUP BY path HAVING count(*) = count(until) AND max(until) > ? ORDER BY path"
@@ -67,7 +67,7 @@ def removed(ctx: Context, folder: str, since: int) -> dict[str, int]:
 
 
 def take_in(ctx: Context, path: str, base: str | None, edited: str) -> None:
-    """A hand edit; in a file of unknown age, a text the store has had before is old and not an edit."""
+    """Store a hand edit. When the base is unknown, a text that the store had before is an old copy, not an edit."""
     if base is None and _had(ctx, path, edited):
         return
     write(ctx, path, edited, "edit")

@@ -12,6 +12,7 @@ from clew.errors import ClewError
 from clew.memory.files import edits, places, plain_files
 from clew.memory.files.directory import DERIVED, Content, Directory, Known, State, directory_of, known, store_name
 from clew.memory.files.markdown import HEADER, ParsedFile, parse_file
+from clew.memory.files.merge import merged
 from clew.memory.files.places import WHOLE, size
 from clew.memory.governance import proposals
 from clew.registry.context import Context
@@ -250,7 +251,7 @@ def _take_in_blocks(ctx: Context, found: list[Edit]) -> tuple[set[str], list[str
         if stored == edit.text and not edit.late:
             same.add(edit.path)
             continue
-        result = edits.merged(ctx, edit.path, edit.base, stored, edit.text)
+        result = merged(ctx, edit.path, edit.base, stored, edit.text)
         if result != stored:
             plans.append(edits.plan(ctx, edit.path, stored, result))
         if result == edit.text and not edit.late:

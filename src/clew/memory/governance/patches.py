@@ -1,4 +1,4 @@
-"""The seven kinds of change a proposal may hold, as data: read from a block, written to one, fingerprinted."""
+"""What a proposal would do: seven kinds of operation, their fingerprint, and a draft on which they are tried."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "replace_range": ("target", "start", "end", "patch"),
     "supersede_decision": ("target", "patch"),
 }
-"""Each kind and the parts it cannot do without."""
+"""Each kind of operation and the parts it needs."""
 
 _FILE = re.compile(r"(?:[\w.-]+/)+[\w.-]+\.md", re.ASCII)
 _CLOSED = ("intelligence/proposed/", "intelligence/applied/", "intelligence/state/")
@@ -61,7 +61,7 @@ NAMES = tuple(part.name for part in fields(Op))
 
 
 def check(op: Op) -> Op:
-    """Whether the op is one we know and has what it needs; whether it can be done shows only when it is tried."""
+    """Refuse an unknown op or one that lacks a part. Whether it can be done shows when it is tried on a draft."""
     if op.op not in KINDS:
         raise invalid("ops", f"{shorten(op.op, 40)!r} is not an operation", f"Use one of {', '.join(KINDS)}.")
     missing = [name for name in KINDS[op.op] if not getattr(op, name)]
@@ -142,6 +142,8 @@ class Change:
 
 
 class Draft:
+    """Copies of the blocks that a proposal touches, changed by its operations; nothing is written."""
+
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
         self.changes: dict[str, Change] = {}

@@ -1,4 +1,4 @@
-"""The governance state: mode, budgets and waiting times, kept in `memory/intel-state.json`."""
+"""Governance settings: mode, budgets and waiting times, kept in `memory/intel-state.json`."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Staged:
     risk: str | None = None
     signal: str | None = None
     by: str = ""
-    """What made it, when nobody asked for it."""
+    """The part of Clew that made it, when no caller asked for it."""
 
 
 def risk_of(ops: tuple[Op, ...]) -> str:
@@ -159,7 +159,7 @@ def _moment(text: str) -> int | None:
 
 
 def mark_status(ctx: Context, proposal: Block, status: str, **notes: str) -> Block:
-    """The proposal's next version, with what is to be said about it."""
+    """Write the proposal with another status and further fields."""
     text = set_field(proposal.text, "Status", status)
     for name, value in notes.items():
         text = set_field(text, name, value)
@@ -188,7 +188,7 @@ def reject(ctx: Context, id: str, reason: str) -> Block:
 
 
 def follow_changes(ctx: Context, ids: Sequence[str]) -> None:
-    """What must follow, in the same transaction, when blocks changed by approval, by hand or by rollback."""
+    """Bring what depends on blocks up to date, in the transaction that changed them by approval, hand or rollback."""
     if ids:
         _follow_edits(ctx, ids)
         detection.follow(ctx, ids)
@@ -241,7 +241,7 @@ def rejected(ctx: Context, statement: str) -> Row | None:
 
 
 def rejected_among(ctx: Context, statements: Sequence[str]) -> set[str]:
-    """Those of many values that have one."""
+    """Those of many values that were rejected."""
     found = _buried(ctx, statements)
     return {statement for statement, rows in zip(statements, found, strict=True) if rows}
 

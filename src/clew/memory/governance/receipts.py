@@ -1,4 +1,4 @@
-"""Applying and rolling back: one transaction each, with a receipt that names every version before and after."""
+"""Apply and roll back proposals: one transaction each, with a receipt that names the versions before and after."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _reversal(ctx: Context, change: dict[str, Any], merge: bool) -> tuple[str, s
 
 
 def _without(before: Block, after: Block, now: Block) -> str:
-    """The block as it is now with the receipt's change of each field undone; later changes elsewhere stay."""
+    """The block as it is now, with the fields that the receipt changed set back; later changes of other fields stay."""
     text = now.text.replace("\r\n", "\n")
     for name in sorted({*before.fields, *after.fields}):
         if before.fields.get(name) == after.fields.get(name):

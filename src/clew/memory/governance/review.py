@@ -1,4 +1,4 @@
-"""Reviewing proposals: try, apply, roll back, reject, defer, list."""
+"""The operations of review: try, apply, roll back, reject, defer and list proposals; governance settings."""
 
 from __future__ import annotations
 

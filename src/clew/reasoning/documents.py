@@ -140,6 +140,11 @@ def _index(ctx: Context, row: Row, source: str) -> None:
     index_item(ctx.tx, ctx.workspace, item)
 
 
+def entry_join(table: str) -> str:
+    """SQL that brings in, as `entry`, the entry that a row of another table was written with."""
+    return f" JOIN entry ON entry.workspace = {table}.workspace AND entry.seq = {table}.seq"
+
+
 def view(ctx: Context, branch: Branch, as_of: int | None = None) -> list[Range]:
     """The ranges that make up what a branch shows, newest first."""
     return [Range(link.branch, 0, link.cutoff) for link in chain(ctx, branch, as_of)]

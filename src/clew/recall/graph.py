@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clew.index.search import links_of, links_to
+from clew.reasoning.graph.reads import edges_beside
 from clew.recall.corpus import Corpus
 from clew.registry.context import Context
 from clew.store.database import placeholders
@@ -12,6 +13,8 @@ from clew.store.database import placeholders
 SEEDS = 8
 MOST_LINKED = 50
 DECAY = 0.5
+MOST_EDGES = 200
+"""Edges read for each end of the nodes of one document; a hub must not crowd out everything else."""
 
 
 @dataclass(frozen=True)
@@ -89,16 +92,4 @@ def _edges(ctx: Context, corpus: Corpus, slots: list[int]) -> list[dict[str, str
         branch, doc = corpus.place(slot) or (None, "")
         if branch is not None:
             groups.setdefault((branch, doc), []).append(corpus.refs[slot])
-    found: list[dict[str, str]] = []
-    for (branch, doc), refs in groups.items():
-        marks = placeholders(len(refs))
-        for end in ("from_id", "to_id"):
-            found += ctx.tx.all(
-                f"SELECT from_id, rel, to_id FROM edge WHERE workspace = ? AND branch = ? AND doc = ? AND {end} IN"
-                f" ({marks}) AND until IS NULL AND deleted = 0 ORDER BY seq LIMIT 200",
-                ctx.workspace,
-                branch,
-                doc,
-                *refs,
-            )
-    return found
+    return [row for (branch, doc), refs in groups.items() for row in edges_beside(ctx, branch, doc, refs, MOST_EDGES)]

@@ -8,13 +8,14 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.errors import shorten
+from clew.reasoning.anchors.registry import names_anchor
 from clew.reasoning.documents import has_entries
 from clew.reasoning.graph import CARD_TYPES, nodes
 from clew.reasoning.scope import Scope, scope_damage, scope_json, scope_of
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
-from clew.tasks.anchoring import anchor_for, has_anchor
+from clew.tasks.anchoring import anchor_for
 from clew.tasks.gates import Gate, gates_of
 from clew.tasks.plans import ACTIVE_LIMIT, Work, tasks_of
 from clew.tasks.proofs import StaleProof, stale_proofs, suspect_steps
@@ -187,7 +188,7 @@ def _checklist(plan: Work, found: Found) -> None:
 
 
 def _anchors(ctx: Context, plan: Work, active: list[Work], found: Found) -> None:
-    adrift = [task for task in active if not has_anchor(ctx, task.id)]
+    adrift = [task for task in active if not names_anchor(ctx, task.id)]
     if not adrift:
         return
     message = f"{len(adrift)} of {len(active)} active tasks are tied to no anchor"
@@ -249,7 +250,7 @@ def _whole_task(ctx: Context, task: Work, steps: list[Step], waiting: list[Step]
         found.issues.append(Issue("ACTIVE_NO_OPEN_STEPS", "self_contradicting", message, "Complete it.", here))
         arguments = {"task": task.id, "status": "DONE", "expected_revision": task.revision}
         found.patches.append(Patch(f"patch:task:{task.id}:mark_done", "Complete it", "tasks_complete", arguments))
-    if not has_anchor(ctx, task.id):
+    if not names_anchor(ctx, task.id):
         message = f"no card of {task.id} is tied to an anchor"
         found.issues.append(Issue("MISSING_ANCHOR", "unnavigable", message, "Tie it to an anchor.", here))
         found.patches.append(attach_patch(task, f"patch:task:missing_anchor:attach:{task.id}"))

@@ -170,6 +170,21 @@ def register_tags(ctx: Context, tags: Iterable[str]) -> None:
             ensure_anchor(ctx, tag)
 
 
+def names_anchor(ctx: Context, target: str) -> bool:
+    """Whether any live card of a plan or task is tagged with an anchor."""
+    found = ctx.tx.value(
+        "SELECT 1 FROM reasoning_ref JOIN node_tag ON node_tag.workspace = reasoning_ref.workspace"
+        " AND node_tag.branch = reasoning_ref.branch AND node_tag.doc = reasoning_ref.graph_doc"
+        " JOIN node ON node.workspace = node_tag.workspace AND node.seq = node_tag.seq"
+        # A range instead of a prefix test, so that the index over (branch, doc, tag) is used.
+        " WHERE reasoning_ref.workspace = ? AND reasoning_ref.id = ?"
+        " AND node_tag.tag >= 'a:' AND node_tag.tag < 'a;' AND node.until IS NULL AND node.deleted = 0 LIMIT 1",
+        ctx.workspace,
+        target,
+    )
+    return found is not None
+
+
 def _anchor(row: Row, aliases: tuple[str, ...]) -> Anchor:
     return Anchor(
         id=row["id"],

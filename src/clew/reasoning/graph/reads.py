@@ -237,6 +237,22 @@ def edges_at(
     return sorted(found.values(), key=lambda item: -item.last_seq)[:limit]
 
 
+def edges_beside(ctx: Context, branch: int, doc: str, ids: Sequence[str], limit: int) -> list[Row]:
+    """The live edges of one branch alone that start at or end at any of `ids`, oldest first, `limit` for each end."""
+    found: list[Row] = []
+    for end in ("from_id", "to_id"):
+        found += ctx.tx.all(
+            f"SELECT from_id, rel, to_id FROM edge WHERE workspace = ? AND branch = ? AND doc = ? AND {end} IN"
+            f" ({placeholders(len(ids))}) AND until IS NULL AND deleted = 0 ORDER BY seq LIMIT ?",
+            ctx.workspace,
+            branch,
+            doc,
+            *ids,
+            limit,
+        )
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Lead:
     """The end by which edges are looked up, one id after the other."""

@@ -10,6 +10,7 @@ import orjson
 from pydantic import Field
 
 from clew.errors import shorten
+from clew.reasoning.anchors.registry import names_anchor
 from clew.reasoning.branches import checked_out
 from clew.reasoning.cards.selection import relevant_cards
 from clew.reasoning.documents import NOTES, append
@@ -20,7 +21,6 @@ from clew.registry.lines import command, one_line
 from clew.registry.operation import Bounded, Name, operation
 from clew.store.database import Row
 from clew.store.workspaces import declare_events
-from clew.tasks.anchoring import has_anchor
 from clew.tasks.plans import find_work, tasks_of
 from clew.tasks.steps import step_tag
 from clew.tasks.views.actions import ANYONE, Action, progress_for
@@ -120,7 +120,7 @@ def _horizon(found: Horizon) -> Meta:
 
 def _kpi(ctx: Context, plan: str) -> Meta:
     active = tasks_of(ctx, plan, "ACTIVE")[:MOST_TASKS]
-    return {"active_missing_anchor": sum(not has_anchor(ctx, task.id) for task in active), "active": len(active)}
+    return {"active_missing_anchor": sum(not names_anchor(ctx, task.id) for task in active), "active": len(active)}
 
 
 def _call(action: Action | None) -> Meta | None:

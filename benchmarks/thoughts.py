@@ -8,8 +8,8 @@ from benchmarks.client import StdioServer, alternating, clew_server
 from benchmarks.report import Report, spread
 from benchmarks.stores import ENGINES, Store, fresh_store
 from clew.app import open_clew
-from clew.ledger.recording import Draft, record
 from clew.ledger.sessions import NewSession, start_session
+from clew.ledger.thought_record import Draft, record
 from clew.registry.context import Context
 from clew.registry.session import Session
 from clew.settings import load_settings

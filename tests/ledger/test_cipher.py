@@ -6,8 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.ledger.cipher import Confidence, Reading, Reference, anchors, described, read, write
-from clew.ledger.notation import KINDS, MARKS, OPERATORS, QUANTIFIERS
+from clew.ledger.cipher import (
+    KINDS,
+    MARKS,
+    OPERATORS,
+    QUANTIFIERS,
+    Confidence,
+    Reading,
+    Reference,
+    anchors,
+    described,
+    read,
+    write,
+)
 
 SEED_CHAIN = """\
 S1|O|User reports slow page loads

@@ -13,9 +13,9 @@ import orjson
 from clew.canonical import canonical
 from clew.clock import rfc3339
 from clew.ledger.chains import Point
-from clew.ledger.foreign import storable
-from clew.ledger.rows import Thought, thought_at, thought_by_seq
+from clew.ledger.exchange.imports import storable
 from clew.ledger.sessions import LedgerSession
+from clew.ledger.thought_rows import Thought, thought_at, thought_by_seq
 from clew.registry.context import Context
 from clew.registry.session import InputFailed, InputReply, InputRequest, InputRequired
 from clew.store.workspaces import declare_events

@@ -17,8 +17,7 @@ from pydantic import ConfigDict, Field
 from clew.canonical import canonical
 from clew.errors import ClewError, Suggestion, shorten, suggest
 from clew.ledger.inputs import LedgerInput
-from clew.ledger.places import peek_place
-from clew.ledger.stages import GATEWAY, check_stage
+from clew.ledger.stages import GATEWAY, check_stage, peek_place
 from clew.registry.arguments import nearest
 from clew.registry.catalogue import Entry, catalogue
 from clew.registry.context import Context

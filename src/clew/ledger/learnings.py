@@ -16,8 +16,8 @@ from clew.ledger.analysis import Arrow, analyzed, arrows_of, steps_of
 from clew.ledger.chains import MAIN, Point
 from clew.ledger.cipher import read
 from clew.ledger.inputs import Id, LedgerInput, Number, SessionRef
-from clew.ledger.rows import Thought, every_thought
 from clew.ledger.sessions import LedgerSession, session_named
+from clew.ledger.thought_rows import Thought, every_thought
 from clew.ledger.titles import first_sentence, slug
 from clew.registry.context import Context
 from clew.registry.operation import operation

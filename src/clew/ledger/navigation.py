@@ -10,11 +10,9 @@ from pydantic import Field
 
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ledger.inputs import LedgerInput, MaybeSession
-from clew.ledger.listing import Query, find_sessions
-from clew.ledger.places import keep_place, place_of
-from clew.ledger.sessions import WORK, session_json, work_tags
-from clew.ledger.stages import GATEWAY
-from clew.ledger.start import Part, Work
+from clew.ledger.session_start import Part, Work
+from clew.ledger.sessions import WORK, Query, find_sessions, session_json, work_tags
+from clew.ledger.stages import GATEWAY, keep_place, place_of
 from clew.registry.context import Context
 from clew.registry.operation import operation
 from clew.registry.session import InputFailed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from clew.errors import ClewError
 from clew.ledger.resources import complete_session_id
-from clew.ledger.rows import newest_thoughts
 from clew.ledger.sessions import session_named
+from clew.ledger.thought_rows import newest_thoughts
 from clew.registry.catalogue import catalogue
 from clew.registry.context import Context
 from clew.registry.prompt import Argument, prompt

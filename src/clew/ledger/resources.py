@@ -8,16 +8,15 @@ from clew.canonical import canonical
 from clew.clock import rfc3339
 from clew.errors import ClewError
 from clew.ledger.chains import MAIN, Point, chains_of, no_thought, seq_of
-from clew.ledger.export_markdown import render
-from clew.ledger.exports import export_json
+from clew.ledger.cipher import KINDS, kind_letter
+from clew.ledger.exchange.documents import export_json
+from clew.ledger.exchange.formats import render_markdown
 from clew.ledger.garden import pattern_named
 from clew.ledger.guides import guide
 from clew.ledger.knowledge import KnowledgeStats, knowledge_stats
-from clew.ledger.listing import Query, escaped, find_sessions
-from clew.ledger.notation import KINDS, kind_letter
-from clew.ledger.rows import Thought, thoughts_where
-from clew.ledger.session_reads import branches_json
-from clew.ledger.sessions import session_json, session_named
+from clew.ledger.session_operations import branches_json
+from clew.ledger.sessions import Query, escaped, find_sessions, session_json, session_named
+from clew.ledger.thought_rows import Thought, thoughts_where
 from clew.registry.budget import LARGEST
 from clew.registry.context import Context
 from clew.registry.resource import Completer, resource
@@ -149,7 +148,7 @@ def session(ctx: Context, sessionId: str) -> str:
 )
 def session_text(ctx: Context, sessionId: str) -> str:
     """A session with all its branches, to read."""
-    text = render(export_json(ctx, session_named(ctx, sessionId), resolve_anchors=False), marks=False)
+    text = render_markdown(export_json(ctx, session_named(ctx, sessionId), resolve_anchors=False), marks=False)
     return text if len(text) <= LARGEST else f"{text[:LARGEST]}\n\n(cut here; read on with session_get)\n"
 
 

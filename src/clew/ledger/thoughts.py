@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+import orjson
 from pydantic import Field
 
 from clew.errors import invalid
-from clew.ledger import completion, critique
+from clew.ledger import critique
 from clew.ledger.chains import MAIN, Chain, chains_of, session_and_chain
-from clew.ledger.cipher import described
+from clew.ledger.cipher import described, kind_letter
+from clew.ledger.exchange.documents import export_json
 from clew.ledger.guides import guide
 from clew.ledger.inputs import Id, Kind, LedgerInput, MaybeSession, Number, SessionTitle, Tags
-from clew.ledger.nodes import node_id
-from clew.ledger.notation import kind_letter
-from clew.ledger.places import Place, moved, place_of, seat
-from clew.ledger.recording import Draft, Recorded, record
-from clew.ledger.rows import thought_by_seq
+from clew.ledger.links import node_id
 from clew.ledger.sessions import (
     UNTITLED,
     LedgerSession,
@@ -27,10 +26,14 @@ from clew.ledger.sessions import (
     change_session,
     complete_session,
     reopen_session,
+    session_named,
     start_session,
     tag_list,
     work_tags,
 )
+from clew.ledger.stages import Place, moved, place_of, seat
+from clew.ledger.thought_record import Draft, Recorded, record
+from clew.ledger.thought_rows import thought_by_seq
 from clew.registry.context import Context
 from clew.registry.operation import Text, operation
 
@@ -77,7 +80,7 @@ def thought(ctx: Context, args: ThoughtInput) -> dict[str, Any]:
     if args.critique:
         written.answer["critique"] = critique.critique(ctx, written.seq)
     if not args.next_thought_needed:
-        written.answer.update(completion.closing(ctx, written.session))
+        written.answer.update(closing(ctx, written.session))
     if args.include_guide:
         written.answer["guide"] = guide(COOKBOOK)
     return written.answer
@@ -232,3 +235,25 @@ def _more(ctx: Context, args: ThoughtInput, recorded: Recorded) -> dict[str, Any
         },
         "seq": recorded.seq,
     }
+
+
+def closing(ctx: Context, session: str) -> dict[str, Any]:
+    """What the answer to a final thought adds. A copy that cannot be written is a warning: the session is stored."""
+    closed: dict[str, Any] = {"sessionClosed": True, "closedSessionId": session}
+    with ctx.reading() as bound:
+        exported = export_json(bound, session_named(bound, session))
+    try:
+        closed["exportPath"] = str(write_export(ctx.settings.home / "exports", session, exported))
+    except OSError as problem:
+        ctx.warn("EXPORT_FAILED", f"The copy could not be written: {problem}", "Use session_export to read it instead.")
+    return closed
+
+
+def write_export(folder: Path, session: str, exported: dict[str, Any]) -> Path:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    stamp = exported["exportedAt"].replace(":", "-").replace(".", "-")
+    path = folder / f"{session}-{stamp}.json"
+    part = path.with_suffix(".tmp")
+    part.write_bytes(orjson.dumps(exported, option=orjson.OPT_INDENT_2))
+    part.replace(path)
+    return path

@@ -29,7 +29,7 @@ PROVIDERS: tuple[tuple[re.Pattern[str], str], ...] = (
     (JOB, "clew.tasks.openers:open_job"),
     (JOB_EVENT, "clew.tasks.openers:open_job_event"),
     (RUNNER, "clew.tasks.openers:open_runner"),
-    (SESSION, "clew.ledger.opening:open_session"),
+    (SESSION, "clew.ledger.openers:open_session"),
     (EVENT, "clew.reasoning.openers:open_event"),
     (CONFLICT, "clew.reasoning.openers:open_conflict"),
     (BLOCK, "clew.memory.block_views:open_block"),
@@ -41,8 +41,8 @@ OUTSIDE: tuple[tuple[re.Pattern[str], str], ...] = ((BLOCK, "clew.memory.files.s
 """Forms of ids that stand in files too, and who reads those in before one is opened."""
 
 SOURCES = {
-    "thought": "clew.ledger.opening:open_thought",
-    "pattern": "clew.ledger.opening:open_pattern",
+    "thought": "clew.ledger.openers:open_thought",
+    "pattern": "clew.ledger.openers:open_pattern",
     "block": "clew.memory.block_views:open_block",
     "evidence": "clew.tasks.openers:open_evidence",
     "task": "clew.tasks.openers:open_step",

@@ -117,7 +117,7 @@ def _prompt(item: prompts.Prompt) -> dict[str, Any]:
 
 def page_facts() -> str:
     """What the page must know of the declarations, as a JavaScript module: it repeats none of this by hand."""
-    from clew.ledger.notation import KINDS
+    from clew.ledger.cipher import KINDS
     from clew.reasoning.visibility import CARD_TYPES
     from clew.store.workspaces import EVENT_TYPES
 

@@ -11,7 +11,7 @@ from clew.ids import confined
 from clew.ledger.inputs import Id, LedgerBounded, LedgerInput
 from clew.ledger.notebooks import books, srcmd
 from clew.ledger.notebooks.runtimes import ENDINGS, language_of
-from clew.ledger.notebooks.templates import TEMPLATES
+from clew.ledger.notebooks.srcmd import TEMPLATES
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Name, Text, Title, operation

@@ -1,25 +1,105 @@
-"""What runs a cell of which language, and how it is called so that the code gets at nothing.
-
-JavaScript and TypeScript run in Deno without any permission. The code never becomes the main module: a fixed runner
-imports it as a data address. Deno lets a main module read any JSON or text file through `import ... with {type: ...}`,
-whatever its permissions; what is imported dynamically it checks (ECOSYSTEM.md, section 7).
-
-Python runs in Monty, an interpreter that has no files, no network and no processes to begin with.
-"""
+"""What runs a cell of which language, where its imports and packages come from, and what it is denied."""
 
 from __future__ import annotations
 
+import base64
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 
 from clew.errors import ClewError
-from clew.ledger.notebooks.modules import data_address
-from clew.ledger.notebooks.registries import give_addresses
+
+_IMPORT = re.compile(r"""(?P<head>\bfrom\s*|\bimport\s*\(?\s*)(?P<quote>["'])(?P<name>[^"'\n]+)(?P=quote)""")
+_PACKAGE = re.compile(r"(?P<package>(?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*)(?P<path>/.*)?")
+MAX_DEPTH = 20
+
+
+def data_address(source: str, filename: str) -> str:
+    kind = "javascript" if filename.endswith((".js", ".mjs")) else "typescript"
+    return f"data:application/{kind};base64,{base64.b64encode(source.encode()).decode()}"
+
+
+def linked(filename: str, cells: dict[str, str], packages: dict[str, str], above: tuple[str, ...] = ()) -> str:
+    """A cell's source with `./other.ts` and package names replaced by addresses the sandbox can load."""
+    if filename in above or len(above) > MAX_DEPTH:
+        raise ClewError(
+            "INVALID_INPUT",
+            f"cells import each other in a circle: {' → '.join([*above, filename])}",
+            "Move what both need into a third cell.",
+            [{"kind": "value", "field": "content"}],
+        )
+
+    def address(match: re.Match[str]) -> str:
+        name = match.group("name")
+        found = _resolve(name, cells, packages, (*above, filename))
+        return match.group(0) if found is None else f'{match.group("head")}"{found}"'
+
+    return _IMPORT.sub(address, cells[filename])
+
+
+def _resolve(name: str, cells: dict[str, str], packages: dict[str, str], above: tuple[str, ...]) -> str | None:
+    if name.startswith("./"):
+        known = name[2:]
+        return data_address(linked(known, cells, packages, above), known) if known in cells else None
+    match = _PACKAGE.fullmatch(name)
+    if match is None or match.group("package") not in packages:
+        return None
+    package = match.group("package")
+    return f"npm:{package}@{packages[package]}{match.group('path') or ''}"
+
+
+ADDRESSES = "addresses.npmrc"
+_NET = frozenset(
+    {
+        "HOME", "DENO_CERT", "DENO_TLS_CA_STORE", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR",
+        "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+    }
+)  # fmt: skip
+_REGISTRY_LINE = re.compile(r"\s*(?P<key>(?:@[^:=\s]+:)?registry)\s*=\s*(?P<address>\S+)\s*")
+_LOGIN = re.compile(r"(?<=://)[^/@]*@")
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+def client_environment() -> dict[str, str]:
+    """What a package client needs to find and trust its registry, and nothing else of our environment."""
+    wanted = _NET | set(_VARIABLE.findall(_settings()))
+    known = {
+        name: value for name, value in os.environ.items() if name in wanted or name.upper().startswith("NPM_CONFIG_")
+    }
+    return {"DENO_TLS_CA_STORE": "system,mozilla", **known}
+
+
+def keep_addresses(cache: Path) -> None:
+    """Beside the packages that were just fetched from them."""
+    lines = [f"{key}={_LOGIN.sub('', address)}\n" for key, address in sorted(dict(_addresses()).items())]
+    (cache / ADDRESSES).write_text("".join(lines), encoding="utf-8")
+
+
+def give_addresses(cache: Path, home: Path) -> None:
+    """To a cell, as the settings of its own home."""
+    if (cache / ADDRESSES).exists():
+        (home / ".npmrc").symlink_to(cache / ADDRESSES)
+
+
+def _addresses() -> Iterator[tuple[str, str]]:
+    """As Deno takes them: the settings in the home directory, and over them the environment."""
+    for line in _settings().splitlines():
+        if (found := _REGISTRY_LINE.fullmatch(line)) is not None:
+            yield found["key"], _VARIABLE.sub(lambda name: os.environ.get(name[1], ""), found["address"])
+    if address := os.environ.get("NPM_CONFIG_REGISTRY"):
+        yield "registry", address
+
+
+def _settings() -> str:
+    try:
+        return (Path.home() / ".npmrc").read_text(encoding="utf-8", errors="replace")
+    except (OSError, RuntimeError):
+        return ""
+
 
 HEAP_MB = 256
 LANGUAGES = {"ts": "typescript", "mts": "typescript", "js": "javascript", "mjs": "javascript", "py": "python"}
@@ -119,7 +199,9 @@ def _deno_home(folder: Path, cache: Path | None) -> Path:
     return home
 
 
-_ADDRESS = re.compile(r"data:application/(?:typescript|javascript);base64,[A-Za-z0-9+/=]*(?:\.{6}[A-Za-z0-9+/=]*)?")
+_CELL_ADDRESS = re.compile(
+    r"data:application/(?:typescript|javascript);base64,[A-Za-z0-9+/=]*(?:\.{6}[A-Za-z0-9+/=]*)?"
+)
 _RUNNER_LINE = re.compile(r"\n\s+at (?:async )?file:///\S*/runner\.ts:\d+:\d+")
 _GRANT = re.compile(r", run again with the --allow-\w+ flag")
 _NO_NPM = "npm specifiers were requested; but --no-npm is specified"
@@ -128,10 +210,12 @@ _CRASH = re.compile(r"\s*(?:<--- Last few GCs --->|#\n# Fatal process out of mem
 
 def _deno_says(filename: str, stdout: str, stderr: str, ok: bool) -> tuple[str, str]:
     """The cell by its name, without our runner, without advice that no one can follow, without a dump of memory."""
-    plain = _RUNNER_LINE.sub("", _ADDRESS.sub(filename, stderr))
+    plain = _RUNNER_LINE.sub("", _CELL_ADDRESS.sub(filename, stderr))
     plain = _GRANT.sub(", which a cell never has", plain)
     plain = plain.replace(_NO_NPM, "this notebook has no packages installed; notebook_install_deps fetches them")
-    return _ADDRESS.sub(filename, stdout), _CRASH.sub(f"\nOut of memory: a cell has {HEAP_MB} MB.", plain).lstrip("\n")
+    return _CELL_ADDRESS.sub(filename, stdout), _CRASH.sub(f"\nOut of memory: a cell has {HEAP_MB} MB.", plain).lstrip(
+        "\n"
+    )
 
 
 def _in_monty(source: str, filename: str, folder: Path) -> Start:

@@ -18,10 +18,16 @@ from clew.canonical import sha256_hex
 from clew.errors import ClewError, invalid, suggest
 from clew.ledger.inputs import LedgerInput
 from clew.ledger.notebooks import books, sandbox
-from clew.ledger.notebooks.modules import linked
 from clew.ledger.notebooks.operations import CellId, NotebookId
-from clew.ledger.notebooks.registries import client_environment, keep_addresses
-from clew.ledger.notebooks.runtimes import Start, find_deno, find_runtime, language_of
+from clew.ledger.notebooks.runtimes import (
+    Start,
+    client_environment,
+    find_deno,
+    find_runtime,
+    keep_addresses,
+    language_of,
+    linked,
+)
 from clew.ledger.notebooks.sandbox import Outcome
 from clew.ledger.notebooks.srcmd import PACKAGE
 from clew.registry.context import Context

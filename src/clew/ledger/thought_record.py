@@ -25,8 +25,7 @@ from clew.ledger.chains import (
     taken,
 )
 from clew.ledger.cipher import Reading, read
-from clew.ledger.links import Linked, find_links, write_links
-from clew.ledger.nodes import Mark, mark_item, node_id, put_thought
+from clew.ledger.links import Linked, Mark, find_links, mark_item, node_id, put_thought, write_links
 from clew.ledger.sessions import UNTITLED, LedgerSession, search_words
 from clew.ledger.titles import first_sentence
 from clew.reasoning.documents import TRACE, append

@@ -11,15 +11,15 @@ from clew.errors import shorten, suggest
 from clew.ledger.chains import MAIN, chains_of, find_chain
 from clew.ledger.guides import guide
 from clew.ledger.inputs import LedgerInput, MaybeSession, SessionRef, SessionTitle, Tags
-from clew.ledger.listing import Query, find_sessions, related
-from clew.ledger.places import STAGES, Place, keep_place, moved, place_of, stored
-from clew.ledger.rows import newest_thoughts, thought_json
 from clew.ledger.sessions import (
     UNTITLED,
     WORK,
     LedgerSession,
     NewSession,
+    Query,
     find_session,
+    find_sessions,
+    related,
     reopen_session,
     session_json,
     session_named,
@@ -27,7 +27,8 @@ from clew.ledger.sessions import (
     touch_session,
     work_tags,
 )
-from clew.ledger.stages import GATEWAY
+from clew.ledger.stages import GATEWAY, STAGES, Place, keep_place, moved, place_of, stored
+from clew.ledger.thought_rows import newest_thoughts, thought_json
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import operation

@@ -7,10 +7,10 @@ from typing import Any
 from clew.errors import shorten
 from clew.ledger.chains import Point, chains_of
 from clew.ledger.garden import pattern_named
-from clew.ledger.nodes import node_id, session_branch
-from clew.ledger.rows import Thought, newest_thoughts, thought_by_seq, thought_json
-from clew.ledger.session_reads import branches_json
+from clew.ledger.links import node_id, session_branch
+from clew.ledger.session_operations import branches_json
 from clew.ledger.sessions import session_json, session_named
+from clew.ledger.thought_rows import Thought, newest_thoughts, thought_by_seq, thought_json
 from clew.reasoning.documents import GRAPH
 from clew.reasoning.premises import suspects
 from clew.reasoning.scope import Scope

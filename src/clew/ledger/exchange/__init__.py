@@ -1,0 +1,1 @@
+"""Sessions as documents and directories: exports, imports, and what Thoughtbox keeps on disk."""

@@ -1,0 +1,373 @@
+"""A Thoughtbox directory on disk: which sessions it holds, what is wrong with them, and how one is written."""
+
+from __future__ import annotations
+
+import os
+import re
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from clew.ids import SESSION
+from clew.ledger.exchange.imports import sound_number, time_ms
+
+MANIFEST = "manifest.json"
+BRANCHES = "branches"
+MOST_BYTES = 64 << 20
+_NOT_THOUGHTS = frozenset({MANIFEST, "audit-manifest.json"})
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+@dataclass
+class Integrity:
+    """The seed's IntegrityValidationResult, and besides the files that no manifest names."""
+
+    session_exists: bool = True
+    manifest_exists: bool = False
+    manifest_valid: bool = False
+    missing_thoughts: list[str] = field(default_factory=list)
+    missing_branches: dict[str, list[str]] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+    unlisted: list[str] = field(default_factory=list)
+
+    @property
+    def valid(self) -> bool:
+        complete = self.session_exists and self.manifest_exists and self.manifest_valid
+        return complete and not (self.missing_thoughts or self.missing_branches or self.errors)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "valid": self.valid,
+            "sessionExists": self.session_exists,
+            "manifestExists": self.manifest_exists,
+            "manifestValid": self.manifest_valid,
+            "missingThoughtFiles": self.missing_thoughts,
+            "missingBranchFiles": self.missing_branches,
+            "errors": self.errors,
+            "unlistedFiles": self.unlisted,
+        }
+
+
+@dataclass
+class SessionFolder:
+    """What a session directory holds, read once."""
+
+    path: Path
+    manifest: dict[str, Any] = field(default_factory=dict)
+    nodes: list[dict[str, Any]] = field(default_factory=list)
+    integrity: Integrity = field(default_factory=Integrity)
+
+
+def read_folder(path: Path) -> SessionFolder:
+    """Every thought in the directory, listed or not; nothing outside of it is followed."""
+    folder = SessionFolder(path)
+    _read_manifest(folder)
+    listed = _names(folder.manifest.get("thoughtFiles"))
+    _read_thoughts(folder, path, None, listed, folder.integrity.missing_thoughts)
+    _read_branches(folder)
+    return folder
+
+
+def _read_manifest(folder: SessionFolder) -> None:
+    found, problem = read_object(folder.path / MANIFEST)
+    folder.integrity.manifest_exists = (folder.path / MANIFEST).is_file()
+    if found is None:
+        folder.integrity.errors.append(f"{MANIFEST}: {problem}")
+        return
+    folder.integrity.manifest_valid = True
+    folder.manifest = found
+
+
+def _read_branches(folder: SessionFolder) -> None:
+    listed = folder.manifest.get("branchFiles", folder.manifest.get("branches"))
+    done: set[Path] = set()
+    for raw, names in listed.items() if isinstance(listed, dict) else ():
+        place = _branch_place(folder.path, str(raw))
+        missing: list[str] = []
+        if place is None:
+            folder.integrity.errors.append(f"branch {str(raw)[:80]!r} lies outside of the session's directory")
+        else:
+            done.add(place)
+            _read_thoughts(folder, place, str(raw), _names(names), missing)
+        if missing:
+            folder.integrity.missing_branches[str(raw)] = missing
+    for place in _branch_folders(folder.path):
+        if place not in done:
+            _read_thoughts(folder, place, place.name, [], [])
+
+
+def _branch_place(session: Path, raw: str) -> Path | None:
+    """The directory a branch id leads to, as the original made it from the raw id; None when that escapes."""
+    for base in (session / BRANCHES, session):
+        place = Path(os.path.normpath(base / raw)) if "\x00" not in raw else session
+        if place != session and place != base and is_inside(place, session) and place.is_dir():
+            return place
+    escaped = Path(os.path.normpath(session / BRANCHES / raw)) if "\x00" not in raw else session
+    return escaped if is_inside(escaped, session) and escaped not in (session, session / BRANCHES) else None
+
+
+def _branch_folders(session: Path) -> list[Path]:
+    found = [path for base in (session / BRANCHES, session) for path in folders(base, session) if path.name != BRANCHES]
+    return sorted(found)
+
+
+def _read_thoughts(folder: SessionFolder, place: Path, raw: str | None, listed: list[str], missing: list[str]) -> None:
+    present = {path.name: path for path in files(place, folder.path)}
+    for name in sorted({*listed, *present}, key=file_order):
+        label = name if raw is None else f"{raw}/{name}"
+        if name not in present:
+            missing.append(name)
+        elif name.endswith(".tmp"):
+            folder.integrity.errors.append(f"{label}: left over from a crash; not read")
+        elif name.endswith(".json") and name not in _NOT_THOUGHTS:
+            if name not in listed:
+                folder.integrity.unlisted.append(label)
+            _read_thought(folder, present[name], label, raw)
+
+
+def _read_thought(folder: SessionFolder, path: Path, label: str, raw: str | None) -> None:
+    found, problem = read_object(path)
+    if found is None:
+        folder.integrity.errors.append(f"{label}: {problem}")
+        return
+    node: dict[str, Any] = found if isinstance(found.get("data"), dict) else {"data": found}
+    if not isinstance(node["data"].get("thought"), str):
+        folder.integrity.errors.append(f"{label}: holds no thought")
+        return
+    if raw is not None and not node.get("branchId") and not node["data"].get("branchId"):
+        node["branchId"] = raw
+    folder.nodes.append(node)
+
+
+def _names(value: Any) -> list[str]:
+    """File names a manifest lists; a name with a path in it is none."""
+    given = value if isinstance(value, list) else []
+    return [name for name in given if isinstance(name, str) and name and Path(name).name == name]
+
+
+def file_order(name: str) -> tuple[float, str]:
+    """By the number inside the name: 1000.json comes after 101.json."""
+    found = _NUMBER.search(name)
+    return (float(found.group()) if found else float("inf"), name)
+
+
+def read_object(path: Path) -> tuple[dict[str, Any] | None, str]:
+    """The JSON object in a file, or None and why not."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            return None, "too large"
+        value = orjson.loads(path.read_bytes())
+    except OSError as problem:
+        return None, f"cannot be read: {problem.strerror}"
+    except orjson.JSONDecodeError as problem:
+        return None, f"is not JSON: {problem}"
+    return (value, "") if isinstance(value, dict) else (None, "is not an object")
+
+
+def is_inside(path: Path, base: Path) -> bool:
+    """Whether a path, links followed, lies below `base`."""
+    try:
+        resolved, root = path.resolve(), base.resolve()
+    except (OSError, RuntimeError):
+        return False
+    return resolved == root or root in resolved.parents
+
+
+def folders(path: Path, base: Path) -> list[Path]:
+    return [item for item in _items(path) if item.is_dir() and is_inside(item, base)]
+
+
+def files(path: Path, base: Path) -> list[Path]:
+    return [item for item in _items(path) if item.is_file() and is_inside(item, base)]
+
+
+def _items(path: Path) -> list[Path]:
+    try:
+        return sorted(path.iterdir())
+    except OSError:
+        return []
+
+
+IGNORED = ("mental-models", "hub", "claims.db", "runbooks.db", "merges.db", "protocol-events.db")
+_MANIFEST_FIELDS = frozenset(
+    {"id", "version", "thoughtFiles", "branchFiles", "branches", "metadata", "session", "integrity"}
+)
+
+
+@dataclass
+class Source:
+    """One session as it was found, in the shape of an export."""
+
+    id: str
+    place: str
+    exported: dict[str, Any]
+    integrity: Integrity | None = None
+    merged_exports: int = 0
+
+
+@dataclass
+class Found:
+    sources: dict[str, Source] = field(default_factory=dict)
+    duplicates: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    memories: list[Path] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+
+
+def scan(base: Path) -> Found:
+    """Everything in a directory that can be imported. Session directories win over stale copies and exports."""
+    found = Found()
+    for project, place in _session_folders(base):
+        _add_folder(found, base, read_folder(place), project)
+    for place in _stale_copies(base):
+        _add_folder(found, base, read_folder(place), None)
+    for path in files(base / "exports", base):
+        _add_export(found, path)
+    found.memories = [p / "memory" / "graph.jsonl" for p in folders(base / "projects", base)]
+    found.memories = [path for path in found.memories if path.is_file()]
+    found.ignored = [name for name in IGNORED if (base / name).exists()]
+    return found
+
+
+def _session_folders(base: Path) -> Iterator[tuple[str | None, Path]]:
+    for project in folders(base / "projects", base):
+        for place in _with_manifest(project / "sessions", base):
+            yield project.name, place
+    for place in _with_manifest(base / "sessions", base):
+        yield None, place
+
+
+def _with_manifest(place: Path, base: Path) -> Iterator[Path]:
+    """Session directories one or two levels deep: partitions are optional."""
+    for first in folders(place, base):
+        if _is_session(first, base):
+            yield first
+            continue
+        for second in folders(first, base):
+            if _is_session(second, base):
+                yield second
+
+
+def _is_session(place: Path, base: Path) -> bool:
+    """By its manifest; a directory named by a UUID that lost it is one all the same."""
+    named = SESSION.fullmatch(place.name.lower()) is not None
+    return (place / MANIFEST).is_file() or (named and bool(files(place, base)))
+
+
+def _stale_copies(base: Path) -> Iterator[Path]:
+    """Copies that the original's export migration left beside `projects`."""
+    for partition in folders(base, base):
+        if partition.name not in {"projects", "sessions", "exports", "mental-models", "hub"}:
+            yield from (place for place in folders(partition, base) if _is_session(place, base))
+
+
+def _add_folder(found: Found, base: Path, folder: SessionFolder, project: str | None) -> None:
+    place = str(folder.path.relative_to(base))
+    key = session_id(folder.manifest.get("id") or folder.path.name)
+    if key in found.sources:
+        found.duplicates.append(place)
+        return
+    head = _head(folder, key)
+    if project is not None:
+        head["thoughtboxProject"] = project
+    exported = {"version": "1.0", "session": head, "nodes": sorted(folder.nodes, key=_written)}
+    found.sources[key] = Source(key, place, exported, folder.integrity)
+
+
+def _head(folder: SessionFolder, key: str) -> dict[str, Any]:
+    inner = folder.manifest.get("metadata") or folder.manifest.get("session")
+    metadata = inner if isinstance(inner, dict) else {}
+    rest = {name: value for name, value in folder.manifest.items() if name not in _MANIFEST_FIELDS}
+    first = min((time for time in map(_time, folder.nodes) if time is not None), default=None)
+    created = {} if metadata.get("createdAt") or first is None else {"createdAt": first}
+    return {**rest, **metadata, **created, "id": key}
+
+
+def session_id(raw: Any) -> str:
+    """A UUID as it is; anything else gets one that is the same every time."""
+    text = str(raw).lower()
+    return text if SESSION.fullmatch(text) else str(uuid.uuid5(uuid.NAMESPACE_URL, f"thoughtbox:{raw}"))
+
+
+def _add_export(found: Found, path: Path) -> None:
+    if path.suffix != ".json":
+        return
+    value, problem = read_object(path)
+    head = value.get("session") if value else None
+    if value is None or not isinstance(head, dict) or not isinstance(value.get("nodes"), list):
+        found.problems.append(f"exports/{path.name}: {problem or 'is not an export'}")
+        return
+    key = session_id(head.get("id"))
+    nodes = [node for node in value["nodes"] if isinstance(node, dict)]
+    if key not in found.sources:
+        exported = {**value, "session": {**head, "id": key}, "nodes": sorted(nodes, key=_written)}
+        found.sources[key] = Source(key, f"exports/{path.name}", exported, merged_exports=1)
+        return
+    _merge(found.sources[key], nodes, head)
+
+
+def _merge(source: Source, nodes: list[dict[str, Any]], head: dict[str, Any]) -> None:
+    """Add what the session directory has lost; its own text wins."""
+    known = {node.get("id") for node in source.exported["nodes"]}
+    fresh = [node for node in nodes if node.get("id") not in known]
+    source.exported["nodes"] = sorted([*source.exported["nodes"], *fresh], key=_written)
+    source.exported["session"] = {**head, **source.exported["session"]}
+    source.merged_exports += 1
+
+
+def _time(node: dict[str, Any]) -> int | None:
+    data = node.get("data")
+    return time_ms(data.get("timestamp")) if isinstance(data, dict) else None
+
+
+def _written(node: dict[str, Any]) -> tuple[float, float, str]:
+    """By time, then by number: times tell the order of writing better than the links on disk do."""
+    data = node.get("data") if isinstance(node.get("data"), dict) else {}
+    assert isinstance(data, dict)
+    at, number = _time(node), sound_number(data.get("thoughtNumber"))
+    return (float("inf") if at is None else at, number or float("inf"), str(node.get("id", "")))
+
+
+_NODE = ("id", "data", "prev", "next", "revisesNode", "branchOrigin", "branchId")
+
+
+def write_session(sessions: Path, exported: dict[str, Any]) -> Path:
+    """The manifest comes last, so that a directory with one is complete."""
+    session = exported["session"]
+    folder = sessions / str(session["partitionPath"]) / str(session["id"])
+    (folder / BRANCHES).mkdir(parents=True, exist_ok=True)
+    main: list[str] = []
+    branches: dict[str, list[str]] = {}
+    for node in exported["nodes"]:
+        name = f"{node['data']['thoughtNumber']:03d}.json"
+        chain = node["branchId"]
+        place = folder / BRANCHES / chain if chain else folder
+        place.mkdir(exist_ok=True)
+        _write(place / name, {key: node[key] for key in _NODE})
+        (branches.setdefault(chain, []) if chain else main).append(name)
+    _write(folder / MANIFEST, _manifest(session, main, branches))
+    return folder
+
+
+def _manifest(session: dict[str, Any], main: list[str], branches: dict[str, list[str]]) -> dict[str, Any]:
+    known = ("title", "description", "tags", "createdAt", "updatedAt")
+    own = {"id", *known, "thoughtCount", "branchCount", "partitionPath", "thoughtboxProject"}
+    metadata = {name: session[name] for name in known if name in session}
+    return {
+        "id": session["id"],
+        "version": "1.0.0",
+        "thoughtFiles": sorted(main, key=file_order),
+        "branchFiles": {chain: sorted(names, key=file_order) for chain, names in branches.items()},
+        "metadata": metadata,
+        **{name: value for name, value in session.items() if name not in own},
+    }
+
+
+def _write(path: Path, value: dict[str, Any]) -> None:
+    part = path.with_name(f"{path.name}.tmp")
+    part.write_bytes(orjson.dumps(value, option=orjson.OPT_INDENT_2))
+    part.replace(path)

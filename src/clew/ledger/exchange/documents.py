@@ -1,0 +1,286 @@
+"""A session as a document: linked JSON, Markdown or cipher lines, and the way back."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import Field
+
+from clew.canonical import canonical
+from clew.clock import rfc3339
+from clew.errors import ClewError, invalid, suggest
+from clew.ledger.chains import Point, chains_of
+from clew.ledger.cipher import anchors
+from clew.ledger.exchange import formats
+from clew.ledger.exchange.imports import import_session
+from clew.ledger.inputs import LedgerInput, SessionRef
+from clew.ledger.links import node_id
+from clew.ledger.sessions import LedgerSession, session_json, session_named
+from clew.ledger.thought_rows import Revisions, Thought, every_thought
+from clew.registry.budget import LARGEST
+from clew.registry.context import Context
+from clew.registry.operation import Text, operation
+from clew.store.database import Row
+
+VERSION = "1.0"
+
+
+def export_json(ctx: Context, session: LedgerSession, resolve_anchors: bool = True) -> dict[str, Any]:
+    """The seed's linked export; everything an import needs to make the same session again."""
+    thoughts = every_thought(ctx, session.id)
+    revisions = Revisions(session.id, thoughts)
+    following = followers(thoughts)
+    exported: dict[str, Any] = {
+        "version": VERSION,
+        "session": exported_session(ctx, session),
+        "nodes": [node_json(thought, following, revisions) for thought in thoughts],
+        "revisionAnalysis": revisions.analysis(),
+        "exportedAt": rfc3339(ctx.ws.updated_at_ms),
+    }
+    if resolve_anchors:
+        exported["crossReferences"] = cross_references(ctx, session.id, thoughts)
+    return exported
+
+
+def exported_session(ctx: Context, session: LedgerSession) -> dict[str, Any]:
+    labels = {chain.chain: chain.label for chain in chains_of(ctx, session.id) if chain.label}
+    return {
+        **session.extra,
+        **session_json(session),
+        "partitionPath": partition(session.created_at_ms),
+        **({"critiqueCount": session.critique_count} if session.critique_count else {}),
+        **({"branchNames": labels} if labels else {}),
+    }
+
+
+def partition(at_ms: int) -> str:
+    """The month a session was started in, as the seed's directories are named."""
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m")
+
+
+def followers(thoughts: list[Thought]) -> dict[Point, list[str]]:
+    """Node ids that come after each thought, in the order of writing."""
+    found: dict[Point, list[str]] = {}
+    for thought in thoughts:
+        if thought.prev is not None:
+            found.setdefault(thought.prev, []).append(thought.node_id)
+    return found
+
+
+def node_json(
+    thought: Thought, following: dict[Point, list[str]], revisions: Revisions | None = None
+) -> dict[str, Any]:
+    node: dict[str, Any] = {
+        "id": thought.node_id,
+        "data": data_json(thought),
+        "prev": _id(thought.session, thought.prev),
+        "next": following.get(thought.point, []),
+        "revisesNode": _id(thought.session, thought.revises),
+        "branchOrigin": _id(thought.session, thought.origin),
+        "branchId": thought.point.chain or None,
+    }
+    return node | ({"revisionMetadata": revisions.metadata(thought)} if revisions else {})
+
+
+def _id(session: str, point: Point | None) -> str | None:
+    return node_id(session, point) if point else None
+
+
+def data_json(thought: Thought) -> dict[str, Any]:
+    """The seed's ThoughtData; options that were not given are left out."""
+    optional: dict[str, Any] = {
+        "isRevision": thought.is_revision or None,
+        "revisesThought": thought.revises.number if thought.revises else None,
+        "branchFromThought": thought.origin.number if thought.origin else None,
+        "branchId": thought.point.chain or None,
+        "type": thought.kind,
+        "agentId": thought.agent,
+        "critique": thought.critique,
+    }
+    return {
+        **thought.extra,
+        "thought": thought.text,
+        "thoughtNumber": thought.point.number,
+        "totalThoughts": thought.total,
+        "nextThoughtNeeded": thought.next_needed,
+        "timestamp": rfc3339(thought.ts_ms),
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+
+
+Format = Literal["json", "markdown", "cipher"]
+
+
+class SessionExport(LedgerInput):
+    session_id: SessionRef
+    format: Annotated[Format, Field(description="json is complete; markdown is for people; cipher is short.")] = "json"
+    include_metadata: Annotated[bool, Field(description="Markdown and cipher: with what an import needs.")] = True
+    resolve_anchors: Annotated[bool, Field(description="JSON: say what @keyword:S25 points at.")] = True
+
+
+@operation(
+    "session_export",
+    aliases=("session.export",),
+    example={"sessionId": "00000000-0000-4000-8000-000000000000"},
+)
+def session_export(ctx: Context, args: SessionExport) -> dict[str, Any]:
+    """Export a session with all its branches, as JSON, Markdown or cipher; each can be imported again."""
+    session = session_named(ctx, args.session_id)
+    content = _written(export_json(ctx, session, args.resolve_anchors), args)
+    if len(content) > LARGEST:
+        raise ClewError(
+            "INVALID_INPUT",
+            f"the export has {len(content)} characters, which is more than an answer may hold",
+            "Write it to files with export_thoughtbox, or read it page by page with session_get.",
+            [{"kind": "range", "field": "sessionId", "le": LARGEST}],
+            [suggest("export_thoughtbox", "Writes it to files.", "high", path=session.id, sessionIds=[session.id])],
+        )
+    return {"sessionId": session.id, "format": args.format, "content": content}
+
+
+def _written(exported: dict[str, Any], args: SessionExport) -> str:
+    if args.format == "markdown":
+        return formats.render_markdown(exported, args.include_metadata)
+    if args.format == "cipher":
+        return formats.render_cipher(exported, args.include_metadata)
+    return canonical(exported)
+
+
+class SessionImport(LedgerInput):
+    export: Annotated[dict[str, Any] | None, Field(description="A JSON export.")] = None
+    content: Annotated[Text | None, Field(description="An export as text, in any of the formats.")] = None
+    format: Annotated[Format | None, Field(description="Format of content; default: seen from its beginning.")] = None
+    merge: Annotated[bool, Field(description="Add what is missing to a session that exists.")] = False
+    as_copy: Annotated[bool, Field(description="Give the session a new id.")] = False
+
+
+@operation(
+    "session_import",
+    aliases=("session.import",),
+    writes=True,
+    example={"content": "# A session\n[1/1]: S1|O|seen"},
+)
+def session_import(ctx: Context, args: SessionImport) -> dict[str, Any]:
+    """Read a session back from an export: the same numbers, branches, revisions and links."""
+    if (args.export is None) == (args.content is None):
+        raise invalid(
+            "export", "give either export or content", "Pass the JSON object, or the text.", kind="choose_one"
+        )
+    exported = args.export if args.export is not None else parsed(args.content or "", args.format)
+    report = import_session(ctx, exported, args.merge, args.as_copy)
+    return {**report.to_dict(), "session": session_json(session_named(ctx, report.session))}
+
+
+def parsed(content: str, format: Format | None) -> dict[str, Any]:
+    """The JSON export that a text stands for."""
+    chosen = format or _seen(content)
+    if chosen == "markdown":
+        return formats.parse_markdown(content)
+    if chosen == "cipher":
+        return formats.parse_cipher(content)
+    try:
+        value = orjson.loads(content)
+    except orjson.JSONDecodeError as problem:
+        raise invalid("content", f"is not JSON: {problem}", "Pass an export unchanged.") from None
+    if not isinstance(value, dict) or not isinstance(value.get("nodes"), list):
+        raise ClewError("INVALID_INPUT", "content: is not an export: it has no nodes", "Pass an export unchanged.")
+    return value
+
+
+def _seen(content: str) -> Format:
+    start = content.lstrip()
+    if start.startswith("{"):
+        return "json"
+    return "markdown" if start.startswith("<!-- clew session ") else "cipher"
+
+
+BY_TAG = 0.95
+BY_TITLE = 0.85
+LEAST_SHARE = 0.6
+CANDIDATES = 200
+
+_ANCHOR = re.compile(r"@([\w-]+):S(\d+)(?:-S?(\d+))?")
+_WORD = re.compile(r"[^\W_]+")
+
+
+def cross_references(ctx: Context, session: str, thoughts: list[Thought]) -> dict[str, Any]:
+    """Every anchor of a session's thoughts with what it was found to mean."""
+    known: dict[str, list[dict[str, Any]]] = {}
+    details = []
+    for thought in thoughts:
+        for anchor in anchors(thought.text):
+            details.append(_detail(ctx, session, thought, anchor, known))
+    tally = {
+        status: sum(item["status"] == status for item in details) for status in ("resolved", "ambiguous", "unresolved")
+    }
+    return {"anchorsFound": len(details), **tally, "details": details}
+
+
+def _detail(
+    ctx: Context, session: str, thought: Thought, anchor: str, known: dict[str, list[dict[str, Any]]]
+) -> dict[str, Any]:
+    found = _ANCHOR.fullmatch(anchor)
+    assert found is not None
+    keyword, first, last = found.groups()
+    if keyword not in known:
+        known[keyword] = candidates(ctx, keyword, session)
+    options = known[keyword]
+    detail: dict[str, Any] = {
+        "anchor": anchor,
+        "source": thought.node_id,
+        "keyword": keyword,
+        "start": int(first),
+        "end": int(last or first),
+        "status": _status(options),
+    }
+    if detail["status"] == "resolved":
+        return detail | options[0]
+    return detail | ({"candidates": options[:5]} if options else {})
+
+
+def _status(options: list[dict[str, Any]]) -> str:
+    if not options:
+        return "unresolved"
+    tops = [option for option in options if option["confidence"] == options[0]["confidence"]]
+    sure = len(options) == 1 or (options[0]["confidence"] >= BY_TAG and len(tops) == 1)
+    return "resolved" if sure else "ambiguous"
+
+
+def candidates(ctx: Context, keyword: str, session: str) -> list[dict[str, Any]]:
+    """Other sessions a keyword may mean, the surest first."""
+    scored = {row["id"]: (BY_TAG, row["title"]) for row in _by_tag(ctx, keyword) if row["id"] != session}
+    wanted = {word.casefold() for word in _WORD.findall(keyword)}
+    for row in _by_words(ctx, wanted):
+        share = len(wanted & {word.casefold() for word in _WORD.findall(row["title"])}) / max(len(wanted), 1)
+        if share >= LEAST_SHARE and row["id"] not in scored and row["id"] != session:
+            scored[row["id"]] = (round(share * BY_TITLE, 4), row["title"])
+    ranked = sorted(scored.items(), key=lambda item: (-item[1][0], item[0]))
+    return [{"sessionId": key, "title": title, "confidence": score} for key, (score, title) in ranked]
+
+
+def _by_tag(ctx: Context, keyword: str) -> list[Row]:
+    return ctx.tx.all(
+        "SELECT DISTINCT ledger_session.id, ledger_session.title FROM ledger_tag JOIN ledger_session"
+        " ON ledger_session.workspace = ledger_tag.workspace AND ledger_session.id = ledger_tag.session"
+        " WHERE ledger_tag.workspace = ? AND tag IN (?, ?, ?, ?) AND deleted_at_ms IS NULL ORDER BY ledger_session.id"
+        " LIMIT ?",
+        ctx.workspace,
+        *(f"{prefix}{keyword.casefold()}" for prefix in ("", "project:", "task:", "aspect:")),
+        CANDIDATES,
+    )
+
+
+def _by_words(ctx: Context, wanted: set[str]) -> list[Row]:
+    if not wanted:
+        return []
+    longest = max(sorted(wanted), key=len)
+    return ctx.tx.all(
+        "SELECT id, title FROM ledger_session WHERE workspace = ? AND deleted_at_ms IS NULL AND words LIKE ?"
+        " ORDER BY updated_at_ms DESC, id LIMIT ?",
+        ctx.workspace,
+        f"%{longest}%",
+        CANDIDATES,
+    )

@@ -6,7 +6,7 @@ from dataclasses import astuple
 
 import pytest
 
-from clew.tasks.views.sections import default_limits
+from clew.tasks.views.material import default_limits
 
 
 @pytest.mark.parametrize(

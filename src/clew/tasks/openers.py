@@ -19,25 +19,25 @@ from clew.tasks.overview import rows_json
 from clew.tasks.plans import work_by_id
 from clew.tasks.steps import find_step
 from clew.tasks.task_nodes import nodes_of
-from clew.tasks.views.resume_super import Options, resume_of
+from clew.tasks.views.sections import OPENED, sections_json
+from clew.tasks.views.standing import everything, standing_of
 
 Opened = dict[str, Any]
-LENS = ("reasoning_ref", "radar", "steps", "step_focus", "signals", "capsule", "degradation")
 
 
 def open_target(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened:
     """A plan or task through the lens of its step in focus; with drafts, of the audit view."""
     work = work_by_id(ctx, id)
-    seen = resume_of(ctx, work, None, Options("audit" if include_drafts else "focus_only")).json
+    standing = standing_of(ctx, work, everything("audit" if include_drafts else "focus_only"))
     return {
         "kind": work.kind,
         "id": work.id,
         "summary": shorten(work.title, 140),
         "status": work.status,
         "target": describe_target(ctx, id, limit, include_drafts),
-        **{name: seen[name] for name in LENS if name in seen},
-        "cards": seen["memory"]["cards"][:limit],
-        "events": seen["timeline"]["events"][-limit:],
+        **sections_json(standing, OPENED),
+        "cards": standing.material.rows[:limit],
+        "events": standing.timeline.events[-limit:],
     }
 
 

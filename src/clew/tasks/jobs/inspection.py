@@ -18,7 +18,7 @@ from clew.tasks.jobs.queue import TaskLink
 from clew.tasks.jobs.runners import runner_status
 from clew.tasks.jobs.thread import event_json, events_since, newest_events, place
 from clew.tasks.targets import explicit_target
-from clew.tasks.views.lines import free
+from clew.tasks.views.state_line import free
 
 MOST = 200
 

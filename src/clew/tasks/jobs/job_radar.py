@@ -31,7 +31,7 @@ from clew.tasks.jobs.runners import (
     state_of,
 )
 from clew.tasks.jobs.thread import event_json, events_at, place, post_message
-from clew.tasks.views.lines import free
+from clew.tasks.views.state_line import free
 
 MOST_ISSUES = 20
 _RANK = {"error": 0, "warn": 1, "stale": 2}

@@ -19,14 +19,15 @@ from clew.registry.operation import Input, Name, Whole, operation
 from clew.tasks.capture import ProofArg, capture_proof, read_proof
 from clew.tasks.creation import NewTask, bootstrapped_json
 from clew.tasks.endings import Status, set_status
-from clew.tasks.macros.start import Resumes, resumed, start_task
+from clew.tasks.macros.start import start_task
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import Work, check_revision, work_by_id
 from clew.tasks.steps import Step, first_open, select_step, step_ref
 from clew.tasks.stepwork import Checkpoints, OverrideArg, checkpoint_values, close_step, note_step
 from clew.tasks.targets import OfStep, OfTask, Revised, target_task
-from clew.tasks.views.handoff import HANDOFF_BUDGET, handoff_json
-from clew.tasks.views.lines import macro_lines
+from clew.tasks.views.cuts import HANDOFF_BUDGET
+from clew.tasks.views.portals import Resumes, handoff_json, resumed
+from clew.tasks.views.state_line import macro_lines
 from clew.tasks.wording import Heading, Prose, StepInput, prose
 
 PROOF_FORM = ["CMD: <fill: what you ran>", "LINK: <fill: where it can be seen>"]

@@ -25,10 +25,11 @@ from clew.tasks.edits import ReasoningMode
 from clew.tasks.jobs.job import DEFAULT_KIND, TERMINAL, Job, job_by_id
 from clew.tasks.jobs.queue import create_job
 from clew.tasks.jobs.thread import proofs
-from clew.tasks.macros.start import PRINCIPAL, Resumes, inbox, resumed, started_json
+from clew.tasks.macros.start import PRINCIPAL, inbox, started_json
 from clew.tasks.plans import Work, work_by_id
 from clew.tasks.targets import OfTask, target_task
-from clew.tasks.views.lines import macro_lines
+from clew.tasks.views.portals import Resumes, resumed
+from clew.tasks.views.state_line import macro_lines
 from clew.tasks.wording import Heading, Prose, heading
 
 JOB_META = {"skill_profile": "strict", "skill_max_chars": 1200}

@@ -17,8 +17,8 @@ from clew.tasks.gates import ALWAYS, Gate, confirmations, examine
 from clew.tasks.plans import Work
 from clew.tasks.proofs import reopened_steps
 from clew.tasks.steps import Step, step_tag
-from clew.tasks.views.subject import Subject
-from clew.tasks.views.where import UNKNOWN
+from clew.tasks.views.material import UNKNOWN
+from clew.tasks.views.outlook import Subject
 
 CLOSE = "tasks_macro_close_step"
 PREFLIGHT = "skeptic:preflight"
@@ -37,20 +37,27 @@ class Action:
     needs: tuple[str, ...] = ()
     proof: tuple[str, ...] = ()
     do: str | None = None
+    toolset: str | None = None
+    """The toolset that lists the call, where the caller's does not."""
 
-    def to_json(self, ctx: Context) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         shown: dict[str, Any] = {
             "kind": self.kind,
             "tool": self.tool,
-            "args": {**self.args, **_workspace(ctx)},
-            "available": is_listed(ctx, self.tool),
+            "args": self.args,
+            "available": self.toolset is None,
             "purpose": self.purpose,
         }
         rest = {"path": self.path, "needs": list(self.needs), "proof": list(self.proof), "do": self.do}
         return {**shown, **{name: value for name, value in rest.items() if value}}
 
-    def suggestion(self, ctx: Context, priority: str = "high") -> Suggestion:
-        return suggest(self.tool, self.purpose, priority, **{**self.args, **_workspace(ctx)})
+    def escalation(self) -> dict[str, Any] | None:
+        if self.toolset is None:
+            return None
+        return {"required": True, "toolset": self.toolset, "tool": self.tool}
+
+    def suggestion(self, priority: str = "high") -> Suggestion:
+        return suggest(self.tool, self.purpose, priority, **self.args)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +90,6 @@ class Actions:
     def primary(self) -> Action | None:
         return self.map if self.map_first else self.progress
 
-    @property
-    def backup(self) -> Action | None:
-        return self.progress if self.map_first else self.prep
-
 
 def actions_for(ctx: Context, subject: Subject, where: str, cards: Sequence[Node], relevant: bool) -> Actions:
     """What to do next. `relevant` views also propose what to think of before."""
@@ -96,31 +99,25 @@ def actions_for(ctx: Context, subject: Subject, where: str, cards: Sequence[Node
     placed = _map_action(asker, subject, where) if alive else None
     closes = progress is not None and progress.kind in ("gate", "reason")
     prep = _prep(asker, subject, where, cards) if relevant and alive and closes else None
-    attach_first = closes and where == UNKNOWN and placed is not None and is_listed(ctx, placed.tool)
-    return Actions(progress, placed, prep, attach_first)
+    placed = _offered(ctx, placed)
+    attach_first = closes and where == UNKNOWN and placed is not None and placed.toolset is None
+    return Actions(_offered(ctx, progress), placed, _offered(ctx, prep), attach_first)
+
+
+def _offered(ctx: Context, action: Action | None) -> Action | None:
+    """The action as this caller can send it: with the workspace it must name, and whether its toolset lists it."""
+    if action is None:
+        return None
+    workspace = default_workspace(ctx)
+    args = {**action.args, "workspace": workspace} if workspace else action.args
+    entry = catalogue().find(action.tool)
+    listed = entry is not None and TIERS.index(entry.tier) <= TIERS.index(ctx.session.toolset)
+    return replace(action, args=args, toolset=None if listed else entry.tier if entry else "full")
 
 
 def progress_for(ctx: Context, subject: Subject, asker: Asker) -> Action | None:
     """The call that moves the work on."""
     return _task_progress(ctx, subject, asker) if subject.work.is_task else _plan_progress(ctx, subject.work)
-
-
-def is_listed(ctx: Context, tool: str) -> bool:
-    entry = catalogue().find(tool)
-    return entry is not None and TIERS.index(entry.tier) <= TIERS.index(ctx.session.toolset)
-
-
-def escalation(ctx: Context, action: Action | None) -> dict[str, Any] | None:
-    """The toolset that lists the action, when the present one does not."""
-    if action is None or is_listed(ctx, action.tool):
-        return None
-    entry = catalogue().find(action.tool)
-    return {"required": True, "toolset": entry.tier if entry else "full", "tool": action.tool}
-
-
-def _workspace(ctx: Context) -> dict[str, str]:
-    named = default_workspace(ctx)
-    return {"workspace": named} if named else {}
 
 
 def _target(asker: Asker, work: Work, name: str = "task") -> dict[str, str]:

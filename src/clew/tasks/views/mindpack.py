@@ -24,10 +24,9 @@ from clew.store.workspaces import declare_events
 from clew.tasks.plans import find_work, tasks_of
 from clew.tasks.steps import step_tag
 from clew.tasks.views.actions import ANYONE, Action, progress_for
-from clew.tasks.views.capsule import primary_ref
-from clew.tasks.views.horizon import Horizon, horizon_of
-from clew.tasks.views.subject import Subject, subject_of
-from clew.tasks.views.where import map_of
+from clew.tasks.views.material import primary_ref, spot_of
+from clew.tasks.views.outlook import Horizon, Subject, horizon_of, subject_of
+from clew.tasks.views.standing import Standing
 
 DOC = "mindpack"
 VERSION = 1
@@ -88,13 +87,23 @@ def tasks_mindpack(ctx: Context, args: Mindpack) -> dict[str, Any]:
         return _shown(writing, renewed, meta, before != renewed, before)
 
 
-def present_meta(ctx: Context, subject: Subject | None = None, cards: Sequence[Node] | None = None) -> Meta:
-    """What the mindpack says now. It does not depend on who asks, so that two sessions do not overwrite each other."""
-    if subject is None:
-        focused = find_work(ctx, ctx.ws.focus) if ctx.ws.focus else None
-        if focused is None:
-            return {"version": VERSION, "focus": None}
-        subject = subject_of(ctx, focused)
+def present_meta(ctx: Context) -> Meta:
+    """What the mindpack of the focus says now."""
+    focused = find_work(ctx, ctx.ws.focus) if ctx.ws.focus else None
+    if focused is None:
+        return {"version": VERSION, "focus": None}
+    return _meta(ctx, subject_of(ctx, focused), None)
+
+
+def meta_of(ctx: Context, standing: Standing) -> Meta:
+    """What the mindpack says of a standing that was just built; its cards are used where they are the usual ones."""
+    wish, cards = standing.wish, standing.material.cards
+    usual = wish.view == "smart" and cards.limit == CARDS and wish.cursors.cards is None
+    return _meta(ctx, standing.subject, cards.nodes if usual else None)
+
+
+def _meta(ctx: Context, subject: Subject, cards: Sequence[Node] | None) -> Meta:
+    """It does not depend on who asks, so that two sessions do not overwrite each other."""
     if cards is None:
         cards = relevant_cards(ctx, subject.scope, "smart", CARDS, subject.step_focus)
     work, step = subject.work, subject.first_open
@@ -104,7 +113,7 @@ def present_meta(ctx: Context, subject: Subject | None = None, cards: Sequence[N
         "version": VERSION,
         "focus": {"id": work.id, "kind": work.kind, "status": work.status},
         "ref": primary_ref(subject, cards),
-        "where": map_of(cards, step_tag(step) if step else None),
+        "where": spot_of(cards, step_tag(step) if step else None).to_json(),
         "plan": {"id": plan},
         "horizon": _horizon(horizon_of(ctx, plan)) if plan else None,
         "kpi": _kpi(ctx, plan) if plan else None,

@@ -1,61 +1,268 @@
-"""How much of each section a view shows when the caller does not say."""
+"""A standing as JSON: each section of an answer, and which sections a view consists of."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any
 
-ViewName = Literal["full", "focus_only", "smart", "explore", "audit"]
-DEFAULT_BUDGET = 12_000
-"""The tier that a relevance-first view takes when no budget is given."""
+from clew.reasoning.pack_parts import lane_summary
+from clew.reasoning.scope import scope_json
+from clew.tasks.gates import Gate
+from clew.tasks.leases import lease_json
+from clew.tasks.steps import CHECKPOINTS, PROVABLE, Step, step_ref
+from clew.tasks.views.standing import Standing
 
+Json = dict[str, Any]
+Section = Callable[[Standing], Any]
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    events: int
-    decisions: int
-    evidence: int
-    blockers: int
-    notes: int
-    trace: int
-    cards: int
-    signals: int
-    actions: int
+OPTIONAL = CHECKPOINTS[2:]
+CAPSULE_VERSION = 1
+CAPSULE_LINES = 5
 
 
-FULL = Limits(20, 5, 5, 5, 10, 20, 20, 6, 6)
-FOCUS_ONLY = Limits(12, 3, 3, 3, 3, 8, 40, 6, 2)
-AUDIT = Limits(14, 6, 6, 6, 12, 24, 60, 8, 2)
-SMART = {
-    2_000: Limits(6, 3, 3, 3, 4, 10, 18, 5, 2),
-    6_000: Limits(10, 4, 4, 4, 8, 16, 26, 6, 2),
-    12_000: Limits(14, 5, 5, 5, 12, 24, 40, 6, 2),
+def render(standing: Standing, sections: Mapping[str, Section]) -> Json:
+    """The answer of a view before its budget."""
+    return {
+        "workspace": standing.workspace,
+        **sections_json(standing, sections),
+        "truncated": False,
+        **_marks(standing),
+    }
+
+
+def _marks(standing: Standing) -> Json:
+    """What a portal says besides: that ids are wanted, what is new, and that the focus moved."""
+    restored = standing.restored
+    return {
+        **({"refs": True} if standing.names_refs else {}),
+        **({"delta": standing.since.to_json()} if standing.since else {}),
+        **({"focus_restored": True, "focus_previous": restored.previous} if restored else {}),
+    }
+
+
+def sections_json(standing: Standing, sections: Mapping[str, Section]) -> Json:
+    """A section without a value is left out; only the focus may be null."""
+    shown = {name: section(standing) for name, section in sections.items()}
+    return {name: value for name, value in shown.items() if value is not None or name == "focus"}
+
+
+def target_json(standing: Standing) -> Json:
+    work = standing.work
+    shared = {
+        "id": work.id,
+        "qualified_id": standing.subject.qualified_id,
+        "kind": work.kind,
+        "revision": work.revision,
+        "status": work.status,
+        "title": work.title,
+        "description": work.description,
+        "created_at_ms": work.created_at_ms,
+        "updated_at_ms": work.updated_at_ms,
+    }
+    if work.is_task:
+        return {**shared, "parent": work.parent, "reasoning_mode": work.reasoning_mode}
+    return {**shared, "contract": work.contract, "contract_data": work.contract_data}
+
+
+def step_counts(standing: Standing) -> Json:
+    """How many steps are open, and what these lack."""
+    subject = standing.subject
+    left = subject.open_steps
+    gates = [subject.gates[step.id] for step in left]
+    missing = {f"missing_{name}": sum(name in gate.missing for gate in gates) for name in CHECKPOINTS}
+    unproven = {f"missing_proof_{name}": sum(name in gate.missing_proof for gate in gates) for name in PROVABLE}
+    first = subject.first_open
+    return {
+        "total": len(subject.steps),
+        "open": len(left),
+        "completed": len(subject.steps) - len(left),
+        **missing,
+        **unproven,
+        "first_open": _first_open(first, subject.gates[first.id]) if first else None,
+    }
+
+
+def _first_open(step: Step, gate: Gate) -> Json:
+    return {
+        **step_ref(step),
+        "title": step.title,
+        "next_action": step.next_action,
+        "stop_criteria": step.stop_criteria,
+        **_checkpoints(step, gate),
+    }
+
+
+def _checkpoints(step: Step, gate: Gate) -> Json:
+    """Which checkpoints are confirmed and required, which proofs are asked for and there."""
+    return {
+        **{f"{name}_confirmed": step.confirmed(name) for name in CHECKPOINTS},
+        **{f"require_{name}": name in gate.required for name in OPTIONAL},
+        **{f"proof_{name}_mode": step.proof_mode(name) for name in PROVABLE},
+        **{f"proof_{name}_present": name in gate.present_proof for name in PROVABLE},
+    }
+
+
+def step_rows(standing: Standing) -> list[Json]:
+    return [_step_row(step) for step in standing.subject.steps]
+
+
+def _step_row(step: Step) -> Json:
+    return {
+        **step_ref(step),
+        "title": step.title,
+        "completed": step.completed,
+        **_conditions(step),
+        **{f"{name}_confirmed": step.confirmed(name) for name in CHECKPOINTS},
+        "blocked": step.blocked,
+        "block_reason": step.block_reason,
+        "created_at_ms": step.created_at_ms,
+        "updated_at_ms": step.updated_at_ms,
+        "completed_at_ms": step.completed_at_ms,
+    }
+
+
+def _conditions(step: Step) -> Json:
+    return {
+        "success_criteria": list(step.success_criteria),
+        "tests": list(step.tests),
+        "blockers": list(step.blockers),
+    }
+
+
+def step_in_focus(standing: Standing) -> Json | None:
+    subject = standing.subject
+    step = subject.first_open
+    if step is None or not standing.wish.relevant:
+        return None
+    lease = lease_json(subject.lease)
+    return {
+        "step": {
+            **step_ref(step),
+            "title": step.title,
+            "completed": step.completed,
+            "blocked": step.blocked,
+            "block_reason": step.block_reason,
+        },
+        "detail": {
+            **_conditions(step),
+            "next_action": step.next_action,
+            "stop_criteria": step.stop_criteria,
+            **_checkpoints(step, subject.gates[step.id]),
+            **({"lease": lease} if lease else {}),
+        },
+    }
+
+
+def degradation_json(standing: Standing) -> Json:
+    """The report of an answer that has lost nothing yet; `signals` names the sections that go on beyond this page."""
+    pages = standing.material.pages()
+    more = [f"{name}_have_more" for name, page in pages.items() if page["has_more"]]
+    return {"minimal": False, "signals": more, "truncated_fields": []}
+
+
+def capsule_json(standing: Standing) -> Json:
+    """The small, stable container by which someone else takes the work over; the last that a budget takes."""
+    changes = standing.changes
+    return {
+        "type": "handoff_capsule",
+        "version": CAPSULE_VERSION,
+        "toolset": standing.toolset,
+        "workspace": standing.workspace,
+        "focus": standing.focus,
+        "where": _where(standing),
+        "target": _capsule_target(standing),
+        "reasoning_ref": scope_json(standing.subject.scope),
+        "radar": standing.outlook.to_json(),
+        "handoff": standing.handoff.to_json(CAPSULE_LINES),
+        "counts": _counts(standing),
+        "last_event": standing.timeline.last,
+        "graph_diff": changes.summary() if changes else None,
+        "map_first": standing.actions.map_first,
+        **_actions(standing),
+        "refs": standing.material.refs,
+    }
+
+
+def _where(standing: Standing) -> Json:
+    subject, horizon = standing.subject, standing.outlook.horizon
+    shown: Json = {"lane": {"kind": "all" if standing.wish.drafts else "shared"}}
+    step = subject.first_open
+    if step is not None:
+        lease = lease_json(subject.lease)
+        shown["step_focus"] = {"step_id": step.id, "path": step.path, **({"lease": lease} if lease else {})}
+    shown["map"] = standing.spot.to_json()
+    if horizon is not None:
+        shown["horizon"] = horizon.to_json()
+    delegated = standing.delegated.to_json() if standing.delegated else {}
+    return {**shown, **delegated, **({"pack": standing.pack} if standing.pack is not None else {})}
+
+
+def _capsule_target(standing: Standing) -> Json:
+    work = standing.work
+    return {
+        "id": work.id,
+        "qualified_id": standing.subject.qualified_id,
+        "kind": work.kind,
+        "parent": work.parent,
+        "revision": work.revision,
+        "status": work.status,
+        "title": work.title,
+    }
+
+
+def _counts(standing: Standing) -> Json:
+    pages = standing.material.pages()
+    counted = {name: {"count": page["count"], "has_more": page["has_more"]} for name, page in pages.items()}
+    return {**counted, "signals": standing.signals.stats(), "timeline_events": len(standing.timeline.events)}
+
+
+def _actions(standing: Standing) -> Json:
+    actions = standing.actions
+    named = {"map_": actions.map, "prep_": actions.prep, "": actions.progress}
+    shown: Json = {}
+    for prefix, action in named.items():
+        shown[f"{prefix}action"] = action.to_json() if action else None
+        shown[f"{prefix}escalation"] = action.escalation() if action else None
+    return shown
+
+
+_SECTIONS: dict[str, Section] = {
+    "view": lambda standing: standing.wish.view,
+    "ref": lambda standing: standing.ref,
+    "requested": lambda standing: standing.wish.requested,
+    "focus": lambda standing: standing.focus,
+    "target": target_json,
+    "reasoning_ref": lambda standing: scope_json(standing.subject.scope),
+    "radar": lambda standing: standing.outlook.to_json(),
+    "steps": step_counts,
+    "step_focus": step_in_focus,
+    "timeline": lambda standing: standing.timeline.to_json(),
+    "signals": lambda standing: standing.signals.to_json(),
+    "memory": lambda standing: standing.material.to_json(),
+    "engine": lambda standing: standing.engine or None,
+    "graph_diff": lambda standing: standing.changes.to_json() if standing.changes else None,
+    "lane_summary": lambda standing: lane_summary(standing.material.cards.nodes) if standing.wish.drafts else None,
+    "degradation": degradation_json,
+    "capsule": capsule_json,
 }
-SMART_LARGE = Limits(20, 6, 6, 6, 12, 30, 60, 8, 2)
-EXPLORE = {
-    2_000: Limits(8, 3, 3, 3, 6, 14, 26, 6, 2),
-    6_000: Limits(12, 5, 5, 5, 12, 22, 40, 8, 2),
-    12_000: Limits(16, 6, 6, 6, 16, 34, 70, 8, 2),
-}
-EXPLORE_LARGE = Limits(24, 8, 8, 8, 22, 48, 100, 10, 2)
 
 
-def default_limits(view: str, budget: int | None) -> Limits:
-    if view == "full":
-        return FULL
-    if view == "focus_only":
-        return FOCUS_ONLY
-    if view == "audit":
-        return AUDIT
-    tiers, large = (EXPLORE, EXPLORE_LARGE) if view == "explore" else (SMART, SMART_LARGE)
-    room = DEFAULT_BUDGET if budget is None else budget
-    return next((limits for most, limits in tiers.items() if room <= most), large)
+def _pick(*names: str) -> dict[str, Section]:
+    return {name: _SECTIONS[name] for name in names}
 
 
-def limits_for(view: str, budget: int | None, args: Any) -> Limits:
-    """The view's defaults with what the caller set instead."""
-    defaults = default_limits(view, budget)
-    names = {field.name: f"{field.name}_limit" for field in fields(Limits)}
-    names |= {"signals": "engine_signals_limit", "actions": "engine_actions_limit"}
-    given = {name: getattr(args, argument, None) for name, argument in names.items()}
-    return replace(defaults, **{name: value for name, value in given.items() if value is not None})
+_HEAD = _pick("requested", "focus", "target", "reasoning_ref", "radar")
+RADAR = {**_HEAD, **_pick("steps")}
+CONTEXT_PACK = {**_pick("target", "radar", "steps"), "delta": _SECTIONS["timeline"]}
+RESUME = {**_HEAD, "steps": step_rows, **_pick("timeline")}
+RESUME_PACK = {**_HEAD, **_pick("steps", "timeline", "signals")}
+RESUME_SUPER = _SECTIONS
+OPENED = _pick("reasoning_ref", "radar", "steps", "step_focus", "signals", "capsule", "degradation")
+
+
+def handoff_sections(limit: int) -> dict[str, Section]:
+    return {
+        **_pick("target"),
+        "handoff": lambda standing: standing.handoff.to_json(limit),
+        **_pick("radar", "steps"),
+    }

@@ -1,11 +1,83 @@
-"""What a resume gives up when it must be small: words first, then lists, then sections, the capsule's handles last."""
+"""What each view gives up when it must be small: words first, then lists, then sections, the handles last."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from clew.registry.budget import Budget, Clip, Drop, Step, Trim
+
+RADAR_STEPS: tuple[Step, ...] = (
+    Clip("target.description", 400),
+    Trim("radar.verify", drop="last", floor=2),
+    Trim("radar.blockers", drop="last", floor=3),
+    Drop("target.contract_data"),
+    Drop("target.contract"),
+    Drop("requested"),
+    Drop("reasoning_ref"),
+    Drop("steps"),
+    Drop("target.description"),
+    Trim("radar.verify", drop="last"),
+    Clip("radar.why", 80),
+    Drop("target"),
+    Trim("radar.blockers", drop="last", floor=1),
+    Drop("radar.horizon"),
+    Drop("radar.why"),
+    Trim("radar.suspects", drop="last", floor=1),
+    Drop("radar.suspects"),
+    Trim("radar.blockers", drop="last"),
+    Trim("radar.next", drop="last", floor=1),
+)
+RADAR_BUDGET = Budget(RADAR_STEPS, 16_000, keep=("workspace", "focus"))
+HANDOFF_BUDGET = Budget(
+    (
+        Trim("handoff.done", drop="first", floor=3),
+        Trim("handoff.remaining", drop="last", floor=3),
+        *RADAR_STEPS,
+        Trim("handoff.risks", drop="last", floor=1),
+        Trim("handoff.done", drop="first"),
+        Trim("handoff.remaining", drop="last", floor=1),
+        Drop("radar"),
+    ),
+    16_000,
+    keep=("workspace",),
+)
+CONTEXT_PACK_BUDGET = Budget(
+    (
+        Drop("delta.events[].payload"),
+        Trim("delta.events", drop="first", floor=3),
+        *RADAR_STEPS[:5],
+        Trim("delta.events", drop="first"),
+        Drop("delta"),
+        *RADAR_STEPS[5:],
+    ),
+    16_000,
+    keep=("workspace",),
+)
+
+RESUME_STEPS: tuple[Step, ...] = (
+    Drop("timeline.events[].payload"),
+    Trim("timeline.events", drop="first", floor=3),
+    *(Drop(f"steps[].{name}") for name in ("success_criteria", "tests", "blockers")),
+    Trim("timeline.events", drop="first"),
+    Trim("steps", drop="last", floor=1),
+    *RADAR_STEPS,
+)
+RESUME_BUDGET = Budget(RESUME_STEPS, None, keep=("workspace", "focus"))
+
+PACK_STEPS: tuple[Step, ...] = (
+    Drop("timeline.events[].payload"),
+    Trim("timeline.events", drop="first", floor=3),
+    Trim("signals.evidence", drop="last", floor=2),
+    Trim("signals.decisions", drop="last", floor=2),
+    Trim("timeline.events", drop="first"),
+    *RADAR_STEPS[:8],
+    Drop("timeline"),
+    Trim("signals.evidence", drop="last"),
+    Trim("signals.decisions", drop="last"),
+    Drop("signals"),
+    *RADAR_STEPS[8:],
+)
+PACK_BUDGET = Budget(PACK_STEPS, 16_000, keep=("workspace", "focus"))
 
 SECTIONS = ("notes", "trace", "cards", "signals", "timeline", "graph_diff", "engine", "capsule")
 
@@ -113,20 +185,9 @@ CAPSULE: tuple[Step, ...] = (
 STEPS = (*COMPACT, *LISTS, *OPTIONAL, *CAPSULE)
 
 _HANDLES = ("ref", "refs")
-RESUME_BUDGET = Budget(STEPS, 20_000, ("ref",), "degradation", _HANDLES)
+SUPER_BUDGET = Budget(STEPS, 20_000, ("ref",), "degradation", _HANDLES)
 SNAPSHOT_BUDGET = Budget(STEPS, {"core": 6_000, "daily": 9_000, "full": 12_000}, ("ref",), "degradation", _HANDLES)
 MACRO_BUDGET = Budget(STEPS, {"core": 20_000, "daily": 40_000, "full": 60_000}, ("ref",), "degradation", _HANDLES)
-
-
-def untouched(memory: dict[str, Any]) -> dict[str, Any]:
-    """The report of an answer that has lost nothing yet; `signals` names the sections that go on beyond this page."""
-    pages = {
-        "notes": memory["notes"]["pagination"],
-        "trace": memory["trace"]["pagination"],
-        "cards": memory["cards_pagination"],
-    }
-    more = [f"{name}_have_more" for name, page in pages.items() if page["has_more"]]
-    return {"minimal": False, "signals": more, "truncated_fields": []}
 
 
 def trimmed_sections(truncated_fields: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from clew.errors import shorten
 from clew.registry.lines import command, one_line
-from clew.tasks.views.degradation import trimmed_sections
+from clew.tasks.views.cuts import trimmed_sections
 
 Json = dict[str, Any]
 

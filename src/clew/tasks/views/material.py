@@ -1,0 +1,339 @@
+"""The notes, trace entries and cards of a plan or task, as much of them as a view shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
+
+from clew.ids import ANCHOR
+from clew.reasoning.cards.queries import cards_json
+from clew.reasoning.cards.selection import Lens, card_stats, edges_of, select
+from clew.reasoning.documents import Range, entries_json, tail, view
+from clew.reasoning.graph import Edge, Node, nodes
+from clew.reasoning.pack_parts import is_draft_entry
+from clew.reasoning.scope import Scope, StepFocus
+from clew.reasoning.trace import sequential_graph
+from clew.reasoning.visibility import CARD_TYPES, is_pinned
+from clew.registry.context import Context
+from clew.registry.paging import page_json
+from clew.store.database import Row
+from clew.tasks.views.outlook import Subject
+
+ViewName = Literal["full", "focus_only", "smart", "explore", "audit"]
+DEFAULT_BUDGET = 12_000
+"""The tier that a relevance-first view takes when no budget is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of each section a view shows."""
+
+    events: int
+    decisions: int
+    evidence: int
+    blockers: int
+    notes: int
+    trace: int
+    cards: int
+    signals: int
+    actions: int
+
+
+FULL = Limits(20, 5, 5, 5, 10, 20, 20, 6, 6)
+FOCUS_ONLY = Limits(12, 3, 3, 3, 3, 8, 40, 6, 2)
+AUDIT = Limits(14, 6, 6, 6, 12, 24, 60, 8, 2)
+SMART = {
+    2_000: Limits(6, 3, 3, 3, 4, 10, 18, 5, 2),
+    6_000: Limits(10, 4, 4, 4, 8, 16, 26, 6, 2),
+    12_000: Limits(14, 5, 5, 5, 12, 24, 40, 6, 2),
+}
+SMART_LARGE = Limits(20, 6, 6, 6, 12, 30, 60, 8, 2)
+EXPLORE = {
+    2_000: Limits(8, 3, 3, 3, 6, 14, 26, 6, 2),
+    6_000: Limits(12, 5, 5, 5, 12, 22, 40, 8, 2),
+    12_000: Limits(16, 6, 6, 6, 16, 34, 70, 8, 2),
+}
+EXPLORE_LARGE = Limits(24, 8, 8, 8, 22, 48, 100, 10, 2)
+
+
+def default_limits(view: str, budget: int | None) -> Limits:
+    if view == "full":
+        return FULL
+    if view == "focus_only":
+        return FOCUS_ONLY
+    if view == "audit":
+        return AUDIT
+    tiers, large = (EXPLORE, EXPLORE_LARGE) if view == "explore" else (SMART, SMART_LARGE)
+    room = DEFAULT_BUDGET if budget is None else budget
+    return next((limits for most, limits in tiers.items() if room <= most), large)
+
+
+def limits_for(view: str, budget: int | None, args: Any) -> Limits:
+    """The view's defaults with what the caller set instead."""
+    defaults = default_limits(view, budget)
+    names = {field.name: f"{field.name}_limit" for field in fields(Limits)}
+    names |= {"signals": "engine_signals_limit", "actions": "engine_actions_limit"}
+    given = {name: getattr(args, argument, None) for name, argument in names.items()}
+    return replace(defaults, **{name: value for name, value in given.items() if value is not None})
+
+
+@dataclass(frozen=True, slots=True)
+class Cursors:
+    """Where each list goes on; a cursor stands above everything that is still to be shown."""
+
+    notes: int | None = None
+    trace: int | None = None
+    cards: int | None = None
+
+
+START = Cursors()
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPage:
+    """Notes or trace entries, oldest first."""
+
+    entries: list[dict[str, Any]] = field(default_factory=list)
+    cursor: int | None = None
+    next_cursor: int | None = None
+    limit: int = 0
+
+    def page(self) -> dict[str, Any]:
+        return page_json(self.cursor, self.limit, len(self.entries), self.next_cursor)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"entries": self.entries, "pagination": self.page()}
+
+
+@dataclass(frozen=True, slots=True)
+class CardPage:
+    """Cards in the order of the view."""
+
+    nodes: list[Node] = field(default_factory=list)
+    cursor: int | None = None
+    next_cursor: int | None = None
+    limit: int = 0
+
+    def page(self) -> dict[str, Any]:
+        return page_json(self.cursor, self.limit, len(self.nodes), self.next_cursor)
+
+
+FOCUSED_CARDS = 12
+MOST_REFS = 4
+MOST_ANCHORS = 3
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    notes: EntryPage
+    trace: EntryPage
+    cards: CardPage
+    edges: list[Edge]
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    """The cards as callers see them; filled in once it is known which cards stay."""
+
+    def narrowed(self, referenced: set[str]) -> Material:
+        """Only what a step in focus needs: cards that are open, pinned or spoken of, and no entries."""
+        kept = [card for card in self.cards.nodes if _matters(card, referenced)][:FOCUSED_CARDS]
+        missed = [card.last_seq for card in self.cards.nodes if card not in kept]
+        cursor = max([self.cards.next_cursor or 0, *(seq + 1 for seq in missed)]) or None
+        cards = replace(self.cards, nodes=kept, next_cursor=cursor)
+        return replace(self, notes=EntryPage(), trace=EntryPage(), cards=cards)
+
+    def described(self, ctx: Context, scope: Scope) -> Material:
+        return replace(self, rows=cards_json(ctx, scope, self.cards.nodes))
+
+    @property
+    def refs(self) -> list[str]:
+        """A few ids that open what was shown: pinned and newest cards, then the last note."""
+        ranked = sorted(self.cards.nodes, key=lambda card: (not is_pinned(card.tags), -card.last_seq))
+        ids = [card.id for card in ranked if card.id.startswith("CARD-")][: MOST_REFS - 1]
+        notes = [f"{entry['doc']}@{entry['seq']}" for entry in self.notes.entries[-1:]]
+        return [*ids, *notes]
+
+    def pages(self) -> dict[str, dict[str, Any]]:
+        return {"notes": self.notes.page(), "trace": self.trace.page(), "cards": self.cards.page()}
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "notes": self.notes.to_json(),
+            "trace": {**self.trace.to_json(), "sequential": sequential_graph(self.trace.entries)},
+            "cards": self.rows,
+            "cards_pagination": self.cards.page(),
+            "stats": card_stats(self.cards.nodes),
+        }
+
+
+def _matters(card: Node, referenced: set[str]) -> bool:
+    return card.status == "open" or is_pinned(card.tags) or card.id in referenced
+
+
+def primary_ref(subject: Subject, cards: Sequence[Node]) -> str:
+    """The one thing to open first: a pinned frame, any pinned card, the newest card, else the work itself."""
+    numbered = sorted((card for card in cards if card.id.startswith("CARD-")), key=lambda card: -card.last_seq)
+    pinned = [card for card in numbered if is_pinned(card.tags)]
+    frames = [card for card in pinned if card.type == "frame"]
+    found = next(iter([*frames, *pinned, *numbered]), None)
+    return found.id if found else subject.work.id
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where the work is on the map of anchors."""
+
+    where: str = UNKNOWN
+    top_anchors: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {"where": self.where, "top_anchors": list(self.top_anchors)}
+
+
+UNPLACED = Spot()
+
+
+def spot_of(cards: Sequence[Node], step_tag: str | None) -> Spot:
+    """The anchor of the step's cards, else of all that are shown, and the foremost anchors around."""
+    ranked = _anchors(cards)
+    own = _anchors(card for card in cards if step_tag in card.tags) if step_tag else []
+    found = list(dict.fromkeys([*own, *ranked]))
+    return Spot(found[0] if found else UNKNOWN, tuple(found[:MOST_ANCHORS]))
+
+
+def _anchors(cards: Iterable[Node]) -> list[str]:
+    """Anchors by how often cards name them, then by how recently."""
+    counts: dict[str, tuple[int, int]] = {}
+    for card in cards:
+        for tag in card.tags:
+            if ANCHOR.fullmatch(tag):
+                times, last = counts.get(tag, (0, 0))
+                counts[tag] = (times + 1, max(last, card.last_seq))
+    return sorted(counts, key=lambda tag: (-counts[tag][0], -counts[tag][1], tag))
+
+
+def gather(ctx: Context, scope: Scope, view: str, limits: Limits, cursors: Cursors, step: StepFocus | None) -> Material:
+    """Read what a scope holds. `step` is the step in focus of a relevance-first view."""
+    drafts = view == "audit"
+    cards = _cards(ctx, scope, view, limits.cards, cursors.cards, Lens(drafts, step, only_step=False))
+    edges = edges_of(ctx, scope, cards.nodes) if cards.nodes else []
+    if view == "focus_only":
+        return Material(EntryPage(), EntryPage(), cards, edges)
+    focused = None if view == "full" else step
+    notes = _entries(ctx, scope, scope.notes, cursors.notes, limits.notes, drafts, focused, True)
+    trace = _entries(ctx, scope, scope.trace, cursors.trace, limits.trace, drafts, focused, False)
+    return Material(notes, trace, cards, edges)
+
+
+def _cards(ctx: Context, scope: Scope, view: str, limit: int, cursor: int | None, lens: Lens) -> CardPage:
+    if limit == 0:
+        return CardPage([], cursor, None, 0)
+    if view == "full" or cursor is not None:
+        return _newest_cards(ctx, scope, view, limit, cursor, lens)
+    chosen = select(ctx, scope, view, limit, lens)
+    missed = chosen.missed
+    return CardPage(chosen.listed(), None, None if missed is None else missed.last_seq + 1, limit)
+
+
+def _newest_cards(ctx: Context, scope: Scope, view: str, limit: int, cursor: int | None, lens: Lens) -> CardPage:
+    page = nodes(
+        ctx,
+        scope.branch,
+        scope.graph,
+        types=CARD_TYPES,
+        # Relevance-first views page through what is open; the others through everything.
+        status=None if view in ("full", "explore") else "open",
+        tags_all=Lens(lens.drafts).tags(),
+        cursor=cursor,
+        limit=limit,
+    )
+    return CardPage(page.nodes, cursor, page.nodes[-1].last_seq if page.has_more else None, limit)
+
+
+CHUNK = 50
+SCANNED = 64
+"""How far back a step's entries are looked for before the view takes the newest ones instead."""
+
+
+def _entries(
+    ctx: Context,
+    scope: Scope,
+    doc: str,
+    cursor: int | None,
+    limit: int,
+    drafts: bool,
+    step: StepFocus | None,
+    fill: bool,
+) -> EntryPage:
+    if step is None or cursor is not None:
+        return _entry_page(ctx, scope, doc, cursor, limit, drafts)
+    return _step_page(ctx, scope, doc, limit, drafts, step, fill)
+
+
+def _entry_page(ctx: Context, scope: Scope, doc: str, cursor: int | None, limit: int, drafts: bool) -> EntryPage:
+    """The newest `limit` entries before the cursor."""
+    if limit == 0:
+        return EntryPage([], cursor, None, 0)
+    found: list[dict[str, Any]] = []
+    for entry in _newest_first(ctx, view(ctx, scope.branch), doc, cursor, min(limit + 1, CHUNK), drafts):
+        if len(found) == limit:
+            return EntryPage(found[::-1], cursor, entry["seq"] + 1, limit)
+        found.append(entry)
+    return EntryPage(found[::-1], cursor, None, limit)
+
+
+def _step_page(
+    ctx: Context, scope: Scope, doc: str, limit: int, drafts: bool, step: StepFocus, fill: bool
+) -> EntryPage:
+    """The step's entries among the last ones; with `fill`, or when it has none, others up to the limit."""
+    if limit == 0:
+        return EntryPage()
+    recent = tail(ctx, view(ctx, scope.branch), doc, None, max(SCANNED, limit))
+    candidates = _visible(ctx, [row for row in recent.entries if _may_concern(row, step)], drafts)
+    own = [entry for entry in candidates if step.concerns(entry)][-limit:]
+    if fill or not own:
+        own = _filled(ctx, own, recent.entries, limit, drafts)
+    missed = _newest_missed(ctx, own, recent.entries, drafts)
+    if missed is None and recent.has_more:
+        missed = recent.entries[0]["seq"] - 1
+    return EntryPage(own, None, None if missed is None else missed + 1, limit)
+
+
+def _filled(ctx: Context, own: list[dict[str, Any]], rows: list[Row], limit: int, drafts: bool) -> list[dict[str, Any]]:
+    taken = {entry["seq"] for entry in own}
+    # As many more as are wanted would do, were none of them a draft; twice that is plenty.
+    others = [row for row in rows if row["seq"] not in taken][-2 * limit :]
+    room = limit - len(own)
+    more = _visible(ctx, others, drafts)[-room:] if room else []
+    return sorted([*own, *more], key=lambda entry: entry["seq"])
+
+
+def _newest_missed(ctx: Context, shown: list[dict[str, Any]], rows: list[Row], drafts: bool) -> int | None:
+    taken = {entry["seq"] for entry in shown}
+    for row in reversed(rows):
+        if row["seq"] not in taken and _visible(ctx, [row], drafts):
+            return int(row["seq"])
+    return None
+
+
+def _newest_first(
+    ctx: Context, ranges: list[Range], doc: str, cursor: int | None, chunk: int, drafts: bool
+) -> Iterator[dict[str, Any]]:
+    while True:
+        part = tail(ctx, ranges, doc, cursor, chunk)
+        yield from reversed(_visible(ctx, part.entries, drafts))
+        if not part.has_more:
+            return
+        cursor = part.entries[0]["seq"]
+
+
+def _visible(ctx: Context, rows: list[Row], drafts: bool) -> list[dict[str, Any]]:
+    entries = entries_json(ctx, rows)
+    return entries if drafts else [entry for entry in entries if not is_draft_entry(entry)]
+
+
+def _may_concern(row: Row, step: StepFocus) -> bool:
+    """A cheap look at the raw row, so that only few are parsed."""
+    if row["kind"] == "event":
+        return str(row["path"]).startswith(step.path)
+    return row["meta"] is not None and step.step_id in row["meta"]

@@ -1,0 +1,283 @@
+"""The newest of a plan or task: its last events, decisions and evidence, and what came since it was last shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import orjson
+
+from clew.clock import rfc3339
+from clew.errors import shorten
+from clew.reasoning.branches import branch_by_id, chain
+from clew.reasoning.cards.selection import Lens, newest
+from clew.reasoning.documents import Range
+from clew.reasoning.engine.slice import label
+from clew.reasoning.graph import Node, nodes
+from clew.reasoning.graph.diff import change_json, differences
+from clew.reasoning.premises import Suspect, suspects
+from clew.reasoning.scope import Scope
+from clew.reasoning.visibility import CARD_TYPES
+from clew.registry.context import Context
+from clew.registry.lines import one_line
+from clew.registry.paging import page_json
+from clew.store.database import Row
+from clew.tasks import journal
+from clew.tasks.evidence import Evidence, evidence_of
+from clew.tasks.views.material import Limits
+from clew.tasks.views.outlook import Subject
+
+SCANNED = 500
+"""How many events are looked through for those of one step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The newest events, oldest first."""
+
+    events: list[dict[str, Any]] = field(default_factory=list)
+    limit: int = 0
+
+    @property
+    def last(self) -> dict[str, Any] | None:
+        if not self.events:
+            return None
+        return {name: self.events[-1][name] for name in ("event_id", "ts", "ts_ms", "type", "path")}
+
+    def to_json(self) -> dict[str, Any]:
+        return {"events": self.events, "limit": self.limit}
+
+
+def timeline_of(ctx: Context, id: str, limit: int, path: str | None = None) -> Timeline:
+    """The last events of a plan or task; with a path, those of that step and below it among the last ones."""
+    if limit == 0:
+        return Timeline()
+    rows = ctx.tx.all(
+        "SELECT * FROM event WHERE workspace = ? AND subject = ? AND topic = 'tasks' ORDER BY seq DESC LIMIT ?",
+        ctx.workspace,
+        id,
+        limit if path is None else SCANNED,
+    )
+    if path is not None:
+        rows = [row for row in rows if row["path"] == path or str(row["path"]).startswith(f"{path}.")][:limit]
+    events = [journal.event_json({**row, "payload": orjson.loads(row["payload"])}) for row in reversed(rows)]
+    return Timeline(events, limit)
+
+
+LABEL = 140
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A decision or a piece of evidence in one line."""
+
+    id: str
+    type: str
+    label: str
+    status: str | None
+    last_seq: int
+    path: str | None = None
+    """The step that evidence was captured for; cards have none."""
+    captured: bool = False
+    suspect: Suspect | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **{name: getattr(self, name) for name in ("id", "type", "label", "status")},
+            **({"path": self.path} if self.captured else {}),
+            "last_seq": self.last_seq,
+            **({"suspect": self.suspect.to_json()} if self.suspect else {}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """The few things a newcomer has to know."""
+
+    blockers: list[str]
+    decisions: list[Signal]
+    evidence: list[Signal]
+
+    def stats(self) -> dict[str, int]:
+        return {name: len(getattr(self, name)) for name in ("blockers", "decisions", "evidence")}
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "blockers": self.blockers,
+            "decisions": [signal.to_json() for signal in self.decisions],
+            "evidence": [signal.to_json() for signal in self.evidence],
+            "stats": self.stats(),
+        }
+
+
+def signals_of(ctx: Context, subject: Subject, blockers: Sequence[str], limits: Limits, drafts: bool) -> Signals:
+    lens = Lens(drafts)
+    decisions = newest(ctx, subject.scope, lens, "decision", limits.decisions)
+    cards = newest(ctx, subject.scope, lens, "evidence", limits.evidence)
+    captured = evidence_of(ctx, subject.work.id, limits.evidence) if limits.evidence else []
+    doubts = suspects(ctx, subject.scope, [card.id for card in [*decisions, *cards]])
+    evidence = [*(_of_card(card, doubts.get(card.id)) for card in cards), *map(_of_evidence, captured)]
+    evidence.sort(key=lambda signal: (-signal.last_seq, signal.id))
+    return Signals(
+        list(blockers[: limits.blockers]),
+        [_of_card(card, doubts.get(card.id)) for card in decisions],
+        evidence[: limits.evidence],
+    )
+
+
+def _of_card(card: Node, suspect: Suspect | None) -> Signal:
+    return Signal(card.id, card.type, label(card), card.status, card.last_seq, suspect=suspect)
+
+
+def _of_evidence(item: Evidence) -> Signal:
+    """A receipt or artifact that was captured for a step, beside the cards that speak of evidence."""
+    status = "proof" if item.proves else "failed"
+    return Signal(item.id, item.kind, shorten(one_line(item.text), LABEL), status, item.seq, item.path, True)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphChanges:
+    """What the graph of a plan or task holds beyond the branch it came from, newest first."""
+
+    base: str | None
+    branch: str
+    doc: str
+    changes: list[dict[str, Any]]
+    cursor: int | None
+    limit: int
+    has_more: bool
+
+    def summary(self) -> dict[str, Any]:
+        kinds = [change["kind"] for change in self.changes]
+        return {"nodes": kinds.count("node"), "edges": kinds.count("edge"), "has_more": self.has_more}
+
+    def to_json(self) -> dict[str, Any]:
+        after = self.changes[-1]["seq"] if self.has_more else None
+        return {
+            "from": self.base,
+            "to": self.branch,
+            "doc": self.doc,
+            "summary": self.summary(),
+            "changes": self.changes,
+            "pagination": page_json(self.cursor, self.limit, len(self.changes), after),
+        }
+
+
+def graph_changes(ctx: Context, scope: Scope, cursor: int | None, limit: int) -> GraphChanges:
+    """Nodes and edges that differ. A branch that started empty differs by all it holds."""
+    base = branch_by_id(ctx, scope.branch.base_id) if scope.branch.base_id is not None else None
+    limit = max(limit, 1)
+    found = differences(ctx, scope.graph, chain(ctx, scope.branch), chain(ctx, base) if base else [], cursor)
+    rows = list(islice(found, limit + 1))
+    changes = [change_json(kind, state) for kind, state in rows[:limit]]
+    name = base.name if base else None
+    return GraphChanges(name, scope.branch.name, scope.graph, changes, cursor, limit, len(rows) > limit)
+
+
+TOOL = "tasks_snapshot"
+SCAN_FACTOR, MOST_SCANNED = 20, 200
+SUMMARY = 140
+
+
+def baseline(ctx: Context, target: str) -> int | None:
+    """Where the target stood when its news were last shown."""
+    sql = "SELECT seq FROM portal_cursor WHERE workspace = ? AND tool = ? AND target = ?"
+    found = ctx.tx.value(sql, ctx.workspace, TOOL, target)
+    return None if found is None else int(found)
+
+
+def move_baseline(ctx: Context, target: str, seq: int) -> None:
+    ctx.tx.run(
+        "INSERT INTO portal_cursor (workspace, tool, target, seq) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (workspace, tool, target) DO UPDATE SET seq = excluded.seq",
+        ctx.workspace,
+        TOOL,
+        target,
+        seq,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What was noted and thought since a portal was last shown."""
+
+    since: int
+    until: int
+    limit: int
+    notes: list[dict[str, Any]]
+    cards: list[dict[str, Any]]
+    decisions: list[dict[str, Any]]
+    evidence: list[dict[str, Any]]
+
+    def to_json(self) -> dict[str, Any]:
+        kinds = ("notes", "cards", "decisions", "evidence")
+        sections = {name: self._section(getattr(self, name)) for name in kinds}
+        return {"mode": "since_last", "since_seq": self.since, "until_seq": self.until, **sections}
+
+    def _section(self, items: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        shown = list(items[: self.limit])
+        dropped = len(items) - len(shown)
+        return {"count": len(shown), "items": shown, "truncated": dropped > 0, "dropped": dropped}
+
+
+def since_of(ctx: Context, scope: Scope, since: int | None, limit: int) -> Since:
+    """What is newer than `since`; nothing when there was no earlier look to compare with."""
+    until = ctx.ws.seq
+    since = until if since is None else since
+    most = min(max(limit, 1) * SCAN_FACTOR, MOST_SCANNED)
+    notes = [_note(row) for row in _new_notes(ctx, scope, since, most)]
+    kinds: dict[str, list[dict[str, Any]]] = {"cards": [], "decision": [], "evidence": []}
+    for card in _new_cards(ctx, scope, since, most):
+        kinds[card.type if card.type in kinds else "cards"].append(_card(card))
+    return Since(since, until, limit, notes, kinds["cards"], kinds["decision"], kinds["evidence"])
+
+
+def _new_notes(ctx: Context, scope: Scope, since: int, most: int) -> list[Row]:
+    """Newest first. A target's branch has no base, so its own entries are all there are."""
+    span = Range(scope.branch.id, since, ctx.ws.seq)
+    return ctx.tx.all(
+        "SELECT seq, doc, ts_ms, title, content FROM entry WHERE workspace = ? AND branch = ? AND doc = ?"
+        " AND seq > ? AND seq <= ? ORDER BY seq DESC LIMIT ?",
+        ctx.workspace,
+        span.branch,
+        scope.notes,
+        span.low,
+        span.high,
+        most,
+    )
+
+
+def _new_cards(ctx: Context, scope: Scope, since: int, most: int) -> list[Node]:
+    if since >= ctx.ws.seq:
+        return []
+    page = nodes(ctx, scope.branch, scope.graph, types=CARD_TYPES, limit=most)
+    return [card for card in page.nodes if card.last_seq > since]
+
+
+def _note(row: Row) -> dict[str, Any]:
+    title = {"title": row["title"]} if row["title"] else {}
+    return {
+        "ref": f"{row['doc']}@{row['seq']}",
+        "seq": row["seq"],
+        "ts": rfc3339(row["ts_ms"]),
+        **title,
+        "summary": _summary(row["title"], row["content"]),
+    }
+
+
+def _card(card: Node) -> dict[str, Any]:
+    title = {"title": card.title} if card.title else {}
+    return {
+        "id": card.id,
+        "type": card.type,
+        "seq": card.last_seq,
+        **title,
+        "summary": _summary(card.title, card.text),
+    }
+
+
+def _summary(title: str | None, text: str | None) -> str:
+    first = next((line for line in (title or text or "").splitlines() if line.strip()), "")
+    return shorten(one_line(first), SUMMARY)

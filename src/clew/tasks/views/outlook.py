@@ -1,0 +1,305 @@
+"""A plan or task read once with its steps and gates, and what these say: now, why, next, blockers, done, risks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from clew.errors import shorten
+from clew.reasoning.branches import chain
+from clew.reasoning.premises import any_fallen
+from clew.reasoning.scope import Scope, StepFocus, scope_of
+from clew.registry.context import Context
+from clew.registry.lines import one_line
+from clew.tasks.gates import Gate, gates_of
+from clew.tasks.leases import Lease, lease_of
+from clew.tasks.plans import ACTIVE_LIMIT, STALE_AFTER_MS, Work, qualified_id, tasks_of
+from clew.tasks.proofs import suspect_steps
+from clew.tasks.steps import Step, steps_of
+
+MOST_LINES = 20
+MOST_NEXT = 3
+LINE = 200
+OVER = ("DONE", "CANCELED")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a view is about."""
+
+    work: Work
+    qualified_id: str
+    scope: Scope
+    steps: list[Step] = field(default_factory=list)
+    gates: dict[str, Gate] = field(default_factory=dict)
+    lease: Lease | None = None
+    """Of the first open step."""
+
+    @property
+    def open_steps(self) -> list[Step]:
+        """In the order in which they are taken up."""
+        left = [step for step in self.steps if not step.completed]
+        return sorted(left, key=lambda step: (step.created_seq, step.id))
+
+    @property
+    def first_open(self) -> Step | None:
+        return next(iter(self.open_steps), None)
+
+    @property
+    def step_focus(self) -> StepFocus | None:
+        step = self.first_open
+        return StepFocus(step.task, step.id, step.path) if step else None
+
+
+def subject_of(ctx: Context, work: Work) -> Subject:
+    steps = steps_of(ctx, work.id) if work.is_task else []
+    subject = Subject(work, qualified_id(ctx, work.id), scope_of(ctx, work.id), steps, gates_of(ctx, steps))
+    step = subject.first_open
+    return replace(subject, lease=lease_of(ctx, step.id)) if step else subject
+
+
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """How the tasks of a plan stand, in numbers. A parked task whose time has come counts as backlog again."""
+
+    active: int
+    backlog: int
+    parked: int
+    stale: int
+    done: int
+    total: int
+    next_wake: dict[str, Any] | None = None
+
+    @property
+    def over_limit(self) -> bool:
+        return self.active > ACTIVE_LIMIT
+
+    def to_json(self) -> dict[str, Any]:
+        counts: dict[str, Any] = {name: getattr(self, name) for name in _HORIZON}
+        limits = {"active_limit": ACTIVE_LIMIT, "over_active_limit": self.over_limit}
+        wake = {"next_wake": self.next_wake} if self.next_wake else {}
+        return {**counts, **limits, **wake}
+
+
+_HORIZON = ("active", "backlog", "parked", "stale", "done", "total")
+_COUNTS = """
+SELECT count(*) AS total,
+  sum(CASE WHEN status = 'ACTIVE' THEN 1 ELSE 0 END) AS active,
+  sum(CASE WHEN status = 'DONE' THEN 1 ELSE 0 END) AS done,
+  sum(CASE WHEN status = 'PARKED' AND (parked_until_ts_ms IS NULL OR parked_until_ts_ms > ?) THEN 1 ELSE 0 END)
+    AS parked,
+  sum(CASE WHEN status = 'TODO' OR (status = 'PARKED' AND parked_until_ts_ms <= ?) THEN 1 ELSE 0 END) AS backlog,
+  sum(CASE WHEN status IN ('TODO', 'ACTIVE', 'PARKED') AND updated_at_ms + COALESCE(stale_after_ms, ?) <= ?
+    THEN 1 ELSE 0 END) AS stale
+FROM work WHERE workspace = ? AND parent = ?
+"""
+_WAKE = """
+SELECT id, title, parked_until_ts_ms FROM work
+WHERE workspace = ? AND parent = ? AND status = 'PARKED' AND parked_until_ts_ms > ?
+ORDER BY parked_until_ts_ms, number LIMIT 1
+"""
+
+
+def horizon_of(ctx: Context, plan: str) -> Horizon:
+    now = ctx.now_ms
+    row = ctx.tx.one(_COUNTS, now, now, STALE_AFTER_MS, now, ctx.workspace, plan) or {}
+    wake = ctx.tx.one(_WAKE, ctx.workspace, plan, now) if row.get("parked") else None
+    counts = {name: int(row.get(name) or 0) for name in _HORIZON}
+    return Horizon(**counts, next_wake=wake)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """The lines of the radar. The lists are whole; their rendering cuts them."""
+
+    now: str
+    why: str
+    verify: list[str]
+    next: list[str]
+    blockers: list[str]
+    suspects: list[str] = field(default_factory=list)
+    """Steps, done or not, that rest on a card which has fallen since."""
+    horizon: Horizon | None = None
+    """Of a plan only."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "now": self.now,
+            "why": self.why,
+            "verify": self.verify[:MOST_LINES],
+            "next": self.next[:MOST_NEXT],
+            "blockers": self.blockers[:MOST_LINES],
+            **({"suspects": self.suspects[:MOST_LINES]} if self.suspects else {}),
+            **({"horizon": self.horizon.to_json()} if self.horizon else {}),
+        }
+
+
+def outlook_of(ctx: Context, subject: Subject) -> Outlook:
+    if not subject.work.is_task:
+        return _of_plan(ctx, subject.work)
+    task = subject.work
+    return Outlook(
+        _now(subject),
+        _line(task.description or task.context or task.title),
+        _verify(subject),
+        _next(subject),
+        _blockers(subject),
+        _suspects(ctx, subject),
+    )
+
+
+def _now(subject: Subject) -> str:
+    step = subject.first_open
+    if step is not None:
+        return _line(f"{step.path} {step.title}")
+    if subject.work.status in OVER:
+        return f"{subject.work.id} is {subject.work.status}"
+    return "every step is done" if subject.steps else "no steps yet"
+
+
+def _verify(subject: Subject) -> list[str]:
+    """What the first open step still has to show."""
+    step = subject.first_open
+    if step is None:
+        return []
+    gate = subject.gates[step.id]
+    lines = [f"criteria: {line}" for line in step.success_criteria] if "criteria" in gate.missing else []
+    lines += [f"tests: {line}" for line in step.tests] if "tests" in gate.missing else []
+    lines += [f"{name}: to be confirmed" for name in gate.missing if name not in ("criteria", "tests")]
+    return [_line(line) for line in lines + [f"proof: of {name}" for name in gate.missing_proof]]
+
+
+def _next(subject: Subject) -> list[str]:
+    """What to do, the nearest first."""
+    if subject.work.status in OVER:
+        return []
+    left = subject.open_steps
+    if not left:
+        return [f"finish {subject.work.id}" if subject.steps else f"add steps to {subject.work.id}"]
+    first = left[0]
+    return [_line(first.next_action or f"close {first.path} {first.title}")] + [
+        _line(f"then {step.path} {step.title}") for step in left[1:]
+    ]
+
+
+def _blockers(subject: Subject) -> list[str]:
+    """What stands in the way of the open steps."""
+    found = []
+    for step in subject.open_steps:
+        if step.blocked:
+            found.append(_line(f"{step.path}: {step.block_reason or 'blocked'}"))
+        found += [_line(f"{step.path}: {line}") for line in step.blockers]
+    return found
+
+
+def _suspects(ctx: Context, subject: Subject) -> list[str]:
+    # Nearly always nothing has fallen, and one look at an index spares the walk over all premises.
+    if not subject.steps or not any_fallen(ctx, subject.scope, chain(ctx, subject.scope.branch)):
+        return []
+    doubts = suspect_steps(ctx, subject.work.id, subject.steps)
+    return [
+        _line(f"{step.path} {step.title}: {doubts[step.id].because}") for step in subject.steps if step.id in doubts
+    ]
+
+
+def _of_plan(ctx: Context, plan: Work) -> Outlook:
+    return Outlook(
+        _checklist_now(plan),
+        _line(plan.contract or plan.description or plan.title),
+        [],
+        _plan_next(ctx, plan),
+        _plan_blockers(ctx, plan.id),
+        horizon=horizon_of(ctx, plan.id),
+    )
+
+
+def _checklist_now(plan: Work) -> str:
+    if plan.checklist_current < len(plan.checklist):
+        return _line(f"{plan.checklist_current + 1}/{len(plan.checklist)} {plan.checklist[plan.checklist_current]}")
+    return "the checklist is done" if plan.checklist else f"{plan.id} is {plan.status}"
+
+
+def _plan_next(ctx: Context, plan: Work) -> list[str]:
+    """Active tasks, then the lines of the checklist that follow."""
+    active = [_line(f"{task.id} {task.title}") for task in tasks_of(ctx, plan.id, "ACTIVE")[:MOST_NEXT]]
+    return active + [_line(line) for line in plan.checklist[plan.checklist_current :]]
+
+
+def _plan_blockers(ctx: Context, plan: str) -> list[str]:
+    """Blocked steps of the plan's tasks that are being worked on."""
+    rows = ctx.tx.all(
+        "SELECT step.task, step.path, step.block_reason FROM step JOIN work ON work.workspace = step.workspace"
+        " AND work.id = step.task WHERE work.workspace = ? AND work.parent = ? AND work.status IN ('ACTIVE', 'TODO')"
+        " AND step.completed = 0 AND step.blocked = 1 ORDER BY work.number, step.created_seq, step.id LIMIT ?",
+        ctx.workspace,
+        plan,
+        MOST_LINES,
+    )
+    return [_line(f"{row['task']} {row['path']}: {row['block_reason'] or 'blocked'}") for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Handoff:
+    """The shift report: what is done, what remains, what may go wrong."""
+
+    done: list[str]
+    remaining: list[str]
+    risks: list[str]
+
+    def to_json(self, limit: int) -> dict[str, list[str]]:
+        return {"done": self.done[-limit:], "remaining": self.remaining[:limit], "risks": self.risks[:limit]}
+
+
+def handoff_of(ctx: Context, subject: Subject, outlook: Outlook) -> Handoff:
+    if not subject.work.is_task:
+        return _plan_handoff(ctx, subject.work, outlook)
+    done = [_done_line(step, subject.gates[step.id]) for step in subject.steps if step.completed]
+    remaining = [_open_line(step, subject.gates[step.id]) for step in subject.open_steps]
+    return Handoff(done, remaining, _task_risks(subject, outlook))
+
+
+def _done_line(step: Step, gate: Gate) -> str:
+    proof = f" (proof: {', '.join(gate.present_proof)})" if gate.present_proof else ""
+    return _line(f"{step.path} {step.title}{proof}")
+
+
+def _open_line(step: Step, gate: Gate) -> str:
+    lacks = [*gate.missing, *(f"proof of {name}" for name in gate.missing_proof)]
+    return _line(f"{step.path} {step.title}" + (f" (needs {', '.join(lacks)})" if lacks else ""))
+
+
+def _task_risks(subject: Subject, outlook: Outlook) -> list[str]:
+    risks = [f"blocked: {line}" for line in outlook.blockers]
+    risks += [f"suspect: {line}" for line in outlook.suspects]
+    for step in subject.open_steps:
+        risks += [f"unproven: {step.path} needs proof of {name}" for name in subject.gates[step.id].missing_proof]
+    for step in subject.steps:
+        if step.completed:
+            wished = subject.gates[step.id].wanted_proof
+            risks += [f"unproven: {step.path} was closed without proof of {name}" for name in wished]
+    if not subject.steps:
+        risks.append("unplanned: the task has no steps")
+    return [_line(risk) for risk in risks]
+
+
+def _plan_handoff(ctx: Context, plan: Work, outlook: Outlook) -> Handoff:
+    tasks = tasks_of(ctx, plan.id)
+    current = min(plan.checklist_current, len(plan.checklist))
+    done = [*plan.checklist[:current], *(f"{task.id} {task.title}" for task in tasks if task.status == "DONE")]
+    left = [task for task in tasks if task.status not in OVER]
+    order = {"ACTIVE": 0, "TODO": 1, "PARKED": 2}
+    left.sort(key=lambda task: (order[task.status], task.number))
+    remaining = [*plan.checklist[current:], *(f"{task.id} {task.title} ({task.status})" for task in left)]
+    risks = [f"blocked: {line}" for line in outlook.blockers] + _plan_risks(outlook.horizon)
+    return Handoff(*([_line(text) for text in texts] for texts in (done, remaining, risks)))
+
+
+def _plan_risks(horizon: Horizon | None) -> list[str]:
+    if horizon is None:
+        return []
+    risks = [f"scattered: {horizon.active} tasks are active at once"] if horizon.over_limit else []
+    return risks + ([f"stale: {horizon.stale} open tasks have not changed for long"] if horizon.stale else [])
+
+
+def _line(text: str) -> str:
+    return shorten(one_line(text), LINE)

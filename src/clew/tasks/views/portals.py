@@ -1,0 +1,317 @@
+"""The operations that show where a plan or task stands: snapshot, resumes, radar, handoff, context pack, mirror.
+
+Each asks for a standing, names the sections it consists of, and leaves the cutting to its budget.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from clew.errors import suggest
+from clew.registry.budget import bounded, budget_warnings
+from clew.registry.context import Context
+from clew.registry.operation import Bounded, ContextBounded, Input, Name, Whole, operation
+from clew.tasks.gates import Gate, gates_of
+from clew.tasks.plans import Work, tasks_of
+from clew.tasks.steps import CHECKPOINTS, Step, select_step, step_ref, steps_of, subtree
+from clew.tasks.targets import OfWork, set_focus, target_work
+from clew.tasks.views import mindpack, sections
+from clew.tasks.views.cuts import (
+    CONTEXT_PACK_BUDGET,
+    HANDOFF_BUDGET,
+    MACRO_BUDGET,
+    PACK_BUDGET,
+    RADAR_BUDGET,
+    RESUME_BUDGET,
+    SNAPSHOT_BUDGET,
+    SUPER_BUDGET,
+)
+from clew.tasks.views.material import FULL, Cursors, ViewName, limits_for
+from clew.tasks.views.news import baseline, move_baseline, since_of
+from clew.tasks.views.sections import render
+from clew.tasks.views.standing import (
+    DIFF_LIMIT,
+    EVERYTHING,
+    Part,
+    Restored,
+    Standing,
+    Wish,
+    everything,
+    requested,
+    standing_of,
+)
+from clew.tasks.views.state_line import resume_lines
+
+MOST = 50
+Count = Annotated[int, Field(ge=0, le=200)]
+"""Most items of a section."""
+Few = Annotated[int, Field(ge=0, le=100)]
+EventsLimit = Annotated[int, Field(ge=0, le=200, description="Most events; 0 for none.")]
+NeverWrites = Annotated[bool, Field(description="Accepted for older callers; this view never writes.")]
+KeepsFocus = Annotated[bool, Field(description="Leave the focus where it is.")]
+ViewArg = Annotated[
+    ViewName | None,
+    Field(description="smart: relevance first; explore: with history; audit: with drafts; full: newest first."),
+]
+
+
+class Radar(OfWork, Bounded):
+    read_only: NeverWrites = False
+
+
+@operation("tasks_radar", intent="radar", budget=RADAR_BUDGET)
+def tasks_radar(ctx: Context, args: Radar) -> dict[str, Any]:
+    """Show now, why, verify, next and blockers of a plan or task on one screen."""
+    standing = standing_of(ctx, target_work(ctx, args), Wish(requested=requested(args)))
+    return render(standing, sections.RADAR)
+
+
+class Handoff(OfWork, Bounded):
+    limit: Annotated[int, Field(ge=1, le=200, description="Most lines of done, remaining and risks each.")] = MOST
+    read_only: NeverWrites = False
+
+
+@operation("tasks_handoff", intent="handoff", budget=HANDOFF_BUDGET)
+def tasks_handoff(ctx: Context, args: Handoff) -> dict[str, Any]:
+    """Report for whoever takes over: done, remaining, risks, and the radar."""
+    return handoff_json(ctx, target_work(ctx, args), args.limit)
+
+
+def handoff_json(ctx: Context, work: Work, limit: int = MOST) -> dict[str, Any]:
+    return render(standing_of(ctx, work, Wish(Part.HANDOFF)), sections.handoff_sections(limit))
+
+
+class ContextPack(OfWork, Bounded):
+    delta_limit: Annotated[int, Field(ge=0, le=200, description="Most events; 0 for none.")] = 50
+    read_only: NeverWrites = False
+
+
+@operation("tasks_context_pack", intent="context_pack", budget=CONTEXT_PACK_BUDGET)
+def tasks_context_pack(ctx: Context, args: ContextPack) -> dict[str, Any]:
+    """Give the radar of a plan or task and its last events."""
+    wish = Wish(Part.TIMELINE, limits=replace(FULL, events=args.delta_limit))
+    return render(standing_of(ctx, target_work(ctx, args), wish), sections.CONTEXT_PACK)
+
+
+class Resume(OfWork, Bounded):
+    events_limit: EventsLimit = 20
+    read_only: KeepsFocus = False
+
+
+@operation("tasks_resume", writes=True, mode="own", idempotent=True, intent="resume", budget=RESUME_BUDGET)
+def tasks_resume(ctx: Context, args: Resume) -> dict[str, Any]:
+    """Load a plan or task with all its steps and its last events."""
+    wish = Wish(Part.TIMELINE, limits=replace(FULL, events=args.events_limit), requested=requested(args))
+    return _focused(ctx, args, wish, sections.RESUME)
+
+
+class ResumePack(OfWork, Bounded):
+    events_limit: EventsLimit = 20
+    decisions_limit: Annotated[Few, Field(description="Most decisions; 0 for none.")] = 5
+    evidence_limit: Annotated[Few, Field(description="Most evidence; 0 for none.")] = 5
+    read_only: KeepsFocus = False
+
+
+@operation("tasks_resume_pack", writes=True, mode="own", idempotent=True, intent="resume_pack", budget=PACK_BUDGET)
+def tasks_resume_pack(ctx: Context, args: ResumePack) -> dict[str, Any]:
+    """Resume a plan or task: radar, last events, decisions, evidence and blockers."""
+    limits = replace(FULL, events=args.events_limit, decisions=args.decisions_limit, evidence=args.evidence_limit)
+    wish = Wish(Part.TIMELINE | Part.SIGNALS, limits=limits, requested=requested(args))
+    return _focused(ctx, args, wish, sections.RESUME_PACK)
+
+
+class ResumeLimits(OfWork, ContextBounded):
+    """What every resume of the large family takes. A limit of 0 leaves a section out; a cursor continues it."""
+
+    view: ViewArg = None
+    agent_id: Annotated[Name | None, Field(description="Who asks; matters for step leases only.")] = None
+    events_limit: Count | None = None
+    decisions_limit: Count | None = None
+    evidence_limit: Count | None = None
+    blockers_limit: Count | None = None
+    notes_limit: Count | None = None
+    trace_limit: Count | None = None
+    cards_limit: Count | None = None
+    notes_cursor: Whole | None = None
+    trace_cursor: Whole | None = None
+    cards_cursor: Whole | None = None
+    graph_diff_cursor: Whole | None = None
+    graph_diff_limit: Count = DIFF_LIMIT
+    engine_signals_limit: Count | None = None
+    engine_actions_limit: Count | None = None
+    read_only: Annotated[bool, Field(description="Leave the focus where it is, and write nothing.")] = False
+
+
+class ResumeSuper(ResumeLimits):
+    graph_diff: Annotated[bool, Field(description="Show what the graph holds beyond its base.")] = False
+
+
+@operation("tasks_resume_super", writes=True, mode="own", idempotent=True, intent="resume_super", budget=SUPER_BUDGET)
+def tasks_resume_super(ctx: Context, args: ResumeSuper) -> dict[str, Any]:
+    """Resume a plan or task: work, notes, trace, cards, signals, engine and the capsule, in one of five views."""
+    view = args.view or ("smart" if args.context_budget is not None else "full")
+    return _focused(ctx, args, _wish(args, view, args.graph_diff), sections.RESUME_SUPER)
+
+
+def _wish(args: ResumeLimits, view: str, graph_diff: bool) -> Wish:
+    given = [limit for limit in (args.max_chars, args.context_budget) if limit is not None]
+    return Wish(
+        EVERYTHING,
+        view,
+        limits_for(view, min(given) if given else None, args),
+        Cursors(args.notes_cursor, args.trace_cursor, args.cards_cursor),
+        requested(args),
+        graph_diff,
+        args.graph_diff_cursor,
+        args.graph_diff_limit,
+    )
+
+
+def _focused(ctx: Context, args: Any, wish: Wish, shown: dict[str, sections.Section]) -> dict[str, Any]:
+    """Render a view; the work becomes the focus unless the caller only reads.
+
+    Nearly always nothing has to be written, so reading comes first and locks nothing.
+    """
+    with ctx.reading() as reading:
+        work = target_work(reading, args)
+        if args.read_only or reading.ws.focus == work.id:
+            return render(standing_of(reading, work, wish), shown)
+    with ctx.writing() as writing:
+        work = target_work(writing, args)
+        restored = _restored(work, set_focus(writing, work.id))
+        return render(replace(standing_of(writing, work, wish), restored=restored), shown)
+
+
+def _restored(work: Work, previous: str | None) -> Restored | None:
+    return None if previous == work.id else Restored(previous)
+
+
+class Snapshot(ResumeLimits):
+    delta: Annotated[bool | None, Field(description="Show what was noted and thought since the last delta.")] = None
+    delta_limit: Annotated[int, Field(ge=1, le=50, description="Most items of each kind in the delta.")] = 5
+    refs: Annotated[bool, Field(description="Name a few ids to open.")] = False
+
+
+@operation(
+    "tasks_snapshot",
+    tier="core",
+    writes=True,
+    mode="own",
+    idempotent=True,
+    portal=True,
+    lines=resume_lines,
+    budget=SNAPSHOT_BUDGET,
+    intent="snapshot",
+)
+def tasks_snapshot(ctx: Context, args: Snapshot) -> dict[str, Any]:
+    """Show where a plan or task stands and the next command; the focus when none is named."""
+    if args.delta is None:
+        args = args.model_copy(update={"delta": ctx.settings.dx})
+    with ctx.reading() as reading:
+        standing = _snapshot(reading, args)
+        stored, meta = mindpack.newest(reading), mindpack.meta_of(reading, standing)
+        settled = standing.focus == standing.work.id and not mindpack.differs(stored, meta) and not args.delta
+        if args.read_only or settled:
+            return _shown(reading, replace(standing, pack=stored.ref if stored else None), args)
+    with ctx.writing() as writing:
+        work = target_work(writing, args)
+        restored = _restored(work, set_focus(writing, work.id))
+        standing = replace(_snapshot(writing, args), restored=restored)
+        renewed = mindpack.renew(writing, mindpack.meta_of(writing, standing))
+        answer = _shown(writing, replace(standing, pack=renewed.ref), args)
+        if args.delta:
+            move_baseline(writing, work.id, writing.ws.seq)
+        return answer
+
+
+def _snapshot(ctx: Context, args: Snapshot) -> Standing:
+    view = args.view or "smart"
+    whole = view == "full" and args.context_budget is None
+    standing = standing_of(ctx, target_work(ctx, args), _wish(args, view, whole))
+    return replace(standing, names_refs=args.refs)
+
+
+def _shown(ctx: Context, standing: Standing, args: Snapshot) -> dict[str, Any]:
+    if args.delta:
+        last = baseline(ctx, standing.work.id)
+        standing = replace(standing, since=since_of(ctx, standing.subject.scope, last, args.delta_limit))
+    _suggest_next(ctx, standing)
+    return render(standing, sections.RESUME_SUPER)
+
+
+def _suggest_next(ctx: Context, standing: Standing) -> None:
+    """The commands of the lines, for clients that read the structured answer."""
+    primary, plan = standing.actions.primary, standing.work.parent
+    if primary is not None:
+        ctx.suggest(primary.suggestion())
+    elif plan is not None:
+        ctx.suggest(suggest("tasks_snapshot", "Shows the plan that the task belongs to.", "medium", plan=plan))
+
+
+class Resumes(Input):
+    """A macro that shows the task afterwards."""
+
+    view: ViewArg = None
+    refs: Annotated[bool, Field(description="Name a few ids to open.")] = False
+    resume_max_chars: Annotated[Whole | None, Field(description="Most characters of the resume.")] = None
+
+
+def resumed(ctx: Context, work: Work, args: Resumes) -> dict[str, Any]:
+    """Focus the work and show it within a budget of its own; the macro's transaction sees what it has just written."""
+    set_focus(ctx, work.id)
+    limit = args.resume_max_chars
+    standing = standing_of(ctx, work, everything(args.view or "smart", limit))
+    _suggest_next(ctx, standing)
+    answer = render(replace(standing, names_refs=args.refs), sections.RESUME_SUPER)
+    given = [] if limit is None else [limit]
+    shown, fitted = bounded(answer, MACRO_BUDGET, given, MACRO_BUDGET.default_for(ctx.session.toolset))
+    if fitted is not None:
+        ctx.remarks.warnings.extend(budget_warnings(fitted))
+    return shown
+
+
+class Mirror(OfWork):
+    path: Annotated[Name | None, Field(description="Only this step and what is below it.")] = None
+    limit: Annotated[int, Field(ge=1, le=1000, description="Most steps.")] = 50
+
+
+@operation("tasks_mirror", intent="mirror")
+def tasks_mirror(ctx: Context, args: Mirror) -> dict[str, Any]:
+    """Export the steps of a task, or of all tasks of a plan, in a compact form."""
+    work = target_work(ctx, args)
+    steps = _mirror_steps(ctx, work, args.path)
+    shown = steps[: args.limit]
+    gates = gates_of(ctx, shown)
+    return {
+        "workspace": ctx.workspace,
+        "scope": {"id": work.id, "kind": work.kind, "path": args.path},
+        "steps": [_mirror_row(step, gates[step.id], work) for step in shown],
+        "count": len(shown),
+        "total": len(steps),
+        "has_more": len(shown) < len(steps),
+    }
+
+
+def _mirror_steps(ctx: Context, work: Work, path: str | None) -> list[Step]:
+    if path is not None:
+        return subtree(ctx, select_step(ctx, work, path, None))
+    if work.is_task:
+        return steps_of(ctx, work.id)
+    return [step for task in tasks_of(ctx, work.id) for step in steps_of(ctx, task.id)]
+
+
+def _mirror_row(step: Step, gate: Gate, work: Work) -> dict[str, Any]:
+    return {
+        **({} if work.is_task else {"task": step.task}),
+        **step_ref(step),
+        "title": step.title,
+        "completed": step.completed,
+        **{f"{name}_confirmed": step.confirmed(name) for name in CHECKPOINTS},
+        "missing": list(gate.missing),
+        "missing_proof": list(gate.missing_proof),
+        "blocked": step.blocked,
+        "block_reason": step.block_reason,
+    }

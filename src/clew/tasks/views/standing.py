@@ -1,0 +1,191 @@
+"""Where a plan or task stands: one object, built once for a call, of which every view is a rendering."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Flag, auto
+from typing import Any
+
+from clew.reasoning.pack_parts import engine_block
+from clew.reasoning.scope import StepFocus
+from clew.registry.context import Context
+from clew.tasks.jobs.attention import WorkState, work_state
+from clew.tasks.plans import Work
+from clew.tasks.steps import step_tag
+from clew.tasks.targets import explicit_target
+from clew.tasks.views.actions import Actions, actions_for
+from clew.tasks.views.material import (
+    FULL,
+    START,
+    UNPLACED,
+    CardPage,
+    Cursors,
+    EntryPage,
+    Limits,
+    Material,
+    Spot,
+    gather,
+    limits_for,
+    primary_ref,
+    spot_of,
+)
+from clew.tasks.views.news import (
+    GraphChanges,
+    Signals,
+    Since,
+    Timeline,
+    graph_changes,
+    signals_of,
+    timeline_of,
+)
+from clew.tasks.views.outlook import Handoff, Outlook, Subject, handoff_of, outlook_of, subject_of
+
+DIFF_LIMIT = 50
+
+
+class Part(Flag):
+    """What is read beyond the steps and the outlook; each costs queries, so a view asks only for what it shows."""
+
+    NONE = 0
+    HANDOFF = auto()
+    TIMELINE = auto()
+    SIGNALS = auto()
+    MATERIAL = auto()
+    """Notes, trace and cards, what the engine says of them, and the next action, which looks at the cards."""
+
+
+EVERYTHING = Part.HANDOFF | Part.TIMELINE | Part.SIGNALS | Part.MATERIAL
+
+
+def requested(args: Any) -> dict[str, str | None]:
+    """What the caller named, under the name of its kind."""
+    named = explicit_target(args)
+    return {kind: named if named and named.startswith(kind.upper()) else None for kind in ("plan", "task")}
+
+
+UNNAMED: dict[str, str | None] = {"plan": None, "task": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a caller wants to see, and how much of it."""
+
+    parts: Part = Part.NONE
+    view: str = "full"
+    limits: Limits = FULL
+    cursors: Cursors = START
+    requested: dict[str, str | None] = field(default_factory=lambda: UNNAMED)
+    graph_diff: bool = False
+    graph_diff_cursor: int | None = None
+    graph_diff_limit: int = DIFF_LIMIT
+
+    @property
+    def drafts(self) -> bool:
+        return self.view == "audit"
+
+    @property
+    def relevant(self) -> bool:
+        """Whether the step in focus comes first; only the full view goes by time alone."""
+        return self.view != "full"
+
+
+def everything(view: str, budget: int | None = None) -> Wish:
+    """The wish of a caller that names a view and sets no limits of its own."""
+    return Wish(EVERYTHING, view, limits_for(view, budget, None))
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """The focus was brought back to the work; `previous` is what it was before."""
+
+    previous: str | None
+
+
+NO_MATERIAL = Material(EntryPage(), EntryPage(), CardPage(), [])
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Parts that the wish did not name are empty."""
+
+    workspace: str
+    toolset: str
+    focus: str | None
+    wish: Wish
+    subject: Subject
+    outlook: Outlook
+    handoff: Handoff = field(default_factory=lambda: Handoff([], [], []))
+    timeline: Timeline = field(default_factory=Timeline)
+    signals: Signals = field(default_factory=lambda: Signals([], [], []))
+    material: Material = NO_MATERIAL
+    engine: dict[str, Any] | None = None
+    changes: GraphChanges | None = None
+    spot: Spot = UNPLACED
+    delegated: WorkState | None = None
+    actions: Actions = field(default_factory=Actions)
+    ref: str | None = None
+    """The one thing to open first."""
+    pack: str | None = None
+    """The mindpack's version that a portal goes with."""
+    since: Since | None = None
+    names_refs: bool = False
+    """The caller wants a few ids to open named."""
+    restored: Restored | None = None
+
+    @property
+    def work(self) -> Work:
+        return self.subject.work
+
+
+def standing_of(ctx: Context, work: Work, wish: Wish) -> Standing:
+    """Everything that the wish names about one plan or task, read in the transaction of the call."""
+    subject = subject_of(ctx, work)
+    outlook = outlook_of(ctx, subject)
+    standing = Standing(ctx.workspace, ctx.session.toolset, ctx.ws.focus, wish, subject, outlook)
+    if Part.MATERIAL in wish.parts:
+        standing = _with_material(ctx, standing)
+    if Part.HANDOFF in wish.parts:
+        standing = replace(standing, handoff=handoff_of(ctx, subject, outlook))
+    if Part.TIMELINE in wish.parts:
+        standing = replace(standing, timeline=_timeline(ctx, subject, wish))
+    if Part.SIGNALS in wish.parts:
+        signals = signals_of(ctx, subject, outlook.blockers, wish.limits, wish.drafts)
+        standing = replace(standing, signals=signals)
+    if wish.graph_diff:
+        changes = graph_changes(ctx, subject.scope, wish.graph_diff_cursor, wish.graph_diff_limit)
+        standing = replace(standing, changes=changes)
+    return standing
+
+
+def _with_material(ctx: Context, standing: Standing) -> Standing:
+    subject, wish = standing.subject, standing.wish
+    step = subject.step_focus if wish.relevant else None
+    material = gather(ctx, subject.scope, wish.view, wish.limits, wish.cursors, step)
+    engine = _engine(ctx, subject, material, wish.limits, step)
+    if wish.view == "focus_only":
+        # The engine sees all that was gathered; which cards it speaks of decides which ones are shown.
+        material = material.narrowed({ref for signal in (engine or {}).get("signals", []) for ref in signal["refs"]})
+    cards, first = material.cards.nodes, subject.first_open
+    spot = spot_of(cards, step_tag(first) if first else None)
+    return replace(
+        standing,
+        material=material.described(ctx, subject.scope),
+        engine=engine,
+        spot=spot,
+        delegated=work_state(ctx, subject.work.id),
+        actions=actions_for(ctx, subject, spot.where, cards, wish.relevant),
+        ref=primary_ref(subject, cards),
+    )
+
+
+def _engine(
+    ctx: Context, subject: Subject, material: Material, limits: Limits, step: StepFocus | None
+) -> dict[str, Any] | None:
+    cards, trace = material.cards.nodes, material.trace.entries
+    return engine_block(ctx, subject.scope, cards, material.edges, trace, (limits.signals, limits.actions), step)
+
+
+def _timeline(ctx: Context, subject: Subject, wish: Wish) -> Timeline:
+    step = subject.step_focus
+    path = step.path if step is not None and wish.view == "focus_only" else None
+    return timeline_of(ctx, subject.work.id, wish.limits.events, path)

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary, ref
 
 from clew.errors import ClewError
 from clew.store.behind import end_with
-from clew.store.database import Database
+from clew.store.database import Database, committed
 
 if TYPE_CHECKING:
     from clew.index.segments import Label, Segment
@@ -139,6 +139,7 @@ def packer(database: Database) -> Packer:
         return _packers[database]
 
 
+@committed()
 def wrote(database: Database, workspace: str, before: int, after: int) -> None:
     """The writer that moves the seq across a multiple of LEAST packs, so only one of several writers does it."""
     if before // LEAST != after // LEAST:

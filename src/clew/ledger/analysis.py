@@ -6,14 +6,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from clew.clock import rfc3339
 from clew.ledger.chains import Point
 from clew.ledger.inputs import LedgerInput, SessionRef
 from clew.ledger.sessions import LedgerSession, session_named
 from clew.registry.context import Context
-from clew.registry.operation import operation
+from clew.registry.operation import StrictModel, operation
 from clew.store.database import Row
 
 SHOWN = 20
@@ -192,8 +192,7 @@ def _content(steps: list[Step], arrows: list[Arrow]) -> dict[str, Any]:
     }
 
 
-class Options(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class Options(StrictModel):
     includeTimeline: bool = False
     compareWith: Annotated[list[Annotated[str, Field(max_length=128)]], Field(max_length=20)] = []
 

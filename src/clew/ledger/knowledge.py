@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import CHAIN
@@ -29,7 +29,7 @@ from clew.ledger.sessions import LedgerSession, items_holding, session_named, ta
 from clew.ledger.titles import slug
 from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context
-from clew.registry.operation import Text, Title, operation
+from clew.registry.operation import StrictModel, Text, Title, operation
 
 ORDERS = {"createdAt": "created_at_ms", "updatedAt": "updated_at_ms", "title": "title"}
 SEARCHED = 500
@@ -45,8 +45,7 @@ LIST_BUDGET = Budget(
 PatternId = Annotated[Id, Field(description="Id of the pattern.")]
 
 
-class LearningRef(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class LearningRef(StrictModel):
     sessionId: Id
     id: Annotated[Id, Field(description="As session_extract_learnings gave it, such as pattern:S6.")]
 

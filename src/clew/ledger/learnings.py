@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from clew.canonical import canonical
 from clew.clock import rfc3339
@@ -20,7 +20,7 @@ from clew.ledger.sessions import LedgerSession, session_named
 from clew.ledger.thought_rows import Thought, every_thought
 from clew.ledger.titles import first_sentence, slug
 from clew.registry.context import Context
-from clew.registry.operation import operation
+from clew.registry.operation import StrictModel, operation
 
 MOST = 50
 QUOTED = 600
@@ -159,8 +159,7 @@ def _markdown(lesson: str, parts: Parts) -> str:
     return "\n".join(lines)
 
 
-class KeyMoment(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class KeyMoment(StrictModel):
     thoughtNumber: Number
     type: Literal["decision", "pivot", "insight", "revision", "branch"] = "insight"
     branchId: Id | None = None

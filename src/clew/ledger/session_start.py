@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from clew.errors import shorten, suggest
 from clew.ledger.chains import MAIN, chains_of, find_chain
@@ -31,7 +31,7 @@ from clew.ledger.stages import GATEWAY, STAGES, Place, keep_place, moved, place_
 from clew.ledger.thought_rows import newest_thoughts, thought_json
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
-from clew.registry.operation import operation
+from clew.registry.operation import StrictModel, operation
 
 RECENT = 5
 RECENT_TEXT = 2000
@@ -45,8 +45,7 @@ ASPECTS = ("understanding", "design", "implementing", "debugging", "reviewing", 
 Part = Annotated[str, Field(min_length=1, max_length=90)]
 
 
-class Work(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class Work(StrictModel):
     project: Part | None = None
     task: Part | None = None
     aspect: Part | None = None
@@ -240,8 +239,7 @@ def cipher(ctx: Context, args: CipherInput) -> dict[str, Any]:
     return {**_standing(place), "uri": "thoughtbox://cipher", "text": guide("cipher")}
 
 
-class Filters(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class Filters(StrictModel):
     project: Part | None = None
     task: Part | None = None
     aspect: Part | None = None

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
 from clew.errors import ClewError, invalid, shorten, suggest, unknown_id
 from clew.ids import PLAN, STEP_PATH, TASK, check_name
@@ -18,12 +18,11 @@ from clew.reasoning.branches import Branch, branch_by_id, branch_named, checked_
 from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.reasoning.visibility import STEP
 from clew.registry.context import Context
-from clew.registry.operation import Bounded, ContextBounded, Input, Name, Whole
+from clew.registry.operation import Bounded, ContextBounded, Input, Name, StrictModel, Whole
 from clew.store.database import Row
 
 
-class TargetRef(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class TargetRef(StrictModel):
     id: Name
     kind: Literal["plan", "task"] | None = None
 

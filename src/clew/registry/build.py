@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from clew import hooks
 from clew.ids import BLOCK_PREFIXES, PATTERNS
 from clew.registry import operation as operations
 from clew.registry import prompt as prompts
@@ -29,6 +30,7 @@ def index() -> dict[str, list[dict[str, Any]]]:
         "operations": [_operation(item) for item in ordered if _is_own(item.module)],
         "resources": [_resource(item) for _, item in sorted(resources.declared().items()) if _is_own(item.module)],
         "prompts": [_prompt(item) for _, item in sorted(prompts.declared().items()) if _is_own(item.module)],
+        "hooks": [_hook(item) for item in hooks.declared() if _is_own(item.module)],
     }
 
 
@@ -134,6 +136,10 @@ def page_facts() -> str:
         for name, fact in facts.items()
     ]
     return "\n".join(["// Written by `make index` from the declarations; edit those.\n", *parts])
+
+
+def _hook(item: hooks.Hook) -> dict[str, Any]:
+    return {"point": item.point, "key": item.key, "module": item.module}
 
 
 def main() -> None:

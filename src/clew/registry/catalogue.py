@@ -12,8 +12,10 @@ from typing import Any
 
 import orjson
 
+from clew import hooks
+
 TIERS = ("core", "daily", "full")
-DOMAINS = ("registry", "records", "reasoning", "tasks", "ledger", "memory", "recall")
+DOMAINS = ("index", "registry", "records", "reasoning", "tasks", "ledger", "memory", "recall")
 _LEGACY = re.compile(r"(?:.*[/.]|branchmind_)(?P<name>[a-z][a-z0-9_]*)")
 
 
@@ -54,16 +56,25 @@ class PromptEntry:
     arguments: tuple[dict[str, Any], ...]
 
 
+@dataclass(frozen=True)
+class HookEntry:
+    point: str
+    key: str
+    module: str
+
+
 class Catalogue:
     def __init__(
         self,
         operations: tuple[Entry, ...],
         resources: tuple[ResourceEntry, ...],
         prompts: tuple[PromptEntry, ...],
+        hooks: tuple[HookEntry, ...] = (),
     ) -> None:
         self.operations = operations
         self.resources = resources
         self.prompts = prompts
+        self.hooks = hooks
         self._names = {name: entry for entry in operations for name in (entry.name, *entry.aliases)}
 
     def listed(self, toolset: str) -> list[Entry]:
@@ -86,7 +97,17 @@ def catalogue() -> Catalogue:
         operations=tuple(Entry(**{**row, "aliases": tuple(row["aliases"])}) for row in index["operations"]),
         resources=tuple(ResourceEntry(**row) for row in index["resources"]),
         prompts=tuple(PromptEntry(**{**row, "arguments": tuple(row["arguments"])}) for row in index["prompts"]),
+        hooks=tuple(HookEntry(**row) for row in index.get("hooks", ())),
     )
+
+
+def modules_of(point: str, key: str | None) -> list[str]:
+    """The modules that offer hooks at a point: those under one key, or all of them."""
+    wanted = (hook for hook in catalogue().hooks if hook.point == point and key in (None, hook.key))
+    return list(dict.fromkeys(hook.module for hook in wanted))
+
+
+hooks.modules_from(modules_of)
 
 
 def import_everything() -> None:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from clew.clock import Clock
 from clew.errors import ClewError, Suggestion, warning
-from clew.index import packer
 from clew.registry.session import Session
 from clew.settings import Settings
-from clew.store.database import Database, Row, Transaction
+from clew.store.database import Database, Row, Transaction, committed
 from clew.store.workspaces import Workspace, create_workspace, find_workspace
 
 if TYPE_CHECKING:
@@ -132,7 +131,8 @@ class Context:
             yield bound
             bound.ws.save()
             self.remarks.state_ms = bound.ws.updated_at_ms
-        packer.wrote(self.database, self.workspace, begun, bound.ws.seq)
+        for after in committed.all():
+            after(self.database, self.workspace, begun, bound.ws.seq)
 
     def _bound(self, tx: Transaction, row: Row) -> Context:
         ws = Workspace(tx, row, self.clock, self.agent)

@@ -26,10 +26,14 @@ Whole = Annotated[int, Field(ge=0, le=MAX_NUMBER)]
 Meta = Annotated[dict[str, Any], Field(description="Any JSON object; kept as given.")]
 
 
-class Input(BaseModel):
-    """Base of every input model: strict types, unknown arguments refused."""
+class StrictModel(BaseModel):
+    """Base of everything a caller sends: strict types, unknown fields refused, never changed afterwards."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Input(StrictModel):
+    """Base of every input model."""
 
     synonyms: ClassVar[dict[str, str]] = {}
     """Other names under which an argument is accepted."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
+
+from clew.hooks import Point
 
 Row = dict[str, Any]
 
@@ -74,6 +76,10 @@ class Database(Protocol):
     def describe(self) -> dict[str, Any]: ...
 
     def close(self) -> None: ...
+
+
+committed: Point[Callable[[Database, str, int, int], None]] = Point("committed")
+"""Called after a write is durable: `(database, workspace, seq before, seq after)`."""
 
 
 def placeholders(count: int) -> str:

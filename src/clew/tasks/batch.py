@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import check_agent
 from clew.registry.context import Context
 from clew.registry.dispatch import find_operation
-from clew.registry.operation import Input, Name, operation
+from clew.registry.operation import Input, Name, StrictModel, operation
 
 ALLOWED = frozenset(
     {
@@ -38,9 +38,7 @@ ALLOWED = frozenset(
 _SHORT = ("id", "task", "plan", "revision", "step", "steps", "node")
 
 
-class BatchOperation(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
+class BatchOperation(StrictModel):
     tool: Name | None = None
     name: Annotated[Name | None, Field(description="Same as tool.")] = None
     args: dict[str, Any] | None = None

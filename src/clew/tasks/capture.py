@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
 from clew.canonical import canonical
 from clew.errors import invalid, suggest
 from clew.reasoning.documents import append
 from clew.reasoning.scope import scope_of
 from clew.registry.context import Context
-from clew.registry.operation import operation
+from clew.registry.operation import StrictModel, operation
 from clew.tasks.changes import stay_closed, touch
 from clew.tasks.evidence import (
     MAX_ARTIFACT_BYTES,
@@ -180,10 +180,8 @@ def _note(
 DEFAULT_CHECKPOINT = "tests"
 
 
-class ProofObject(BaseModel):
+class ProofObject(StrictModel):
     """The same as tasks_evidence_capture takes, for the step that is closed."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     items: Items | None = None
     checks: Checks | None = None

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import PLAN, TASK
 from clew.reasoning.scope import Target, target_id
 from clew.registry.context import Context
-from clew.registry.operation import Input, Meta, Name, operation
+from clew.registry.operation import Input, Meta, Name, StrictModel, operation
 from clew.tasks.changes import StepSpec, add_steps, create_work
 from clew.tasks.edits import ReasoningMode
 from clew.tasks.plans import Work, find_work, qualified_id, work_by_id
@@ -127,10 +127,8 @@ _EXAMPLE: dict[str, Any] = {"plan_title": "Inbox", "task_title": "New task", "te
 Stage = Annotated[Prose, Field(description="The stage as text.")] | dict[str, Any]
 
 
-class Think(BaseModel):
+class Think(StrictModel):
     """First thoughts, written as cards through think_pipeline."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     agent_id: Name | None = None
     frame: Stage | None = None

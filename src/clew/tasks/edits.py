@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from clew.errors import invalid, suggest
 from clew.ids import NODE_PATH, PLAN, TASK, normal_tags
 from clew.registry.context import Context
-from clew.registry.operation import Meta, Name, Names, operation
+from clew.registry.operation import Meta, Name, Names, StrictModel, operation
 from clew.tasks.changes import change_step, change_work
 from clew.tasks.journal import Change
 from clew.tasks.overview import rows_json
@@ -232,9 +232,7 @@ _OPS = {
 _EMPTY: dict[str, Any] = {"flag": False, "text": None, "object": None, "mode": "off", "list": ()}
 
 
-class PatchOp(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
+class PatchOp(StrictModel):
     op: Literal["set", "unset", "append", "remove"]
     field: Annotated[str, Field(max_length=64)]
     value: Any = None
@@ -276,10 +274,8 @@ def tasks_patch(ctx: Context, args: Patch) -> dict[str, Any]:
     return answer
 
 
-class PatchPlace(BaseModel):
+class PatchPlace(StrictModel):
     """What a patch is about."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     kind: PatchKind | None = None
     path: Name | None = None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from clew.errors import ClewError, Suggestion, suggest
 from clew.reasoning import engine
@@ -14,6 +14,7 @@ from clew.reasoning.documents import append
 from clew.reasoning.graph import Node, edges_among, nodes
 from clew.reasoning.scope import scope_of
 from clew.registry.context import Context
+from clew.registry.operation import StrictModel
 from clew.tasks.evidence import NOTHING, Linked, linked, linked_to
 from clew.tasks.plans import Work, find_work
 from clew.tasks.proofs import suspect_steps
@@ -136,10 +137,8 @@ FALLEN_PREMISE = "STRICT_PREMISE_FALLEN"
 BLOCKING = {"BM4_HYPOTHESIS_NO_TEST": "add_test_stub", "BM10_NO_COUNTER_EDGES": "add_counter_hypothesis"}
 
 
-class Override(BaseModel):
+class Override(StrictModel):
     """The way past the strict gate: why, and what may go wrong."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     reason: Annotated[str, Field(min_length=1, max_length=4000, pattern=r"\S", description="Why it is right to close.")]
     risk: Annotated[str, Field(min_length=1, max_length=4000, pattern=r"\S", description="What may go wrong.")]

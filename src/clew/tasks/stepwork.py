@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
 from clew.errors import ClewError, Suggestion, invalid, suggest
 from clew.reasoning.documents import append
 from clew.reasoning.scope import scope_of
 from clew.registry.context import Context
-from clew.registry.operation import Name, Text, operation
+from clew.registry.operation import Name, StrictModel, Text, operation
 from clew.tasks.changes import add_steps, change_step, touch
 from clew.tasks.gates import Override, confirmations, gate_of
 from clew.tasks.journal import Change, record, write_event
@@ -24,16 +24,12 @@ from clew.tasks.targets import OfStep, OfTask, Revised, target_step, target_task
 from clew.tasks.wording import Heading, Lines, Prose, Steps, heading, lines, prose, specs
 
 
-class Confirmed(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
+class Confirmed(StrictModel):
     confirmed: bool
 
 
-class CheckpointMap(BaseModel):
+class CheckpointMap(StrictModel):
     """Which checkpoints hold."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     criteria: bool | Confirmed | None = None
     tests: bool | Confirmed | None = None

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from clew.errors import invalid
+from clew.registry.operation import StrictModel
 from clew.tasks.changes import StepSpec
 
 Line = Annotated[str, Field(max_length=4000)]
@@ -16,10 +17,8 @@ Prose = Annotated[str, Field(max_length=100_000)]
 Heading = Annotated[str, Field(max_length=1000)]
 
 
-class StepInput(BaseModel):
+class StepInput(StrictModel):
     """A step to add."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     title: Annotated[Heading, Field(description="What is done in this step.")]
     success_criteria: Annotated[Lines, Field(description="How one sees that it is done; at least one line.")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import normal_tags
@@ -21,7 +21,7 @@ from clew.memory.kinds import KINDS, check_block_id, kind_of
 from clew.memory.marks import mark
 from clew.memory.screening import screened
 from clew.registry.context import Context
-from clew.registry.operation import Input, operation
+from clew.registry.operation import Input, StrictModel, operation
 
 SIGNALS_FILE = KINDS["SIG"].file
 SAFETY = "This signal is in SIGNALS.md only. It has NOT been written to DECISIONS.md or TASKS.md."
@@ -184,9 +184,7 @@ def _note_backlog(ctx: Context) -> None:
         )
 
 
-class OpInput(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
+class OpInput(StrictModel):
     op: Annotated[str, Field(max_length=40, description=f"One of {', '.join(OP_KINDS)}.")]
     file: Annotated[str, Field(max_length=300)] = ""
     target: Annotated[str, Field(max_length=140)] = ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import check_anchor
@@ -25,7 +25,7 @@ from clew.reasoning.anchors.registry import (
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.lines import argument, command, one_line
-from clew.registry.operation import Bounded, Name, operation
+from clew.registry.operation import Bounded, Name, StrictModel, operation
 
 Kind = Literal["boundary", "component", "contract", "data", "test-surface", "ops"]
 Status = Literal["active", "deprecated"]
@@ -146,8 +146,7 @@ def plain(anchors: list[Anchor]) -> str:
     )
 
 
-class AnchorInput(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class AnchorInput(StrictModel):
     id: Annotated[str, Field(max_length=80, description="a: and a slug.")]
     title: AnchorTitle
     kind: Kind

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from clew.canonical import canonical_or_none
 from clew.errors import ClewError, invalid, suggest, unknown_id
@@ -22,7 +22,7 @@ from clew.reasoning.graph.state import CARD_TYPES, Edge, Node, folded
 from clew.reasoning.scope import Target, resolve_scope
 from clew.reasoning.visibility import filed_tags, is_canonical
 from clew.registry.context import Context
-from clew.registry.operation import Input, Meta, Name, Names, Text, Title, operation
+from clew.registry.operation import Input, Meta, Name, Names, StrictModel, Text, Title, operation
 from clew.store.workspaces import declare_events
 
 NODE_UPSERT, NODE_DELETE = "graph_node_upsert", "graph_node_delete"
@@ -236,9 +236,7 @@ RESERVED = ("task:", "step:")
 """Prefixes of the nodes that stand for tasks and steps; only the tasks themselves write them."""
 
 
-class GraphOp(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
+class GraphOp(StrictModel):
     op: Literal["node_upsert", "node_delete", "edge_upsert", "edge_delete"]
     id: Annotated[Name | None, Field(description="Node id.")] = None
     type: Annotated[Name | None, Field(description="Node type; required by node_upsert.")] = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import confined
@@ -14,7 +14,7 @@ from clew.reasoning.transcripts.format import HEAD_BYTES, message, parse, sessio
 from clew.reasoning.transcripts.lookup import RootDir
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
-from clew.registry.operation import MAX_NUMBER, Bounded, Title, operation
+from clew.registry.operation import MAX_NUMBER, Bounded, StrictModel, Title, operation
 
 COUNTED = 256 << 20
 """Most bytes that are read to find a line by its number."""
@@ -35,9 +35,7 @@ OPEN_BUDGET = Budget(
 )
 
 
-class TranscriptRef(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
+class TranscriptRef(StrictModel):
     path: Annotated[Title, Field(min_length=1, description="File below root_dir.")]
     line: Annotated[int | None, Field(ge=1, le=MAX_NUMBER, description="Number of the line, from 1.")] = None
     byte: Annotated[int | None, Field(ge=0, le=MAX_NUMBER, description="Where the line starts; quick in any file.")] = (

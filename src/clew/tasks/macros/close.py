@@ -26,7 +26,7 @@ from clew.tasks.steps import Step, first_open, select_step, step_ref
 from clew.tasks.stepwork import Checkpoints, OverrideArg, checkpoint_values, close_step, note_step
 from clew.tasks.targets import OfStep, OfTask, Revised, target_task
 from clew.tasks.views.cuts import HANDOFF_BUDGET
-from clew.tasks.views.portals import Resumes, handoff_json, resumed
+from clew.tasks.views.portals import Resumes, closing_resume, handoff_json
 from clew.tasks.views.state_line import macro_lines
 from clew.tasks.wording import Heading, Prose, StepInput, prose
 
@@ -57,7 +57,7 @@ def tasks_macro_close_step(ctx: Context, args: MacroCloseStep) -> dict[str, Any]
     named = args.path is not None or args.step_id is not None
     step = select_step(ctx, task, args.path, args.step_id) if named else first_open(ctx, task.id)
     answer = _finish(ctx, task) if step is None else _close(ctx, task, step, args)
-    return {**answer, "resume": resumed(ctx, work_by_id(ctx, task.id), args)}
+    return {**answer, "resume": closing_resume(ctx, work_by_id(ctx, task.id), args)}
 
 
 def _close(ctx: Context, task: Work, step: Step, args: MacroCloseStep) -> dict[str, Any]:

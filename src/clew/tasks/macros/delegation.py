@@ -28,7 +28,7 @@ from clew.tasks.jobs.thread import proofs
 from clew.tasks.macros.start import PRINCIPAL, inbox, started_json
 from clew.tasks.plans import Work, work_by_id
 from clew.tasks.targets import OfTask, target_task
-from clew.tasks.views.portals import Resumes, resumed
+from clew.tasks.views.portals import Resumes, closing_resume
 from clew.tasks.views.state_line import macro_lines
 from clew.tasks.wording import Heading, Prose, heading
 
@@ -71,7 +71,7 @@ def tasks_macro_delegate(ctx: Context, args: MacroDelegate) -> dict[str, Any]:
         **started_json(ctx, done),
         "cockpit": {"anchor_id": anchor, "card_id": card},
         "job": _job_json(job),
-        "resume": resumed(ctx, work_by_id(ctx, done.task.id), args),
+        "resume": closing_resume(ctx, work_by_id(ctx, done.task.id), args),
     }
 
 

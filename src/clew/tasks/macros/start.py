@@ -9,7 +9,7 @@ from clew.registry.operation import operation
 from clew.tasks.creation import Bootstrapped, Home, NewTask, Think, bootstrap, implicit_home, step_specs, task_home
 from clew.tasks.plans import plan_titled, qualified_id, work_by_id
 from clew.tasks.steps import step_ref
-from clew.tasks.views.portals import Resumes, resumed
+from clew.tasks.views.portals import Resumes, closing_resume
 from clew.tasks.views.state_line import macro_lines
 
 INBOX = "Inbox"
@@ -34,7 +34,7 @@ def tasks_macro_start(ctx: Context, args: MacroStart) -> dict[str, Any]:
     Without a plan it joins the one in focus, else the plan Inbox. Without steps or template it gets three basic steps.
     """
     done = start_task(ctx, args)
-    return {**started_json(ctx, done), "resume": resumed(ctx, work_by_id(ctx, done.task.id), args)}
+    return {**started_json(ctx, done), "resume": closing_resume(ctx, work_by_id(ctx, done.task.id), args)}
 
 
 def start_task(ctx: Context, args: NewTask) -> Bootstrapped:

@@ -99,12 +99,12 @@ def actions_for(ctx: Context, subject: Subject, where: str, cards: Sequence[Node
     placed = _map_action(asker, subject, where) if alive else None
     closes = progress is not None and progress.kind in ("gate", "reason")
     prep = _prep(asker, subject, where, cards) if relevant and alive and closes else None
-    placed = _offered(ctx, placed)
+    placed = _offer(ctx, placed)
     attach_first = closes and where == UNKNOWN and placed is not None and placed.toolset is None
-    return Actions(_offered(ctx, progress), placed, _offered(ctx, prep), attach_first)
+    return Actions(_offer(ctx, progress), placed, _offer(ctx, prep), attach_first)
 
 
-def _offered(ctx: Context, action: Action | None) -> Action | None:
+def _offer(ctx: Context, action: Action | None) -> Action | None:
     """The action as this caller can send it: with the workspace it must name, and whether its toolset lists it."""
     if action is None:
         return None

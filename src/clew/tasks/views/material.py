@@ -142,7 +142,7 @@ class Material:
         cards = replace(self.cards, nodes=kept, next_cursor=cursor)
         return replace(self, notes=EntryPage(), trace=EntryPage(), cards=cards)
 
-    def described(self, ctx: Context, scope: Scope) -> Material:
+    def with_rows(self, ctx: Context, scope: Scope) -> Material:
         return replace(self, rows=cards_json(ctx, scope, self.cards.nodes))
 
     @property

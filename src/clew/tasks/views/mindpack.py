@@ -80,11 +80,11 @@ def tasks_mindpack(ctx: Context, args: Mindpack) -> dict[str, Any]:
         stored, meta = newest(reading), present_meta(reading)
         keeps = args.update and not args.read_only
         if not keeps or not differs(stored, meta):
-            return _shown(reading, stored, meta, False)
+            return _answer(reading, stored, meta, False)
     with ctx.writing() as writing:
         before, meta = newest(writing), present_meta(writing)
         renewed = renew(writing, meta, args.reason)
-        return _shown(writing, renewed, meta, before != renewed, before)
+        return _answer(writing, renewed, meta, before != renewed, before)
 
 
 def present_meta(ctx: Context) -> Meta:
@@ -209,7 +209,7 @@ def _command(call: Meta) -> str:
     return shorten(command(call["tool"], call["args"]), MOST_LINE)
 
 
-def _shown(
+def _answer(
     ctx: Context, stored: Stored | None, meta: Meta, updated: bool, before: Stored | None = None
 ) -> dict[str, Any]:
     """The stored version when it is up to date, else what it would be."""

@@ -105,7 +105,7 @@ class Resume(OfWork, Bounded):
 def tasks_resume(ctx: Context, args: Resume) -> dict[str, Any]:
     """Load a plan or task with all its steps and its last events."""
     wish = Wish(Part.TIMELINE, limits=replace(FULL, events=args.events_limit), requested=requested(args))
-    return _focused(ctx, args, wish, sections.RESUME)
+    return _view_in_focus(ctx, args, wish, sections.RESUME)
 
 
 class ResumePack(OfWork, Bounded):
@@ -120,7 +120,7 @@ def tasks_resume_pack(ctx: Context, args: ResumePack) -> dict[str, Any]:
     """Resume a plan or task: radar, last events, decisions, evidence and blockers."""
     limits = replace(FULL, events=args.events_limit, decisions=args.decisions_limit, evidence=args.evidence_limit)
     wish = Wish(Part.TIMELINE | Part.SIGNALS, limits=limits, requested=requested(args))
-    return _focused(ctx, args, wish, sections.RESUME_PACK)
+    return _view_in_focus(ctx, args, wish, sections.RESUME_PACK)
 
 
 class ResumeLimits(OfWork, ContextBounded):
@@ -153,7 +153,7 @@ class ResumeSuper(ResumeLimits):
 def tasks_resume_super(ctx: Context, args: ResumeSuper) -> dict[str, Any]:
     """Resume a plan or task: work, notes, trace, cards, signals, engine and the capsule, in one of five views."""
     view = args.view or ("smart" if args.context_budget is not None else "full")
-    return _focused(ctx, args, _wish(args, view, args.graph_diff), sections.RESUME_SUPER)
+    return _view_in_focus(ctx, args, _wish(args, view, args.graph_diff), sections.RESUME_SUPER)
 
 
 def _wish(args: ResumeLimits, view: str, graph_diff: bool) -> Wish:
@@ -170,7 +170,7 @@ def _wish(args: ResumeLimits, view: str, graph_diff: bool) -> Wish:
     )
 
 
-def _focused(ctx: Context, args: Any, wish: Wish, shown: dict[str, sections.Section]) -> dict[str, Any]:
+def _view_in_focus(ctx: Context, args: Any, wish: Wish, shown: dict[str, sections.Section]) -> dict[str, Any]:
     """Render a view; the work becomes the focus unless the caller only reads.
 
     Nearly always nothing has to be written, so reading comes first and locks nothing.
@@ -181,11 +181,11 @@ def _focused(ctx: Context, args: Any, wish: Wish, shown: dict[str, sections.Sect
             return render(standing_of(reading, work, wish), shown)
     with ctx.writing() as writing:
         work = target_work(writing, args)
-        restored = _restored(work, set_focus(writing, work.id))
+        restored = _restoration(work, set_focus(writing, work.id))
         return render(replace(standing_of(writing, work, wish), restored=restored), shown)
 
 
-def _restored(work: Work, previous: str | None) -> Restored | None:
+def _restoration(work: Work, previous: str | None) -> Restored | None:
     return None if previous == work.id else Restored(previous)
 
 
@@ -215,13 +215,13 @@ def tasks_snapshot(ctx: Context, args: Snapshot) -> dict[str, Any]:
         stored, meta = mindpack.newest(reading), mindpack.meta_of(reading, standing)
         settled = standing.focus == standing.work.id and not mindpack.differs(stored, meta) and not args.delta
         if args.read_only or settled:
-            return _shown(reading, replace(standing, pack=stored.ref if stored else None), args)
+            return _answer(reading, replace(standing, pack=stored.ref if stored else None), args)
     with ctx.writing() as writing:
         work = target_work(writing, args)
-        restored = _restored(work, set_focus(writing, work.id))
+        restored = _restoration(work, set_focus(writing, work.id))
         standing = replace(_snapshot(writing, args), restored=restored)
         renewed = mindpack.renew(writing, mindpack.meta_of(writing, standing))
-        answer = _shown(writing, replace(standing, pack=renewed.ref), args)
+        answer = _answer(writing, replace(standing, pack=renewed.ref), args)
         if args.delta:
             move_baseline(writing, work.id, writing.ws.seq)
         return answer
@@ -234,7 +234,7 @@ def _snapshot(ctx: Context, args: Snapshot) -> Standing:
     return replace(standing, names_refs=args.refs)
 
 
-def _shown(ctx: Context, standing: Standing, args: Snapshot) -> dict[str, Any]:
+def _answer(ctx: Context, standing: Standing, args: Snapshot) -> dict[str, Any]:
     if args.delta:
         last = baseline(ctx, standing.work.id)
         standing = replace(standing, since=since_of(ctx, standing.subject.scope, last, args.delta_limit))
@@ -259,7 +259,7 @@ class Resumes(Input):
     resume_max_chars: Annotated[Whole | None, Field(description="Most characters of the resume.")] = None
 
 
-def resumed(ctx: Context, work: Work, args: Resumes) -> dict[str, Any]:
+def closing_resume(ctx: Context, work: Work, args: Resumes) -> dict[str, Any]:
     """Focus the work and show it within a budget of its own; the macro's transaction sees what it has just written."""
     set_focus(ctx, work.id)
     limit = args.resume_max_chars

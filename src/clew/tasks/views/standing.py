@@ -169,7 +169,7 @@ def _with_material(ctx: Context, standing: Standing) -> Standing:
     spot = spot_of(cards, step_tag(first) if first else None)
     return replace(
         standing,
-        material=material.described(ctx, subject.scope),
+        material=material.with_rows(ctx, subject.scope),
         engine=engine,
         spot=spot,
         delegated=work_state(ctx, subject.work.id),

@@ -25,7 +25,6 @@ from clew.reasoning.cards.forms import Card, check_card_type
 from clew.reasoning.documents import branch_name
 from clew.reasoning.graph import Node, Place, node, node_json
 from clew.reasoning.graph.reads import ON_A_BRANCH
-from clew.reasoning.graph.state import node_from
 from clew.reasoning.graph.view import aside
 from clew.reasoning.scope import Scope, StepFocus, StepInput, Target, resolve_step, scope_of, target_id
 from clew.reasoning.visibility import CANON, CARD_TYPES, DRAFT, PINNED, PROOF_TYPES, is_canonical, is_pinned
@@ -34,6 +33,7 @@ from clew.registry.context import Context
 from clew.registry.lines import argument, command, one_line
 from clew.registry.operation import Bounded, Input, Name, Text, operation
 from clew.store.database import placeholders
+from clew.store.rows import load
 
 PRIORITY = ("decision", "evidence", "test", "hypothesis", "question", "update", "note", "frame")
 MOST_LINKS = 1000
@@ -71,7 +71,7 @@ def linked_cards(ctx: Context, anchor_id: str) -> Linked:
     )
     places: dict[str, Place] = {}
     for row in rows[:MOST_LINKS]:
-        places.setdefault(row["id"], Place(node_from(row), row["branch"], row["doc"]))
+        places.setdefault(row["id"], Place(load(Node, row), row["branch"], row["doc"]))
     return Linked(list(places.values()), len(rows) > MOST_LINKS)
 
 

@@ -14,14 +14,14 @@ from clew.ids import check_name
 from clew.reasoning.branches import Branch, Link, branch_named, chain
 from clew.reasoning.documents import GRAPH
 from clew.reasoning.graph.reads import Cursor, edge_in, edges_at, node_at
-from clew.reasoning.graph.state import Edge, Node, edge_from, edge_json, node_from, node_json
+from clew.reasoning.graph.state import Edge, Node, edge_json, node_json
 from clew.reasoning.graph.view import EDGE_KEY, NODE_KEY, shared_until, versions
 from clew.reasoning.graph.writes import write_edge, write_node
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, operation
 from clew.registry.paging import page_json
-from clew.store.database import Row
+from clew.store.rows import load
 
 State = Node | Edge
 
@@ -32,7 +32,7 @@ class Kind:
 
     name: str
     columns: tuple[str, ...]
-    load: Callable[[Row], Any]
+    record: type[Node] | type[Edge]
     show: Callable[[Any], dict[str, Any]]
     fields: tuple[str, ...]
 
@@ -48,11 +48,11 @@ class Kind:
 
     def version(self, ctx: Context, seq: int) -> Any:
         row = ctx.tx.one(f"SELECT * FROM {self.name} WHERE workspace = ? AND seq = ?", ctx.workspace, seq)
-        return self.load(row) if row else None
+        return load(self.record, row) if row else None
 
     def versions(self, ctx: Context, doc: str, links: list[Link], **bounds: Any) -> list[Any]:
         rows = versions(ctx, self.name, self.columns, doc, links, **bounds)
-        return [self.load(row) for row in rows]
+        return [load(self.record, row) for row in rows]
 
     def write(self, ctx: Context, branch: Branch, doc: str, state: State) -> State:
         if isinstance(state, Edge):
@@ -84,8 +84,8 @@ def _field(state: State, field: str) -> Any:
     return canonical_or_none(state.meta) if field == "meta" else getattr(state, field)
 
 
-NODE = Kind("node", NODE_KEY, node_from, node_json, ("type", "title", "text", "status", "tags", "meta"))
-EDGE = Kind("edge", EDGE_KEY, edge_from, edge_json, ("meta",))
+NODE = Kind("node", NODE_KEY, Node, node_json, ("type", "title", "text", "status", "tags", "meta"))
+EDGE = Kind("edge", EDGE_KEY, Edge, edge_json, ("meta",))
 KINDS = {"node": NODE, "edge": EDGE}
 
 

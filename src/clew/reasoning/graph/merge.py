@@ -19,6 +19,7 @@ from clew.reasoning.notes import PAGE, Merge, destination
 from clew.registry.context import Context
 from clew.registry.operation import Name, operation
 from clew.registry.paging import page_json
+from clew.store.rows import load
 from clew.store.workspaces import declare_events
 
 declare_events({"graph_merged": "Graph changes of a branch were brought into its base."})
@@ -216,6 +217,6 @@ def _changed(ctx: Context, source: Branch, doc: str, after: int, limit: int) -> 
             after,
             limit + 1,
         )
-        found += [(kind, kind.load(row)) for row in rows]
+        found += [(kind, load(kind.record, row)) for row in rows]
     found.sort(key=lambda pair: pair[1].last_seq)
     return found[:limit], len(found) > limit

@@ -11,7 +11,7 @@ from pydantic import Field
 from clew.ids import check_node_id, normal_tags
 from clew.index.substrings import candidates
 from clew.reasoning.branches import Branch, Link, chain
-from clew.reasoning.graph.state import Edge, Node, edge_from, edge_json, node_from, node_json
+from clew.reasoning.graph.state import Edge, Node, edge_json, node_json
 from clew.reasoning.graph.view import (
     BY_SEQ,
     EDGE_KEY,
@@ -35,6 +35,7 @@ from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, Names, Title, operation
 from clew.registry.paging import page_json
 from clew.store.database import Row, placeholders
+from clew.store.rows import load
 
 ON_A_BRANCH = (
     "EXISTS (SELECT 1 FROM branch WHERE branch.workspace = node.workspace AND branch.id = node.branch"
@@ -86,7 +87,7 @@ def node_at(ctx: Context, links: list[Link], doc: str, id: str, include_deleted:
             link.cutoff,
         )
         if row is not None:
-            return node_from(row) if include_deleted or not row["deleted"] else None
+            return load(Node, row) if include_deleted or not row["deleted"] else None
     return None
 
 
@@ -127,7 +128,7 @@ def nodes(
         rows += _newest(ctx, doc, link, links[:depth], wanted, cursor, limit + 1 - len(rows))
         if len(rows) > limit:
             break
-    return NodePage([node_from(row) for row in rows[:limit]], len(rows) > limit)
+    return NodePage([load(Node, row) for row in rows[:limit]], len(rows) > limit)
 
 
 def _newest(
@@ -157,7 +158,7 @@ def locate(ctx: Context, id: str) -> Place | None:
         ctx.workspace,
         id,
     )
-    return Place(node_from(row), row["branch"], row["doc"]) if row else None
+    return Place(load(Node, row), row["branch"], row["doc"]) if row else None
 
 
 Direction = Literal["in", "out", "both"]
@@ -190,7 +191,7 @@ def edge_in(
             link.cutoff,
         )
         if row is not None:
-            return edge_from(row) if include_deleted or not row["deleted"] else None
+            return load(Edge, row) if include_deleted or not row["deleted"] else None
     return None
 
 
@@ -277,7 +278,7 @@ def _edges(
         rows += ctx.tx.all(sql, *params, limit - len(rows))
         if len(rows) >= limit:
             break
-    return [edge_from(row) for row in rows]
+    return [load(Edge, row) for row in rows]
 
 
 Cursor = Annotated[int | None, Field(ge=0, le=2**53 - 1, description="Show what is older than this seq.")]

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-import orjson
+from typing import Any, ClassVar
 
 from clew.canonical import canonical_or_none
 from clew.reasoning.visibility import CARD_TYPES as CARD_TYPES
-from clew.store.database import Row
+from clew.store.rows import Record
+
+_VERSION = {"last_seq": "seq", "last_ts_ms": "ts_ms"}
+"""A version is known by the seq of the entry that it was written with."""
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class Node(Record):
     """One version of a node; `last_seq` says which."""
+
+    TABLE = "node"
+    KEY = ("seq",)
+    LISTS = frozenset({"tags"})
+    OBJECTS = frozenset({"meta"})
+    FLAGS = frozenset({"deleted"})
+    COLUMNS: ClassVar = _VERSION
 
     id: str
     type: str
@@ -33,7 +41,13 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Record):
+    TABLE = "edge"
+    KEY = ("seq",)
+    OBJECTS = frozenset({"meta"})
+    FLAGS = frozenset({"deleted"})
+    COLUMNS: ClassVar = _VERSION
+
     from_id: str
     rel: str
     to_id: str
@@ -48,33 +62,6 @@ class Edge:
 
     def content(self) -> tuple[Any, ...]:
         return (canonical_or_none(self.meta), self.deleted)
-
-
-def node_from(row: Row) -> Node:
-    return Node(
-        row["id"],
-        row["type"],
-        row["title"],
-        row["text"],
-        row["status"],
-        tuple(orjson.loads(row["tags"])),
-        orjson.loads(row["meta"]) if row["meta"] else None,
-        bool(row["deleted"]),
-        row["seq"],
-        row["ts_ms"],
-    )
-
-
-def edge_from(row: Row) -> Edge:
-    return Edge(
-        row["from_id"],
-        row["rel"],
-        row["to_id"],
-        orjson.loads(row["meta"]) if row["meta"] else None,
-        bool(row["deleted"]),
-        row["seq"],
-        row["ts_ms"],
-    )
 
 
 def node_json(node: Node) -> dict[str, Any]:

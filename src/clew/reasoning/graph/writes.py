@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from clew.canonical import canonical_or_none
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import check_kind, check_node_id, normal_tags
 from clew.index.indexing import index_item, unindex_item
@@ -23,6 +22,8 @@ from clew.reasoning.scope import Target, resolve_scope
 from clew.reasoning.visibility import filed_tags, is_canonical
 from clew.registry.context import Context
 from clew.registry.operation import Input, Meta, Name, Names, StrictModel, Text, Title, operation
+from clew.store.database import placeholders
+from clew.store.rows import columns, encoded
 from clew.store.workspaces import declare_events
 
 NODE_UPSERT, NODE_DELETE = "graph_node_upsert", "graph_node_delete"
@@ -98,24 +99,8 @@ def write_node(ctx: Context, branch: Branch, doc: str, state: Node, findable: bo
         doc,
         state.id,
     )
-    ctx.tx.run(
-        "INSERT INTO node (workspace, seq, branch, doc, id, type, status, deleted, ts_ms, tags, title, text, meta,"
-        " folded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        ctx.workspace,
-        seq,
-        branch.id,
-        doc,
-        state.id,
-        state.type,
-        state.status,
-        int(state.deleted),
-        ctx.now_ms,
-        canonical_or_none(state.tags),
-        state.title,
-        state.text,
-        canonical_or_none(state.meta),
-        words := folded(state.title, state.text),
-    )
+    words = folded(state.title, state.text)
+    _insert(ctx, written, branch=branch.id, doc=doc, folded=words)
     index_substrings(ctx.tx, ctx.ws.number, seq, words)
     ctx.tx.many(
         "INSERT INTO node_tag (workspace, branch, doc, tag, seq) VALUES (?, ?, ?, ?, ?)",
@@ -139,19 +124,19 @@ def write_edge(ctx: Context, branch: Branch, doc: str, state: Edge) -> Edge:
         doc,
         *state.key,
     )
+    written = replace(state, last_seq=seq, last_ts_ms=ctx.now_ms)
+    _insert(ctx, written, branch=branch.id, doc=doc)
+    return written
+
+
+def _insert(ctx: Context, version: Node | Edge, **place: Any) -> None:
+    """Store a version with the columns that say where it stands."""
+    names, values = (*columns(type(version)), *place), (*encoded(version), *place.values())
     ctx.tx.run(
-        "INSERT INTO edge (workspace, seq, branch, doc, from_id, rel, to_id, deleted, ts_ms, meta)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO {version.TABLE} (workspace, {', '.join(names)}) VALUES ({placeholders(len(names) + 1)})",
         ctx.workspace,
-        seq,
-        branch.id,
-        doc,
-        *state.key,
-        int(state.deleted),
-        ctx.now_ms,
-        canonical_or_none(state.meta),
+        *values,
     )
-    return replace(state, last_seq=seq, last_ts_ms=ctx.now_ms)
 
 
 def _entry(ctx: Context, branch: Branch, doc: str, event_type: str, key: str) -> int:

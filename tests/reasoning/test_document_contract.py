@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from clew.app import Clew, open_clew
 from clew.registry.catalogue import Entry, catalogue
 from clew.registry.session import Session
-from clew.settings import load_settings
+from clew.settings import load_settings, project_root
 from tests.conftest import Caller
 from tests.reasoning.thinking import a_task
 from tests.registry.hostile import arguments_for
@@ -122,7 +122,9 @@ def ready(call: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
     call("graph_apply", ops=[{**node, "text": "c"}])
     transcript = tmp_path / "codex/sessions/2026/11/15/rollout-1.jsonl"
     transcript.parent.mkdir(parents=True)
-    transcript.write_bytes(orjson.dumps({"role": "user", "content": "a migration"}) + b"\n")
+    place = {"type": "session_meta", "payload": {"id": "s1", "cwd": str(project_root(Path.cwd()))}}
+    said = {"role": "user", "content": "a migration"}
+    transcript.write_bytes(orjson.dumps(said) + b"\n" + orjson.dumps(place) + b"\n")
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
     return call
 
@@ -171,10 +173,10 @@ def test_each_argument_is_accepted(ready: Caller, tmp_path: Path, engine: str, n
     if operation(name).input_schema["properties"][argument].get("type") == "boolean":
         value = True
     if argument == "root_dir":
-        value = str(tmp_path / "codex")
+        value = str(tmp_path / "codex/sessions")
     given_arguments = {**minimal(ready, name), argument: value}
     if (name, argument) == ("transcripts_open", "root_dir"):
-        given_arguments["ref"] = {"path": "sessions/2026/11/15/rollout-1.jsonl", "byte": 0}
+        given_arguments["ref"] = {"path": "2026/11/15/rollout-1.jsonl", "byte": 0}
     answer = ready.answer(name, **given_arguments)
     assert answer.ok, answer.envelope["error"]
 

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
+from clew.settings import project_root
 from tests.conftest import Caller
 from tests.faces.script import Script, by_command, over_stdio, plain
 from tests.reasoning.test_document_contract import SHAPES
@@ -17,10 +18,14 @@ EDGE = {"op": "edge_upsert", "from": "A", "rel": "supports", "to": "B"}
 
 
 def script(root: Path) -> Script:
-    path = root / "s.jsonl"
+    sessions = root / "codex/sessions"
+    path = sessions / "s.jsonl"
     if not path.exists():
-        path.write_bytes(orjson.dumps({"role": "assistant", "content": "Summary\n- a migration\n- done" * 9}) + b"\n")
-    window = {"root_dir": str(root), "cwd_prefix": ""}
+        sessions.mkdir(parents=True)
+        said = {"role": "assistant", "content": "Summary\n- a migration\n- done" * 9}
+        place = {"type": "session_meta", "payload": {"id": "s1", "cwd": str(project_root(Path.cwd()))}}
+        path.write_bytes(orjson.dumps(said) + b"\n" + orjson.dumps(place) + b"\n")
+    window = {"root_dir": str(sessions), "cwd_prefix": ""}
     return [
         ("commit", {"artifact": "First", "message": "Start"}),
         ("notes_commit", {"content": "Second", "title": "T"}),
@@ -58,7 +63,7 @@ def script(root: Path) -> Script:
         ("branch_list", {}),
         ("transcripts_search", {**window, "query": "migration"}),
         ("transcripts_digest", window),
-        ("transcripts_open", {"root_dir": str(root), "ref": {"path": "s.jsonl", "line": 1}}),
+        ("transcripts_open", {"root_dir": str(sessions), "ref": {"path": "s.jsonl", "line": 1}}),
     ]
 
 
@@ -70,6 +75,11 @@ ELSEWHERE = {"graph_conflict_show", "graph_conflict_resolve", "export"}
 def engine(request: pytest.FixtureRequest) -> str:
     """The faces know no engine, so one is enough here."""
     return str(request.param)
+
+
+@pytest.fixture(autouse=True)
+def codex(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
 
 
 @pytest.fixture

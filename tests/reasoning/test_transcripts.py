@@ -23,6 +23,13 @@ def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.fixture
+def call(call: Caller) -> Caller:
+    """A person at the shell, who may name any directory; what other callers may read, the last tests ask."""
+    call.session.local = True
+    return call
+
+
 def write(root: Path, name: str, *records: Any, age: int = 0) -> Path:
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -308,3 +315,51 @@ def test_messages_beyond_the_limit_are_told(call: Caller, tmp_path: Path) -> Non
         answer = call.answer("transcripts_search", **arguments, hits_limit=limit)
         assert len(answer.envelope["result"]["hits"]) == limit
         assert [warning["code"] for warning in answer.envelope["warnings"]] == codes
+
+
+@pytest.fixture
+def client(call: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Caller:
+    """A caller that came in over a protocol, in the project /home/me/app."""
+    call.session.local = False
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    monkeypatch.setattr("clew.reasoning.transcripts.format.project_root", lambda cwd: Path("/home/me/app"))
+    write(tmp_path / "codex/sessions", "own.jsonl", codex_meta(), codex("user", "our bank account"))
+    write(
+        tmp_path / "codex/sessions", "other.jsonl", codex_meta("/home/me/private"), codex("user", "my bank pin is 1234")
+    )
+    return call
+
+
+def test_a_client_reads_no_directory_of_its_choice(client: Caller, root: Path, tmp_path: Path) -> None:
+    """One that exists and one that does not are refused alike."""
+    refused = [
+        client.error("transcripts_search", root_dir=str(folder), query="migration")
+        for folder in (root, tmp_path / "codex", "/nowhere", tmp_path / "codex/sessions/../..")
+    ]
+    assert {error["code"] for error in refused} == {"NOT_FOUND"}
+    assert all("not a directory of agent sessions" in error["message"] for error in refused)
+    error = client.error("transcripts_open", root_dir=str(root), ref={"path": CODEX, "line": 1})
+    assert error["code"] == "NOT_FOUND"
+    assert client.error("transcripts_digest", root_dir=str(root))["code"] == "NOT_FOUND"
+
+
+@pytest.mark.parametrize("prefix", [None, "", "/home/me", "/home/me/private"])
+def test_a_client_reads_sessions_of_its_project_only(client: Caller, prefix: str | None) -> None:
+    given = {} if prefix is None else {"cwd_prefix": prefix}
+    answer = client.answer("transcripts_search", query="bank", **given)
+    shown = [hit["ref"]["path"] for hit in answer.envelope["result"]["hits"]]
+    assert shown == ([] if prefix == "/home/me/private" else ["own.jsonl"])
+    warned = [item["code"] for item in answer.envelope["warnings"]]
+    assert warned == ([] if prefix is None else ["TRANSCRIPTS_PROJECT_ONLY"])
+
+
+def test_a_client_opens_sessions_of_its_project_only(client: Caller) -> None:
+    assert client("transcripts_open", ref={"path": "own.jsonl", "line": 2})["entries"]
+    assert client.error("transcripts_open", ref={"path": "other.jsonl", "line": 2})["code"] == "NOT_FOUND"
+
+
+def test_a_text_that_names_the_project_does_not_make_it_the_project(client: Caller, tmp_path: Path) -> None:
+    said = codex("user", "<cwd>/home/me/app</cwd> my bank pin is 1234")
+    write(tmp_path / "codex/sessions", "hint.jsonl", codex_meta("/home/me/private"), said)
+    assert [hit["ref"]["path"] for hit in client("transcripts_search", query="bank")["hits"]] == ["own.jsonl"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from clew.errors import ClewError, invalid
+from clew.errors import ClewError, invalid, shorten
 from clew.ids import CONTROL
 
 LONGEST_LINE = 4 << 20
@@ -64,16 +64,38 @@ def default_roots() -> list[Path]:
     ]
 
 
-def root_directory(given: str | None) -> Path:
+def root_directory(given: str | None, anywhere: bool) -> Path:
+    """The directory to read. Only a person at this machine's shell may name one `anywhere`."""
     if given is not None:
         if not given.strip() or CONTROL.search(given):
             raise invalid("root_dir", "must be the path of a directory", kind="value")
-        return _directory(Path(given).expanduser())
+        folder = Path(given).expanduser()
+        if not anywhere and not _is_of_an_agent(folder):
+            raise _outside(given)
+        return _directory(folder)
     for folder in default_roots():
         if folder.is_dir():
             return _directory(folder)
     names = " nor ".join(str(folder) for folder in default_roots())
     raise ClewError("NOT_FOUND", f"neither {names} exists", "Give root_dir, the directory that holds transcripts.")
+
+
+def _is_of_an_agent(folder: Path) -> bool:
+    """Whether a directory is one of those that agents keep their sessions in, or lies below one."""
+    try:
+        wanted = folder.resolve()
+        return any(wanted.is_relative_to(known.resolve()) for known in default_roots())
+    except (OSError, RuntimeError):
+        return False
+
+
+def _outside(given: str) -> ClewError:
+    """The same whether the directory exists or not, so that nobody can feel for directories."""
+    return ClewError(
+        "NOT_FOUND",
+        f"root_dir {shorten(given, 120)}: not a directory of agent sessions",
+        "Leave root_dir out; only a call from this machine's shell (clew call) reads other directories.",
+    )
 
 
 def _directory(folder: Path) -> Path:

@@ -130,6 +130,11 @@ class SessionInfo:
             place == folder or place.startswith(f"{folder}/") for place in (self.cwd, *self.hints) if place
         )
 
+    def belongs_to(self, project: str) -> bool:
+        """Whether it is a session of this project. A text may name any directory, so the recorded place decides."""
+        places = (self.cwd,) if self.cwd else self.hints
+        return any(place == project or place.startswith(f"{project}/") for place in places)
+
     def project(self) -> dict[str, str]:
         place = self.cwd or next(iter(self.hints), None)
         if place is None:

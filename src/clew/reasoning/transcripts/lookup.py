@@ -47,6 +47,8 @@ class Scan:
     prefix: str
     max_files: int
     allowance: Allowance
+    project: str | None
+    """Only sessions of this project; None for a person at the shell, who may read all."""
     files: int = 0
     unreadable: int = 0
     cut: bool = False
@@ -68,7 +70,7 @@ class Scan:
             except ClewError:
                 self.unreadable += 1
                 continue
-            if info.works_below(self.prefix):
+            if info.works_below(self.prefix) and (self.project is None or info.belongs_to(self.project)):
                 yield file, info
         if self.allowance.left <= 0:
             self.allowance.ran_out = True
@@ -78,9 +80,17 @@ class Scan:
         return {**counted, "unreadable": self.unreadable} if self.unreadable else counted
 
 
-def start_scan(args: Any) -> Scan:
+def start_scan(ctx: Context, args: Any) -> Scan:
     prefix = default_prefix() if args.cwd_prefix is None else args.cwd_prefix.strip()
-    return Scan(root_directory(args.root_dir), prefix, args.max_files, Allowance(args.max_bytes_total))
+    project = None if ctx.session.local else default_prefix()
+    if project is not None and not f"{prefix.rstrip('/')}/".startswith(f"{project}/"):
+        ctx.warn(
+            "TRANSCRIPTS_PROJECT_ONLY",
+            f"only sessions of {project} are read; those of other projects are left out",
+            "Call it from this machine's shell (clew call) to read all.",
+        )
+    root = root_directory(args.root_dir, anywhere=project is None)
+    return Scan(root, prefix, args.max_files, Allowance(args.max_bytes_total), project)
 
 
 def warn_of_limits(ctx: Context, scan: Scan) -> None:
@@ -168,7 +178,7 @@ def transcripts_search(ctx: Context, args: TranscriptsSearch) -> dict[str, Any]:
     """Search the messages of recorded agent sessions on this machine; nothing is stored."""
     if not args.query.strip():
         raise invalid("query", "must not be blank", "Give the text to look for.", kind="non_empty")
-    scan, hits = start_scan(args), Hits(args)
+    scan, hits = start_scan(ctx, args), Hits(args)
     for file, info in scan.sessions():
         project = hits.visit(info)
         for line, said in _matches(file, scan, args):
@@ -259,7 +269,7 @@ class TranscriptsDigest(Scanning):
 @operation("transcripts_digest", mode="own", budget=DIGEST_BUDGET)
 def transcripts_digest(ctx: Context, args: TranscriptsDigest) -> dict[str, Any]:
     """Show how the newest recorded sessions of this project ended; nothing is stored."""
-    scan = start_scan(args)
+    scan = start_scan(ctx, args)
     items: list[dict[str, Any]] = []
     for file, info in scan.sessions():
         found = _last(file, scan, args.mode)

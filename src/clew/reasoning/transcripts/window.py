@@ -10,7 +10,7 @@ from pydantic import Field
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import confined
 from clew.reasoning.transcripts.files import LONGEST_LINE, Allowance, Line, lines, open_file, root_directory
-from clew.reasoning.transcripts.format import HEAD_BYTES, message, parse, session_info
+from clew.reasoning.transcripts.format import HEAD_BYTES, default_prefix, message, parse, session_info
 from clew.reasoning.transcripts.lookup import RootDir
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
@@ -58,9 +58,16 @@ def transcripts_open(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:
     """Show the messages around one place of a recorded session."""
     if (args.ref.line is None) == (args.ref.byte is None):
         raise invalid("ref", "give exactly one of line and byte", kind="choose_one", fields=["line", "byte"])
-    root = root_directory(args.root_dir)
+    root = root_directory(args.root_dir, anywhere=ctx.session.local)
     path = confined(root, args.ref.path, "ref.path")
     info = session_info(path, Allowance(HEAD_BYTES))
+    if not ctx.session.local and not info.belongs_to(default_prefix()):
+        raise ClewError(
+            "NOT_FOUND",
+            f"ref.path: {shorten(args.ref.path, 120)} is not a session of this project",
+            "Copy ref from a search or a digest.",
+            suggestions=[suggest("transcripts_digest", "Shows the sessions of this project.")],
+        )
     with open_file(path) as file:
         start, number = _place(ctx, file, args.ref)
         window = _window(file, start, number, args.before_lines, args.after_lines)

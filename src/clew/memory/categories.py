@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
-from weakref import WeakKeyDictionary
 
 import orjson
 from pydantic import Field
@@ -25,6 +23,7 @@ from clew.memory.kinds import prefix_of
 from clew.memory.marks import normal_words
 from clew.registry.context import Context
 from clew.registry.operation import MAX_NUMBER, Input, operation
+from clew.store.companions import Companion
 from clew.store.database import Database, Row
 
 WORDS: dict[str, str] = {
@@ -153,8 +152,12 @@ def assigned(id: str, fields: Mapping[str, Value], categories: Categories) -> li
     return [name for name in categories.names if points[name] >= NEEDED]
 
 
-_kept: WeakKeyDictionary[Database, dict[str, tuple[object, Sorted]]] = WeakKeyDictionary()
-_lock = threading.Lock()
+class KeptCategories(Companion):
+    """The sorted blocks of each workspace, with the state of the store that they were sorted in."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.sorted: dict[str, tuple[object, Sorted]] = {}
 
 
 def sort_blocks(ctx: Context) -> Sorted:
@@ -162,13 +165,12 @@ def sort_blocks(ctx: Context) -> Sorted:
     categories = defined(ctx)
     newest = ctx.tx.value("SELECT max(seq) FROM block_file WHERE workspace = ?", ctx.workspace)
     state = (ctx.ws.created_at_ms, newest, categories)
-    with _lock:
-        kept = _kept.setdefault(ctx.database, {}).get(ctx.workspace)
+    known = ctx.database.companions.of(KeptCategories).sorted
+    kept = known.get(ctx.workspace)
     if kept is not None and kept[0] == state:
         return kept[1]
     found = _sorted(ctx, categories)
-    with _lock:
-        _kept.setdefault(ctx.database, {})[ctx.workspace] = (state, found)
+    known[ctx.workspace] = (state, found)
     return found
 
 

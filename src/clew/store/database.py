@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from clew.hooks import Point
+from clew.store.companions import Companions
 
 Row = dict[str, Any]
 
@@ -56,6 +57,8 @@ class Database(Protocol):
     """An engine with the current schema. Opens nothing until it is first used."""
 
     engine: str
+    companions: Companions
+    """What this process keeps beside it; closed first when it is closed."""
 
     def read(self) -> AbstractContextManager[Transaction]: ...
 

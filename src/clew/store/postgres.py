@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 
 from clew.errors import ClewError
+from clew.store.companions import Companions
 from clew.store.database import Row
 from clew.store.migrations import latest, pending, statements
 from clew.store.sqlite import too_new
@@ -153,6 +154,7 @@ class PostgresDatabase:
 
     def __init__(self, url: str, wait_seconds: float = WAIT_SECONDS) -> None:
         self.url = url
+        self.companions = Companions(self)
         self._wait_seconds = wait_seconds
         self._idle: list[Wire] = []
         self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
@@ -210,6 +212,7 @@ class PostgresDatabase:
         return {"engine": "postgres", "version": version, "url": without_password(self.url)}
 
     def close(self) -> None:
+        self.companions.close()
         while self._idle:
             self._idle.pop().close()
         self._ready = False

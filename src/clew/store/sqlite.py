@@ -15,6 +15,7 @@ from typing import Any
 import apsw
 
 from clew.errors import ClewError
+from clew.store.companions import Companions
 from clew.store.database import Row
 from clew.store.migrations import latest, pending, statements
 
@@ -92,6 +93,7 @@ class SqliteDatabase:
 
     def __init__(self, path: Path, busy_seconds: float = BUSY_SECONDS) -> None:
         self.path = path
+        self.companions = Companions(self)
         self._busy_seconds = busy_seconds
         self._idle: list[apsw.Connection] = []
         self._writer = threading.Lock()
@@ -145,6 +147,7 @@ class SqliteDatabase:
         return {"engine": "sqlite", "version": apsw.sqlite_lib_version(), "file": str(self.path)}
 
     def close(self) -> None:
+        self.companions.close()
         while self._idle:
             self._idle.pop().close()
         self._ready = False

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from clew.reasoning.branches import END, Link
 from clew.registry.context import Context
+from clew.store.companions import Companion
 from clew.store.database import Database, Row, placeholders
 
 NODE_KEY = ("id",)
@@ -185,8 +185,13 @@ SAMPLE = 500
 FEW = 20
 MOST_SAMPLES = 10_000
 
-_samples: WeakKeyDictionary[Database, dict[tuple[Any, ...], tuple[int, int]]] = WeakKeyDictionary()
-"""For each database: matches of a condition, and the seq at which they were counted."""
+
+class Samples(Companion):
+    """How many rows a condition matched, and the seq at which they were counted."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.counts: dict[tuple[Any, ...], tuple[int, int]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +314,7 @@ def _sample(ctx: Context, doc: str, link: Link, way: Way) -> int:
     Views ask about the same marks again and again. The number only helps to choose among ways that lead to the same
     rows, so it may be old by as many writes as it is coarse.
     """
-    known = _samples.setdefault(ctx.database, {})
+    known = ctx.database.companions.of(Samples).counts
     key = (ctx.workspace, way.lead, link.branch, doc, way.condition, way.params)
     found, at = known.get(key, (0, -1))
     if not 0 <= at <= ctx.ws.seq <= at + SAMPLE:

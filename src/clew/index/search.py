@@ -95,6 +95,30 @@ def items_by_id(tx: Transaction, ids: list[int]) -> dict[int, Row]:
     return {row["id"]: row for row in rows}
 
 
+def items_by_ref(tx: Transaction, workspace: str, refs: list[str]) -> list[Row]:
+    """The items with these refs, in the order of their refs."""
+    if not refs:
+        return []
+    sql = f"SELECT * FROM item WHERE workspace = ? AND ref IN ({placeholders(len(refs))}) ORDER BY ref"
+    return tx.all(sql, workspace, *sorted(refs))
+
+
+def items_after(tx: Transaction, workspace: str, id: int, most: int) -> list[Row]:
+    """Items in the order of their ids, for whoever walks all of them in batches."""
+    return tx.all("SELECT * FROM item WHERE workspace = ? AND id > ? ORDER BY id LIMIT ?", workspace, id, most)
+
+
+def item_before(tx: Transaction, item: Row) -> Row | None:
+    """The item before this one in its document."""
+    sql = "SELECT * FROM item WHERE workspace = ? AND branch = ? AND doc = ? AND seq < ? ORDER BY seq DESC LIMIT 1"
+    return tx.one(sql, item["workspace"], item["branch"], item["doc"], item["seq"])
+
+
+def count_by_source(tx: Transaction, workspace: str) -> dict[str, int]:
+    sql = "SELECT source, count(*) AS items FROM item WHERE workspace = ? GROUP BY source ORDER BY source"
+    return {row["source"]: int(row["items"]) for row in tx.all(sql, workspace)}
+
+
 def items_of_past(tx: Transaction, ids: list[int], column: str, moment: int) -> dict[int, Row]:
     """Items as they stood at a seq or a time."""
     if not ids:

@@ -145,6 +145,16 @@ def as_of(ctx: Context, id: str, seq: int) -> Block | None:
     return _block(row) if row else None
 
 
+def count_by_folder(ctx: Context) -> dict[str, int]:
+    """How many blocks stand in the files of each folder that the seeds know, and in all others."""
+    sql = (
+        "SELECT CASE WHEN file LIKE 'decisions/%' THEN 'decisions' WHEN file LIKE 'tasks/%' THEN 'tasks'"
+        " WHEN file LIKE 'entities/%' THEN 'entities' ELSE 'other' END AS folder, count(*) AS blocks"
+        " FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 GROUP BY 1 ORDER BY 1"
+    )
+    return {row["folder"]: int(row["blocks"]) for row in ctx.tx.all(sql, ctx.workspace)}
+
+
 def count(ctx: Context, prefix: str, status: Iterable[str] | None = None) -> int:
     sql = "SELECT count(*) FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND prefix = ?"
     if status is None:

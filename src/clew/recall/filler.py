@@ -13,7 +13,7 @@ from clew.canonical import digest
 from clew.errors import ClewError
 from clew.index import vectors
 from clew.index.pgvector import install
-from clew.index.search import changed_items, items_by_id
+from clew.index.search import changed_items, item_before, items_by_id
 from clew.recall.models import ACTIVE, Embedder, stored_choice
 from clew.registry.context import Context
 from clew.store.behind import end_with
@@ -108,11 +108,7 @@ def _lead(ctx: Context, item: Row) -> str:
     """The end of what another said before; a long text needs none, and one who speaks alone answers nobody."""
     if not item["speaker"] or item["doc"] is None or len(item["body"] or "") > STANDS_ALONE:
         return ""
-    sql = (
-        "SELECT speaker, title, body FROM item WHERE workspace = ? AND branch = ? AND doc = ? AND seq < ?"
-        " ORDER BY seq DESC LIMIT 1"
-    )
-    before = ctx.tx.one(sql, ctx.workspace, item["branch"], item["doc"], item["seq"])
+    before = item_before(ctx.tx, item)
     answers = before is not None and before["speaker"] and before["speaker"] != item["speaker"]
     return text_of(before, "")[:LEAD_CHARS] if before and answers else ""
 

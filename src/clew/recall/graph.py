@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clew.index.search import links_of, links_to
+from clew.index.search import items_by_ref, links_of, links_to
 from clew.reasoning.graph.reads import edges_beside
 from clew.recall.corpus import Corpus
 from clew.registry.context import Context
-from clew.store.database import placeholders
 
 SEEDS = 8
 MOST_LINKED = 50
@@ -78,10 +77,7 @@ def _ref(corpus: Corpus, id: int) -> str:
 
 
 def _slots_of(ctx: Context, corpus: Corpus, refs: set[str]) -> dict[str, int]:
-    if not refs:
-        return {}
-    sql = f"SELECT id, ref FROM item WHERE workspace = ? AND ref IN ({placeholders(len(refs))}) ORDER BY ref"
-    rows = ctx.tx.all(sql, ctx.workspace, *sorted(refs))
+    rows = items_by_ref(ctx.tx, ctx.workspace, list(refs))
     return {row["ref"]: corpus.slot_of[row["id"]] for row in rows if row["id"] in corpus.slot_of}
 
 

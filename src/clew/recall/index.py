@@ -12,8 +12,9 @@ from clew.index import vectors
 from clew.index.agreement import disagreements
 from clew.index.indexing import recut
 from clew.index.pgvector import schema_of
-from clew.index.search import index_gaps, last_change
+from clew.index.search import count_by_source, index_gaps, items_after, last_change
 from clew.index.segments import drop_segments, segment_stats
+from clew.memory.blocks import count_by_folder
 from clew.memory.categories import renew_files
 from clew.memory.files.directory import shown_root
 from clew.memory.files.sync import sync
@@ -39,8 +40,7 @@ def index_stats(ctx: Context, args: NoArguments) -> dict[str, Any]:
     """Say what the search index holds: items by source, words, vectors and what still waits for one."""
     sync(ctx)
     with ctx.reading() as bound:
-        counts = {row["source"]: int(row["items"]) for row in bound.tx.all(_BY_SOURCE, bound.workspace)}
-        folders = {row["folder"]: int(row["blocks"]) for row in bound.tx.all(_BY_FOLDER, bound.workspace)}
+        counts, folders = count_by_source(bound.tx, bound.workspace), count_by_folder(bound)
         return {
             "workspace": shown_root(bound),
             "decisions_blocks": folders.get("decisions", 0),
@@ -102,14 +102,6 @@ def _coming(ctx: Context) -> dict[str, Any]:
     return {"coming": path, "coming_count": made, "coming_lag": vectors.lag(ctx.tx, ctx.workspace, files.id())}
 
 
-_BY_SOURCE = "SELECT source, count(*) AS items FROM item WHERE workspace = ? GROUP BY source ORDER BY source"
-_BY_FOLDER = (
-    "SELECT CASE WHEN file LIKE 'decisions/%' THEN 'decisions' WHEN file LIKE 'tasks/%' THEN 'tasks'"
-    " WHEN file LIKE 'entities/%' THEN 'entities' ELSE 'other' END AS folder, count(*) AS blocks"
-    " FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 GROUP BY 1 ORDER BY 1"
-)
-
-
 class Reindex(Input):
     include_vectors: Annotated[bool, Field(description="Also make vectors for everything that has none.")] = False
 
@@ -133,15 +125,13 @@ def _recut_all(ctx: Context) -> int:
     """In batches, each its own transaction, so that writers and searches wait for none of it."""
     after, done = 0, 0
     with ctx.reading() as bound:
-        total = int(bound.tx.value("SELECT count(*) FROM item WHERE workspace = ?", bound.workspace))
+        total = sum(count_by_source(bound.tx, bound.workspace).values())
     with ctx.writing() as bound:
         # Every item gets a new place behind what is packed.
         drop_segments(bound.tx, bound.workspace)
     while True:
         with ctx.writing() as bound:
-            rows = bound.tx.all(
-                "SELECT * FROM item WHERE workspace = ? AND id > ? ORDER BY id LIMIT ?", bound.workspace, after, BATCH
-            )
+            rows = items_after(bound.tx, bound.workspace, after, BATCH)
             recut(bound.tx, bound.workspace, rows)
         if not rows:
             return done

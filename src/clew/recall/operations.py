@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from clew.errors import ClewError, invalid, suggest, unknown_id
+from clew.index.search import items_by_ref
 from clew.memory import blocks, categories
 from clew.memory.files.sync import sync
 from clew.memory.files.writes import failing
@@ -157,21 +158,19 @@ def find_similar(ctx: Context, args: FindSimilar) -> dict[str, Any]:
 
 
 def _item(ctx: Context, ref: str) -> Row:
-    row = ctx.tx.one("SELECT * FROM item WHERE workspace = ? AND ref = ?", ctx.workspace, ref)
-    if row is None:
+    rows = items_by_ref(ctx.tx, ctx.workspace, [ref])
+    if not rows:
         raise unknown_id(
             "block",
             ref,
             "Give an id that recall returns.",
             [suggest("recall", "Finds ids by words.", "high", query=ref, sources=["all"])],
         )
-    return row
+    return rows[0]
 
 
 def _present(ctx: Context, refs: list[str]) -> set[str]:
-    return {
-        ref for ref in refs if ctx.tx.value("SELECT 1 FROM item WHERE workspace = ? AND ref = ?", ctx.workspace, ref)
-    }
+    return {row["ref"] for row in items_by_ref(ctx.tx, ctx.workspace, refs)}
 
 
 def _question(row: Row) -> str:

@@ -12,6 +12,7 @@ from clew.clock import rfc3339
 from clew.ledger.chains import Point
 from clew.ledger.inputs import LedgerInput, SessionRef
 from clew.ledger.sessions import LedgerSession, session_named
+from clew.reasoning.documents import entry_join
 from clew.registry.context import Context
 from clew.registry.operation import StrictModel, operation
 from clew.store.database import Row
@@ -230,8 +231,8 @@ def deep_analysis(ctx: Context, args: DeepAnalysis) -> dict[str, Any]:
 
 def _patterns(ctx: Context, session: LedgerSession, steps: list[Step]) -> dict[str, Any]:
     length = ctx.tx.value(
-        "SELECT avg(length(entry.content)) FROM thought JOIN entry ON entry.workspace = thought.workspace"
-        " AND entry.seq = thought.seq WHERE thought.workspace = ? AND thought.session = ?",
+        f"SELECT avg(length(entry.content)) FROM thought{entry_join('thought')}"
+        " WHERE thought.workspace = ? AND thought.session = ?",
         ctx.workspace,
         session.id,
     )

@@ -15,6 +15,7 @@ from clew.reasoning.documents import GRAPH
 from clew.reasoning.premises import suspects
 from clew.reasoning.scope import Scope
 from clew.registry.context import Context
+from clew.registry.record import opener
 
 SUMMARY = 160
 _LINKS = (
@@ -24,6 +25,7 @@ _LINKS = (
 )
 
 
+@opener("session")
 def open_session(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any]:
     session = session_named(ctx, id)
     newest = newest_thoughts(ctx, session.id, limit)
@@ -38,6 +40,7 @@ def open_session(ctx: Context, id: str, limit: int, include_drafts: bool) -> dic
     }
 
 
+@opener("thought")
 def open_thought(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any]:
     """A thought with what it points at and what points at it; in doubt when a premise has fallen."""
     seq = ctx.tx.value("SELECT seq FROM item WHERE workspace = ? AND ref = ?", ctx.workspace, id)
@@ -67,6 +70,7 @@ def _links(ctx: Context, thought: Thought, own: str, other: str, limit: int) -> 
     return [{"rel": row["relation"], "id": node_id(row["session"], Point(row["chain"], row["number"]))} for row in rows]
 
 
+@opener("pattern")
 def open_pattern(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any]:
     pattern = pattern_named(ctx, id.removeprefix("pattern:"))
     return {"kind": "pattern", "id": id, "summary": pattern.description, "pattern": pattern.to_dict()}

@@ -15,7 +15,7 @@ from clew.errors import ClewError, shorten, suggest
 from clew.ids import normal_tags
 from clew.index.search import last_change, matching
 from clew.index.terms import terms
-from clew.reasoning.branches import create_branch
+from clew.reasoning.branches import branch_owner, create_branch
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
 from clew.store.workspaces import declare_events
@@ -92,6 +92,14 @@ def find_session(ctx: Context, session: str) -> LedgerSession | None:
         "SELECT * FROM ledger_session WHERE workspace = ? AND id = ? AND deleted_at_ms IS NULL", ctx.workspace, session
     )
     return from_row(row) if row else None
+
+
+@branch_owner()
+def session_on_branch(ctx: Context, branch: int) -> str | None:
+    """The session that thinks on a branch, which must not be deleted under it."""
+    sql = "SELECT id FROM ledger_session WHERE workspace = ? AND branch = ? AND deleted_at_ms IS NULL"
+    found = ctx.tx.value(sql, ctx.workspace, branch)
+    return None if found is None else f"session {found}"
 
 
 def session_named(ctx: Context, session: str) -> LedgerSession:

@@ -16,6 +16,7 @@ from clew.ledger.session_operations import THOUGHTS_BUDGET, branches_json, page
 from clew.ledger.sessions import LedgerSession, session_json, session_named
 from clew.ledger.stages import place_of
 from clew.ledger.thought_rows import Thought, newest_thoughts, thought_at, thought_json, thoughts_where
+from clew.reasoning.documents import entry_join
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import operation
@@ -201,7 +202,7 @@ _SHAPE = (
     "thought.chain, thought.number, thought.seq, thought.ts_ms, thought.kind, from_chain, from_number, is_revision,"
     " revises_chain, revises_number, critique"
 )
-_ENTRY = " JOIN entry ON entry.workspace = thought.workspace AND entry.seq = thought.seq"
+_ENTRY = entry_join("thought")
 
 
 def _rows(ctx: Context, session: LedgerSession, args: SessionOutline) -> list[Row]:

@@ -11,6 +11,7 @@ import orjson
 from clew.clock import rfc3339
 from clew.ledger.chains import MAIN, Point
 from clew.ledger.links import node_id
+from clew.reasoning.documents import entry_join
 from clew.registry.context import Context
 from clew.store.database import Row
 
@@ -41,8 +42,7 @@ class Thought:
 _SELECT = (
     "SELECT thought.session, thought.chain, thought.number, thought.seq, thought.ts_ms, total, next_needed,"
     " thought.kind, prev_chain, prev_number, from_chain, from_number, is_revision, revises_chain, revises_number,"
-    " thought.agent, critique, extra, entry.content AS text FROM thought"
-    " JOIN entry ON entry.workspace = thought.workspace AND entry.seq = thought.seq"
+    " thought.agent, critique, extra, entry.content AS text FROM thought" + entry_join("thought")
 )
 
 

@@ -18,6 +18,7 @@ from clew.memory.kinds import KINDS, check_block_id, kind_of
 from clew.registry.budget import Budget, Clip, Drop, Follow, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Whole, operation
+from clew.registry.record import opener
 
 
 @dataclass(frozen=True)
@@ -254,6 +255,7 @@ def _version(ctx: Context, version: Version) -> dict[str, Any]:
     }
 
 
+@opener("block")
 def open_block(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any] | None:
     """What `open` answers for a block, current or removed; None when no block ever had this id."""
     timeline = timeline_of(ctx, id, limit)

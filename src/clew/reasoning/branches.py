@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from clew.errors import ClewError, suggest, unknown_id
+from clew.hooks import Point
 from clew.ids import check_name
 from clew.index.indexing import unindex_where
 from clew.registry.budget import Budget, Trim
@@ -273,11 +275,20 @@ def _unindex(ctx: Context, branch: Branch) -> None:
         reindex_elsewhere(ctx, row["ref"])
 
 
-# A plan, a task, or a thought session that still stands.
-_OWNER = (
-    "SELECT id FROM reasoning_ref WHERE workspace = ? AND branch = ? UNION ALL"
-    " SELECT 'session ' || id FROM ledger_session WHERE workspace = ? AND branch = ? AND deleted_at_ms IS NULL"
-)
+branch_owner: Point[Callable[[Context, int], str | None]] = Point("branch_owner")
+"""What still stands and needs a branch, in words such as "session 12ab"; None when nothing does."""
+
+
+@branch_owner(order=-1)
+def target_of_branch(ctx: Context, branch: int) -> str | None:
+    """The plan or task whose scope the branch is."""
+    sql = "SELECT id FROM reasoning_ref WHERE workspace = ? AND branch = ?"
+    found = ctx.tx.value(sql, ctx.workspace, branch)
+    return None if found is None else str(found)
+
+
+def _owner(ctx: Context, branch: Branch) -> str | None:
+    return next((owner for ask in branch_owner.all() if (owner := ask(ctx, branch.id)) is not None), None)
 
 
 def _refuse_in_use(ctx: Context, branch: Branch) -> None:
@@ -286,7 +297,7 @@ def _refuse_in_use(ctx: Context, branch: Branch) -> None:
         ctx.workspace,
         branch.id,
     )
-    owner = ctx.tx.value(_OWNER, ctx.workspace, branch.id, ctx.workspace, branch.id)
+    owner = _owner(ctx, branch)
     if branch.id == ROOT:
         problem, way = "is the root of the workspace", suggest("branch_list", "Shows the other branches.")
     elif ctx.ws.checkout == branch.id:

@@ -164,19 +164,24 @@ def tail(ctx: Context, ranges: list[Range], doc: str, cursor: int | None, limit:
     rows: list[Row] = []
     for span in ranges:
         high = span.high if cursor is None else min(span.high, cursor - 1)
-        rows += ctx.tx.all(
-            "SELECT * FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND seq > ? AND seq <= ?"
-            " ORDER BY seq DESC LIMIT ?",
-            ctx.workspace,
-            span.branch,
-            doc,
-            span.low,
-            high,
-            limit + 1 - len(rows),
-        )
+        rows += newest_entries(ctx, Range(span.branch, span.low, high), doc, limit + 1 - len(rows))
         if len(rows) > limit:
             break
     return Slice(rows[:limit][::-1], len(rows) > limit)
+
+
+def newest_entries(ctx: Context, span: Range, doc: str, limit: int) -> list[Row]:
+    """The newest entries of one branch within a range, newest first."""
+    return ctx.tx.all(
+        "SELECT * FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND seq > ? AND seq <= ?"
+        " ORDER BY seq DESC LIMIT ?",
+        ctx.workspace,
+        span.branch,
+        doc,
+        span.low,
+        span.high,
+        limit,
+    )
 
 
 def entry_json(ctx: Context, row: Row, names: dict[int, str] | None = None) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from clew.clock import rfc3339
 from clew.errors import shorten, suggest, unknown_id
 from clew.ids import DOC_ENTRY
@@ -15,10 +13,9 @@ from clew.reasoning.graph.diff import EDGE, NODE
 from clew.reasoning.premises import suspects
 from clew.reasoning.scope import Scope, scope_of
 from clew.registry.context import Context
+from clew.registry.record import Opened, opener
 from clew.store.database import Row
 from clew.store.events import event_from, event_id
-
-Opened = dict[str, Any]
 
 
 def open_card(ctx: Context, id: str, limit: int) -> Opened | None:
@@ -64,6 +61,7 @@ def card_json(ctx: Context, branch: Branch, doc: str, card: Node, limit: int) ->
     }
 
 
+@opener("entry")
 def open_entry(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened | None:
     """`<doc>@<seq>`; None when no entry has this seq, since a card's id may look like that."""
     match = DOC_ENTRY.fullmatch(id)
@@ -93,6 +91,7 @@ def _refuse_misnamed(ctx: Context, id: str, row: Row | None) -> None:
     raise unknown_id("reference", id, f"Entry {row['seq']} belongs to {row['doc']}.", [way])
 
 
+@opener("event")
 def open_event(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened | None:
     seq = int(id.removeprefix("evt_"))
     row = ctx.tx.one("SELECT * FROM event WHERE workspace = ? AND seq = ?", ctx.workspace, seq)
@@ -116,6 +115,7 @@ def open_event(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opene
     }
 
 
+@opener("conflict")
 def open_conflict(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened | None:
     row = find(ctx, id)
     if row is None:

@@ -5,13 +5,14 @@ One rule for all: an explicit target, else an explicit branch, else the focus, e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, WithJsonSchema
 
 from clew.errors import ClewError, invalid, shorten, suggest, unknown_id
+from clew.hooks import Point
 from clew.ids import PLAN, STEP_PATH, TASK, check_name
 from clew.ids import STEP as STEP_ID
 from clew.reasoning.branches import Branch, branch_by_id, branch_named, checked_out, create_branch, find_branch
@@ -19,7 +20,6 @@ from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.reasoning.visibility import STEP
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, ContextBounded, Input, Name, StrictModel, Whole
-from clew.store.database import Row
 
 
 class TargetRef(StrictModel):
@@ -179,7 +179,6 @@ StepInput = Annotated[
     Name | None, Field(description="Step of the task: focus (its first open step), STEP-... or a path such as s:0.")
 ]
 FOCUS = "focus"
-_SELECT = "SELECT id, task, path FROM step WHERE workspace = ? AND task = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,21 +211,23 @@ def resolve_step(ctx: Context, scope: Scope, step: str | None) -> StepFocus | No
     task = _task(scope)
     wanted = step.strip()
     if wanted.lower() == FOCUS:
-        row = ctx.tx.one(f"{_SELECT} AND completed = 0 ORDER BY created_seq, id LIMIT 1", ctx.workspace, task)
-        return _found(row) if row else _refuse_done(task)
+        return _step(ctx, task, None) or _refuse_done(task)
     if STEP_ID.fullmatch(wanted.upper()):
-        row = ctx.tx.one(f"{_SELECT} AND id = ?", ctx.workspace, task, wanted.upper())
-    elif STEP_PATH.fullmatch(wanted):
-        row = ctx.tx.one(f"{_SELECT} AND path = ?", ctx.workspace, task, wanted)
-    else:
+        wanted = wanted.upper()
+    elif not STEP_PATH.fullmatch(wanted):
         raise _no_step_form(wanted, task)
-    if row is None:
+    found = _step(ctx, task, wanted)
+    if found is None:
         raise unknown_id(f"step of {task}", wanted, "Use focus, or copy the step from a snapshot.", [_look(task)])
-    return _found(row)
+    return found
 
 
-def _found(row: Row) -> StepFocus:
-    return StepFocus(row["task"], row["id"], row["path"])
+step_finder: Point[Callable[[Context, str, str | None], StepFocus | None]] = Point("step_finder")
+"""`(ctx, task, id or path)` -> the step of the task, or its first open one for None. Tasks offer it."""
+
+
+def _step(ctx: Context, task: str, named: str | None) -> StepFocus | None:
+    return next((found for find in step_finder.all() if (found := find(ctx, task, named)) is not None), None)
 
 
 def _task(scope: Scope) -> str:

@@ -10,10 +10,10 @@ from clew.errors import invalid
 from clew.reasoning.documents import entries_json, tail, view
 from clew.reasoning.scope import Scope, TargetRef, scope_json, scope_of, target_id
 from clew.reasoning.trace import following, sequential_graph
-from clew.records.open import provider
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
+from clew.tasks.openers import describe_target
 
 _SEQUENTIAL = following("trace.entries", "trace.sequential")
 EXPORT_BUDGET = Budget(
@@ -29,8 +29,6 @@ EXPORT_BUDGET = Budget(
     ),
     keep=("target", "reasoning_ref"),
 )
-DESCRIBE = "clew.tasks.openers:describe_target"
-"""`(ctx, id, limit, include_drafts)` -> the target's own fields; tasks provide it."""
 
 
 class Export(Bounded):
@@ -46,8 +44,7 @@ def export(ctx: Context, args: Export) -> dict[str, Any]:
     if wanted is None:
         raise invalid("target", "is required", kind="missing_required")
     scope = scope_of(ctx, wanted)
-    describe = provider(DESCRIBE)
-    target = describe(ctx, wanted, 1, False) if describe else {"id": scope.target, "kind": scope.kind}
+    target = describe_target(ctx, wanted)
     trace = _slice(ctx, scope, scope.trace, args.trace_limit)
     return {
         "workspace": ctx.workspace,

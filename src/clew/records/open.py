@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from importlib import import_module
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -16,38 +14,26 @@ from clew.reasoning.openers import open_card, summary
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, operation
+from clew.registry.record import Opened, opener, refresh
 from clew.store.database import Row
 
-Opened = dict[str, Any]
-Opener = Callable[[Context, str, int, bool], Opened]
-"""`(ctx, id, limit, include_drafts)` -> the thing, with `kind` and `id` or `ref`. Reads only."""
-
-PROVIDERS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(ANCHOR.pattern, re.IGNORECASE), "clew.reasoning.anchors.snapshot:open_anchor"),
-    (PLAN, "clew.tasks.openers:open_target"),
-    (TASK, "clew.tasks.openers:open_target"),
-    (JOB, "clew.tasks.openers:open_job"),
-    (JOB_EVENT, "clew.tasks.openers:open_job_event"),
-    (RUNNER, "clew.tasks.openers:open_runner"),
-    (SESSION, "clew.ledger.openers:open_session"),
-    (EVENT, "clew.reasoning.openers:open_event"),
-    (CONFLICT, "clew.reasoning.openers:open_conflict"),
-    (BLOCK, "clew.memory.block_views:open_block"),
-    (DOC_ENTRY, "clew.reasoning.openers:open_entry"),
+FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(ANCHOR.pattern, re.IGNORECASE), "anchor"),
+    (PLAN, "plan"),
+    (TASK, "task"),
+    (JOB, "job"),
+    (JOB_EVENT, "job_event"),
+    (RUNNER, "runner"),
+    (SESSION, "session"),
+    (EVENT, "event"),
+    (CONFLICT, "conflict"),
+    (BLOCK, "block"),
+    (DOC_ENTRY, "entry"),
 )
-"""Forms of ids and who opens them. Named by text, because reasoning imports no other domain."""
+"""Forms of ids and what they stand for, the most particular first."""
 
-OUTSIDE: tuple[tuple[re.Pattern[str], str], ...] = ((BLOCK, "clew.memory.files.sync:sync"),)
-"""Forms of ids that stand in files too, and who reads those in before one is opened."""
-
-SOURCES = {
-    "thought": "clew.ledger.openers:open_thought",
-    "pattern": "clew.ledger.openers:open_pattern",
-    "block": "clew.memory.block_views:open_block",
-    "evidence": "clew.tasks.openers:open_evidence",
-    "task": "clew.tasks.openers:open_step",
-}
-"""Who opens what search finds; without an opener the search item itself is shown."""
+SOURCES = {"task": "step"}
+"""What search finds is opened as the kind that its source names, these apart."""
 
 OPEN_BUDGET = Budget(
     (
@@ -94,9 +80,10 @@ def open_id(ctx: Context, args: Open) -> dict[str, Any]:
     id = args.id.strip().removeprefix(f"{ctx.workspace}:")
     if not id or CONTROL.search(id):
         raise ClewError("INVALID_INPUT", "id: must be one line of text", hints=[{"kind": "value", "field": "id"}])
-    for pattern, name in OUTSIDE:
-        if pattern.fullmatch(id):
-            _function(name)(ctx)
+    kind = kind_of(id)
+    catch_up = refresh.find(kind) if kind is not None else None
+    if catch_up is not None:
+        catch_up(ctx)
     with ctx.reading() as bound:
         return _opened(bound, id, args)
 
@@ -109,12 +96,15 @@ def _opened(ctx: Context, id: str, args: Open) -> Opened:
     return _compact(shown) if args.verbosity == "compact" else shown
 
 
+def kind_of(id: str) -> str | None:
+    """What an id stands for by its form; None for cards and what only search knows."""
+    return next((kind for pattern, kind in FORMS if pattern.fullmatch(id)), None)
+
+
 def _by_form(ctx: Context, id: str, args: Open) -> Opened | None:
-    for pattern, name in PROVIDERS:
-        if pattern.fullmatch(id):
-            opener = provider(name)
-            return opener(ctx, id, args.limit, args.include_drafts) if opener else None
-    return None
+    kind = kind_of(id)
+    show = opener.find(kind) if kind is not None else None
+    return show(ctx, id, args.limit, args.include_drafts) if show is not None else None
 
 
 def _by_source(ctx: Context, id: str, args: Open) -> Opened | None:
@@ -122,24 +112,8 @@ def _by_source(ctx: Context, id: str, args: Open) -> Opened | None:
     row = ctx.tx.one("SELECT * FROM item WHERE workspace = ? AND ref = ? AND source <> 'card'", ctx.workspace, id)
     if row is None:
         return None
-    opener = provider(SOURCES[row["source"]]) if row["source"] in SOURCES else None
-    return opener(ctx, id, args.limit, args.include_drafts) if opener else _item(ctx, row)
-
-
-def provider(name: str) -> Opener | None:
-    """The function behind `module:function`; None while its module does not exist."""
-    try:
-        found: Opener = _function(name)
-    except ModuleNotFoundError as problem:
-        if problem.name is None or not name.startswith(problem.name):
-            raise
-        return None
-    return found
-
-
-def _function(name: str) -> Any:
-    module, _, function = name.partition(":")
-    return getattr(import_module(module), function)
+    show = opener.find(SOURCES.get(row["source"], str(row["source"])))
+    return show(ctx, id, args.limit, args.include_drafts) if show is not None else _item(ctx, row)
 
 
 def _item(ctx: Context, row: Row) -> Opened:

@@ -7,6 +7,7 @@ from typing import Any
 from clew.errors import shorten, suggest
 from clew.ids import JOB_EVENT
 from clew.registry.context import Context
+from clew.registry.record import Opened, opener
 from clew.store.rows import load
 from clew.tasks.evidence import evidence_by_id, evidence_json
 from clew.tasks.gates import gate_of
@@ -22,9 +23,8 @@ from clew.tasks.task_nodes import nodes_of
 from clew.tasks.views.sections import OPENED, sections_json
 from clew.tasks.views.standing import everything, standing_of
 
-Opened = dict[str, Any]
 
-
+@opener("plan", "task")
 def open_target(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened:
     """A plan or task through the lens of its step in focus; with drafts, of the audit view."""
     work = work_by_id(ctx, id)
@@ -34,14 +34,14 @@ def open_target(ctx: Context, id: str, limit: int, include_drafts: bool) -> Open
         "id": work.id,
         "summary": shorten(work.title, 140),
         "status": work.status,
-        "target": describe_target(ctx, id, limit, include_drafts),
+        "target": describe_target(ctx, id),
         **sections_json(standing, OPENED),
         "cards": standing.material.rows[:limit],
         "events": standing.timeline.events[-limit:],
     }
 
 
-def describe_target(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened:
+def describe_target(ctx: Context, id: str) -> Opened:
     """A plan's or task's own fields."""
     work = work_by_id(ctx, id)
     shown = {**rows_json(ctx, [work])[0], "description": work.description}
@@ -50,6 +50,7 @@ def describe_target(ctx: Context, id: str, limit: int, include_drafts: bool) -> 
     return {**shown, "contract": work.contract, "contract_data": work.contract_data}
 
 
+@opener("step")
 def open_step(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened | None:
     step = find_step(ctx, id)
     if step is None:
@@ -80,6 +81,7 @@ def open_step(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened
     }
 
 
+@opener("evidence")
 def open_evidence(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened:
     item = evidence_by_id(ctx, id)
     rows = ctx.tx.all(
@@ -100,6 +102,7 @@ def open_evidence(ctx: Context, id: str, limit: int, include_drafts: bool) -> Op
 AROUND = 5
 
 
+@opener("job")
 def open_job(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any] | None:
     """The job with its newest events; its order too when drafts are asked for."""
     if _missing(ctx, id):
@@ -122,6 +125,7 @@ def open_job(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[st
     return shown
 
 
+@opener("job_event")
 def open_job_event(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any] | None:
     """One event with those just before it, and the job it belongs to."""
     match = JOB_EVENT.fullmatch(id)
@@ -146,6 +150,7 @@ def open_job_event(ctx: Context, id: str, limit: int, include_drafts: bool) -> d
     }
 
 
+@opener("runner")
 def open_runner(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any] | None:
     """A runner's lease and the jobs it holds. A runner without a lease is known by its jobs only."""
     runner = id.removeprefix("runner:")

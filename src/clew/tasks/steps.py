@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import STEP, STEP_PATH
+from clew.reasoning.scope import StepFocus, step_finder
 from clew.registry.context import Context
 from clew.store.rows import Record, load
 from clew.tasks.plans import Work
@@ -130,6 +131,19 @@ def first_open(ctx: Context, task: str) -> Step | None:
         task,
     )
     return load(Step, row) if row else None
+
+
+@step_finder()
+def step_in_scope(ctx: Context, task: str, named: str | None) -> StepFocus | None:
+    """The step of a task by its id or path, or the one in focus, as cards and packs name it."""
+    if named is None:
+        found = first_open(ctx, task)
+    else:
+        column = "id" if STEP.fullmatch(named) else "path"
+        sql = f"SELECT * FROM step WHERE workspace = ? AND task = ? AND {column} = ?"
+        row = ctx.tx.one(sql, ctx.workspace, task, named)
+        found = load(Step, row) if row else None
+    return StepFocus(found.task, found.id, found.path) if found is not None else None
 
 
 def open_count(ctx: Context, task: str) -> int:

@@ -16,6 +16,7 @@ from clew.memory.files.merge import merged
 from clew.memory.files.places import WHOLE, size
 from clew.memory.governance import proposals
 from clew.registry.context import Context
+from clew.registry.record import refresh
 from clew.store.database import Row
 
 ROUNDS = 4
@@ -57,6 +58,12 @@ def sync(ctx: Context) -> list[Unread]:
     if directory is not None and directory.root.is_dir() and _stirred(ctx, directory):
         return _agree(ctx, directory)
     return []
+
+
+@refresh("block")
+def read_back(ctx: Context) -> None:
+    """Read hand edits in before a block is opened."""
+    sync(ctx)
 
 
 def publish(ctx: Context) -> None:

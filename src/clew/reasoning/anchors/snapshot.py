@@ -32,6 +32,7 @@ from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.lines import argument, command, one_line
 from clew.registry.operation import Bounded, Input, Name, Text, operation
+from clew.registry.record import opener
 from clew.store.database import placeholders
 from clew.store.rows import load
 
@@ -204,6 +205,7 @@ def anchor_snapshot(ctx: Context, args: AnchorSnapshot) -> dict[str, Any]:
     }
 
 
+@opener("anchor")
 def open_anchor(ctx: Context, anchor: str, limit: int, include_drafts: bool) -> dict[str, Any]:
     """The anchor as `open` shows it. One that nobody registered is shown from the tags that name it."""
     anchor_id = resolve_anchor(ctx, anchor, "id")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from clew.canonical import canonical_or_none
 from clew.reasoning.visibility import CARD_TYPES as CARD_TYPES
@@ -22,7 +22,7 @@ class Node(Record):
     LISTS = frozenset({"tags"})
     OBJECTS = frozenset({"meta"})
     FLAGS = frozenset({"deleted"})
-    COLUMNS: ClassVar = _VERSION
+    COLUMNS = _VERSION
 
     id: str
     type: str
@@ -46,7 +46,7 @@ class Edge(Record):
     KEY = ("seq",)
     OBJECTS = frozenset({"meta"})
     FLAGS = frozenset({"deleted"})
-    COLUMNS: ClassVar = _VERSION
+    COLUMNS = _VERSION
 
     from_id: str
     rel: str

@@ -11,9 +11,9 @@ from pydantic import Field
 
 from clew.errors import shorten
 from clew.reasoning.anchors.registry import names_anchor
-from clew.reasoning.branches import checked_out
+from clew.reasoning.branches import END, checked_out
 from clew.reasoning.cards.selection import relevant_cards
-from clew.reasoning.documents import NOTES, append
+from clew.reasoning.documents import NOTES, Range, append, newest_entries
 from clew.reasoning.graph import Node
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
@@ -137,14 +137,8 @@ def _call(action: Action | None) -> Meta | None:
 
 
 def newest(ctx: Context) -> Stored | None:
-    row = ctx.tx.one(
-        "SELECT seq, ts_ms, content, meta FROM entry WHERE workspace = ? AND branch = ? AND doc = ?"
-        " ORDER BY seq DESC LIMIT 1",
-        ctx.workspace,
-        checked_out(ctx).id,
-        DOC,
-    )
-    return _stored(row) if row else None
+    rows = newest_entries(ctx, Range(checked_out(ctx).id, 0, END), DOC, 1)
+    return _stored(rows[0]) if rows else None
 
 
 def _stored(row: Row) -> Stored:

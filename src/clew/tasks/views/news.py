@@ -13,7 +13,7 @@ from clew.clock import rfc3339
 from clew.errors import shorten
 from clew.reasoning.branches import branch_by_id, chain
 from clew.reasoning.cards.selection import Lens, newest
-from clew.reasoning.documents import Range
+from clew.reasoning.documents import Range, newest_entries
 from clew.reasoning.engine.slice import label
 from clew.reasoning.graph import Node, nodes
 from clew.reasoning.graph.diff import change_json, differences
@@ -236,17 +236,7 @@ def since_of(ctx: Context, scope: Scope, since: int | None, limit: int) -> Since
 
 def _new_notes(ctx: Context, scope: Scope, since: int, most: int) -> list[Row]:
     """Newest first. A target's branch has no base, so its own entries are all there are."""
-    span = Range(scope.branch.id, since, ctx.ws.seq)
-    return ctx.tx.all(
-        "SELECT seq, doc, ts_ms, title, content FROM entry WHERE workspace = ? AND branch = ? AND doc = ?"
-        " AND seq > ? AND seq <= ? ORDER BY seq DESC LIMIT ?",
-        ctx.workspace,
-        span.branch,
-        scope.notes,
-        span.low,
-        span.high,
-        most,
-    )
+    return newest_entries(ctx, Range(scope.branch.id, since, ctx.ws.seq), scope.notes, most)
 
 
 def _new_cards(ctx: Context, scope: Scope, since: int, most: int) -> list[Node]:

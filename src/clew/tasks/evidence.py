@@ -13,7 +13,19 @@ from clew.index.items import Item
 from clew.registry.context import Context
 from clew.store.database import placeholders
 from clew.store.rows import Record, insert, load
-from clew.tasks.receipts import command_of, is_placeholder, is_real, plain_line
+from clew.tasks.commands import claims_failure, says_failed
+from clew.tasks.receipts import (
+    CLAIMED,
+    FAILED,
+    SAID,
+    SEEN,
+    Run,
+    command_of,
+    is_placeholder,
+    is_real,
+    plain_line,
+    write_receipt,
+)
 
 MAX_ITEMS = 20
 MAX_ARTIFACT_BYTES = 256_000
@@ -57,11 +69,32 @@ class Draft:
     exit_code: int | None = None
     output_digest: str | None = None
     files: dict[str, str] | None = None
+    run: Run | None = None
+    """The run behind it, when Clew saw it."""
 
     @property
     def proves(self) -> bool:
         """A command that failed is worth keeping and proves nothing."""
-        return self.exit_code in (None, 0)
+        return self.exit_code in (None, 0) and not self._speaks_of_failure()
+
+    @property
+    def grade(self) -> str:
+        if not self.proves:
+            return FAILED
+        return CLAIMED if self.run is None else SEEN
+
+    def to_run(self) -> Run | None:
+        """What the receipt says was run; nothing for links and attachments."""
+        if self.run is not None or self.command is None:
+            return self.run
+        return Run(SAID, self.command, self.exit_code, output_digest=self.output_digest, files=self.files)
+
+    def _speaks_of_failure(self) -> bool:
+        if self.run is not None:
+            return says_failed(self.run.output_tail or "")
+        if self.kind == "artifact" and self.command is None:
+            return False
+        return self.kind != "attachment" and any(claims_failure(text) for text in (self.text, *_strings(self.body)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +219,7 @@ def _store_one(
             item.id,
             int(item.proves),
         )
+    write_receipt(ctx, owner, entity, path, draft.grade, draft.text, draft.to_run(), item.id)
     index_item(ctx.tx, ctx.workspace, _item(item))
     return item
 

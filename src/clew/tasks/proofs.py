@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from clew.canonical import sha256_hex
-from clew.errors import ClewError
+from clew.errors import ClewError, shorten
+from clew.files import changed_files, git_head, is_inside
 from clew.ids import confined
 from clew.reasoning.branches import chain
 from clew.reasoning.documents import last_event_seq
@@ -22,7 +23,9 @@ from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
 from clew.store.rows import load
-from clew.tasks.evidence import Evidence, evidence_of
+from clew.tasks.commands import cannot_fail, named_commands, same_command
+from clew.tasks.evidence import NOTHING, Evidence, evidence_of, linked
+from clew.tasks.receipts import CLAIMED, FAILED, OVERRIDDEN, SEEN, UNPROVEN, WAIVERS, Receipt, latest_receipts
 from clew.tasks.steps import Step, step_node, step_tag
 from clew.tasks.targets import OfWork, target_work
 
@@ -104,6 +107,143 @@ def reopened_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Susp
 def _closed_at(ctx: Context, scope: Scope, step: Step) -> int:
     """The seq at which the step last became done."""
     return last_event_seq(ctx, scope.branch.id, scope.trace, step.path, CLOSING_EVENTS)
+
+
+PROVEN, STALE = "proven", "stale"
+STATES = (PROVEN, CLAIMED, UNPROVEN, FAILED, STALE, OVERRIDDEN)
+MOST_LOOKED_AT = 20_000
+"""Covered files that one call looks at: two full receipts, some 40 ms when nothing was touched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """How far a step is proven, and the receipt that decides: its state is one of STATES."""
+
+    step: str
+    path: str
+    state: str
+    receipt: Receipt | None = None
+    changed: tuple[str, ...] = ()
+    """The covered files that changed since."""
+    reason: str | None = None
+    """Why it was closed without proof, or what speaks against the receipt."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether nobody has to look at it any more."""
+        return self.state == PROVEN
+
+    def line(self) -> str:
+        """In one line, such as `pytest -q -> exit 0, 3 files changed since: STALE`."""
+        parts = [self._outcome()] if self.receipt is not None else []
+        if self.changed:
+            parts.append(f"{len(self.changed)} file{'s' if len(self.changed) > 1 else ''} changed since")
+        if self.reason:
+            parts.append(shorten(self.reason, 120))
+        return f"{', '.join(parts)}: {self.state.upper()}" if parts else self.state.upper()
+
+    def to_json(self) -> dict[str, Any]:
+        receipt = self.receipt
+        return {
+            "step_id": self.step,
+            "path": self.path,
+            "state": self.state,
+            "receipt": receipt.id if receipt else None,
+            "grade": receipt.grade if receipt else None,
+            "command": receipt.command if receipt else None,
+            "exit_code": receipt.exit_code if receipt else None,
+            "ts_ms": receipt.ts_ms if receipt else None,
+            "changed": list(self.changed[:20]),
+            "reason": self.reason,
+        }
+
+    def _outcome(self) -> str:
+        assert self.receipt is not None
+        what = shorten(self.receipt.command or self.receipt.text, 80)
+        return what if self.receipt.exit_code is None else f"{what} -> exit {self.receipt.exit_code}"
+
+
+def proof_state(ctx: Context, step: Step) -> Proof:
+    """How far one step is proven now."""
+    return proof_states(ctx, [step])[step.id]
+
+
+def proof_states(ctx: Context, steps: Sequence[Step]) -> dict[str, Proof]:
+    """How far each step is proven now, by step id; covered files are looked at where this process stands by them."""
+    ids = [step.id for step in steps]
+    receipts, given = latest_receipts(ctx, ids), linked(ctx, ids)
+    checkout = Checkout(ctx)
+    return {
+        step.id: _judged(step, receipts.get(step.id, []), bool(given.get(step.id, NOTHING).proof), checkout)
+        for step in steps
+    }
+
+
+def _judged(step: Step, receipts: list[Receipt], has_evidence: bool, checkout: Checkout) -> Proof:
+    runs = [item for item in receipts if item.grade not in WAIVERS]
+    waiver = next((item for item in reversed(receipts) if item.grade in WAIVERS), None)
+    proof = _failure(step, runs) or _success(step, runs, checkout)
+    if proof is None:
+        # Evidence from before there were receipts: somebody said so.
+        proof = Proof(step.id, step.path, CLAIMED if has_evidence else UNPROVEN)
+    decided = proof.receipt.number if proof.receipt is not None else 0
+    if waiver is None or proof.settled or waiver.number < decided:
+        return proof
+    if waiver.grade == OVERRIDDEN or proof.state == UNPROVEN:
+        return replace(proof, state=waiver.grade, reason=waiver.text)
+    return proof
+
+
+def _failure(step: Step, runs: list[Receipt]) -> Proof | None:
+    """A failed run counts until the same command passes; one that the step does not name, until anything passes."""
+    named = named_commands(step.tests)
+    for number, run in reversed(list(enumerate(runs))):
+        if run.grade != FAILED:
+            continue
+        required = any(same_command(run.command or "", name) for name in named)
+        if required or not any(later.grade != FAILED for later in runs[number + 1 :]):
+            return Proof(step.id, step.path, FAILED, run)
+    return None
+
+
+def _success(step: Step, runs: list[Receipt], checkout: Checkout) -> Proof | None:
+    passed = [run for run in runs if run.grade != FAILED]
+    if not passed:
+        return None
+    proving = [run for run in passed if run.grade == SEEN and not cannot_fail(run.command or "")]
+    damaged = next((run for run in proving if not run.intact), None)
+    if damaged is not None:
+        return Proof(step.id, step.path, CLAIMED, damaged, reason=f"{damaged.id} does not hold what was written")
+    named = named_commands(step.tests)
+    relevant = [run for run in proving if not named or any(same_command(run.command or "", name) for name in named)]
+    lacking = [name for name in named if not any(same_command(run.command or "", name) for run in relevant)]
+    if not relevant or lacking:
+        reason = f"no seen run of {lacking[0]}" if lacking else None
+        return Proof(step.id, step.path, CLAIMED, passed[-1], reason=reason)
+    for run in relevant:
+        changed = checkout.changed(run)
+        if changed:
+            return Proof(step.id, step.path, STALE, run, tuple(changed))
+    return Proof(step.id, step.path, PROVEN, relevant[-1])
+
+
+class Checkout:
+    """The project's files as they are, for receipts that this project's own workspace keeps."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._root = ctx.settings.project_root if ctx.workspace == ctx.settings.workspace else None
+        self._left = MOST_LOOKED_AT
+
+    def changed(self, receipt: Receipt) -> list[str]:
+        """The files that changed since the run. What nobody can judge from here counts as unchanged."""
+        if self._root is None:
+            return []
+        files = {path: digest for path, digest in (receipt.files or {}).items() if is_inside(path)}
+        if not files:
+            head = git_head(self._root) if receipt.git_commit else None
+            return ["HEAD"] if head is not None and head != receipt.git_commit else []
+        self._left -= len(files)
+        return changed_files(self._root, files, receipt.stamps or {}) if self._left >= 0 else []
 
 
 MOST_FILES = 2_000

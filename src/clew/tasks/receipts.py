@@ -1,9 +1,31 @@
-"""Receipts: what people paste as proof, in one form. `CMD: what was run`, `LINK: where it can be seen`."""
+"""Receipts: what was run or said to prove work, and how far each can be believed.
+
+A receipt is *seen* when Clew ran the command itself, *claimed* when somebody said so, and *failed* when the run ended
+with another exit code than 0 or its output says that it failed. People paste receipts as lines, `CMD: what was run` and
+`LINK: where it can be seen`. Rows are written once: each holds the digest of the one before it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from clew.clock import rfc3339
+from clew.errors import shorten, unknown_id
+from clew.registry.context import Context
+from clew.store.database import placeholders
+from clew.store.rows import Record, chunks, encoded, find, insert, load
+from clew.store.workspaces import chained
+
+SEEN, CLAIMED, FAILED = "seen", "claimed", "failed"
+UNPROVEN, OVERRIDDEN = "unproven", "overridden"
+WAIVERS = (UNPROVEN, OVERRIDDEN)
+"""Grades of rows that hold a reason instead of a run: why work was closed without proof, or against it."""
+SAID = "said"
+"""The source of receipts that nobody of Clew saw."""
+MOST_TAIL = 4_000
 
 _MARKER = re.compile(r"\s*(?:[-*+•>]\s+|\d{1,4}[.)]\s+|>+\s*)")
 _TAGGED = re.compile(r"(CMD|LINK)\b\s*:?\s*(.*)", re.IGNORECASE | re.DOTALL)
@@ -81,3 +103,220 @@ def weak(checks: Sequence[str], attachments: Sequence[str]) -> list[str]:
     if any(is_url(item) for item in attachments):
         tags.add("LINK")
     return [tag for tag in ("CMD", "LINK") if tag not in tags] if mentioned else []
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a command, as whoever ran it knows it."""
+
+    source: str
+    command: str
+    exit_code: int | None
+    duration_ms: int | None = None
+    output_digest: str | None = None
+    output_tail: str | None = None
+    git_commit: str | None = None
+    git_dirty: bool | None = None
+    files: dict[str, str] | None = None
+    stamps: dict[str, list[int]] | None = None
+    again: str | None = None
+    """The receipt that this run repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt(Record):
+    TABLE: ClassVar[str] = "proof_receipt"
+    OBJECTS: ClassVar[frozenset[str]] = frozenset({"files", "stamps"})
+    COLUMNS: ClassVar[dict[str, str]] = {"stamps": "stats"}
+
+    id: str
+    number: int
+    owner: str
+    entity: str
+    path: str | None
+    evidence: str | None
+    grade: str
+    source: str
+    text: str
+    command: str | None
+    exit_code: int | None
+    duration_ms: int | None
+    output_digest: str | None
+    output_tail: str | None
+    git_commit: str | None
+    git_dirty: int | None
+    files: dict[str, str] | None
+    stamps: dict[str, list[int]] | None
+    again: str | None
+    agent: str | None
+    seq: int
+    ts_ms: int
+    prev: str
+    digest: str = ""
+
+    @property
+    def witnessed(self) -> bool:
+        """Whether Clew saw the run itself, however it ended."""
+        return self.source != SAID
+
+    @property
+    def intact(self) -> bool:
+        """Whether the row still holds what was written."""
+        return self.digest == sealed(self)
+
+
+def sealed(receipt: Receipt) -> str:
+    """The digest of everything a receipt says, with the digest of the one before it."""
+    *columns, _ = encoded(receipt)
+    return chained(receipt.prev, columns)
+
+
+def write_receipt(
+    ctx: Context,
+    owner: str,
+    entity: str,
+    path: str | None,
+    grade: str,
+    text: str,
+    run: Run | None = None,
+    evidence: str | None = None,
+) -> Receipt:
+    """Add a receipt to the chain of the workspace."""
+    number = ctx.ws.count("receipt")
+    before = ctx.tx.value(
+        "SELECT digest FROM proof_receipt WHERE workspace = ? AND number = ?", ctx.workspace, number - 1
+    )
+    details = run or Run(SAID, "", None)
+    receipt = Receipt(
+        id=f"RCPT-{number:03d}",
+        number=number,
+        owner=owner,
+        entity=entity,
+        path=path,
+        evidence=evidence,
+        grade=grade,
+        source=details.source,
+        text=shorten(text, 1000),
+        command=run.command if run else None,
+        exit_code=run.exit_code if run else None,
+        duration_ms=details.duration_ms,
+        output_digest=details.output_digest,
+        output_tail=details.output_tail[-MOST_TAIL:] if details.output_tail is not None else None,
+        git_commit=details.git_commit,
+        git_dirty=int(details.git_dirty) if details.git_dirty is not None else None,
+        files=details.files,
+        stamps=details.stamps,
+        again=details.again,
+        agent=ctx.agent,
+        seq=ctx.ws.seq,
+        ts_ms=ctx.now_ms,
+        prev=str(before or ""),
+    )
+    receipt = replace(receipt, digest=sealed(receipt))
+    insert(ctx.tx, ctx.workspace, receipt)
+    return receipt
+
+
+def receipt_by_id(ctx: Context, id: str) -> Receipt:
+    found = find(ctx.tx, ctx.workspace, Receipt, id.strip().upper())
+    if found is None:
+        raise unknown_id("receipt", id, "Copy the id from the line that clew prove printed, or run the command again.")
+    return found
+
+
+def latest_receipts(ctx: Context, entities: Sequence[str]) -> dict[str, list[Receipt]]:
+    """Of each step the receipts that count, oldest first: of the runs of one command only the last one seen, or else
+    the last one claimed, because a claim cannot take back what was seen."""
+    found: dict[str, dict[tuple[str, bool], Receipt]] = {}
+    for part in chunks(list(entities)):
+        marks = placeholders(len(part))
+        rows = ctx.tx.all(
+            f"SELECT * FROM proof_receipt WHERE workspace = ? AND entity IN ({marks}) AND number IN"
+            f" (SELECT max(number) FROM proof_receipt WHERE workspace = ? AND entity IN ({marks})"
+            " GROUP BY entity, coalesce(command, id), CASE WHEN source = 'said' THEN 0 ELSE 1 END) ORDER BY number",
+            ctx.workspace,
+            *part,
+            ctx.workspace,
+            *part,
+        )
+        for receipt in (load(Receipt, row) for row in rows):
+            key = (receipt.command or receipt.id, receipt.witnessed)
+            found.setdefault(receipt.entity, {})[key] = receipt
+    return {entity: _believed(latest) for entity, latest in found.items()}
+
+
+def _believed(latest: dict[tuple[str, bool], Receipt]) -> list[Receipt]:
+    kept = [item for (command, witnessed), item in latest.items() if witnessed or (command, True) not in latest]
+    return sorted(kept, key=lambda item: item.number)
+
+
+def receipt_json(receipt: Receipt) -> dict[str, Any]:
+    return {
+        "id": receipt.id,
+        "task": receipt.owner,
+        "step_id": receipt.entity if receipt.path is not None else None,
+        "path": receipt.path,
+        "grade": receipt.grade,
+        "source": receipt.source,
+        "text": receipt.text,
+        "command": receipt.command,
+        "exit_code": receipt.exit_code,
+        "duration_ms": receipt.duration_ms,
+        "output_digest": receipt.output_digest,
+        "output_tail": receipt.output_tail,
+        "git_commit": receipt.git_commit,
+        "git_dirty": bool(receipt.git_dirty) if receipt.git_dirty is not None else None,
+        "files": sorted(receipt.files or {}),
+        "again": receipt.again,
+        "agent": receipt.agent,
+        "evidence": receipt.evidence,
+        "ts": rfc3339(receipt.ts_ms),
+        "ts_ms": receipt.ts_ms,
+        "digest": receipt.digest,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """The first place at which a chain does not hold."""
+
+    where: str
+    problem: str
+
+
+def first_break(ctx: Context) -> tuple[int, Break | None]:
+    """How many receipts the workspace has, and the first one that was changed, removed or slipped in."""
+    expected = ctx.tx.value("SELECT value FROM counter WHERE workspace = ? AND name = 'receipt'", ctx.workspace) or 0
+    number, before = 0, ""
+    for receipt in _all(ctx):
+        number += 1
+        problem = _problem(receipt, number, before)
+        if problem is not None:
+            return number, Break(receipt.id, problem)
+        before = receipt.digest
+    if number != expected:
+        return number, Break(f"RCPT-{number + 1:03d}", f"is missing: {expected} were written and {number} are there")
+    return number, None
+
+
+def _problem(receipt: Receipt, number: int, before: str) -> str | None:
+    if receipt.number != number:
+        return f"follows number {number - 1}: what was between them is missing"
+    if receipt.prev != before:
+        return "does not follow from the one before it"
+    return None if receipt.intact else "does not hold what was written"
+
+
+def _all(ctx: Context) -> Iterator[Receipt]:
+    """Every receipt in order, read in parts."""
+    last = -1
+    while True:
+        rows = ctx.tx.all(
+            "SELECT * FROM proof_receipt WHERE workspace = ? AND number > ? ORDER BY number LIMIT 200",
+            ctx.workspace,
+            last,
+        )
+        yield from (load(Receipt, row) for row in rows)
+        if len(rows) < 200:
+            return
+        last = rows[-1]["number"]

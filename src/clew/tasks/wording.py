@@ -1,7 +1,9 @@
-"""Texts from callers, in the one form in which work keeps them."""
+"""Texts from callers, in the one form in which work keeps them, and the anchor that a title suggests."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -59,3 +61,15 @@ def _spec(step: StepInput, field: str) -> StepSpec:
             f"{field}.success_criteria", "must hold a line", "Say how one sees that it is done.", kind="non_empty"
         )
     return StepSpec(heading(step.title, f"{field}.title"), criteria, lines(step.tests), lines(step.blockers))
+
+
+DEFAULT_ANCHOR = "a:core"
+MAX_SLUG = 64
+
+
+def anchor_for(title: str) -> str:
+    """The anchor that a title suggests: what stands before its colon, else all of it, as a plain name."""
+    head, colon, _ = title.partition(":")
+    plain = unicodedata.normalize("NFKD", head if colon else title).encode("ascii", "ignore").decode().lower()
+    slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:MAX_SLUG].strip("-")
+    return f"a:{slug}" if slug else DEFAULT_ANCHOR

@@ -17,6 +17,7 @@ from clew.registry.lines import one_line
 from clew.registry.operation import operation
 from clew.store.database import Row, placeholders
 from clew.store.rows import update
+from clew.tasks.commands import is_command
 from clew.tasks.jobs.job import (
     MAX_MESSAGE,
     MAX_REF,
@@ -40,33 +41,6 @@ _ID = re.compile(
     re.IGNORECASE,
 )
 _PROMPT = re.compile(r"[$>]\s+")
-_PATH = re.compile(r"[^\s]*/[^\s]*|[\w-]+\.[a-zA-Z]{1,5}")
-
-_TARGETS = "all bench build check ci clean docs fmt format install lint release run test tests typecheck verify"
-_EXECUTABLES = {
-    "bun": "add build install run test x",
-    "cargo": "bench build check clippy doc fmt install nextest run test",
-    "deno": "bench check compile fmt lint run task test",
-    "docker": "build compose exec images inspect logs ps pull push run",
-    "git": "add apply bisect blame branch checkout cherry-pick clone commit diff fetch grep log merge pull push rebase"
-    " reset rev-parse revert show stash status switch tag",
-    "go": "build fmt generate get install mod run test tool vet",
-    "helm": "install lint list rollback template test uninstall upgrade",
-    "just": _TARGETS,
-    "kubectl": "apply create delete describe diff exec get logs rollout",
-    "make": _TARGETS,
-    "node": "",
-    "npm": "audit ci exec install pack publish run test",
-    "pnpm": "add build exec install lint run test",
-    "pytest": "",
-    "python": "",
-    "python3": "",
-    "rg": "",
-    "terraform": "apply destroy fmt init plan validate",
-    "yarn": "add build install lint run test",
-}
-_SUBCOMMANDS = {name: frozenset(words.split()) for name, words in _EXECUTABLES.items()}
-"""Executables that a line may begin with, and the arguments that need no flag or path to be believed."""
 
 
 def with_salvage(text: str, refs: list[str], job_id: str) -> list[str]:
@@ -93,19 +67,6 @@ def is_proof(ref: str) -> bool:
 
 def proofs(refs: Iterable[str]) -> list[str]:
     return [ref for ref in refs if is_proof(ref)]
-
-
-def is_command(line: str) -> bool:
-    """A known executable with an argument that is one beyond doubt. `just keep going` is a sentence."""
-    words = line.split()
-    if len(words) < 2 or words[0] not in _SUBCOMMANDS:
-        return False
-    argument = words[1].rstrip(".,;:!?")
-    return (
-        argument in _SUBCOMMANDS[words[0]]
-        or (argument.startswith("-") and len(argument) > 1)
-        or _PATH.fullmatch(argument) is not None
-    )
 
 
 def _addresses(text: str) -> list[str]:

@@ -19,7 +19,6 @@ from clew.reasoning.scope import Target, scope_of
 from clew.reasoning.visibility import CANON, PINNED
 from clew.registry.context import Context
 from clew.registry.operation import Name, Text, operation
-from clew.tasks.anchoring import anchor_for
 from clew.tasks.creation import Bootstrapped, NewTask, bootstrap, implicit_home, step_specs, task_home
 from clew.tasks.edits import ReasoningMode
 from clew.tasks.jobs.job import DEFAULT_KIND, TERMINAL, Job, job_by_id
@@ -30,7 +29,7 @@ from clew.tasks.plans import Work, work_by_id
 from clew.tasks.targets import OfTask, target_task
 from clew.tasks.views.portals import Resumes, closing_resume
 from clew.tasks.views.state_line import macro_lines
-from clew.tasks.wording import Heading, Prose, heading
+from clew.tasks.wording import Heading, Prose, anchor_for, heading
 
 JOB_META = {"skill_profile": "strict", "skill_max_chars": 1200}
 

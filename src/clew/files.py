@@ -1,0 +1,131 @@
+"""Digests of files, and whether files are still what they were.
+
+The content decides. Size, times and inode only save reading: a file whose stamp is the recorded one was not written
+since, because every write sets the change time, and no program can set that time back.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from clew.canonical import sha256_hex
+
+MOST_FILES = 10_000
+MOST_BYTES = 50_000_000
+"""Larger files are not read: they are taken as changed when their stamp is another one."""
+FRESH_NS = 100_000_000
+"""Kernels round times to some milliseconds. A file changed less than this ago may change again under the same stamp."""
+
+Stamp = list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Files as they were: digests by path, and stamps by which an untouched file is known without reading it."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    stamps: dict[str, Stamp] = field(default_factory=dict)
+
+
+def take_snapshot(root: Path, paths: Iterable[str]) -> Snapshot:
+    """The files below `root` that can be read, at most MOST_FILES of them."""
+    files: dict[str, str] = {}
+    stamps: dict[str, Stamp] = {}
+    for path in sorted(set(paths)):
+        if len(files) >= MOST_FILES:
+            break
+        stamp = _stamp(root, path)
+        digest = _digest(root, path, stamp) if stamp is not None else None
+        if stamp is None or digest is None:
+            continue
+        files[path] = digest
+        if _settled(stamp):
+            stamps[path] = stamp
+    return Snapshot(files, stamps)
+
+
+def changed_files(root: Path, files: Mapping[str, str], stamps: Mapping[str, Stamp]) -> list[str]:
+    """The files that are gone or hold something else than they did."""
+    base = str(root)
+    found = []
+    for path, digest in files.items():
+        stamp = _stamp(base, path)
+        if stamp is None or (stamp != stamps.get(path) and _digest(base, path, stamp) != digest):
+            found.append(path)
+    return found
+
+
+def is_inside(path: str) -> bool:
+    """Whether a relative path stays below its root by its form alone."""
+    return bool(path) and not path.startswith("/") and ".." not in path.split("/")
+
+
+def git_head(root: Path) -> str | None:
+    """The commit that is checked out, read without starting git; None where there is no repository."""
+    try:
+        folder = _git_folder(root)
+        head = (folder / "HEAD").read_text().strip()
+        if not head.startswith("ref:"):
+            return head or None
+        return _ref(folder, head.removeprefix("ref:").strip())
+    except OSError:
+        return None
+
+
+def _git_folder(root: Path) -> Path:
+    """`.git`, which is a file that names the folder in worktrees and submodules."""
+    place = root / ".git"
+    if place.is_dir():
+        return place
+    named = place.read_text().partition("gitdir:")[2].strip()
+    return (root / named).resolve()
+
+
+def _ref(folder: Path, name: str) -> str | None:
+    common = folder / "commondir"
+    folders = [folder, (folder / common.read_text().strip()).resolve()] if common.is_file() else [folder]
+    for place in folders:
+        if (place / name).is_file():
+            return (place / name).read_text().strip()
+    for place in folders:
+        packed = place / "packed-refs"
+        for line in packed.read_text().splitlines() if packed.is_file() else ():
+            if line.endswith(f" {name}"):
+                return line.split(" ")[0]
+    return None
+
+
+def _stamp(root: Path | str, path: str) -> Stamp | None:
+    try:
+        seen = os.stat(f"{root}/{path}")  # noqa: PTH116  ten thousand Path objects would cost half of the time
+    except (OSError, ValueError):
+        return None
+    return [seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino]
+
+
+def _settled(stamp: Stamp) -> bool:
+    return abs(time.time_ns() - stamp[2]) > FRESH_NS
+
+
+def _digest(root: Path | str, path: str, stamp: Stamp) -> str | None:
+    if stamp[0] > MOST_BYTES:
+        return None
+    name = f"{root}/{path}"
+    return _digest_once(name, tuple(stamp)) if _settled(stamp) else _digest_now(name)
+
+
+@lru_cache(maxsize=50_000)
+def _digest_once(name: str, stamp: tuple[int, ...]) -> str | None:
+    return _digest_now(name)
+
+
+def _digest_now(name: str) -> str | None:
+    try:
+        return f"sha256:{sha256_hex(Path(name).read_bytes())}"
+    except OSError:
+        return None

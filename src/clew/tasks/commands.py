@@ -1,0 +1,115 @@
+"""Commands: which lines are one, which two are the same, which prove nothing, and what their output says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from clew.tasks.receipts import command_of, plain_line
+
+_PATH = re.compile(r"[^\s]*/[^\s]*|[\w-]+\.[a-zA-Z]{1,5}")
+_TARGETS = "all bench build check ci clean docs fmt format install lint release run test tests typecheck verify"
+_EXECUTABLES = {
+    "bun": "add build install run test x",
+    "cargo": "bench build check clippy doc fmt install nextest run test",
+    "deno": "bench check compile fmt lint run task test",
+    "docker": "build compose exec images inspect logs ps pull push run",
+    "git": "add apply bisect blame branch checkout cherry-pick clone commit diff fetch grep log merge pull push rebase"
+    " reset rev-parse revert show stash status switch tag",
+    "go": "build fmt generate get install mod run test tool vet",
+    "helm": "install lint list rollback template test uninstall upgrade",
+    "just": _TARGETS,
+    "kubectl": "apply create delete describe diff exec get logs rollout",
+    "make": _TARGETS,
+    "node": "",
+    "npm": "audit ci exec install pack publish run test",
+    "pnpm": "add build exec install lint run test",
+    "pytest": "",
+    "python": "",
+    "python3": "",
+    "rg": "",
+    "terraform": "apply destroy fmt init plan validate",
+    "yarn": "add build install lint run test",
+}
+_SUBCOMMANDS = {name: frozenset(words.split()) for name, words in _EXECUTABLES.items()}
+"""Executables that a line may begin with, and the arguments that need no flag or path to be believed."""
+_RUNNERS = frozenset({"pytest", "tox", "nox", "ctest", "rspec", "jest", "vitest", "make", "just"})
+"""Programs that test without an argument."""
+# Words of test runners. A zero before them is a success, and so is `xfailed`.
+_FAILED_RUN = re.compile(
+    r"(?<![\w.,-])[1-9]\d*\s+(?:tests?\s+|specs?\s+|checks?\s+)?fail(?:ed|ures?|ing)?\b"
+    r"|\bfailures?\s*[=:]\s*[1-9]"
+    r"|^\s*(?-i:FAILED|FAIL|FAILURES?)\b(?!\s*[:=]?\s*0\b)"
+    r"|^\s*not ok \d"
+    r"|(?-i:\bBUILD FAILED\b)|\btests? failed\b",
+    re.MULTILINE | re.IGNORECASE,
+)
+# What somebody pastes is judged harder than the output of a command that ended with 0, which may speak of errors.
+_FAILED_CLAIM = re.compile(
+    r"\bexit(?:ed)?(?:\s+with)?(?:\s+(?:code|status))?\s*[:=]?\s*(?:-\d|[1-9])"
+    r"|\breturn(?:ed|s)?\s+(?:code\s+)?[1-9]\d*\b"
+    r"|(?<![\w.,-])[1-9]\d*\s+errors?\b|\berrors?\s*[=:]\s*[1-9]"
+    r"|^Traceback \(most recent call last\)|\bnpm ERR!|\berror\[E\d+\]|\bsegmentation fault\b|\bcore dumped\b"
+    r"|(?-i:\bFAILED\b)(?!\s*[:=]?\s*0\b)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_NONE_FAILED = re.compile(r"\b(?:0|no|none|zero)\s+(?:tests?\s+)?(?:fail\w*|errors?)\b|\bx?failed\s*[=:]\s*0\b", re.I)
+# Commands that cannot fail show nothing by not failing.
+_CANNOT_FAIL = re.compile(
+    r"(?:true|:|/bin/true|/usr/bin/true|echo\b[^&|;]*|printf\b[^&|;]*|sleep\s+[\d.]+|exit(?:\s+0)?|pwd|date|ls|whoami)"
+    r"|.*(?:\|\||;|&)\s*(?:true|:|exit\s+0|echo\b[^&|;]*)",
+    re.DOTALL,
+)
+
+
+def is_command(line: str) -> bool:
+    """A known executable with an argument that is one beyond doubt. `just keep going` is a sentence."""
+    words = line.split()
+    if len(words) < 2 or words[0] not in _SUBCOMMANDS:
+        return False
+    argument = words[1].rstrip(".,;:!?")
+    return (
+        argument in _SUBCOMMANDS[words[0]]
+        or (argument.startswith("-") and len(argument) > 1)
+        or _PATH.fullmatch(argument) is not None
+    )
+
+
+def named_commands(lines: Iterable[str]) -> list[str]:
+    """The commands among the lines that say how a step is tested; the others are sentences for people."""
+    return [_bare_command(line) for line in lines if _is_named(line)]
+
+
+def _is_named(line: str) -> bool:
+    text = plain_line(line)
+    bare = _bare_command(line)
+    quoted = text.startswith("`") and text.endswith("`") and len(text) > 2
+    return bool(bare) and (command_of(text) is not None or quoted or is_command(bare) or bare in _RUNNERS)
+
+
+def says_failed(output: str) -> bool:
+    """Whether the output of a test run says that something failed."""
+    return _FAILED_RUN.search(_NONE_FAILED.sub("", output)) is not None
+
+
+def claims_failure(text: str) -> bool:
+    """Whether a pasted text speaks of a failure."""
+    plain = _NONE_FAILED.sub("", text)
+    return _FAILED_RUN.search(plain) is not None or _FAILED_CLAIM.search(plain) is not None
+
+
+def cannot_fail(command: str) -> bool:
+    """Whether a command ends with 0 whatever the state of the work is."""
+    line = command.strip()
+    inner = re.fullmatch(r"(?:ba|z|da|k)?sh\s+-\w*c\s+(['\"])(.*)\1", line, re.DOTALL)
+    return _CANNOT_FAIL.fullmatch(inner.group(2).strip() if inner else line) is not None
+
+
+def same_command(first: str, second: str) -> bool:
+    """Whether two lines name one command, whatever marks and spaces stand around it."""
+    return _bare_command(first) == _bare_command(second)
+
+
+def _bare_command(line: str) -> str:
+    text = plain_line(line)
+    return " ".join((command_of(text) or text).strip().strip("`").split())

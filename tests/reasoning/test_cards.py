@@ -63,6 +63,31 @@ def test_the_same_id_with_other_content_is_refused_with_a_way_out(clew: Clew, ca
     assert call("think_card", card={"id": "T", "type": "test", "title": "test T"}, supports=["H"])["inserted"] is False
 
 
+@pytest.mark.parametrize("writer", ["think_card", "graph_apply"])
+def test_a_trace_that_does_not_know_a_node_never_overwrites_it(clew: Clew, call: Caller, writer: str) -> None:
+    decision = {"type": "decision", "title": "Use WAL"}
+    if writer == "think_card":
+        call("think_card", card={"id": "D1", **decision})
+    else:
+        call("graph_apply", ops=[{"op": "node_upsert", "id": "D1", "status": "open", **decision}])
+    other = {"id": "D1", "type": "note", "title": "Something else"}
+    answer = call.answer("think_card", card=other, trace_doc="other")
+    assert answer.envelope["error"]["code"] == "INVALID_INPUT"
+    assert "other content" in answer.envelope["error"]["message"]
+    run_suggestions(clew, answer, call.session)
+    (card,) = call("think_query", ids=["D1"])["cards"]
+    assert (card["type"], card["title"]) == ("decision", "Use WAL")
+    assert call("show", doc="other")["entries"] == []
+
+
+def test_the_same_card_may_stand_in_another_trace(call: Caller) -> None:
+    card = {"id": "D1", "type": "decision", "title": "Use WAL"}
+    call("think_card", card=card)
+    again = call("think_card", card=card, trace_doc="other")
+    assert again["inserted"] and again["graph_applied"]["nodes_upserted"] == 0
+    assert len(call("show", doc="other")["entries"]) == 1
+
+
 def test_a_branch_knows_the_cards_it_inherits(call: Caller) -> None:
     card = {"id": "H", "type": "hypothesis", "title": "T"}
     call("think_card", card=card)

@@ -74,6 +74,9 @@ def write_card(
     if known is not None:
         _refuse_other(ctx, scope, card, edges, known)
     current = node(ctx, scope.branch, scope.graph, card_id) if card.id else None
+    if known is None and current is not None and _content(card) != _content(Card(card_id, *_node_content(current))):
+        # Another trace, or graph_apply, wrote the node: this trace does not know it, yet it must not be overwritten.
+        raise _id_taken(scope, card_id, {})
     if known is not None and current is not None:
         return CardWritten(card_id, False, known["seq"], 0, 0, None)
     placed = _placed(card, step)

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from clew.errors import ClewError, Hint, Suggestion, shorten, suggest
 from clew.registry.operation import Input, Operation
+from clew.registry.understanding import understood
 
 MAX_ARGUMENTS = 4_000_000
 MAX_DEPTH = 32
@@ -93,7 +94,11 @@ def parse(operation: Operation, arguments: dict[str, Any]) -> Input:
     try:
         return operation.input.model_validate(named)
     except ValidationError as problem:
-        raise explained(operation, named, problem) from None
+        meant = understood(operation.input, named, problem)
+        if meant is None:
+            raise explained(operation, named, problem) from None
+        check_inner(meant, "arguments")  # JSON inside a text was only characters at the first look
+        return operation.input.model_validate(meant)
 
 
 def _named(operation: Operation, arguments: dict[str, Any]) -> dict[str, Any]:

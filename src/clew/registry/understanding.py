@@ -1,0 +1,155 @@
+"""Arguments that were meant well: `"5"` for 5, one string for a list of one, JSON inside a string, `camelCase` names.
+
+Strict validation comes first, so a correct call pays nothing. Only when it fails are the refused values read once more,
+each in the few ways in which a model writes the right thing in the wrong form. A reading counts only if the input model
+then accepts the value; what stays unclear is refused as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, ValidationError
+
+MOST_ROUNDS = 12
+"""One value is mended in each round: more wrong values than this are no slip."""
+TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+MISSING = object()
+
+
+def understood(model: type[BaseModel], data: dict[str, Any], problem: ValidationError) -> dict[str, Any] | None:
+    """The arguments as they were meant, or None where that is not clear."""
+    for _ in range(MOST_ROUNDS):
+        step = _next_step(model, data, problem)
+        if step is None:
+            return None
+        data, rest = step
+        if rest is None:
+            return data
+        problem = rest
+    return None
+
+
+def _next_step(
+    model: type[BaseModel], data: dict[str, Any], problem: ValidationError
+) -> tuple[dict[str, Any], ValidationError | None] | None:
+    """The data with one value read differently such that fewer faults are left, and these faults."""
+    faults = problem.errors(include_url=False, include_input=False, include_context=True)
+    if len(faults) > 200:
+        return None
+    for fault in faults:
+        for changed in _readings(model, data, fault):
+            rest = _faults_of(model, changed)
+            if rest is None or rest.error_count() < len(faults):
+                return changed, rest
+    return None
+
+
+def _faults_of(model: type[BaseModel], data: dict[str, Any]) -> ValidationError | None:
+    try:
+        model.model_validate(data)
+    except ValidationError as problem:
+        return problem
+    return None
+
+
+def _readings(model: type[BaseModel], data: dict[str, Any], fault: Any) -> Iterator[dict[str, Any]]:
+    kind = str(fault["type"])
+    path = _path_in(data, fault["loc"])
+    if kind == "extra_forbidden" and len(fault["loc"]) == 1:
+        yield from _renamed(model, data, str(fault["loc"][0]))
+    elif path and kind != "missing":
+        # A union reports its members' faults one level too deep, so the value above may be the one that was meant.
+        for place in (path, path[:-1]):
+            if place:
+                value = _at(data, place)
+                for reading in _forms(value, fault):
+                    yield _with(data, place, reading)
+
+
+def _renamed(model: type[BaseModel], data: dict[str, Any], given: str) -> Iterator[dict[str, Any]]:
+    """`taskTitle` and `task-title` are task_title."""
+    plain = _folded(given)
+    for name, field in model.model_fields.items():
+        known = field.alias or name
+        if _folded(known) == plain and known not in data:
+            yield {**{key: value for key, value in data.items() if key != given}, known: data[given]}
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def _forms(value: Any, fault: Any) -> Iterator[Any]:
+    """Other readings of a value, the most literal first."""
+    if isinstance(value, str):
+        yield from _forms_of_text(value.strip(), fault)
+    elif isinstance(value, bool):
+        return
+    elif isinstance(value, int | float):
+        if isinstance(value, float) and value.is_integer():
+            yield int(value)
+        if value in (0, 1):
+            yield bool(value)
+        yield str(value)
+    elif isinstance(value, list) and len(value) == 1:
+        yield value[0]
+    if not isinstance(value, list):
+        yield [value]
+
+
+def _forms_of_text(text: str, fault: Any) -> Iterator[Any]:
+    if text[:1] in ("{", "["):
+        try:
+            yield orjson.loads(text)
+        except orjson.JSONDecodeError:
+            pass
+    if text.lower() in TRUTHS:
+        yield TRUTHS[text.lower()]
+    try:
+        yield int(text)
+    except ValueError:
+        try:
+            yield float(text)
+        except ValueError:
+            pass
+    yield from _choices(text, fault)
+
+
+def _choices(text: str, fault: Any) -> Iterator[str]:
+    """`Strict` and `STRICT` are 'strict'."""
+    expected = str(fault.get("ctx", {}).get("expected", ""))
+    for choice in expected.replace(" or ", ", ").split(", "):
+        bare = choice.strip("'")
+        if choice.startswith("'") and _folded(bare) == _folded(text):
+            yield bare
+
+
+def _path_in(data: Any, location: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The part of a fault's location that names something given; pydantic puts names of union members in between."""
+    path: tuple[Any, ...] = ()
+    for part in location:
+        if _at(data, (*path, part)) is not MISSING:
+            path = (*path, part)
+    return path
+
+
+def _at(data: Any, path: tuple[Any, ...]) -> Any:
+    for part in path:
+        known = part in data if isinstance(data, dict) else isinstance(data, list) and part in range(len(data))
+        if not known:
+            return MISSING
+        data = data[part]
+    return data
+
+
+def _with(data: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """A copy in which one value is another."""
+    if not path:
+        return value
+    first, rest = path[0], path[1:]
+    copy = dict(data) if isinstance(data, dict) else list(data)
+    copy[first] = _with(data[first], rest, value)
+    return copy

@@ -189,7 +189,8 @@ def sharpness(statement: str) -> int:
 def clash(first: str, second: str) -> Clash | None:
     """The strongest reason why the two contradict, or None."""
     a, b = read(first), read(second)
-    if not _meet(a, b):
+    # The same words never contradict themselves, not even "X instead of X".
+    if a == b or not _meet(a, b):
         return None
     checks = (_by_value, _by_number, _by_opposites, _by_denial, _by_refusal, _by_slot, _by_order)
     found = [*(check(a, b) for check in checks), _by_exclusion(first, second)]

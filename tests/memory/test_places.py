@@ -9,7 +9,7 @@ from pathlib import Path
 from clew.app import Clew
 from clew.memory import blocks
 from clew.memory.files import places
-from clew.memory.files.directory import Content, Directory
+from clew.memory.files.directory import Content, Directory, known
 from clew.memory.files.markdown import print_block, set_field
 from clew.memory.files.sync import publish
 from tests.memory.conftest import Memory
@@ -91,11 +91,9 @@ def test_a_directory_far_behind_is_rendered_whole(memory: Memory, make_clew: Cal
 def test_a_save_in_the_moment_of_rendering_is_handed_back(tmp_path: Path) -> None:
     directory = Directory(tmp_path)
     with directory.locked():
-        directory.write("decisions/D.md", Content(b"one"), None, True)
-        stamp = directory.stamp("decisions/D.md")
+        before = known(directory.write("decisions/D.md", Content(b"one"), None).stamp, 0, 0)
         (tmp_path / "decisions/D.md").write_bytes(b"one, edited")
-        late = directory.write("decisions/D.md", Content(b"two"), stamp, True)
-    assert late is not None
+        (late,) = directory.write("decisions/D.md", Content(b"two"), before).late
     assert (late.data, late.base) == (b"one, edited", b"one")
     assert (tmp_path / "decisions/D.md").read_bytes() == b"two"
 

@@ -21,6 +21,8 @@ import orjson
 
 from clew.canonical import canonical_bytes
 from clew.errors import ClewError
+from clew.memory.files.late import Late, LateSaves, own_folder
+from clew.memory.files.swap import copy, create, swap, sync_folder
 from clew.registry.context import Context
 
 OWN = ".clew"
@@ -32,6 +34,7 @@ PLAIN = ("mind-mem.json", "memory/intel-state.json")
 KERNELS = "mind"
 LOCK_SECONDS = 20.0
 RACY_NS = 50_000_000
+"""File times advance in ticks of up to 10 ms. A stamp taken within this time of a save may hide another save."""
 
 Stamp = tuple[int, int, int]
 """Modification time, size and inode of a file."""
@@ -46,11 +49,15 @@ class Content:
 
 
 @dataclass(frozen=True)
-class Late:
-    """What a person saved in the very moment of a rendering, and the text it was edited from."""
+class Written:
+    """A file that was rendered: its stamp, and what was saved in the moment before."""
 
-    data: bytes
-    base: bytes | None
+    stamp: Stamp
+    late: list[Late]
+
+
+class FilesProblem(ClewError):
+    """The files cannot be read or written. The store can, so reading memory goes on without them."""
 
 
 @dataclass
@@ -96,13 +103,17 @@ class Directory:
         self.root = root
         self.own = root / OWN
         self._prefix = str(root)
+        self.late = LateSaves(self.own)
+        self._touched: set[Path] = set()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """One process at a time works on the files."""
         with reported(self.root):
             self.own.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.own / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            if self.own.is_symlink():
+                raise OSError(errno.ELOOP, f"{self.own} is a symbolic link, and links are not followed")
+            handle = os.open(self.own / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             self._wait(handle)
             yield
@@ -117,7 +128,7 @@ class Directory:
                 return
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    raise ClewError(
+                    raise FilesProblem(
                         "STORE_LOCKED",
                         f"another process works on {self.root} for over {LOCK_SECONDS:.0f} s",
                         "Try again; end the process that holds the lock if this stays so.",
@@ -132,25 +143,30 @@ class Directory:
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return State()
 
-    def save(self, state: State, durable: bool) -> None:
-        """Keep the state. It must not outlive a rendering that a power cut took back: that would look like an edit."""
+    def save(self, state: State) -> None:
+        """Keep the state. It must not outlive a rendering that a power cut took back: that would look like an edit.
+
+        So every folder in which a file was renamed is flushed first. One flush would do on ext4, which commits all
+        renames together; other file systems commit each folder by itself.
+        """
         files = {path: vars(entry) for path, entry in state.files.items()}
         whole = {"store": state.store, "files": files, "write_only_seq": state.write_only_seq}
         with reported(self.root):
-            text = canonical_bytes(whole)
-            self._replace(self.own / "state.json", Content(text), durable=False)
-            if durable:
-                _sync_folder(self.own)
+            for folder in sorted(self._touched):
+                sync_folder(folder)
+            self._touched.clear()
+            self._replace(self.own / "state.json", Content(canonical_bytes(whole)))
             ignore = self.own / ".gitignore"
             if not ignore.exists():
-                ignore.write_text("*\n", encoding="utf-8")
+                with create(ignore) as file:
+                    file.write(b"*\n")
 
     def stamp(self, path: str) -> Stamp | None:
         try:
             status = os.stat(f"{self._prefix}/{path}")  # noqa: PTH116  (a Path costs more than the stat)
         except OSError:
             return None
-        return (status.st_mtime_ns, status.st_size, status.st_ino)
+        return _stamp(status)
 
     def read(self, path: str) -> bytes | None:
         try:
@@ -174,30 +190,61 @@ class Directory:
         return None if stat.S_ISREG(kind) else f"{part} is not an ordinary file"
 
     def base(self, path: str, start: int = 0) -> bytes | None:
-        """The file as it was last rendered or read back, from a byte on."""
+        """The file as it was last rendered or read back, from a byte on; None when it is shorter than that."""
         try:
             with (self.own / "base" / path).open("rb") as file:
+                if os.fstat(file.fileno()).st_size < start:
+                    return None
                 file.seek(start)
                 return file.read()
         except OSError:
             return None
 
-    def write(self, path: str, content: Content, expected: Stamp | None, durable: bool) -> Late | None:
-        """Replace a file at once. Returns what a person saved in the moment before, when that happened."""
+    def write(self, path: str, content: Content, expected: Known | None) -> Written:
+        """Replace a file at once, and look at what stood there. What a person saved since `expected` is in the answer.
+
+        What was taken out stays in `.clew/late/` until it is settled, so that a crash in between does not lose it.
+        """
         target = self.root / path
-        aside = self.own / "aside"
         with reported(target):
             target.parent.mkdir(parents=True, exist_ok=True)
-            aside.unlink(missing_ok=True)
-            if expected is not None and target.exists():
-                os.link(target, aside)
-            self._replace(target, content, durable, self.own / "base" / path)
-            saved = _changed(aside, expected)
-            late = Late(saved, self.base(path)) if saved is not None else None
-            if durable:
-                self.keep_base(path, content)
-            aside.unlink(missing_ok=True)
-        return late
+            draft, stamp = self._draft(path, content)
+            taken = swap(draft, target)
+            late = [saved for out in taken if (saved := self._saved_since(path, out, expected)) is not None]
+            self.late.drop_empty(draft.parent)
+            self.keep_base(path, content)
+            self._touched.update((target.parent, (self.own / "base" / path).parent))
+        return Written(stamp, late)
+
+    def _draft(self, path: str, content: Content) -> tuple[Path, Stamp]:
+        """The new file, flushed, and its stamp."""
+        new = self.late.new_draft(path)
+        with create(new) as file:
+            if content.kept:
+                copy(self.own / "base" / path, file, content.kept)
+            file.write(content.rest)
+            file.flush()
+            _date_back(file)
+            os.fdatasync(file.fileno())
+            status = os.fstat(file.fileno())
+        return self.late.name_draft(new, status.st_ino), _stamp(status)
+
+    def _saved_since(self, path: str, out: Path, expected: Known | None) -> Late | None:
+        if expected is None:
+            return self.late.take(path, out, None, same=False)
+        return self.late.take(path, out, self.base(path), same=expected.trusts(_stamp(out.stat())))
+
+    def late_saves(self) -> list[Late]:
+        """Saves that earlier renderings took out and that are not in the store."""
+        with reported(self.own):
+            return self.late.found(self.base)
+
+    def replace(self, path: str, content: Content) -> None:
+        """Write a file that is never read back, whatever stood there."""
+        target = self.root / path
+        with reported(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self._replace(target, content)
 
     def remove(self, path: str) -> None:
         with reported(self.root / path):
@@ -205,8 +252,8 @@ class Directory:
 
     def keep_base(self, path: str, content: Content) -> None:
         """Remember the file. Only what changed is written, under another name: a crash leaves none, not a wrong one."""
-        base = self.own / "base" / path
-        with reported(base):
+        with reported(self.own / "base" / path):
+            base = own_folder(self.own, f"base/{path}".rpartition("/")[0]) / Path(path).name
             if content.kept:
                 part = base.with_name(f".{base.name}.part")
                 base.replace(part)
@@ -216,22 +263,16 @@ class Directory:
                     file.truncate()
                 part.replace(base)
                 return
-            base.parent.mkdir(parents=True, exist_ok=True)
             base.unlink(missing_ok=True)  # ext4 writes out a file at once when another is renamed over it
-            self._replace(base, content, durable=False)
+            self._replace(base, content)
 
-    def _replace(self, target: Path, content: Content, durable: bool, base: Path | None = None) -> None:
+    def _replace(self, target: Path, content: Content) -> None:
+        """Replace a file that only Clew writes; nothing is flushed."""
         draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
-        with draft.open("wb") as file:
-            if content.kept and base is not None:
-                _copy(base, file, content.kept)
+        with create(draft) as file:
             file.write(content.rest)
             file.flush()
-            # Dated back, so that whoever saves the file after us, however soon, gives it another time than ours.
-            saved = time.time_ns() - 2 * RACY_NS
-            os.utime(file.fileno(), ns=(saved, saved))
-            if durable:
-                os.fdatasync(file.fileno())
+            _date_back(file)
         draft.replace(target)
 
     def block_files(self) -> list[str]:
@@ -265,40 +306,14 @@ class Directory:
         return found
 
 
-def _copy(source: Path, target: BinaryIO, count: int) -> None:
-    """The first bytes of a file, copied by the kernel where it can."""
-    with source.open("rb") as file:
-        if hasattr(os, "copy_file_range"):
-            while count:
-                try:
-                    done = os.copy_file_range(file.fileno(), target.fileno(), count)
-                except OSError:
-                    break
-                if not done:
-                    break
-                count -= done
-        while count:
-            portion = file.read(min(count, 1 << 20))
-            if not portion:
-                raise OSError(errno.EIO, f"{source} is shorter than it was")
-            target.write(portion)
-            count -= len(portion)
+def _stamp(status: os.stat_result) -> Stamp:
+    return (status.st_mtime_ns, status.st_size, status.st_ino)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make the renames so far durable; one sync commits the journal for all of them."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _changed(aside: Path, expected: Stamp | None) -> bytes | None:
-    if expected is None or not aside.exists():
-        return None
-    status = aside.stat()
-    return None if (status.st_mtime_ns, status.st_size, status.st_ino) == tuple(expected) else aside.read_bytes()
+def _date_back(file: BinaryIO) -> None:
+    """Date a file back, so that whoever saves it after us, however soon, gives it another time than ours."""
+    saved = time.time_ns() - 2 * RACY_NS
+    os.utime(file.fileno(), ns=(saved, saved))
 
 
 @contextmanager
@@ -306,7 +321,7 @@ def reported(where: Path) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        raise ClewError(
+        raise FilesProblem(
             "IO_ERROR", f"{where}: {problem.strerror or problem}", "Make the directory writable, or free space."
         ) from problem
 

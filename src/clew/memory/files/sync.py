@@ -10,7 +10,18 @@ from dataclasses import dataclass
 
 from clew.errors import ClewError
 from clew.memory.files import edits, places, plain_files
-from clew.memory.files.directory import DERIVED, Content, Directory, Known, State, directory_of, known, store_name
+from clew.memory.files.directory import (
+    DERIVED,
+    Content,
+    Directory,
+    FilesProblem,
+    Known,
+    State,
+    directory_of,
+    known,
+    store_name,
+)
+from clew.memory.files.late import Late
 from clew.memory.files.markdown import HEADER, ParsedFile, parse_file
 from clew.memory.files.merge import merged
 from clew.memory.files.places import WHOLE, size
@@ -20,6 +31,7 @@ from clew.registry.record import refresh
 from clew.store.database import Row
 
 ROUNDS = 4
+"""A person who saves into every rendering is answered by the next call."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +43,7 @@ class Edit:
     base: str | None
     number: int
     late: bool = False
-    """Not what the file holds now: saved in the moment in which it was rendered over, or of a file that is gone."""
+    """Not what the file holds now: a save that a rendering took out, or what is left of a file that is gone."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +65,17 @@ class Output:
 
 
 def sync(ctx: Context) -> list[Unread]:
-    """Read back hand edits. Costs a few stats when there are none. Returns the files that were left alone."""
+    """Read back hand edits. Costs a few stats when there are none. Returns the files that were left alone.
+
+    Files that cannot be read or written are a warning: the store has everything that was read back so far.
+    """
     directory = directory_of(ctx)
-    if directory is not None and directory.root.is_dir() and _stirred(ctx, directory):
-        return _agree(ctx, directory)
+    try:
+        if directory is not None and directory.root.is_dir() and _stirred(ctx, directory):
+            return _agree(ctx, directory)
+    except FilesProblem as problem:
+        said = f"The files were not looked at, what is stored is shown: {problem.message}"
+        _warn_once(ctx, "FILES_BEHIND", said, problem.recovery or "Mend the directory.")
     return []
 
 
@@ -73,9 +92,13 @@ def publish(ctx: Context) -> None:
         return
     try:
         _agree(ctx, directory)
-    except ClewError as problem:
-        recovery = problem.recovery or "Mend the directory."
-        ctx.warn("FILES_BEHIND", f"The change is stored, its file is not: {problem.message}", recovery)
+    except FilesProblem as problem:
+        _warn_behind(ctx, problem)
+
+
+def _warn_behind(ctx: Context, problem: FilesProblem) -> None:
+    said = f"The change is stored, its file is not: {problem.message}"
+    _warn_once(ctx, "FILES_BEHIND", said, problem.recovery or "Mend the directory.")
 
 
 def _stirred(ctx: Context, directory: Directory) -> bool:
@@ -85,6 +108,8 @@ def _stirred(ctx: Context, directory: Directory) -> bool:
         stamp, entry = directory.stamp(path), state.files.get(path)
         if stamp is None or entry is None or not entry.trusts(stamp):
             return True
+    if directory.late.stirred():
+        return True
     with ctx.reading() as bound:
         return any(_behind(state, row["path"], row["seq"], directory) for row in _heads(bound))
 
@@ -112,18 +137,18 @@ def _heads(ctx: Context) -> list[Row]:
 
 
 def _agree(ctx: Context, directory: Directory) -> list[Unread]:
+    """Edits in, renderings out, until nobody saved in between. What is saved after the last round stays for the next
+    call, in `.clew/late/`."""
     with directory.locked():
         state = _state(ctx, directory)
-        late: list[Edit] = []
-        written = False
+        late = directory.late_saves()
         for _ in range(ROUNDS):
             found, unread = _look(directory, state)
-            _take_in(ctx, directory, state, [*found, *late])
-            late, rendered = _bring_out(ctx, directory, state, {item.path for item in unread})
-            written = written or rendered
+            _take_in(ctx, directory, state, found, late)
+            late = _bring_out(ctx, directory, state, {item.path for item in unread})
             if not late:
                 break
-        directory.save(state, durable=written)
+        directory.save(state)
     _warn_of(ctx, unread)
     return unread
 
@@ -201,27 +226,44 @@ def _decoded(path: str, data: bytes) -> str | Unread:
     return text
 
 
-def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edit]) -> None:
-    if not found:
+def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edit], late: list[Late]) -> None:
+    """Store what people saved: what was taken out first, because it is older than what the files hold now."""
+    saved = [*_late_edits(ctx, directory, late), *found]
+    if not saved:
         return
     with ctx.reading() as bound:
         left = _left_behind(bound, directory, found)
     for edit in found:
-        if _long(edit) and not left:
+        if not late and not left and _long(edit):
             _import(ctx, edit)
     with ctx.writing() as bound:
-        taken = {edit.path for edit in found if not edit.path.endswith(".md") and _take_in_plain(bound, edit)}
-        same, changed = _take_in_blocks(bound, [*(edit for edit in found if edit.path.endswith(".md")), *left])
+        taken = {edit.path for edit in saved if not edit.path.endswith(".md") and _take_in_plain(bound, edit)}
+        same, changed = _take_in_blocks(bound, [*(edit for edit in saved if edit.path.endswith(".md")), *left])
         heads = {row["path"]: row["seq"] for row in _heads(bound)}
         reached = {path: (_number(bound, path), heads.get(path, 0)) for path in taken | same}
         proposals.follow_changes(bound, changed)  # what they write is newer than the files and is rendered next
+    for item in late:
+        directory.late.settle(item)
     for edit in found:
-        if edit.late:
-            continue
         directory.keep_base(edit.path, Content(edit.text.encode()))
         if edit.path in reached and edit.path in state.files:
             entry = state.files[edit.path]
             entry.number, entry.seq = reached[edit.path]
+
+
+def _late_edits(ctx: Context, directory: Directory, late: list[Late]) -> list[Edit]:
+    """What can be read of the saves that renderings took out; the rest is kept for a person."""
+    found: list[Edit] = []
+    for item in list(late):
+        text = _decoded(item.path, item.data)
+        if isinstance(text, Unread):
+            late.remove(item)
+            place = directory.late.set_aside(item)
+            said = f"What was saved in {item.path} cannot be read ({text.problem}) and is kept in {place}"
+            _warn_once(ctx, "FILE_UNREADABLE", said, f"Write what it says into {item.path}.")
+            continue
+        found.append(Edit(item.path, text, item.base.decode() if item.base is not None else None, WHOLE, late=True))
+    return found
 
 
 def _left_behind(ctx: Context, directory: Directory, found: list[Edit]) -> list[Edit]:
@@ -246,23 +288,28 @@ def _without(ctx: Context, path: str, ids: set[str]) -> Edit:
 
 
 def _take_in_plain(ctx: Context, edit: Edit) -> bool:
+    """Whether the store now has what the file holds."""
     plain_files.take_in(ctx, edit.path, edit.base, edit.text)
-    return plain_files.text(ctx, edit.path) == edit.text
+    return plain_files.text(ctx, edit.path) == edit.text and not edit.late
 
 
-def _take_in_blocks(ctx: Context, found: list[Edit]) -> tuple[set[str], list[str]]:
-    """Returns the files that the store now has exactly as they are, and the blocks that changed."""
+def _take_in_blocks(ctx: Context, saved: list[Edit]) -> tuple[set[str], list[str]]:
+    """Returns the files that the store now has exactly as they are, and the blocks that changed.
+
+    Several saves of one file are merged one after the other, each into what the one before made of the file, and
+    stored as one plan: a plan counts on the file being as the store has it.
+    """
     plans, same = [], set()
-    for edit in found:
-        stored = _stored(ctx, edit)
-        if stored == edit.text and not edit.late:
-            same.add(edit.path)
-            continue
-        result = merged(ctx, edit.path, edit.base, stored, edit.text)
+    for path in dict.fromkeys(edit.path for edit in saved):
+        series = [edit for edit in saved if edit.path == path]
+        stored = result = _stored(ctx, series[0])
+        for edit in series:
+            if edit.late or edit.text != result:
+                result = merged(ctx, path, edit.base, result, edit.text)
         if result != stored:
-            plans.append(edits.plan(ctx, edit.path, stored, result))
-        if result == edit.text and not edit.late:
-            same.add(edit.path)
+            plans.append(edits.plan(ctx, path, stored, result))
+        if result == series[-1].text and not series[-1].late:
+            same.add(path)
     return same, edits.take_in(ctx, plans)
 
 
@@ -295,8 +342,8 @@ def _number(ctx: Context, path: str) -> int:
     return int(ctx.tx.value(sql, ctx.workspace, path) or 0)
 
 
-def _bring_out(ctx: Context, directory: Directory, state: State, frozen: set[str]) -> tuple[list[Edit], bool]:
-    """Render what is newer in the store. Returns what people saved in that very moment, and whether any was newer."""
+def _bring_out(ctx: Context, directory: Directory, state: State, frozen: set[str]) -> list[Late]:
+    """Render what is newer in the store. Returns what people saved in that very moment."""
     with ctx.reading() as bound:
         behind = [row for row in _heads(bound) if _behind(state, row["path"], row["seq"], directory)]
         blocked = [row["path"] for row in behind if row["path"] in frozen or directory.oddity(row["path"])]
@@ -309,19 +356,23 @@ def _bring_out(ctx: Context, directory: Directory, state: State, frozen: set[str
     for path, seq in removed.items():
         directory.remove(path)
         state.write_only_seq = max(state.write_only_seq, seq)
-    late = []
+    late: list[Late] = []
     for output in outputs:
-        entry = state.files.get(output.path)
-        saved = directory.write(output.path, output.content, entry.stamp if entry else None, output.tracked)
-        stamp = directory.stamp(output.path)
-        if not output.tracked:
-            state.write_only_seq = max(state.write_only_seq, output.seq)
-        elif stamp is not None:
-            state.files[output.path] = known(stamp, output.number, output.seq)
-        if saved:
-            base = saved.base.decode() if saved.base is not None else None
-            late.append(Edit(output.path, saved.data.decode("utf-8", "replace"), base, WHOLE, True))
-    return late, bool(outputs)
+        try:
+            late += _write(directory, state, output)
+        except FilesProblem as problem:
+            _warn_behind(ctx, problem)  # the other files are written all the same
+    return late
+
+
+def _write(directory: Directory, state: State, output: Output) -> list[Late]:
+    if not output.tracked:
+        directory.replace(output.path, output.content)
+        state.write_only_seq = max(state.write_only_seq, output.seq)
+        return []
+    written = directory.write(output.path, output.content, state.files.get(output.path))
+    state.files[output.path] = known(written.stamp, output.number, output.seq)
+    return written.late
 
 
 def _output(ctx: Context, directory: Directory, entry: Known | None, row: Row) -> Output:
@@ -336,7 +387,7 @@ def _output(ctx: Context, directory: Directory, entry: Known | None, row: Row) -
 
 
 def _replayed(ctx: Context, directory: Directory, entry: Known | None, row: Row) -> Content | None:
-    """The file as it was rendered, with the edits since then; None when they are not all there."""
+    """The file as it was rendered with the splices since then; None when one is missing or the base is damaged."""
     if entry is None or entry.number < 0:
         return None
     sql = "SELECT * FROM splice WHERE workspace = ? AND file = ? AND number > ? ORDER BY number"

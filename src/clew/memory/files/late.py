@@ -1,0 +1,147 @@
+"""Saves that a rendering took out of a file, kept in `.clew/late/` until they are in the store.
+
+`.clew/late/<path>/` holds drafts and files that were taken out. A draft is named after its own inode. Once it has
+changed places with a file, the name tells that it holds what stood in the file's place instead, so a process that was
+killed in between leaves nothing unclear. Beside a file that was taken out, `<name>.base` holds the text that
+it was edited from (empty: not known), dated like the file, so that a later save into it is seen by a stat.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from clew.memory.files.swap import create, has_writer, read_saved
+
+LATE, UNREAD = "late", "unread"
+_NEW, _BASE = "new", ".base"
+
+BaseOf = Callable[[str], bytes | None]
+"""The text that a file was last rendered as, by its path."""
+
+
+@dataclass(frozen=True)
+class Late:
+    """A save that was taken out of a file: where it is now, its bytes, and the text it was edited from."""
+
+    path: str
+    out: Path
+    data: bytes
+    base: bytes | None
+
+
+class LateSaves:
+    def __init__(self, own: Path) -> None:
+        self._own = own
+        self._folder = own / LATE
+
+    def new_draft(self, path: str) -> Path:
+        return own_folder(self._own, f"{LATE}/{path}") / _NEW
+
+    def name_draft(self, draft: Path, inode: int) -> Path:
+        return draft.replace(draft.with_name(str(inode)))
+
+    def take(self, path: str, out: Path, base: bytes | None, same: bool) -> Late | None:
+        """What a person saved into a file that was taken out; None when nothing, and then the file goes.
+
+        `same` says that its stamp is the expected one. A file that a process still has open for writing is kept: the
+        process may be about to save into it.
+        """
+        if not same:
+            data = read_saved(out)
+            if data and data != base:
+                self._note(out, base)
+                return Late(path, out, data, base)
+        if has_writer(out):
+            self._note(out, base)
+        else:
+            self._forget(out)
+        return None
+
+    def stirred(self) -> bool:
+        """Whether `found` has to look at anything; as a rule there is no file to look at."""
+        return any(_restless(out) for out in self._taken_out())
+
+    def found(self, base_of: BaseOf) -> list[Late]:
+        """Saves that are not in the store: of a process that was killed, or written after the file was taken out."""
+        again = [self._look_again(out, base_of) for out in self._taken_out()]
+        return [late for late in again if late is not None]
+
+    def settle(self, late: Late) -> None:
+        """The save is in the store. Its file goes, unless a process still has it open and may save into it again."""
+        if has_writer(late.out):
+            self._note(late.out, late.data)
+        else:
+            self._forget(late.out)
+
+    def set_aside(self, late: Late) -> Path:
+        """Keep a save that cannot be read as text where a person finds it."""
+        place = own_folder(self._own, f"{UNREAD}/{late.path}") / late.out.name
+        late.out.replace(place)
+        self._forget(late.out)
+        return place
+
+    def drop_empty(self, folder: Path) -> None:
+        """Remove the folders of a draft that are empty now."""
+        while folder != self._folder:
+            try:
+                folder.rmdir()
+            except OSError:
+                return
+            folder = folder.parent
+
+    def _taken_out(self) -> list[Path]:
+        if not self._folder.is_dir() or self._folder.is_symlink():
+            return []
+        files = [path for path in sorted(self._folder.rglob("*")) if path.is_file() and not path.is_symlink()]
+        return [path for path in files if not path.name.endswith(_BASE)]
+
+    def _look_again(self, out: Path, base_of: BaseOf) -> Late | None:
+        if out.name in (_NEW, str(out.stat().st_ino)):
+            self._forget(out)  # a draft that never got into place
+            return None
+        path = out.parent.relative_to(self._folder).as_posix()
+        note = out.with_name(f"{out.name}{_BASE}")
+        # Without a note the process died right after the swap, before it renewed the base of the file.
+        base = (note.read_bytes() or None) if note.exists() else base_of(path)
+        data = read_saved(out)
+        if data and data != base:
+            return Late(path, out, data, base)
+        if not has_writer(out):
+            self._forget(out)
+        return None
+
+    def _note(self, out: Path, base: bytes | None) -> None:
+        note = out.with_name(f"{out.name}{_BASE}")
+        saved = out.stat().st_mtime_ns
+        with create(note) as file:
+            file.write(base or b"")
+        os.utime(note, ns=(saved, saved))
+
+    def _forget(self, out: Path) -> None:
+        out.with_name(f"{out.name}{_BASE}").unlink(missing_ok=True)
+        out.unlink(missing_ok=True)
+        self.drop_empty(out.parent)
+
+
+def _restless(out: Path) -> bool:
+    """Whether a file was saved into since it was noted, or can go because its last writer closed it."""
+    try:
+        noted, saved = out.with_name(f"{out.name}{_BASE}").stat(), out.stat()
+        return noted.st_mtime_ns != saved.st_mtime_ns or not has_writer(out)
+    except OSError:
+        return True
+
+
+def own_folder(own: Path, path: str) -> Path:
+    """A folder below `.clew/`, made if needed. A link in it would lead our writes elsewhere and is refused."""
+    place = own
+    for part in path.split("/"):
+        place = place / part
+        place.mkdir(exist_ok=True)
+        if place.is_symlink():
+            raise OSError(errno.ELOOP, f"{place} is a symbolic link")
+    return place

@@ -1,8 +1,8 @@
 """Hooks: functions that a module offers to a place which must not import it.
 
-A place is declared once, where everyone concerned may import it: `opener: Point[Opener] = Point("opener")`. A module
-offers a function by decorating it: `@opener("task", "plan")`. The generated index knows which modules do so, hence
-looking a hook up imports those modules and no others, and starting imports none.
+A place is declared once, where everyone concerned may import it: `opener: HookPoint[Opener] = HookPoint("opener")`.
+A module offers a function by decorating it: `@opener("task", "plan")`. The generated index knows which modules do so,
+hence looking a hook up imports those modules and no others, and starting imports none.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def declared() -> list[Hook]:
     return sorted(_declared.values(), key=lambda hook: (hook.point, hook.order, hook.key))
 
 
-class Point(Generic[F]):
+class HookPoint(Generic[F]):
     """A place where other modules may hook in functions of one type, each under a key."""
 
     def __init__(self, name: str) -> None:

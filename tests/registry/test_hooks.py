@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from clew.hooks import Point
+from clew.hooks import HookPoint
 from clew.registry.catalogue import catalogue
 
 
 def test_a_function_is_found_under_each_of_its_keys() -> None:
-    greeter: Point[Callable[[str], str]] = Point("test_greeter")
+    greeter: HookPoint[Callable[[str], str]] = HookPoint("test_greeter")
 
     @greeter("morning", "noon")
     def day(name: str) -> str:
@@ -22,7 +22,7 @@ def test_a_function_is_found_under_each_of_its_keys() -> None:
 
 
 def test_all_come_in_order_and_later_ones_are_seen() -> None:
-    check: Point[Callable[[], str]] = Point("test_check")
+    check: HookPoint[Callable[[], str]] = HookPoint("test_check")
 
     @check()
     def b() -> str:
@@ -42,7 +42,7 @@ def test_all_come_in_order_and_later_ones_are_seen() -> None:
 
 
 def test_two_functions_under_one_key_are_refused() -> None:
-    point: Point[Callable[[], None]] = Point("test_twice")
+    point: HookPoint[Callable[[], None]] = HookPoint("test_twice")
 
     @point("one")
     def first() -> None: ...
@@ -55,7 +55,7 @@ def test_two_functions_under_one_key_are_refused() -> None:
 
 def test_every_hook_of_the_index_is_where_it_says() -> None:
     for hook in catalogue().hooks:
-        function = Point[Callable[..., object]](hook.point).find(hook.key)
+        function = HookPoint[Callable[..., object]](hook.point).find(hook.key)
         assert function is not None and function.__module__ == hook.module
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.errors import ClewError, suggest, unknown_id
-from clew.hooks import Point
+from clew.hooks import HookPoint
 from clew.ids import check_name
 from clew.index.indexing import unindex_where
 from clew.registry.budget import Budget, Trim
@@ -275,7 +275,7 @@ def _unindex(ctx: Context, branch: Branch) -> None:
         reindex_elsewhere(ctx, row["ref"])
 
 
-branch_owner: Point[Callable[[Context, int], str | None]] = Point("branch_owner")
+branch_owner: HookPoint[Callable[[Context, int], str | None]] = HookPoint("branch_owner")
 """What still stands and needs a branch, in words such as "session 12ab"; None when nothing does."""
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, WithJsonSchema
 
 from clew.errors import ClewError, invalid, shorten, suggest, unknown_id
-from clew.hooks import Point
+from clew.hooks import HookPoint
 from clew.ids import PLAN, STEP_PATH, TASK, check_name
 from clew.ids import STEP as STEP_ID
 from clew.reasoning.branches import Branch, branch_by_id, branch_named, checked_out, create_branch, find_branch
@@ -222,7 +222,7 @@ def resolve_step(ctx: Context, scope: Scope, step: str | None) -> StepFocus | No
     return found
 
 
-step_finder: Point[Callable[[Context, str, str | None], StepFocus | None]] = Point("step_finder")
+step_finder: HookPoint[Callable[[Context, str, str | None], StepFocus | None]] = HookPoint("step_finder")
 """`(ctx, task, id or path)` -> the step of the task, or its first open one for None. Tasks offer it."""
 
 

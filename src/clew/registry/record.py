@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from clew.hooks import Point
+from clew.hooks import HookPoint
 from clew.registry.context import Context
 
 Opened = dict[str, Any]
 Opener = Callable[[Context, str, int, bool], Opened | None]
 """`(ctx, id, limit, include_drafts)` -> the record with `kind` and `id` or `ref`, or None. Reads only."""
 
-opener: Point[Opener] = Point("opener")
-refresh: Point[Callable[[Context], object]] = Point("refresh")
+opener: HookPoint[Opener] = HookPoint("opener")
+refresh: HookPoint[Callable[[Context], object]] = HookPoint("refresh")
 """Called before a record of this kind is opened, outside of any transaction."""

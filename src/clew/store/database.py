@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from clew.hooks import Point
+from clew.hooks import HookPoint
 from clew.store.companions import Companions
 
 Row = dict[str, Any]
@@ -81,7 +81,7 @@ class Database(Protocol):
     def close(self) -> None: ...
 
 
-committed: Point[Callable[[Database, str, int, int], None]] = Point("committed")
+committed: HookPoint[Callable[[Database, str, int, int], None]] = HookPoint("committed")
 """Called after a write is durable: `(database, workspace, seq before, seq after)`."""
 
 

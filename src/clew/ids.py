@@ -37,6 +37,7 @@ ANY_BLOCK = re.compile(r"[A-Z]{1,16}-[^\]\s]{1,120}")
 """What a person may write above a block: its prefix need not be a kind that Clew knows."""
 PROPOSAL = re.compile(rf"P-{_DATED}")
 CONTRADICTION = re.compile(rf"C-{_DATED}")
+RECEIPT = re.compile(r"RCPT-\d{3,}")
 RECEIPT_TIME = re.compile(r"\d{8}-\d{6}")
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -56,6 +57,7 @@ PATTERNS: dict[str, re.Pattern[str]] = {
     "event": EVENT,
     "session": SESSION,
     "notebook": NOTEBOOK,
+    "receipt": RECEIPT,
     "proposal": PROPOSAL,
     "contradiction": CONTRADICTION,
     "block": BLOCK,

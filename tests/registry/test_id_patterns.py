@@ -22,6 +22,7 @@ EXAMPLES = {
     "event": event_id(12),
     "session": "01234567-89ab-4def-8123-456789abcdef",
     "notebook": "NB-001",
+    "receipt": "RCPT-001",
     "proposal": "P-20260213-001",
     "contradiction": "C-20260213-001",
     "block": "D-20260213-001",

@@ -64,5 +64,7 @@ class Session:
     roots: Roots | None = None
     local: bool = False
     """The caller is a person at this machine's shell, who may name any path."""
+    witness: str | None = None
+    """Which part of Clew ran a command itself (`prove`, `runner`). Set in this process only, never by a client."""
     state: dict[str, Any] = field(default_factory=dict)
     """What a domain keeps for as long as the connection lives, under the domain's name."""

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import orjson
 
 from clew.store.database import Database, Row, Transaction
-from clew.store.workspaces import EVENT_COLUMNS
+from clew.store.workspaces import EVENT_COLUMNS, chained
 
 logger = logging.getLogger(__name__)
 
@@ -70,6 +70,30 @@ def positions(tx: Transaction) -> dict[str, int]:
 def events_after(tx: Transaction, workspace: str, after: int, limit: int = PAGE) -> list[EventRow]:
     rows = tx.all("SELECT * FROM event WHERE workspace = ? AND seq > ? ORDER BY seq LIMIT ?", workspace, after, limit)
     return [event_from(row) for row in rows]
+
+
+def first_broken_event(tx: Transaction, workspace: str) -> tuple[int, int | None, str | None]:
+    """How many events are chained, the seq of the first that was changed, removed or slipped in, and the chain's head.
+
+    Events from before there was a chain have no digest; the chain begins after them.
+    """
+    row = tx.one("SELECT event_seq, event_digest FROM workspace WHERE id = ?", workspace)
+    last, count, before = 0, 0, None
+    while page := tx.all(
+        "SELECT * FROM event WHERE workspace = ? AND seq > ? ORDER BY seq LIMIT ?", workspace, last, PAGE
+    ):
+        for event in page:
+            if event["seq"] != last + 1:
+                return count, last + 1, before
+            last = event["seq"]
+            if event["digest"] is None and before is None:
+                continue
+            before = chained(before, [event[name] for name in EVENT_COLUMNS])
+            if event["digest"] != before:
+                return count, last, before
+            count += 1
+    whole = row is None or (row["event_seq"], row["event_digest"]) == (last, before)
+    return count, None if whole else last + 1, before
 
 
 def follow(

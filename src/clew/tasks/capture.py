@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, WithJsonSchema
 
 from clew.canonical import canonical
-from clew.errors import invalid, suggest
+from clew.errors import ClewError, invalid, suggest
+from clew.ids import RECEIPT
+from clew.ledger.notebooks.books import find_run
 from clew.reasoning.documents import append
 from clew.reasoning.scope import scope_of
 from clew.registry.context import Context
@@ -28,7 +31,7 @@ from clew.tasks.evidence import (
 from clew.tasks.journal import Change, record, write_event
 from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work, check_revision
-from clew.tasks.receipts import receipts, salvaged, weak
+from clew.tasks.receipts import MOST_TAIL, Run, command_of, plain_line, receipt_by_id, receipts, salvaged, weak
 from clew.tasks.steps import Step, select_step, step_meta, step_ref
 from clew.tasks.targets import OfStep, PlanId, Revised, target_work
 from clew.tasks.wording import Prose
@@ -71,7 +74,8 @@ def tasks_evidence_capture(ctx: Context, args: Capture) -> dict[str, Any]:
     step = select_step(ctx, work, args.path, args.step_id) if named else None
     check_revision(work, args.expected_revision)
     artifacts = [*(args.items or []), *(args.artifacts or [])]
-    drafts = proofs(artifacts, args.checks or [], args.attachments or [])
+    checks = without_cited(ctx, step, args.checks or [])
+    drafts = proofs(ctx, artifacts, checks, args.attachments or [])
     if not drafts:
         raise nothing_captured(work)
     work, event, kept = capture(ctx, work, step, drafts, checkpoint_names(args.checkpoint))
@@ -85,8 +89,10 @@ def tasks_evidence_capture(ctx: Context, args: Capture) -> dict[str, Any]:
     }
 
 
-def proofs(items: Sequence[Mapping[str, Any]], checks: Sequence[str], attachments: Sequence[str]) -> list[Draft]:
-    """What of the given really says something."""
+def proofs(
+    ctx: Context, items: Sequence[Mapping[str, Any]], checks: Sequence[str], attachments: Sequence[str]
+) -> list[Draft]:
+    """What of the given really says something. Runs of notebook cells are looked up: Clew ran them itself."""
     for number, item in enumerate(items):
         if len(canonical(item).encode()) > MAX_ARTIFACT_BYTES:
             raise invalid(
@@ -96,7 +102,51 @@ def proofs(items: Sequence[Mapping[str, Any]], checks: Sequence[str], attachment
                 kind="length",
                 max_bytes=MAX_ARTIFACT_BYTES,
             )
-    return [*artifact_drafts(items), *check_drafts(checks), *attachment_drafts(attachments)]
+    drafts = [*artifact_drafts(items), *check_drafts(checks), *attachment_drafts(attachments)]
+    return [_with_notebook_run(ctx, draft) for draft in drafts]
+
+
+_NOTEBOOK_RUN = re.compile(r"\b(?P<notebook>NB-\d+)\b.*?\brun\s+(?P<run>\d+)", re.DOTALL)
+_OUTPUT = re.compile(r"\bsha256:(?P<digest>[0-9a-f]{8,64})\b")
+
+
+def _with_notebook_run(ctx: Context, draft: Draft) -> Draft:
+    """The draft with the run of a cell that it names. One that does not exist, or ended otherwise, is refused."""
+    match = _NOTEBOOK_RUN.search(draft.text)
+    if match is None:
+        return draft
+    found = find_run(ctx, int(match["run"]))
+    digest = _OUTPUT.search(draft.text)
+    if found is None or found["notebook"] != match["notebook"]:
+        raise _no_such_run(f"run {match['run']} of {match['notebook']} is not on record")
+    if digest is not None and not found["output_digest"].startswith(digest["digest"]):
+        raise _no_such_run(f"run {match['run']} of {match['notebook']} had another output")
+    exit_code = found["exit_code"] if found["exit_code"] is not None else 1
+    run = Run(
+        "notebook",
+        draft.command or draft.text,
+        exit_code,
+        found["duration_ms"],
+        f"sha256:{found['output_digest']}",
+        (found["stdout"] + found["stderr"])[-MOST_TAIL:],
+    )
+    return replace(draft, run=run, exit_code=exit_code, output_digest=run.output_digest)
+
+
+def _no_such_run(problem: str) -> ClewError:
+    return invalid("checks", problem, "Paste the receipt line that notebook_run_cell answered.", kind="value")
+
+
+def without_cited(ctx: Context, step: Step | None, checks: Sequence[str]) -> list[str]:
+    """The checks without ids of receipts that this step has already. A receipt of anything else proves nothing here."""
+    left = []
+    for check in checks:
+        cited = RECEIPT.fullmatch((command_of(check) or plain_line(check)).strip())
+        if cited is None:
+            left.append(check)
+        elif step is None or receipt_by_id(ctx, cited.group()).entity != step.id:
+            raise invalid("checks", f"{cited.group()} is no receipt of this step", "Run the command for this step.")
+    return left
 
 
 def checkpoint_names(given: str | Sequence[str] | None) -> list[str]:
@@ -220,7 +270,7 @@ def read_proof(given: str | list[str] | ProofObject | None, note: str | None) ->
 
 def capture_proof(ctx: Context, task: Work, step: Step, proof: Proof) -> tuple[Work, dict[str, Any] | None]:
     """Keep what is real of the proof. A form that nobody filled in is not kept, and the gate then says so."""
-    drafts = proofs(proof.items, proof.checks, proof.attachments)
+    drafts = proofs(ctx, proof.items, without_cited(ctx, step, proof.checks), proof.attachments)
     if not drafts:
         return task, None
     task, event, _ = capture(ctx, task, step, drafts, proof.checkpoints)

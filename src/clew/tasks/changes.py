@@ -13,11 +13,20 @@ from clew.reasoning.graph import drop_node, node, put_edge, put_node
 from clew.reasoning.scope import create_scope, scope_of
 from clew.registry.context import Context
 from clew.store.rows import insert, update
-from clew.tasks.gates import Gate, Override, check_gate, check_reasoning, gate_of, warn_of_proof
+from clew.tasks.gates import (
+    Gate,
+    Override,
+    check_finished_proofs,
+    check_gate,
+    check_proof,
+    check_reasoning,
+    gate_of,
+    reopened_steps,
+    warn_of_proof,
+)
 from clew.tasks.journal import Change, record, write_event
 from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work
-from clew.tasks.proofs import reopened_steps
 from clew.tasks.steps import Step, first_open, open_count, step_node, steps_of
 
 
@@ -123,17 +132,19 @@ def create_work(
     return work, event
 
 
-def change_work(ctx: Context, old: Work, new: Work, change: Change) -> tuple[Work, dict[str, Any]]:
+def change_work(
+    ctx: Context, old: Work, new: Work, change: Change, override: Override | None = None
+) -> tuple[Work, dict[str, Any]]:
     """Replace what a plan or task says; returns it with its event."""
-    new, event = put_work(ctx, new, change)
+    new, event = put_work(ctx, new, change, override)
     record(ctx, new.id, new.id, None, change, old.content(), new.content(), event)
     return new, event
 
 
-def put_work(ctx: Context, new: Work, change: Change) -> tuple[Work, dict[str, Any]]:
+def put_work(ctx: Context, new: Work, change: Change, override: Override | None = None) -> tuple[Work, dict[str, Any]]:
     """The same without a line in the undo log: what undo itself uses."""
     if new.is_task and new.status == "DONE":
-        _check_finished(ctx, new)
+        _check_finished(ctx, new, override)
     new = _revised(ctx, new)
     update(ctx.tx, ctx.workspace, new)
     event = write_event(ctx, new.id, change.event, change.payload)
@@ -189,9 +200,10 @@ def _pass_gates(
 ) -> dict[str, Any]:
     """Checkpoints, proof, reasoning; returns what the closing event has to say about them."""
     found = check_gate(ctx, step, asked)
-    said = check_reasoning(ctx, task, step, override)
+    remarks = check_reasoning(ctx, task, step, override)
+    remarks |= check_proof(ctx, task, step, override)
     warn_of_proof(ctx, step, found)
-    return said
+    return remarks
 
 
 def add_steps(
@@ -263,7 +275,7 @@ def _revised(ctx: Context, work: Work) -> Work:
     return replace(work, revision=work.revision + 1, updated_at_ms=ctx.now_ms)
 
 
-def _check_finished(ctx: Context, task: Work) -> None:
+def _check_finished(ctx: Context, task: Work, override: Override | None) -> None:
     left = open_count(ctx, task.id)
     if left:
         raise ClewError(
@@ -273,12 +285,13 @@ def _check_finished(ctx: Context, task: Work) -> None:
             [{"kind": "state", "field": "status"}],
             [*_closing(ctx, task), suggest("tasks_snapshot", "Shows what is open.", "medium", task=task.id)],
         )
-    _check_premises(ctx, task)
-
-
-def _check_premises(ctx: Context, task: Work) -> None:
-    """A done step whose premise fell since is open again for a strict task; any other task is told."""
     steps = steps_of(ctx, task.id)
+    check_finished_proofs(ctx, task, steps, override)
+    _check_premises(ctx, task, steps)
+
+
+def _check_premises(ctx: Context, task: Work, steps: list[Step]) -> None:
+    """A done step whose premise fell since is open again for a strict task; any other task is told."""
     fallen = reopened_steps(ctx, task.id, steps)
     first = next((step for step in steps if step.id in fallen), None)
     if first is None:

@@ -15,7 +15,7 @@ from clew.registry.operation import Whole, operation
 from clew.store.database import placeholders
 from clew.tasks.changes import change_work, forget_step, forget_work, touch
 from clew.tasks.edits import PatchOps, PatchPlace, apply_patch, patch_kind, patched, subject_of
-from clew.tasks.gates import gates_of
+from clew.tasks.gates import Override, gates_of
 from clew.tasks.jobs.claims import cancel_jobs_of
 from clew.tasks.journal import Change, forget_undo, record, write_event
 from clew.tasks.leases import check_lease
@@ -34,6 +34,9 @@ class Complete(OfWork, Revised):
         int | None, Field(ge=1, le=10 * 366 * 86_400, description="With PARKED: wake after so many seconds.")
     ] = None
     parked_until_ts_ms: Annotated[Whole | None, Field(description="With PARKED: wake at this Unix time.")] = None
+    override: Annotated[
+        Override | None, Field(description="DONE although a required proof failed or is stale: why, and the risk.")
+    ] = None
 
 
 @operation("tasks_complete", writes=True, intent="complete", example={"task": "TASK-001", "status": "ACTIVE"})
@@ -41,12 +44,12 @@ def tasks_complete(ctx: Context, args: Complete) -> dict[str, Any]:
     """Set the status of a plan or task. DONE needs every step closed; PARKED may name a time to wake."""
     work = target_work(ctx, args)
     check_revision(work, args.expected_revision)
-    work, event = set_status(ctx, work, args.status, _wake(ctx, work, args))
+    work, event = set_status(ctx, work, args.status, _wake(ctx, work, args), args.override)
     return {"task": rows_json(ctx, [work])[0], "event": event}
 
 
 def set_status(
-    ctx: Context, work: Work, status: str, parked_until: int | None = None
+    ctx: Context, work: Work, status: str, parked_until: int | None = None, override: Override | None = None
 ) -> tuple[Work, dict[str, Any] | None]:
     """The status as wished; when it is so already, nothing is written and the answer says so."""
     if (work.status, work.parked_until_ts_ms) == (status, parked_until):
@@ -55,7 +58,7 @@ def set_status(
     new = replace(work, status=status, parked_until_ts_ms=parked_until)
     payload = {"task": work.id, "status": status, "previous": work.status, "parked_until_ts_ms": parked_until}
     type = "task_completed" if work.is_task else "plan_updated"
-    return change_work(ctx, work, new, Change(type, f"{work.kind}_complete", payload))
+    return change_work(ctx, work, new, Change(type, f"{work.kind}_complete", payload), override)
 
 
 def _wake(ctx: Context, work: Work, args: Complete) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -10,15 +10,18 @@ from pydantic import Field
 
 from clew.errors import ClewError, Suggestion, suggest
 from clew.reasoning import engine
-from clew.reasoning.documents import append
+from clew.reasoning.branches import chain
+from clew.reasoning.documents import append, last_event_seq
 from clew.reasoning.graph import Node, edges_among, nodes
-from clew.reasoning.scope import scope_of
+from clew.reasoning.premises import Suspect, any_fallen, suspects
+from clew.reasoning.scope import Scope, scope_of
 from clew.registry.context import Context
 from clew.registry.operation import StrictModel
 from clew.tasks.evidence import NOTHING, Linked, linked, linked_to
 from clew.tasks.plans import Work, find_work
-from clew.tasks.proofs import suspect_steps
-from clew.tasks.steps import CHECKPOINTS, PROVABLE, Step, step_meta, step_tag
+from clew.tasks.proofs import STALE, Proof, proof_state, proof_states, waive
+from clew.tasks.receipts import FAILED, OVERRIDDEN, has_placeholder
+from clew.tasks.steps import CHECKPOINTS, PROVABLE, Step, step_meta, step_node, step_tag
 
 ALWAYS = ("criteria", "tests")
 
@@ -127,6 +130,53 @@ def proof_missing(step: Step, found: Gate) -> ClewError:
     )
 
 
+def check_proof(ctx: Context, task: Work, step: Step, override: Override | None) -> dict[str, Any]:
+    """Refuse to close on a failed run, and on a proof that is not good enough where proof is required.
+
+    Returns what the closing event says about the proof. Required proof must be fresh; a strict task wants to have seen
+    it too, unless somebody says why a claim is enough.
+    """
+    proof = proof_state(ctx, step)
+    required = any(step.proof_mode(name) == "require" for name in PROVABLE)
+    strict = task.reasoning_mode == "strict"
+    if proof.state == FAILED or (required and proof.state == STALE):
+        raise proof_refused(step, proof)
+    if override is None:
+        if required and strict and not proof.settled:
+            raise proof_refused(step, proof)
+    elif not proof.settled:
+        waive(ctx, step, OVERRIDDEN, f"{override.reason} (risk: {override.risk})")
+        return {"proof": {"state": OVERRIDDEN, "receipt": proof.receipt.id if proof.receipt else None}}
+    return {"proof": {"state": proof.state, "receipt": proof.receipt.id if proof.receipt else None}}
+
+
+def check_finished_proofs(ctx: Context, task: Work, steps: Sequence[Step], override: Override | None) -> None:
+    """A task is not done on required proofs that failed or went stale since, unless somebody says why."""
+    required = [step for step in steps if any(step.proof_mode(name) == "require" for name in PROVABLE)]
+    states = proof_states(ctx, required)
+    broken = [(step, states[step.id]) for step in required if states[step.id].state in (FAILED, STALE)]
+    if broken and override is None:
+        raise proof_refused(*broken[0])
+    for step, _ in broken if override is not None else ():
+        assert override is not None
+        waive(ctx, step, OVERRIDDEN, f"{override.reason} (risk: {override.risk})")
+
+
+def proof_refused(step: Step, proof: Proof) -> ClewError:
+    """The proof is there and not good enough."""
+    command = proof.receipt.command if proof.receipt else None
+    run = f"clew prove --step {step.id} -- {command}" if command else f"clew prove --step {step.id} -- COMMAND"
+    return ClewError(
+        "PROOF_REQUIRED",
+        f"{step.path} ({step.id}) is not proven: {proof.line()}",
+        f"Mend what failed and run it again, in a shell: {run}",
+        suggestions=[suggest("tasks_proofs", "Shows the proofs and what is wrong with each.", "high", task=step.task)],
+        details={"step_id": step.id, "path": step.path, "missing_proof": ["tests"], "proof": proof.to_json()},
+    )
+
+
+DECISIONS = 200
+CLOSING_EVENTS = ("step_done", "undo_applied", "redo_applied")
 CARDS = 200
 EDGES = 600
 WAYS = 3
@@ -134,7 +184,7 @@ CLOSED = frozenset({"closed", "done", "resolved"})
 NO_CLAIM = "STRICT_NO_HYPOTHESIS_OR_DECISION"
 FALLEN_PREMISE = "STRICT_PREMISE_FALLEN"
 # The engine's signals that bar closing, and the kind of action by which it mends each.
-BLOCKING = {"BM4_HYPOTHESIS_NO_TEST": "add_test_stub", "BM10_NO_COUNTER_EDGES": "add_counter_hypothesis"}
+BLOCKING = {"BM4_HYPOTHESIS_NO_TEST": "add_test_stub"}
 
 
 class Override(StrictModel):
@@ -171,7 +221,9 @@ class Examined:
 def examine(ctx: Context, task: Work, step: Step) -> Examined:
     """Look at the cards of one step. An engine that says nothing has nothing to object."""
     scope = scope_of(ctx, task.id)
-    cards = nodes(ctx, scope.branch, scope.graph, tags_all=(step_tag(step),), limit=CARDS).nodes
+    written = nodes(ctx, scope.branch, scope.graph, tags_all=(step_tag(step),), limit=CARDS).nodes
+    # A form that nobody filled in, such as the gate's own proposal pasted unread, counts for nothing.
+    cards = [card for card in written if not has_placeholder(f"{card.title or ''}\n{card.text or ''}")]
     if not any(_is_claim(card) for card in cards):
         return Examined((NO_CLAIM,), (_claim(task, step),))
     doubt = suspect_steps(ctx, task.id, [step]).get(step.id)
@@ -228,3 +280,44 @@ def _note_override(ctx: Context, task: Work, step: Step, override: Override, mis
         f"{step.path} was closed although it lacks {lacks}",
         "The reason and the risk are kept in the task's notes.",
     )
+
+
+def suspect_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Suspect]:
+    """Steps that rest on a fallen card, by step id: through edges of their own or through their decisions."""
+    scope = scope_of(ctx, task)
+    decisions = nodes(ctx, scope.branch, scope.graph, types=("decision",), limit=DECISIONS).nodes
+    ids = [*(step_node(step.id) for step in steps), *(card.id for card in decisions)]
+    doubts = suspects(ctx, scope, ids)
+    if not doubts:
+        return {}
+    found: dict[str, Suspect] = {}
+    for step in steps:
+        own = [card.id for card in decisions if step_tag(step) in card.tags]
+        for id in (step_node(step.id), *own):
+            if id in doubts:
+                found.setdefault(step.id, doubts[id])
+    return found
+
+
+def reopened_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Suspect]:
+    """Done steps whose premise fell after they were closed: their gate stands open again, by step id.
+
+    What had fallen before was known to whoever closed the step, and the strict gate let it pass by an override.
+    """
+    done = [step for step in steps if step.completed]
+    scope = scope_of(ctx, task)
+    if not done or not any_fallen(ctx, scope, chain(ctx, scope.branch)):
+        return {}
+    doubts = suspect_steps(ctx, task, done)
+    fallen = sorted({doubt.path[-1] for doubt in doubts.values()})
+    seqs = {card.id: card.last_seq for card in nodes(ctx, scope.branch, scope.graph, ids=fallen, limit=DECISIONS).nodes}
+    return {
+        step.id: doubts[step.id]
+        for step in done
+        if step.id in doubts and seqs.get(doubts[step.id].path[-1], 0) > _closed_at(ctx, scope, step)
+    }
+
+
+def _closed_at(ctx: Context, scope: Scope, step: Step) -> int:
+    """The seq at which the step last became done."""
+    return last_event_seq(ctx, scope.branch.id, scope.trace, step.path, CLOSING_EVENTS)

@@ -15,9 +15,9 @@ from clew.reasoning.scope import Scope, scope_damage, scope_json, scope_of
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
-from clew.tasks.gates import Gate, gates_of
+from clew.tasks.gates import Gate, gates_of, suspect_steps
 from clew.tasks.plans import ACTIVE_LIMIT, Work, tasks_of
-from clew.tasks.proofs import StaleProof, stale_proofs, suspect_steps
+from clew.tasks.proofs import StaleProof, stale_proofs
 from clew.tasks.steps import Step, first_open, steps_of
 from clew.tasks.targets import OfWork, target_work
 from clew.tasks.templates import template_by_id

@@ -18,6 +18,7 @@ from clew.tasks.jobs.thread import event_json, newest_events
 from clew.tasks.leases import lease_json, lease_of
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import work_by_id
+from clew.tasks.receipts import receipt_by_id, receipt_json
 from clew.tasks.steps import find_step
 from clew.tasks.task_nodes import nodes_of
 from clew.tasks.views.sections import OPENED, sections_json
@@ -78,6 +79,20 @@ def open_step(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened
         "lease": lease_json(lease_of(ctx, id)),
         "nodes": nodes[:limit],
         "evidence": [row["id"] for row in evidence],
+    }
+
+
+@opener("receipt")
+def open_receipt(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened:
+    """A receipt, and whether its row still holds what was written."""
+    receipt = receipt_by_id(ctx, id)
+    summary = shorten(f"{receipt.grade}: {receipt.command or receipt.text}", 140)
+    return {
+        "kind": "receipt",
+        "id": receipt.id,
+        "summary": summary,
+        "task": receipt.owner,
+        "receipt": {**receipt_json(receipt), "intact": receipt.intact},
     }
 
 

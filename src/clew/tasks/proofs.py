@@ -14,23 +14,25 @@ from clew.canonical import sha256_hex
 from clew.errors import ClewError, shorten
 from clew.files import changed_files, git_head, is_inside
 from clew.ids import confined
-from clew.reasoning.branches import chain
-from clew.reasoning.documents import last_event_seq
-from clew.reasoning.graph import nodes
-from clew.reasoning.premises import Suspect, any_fallen, suspects
-from clew.reasoning.scope import Scope, scope_of
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
 from clew.store.rows import load
 from clew.tasks.commands import cannot_fail, named_commands, same_command
 from clew.tasks.evidence import NOTHING, Evidence, evidence_of, linked
-from clew.tasks.receipts import CLAIMED, FAILED, OVERRIDDEN, SEEN, UNPROVEN, WAIVERS, Receipt, latest_receipts
-from clew.tasks.steps import Step, step_node, step_tag
+from clew.tasks.receipts import (
+    CLAIMED,
+    FAILED,
+    OVERRIDDEN,
+    SEEN,
+    UNPROVEN,
+    WAIVERS,
+    Receipt,
+    latest_receipts,
+    write_receipt,
+)
+from clew.tasks.steps import Step, steps_of
 from clew.tasks.targets import OfWork, target_work
-
-DECISIONS = 200
-CLOSING_EVENTS = ("step_done", "undo_applied", "redo_applied")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,47 +68,6 @@ def current_proofs(ctx: Context, owner: str) -> list[Evidence]:
     for item in (load(Evidence, row) for row in rows):
         last[item.entity, item.command or item.id] = item
     return sorted((item for item in last.values() if item.proves), key=lambda item: item.number)
-
-
-def suspect_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Suspect]:
-    """Steps that rest on a fallen card, by step id: through edges of their own or through their decisions."""
-    scope = scope_of(ctx, task)
-    decisions = nodes(ctx, scope.branch, scope.graph, types=("decision",), limit=DECISIONS).nodes
-    ids = [*(step_node(step.id) for step in steps), *(card.id for card in decisions)]
-    doubts = suspects(ctx, scope, ids)
-    if not doubts:
-        return {}
-    found: dict[str, Suspect] = {}
-    for step in steps:
-        own = [card.id for card in decisions if step_tag(step) in card.tags]
-        for id in (step_node(step.id), *own):
-            if id in doubts:
-                found.setdefault(step.id, doubts[id])
-    return found
-
-
-def reopened_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Suspect]:
-    """Done steps whose premise fell after they were closed: their gate stands open again, by step id.
-
-    What had fallen before was known to whoever closed the step, and the strict gate let it pass by an override.
-    """
-    done = [step for step in steps if step.completed]
-    scope = scope_of(ctx, task)
-    if not done or not any_fallen(ctx, scope, chain(ctx, scope.branch)):
-        return {}
-    doubts = suspect_steps(ctx, task, done)
-    fallen = sorted({doubt.path[-1] for doubt in doubts.values()})
-    seqs = {card.id: card.last_seq for card in nodes(ctx, scope.branch, scope.graph, ids=fallen, limit=DECISIONS).nodes}
-    return {
-        step.id: doubts[step.id]
-        for step in done
-        if step.id in doubts and seqs.get(doubts[step.id].path[-1], 0) > _closed_at(ctx, scope, step)
-    }
-
-
-def _closed_at(ctx: Context, scope: Scope, step: Step) -> int:
-    """The seq at which the step last became done."""
-    return last_event_seq(ctx, scope.branch.id, scope.trace, step.path, CLOSING_EVENTS)
 
 
 PROVEN, STALE = "proven", "stale"
@@ -227,6 +188,11 @@ def _success(step: Step, runs: list[Receipt], checkout: Checkout) -> Proof | Non
     return Proof(step.id, step.path, PROVEN, relevant[-1])
 
 
+def waive(ctx: Context, step: Step, grade: str, reason: str) -> Receipt:
+    """Keep the reason for which a step counts as done without proof (unproven) or against it (overridden)."""
+    return write_receipt(ctx, step.task, step.id, step.path, grade, reason)
+
+
 class Checkout:
     """The project's files as they are, for receipts that this project's own workspace keeps."""
 
@@ -249,7 +215,12 @@ class Checkout:
 MOST_FILES = 2_000
 MOST_BYTES = 5_000_000
 PROOFS_BUDGET = Budget(
-    (Trim("evidence", drop="last", floor=1), Drop("evidence[].text"), Trim("evidence", drop="last")),
+    (
+        Trim("evidence", drop="last", floor=1),
+        Drop("evidence[].text"),
+        Trim("evidence", drop="last"),
+        Trim("steps", drop="first"),
+    ),
     16_000,
     keep=("workspace", "target", "stale"),
 )
@@ -272,6 +243,8 @@ def tasks_proofs(ctx: Context, args: Proofs) -> dict[str, Any]:
         work = target_work(bound, args)
         found = evidence_of(bound, work.id, args.limit)
         current = current_proofs(bound, work.id)
+        steps = steps_of(bound, work.id)
+        states = proof_states(bound, steps)
     look = Given(args.files) if args.files is not None else Project(ctx)
     verdicts = {proof.id: _verdict(proof, look) for proof in current}
     return {
@@ -279,8 +252,13 @@ def tasks_proofs(ctx: Context, args: Proofs) -> dict[str, Any]:
         "target": {"id": work.id, "kind": work.kind},
         "evidence": [_shown(item, verdicts.get(item.id, {})) for item in found],
         "stale": [id for id, verdict in verdicts.items() if False in verdict.values()],
+        "steps": [_step_json(step, states[step.id]) for step in steps],
         "truncated": False,
     }
+
+
+def _step_json(step: Step, proof: Proof) -> dict[str, Any]:
+    return {**proof.to_json(), "completed": step.completed, "began_ms": step.created_at_ms}
 
 
 def _verdict(proof: Evidence, look: Given | Project) -> dict[str, bool]:

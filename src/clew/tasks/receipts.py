@@ -34,9 +34,14 @@ _URL = re.compile(r"(?:https?|file)://\S+", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"<\s*fill", re.IGNORECASE)
 
 
+def has_placeholder(text: str) -> bool:
+    """Whether a text is a form that nobody has filled in."""
+    return _PLACEHOLDER.search(text) is not None
+
+
 def is_placeholder(text: str) -> bool:
     """A form that nobody has filled in, or nothing at all."""
-    return not text.strip() or _PLACEHOLDER.search(text) is not None
+    return not text.strip() or has_placeholder(text)
 
 
 def plain_line(line: str) -> str:

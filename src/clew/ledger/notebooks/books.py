@@ -55,6 +55,11 @@ def cell_named(ctx: Context, notebook: str, cell: str) -> Row:
     return row
 
 
+def find_run(ctx: Context, number: int) -> Row | None:
+    """A run of a cell, with what it printed."""
+    return ctx.tx.one("SELECT * FROM notebook_run WHERE workspace = ? AND id = ?", ctx.workspace, number)
+
+
 def create_notebook(ctx: Context, title: str, book: Book) -> Row:
     row: Row = {
         "workspace": ctx.workspace,

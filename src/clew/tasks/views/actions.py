@@ -12,9 +12,8 @@ from clew.reasoning.graph import Node
 from clew.reasoning.pack_parts import default_workspace
 from clew.registry.catalogue import TIERS, catalogue
 from clew.registry.context import Context
-from clew.tasks.gates import ALWAYS, Gate, confirmations, examine
+from clew.tasks.gates import ALWAYS, Gate, confirmations, examine, reopened_steps
 from clew.tasks.plans import Work
-from clew.tasks.proofs import reopened_steps
 from clew.tasks.steps import Step, step_tag
 from clew.tasks.views.material import UNKNOWN
 from clew.tasks.views.outlook import Subject

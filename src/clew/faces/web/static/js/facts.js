@@ -16,6 +16,7 @@ export const IDS = {
   "event": "^(?:evt_\\d{16,})$",
   "session": "^(?:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$",
   "notebook": "^(?:NB-\\d{3,})$",
+  "receipt": "^(?:RCPT-\\d{3,})$",
   "proposal": "^(?:P-\\d{8}-\\d{3,})$",
   "contradiction": "^(?:C-\\d{8}-\\d{3,})$",
   "block": "^(?:(?:D|T|PRJ|PER|TOOL|INC|C|DREF|SIG|P|I|B|A|AR|W|FACT)-[^\\]\\s]{1,120})$"

@@ -1,0 +1,141 @@
+"""Keeping what Clew saw run, and checking that nothing on record was changed afterwards."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from clew.errors import invalid
+from clew.files import MOST_FILES, is_inside
+from clew.ids import RECEIPT
+from clew.registry.context import Context
+from clew.registry.operation import Input, Name, Text, Whole, operation
+from clew.store.events import event_id, first_broken_event
+from clew.store.rows import find_many
+from clew.tasks.capture import capture
+from clew.tasks.evidence import Draft
+from clew.tasks.plans import Work
+from clew.tasks.proofs import proof_state
+from clew.tasks.receipts import Receipt, Run, first_break, receipt_by_id, receipt_json
+from clew.tasks.steps import Step, first_open, select_step, step_ref
+from clew.tasks.targets import OfStep, target_task
+
+MOST_OUTPUT = 64_000
+FILES_IN_EVIDENCE = 200
+"""Evidence repeats the covered files for older readers; of a long list the receipt alone keeps them."""
+
+Digest = Annotated[str, Field(max_length=100)]
+
+
+class ReceiptRecord(OfStep):
+    command: Annotated[Text, Field(min_length=1, max_length=10_000, description="What was run, as one line of shell.")]
+    exit_code: Annotated[int, Field(ge=-255, le=255, description="How it ended.")]
+    duration_ms: Whole | None = None
+    output_digest: Digest | None = None
+    output_tail: Annotated[str | None, Field(max_length=MOST_OUTPUT, description="The end of what it printed.")] = None
+    git_commit: Digest | None = None
+    git_dirty: bool | None = None
+    files: Annotated[
+        dict[str, Digest] | None, Field(max_length=MOST_FILES, description="Digests of the files it covers, by path.")
+    ] = None
+    stamps: Annotated[
+        dict[str, list[int]] | None, Field(max_length=MOST_FILES, description="Size, times and inode of these files.")
+    ] = None
+    again: Annotated[Name | None, Field(description="The receipt whose command was run again.")] = None
+
+
+@operation(
+    "tasks_receipt_record",
+    writes=True,
+    example={"task": "TASK-001", "path": "s:0", "command": "make test", "exit_code": 0},
+)
+def tasks_receipt_record(ctx: Context, args: ReceiptRecord) -> dict[str, Any]:
+    """Keep the receipt of a command for a step. It is graded seen when Clew ran the command itself, else claimed."""
+    task = target_task(ctx, args)
+    step = _step(ctx, task, args)
+    task, event, kept = capture(ctx, task, step, [_draft(ctx, args)], ["tests"] if step else [])
+    receipt = find_many(ctx.tx, ctx.workspace, Receipt, [kept[0].id], "evidence")[0]
+    return {
+        "task": task.id,
+        "revision": task.revision,
+        "step": step_ref(step) if step else None,
+        "receipt": {name: value for name, value in receipt_json(receipt).items() if name != "files"},
+        "files": len(receipt.files or {}),
+        "proof": proof_state(ctx, step).to_json() if step else None,
+        "disputes": _disputed(ctx, receipt),
+        "event": event,
+    }
+
+
+def _step(ctx: Context, task: Work, args: ReceiptRecord) -> Step | None:
+    """The step that is named, else the first open one: what a task in focus waits for."""
+    if args.path is None and args.step_id is None:
+        return first_open(ctx, task.id)
+    return select_step(ctx, task, args.path, args.step_id)
+
+
+def _draft(ctx: Context, args: ReceiptRecord) -> Draft:
+    outside = next((path for path in args.files or {} if not is_inside(path)), None)
+    if outside is not None:
+        raise invalid("files", f"{outside[:80]!r} is not a path below the project", "Give relative paths.")
+    command = " ".join(args.command.splitlines()).strip()
+    body = {"command": command, "exit_code": args.exit_code, "duration_ms": args.duration_ms}
+    run = _run(ctx, command, args)
+    if run is None and args.output_tail:
+        body["output"] = args.output_tail
+    few = args.files if args.files and len(args.files) <= FILES_IN_EVIDENCE else None
+    text = f"CMD: {command} -> exit {args.exit_code}"
+    return Draft("artifact", text, body, command, args.exit_code, args.output_digest, few, run)
+
+
+def _run(ctx: Context, command: str, args: ReceiptRecord) -> Run | None:
+    """The run as Clew saw it; None when somebody only says so."""
+    if ctx.session.witness is None:
+        return None
+    if args.again is not None and not RECEIPT.fullmatch(args.again):
+        raise invalid("again", f"{args.again[:40]!r} is not a receipt id", "Use an id such as RCPT-001.")
+    return Run(
+        ctx.session.witness,
+        command,
+        args.exit_code,
+        args.duration_ms,
+        args.output_digest,
+        args.output_tail,
+        args.git_commit,
+        args.git_dirty,
+        args.files,
+        args.stamps,
+        args.again,
+    )
+
+
+def _disputed(ctx: Context, receipt: Receipt) -> str | None:
+    """The receipt that this run contradicts: the same command ended otherwise."""
+    if receipt.again is None:
+        return None
+    before = receipt_by_id(ctx, receipt.again)
+    return before.id if before.grade != receipt.grade else None
+
+
+class ChainVerify(Input):
+    pass
+
+
+@operation("tasks_chain_verify")
+def tasks_chain_verify(ctx: Context, args: ChainVerify) -> dict[str, Any]:
+    """Check that no receipt and no event of the workspace was changed, removed or slipped in; names the first break."""
+    receipts, broken = first_break(ctx)
+    events, seq, head = first_broken_event(ctx.tx, ctx.workspace)
+    last = ctx.tx.value("SELECT digest FROM proof_receipt WHERE workspace = ? AND number = ?", ctx.workspace, receipts)
+    breaks = [{"where": broken.where, "problem": broken.problem}] if broken else []
+    if seq is not None:
+        breaks.append({"where": event_id(seq), "problem": "was changed, removed or slipped in"})
+    return {
+        "workspace": ctx.workspace,
+        "intact": not breaks,
+        "receipts": receipts,
+        "events": events,
+        "heads": {"receipts": last, "events": head},
+        "breaks": breaks,
+    }

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from clew.errors import ClewError
+from clew.index.dates import find_moment
 from clew.index.indexing import index_items
 from clew.index.items import Item
 from clew.registry.context import Context
-from clew.store.moments import find_moment
 
 DEPTHS = (1, 5, 10, 20)
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}

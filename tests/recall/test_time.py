@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from clew.index.dates import find_moment
 from clew.index.items import read_heading
 from clew.recall.period import Period, find_period
-from clew.store.moments import find_moment
 from tests.conftest import Caller, TickingClock
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from clew.canonical import digest
 from clew.ids import MENTIONED
+from clew.index.dates import find_moment
 from clew.index.terms import terms
-from clew.store.moments import find_moment
 
 BODY_LIMIT = 20_000
 MOST_LINKS = 64

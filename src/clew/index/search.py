@@ -7,8 +7,9 @@ the same rows on both engines, so that both give the same order.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-from clew.store.database import Row, Transaction, placeholders
+from clew.store.database import EPOCH, Row, Transaction, placeholders
 
 MOST_WORDS = 16
 _WILD = re.compile(r"([\\%_])")
@@ -64,6 +65,18 @@ def vector_lags(tx: Transaction, workspace: str) -> dict[str, int]:
 def last_change(tx: Transaction, workspace: str) -> int:
     """The number of the newest write to this workspace's index."""
     return int(tx.value("SELECT coalesce(max(change), 0) FROM item_terms WHERE workspace = ?", workspace))
+
+
+class IndexState(NamedTuple):
+    """What a process with a copy of the index compares: in another epoch, or at a lower change, it starts over."""
+
+    epoch: str
+    change: int
+
+
+def index_state(tx: Transaction, workspace: str) -> IndexState:
+    row = tx.one(_STATE, workspace)
+    return IndexState(f"{tx.lineage}-{row['epoch']}", row["change"]) if row else IndexState("", 0)
 
 
 def changed_items(tx: Transaction, workspace: str, after: int, most: int) -> list[Row]:
@@ -150,6 +163,7 @@ def links_to(tx: Transaction, workspace: str, refs: list[str]) -> list[Row]:
     return tx.all(sql, workspace, *refs)
 
 
+_STATE = f"SELECT {EPOCH} AS epoch, coalesce(max(change), 0) AS change FROM item_terms WHERE workspace = ?"
 _READ = (
     "item.id AS id, item_terms.terms AS terms, item.ref, item.source, item.kind, item.status, item.branch, item.doc,"
     " item.seq AS seq, item.ts_ms, item.event_ts_ms, item.speaker, item.digest"

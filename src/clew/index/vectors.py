@@ -1,16 +1,23 @@
-"""Vectors in the store: one for each item and model, eight bits a number, and how far each model has come."""
+"""Vectors in the store: one for each item and model, eight bits a number, and how far each model has come.
+
+Every vector that is written gets the next number of its workspace and model. A process that has read up to a number
+asks only for those above it, so a number is never given twice: `last_number` stands in `vector_progress` and does not
+go back when the newest vector is removed. When a model's vectors are dropped and made anew, the numbers begin again
+under another epoch, and processes start over.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clew.index.search import last_change
-from clew.store.database import Transaction, placeholders
+from clew.store.database import EPOCH, Transaction, placeholders
 
 LARGEST = 127
 
@@ -22,6 +29,11 @@ class Packed(NamedTuple):
 
     scale: float
     data: bytes
+
+
+class Numbering(NamedTuple):
+    epoch: str
+    last: int
 
 
 @dataclass(frozen=True)
@@ -73,16 +85,22 @@ def same_text(tx: Transaction, model: str, wanted: list[str]) -> dict[str, Packe
 
 
 def keep(tx: Transaction, workspace: str, model: str, vectors: list[Stored], gone: list[int], change: int) -> None:
-    """Write a batch and how far it reaches."""
+    """Write a batch of vectors that was made from the changes up to `change`."""
+    row = tx.one(_PROGRESS, workspace, model)
+    if row and row["change"] >= change:
+        # Another process was faster and may have embedded newer texts of these items; ours would be a step back.
+        return
     if gone:
         tx.run(f"DELETE FROM item_vector WHERE model = ? AND id IN ({placeholders(len(gone))})", model, *gone)
-    first = last_number(tx, workspace, model) + 1
-    rows = [
-        (workspace, model, stored.id, number, stored.digest, *stored.vector)
-        for number, stored in enumerate(vectors, first)
-    ]
-    tx.many(_PUT, rows)
-    tx.run(_PROGRESS, workspace, model, change)
+    first = (row["last_number"] if row else 0) + 1
+    tx.many(
+        _PUT,
+        [
+            (workspace, model, stored.id, number, stored.digest, *stored.vector)
+            for number, stored in enumerate(vectors, first)
+        ],
+    )
+    tx.run(_ADVANCE, workspace, model, change, uuid4().hex, first + len(vectors) - 1)
 
 
 def vectors_after(
@@ -96,9 +114,10 @@ def vectors_after(
     return [(id, last, scale, data) for id, last, scale, data in tx.tuples(sql, workspace, model, number, most)]
 
 
-def last_number(tx: Transaction, workspace: str, model: str) -> int:
-    sql = "SELECT coalesce(max(number), 0) FROM item_vector WHERE workspace = ? AND model = ?"
-    return int(tx.value(sql, workspace, model))
+def numbering(tx: Transaction, workspace: str, model: str) -> Numbering:
+    """How far the vectors of a model are numbered, and since which start."""
+    row = tx.one(_PROGRESS, workspace, model)
+    return Numbering(f"{tx.lineage}-{row['store']}-{row['epoch']}", row["last_number"]) if row else Numbering("", 0)
 
 
 def count(tx: Transaction, workspace: str, model: str) -> int:
@@ -122,7 +141,9 @@ _PUT = (
     " number = excluded.number, digest = excluded.digest, scale = excluded.scale, data = excluded.data"
 )
 _PROGRESS = (
-    "INSERT INTO vector_progress (workspace, model, change) VALUES (?, ?, ?)"
-    " ON CONFLICT (workspace, model) DO UPDATE SET change = excluded.change"
-    " WHERE excluded.change > vector_progress.change"
+    f"SELECT change, epoch, last_number, {EPOCH} AS store FROM vector_progress WHERE workspace = ? AND model = ?"
+)
+_ADVANCE = (
+    "INSERT INTO vector_progress (workspace, model, change, epoch, last_number) VALUES (?, ?, ?, ?, ?)"
+    " ON CONFLICT (workspace, model) DO UPDATE SET change = excluded.change, last_number = excluded.last_number"
 )

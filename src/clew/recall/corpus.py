@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from clew.index.positions import Positions
 from clew.index.postings import FIELD_COUNT, Names, Numbers, Run, added
-from clew.index.search import changed_items, last_change
+from clew.index.search import changed_items, index_state
 from clew.index.segments import DamagedSegment, Segment, build_segment, labels, numbers_for, read_segment, renamed
 from clew.index.terms import terms
 from clew.store.database import Row, Transaction
@@ -33,6 +33,7 @@ Companion = TypeVar("Companion")
 
 class Corpus:
     def __init__(self) -> None:
+        self.epoch: str | None = None
         self.change = 0
         self.unpacked = 0
         """How many changes this process had to read row by row."""
@@ -90,11 +91,17 @@ class Corpus:
     def pause_hours(self) -> float:
         return self.sequence.pause_hours
 
-    def refresh(self, tx: Transaction, workspace: str) -> None:
-        """Take in what was written since the last look."""
-        newest = last_change(tx, workspace)
+    def refresh(self, tx: Transaction, workspace: str) -> bool:
+        """Take in what was written since the last look; False when the store went back to an earlier state.
+
+        Ids and changes may then stand for other items than those that were read here: a new corpus must be read.
+        """
+        epoch, newest = index_state(tx, workspace)
+        self.epoch = self.epoch or epoch
+        if epoch != self.epoch or newest < self.change:
+            return False
         if newest == self.change:
-            return
+            return True
         known = len(self)
         if not self.change:
             self._read_segments(tx, workspace)
@@ -105,6 +112,7 @@ class Corpus:
             self.append(build_segment(rows, self.change, rows[-1]["change"]))
             self.unpacked += len(rows)
         self.sequence.follow(self, known)
+        return True
 
     def _read_segments(self, tx: Transaction, workspace: str) -> None:
         """Read the stored segments as far as they are intact; `refresh` reads the rest as rows."""

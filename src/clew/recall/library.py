@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clew.index.packer import LEAST, packer
 from clew.index.pgvector import server
 from clew.index.postings import FIELD_COUNT
-from clew.index.search import MOST_WORDS, items_as_of, items_by_id, last_change
+from clew.index.search import MOST_WORDS, index_state, items_as_of, items_by_id
 from clew.index.vectors import count
 from clew.recall.corpus import Corpus
 from clew.recall.kernel import Kernel
@@ -37,8 +37,11 @@ class Library:
         return _paused(self.corpus(ctx), kernel)
 
     def corpus(self, ctx: Context) -> Corpus:
-        corpus = self._take((ctx.workspace,))
-        corpus.refresh(ctx.tx, ctx.workspace)
+        key = (ctx.workspace,)
+        corpus = self._take(key)
+        if not corpus.refresh(ctx.tx, ctx.workspace):
+            corpus = self._kept[key] = Corpus()
+            corpus.refresh(ctx.tx, ctx.workspace)
         if corpus.unpacked >= LEAST:
             corpus.unpacked = 0
             packer(ctx.database).wake(ctx.workspace)
@@ -47,7 +50,7 @@ class Library:
 
     def as_of(self, ctx: Context, kernel: Kernel, column: str, moment: int) -> Corpus:
         """The items as they stood then; nothing that is written later changes that, except what rewrites the past."""
-        key = (ctx.workspace, column, moment, last_change(ctx.tx, ctx.workspace))
+        key = (ctx.workspace, column, moment, *index_state(ctx.tx, ctx.workspace))
         corpus = self._take(key)
         if not len(corpus):
             corpus.take(items_as_of(ctx.tx, ctx.workspace, column, moment))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from clew.index.pgvector import Scores, Server
 from clew.index.positions import Positions
-from clew.index.vectors import LARGEST, count, last_number, unpacked, vectors_after
+from clew.index.vectors import LARGEST, count, numbering, unpacked, vectors_after
 from clew.recall.corpus import Corpus, Slots, best
 from clew.store.database import Transaction
 
@@ -95,20 +95,26 @@ class Vectors:
     def __init__(self, model: str, dimensions: int) -> None:
         self.model = model
         self.dimensions = dimensions
+        self._start_over("")
+
+    def _start_over(self, epoch: str) -> None:
+        self._epoch = epoch
         self.number = 0
         self._size = 0
         self._rows = Positions()
         self._ids = np.zeros(0, np.int64)
         self._scales = np.zeros(0, np.float32)
-        self._bytes = np.zeros((0, dimensions), np.int8)
+        self._bytes = np.zeros((0, self.dimensions), np.int8)
         self._placed = np.zeros(0, np.int64)
-        self._placed_for: tuple[int, ...] = ()
+        self._placed_for: tuple[object, ...] = ()
 
     def __len__(self) -> int:
         return self._size
 
     def refresh(self, tx: Transaction, workspace: str) -> None:
-        newest = last_number(tx, workspace, self.model)
+        epoch, newest = numbering(tx, workspace, self.model)
+        if epoch != self._epoch or newest < self.number:
+            self._start_over(epoch)
         if self.number == newest:
             return
         if not self.number:
@@ -120,6 +126,7 @@ class Vectors:
             ids, numbers, scales, data = zip(*rows, strict=True)
             self._take(np.array(ids, np.int64), np.array(scales, np.float32), data)
             self.number = numbers[-1]
+        self.number = newest  # the vectors with the last numbers may be gone again
 
     def _take(self, ids: NDArray[np.int64], scales: Floats, data: tuple[bytes, ...]) -> None:
         values = unpacked(data, self.dimensions)
@@ -149,7 +156,7 @@ class Vectors:
 
     def _slots(self, corpus: Corpus) -> NDArray[np.int64]:
         """The slot of each vector; worked out again only when items or vectors have changed."""
-        state = (id(corpus), corpus.change, self.number)
+        state = (id(corpus), corpus.epoch, corpus.change, self._epoch, self.number)
         if state != self._placed_for:
             self._placed = corpus.slot_of.of(self._ids[: self._size])
             self._placed_for = state

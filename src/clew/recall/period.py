@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.index.dates import DAY_MS, MONTHS, find_date
 from clew.index.terms import terms
-from clew.store.moments import DAY_MS, MONTHS, find_date
 
 LONGEST_NAMED = 184
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}

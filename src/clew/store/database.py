@@ -17,6 +17,8 @@ class Transaction(Protocol):
 
     engine: str
     writable: bool
+    lineage: int
+    """Another number once this process was given another file or server under the same name: see `EPOCH`."""
 
     def all(self, sql: str, *params: Any) -> list[Row]: ...
 
@@ -83,6 +85,10 @@ class Database(Protocol):
 
 committed: HookPoint[Callable[[Database, str, int, int], None]] = HookPoint("committed")
 """Called after a write is durable: `(database, workspace, seq before, seq after)`."""
+
+EPOCH = "(SELECT value FROM meta WHERE key = 'epoch')"
+"""A random text that a restore renews. What a process keeps of a database is worth nothing when the epoch or the
+lineage of the transaction differs from those it was read under: the numbers in it may have been given out again."""
 
 
 def placeholders(count: int) -> str:

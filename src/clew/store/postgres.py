@@ -49,9 +49,10 @@ class PostgresTransaction:
 
     engine = "postgres"
 
-    def __init__(self, wire: Wire, writable: bool) -> None:
+    def __init__(self, wire: Wire, writable: bool, lineage: int) -> None:
         self._wire = wire
         self.writable = writable
+        self.lineage = lineage
         self.written: Counter[str] = Counter()
         """How often each statement of `many` was executed."""
 
@@ -161,13 +162,14 @@ class PostgresDatabase:
         self._growth = Growth()
         self._ready = False
         self._opening = threading.Lock()
+        self._lineage = 0
 
     @contextmanager
     def read(self) -> Iterator[PostgresTransaction]:
         with translated(), self._connection() as wire:
             wire.send("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             try:
-                yield PostgresTransaction(wire, writable=False)
+                yield PostgresTransaction(wire, writable=False, lineage=self._lineage)
             finally:
                 wire.roll_back()
 
@@ -175,7 +177,7 @@ class PostgresDatabase:
     def write(self) -> Iterator[PostgresTransaction]:
         with translated(), self._connection() as wire:
             wire.send("BEGIN")
-            tx = PostgresTransaction(wire, writable=True)
+            tx = PostgresTransaction(wire, writable=True, lineage=self._lineage)
             try:
                 yield tx
                 wire.send("COMMIT")

@@ -29,9 +29,10 @@ _names: dict[str, tuple[str, ...]] = {}
 class SqliteTransaction:
     engine = "sqlite"
 
-    def __init__(self, connection: apsw.Connection, writable: bool) -> None:
+    def __init__(self, connection: apsw.Connection, writable: bool, lineage: int) -> None:
         self._connection = connection
         self.writable = writable
+        self.lineage = lineage
 
     def all(self, sql: str, *params: Any) -> list[Row]:
         cursor = self._connection.execute(sql, params)
@@ -99,13 +100,14 @@ class SqliteDatabase:
         self._writer = threading.Lock()
         self._ready = False
         self._opening = threading.Lock()
+        self._lineage = 0
 
     @contextmanager
     def read(self) -> Iterator[SqliteTransaction]:
         with self._connection() as connection, translated(self.path):
             connection.execute("BEGIN")
             try:
-                yield SqliteTransaction(connection, writable=False)
+                yield SqliteTransaction(connection, writable=False, lineage=self._lineage)
             finally:
                 _end(connection, "ROLLBACK")
 
@@ -115,7 +117,7 @@ class SqliteDatabase:
         with self._writer, self._connection() as connection, translated(self.path):
             connection.execute("BEGIN IMMEDIATE")
             try:
-                yield SqliteTransaction(connection, writable=True)
+                yield SqliteTransaction(connection, writable=True, lineage=self._lineage)
                 connection.execute("COMMIT")
             except BaseException:
                 _end(connection, "ROLLBACK")

@@ -41,7 +41,7 @@ def small_packs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "LEAST", 8)
     monkeypatch.setattr(packing, "CHUNK", 5)
     # Here the tests say when; the thread has a test of its own.
-    monkeypatch.setattr(packing, "wrote", lambda *_: None)
+    monkeypatch.setattr(packing.Packer, "wake", lambda *_: None)
 
 
 def place(clew: Clew) -> Context:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from clew.errors import ClewError
 from clew.hooks import HookPoint
 from clew.store.companions import Companions
 
@@ -85,6 +86,26 @@ class Database(Protocol):
 
 committed: HookPoint[Callable[[Database, str, int, int], None]] = HookPoint("committed")
 """Called after a write is durable: `(database, workspace, seq before, seq after)`."""
+
+OUTCOME_UNKNOWN = {"outcome": "unknown"}
+"""The details of an error after which nobody here knows whether the transaction was committed."""
+
+
+def outcome_unknown(text: str) -> ClewError:
+    return ClewError(
+        "STORE_UNAVAILABLE",
+        f"{text}; whether this call was written is not known",
+        "Look whether it is there before you repeat the call, or repeat it with the same request_id.",
+        details=OUTCOME_UNKNOWN,
+    )
+
+
+def probe(database: Database) -> None:
+    """Write to the store; raises what every write would meet. For those who ask whether a server can do its work."""
+    sql = "INSERT INTO meta (key, value) VALUES ('probe', '1') ON CONFLICT (key) DO UPDATE SET value = "
+    with database.write() as tx:
+        tx.run(f"{sql} CASE meta.value WHEN '1' THEN '2' ELSE '1' END")
+
 
 EPOCH = "(SELECT value FROM meta WHERE key = 'epoch')"
 """A random text that a restore renews. What a process keeps of a database is worth nothing when the epoch or the

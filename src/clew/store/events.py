@@ -119,6 +119,8 @@ def _advance(database: Database, seen: dict[str, int]) -> list[EventRow]:
     found: list[EventRow] = []
     with database.read() as tx:
         for workspace, end in positions(tx).items():
+            # After a restore the log ends earlier than we have read; what follows from there on is new.
+            seen[workspace] = min(seen.get(workspace, 0), end)
             while seen.get(workspace, 0) < end:
                 page = events_after(tx, workspace, seen.get(workspace, 0))
                 if not page:

@@ -16,8 +16,7 @@ import psycopg
 from clew.errors import ClewError
 from clew.store.companions import Companions
 from clew.store.database import Row
-from clew.store.migrations import latest, pending, statements
-from clew.store.sqlite import too_new
+from clew.store.migrations import latest, pending, statements, too_new
 from clew.store.wire import MOST_QUEUED, Wire
 
 MIGRATION_LOCK = 0x434C4557

@@ -1,14 +1,21 @@
-"""SQLite through apsw: one file, WAL, every acknowledged write fsynced, many processes at once."""
+"""SQLite through apsw: one file in WAL mode, every acknowledged write synced, many processes at once.
+
+A process keeps its connections open. Someone may remove or replace the files under them: such a connection would go on
+writing to files that no path leads to any more. So every write compares the files it has open with those at the path,
+before it begins and after its commit, and nothing is acknowledged that is not in the file others would open.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import random
 import shutil
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +23,14 @@ import apsw
 
 from clew.errors import ClewError
 from clew.store.companions import Companions
-from clew.store.database import Row
-from clew.store.migrations import latest, pending, statements
+from clew.store.database import OUTCOME_UNKNOWN, Row, outcome_unknown
+from clew.store.migrations import latest, pending, statements, too_new
 
 BUSY_SECONDS = 20.0
 APPLICATION_ID = 0x434C4557  # "CLEW"
+READ_CHECK_SECONDS = 1.0
+"""Readers compare their files once in this time: reading from a file that is gone does no harm, and the look at three
+files would cost a short read a tenth of its time."""
 _PAUSE = (0.0002, 0.0025)
 
 _names: dict[str, tuple[str, ...]] = {}
@@ -35,12 +45,12 @@ class SqliteTransaction:
         self.lineage = lineage
 
     def all(self, sql: str, *params: Any) -> list[Row]:
-        cursor = self._connection.execute(sql, params)
+        cursor = self._execute(sql, params)
         names = _names.get(sql) or _learn_names(sql, cursor)
         return [dict(zip(names, row, strict=True)) for row in cursor] if names else []
 
     def tuples(self, sql: str, *params: Any) -> list[tuple[Any, ...]]:
-        return self._connection.execute(sql, params).fetchall()
+        return self._execute(sql, params).fetchall()
 
     def each(self, sql: str, rows: Sequence[Sequence[Any]]) -> list[list[Row]]:
         return [self.all(sql, *row) for row in rows]
@@ -50,17 +60,18 @@ class SqliteTransaction:
         return rows[0] if rows else None
 
     def value(self, sql: str, *params: Any) -> Any:
-        row = self._connection.execute(sql, params).fetchone()
+        row = self._execute(sql, params).fetchone()
         return row[0] if row else None
 
     def run(self, sql: str, *params: Any) -> None:
-        self._connection.execute(sql, params)
+        self._execute(sql, params)
 
     def changed(self, sql: str, *params: Any) -> int:
-        self._connection.execute(sql, params)
+        self._execute(sql, params)
         return self._connection.changes()
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        self._check_open()
         self._connection.executemany(sql, rows)
 
     @contextmanager
@@ -69,13 +80,24 @@ class SqliteTransaction:
         try:
             yield
         except BaseException:
-            self.run("ROLLBACK TO SAVEPOINT attempt")
+            # A full disk or an I/O error may have ended the whole transaction, savepoint and all.
+            if self._connection.in_transaction:
+                self.run("ROLLBACK TO SAVEPOINT attempt")
+                self.run("RELEASE SAVEPOINT attempt")
             raise
-        finally:
-            self.run("RELEASE SAVEPOINT attempt")
+        self.run("RELEASE SAVEPOINT attempt")
 
     def notify(self, channel: str) -> None:
         """Nothing to do: followers watch the file's data version."""
+
+    def _execute(self, sql: str, params: Sequence[Any]) -> apsw.Cursor:
+        self._check_open()
+        return self._connection.execute(sql, params)
+
+    def _check_open(self) -> None:
+        """After SQLite ended a transaction by itself, a further statement would commit on its own."""
+        if not self._connection.in_transaction:
+            raise apsw.AbortError("the transaction was ended by an error before")
 
 
 def _learn_names(sql: str, cursor: apsw.Cursor) -> tuple[str, ...]:
@@ -89,6 +111,63 @@ def _learn_names(sql: str, cursor: apsw.Cursor) -> tuple[str, ...]:
     return names
 
 
+class Link:
+    """A connection, with the identity of the files that it has open."""
+
+    def __init__(self, connection: apsw.Connection, path: Path, lineage: int) -> None:
+        self.connection = connection
+        self.lineage = lineage
+        self._path = path
+        # While a connection is open, SQLite neither removes nor replaces these two.
+        self._beside = {name: _identity(name) for name in (f"{path}-wal", f"{path}-shm")}
+        self._flag = ctypes.c_int(0)
+        self._checked = time.monotonic()
+
+    def lost(self) -> str | None:
+        """What happened to the files of this connection; None when they are those at the path."""
+        self._checked = time.monotonic()
+        self.connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(self._flag))
+        if self._flag.value:
+            return f"{self._path} was removed or replaced while it was in use"
+        for name, known in self._beside.items():
+            if _identity(name) != known:
+                return f"{name} was removed or replaced while it was in use"
+        return None
+
+    def lost_lately(self) -> str | None:
+        """As `lost`, but looked at only now and then."""
+        return self.lost() if time.monotonic() - self._checked > READ_CHECK_SECONDS else None
+
+    def rescue(self) -> None:
+        """Copy what this connection sees, if another process has begun a new WAL in place of ours.
+
+        Neither may be written over the other then, and what was acknowledged stands in ours.
+        """
+        if self._overtaken() and not self._flag.value:
+            with suppress(apsw.Error):
+                _end(self.connection, "ROLLBACK")
+                self.connection.execute("VACUUM INTO ?", (f"{self._path}.rescued-{time.time_ns()}",))
+
+    def close(self) -> None:
+        """Close the connection. The last one of all processes brings the WAL into the database file, also one that was
+        removed by hand, so that nothing is lost that stands only there."""
+        if self._overtaken():
+            self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        self.connection.close()
+
+    def _overtaken(self) -> bool:
+        wal = f"{self._path}-wal"
+        return _identity(wal) not in (None, self._beside[wal])
+
+
+def _identity(name: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(name)  # noqa: PTH116 (a Path takes as long to make as the look itself)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 class SqliteDatabase:
     engine = "sqlite"
 
@@ -96,101 +175,173 @@ class SqliteDatabase:
         self.path = path
         self.companions = Companions(self)
         self._busy_seconds = busy_seconds
-        self._idle: list[apsw.Connection] = []
+        self._idle: list[Link] = []
         self._writer = threading.Lock()
-        self._ready = False
         self._opening = threading.Lock()
+        self._file: tuple[int, int] | None = None
+        """The file that the connections of this lineage have open."""
         self._lineage = 0
 
     @contextmanager
     def read(self) -> Iterator[SqliteTransaction]:
-        with self._connection() as connection, translated(self.path):
-            connection.execute("BEGIN")
+        with self._link() as link, translated(self.path):
+            self._refuse(link, link.lost_lately())
+            link.connection.execute("BEGIN")
             try:
-                yield SqliteTransaction(connection, writable=False, lineage=self._lineage)
+                yield SqliteTransaction(link.connection, False, link.lineage)
             finally:
-                _end(connection, "ROLLBACK")
+                _end(link.connection, "ROLLBACK")
 
     @contextmanager
     def write(self) -> Iterator[SqliteTransaction]:
-        # Threads of this process queue on a lock; processes queue in the busy handler.
-        with self._writer, self._connection() as connection, translated(self.path):
-            connection.execute("BEGIN IMMEDIATE")
+        with self._turn(), self._link() as link, translated(self.path):
+            link.connection.execute("BEGIN IMMEDIATE")
             try:
-                yield SqliteTransaction(connection, writable=True, lineage=self._lineage)
-                connection.execute("COMMIT")
+                self._refuse(link, link.lost())
+                self._check_version(link.connection)
+                yield SqliteTransaction(link.connection, True, link.lineage)
+                self._commit(link)
             except BaseException:
-                _end(connection, "ROLLBACK")
+                _end(link.connection, "ROLLBACK")
                 raise
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Threads of this process queue on a lock; processes queue in the busy handler."""
+        if not self._writer.acquire(timeout=self._busy_seconds):
+            raise ClewError("STORE_LOCKED", "another thread of this process writes", "Try again.")
+        try:
+            yield
+        finally:
+            self._writer.release()
+
+    def _refuse(self, link: Link, problem: str | None, outcome: dict[str, str] | None = None) -> None:
+        if problem is not None:
+            link.rescue()
+            raise self._replaced(problem, outcome)
+
+    def _replaced(self, problem: str, outcome: dict[str, str] | None = None) -> ClewError:
+        """Part with files that are not at the path any more. Connections in use are closed when they are given back."""
+        self._lineage += 1
+        self._file = None
+        self._close_idle()
+        return ClewError(
+            "STORE_UNAVAILABLE",
+            f"{problem}; this call was not written" if outcome is None else f"{problem}; so this call may be lost",
+            "The next call opens the file that is there now: look at what it holds, then repeat this call.",
+            details=outcome,
+        )
+
+    def _commit(self, link: Link) -> None:
+        try:
+            link.connection.execute("COMMIT")
+        except apsw.IOError as problem:
+            if isinstance(problem, apsw.FullError) or _no_room(self.path):
+                raise
+            raise outcome_unknown(f"{self.path}: {problem}") from problem
+        # What was committed to a file that somebody took away meanwhile is not written for anyone else.
+        self._refuse(link, link.lost(), OUTCOME_UNKNOWN)
+
+    def _check_version(self, connection: apsw.Connection) -> None:
+        version = _pragma(connection, "user_version")
+        if version > latest():
+            raise too_new(str(self.path), version)
 
     def changes(self, wait: float) -> Iterator[None]:
         """Polls the data version, which costs two microseconds and sees every process's commits."""
-        with self._connection() as connection:
-            seen = -1
-            while True:
-                deadline = time.monotonic() + wait
-                version = _data_version(connection)
-                while version == seen and time.monotonic() < deadline:
-                    time.sleep(0.02)
-                    version = _data_version(connection)
-                seen = version
+        while True:
+            if self._awaits_a_call():
+                time.sleep(wait)
                 yield
+                continue
+            link = self._open()
+            try:
+                yield from _versions(link, wait)
+            finally:
+                link.close()
+
+    def _awaits_a_call(self) -> bool:
+        """Whether the file was removed or replaced: the next call is told so, a follower must not hide it."""
+        there = _identity(str(self.path))
+        return there != self._file if self._file is not None else there is None and self._lineage > 0
 
     def integrity(self) -> list[str]:
-        with self._connection() as connection, translated(self.path):
-            answers = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
+        with self._link() as link, translated(self.path):
+            answers = [row[0] for row in link.connection.execute("PRAGMA integrity_check(20)")]
         return [] if answers == ["ok"] else answers
 
     def schema_version(self) -> int:
-        with self._connection() as connection, translated(self.path):
-            return _pragma(connection, "user_version")
+        with self._link() as link, translated(self.path):
+            return _pragma(link.connection, "user_version")
 
     def describe(self) -> dict[str, Any]:
         return {"engine": "sqlite", "version": apsw.sqlite_lib_version(), "file": str(self.path)}
 
     def close(self) -> None:
         self.companions.close()
+        self._close_idle()
+
+    def _close_idle(self) -> None:
         while self._idle:
             self._idle.pop().close()
-        self._ready = False
 
     @contextmanager
-    def _connection(self) -> Iterator[apsw.Connection]:
-        connection = self._take()
+    def _link(self) -> Iterator[Link]:
+        link = self._take()
         try:
-            yield connection
+            yield link
         finally:
-            self._idle.append(connection)
+            if link.lineage == self._lineage:
+                self._idle.append(link)
+            else:
+                link.close()
 
-    def _take(self) -> apsw.Connection:
+    def _take(self) -> Link:
         try:
             return self._idle.pop()
         except IndexError:
-            with self._opening, translated(self.path):
-                return self._open()
+            return self._open()
 
-    def _open(self) -> apsw.Connection:
-        if not self._ready:
-            _make_directory(self.path.parent)
-        connection = apsw.Connection(str(self.path))
-        try:
-            self._prepare(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+    def _open(self) -> Link:
+        with self._opening, translated(self.path):
+            known = _identity(str(self.path))
+            if self._file is not None and known != self._file:
+                raise self._replaced(f"{self.path} was removed or replaced while it was in use")
+            if known is None:
+                _make_directory(self.path.parent)
+                _make_private(self.path)
+            connection = apsw.Connection(str(self.path))
+            try:
+                self._prepare(connection)
+                self._file = _identity(str(self.path))
+                return Link(connection, self.path, self._lineage)
+            except BaseException:
+                connection.close()
+                raise
 
     def _prepare(self, connection: apsw.Connection) -> None:
         connection.set_busy_handler(jittered_wait(self._busy_seconds))
-        if not self._ready:
-            if _pragma(connection, "user_version") != latest():
-                migrate(connection, self.path, self._busy_seconds)
-            self._ready = True
+        # Also the first look at the file: only then does SQLite open the WAL, whose identity a link remembers.
+        if _pragma(connection, "user_version") != latest():
+            migrate(connection, self.path, self._busy_seconds)
         for pragma in ("synchronous = FULL", "temp_store = MEMORY", "cache_size = -16000"):
             connection.execute(f"PRAGMA {pragma}")
 
 
-def jittered_wait(seconds: float) -> Any:
+def _versions(link: Link, wait: float) -> Iterator[None]:
+    """Yields at each change of the data version and after each `wait`, until the files are others."""
+    seen = -1
+    while link.lost() is None:
+        deadline = time.monotonic() + wait
+        version = _data_version(link.connection)
+        while version == seen and time.monotonic() < deadline:
+            time.sleep(0.02)
+            version = _data_version(link.connection)
+        seen = version
+        yield
+
+
+def jittered_wait(seconds: float) -> Callable[[int], bool]:
     """A busy handler that is fair: everyone sleeps a short random time, nobody backs off for long.
 
     SQLite's own handler sleeps longer the longer one has waited, so whoever writes already keeps writing.
@@ -245,14 +396,6 @@ def _enter_wal(connection: apsw.Connection, seconds: float) -> None:
             time.sleep(random.uniform(0.002, 0.01))
 
 
-def too_new(where: str, version: int) -> ClewError:
-    return ClewError(
-        "STORE_TOO_NEW",
-        f"{where} has schema {version}; this Clew knows {latest()}",
-        "Upgrade Clew, or point CLEW_HOME to another directory. Nothing was changed.",
-    )
-
-
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
     """SQLite's errors as ours, each with the way out."""
@@ -270,6 +413,8 @@ def _translate(problem: apsw.Error, path: Path) -> ClewError:
         return ClewError("STORE_FULL", text, f"Free space on the disk that holds {path.parent}. Nothing was written.")
     if isinstance(problem, (apsw.CorruptError, apsw.NotADBError)):
         return ClewError("STORE_CORRUPT", text, f"Restore {path} from a backup, or move it away to start anew.")
+    if isinstance(problem, apsw.CantOpenError) and _no_descriptors():
+        return ClewError("STORE_UNAVAILABLE", f"{text}: too many files are open", "Raise `ulimit -n`, or try again.")
     if isinstance(problem, (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError)):
         return ClewError(
             "STORE_READ_ONLY", text, f"Make {path.parent} writable, or set CLEW_HOME to a directory that is."
@@ -282,6 +427,20 @@ def _no_room(path: Path) -> bool:
         return shutil.disk_usage(path.parent).free < 1 << 20
     except OSError:
         return False
+
+
+def _no_descriptors() -> bool:
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as problem:
+        return problem.errno in (errno.EMFILE, errno.ENFILE)
+    return False
+
+
+def _make_private(path: Path) -> None:
+    """A new file is its owner's alone; SQLite gives the files beside it the same mode."""
+    with suppress(OSError):  # it exists, or SQLite will say why it cannot be made
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _make_directory(folder: Path) -> None:

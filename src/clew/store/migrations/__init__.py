@@ -10,6 +10,8 @@ import re
 from functools import cache
 from importlib.resources import files
 
+from clew.errors import ClewError
+
 _FILE = re.compile(r"(\d{4})_[a-z_]+\.sql")
 
 
@@ -51,3 +53,11 @@ def statements(number: int, engine: str) -> list[str]:
         text = re.sub(r"\bTEXT\b", 'TEXT COLLATE "C"', text)
         text = re.sub(r"\bBLOB\b", "BYTEA", text)
     return [part.strip() for part in text.split(";\n") if part.strip()]
+
+
+def too_new(where: str, version: int) -> ClewError:
+    return ClewError(
+        "STORE_TOO_NEW",
+        f"{where} has schema {version}; this Clew knows {latest()}",
+        "Upgrade Clew, or point CLEW_HOME to another directory. Nothing was changed.",
+    )

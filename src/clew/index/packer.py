@@ -6,14 +6,12 @@ sizes fall by half along the chain, there are few segments, and an item is writt
 
 from __future__ import annotations
 
-import atexit
 import logging
 import threading
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary, ref
 
 from clew.errors import ClewError
-from clew.store.behind import end_with
+from clew.store.companions import Companion
 from clew.store.database import Database, committed
 
 if TYPE_CHECKING:
@@ -24,42 +22,35 @@ LEAST = 2_000
 CHUNK = 5_000
 MOST = 50_000
 """Changes that are held in memory at once."""
-PATIENCE = 30.0
-PATIENCE_AT_EXIT = 2.0
-"""An unfinished segment is no loss, so a process that ends need not wait for it."""
 
 log = logging.getLogger("clew.store")
 
 
-class Packer:
+class Packer(Companion):
     """The background thread of one database."""
 
     def __init__(self, database: Database) -> None:
-        self._database = ref(database)
+        super().__init__(database)
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._waiting: list[str] = []
         self._thread: threading.Thread | None = None
 
     def wake(self, workspace: str) -> None:
-        database = self._database()
-        if database is None:
-            return
-        end_with(database, "packs", self.end)
         with self._lock:
             if workspace not in self._waiting:
                 self._waiting.append(workspace)
             if self._thread is None and not self._stop.is_set():
-                self._thread = threading.Thread(target=self._run, args=(database,), name="clew-packs", daemon=True)
+                arguments = (self.database,)
+                self._thread = threading.Thread(target=self._run, args=arguments, name="clew-packs", daemon=True)
                 self._thread.start()
 
-    def end(self, patience: float = PATIENCE) -> None:
-        """Let what is at work come to a point where it can stop."""
+    def close(self, patience: float) -> None:
+        """Let what is at work come to a point where it can stop; an unfinished segment is no loss."""
         self._stop.set()
         thread = self._thread
         if thread is not None:
             thread.join(patience)
-        self._stop.clear()
 
     def _run(self, database: Database) -> None:
         while True:
@@ -128,15 +119,8 @@ def _newest(database: Database, workspace: str, known: list[Label], stop: thread
     return segments[0] if segments else None
 
 
-_packers: WeakKeyDictionary[Database, Packer] = WeakKeyDictionary()
-_opening = threading.Lock()
-
-
 def packer(database: Database) -> Packer:
-    with _opening:
-        if database not in _packers:
-            _packers[database] = Packer(database)
-        return _packers[database]
+    return database.companions.of(Packer)
 
 
 @committed()
@@ -144,9 +128,3 @@ def wrote(database: Database, workspace: str, before: int, after: int) -> None:
     """The writer that moves the seq across a multiple of LEAST packs, so only one of several writers does it."""
     if before // LEAST != after // LEAST:
         packer(database).wake(workspace)
-
-
-@atexit.register
-def _end_all() -> None:
-    for found in list(_packers.values()):
-        found.end(PATIENCE_AT_EXIT)

@@ -21,6 +21,7 @@ from clew.memory.governance import policy
 from clew.memory.kinds import KINDS
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
+from clew.store.meta import read_meta, write_meta
 from clew.store.workspaces import declare_events
 
 declare_events({"memory_scanned": "The memory workspace was checked."})
@@ -205,14 +206,10 @@ def counts(ctx: Context, prefix: str) -> dict[str, int]:
 
 def metrics(ctx: Context) -> dict[str, Any]:
     """What the last scan kept; empty before the first one."""
-    text = ctx.tx.value("SELECT value FROM meta WHERE key = ?", f"{METRICS}:{ctx.workspace}")
+    text = read_meta(ctx.tx, f"{METRICS}:{ctx.workspace}")
     found: dict[str, Any] = orjson.loads(text) if text else {}
     return found
 
 
 def keep_metrics(ctx: Context, figures: dict[str, Any]) -> None:
-    ctx.tx.run(
-        "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        f"{METRICS}:{ctx.workspace}",
-        canonical(figures),
-    )
+    write_meta(ctx.tx, f"{METRICS}:{ctx.workspace}", canonical(figures))

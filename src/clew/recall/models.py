@@ -16,10 +16,11 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from clew.canonical import digest
+from clew.canonical import canonical, digest
 from clew.errors import ClewError
 from clew.settings import Settings
 from clew.store.database import Transaction
+from clew.store.meta import delete_meta, read_meta, write_meta
 
 Floats = NDArray[np.float32]
 
@@ -195,19 +196,15 @@ def chosen_files(settings: Settings, tx: Transaction) -> ModelFiles | None:
 
 
 def stored_choice(tx: Transaction, key: str) -> str | None:
-    value = tx.value("SELECT value FROM meta WHERE key = ?", key)
+    value = read_meta(tx, key)
     return str(orjson.loads(value)["path"]) if value else None
 
 
 def store_choice(tx: Transaction, key: str, path: str | None) -> None:
     if path is None:
-        tx.run("DELETE FROM meta WHERE key = ?", key)
+        delete_meta(tx, key)
         return
-    tx.run(
-        "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        key,
-        orjson.dumps({"path": path}).decode(),
-    )
+    write_meta(tx, key, canonical({"path": path}))
 
 
 def load(files: ModelFiles) -> Embedder:

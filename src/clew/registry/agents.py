@@ -6,6 +6,7 @@ import os
 
 from clew.clock import Clock
 from clew.store.database import Database
+from clew.store.meta import keep_meta, read_meta
 
 AUTO = "auto"
 _KEY = "default_agent_id"
@@ -14,15 +15,14 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 def stored_agent(database: Database, clock: Clock) -> str:
     with database.read() as tx:
-        known = tx.value("SELECT value FROM meta WHERE key = ?", _KEY)
-    return str(known) if known else _make(database, clock)
+        known = read_meta(tx, _KEY)
+    return known or _make(database, clock)
 
 
 def _make(database: Database, clock: Clock) -> str:
     made = f"a{base36(clock())}_{base36(os.getpid())}"
     with database.write() as tx:
-        tx.run("INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING", _KEY, made)
-        return str(tx.value("SELECT value FROM meta WHERE key = ?", _KEY))
+        return keep_meta(tx, _KEY, made)
 
 
 def base36(number: int) -> str:

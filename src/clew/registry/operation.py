@@ -77,7 +77,6 @@ class Operation:
     workspace: bool
     example: dict[str, Any]
     writes: bool
-    result: Any = None
     aliases: tuple[str, ...] = ()
 
 
@@ -102,7 +101,6 @@ def operation(
     intent: str | None = None,
     workspace: bool = True,
     example: dict[str, Any] | None = None,
-    result: Any = None,
     aliases: Iterable[str] = (),
 ) -> Callable[[Fn], Fn]:
     """Declare a function `(ctx, input) -> result` as an operation.
@@ -141,7 +139,6 @@ def operation(
             intent=intent or name,
             workspace=workspace,
             example=example or {},
-            result=result,
             aliases=tuple(aliases),
         )
         return function

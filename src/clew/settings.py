@@ -14,7 +14,8 @@ from clew.canonical import sha256_hex
 from clew.errors import ClewError
 from clew.ids import check_agent, check_workspace
 
-TOOLSETS = {"core": "core", "minimal": "core", "daily": "daily", "dx": "daily", "full": "full"}
+TOOLSETS = {"agent": "agent", "core": "core", "minimal": "core", "daily": "daily", "dx": "daily", "full": "full"}
+"""Every name of a toolset, and the toolset it stands for."""
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -70,7 +71,7 @@ SETTINGS: tuple[Setting, ...] = (
         "toolset",
         ("CLEW_TOOLSET", "BRANCHMIND_TOOLSET"),
         "daily",
-        "Which tools are listed: core, daily or full. All can be called.",
+        "Which tools are listed: agent, core, daily or full. All can be called.",
     ),
     Setting("dx", ("CLEW_DX", "BRANCHMIND_DX"), "false", "Let tasks_snapshot say what is new, also when not asked."),
     Setting(
@@ -329,7 +330,7 @@ def _flag(name: str, value: str) -> bool:
 
 def _toolset(value: str) -> str:
     if value.lower() not in TOOLSETS:
-        raise ClewError("INVALID_INPUT", f"toolset: {value!r} is unknown", "Use core, daily or full.")
+        raise ClewError("INVALID_INPUT", f"toolset: {value!r} is unknown", "Use agent, core, daily or full.")
     return TOOLSETS[value.lower()]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from clew.canonical import canonical
 from clew.errors import warning
+from clew.registry.catalogue import tier_of
 
 SMALLEST = 2
 LARGEST = 1_000_000
@@ -87,7 +88,7 @@ class Budget:
     """Fields that no budget takes away: they come back beside the numbers in `budget`, which are not counted."""
 
     def default_for(self, toolset: str) -> int | None:
-        return self.default[toolset] if isinstance(self.default, dict) else self.default
+        return self.default[tier_of(toolset)] if isinstance(self.default, dict) else self.default
 
 
 @dataclass(frozen=True)

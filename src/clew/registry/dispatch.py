@@ -17,9 +17,9 @@ from clew.registry import lines as line_protocol
 from clew.registry import operation as operations
 from clew.registry import prompt as prompts
 from clew.registry import resource as resources
-from clew.registry.agents import AUTO, stored_agent
+from clew.registry.agents import AUTO, client_author, stored_agent
 from clew.registry.arguments import check_inner, check_raw, complete_refusal, nearest, parse
-from clew.registry.catalogue import catalogue, import_everything
+from clew.registry.catalogue import catalogue, import_everything, tier_of
 from clew.registry.context import Context, Progress, Remarks
 from clew.registry.envelope import Answer, failure, success
 from clew.registry.operation import Input, Operation
@@ -150,15 +150,16 @@ class Dispatcher:
         chosen = check_workspace(given) if given is not None else default
         return permitted(self.settings, chosen)
 
-    def _agent(self, session: Session, given: str | None) -> str | None:
+    def _agent(self, session: Session, given: str | None, writes: bool = False) -> str | None:
+        """Who calls: by the id it gives, by the server's settings, else by its client's name for itself."""
         chosen = given or session.agent_id or self.settings.agent_id
         if chosen == AUTO:
             self._made_agent = self._made_agent or stored_agent(self.database, self.clock)
             return self._made_agent
-        return check_agent(chosen) if chosen else None
+        return check_agent(chosen) if chosen else client_author(self.database, session, writes)
 
     def _run(self, call: Call, operation: Operation, args: Input) -> dict[str, Any] | Answer:
-        agent = self._agent(call.session, getattr(args, "agent_id", None))
+        agent = self._agent(call.session, getattr(args, "agent_id", None), operation.writes)
         ctx = Context(self, call.session, call.workspace, agent, call.progress, call.remarks)
         if operation.mode == "own":
             result = operation.function(ctx, args)
@@ -212,12 +213,15 @@ class Dispatcher:
         shown = redact(envelope, text)
         if shown is not envelope:
             text = canonical(shown)
-        answer = Answer(shown["success"], shown, text)
+        answer = Answer(shown["success"], shown, text, structured=shown)
         if operation is not None and operation.bare is not None and call.fmt is None:
-            answer.text = canonical(bare_text(operation.bare, shown))
+            bare = bare_text(operation.bare, shown)
+            answer.text = canonical(bare)
+            answer.structured = bare if isinstance(bare, dict) else None
         elif operation is not None and _in_lines(operation, call):
             answer.lines = self._lines(call, operation, shown)
             answer.text = "\n".join(answer.lines)
+            answer.structured = None
         return answer
 
     def _lines(self, call: Call, operation: Operation, envelope: dict[str, Any]) -> list[str]:
@@ -233,9 +237,11 @@ class Dispatcher:
 
 
 def _in_lines(operation: Operation, call: Call) -> bool:
-    if operation.raw_text or call.fmt == "lines" or operation.portal is True:
+    if call.fmt is not None:
+        return call.fmt == "lines"
+    if operation.raw_text or operation.portal is True:
         return True
-    return bool(operation.portal) and call.fmt is None and call.session.toolset in (operation.portal or ())
+    return bool(operation.portal) and tier_of(call.session.toolset) in (operation.portal or ())
 
 
 def bare_text(pick: Callable[[dict[str, Any]], Any], envelope: dict[str, Any]) -> Any:

@@ -12,11 +12,14 @@ from clew.registry.session import InputRequired
 
 @dataclass
 class Answer:
-    """`envelope` is the structured content; `text` is what a client shows."""
+    """One answer in the forms that faces need: the whole `envelope`, and `text` as a model reads it."""
 
     ok: bool
     envelope: dict[str, Any]
     text: str = ""
+    structured: dict[str, Any] | None = None
+    """The object that `text` holds as JSON; None when the text is lines or prose. Clients show a model this instead
+    of the text, so the two must never say different things."""
     lines: list[str] = field(default_factory=list)
     input_required: InputRequired | None = None
 

@@ -58,6 +58,9 @@ class Session:
     agent_id: str | None = None
     handle: str | None = None
     client: str | None = None
+    """What the client calls itself (`clientInfo.name`)."""
+    number: int | None = None
+    """Which connection of that client this is, counted by the store; None until it has written something."""
     durable: bool = True
     sampler: Sampler | None = None
     resume: str | None = None

@@ -25,6 +25,8 @@ _KEPT = {
 
 def fitted(suggestions: list[Suggestion], catalogue: Catalogue, toolset: str) -> list[Suggestion]:
     """Each suggestion once, each either listed in this toolset or preceded by the call that lists it."""
+    if toolset == "agent":
+        return _by_name(suggestions, catalogue)
     result: list[Suggestion] = []
     for suggestion in suggestions:
         swapped = _swapped(suggestion, toolset)
@@ -32,6 +34,23 @@ def fitted(suggestions: list[Suggestion], catalogue: Catalogue, toolset: str) ->
             result.append(swapped)
     tier = _tier_needed(result, catalogue, toolset)
     return [disclosure(tier), *result] if tier else result
+
+
+def _by_name(suggestions: list[Suggestion], catalogue: Catalogue) -> list[Suggestion]:
+    """For the toolset `agent`: what it does not list is called through op_read or op_call, as it stands."""
+    result: list[Suggestion] = []
+    for suggestion in suggestions:
+        entry = catalogue.find(suggestion.get("target", ""))
+        if entry is not None and not catalogue.lists("agent", entry):
+            through = "op_read" if entry.read_only else "op_call"
+            suggestion = {
+                **suggestion,
+                "target": through,
+                "params": {"name": entry.name, "arguments": suggestion["params"]},
+            }
+        if suggestion not in result:
+            result.append(suggestion)
+    return result
 
 
 def disclosure(tier: str) -> Suggestion:

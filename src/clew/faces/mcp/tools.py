@@ -19,6 +19,8 @@ from clew.registry.envelope import Answer
 from clew.registry.schemas import listed
 from clew.settings import TOOLSETS
 
+NAMES = list(dict.fromkeys(TOOLSETS.values()))
+
 
 def toolset_of(params: Mapping[str, Any] | None, default: str) -> str:
     if params is None or "toolset" not in params:
@@ -32,23 +34,15 @@ def toolset_of(params: Mapping[str, Any] | None, default: str) -> str:
 
 
 def _refusal(problem: str) -> MCPError:
-    return MCPError(INVALID_PARAMS, f"{problem}; use core, daily or full", {"toolsets": ["core", "daily", "full"]})
-
-
-# One small schema for all: the envelope is the same everywhere, and a list of tools has to stay short.
-ENVELOPE_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"success": {"type": "boolean"}},
-    "required": ["success"],
-}
+    return MCPError(INVALID_PARAMS, f"{problem}; use {', '.join(NAMES[:-1])} or {NAMES[-1]}", {"toolsets": NAMES})
 
 
 def tool_of(entry: Entry) -> dict[str, Any]:
+    """Without an output schema: whoever declares one must answer with structured content, and lines have none."""
     return {
         "name": entry.name,
         "description": f"{entry.summary}\n{entry.description}".strip(),
         "inputSchema": listed(entry.input_schema),
-        "outputSchema": ENVELOPE_SCHEMA,
         "annotations": annotations_of(entry),
     }
 
@@ -62,11 +56,13 @@ def annotations_of(entry: Entry) -> dict[str, bool]:
 
 
 def result_of(answer: Answer) -> dict[str, Any]:
-    return complete(
-        content=[{"type": "text", "text": answer.text}],
-        structuredContent=answer.envelope,
-        isError=not answer.ok,
-    )
+    """Text, and the same JSON as structured content where the text is a JSON object.
+
+    Claude Code and VS Code give a model the structured content instead of the text, so an answer in lines goes
+    without it: the model would never see the lines.
+    """
+    both = {} if answer.structured is None else {"structuredContent": answer.structured}
+    return complete(content=[{"type": "text", "text": answer.text}], **both, isError=not answer.ok)
 
 
 class Tools:

@@ -10,7 +10,7 @@ from clew.errors import Suggestion, shorten, suggest
 from clew.reasoning.anchors.registry import slug_title
 from clew.reasoning.graph import Node
 from clew.reasoning.pack_parts import default_workspace
-from clew.registry.catalogue import TIERS, catalogue
+from clew.registry.catalogue import catalogue
 from clew.registry.context import Context
 from clew.tasks.gates import ALWAYS, Gate, confirmations, examine, reopened_steps
 from clew.tasks.plans import Work
@@ -110,7 +110,7 @@ def _offer(ctx: Context, action: Action | None) -> Action | None:
     workspace = default_workspace(ctx)
     args = {**action.args, "workspace": workspace} if workspace else action.args
     entry = catalogue().find(action.tool)
-    listed = entry is not None and TIERS.index(entry.tier) <= TIERS.index(ctx.session.toolset)
+    listed = entry is not None and catalogue().lists(ctx.session.toolset, entry)
     return replace(action, args=args, toolset=None if listed else entry.tier if entry else "full")
 
 

@@ -18,7 +18,9 @@ def serve_command(
     http: Annotated[bool, typer.Option("--http", help="Listen over HTTP instead of stdio.")] = False,
     host: Annotated[str | None, typer.Option(help="Address; anything but loopback needs a token.")] = None,
     port: Annotated[str | None, typer.Option(help="Port; 0 takes a free one.")] = None,
-    toolset: Annotated[str | None, typer.Option(help="Tools to list: core, daily or full. All are callable.")] = None,
+    toolset: Annotated[
+        str | None, typer.Option(help="Tools to list: agent, core, daily, full. All are callable.")
+    ] = None,
     workspace: Annotated[str | None, typer.Option(help="Workspace of calls that name none.")] = None,
     token: Annotated[
         str | None, typer.Option(help="Token that callers must send. Prefer CLEW_TOKEN: others can read options.")

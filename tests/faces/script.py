@@ -34,7 +34,9 @@ def over_stdio(script: Script, home: Path) -> list[Any]:
         {"method": "notifications/initialized"},
     ]
     for number, (name, arguments) in enumerate(script, 1):
-        messages.append({"id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}})
+        messages.append(
+            {"id": number, "method": "tools/call", "params": {"name": name, "arguments": {"fmt": "json", **arguments}}}
+        )
     process = subprocess.Popen(
         [sys.executable, "-m", "clew", "serve", "--toolset", "full"],
         cwd=ROOT,

@@ -45,7 +45,7 @@ class Critic:
 
 
 async def gate(client: Client, operation: str, **arguments: Any) -> dict[str, Any]:
-    answer = await client.call_tool("thoughtbox_gateway", {"operation": operation, **arguments})
+    answer = await client.call_tool("thoughtbox_gateway", {"operation": operation, "fmt": "json", **arguments})
     assert not answer.is_error, answer.content
     assert answer.structured_content is not None
     result: dict[str, Any] = answer.structured_content["result"]

@@ -159,7 +159,9 @@ async def test_a_client_that_knows_only_the_original_gets_through(server: Target
 
 async def test_a_stateless_client_carries_the_session_id(server: Target) -> None:
     async with Client(server, mode="auto") as client:
-        started = await client.call_tool(GATEWAY, {"operation": "start_new", "sessionTitle": "T", "cipher": True})
+        started = await client.call_tool(
+            GATEWAY, {"operation": "start_new", "sessionTitle": "T", "cipher": True, "fmt": "json"}
+        )
         assert started.structured_content is not None
         session = started.structured_content["result"]["sessionId"]
         for step in thirty_thoughts():

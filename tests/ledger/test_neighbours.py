@@ -42,7 +42,7 @@ def server(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
 
 
 async def result(client: Client, name: str, /, **arguments: Any) -> dict[str, Any]:
-    answer = await client.call_tool(name, arguments)
+    answer = await client.call_tool(name, {"fmt": "json", **arguments})
     assert not answer.is_error, answer.content
     assert answer.structured_content is not None
     found: dict[str, Any] = answer.structured_content["result"]

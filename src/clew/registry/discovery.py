@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -12,6 +15,7 @@ from clew.registry.budget import Budget, Trim
 from clew.registry.catalogue import Entry, catalogue
 from clew.registry.context import Context
 from clew.registry.envelope import Answer
+from clew.registry.everyday import EVERYDAY_WORDS, FILLERS
 from clew.registry.operation import Bounded, Input, Name, operation
 
 SEARCH_BUDGET = Budget(
@@ -19,6 +23,9 @@ SEARCH_BUDGET = Budget(
     16_000,
     keep=("query",),
 )
+
+
+_FILLERS = frozenset(terms(FILLERS))
 
 
 class OpSearch(Bounded):
@@ -40,9 +47,11 @@ def op_search(ctx: Context, args: OpSearch) -> dict[str, Any]:
     """
     found = search(args.query)
     shown = found[: args.limit]
+    named = catalogue().find(args.query.strip()) is not None
+    detail = "schema" if named and args.detail == "summary" else args.detail
     return {
         "query": args.query,
-        "operations": [described(entry, args.detail) for entry in shown],
+        "operations": [described(entry, detail) for entry in shown],
         "count": len(shown),
         "total": len(found),
         "truncated": len(found) > len(shown),
@@ -50,23 +59,39 @@ def op_search(ctx: Context, args: OpSearch) -> dict[str, Any]:
 
 
 def search(query: str) -> list[Entry]:
-    """Operations by how well name, summary and description answer the words; all of them without words."""
+    """Operations by how well they answer the words; an exact name answers alone, no words give all of them."""
     exact = catalogue().find(query.strip())
-    wanted = set(terms(query))
-    if not wanted:
+    if exact is not None:
+        return [exact]
+    asked = set(terms(query))
+    if not asked:
         return list(catalogue().operations)
-    scored = [(_score(entry, wanted), entry) for entry in catalogue().operations if entry is not exact]
+    index = _index()
+    wanted = asked - _FILLERS or asked
+    scored = [(sum(fields.get(term, 0.0) for term in wanted), entry) for entry, fields in index]
     ranked = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], pair[1].name))
-    return ([exact] if exact else []) + [entry for _, entry in ranked]
+    return [entry for _, entry in ranked]
 
 
-def _score(entry: Entry, wanted: set[str]) -> float:
-    fields = (
-        (entry.name.replace("_", " ") + " " + entry.name, 3.0),
+@cache
+def _index() -> list[tuple[Entry, dict[str, float]]]:
+    """Each operation with the weight of each of its terms: where it stands, and how few operations have it."""
+    placed = [(entry, _placed(entry)) for entry in catalogue().operations]
+    spread = Counter(term for _, fields in placed for term in fields)
+    rare = {term: math.log(1 + len(placed) / count) for term, count in spread.items()}
+    return [(entry, {term: weight * rare[term] for term, weight in fields.items()}) for entry, fields in placed]
+
+
+def _placed(entry: Entry) -> dict[str, float]:
+    """The best place of each term: the name says most, then the words people use, then the summary."""
+    arguments = " ".join(entry.input_schema.get("properties", {}))
+    places = (
+        (f"{entry.description} {arguments}", 0.4),
         (entry.summary, 1.5),
-        (entry.description + " " + " ".join(entry.input_schema.get("properties", {})), 0.5),
+        (EVERYDAY_WORDS.get(entry.name, ""), 2.5),
+        (f"{entry.name.replace('_', ' ')} {entry.name}", 3.0),
     )
-    return sum(weight * len(wanted & set(terms(text))) for text, weight in fields)
+    return {term: weight for text, weight in places for term in terms(text)}
 
 
 def described(entry: Entry, detail: str) -> dict[str, Any]:

@@ -1,0 +1,26 @@
+"""op_search understands the words people use."""
+
+from clew.registry.discovery import search
+from tests.conftest import Caller
+from tests.registry.intents import INTENTS
+
+
+def place(query: str, wanted: set[str]) -> int:
+    names = [entry.name for entry in search(query)]
+    return min((names.index(name) for name in wanted if name in names), default=len(names))
+
+
+def test_what_people_ask_for_is_among_the_first_three():
+    places = {query: place(query, wanted) for query, wanted in INTENTS}
+    first = sum(found == 0 for found in places.values())
+    missed = [query for query, found in places.items() if found > 2]
+    print(f"{len(INTENTS)} intents: {first} first, {len(INTENTS) - len(missed)} in the first three")
+    assert len(INTENTS) == 60
+    assert len(missed) <= 3, missed
+    assert first >= 50
+
+
+def test_an_exact_name_gives_that_one_schema(call: Caller) -> None:
+    found = call("op_search", query="branch_list")
+    assert [item["name"] for item in found["operations"]] == ["branch_list"]
+    assert "arguments" in found["operations"][0] and found["total"] == 1

@@ -202,8 +202,14 @@ def _translated(ctx: Context, answer: Answer) -> Answer:
     envelope = {**answer.envelope, "suggestions": suggestions}
     if not answer.ok:
         envelope["error"] = seed_error(envelope["error"])
-        return Answer(False, envelope, _error_text(envelope["error"]))
-    return Answer(True, envelope, _text(envelope))
+        return _in_json(envelope, _error_object(envelope["error"]))
+    if isinstance(envelope["result"].get("text"), str):
+        return Answer(True, envelope, envelope["result"]["text"])
+    return _in_json(envelope, _object_shown(envelope))
+
+
+def _in_json(envelope: dict[str, Any], shown: dict[str, Any]) -> Answer:
+    return Answer(envelope["success"], envelope, canonical(shown), shown)
 
 
 def seed_error(error: dict[str, Any]) -> dict[str, Any]:
@@ -214,22 +220,18 @@ def seed_error(error: dict[str, Any]) -> dict[str, Any]:
     return {**error, "code": translated, "details": {**error.get("details", {}), "code": code}}
 
 
-def _error_text(error: dict[str, Any]) -> str:
+def _error_object(error: dict[str, Any]) -> dict[str, Any]:
     details = {name: value for name, value in error.get("details", {}).items() if name != "example"}
     shown = {"error": error["message"], "code": error["code"], "suggestion": error.get("recovery")}
-    return canonical(
-        {**details, **{name: value for name, value in shown.items() if value is not None}} | {"code": error["code"]}
-    )
+    return {**details, **{name: value for name, value in shown.items() if value is not None}} | {"code": error["code"]}
 
 
-def _text(envelope: dict[str, Any]) -> str:
+def _object_shown(envelope: dict[str, Any]) -> dict[str, Any]:
     result = envelope["result"]
-    if isinstance(result.get("text"), str):
-        return str(result["text"])
     if not result.get("budget", {}).get("truncated"):
         result = {name: value for name, value in result.items() if name != "budget"}
     said = [f"{item['message']} {item['recovery']}" for item in envelope["warnings"]]
-    return canonical({**result, "warnings": said} if said else result)
+    return {**result, "warnings": said} if said else result
 
 
 def _through_gateway(suggestions: Iterable[Suggestion]) -> Iterable[Suggestion]:

@@ -30,3 +30,117 @@ AGENT_TOOLS = (
 )
 """What the toolset `agent` lists, in this order: one tool for each thing an agent does, and the way to all others."""
 DOMAINS = ("index", "registry", "records", "reasoning", "tasks", "ledger", "memory", "recall")
+_LEGACY = re.compile(r"(?:.*[/.]|branchmind_)(?P<name>[a-z][a-z0-9_]*)")
+
+
+@dataclass(frozen=True)
+class Entry:
+    name: str
+    tier: str
+    domain: str
+    module: str
+    summary: str
+    description: str
+    read_only: bool
+    destructive: bool
+    idempotent: bool
+    lines: bool
+    input_schema: dict[str, Any]
+    example: dict[str, Any] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ResourceEntry:
+    uri: str
+    name: str
+    title: str
+    mime_type: str
+    summary: str
+    module: str
+    template: bool
+
+
+@dataclass(frozen=True)
+class PromptEntry:
+    name: str
+    title: str
+    summary: str
+    module: str
+    arguments: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class HookEntry:
+    point: str
+    key: str
+    module: str
+
+
+class Catalogue:
+    def __init__(
+        self,
+        operations: tuple[Entry, ...],
+        resources: tuple[ResourceEntry, ...],
+        prompts: tuple[PromptEntry, ...],
+        hooks: tuple[HookEntry, ...] = (),
+    ) -> None:
+        self.operations = operations
+        self.resources = resources
+        self.prompts = prompts
+        self.hooks = hooks
+        self._names = {name: entry for entry in operations for name in (entry.name, *entry.aliases)}
+
+    def listed(self, toolset: str) -> list[Entry]:
+        """The operations that a list of this toolset shows, in a fixed order."""
+        if toolset == "agent":
+            own = {entry.name: entry for entry in self.operations}
+            return [own[name] for name in AGENT_TOOLS if name in own]
+        return [entry for entry in self.operations if self.lists(toolset, entry)]
+
+    def lists(self, toolset: str, entry: Entry) -> bool:
+        """A tier lists its own operations and those of the smaller tiers; `agent` lists what it names."""
+        if toolset == "agent":
+            return entry.name in AGENT_TOOLS
+        return TIERS.index(entry.tier) <= TIERS.index(toolset)
+
+    def find(self, name: str) -> Entry | None:
+        """By wire name, alias, or one of the older spellings with a prefix."""
+        if name in self._names:
+            return self._names[name]
+        legacy = _LEGACY.fullmatch(name)
+        return self._names.get(legacy.group("name")) if legacy else None
+
+
+def tier_of(toolset: str) -> str:
+    """The tier whose budgets and portals a toolset shares."""
+    return "daily" if toolset == "agent" else toolset
+
+
+@cache
+def catalogue() -> Catalogue:
+    index = orjson.loads(files("clew.registry").joinpath("index.json").read_bytes())
+    return Catalogue(
+        operations=tuple(Entry(**{**row, "aliases": tuple(row["aliases"])}) for row in index["operations"]),
+        resources=tuple(ResourceEntry(**row) for row in index["resources"]),
+        prompts=tuple(PromptEntry(**{**row, "arguments": tuple(row["arguments"])}) for row in index["prompts"]),
+        hooks=tuple(HookEntry(**row) for row in index.get("hooks", ())),
+    )
+
+
+def modules_of(point: str, key: str | None) -> list[str]:
+    """The modules that offer hooks at a point: those under one key, or all of them."""
+    wanted = (hook for hook in catalogue().hooks if hook.point == point and key in (None, hook.key))
+    return list(dict.fromkeys(hook.module for hook in wanted))
+
+
+hooks.modules_from(modules_of)
+
+
+def import_everything() -> None:
+    """Import every module that may declare something; for the index builder and for names it does not know."""
+    for domain in DOMAINS:
+        package = importlib.import_module(f"clew.{domain}")
+        for module in pkgutil.walk_packages(package.__path__, f"clew.{domain}."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)

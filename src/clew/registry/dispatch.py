@@ -81,7 +81,7 @@ class Dispatcher:
             raw = self._unwrap(call, operation, check_raw(arguments))
             args = parse(operation, raw)
             result = self._run(call, operation, args)
-            return result if isinstance(result, Answer) else self._answer(call, operation, result)
+            return _passed_on(call, result) if isinstance(result, Answer) else self._answer(call, operation, result)
         except ClewError as error:
             return self._refusal(call, operation, error)
         except InputRequired as needed:
@@ -234,6 +234,13 @@ class Dispatcher:
             return line_protocol.generic_lines(operation.intent)
         rendered = operation.lines(envelope["result"], default)
         return [line for line in rendered if line] + line_protocol.warning_lines(envelope["warnings"])
+
+
+def _passed_on(call: Call, answer: Answer) -> Answer:
+    """Another operation's answer, as it gave it; the envelope when this call asks for that."""
+    if call.fmt != "json" or answer.input_required is not None:
+        return answer
+    return Answer(answer.ok, answer.envelope, canonical(answer.envelope), answer.envelope)
 
 
 def _in_lines(operation: Operation, call: Call) -> bool:

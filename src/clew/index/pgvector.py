@@ -72,6 +72,7 @@ def install(tx: Transaction) -> str:
 
     try:
         with tx.attempt():
+            tx.unhurried()
             tx.run("SELECT pg_advisory_xact_lock(?)", INSTALL_LOCK)
             _add_column(tx)
     except psycopg.Error as problem:

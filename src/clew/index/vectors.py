@@ -131,6 +131,7 @@ def is_empty(tx: Transaction) -> bool:
 
 def forget_other_models(tx: Transaction, model: str) -> None:
     """Drop the vectors of every model but this one."""
+    tx.unhurried()
     tx.run("DELETE FROM item_vector WHERE model <> ?", model)
     tx.run("DELETE FROM vector_progress WHERE model <> ?", model)
 

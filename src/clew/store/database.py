@@ -51,6 +51,10 @@ class Transaction(Protocol):
         """What is written in the block is undone when it raises, and the transaction goes on."""
         ...
 
+    def unhurried(self) -> None:
+        """What follows in this transaction may take longer than any usual statement."""
+        ...
+
     def notify(self, channel: str) -> None:
         """Wake the processes that follow `channel` once this transaction is committed."""
         ...

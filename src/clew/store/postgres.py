@@ -12,12 +12,13 @@ from itertools import count
 from typing import Any
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from clew.errors import ClewError
 from clew.store.companions import Companions
-from clew.store.database import Row
+from clew.store.database import Row, outcome_unknown
 from clew.store.migrations import latest, pending, statements, too_new
-from clew.store.wire import MOST_QUEUED, Wire
+from clew.store.wire import MOST_QUEUED, PATIENCE, Wire
 
 MIGRATION_LOCK = 0x434C4557
 CHANNEL = "clew"
@@ -28,10 +29,39 @@ LEAST, FURTHER = 1_000, 10
 
 _SETTINGS = (
     "SET jit = off; SET plan_cache_mode = force_generic_plan; SET random_page_cost = 1.1; SET enable_seqscan = off;"
-    " SET enable_hashjoin = off; SET enable_mergejoin = off; SET lock_timeout = {lock_timeout}"
+    " SET enable_hashjoin = off; SET enable_mergejoin = off; SET lock_timeout = {lock_timeout};"
+    " SET statement_timeout = {statement_timeout}; SET idle_in_transaction_session_timeout = {idle_timeout};"
+    " SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
 )
 """Every hot statement reads a few rows through an index made for it. Planning such a statement anew takes longer than
-running it, and a planner that takes our correlated columns for independent ones prefers to read whole tables."""
+running it, and a planner that takes our correlated columns for independent ones prefers to read whole tables.
+
+The limits end what nobody waits for any more. A client that vanishes inside a write would keep the workspace locked for
+as long as the server believes in it, which is two hours by default."""
+STATEMENT_SECONDS = 40.0
+"""Statements read and write a few rows. Those that may take long say so (`unhurried`)."""
+IDLE_SECONDS = 60.0
+"""Between two statements of a transaction an operation only computes."""
+_NETWORK: dict[str, Any] = {
+    "connect_timeout": 10,
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}
+"""A dead network is noticed within half a minute. What the URL says comes first."""
+_GUARD = (
+    "SELECT CASE WHEN CAST(value AS BIGINT) <= $1 THEN 1 ELSE CAST('clew schema ' || value AS BIGINT) END"
+    " FROM meta WHERE key = 'schema_version'"
+)
+"""Fails in a database of a newer version. It travels with the first statement of a write and costs no round trip."""
+_NEWER = re.compile(r"clew schema (\d+)")
+_IDENTITY = (
+    "SELECT (SELECT system_identifier FROM pg_control_system()), left(pg_walfile_name(pg_current_wal_lsn()), 8),"
+    " (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
+"""The server, its timeline (another one after a failover or a recovery to an earlier moment) and the database."""
 
 
 @lru_cache(maxsize=2000)
@@ -109,6 +139,10 @@ class PostgresTransaction:
             self.run("RELEASE SAVEPOINT attempt")
             raise
 
+    def unhurried(self) -> None:
+        self.run("SET LOCAL statement_timeout = 0")
+        self._wire.patience = None
+
     def notify(self, channel: str) -> None:
         self.run("SELECT pg_notify(?, ?)", CHANNEL, channel)
 
@@ -152,8 +186,9 @@ def _inserted_table(sql: str) -> str | None:
 class PostgresDatabase:
     engine = "postgres"
 
-    def __init__(self, url: str, wait_seconds: float = WAIT_SECONDS) -> None:
+    def __init__(self, url: str, wait_seconds: float = WAIT_SECONDS, patience: float = PATIENCE) -> None:
         self.url = url
+        self._patience = patience
         self.companions = Companions(self)
         self._wait_seconds = wait_seconds
         self._idle: list[Wire] = []
@@ -162,6 +197,7 @@ class PostgresDatabase:
         self._ready = False
         self._opening = threading.Lock()
         self._lineage = 0
+        self._identity: tuple[Any, ...] | None = None
 
     @contextmanager
     def read(self) -> Iterator[PostgresTransaction]:
@@ -175,12 +211,13 @@ class PostgresDatabase:
     @contextmanager
     def write(self) -> Iterator[PostgresTransaction]:
         with translated(), self._connection() as wire:
-            wire.send("BEGIN")
+            # The server's default may be another, in which writers that meet would fail instead of waiting.
+            wire.send("BEGIN ISOLATION LEVEL READ COMMITTED")
+            wire.send(_GUARD, (latest(),))
             tx = PostgresTransaction(wire, writable=True, lineage=self._lineage)
             try:
                 yield tx
-                wire.send("COMMIT")
-                _check_committed(wire.exchange()[-1])
+                _commit(wire)
             except BaseException:
                 wire.roll_back()
                 raise
@@ -189,7 +226,7 @@ class PostgresDatabase:
     def changes(self, wait: float) -> Iterator[None]:
         with translated(), self._connection():
             pass  # the schema is there
-        with translated(), psycopg.connect(self.url, autocommit=True) as connection:
+        with translated(), self._connect() as connection:
             connection.execute(f"LISTEN {CHANNEL}")
             yield
             while True:
@@ -235,6 +272,7 @@ class PostgresDatabase:
             try:
                 yield wire
             finally:
+                wire.patience = self._patience
                 if not wire.closed:
                     self._idle.append(wire)
         finally:
@@ -249,16 +287,35 @@ class PostgresDatabase:
             return self._open()
 
     def _open(self) -> Wire:
-        connection = psycopg.connect(self.url, autocommit=True, connect_timeout=10)
+        connection = self._connect()
         try:
             if not self._ready:
                 migrate(connection)
                 self._ready = True
-            connection.execute(_SETTINGS.format(lock_timeout=int(self._wait_seconds * 1000)))
-            return Wire(connection)
+            connection.execute(
+                _SETTINGS.format(
+                    lock_timeout=int(self._wait_seconds * 1000),
+                    statement_timeout=int(STATEMENT_SECONDS * 1000),
+                    idle_timeout=int(IDLE_SECONDS * 1000),
+                )
+            )
+            self._compare_identity(connection)
+            return Wire(connection, self._patience)
         except BaseException:
             connection.close()
             raise
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        return psycopg.connect(make_conninfo(**{**_NETWORK, **conninfo_to_dict(self.url)}), autocommit=True)
+
+    def _compare_identity(self, connection: psycopg.Connection[Any]) -> None:
+        """Begin another lineage when the server behind the URL is another, or has gone back in time."""
+        identity = None
+        with suppress(psycopg.Error):  # a standby, or a server that does not tell its users
+            identity = connection.execute(_IDENTITY).fetchone()
+        if self._identity is not None and identity != self._identity:
+            self._lineage += 1
+        self._identity = identity
 
 
 def migrate(connection: psycopg.Connection[Any]) -> None:
@@ -290,7 +347,24 @@ def _version(connection: psycopg.Connection[Any]) -> int:
 
 
 def without_password(url: str) -> str:
-    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1@", url)
+    """Where a URL or connection string leads, from the parts that are no secret: a password may stand in any place."""
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.Error:
+        return "(not readable)"
+    user = f"{parts['user']}@" if parts.get("user") else ""
+    port = f":{parts['port']}" if parts.get("port") else ""
+    # libpq ends a password at its first @ and takes the rest of it for a part of the host.
+    host = str(parts.get("host") or "").rpartition("@")[2]
+    return f"postgresql://{user}{host}{port}/{parts.get('dbname') or ''}"
+
+
+_BUSY = (
+    psycopg.errors.LockNotAvailable,
+    psycopg.errors.QueryCanceled,
+    psycopg.errors.SerializationFailure,
+    psycopg.errors.DeadlockDetected,
+)
 
 
 @contextmanager
@@ -305,8 +379,11 @@ def _translate(problem: Exception) -> ClewError:
     text = " ".join(str(problem).split())
     if isinstance(problem, (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory)):
         return ClewError("STORE_FULL", text, "Free space on the database server. Nothing was written.")
-    if isinstance(problem, (psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled)):
+    if isinstance(problem, _BUSY):
         return ClewError("STORE_LOCKED", text, "The database is busy; try again.")
+    newer = _NEWER.search(text)
+    if newer:
+        return too_new("the database", int(newer.group(1)))
     if isinstance(problem, psycopg.errors.ReadOnlySqlTransaction):
         return ClewError("STORE_READ_ONLY", text, "Connect to the primary server.")
     if isinstance(problem, (psycopg.errors.DataCorrupted, psycopg.errors.IndexCorrupted)):
@@ -314,6 +391,17 @@ def _translate(problem: Exception) -> ClewError:
     if isinstance(problem, psycopg.OperationalError):
         return ClewError("STORE_UNAVAILABLE", text, "Check CLEW_DATABASE_URL and that the server runs.")
     return ClewError("STORE_ERROR", text, "Run `clew doctor`; it checks the store.")
+
+
+def _commit(wire: Wire) -> None:
+    """An error that the server sends says that nothing was written; a lost answer says nothing."""
+    try:
+        wire.send("COMMIT")
+        _check_committed(wire.exchange()[-1])
+    except psycopg.OperationalError as problem:
+        if wire.closed:
+            raise outcome_unknown(" ".join(str(problem).split())) from problem
+        raise
 
 
 def _check_committed(result: Any) -> None:

@@ -87,6 +87,9 @@ class SqliteTransaction:
             raise
         self.run("RELEASE SAVEPOINT attempt")
 
+    def unhurried(self) -> None:
+        """Nothing to do: a statement of this process has no time limit."""
+
     def notify(self, channel: str) -> None:
         """Nothing to do: followers watch the file's data version."""
 

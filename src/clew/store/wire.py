@@ -3,6 +3,11 @@
 `send` only queues. `exchange` sends what is queued, waits once, and raises the first error among the answers, so a run
 of writes with the read that follows it costs one round trip. psycopg connects, adapts values and names errors; its
 cursors are left out because they cost three times what the server takes for a short statement.
+
+The invariant: `_awaited` lists, in order, every answer that the server still owes. PostgreSQL answers a pipeline
+strictly in order, and after an error it skips everything up to the next sync. So whoever reads must take exactly one
+answer for each entry; when that is not possible any more (the connection broke, the server fell silent), nobody can
+tell which answer belongs to which statement, and the connection is closed.
 """
 
 from __future__ import annotations
@@ -21,6 +26,9 @@ from psycopg.types.numeric import Int8BinaryDumper
 MOST_PREPARED = 400
 MOST_QUEUED = 500
 """Answers pile up at the server while nobody reads them; so many of the small ones always find room."""
+PATIENCE = 45.0
+"""Seconds without a byte from the server before it counts as gone. Above the limits that the server itself keeps (see
+`postgres`), so that they strike first and say why."""
 
 Key = tuple[str, tuple[int, ...]]
 
@@ -45,9 +53,10 @@ _FINE = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK, pq.ExecStatus.EMPTY_
 
 
 class Wire:
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], patience: float = PATIENCE) -> None:
         # One type for every whole number: a statement is prepared once, not once for each size of its numbers.
         connection.adapters.register_dumper(int, Int8BinaryDumper)
+        self.patience: float | None = patience
         self._connection = connection
         self._pgconn = connection.pgconn
         self._transformer = Transformer(connection)
@@ -97,6 +106,13 @@ class Wire:
 
     def dispatch(self) -> None:
         """Send all that is queued without waiting; the answers are read in the next exchange."""
+        try:
+            self._dispatch()
+        except BaseException:
+            self.close()  # nobody knows what the server got
+            raise
+
+    def _dispatch(self) -> None:
         for statement in self._queue:
             name = self._prepared_name(statement.key)
             self._pgconn.send_query_prepared(name, statement.values, statement.formats, pq.Format.BINARY)
@@ -180,14 +196,22 @@ class Wire:
 
     def _result(self) -> pq.abc.PGresult | None:
         while self._pgconn.is_busy():
-            self._readable.poll()
+            self._await(self._readable)
             self._pgconn.consume_input()
         return self._pgconn.get_result()
 
     def _wait_to_write(self) -> None:
         """The server may have to get rid of answers before it takes more."""
-        if any(event & select.POLLIN for _, event in self._either.poll()):
+        if any(event & select.POLLIN for _, event in self._await(self._either)):
             self._pgconn.consume_input()
+
+    def _await(self, poll: select.poll) -> list[tuple[int, int]]:
+        """What the connection is ready for, as soon as it is ready."""
+        patience = None if self.patience is None else self.patience * 1000
+        found = poll.poll(patience)
+        if not found:
+            raise psycopg.OperationalError(f"the server was silent for {self.patience:g} s")
+        return found
 
 
 def _error(result: pq.abc.PGresult) -> psycopg.Error:

@@ -151,3 +151,20 @@ run_child([sys.executable, "-c", {child!r}], {{"MARK": {str(tmp_path)!r}}}, Path
     while survivors(tmp_path):
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans to another process than the first")
+def test_what_a_job_started_goes_when_the_job_kills_its_supervisor(run: Run, tmp_path: Path) -> None:
+    program = """
+import os, signal, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        time.sleep(600)
+    os._exit(0)
+time.sleep(0.2)
+os.kill(os.getppid(), signal.SIGKILL)
+time.sleep(600)
+"""
+    assert run(program).reason == "lost"
+    assert survivors(tmp_path) == []

@@ -8,7 +8,21 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from clew.errors import ClewError, suggest, unknown_id
-from clew.ids import ANCHOR, BLOCK, CONFLICT, CONTROL, DOC_ENTRY, EVENT, JOB, JOB_EVENT, PLAN, RUNNER, SESSION, TASK
+from clew.ids import (
+    ANCHOR,
+    BLOCK,
+    CONFLICT,
+    CONTROL,
+    DOC_ENTRY,
+    EVENT,
+    JOB,
+    JOB_EVENT,
+    PLAN,
+    RECEIPT,
+    RUNNER,
+    SESSION,
+    TASK,
+)
 from clew.reasoning.documents import branch_name
 from clew.reasoning.openers import open_card, summary
 from clew.registry.budget import Budget, Clip, Drop, Trim
@@ -24,6 +38,7 @@ FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
     (JOB, "job"),
     (JOB_EVENT, "job_event"),
     (RUNNER, "runner"),
+    (RECEIPT, "receipt"),
     (SESSION, "session"),
     (EVENT, "event"),
     (CONFLICT, "conflict"),

@@ -9,17 +9,23 @@ import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+from clew.runner import supervisor
 
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 CHUNK = 65_536
 KEPT = 262_144
 """How much of the end of each stream is kept; the rest is read and thrown away."""
 LOOK = 0.2
+
+Echo = Callable[[bytes, bool], None]
+"""Takes what a process prints, and whether it stands on its stream of errors."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +78,25 @@ def run_child(
     interrupted: Callable[[], str | None],
 ) -> Ended:
     """Run a command to its end or to a limit. `interrupted` is asked now and then for a reason to stop."""
+    with prompt.open("rb") as stdin:
+        return run_supervised(command, environment, directory, stdin, limits, interrupted)
+
+
+def run_supervised(
+    command: Sequence[str],
+    environment: dict[str, str],
+    directory: Path,
+    stdin: IO[bytes] | None,
+    limits: ChildLimits,
+    interrupted: Callable[[], str | None],
+    echo: Echo | None = None,
+) -> Ended:
+    """The same with another input (None: this process's own), and with the output handed on as it comes."""
+    supervisor.adopt_orphans()
     control, controlled = os.pipe()[::-1]
     status, told = os.pipe()
-    try:
-        with prompt.open("rb") as stdin:
+    with _family.starting() as known:
+        try:
             process = subprocess.Popen(
                 [
                     sys.executable,
@@ -95,14 +116,63 @@ def run_child(
                 pass_fds=(controlled, told),
                 start_new_session=True,
             )
-    except BaseException:
-        os.close(control)
-        os.close(status)
-        raise
+        except BaseException:
+            os.close(control)
+            os.close(status)
+            raise
+        finally:
+            os.close(controlled)
+            os.close(told)
+        _family.supervisors.add(process.pid)
+    try:
+        return Child(process, control, status, limits, interrupted, echo).wait()
     finally:
-        os.close(controlled)
-        os.close(told)
-    return Child(process, control, status, limits, interrupted).wait()
+        _family.supervisors.discard(process.pid)
+        if process.returncode != 0:
+            _family.end_orphans(known)
+
+
+class Family:
+    """The supervisors of this process, and how what a job left behind is told from them.
+
+    A job may kill its supervisor. What it started then becomes a child of this process, which is neither a supervisor
+    nor one of the children that were there before the job.
+    """
+
+    def __init__(self) -> None:
+        self.supervisors: set[int] = set()
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def starting(self) -> Iterator[set[int]]:
+        """Held while a supervisor is started and noted; yields the children that are there already."""
+        with self._lock:
+            yield set(supervisor.children())
+
+    def end_orphans(self, known: set[int], seconds: float = 5.0) -> None:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            with self._lock:
+                orphans = set(supervisor.children()) - known - self.supervisors
+            if not orphans:
+                return
+            for pid in orphans:
+                _end_tree(pid)
+            time.sleep(0.005)
+
+
+def _end_tree(pid: int) -> None:
+    """Stop everything first, so that nothing forks away while it is being killed."""
+    tree = [pid, *supervisor.descendants(pid)]
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for member in tree:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(member, number)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+
+
+_family = Family()
 
 
 class Child:
@@ -113,12 +183,14 @@ class Child:
         status: int,
         limits: ChildLimits,
         interrupted: Callable[[], str | None],
+        echo: Echo | None = None,
     ) -> None:
         self._process = process
         self._control: int | None = control
         self._status = status
         self._limits = limits
         self._interrupted = interrupted
+        self._echo = echo
         self._reason: str | None = None
         self._output, self._errors, self._told = Tail(), Tail(), Tail()
         self._kill_at = float("inf")
@@ -166,6 +238,8 @@ class Child:
             return
         if data:
             key.data.add(data)
+            if self._echo is not None and key.fd != self._status:
+                self._echo(data, key.data is self._errors)
         else:
             selector.unregister(key.fd)
 

@@ -5,6 +5,7 @@ dies, however it dies, its end of the control pipe closes, and the supervisor ki
 it adopts orphans of the job, so that a process which left its group and session is found all the same.
 
 usage: supervisor.py CONTROL_FD STATUS_FD MEMORY_BYTES COMMAND...
+MEMORY_BYTES of 0 sets no limit.
 Control: `t` asks the job's processes to end, anything else or the end of the pipe kills them.
 Status: one line of JSON, {"exit": code or null, "signal": number or null, "reason": null|"memory"|"start", "detail"}.
 """
@@ -36,7 +37,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)  # the runner decides when a job ends
-    _adopt_orphans()
+    adopt_orphans()
     child = _start(sys.argv[4:], memory, (control, status, wake, woken), status)
     told = _watch(child, control, wake, memory)
     _kill_all(child)
@@ -55,8 +56,9 @@ def _start(command: list[str], memory: int, private: tuple[int, ...], status: in
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        # Data, not address space: runtimes such as V8 reserve far more addresses than they ever touch.
-        _lower(resource.RLIMIT_DATA, memory)
+        if memory:
+            # Data, not address space: runtimes such as V8 reserve far more addresses than they ever touch.
+            _lower(resource.RLIMIT_DATA, memory)
         os.execvp(command[0], command)
     except BaseException as problem:
         _tell(status, exit=None, signal=None, reason="start", detail=f"{command[0]}: {problem}")
@@ -73,7 +75,8 @@ def _watch(child: int, control: int, wake: int, memory: int) -> dict[str, object
     """Until the job's first process ends, or is made to."""
     next_look = time.monotonic() + LOOK
     while True:
-        ready, _, _ = select.select([control, wake], [], [], max(next_look - time.monotonic(), 0))
+        wait = max(next_look - time.monotonic(), 0) if memory else None
+        ready, _, _ = select.select([control, wake], [], [], wait)
         if wake in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(wake, 4096)
@@ -84,9 +87,9 @@ def _watch(child: int, control: int, wake: int, memory: int) -> dict[str, object
             if os.read(control, 1) != b"t":
                 return {"exit": None, "signal": int(signal.SIGKILL), "reason": None, "detail": ""}
             _signal_all(signal.SIGTERM, child)
-        if time.monotonic() >= next_look:
+        if memory and time.monotonic() >= next_look:
             next_look = time.monotonic() + LOOK
-            used = sum(_own_memory(pid) for pid in _descendants())
+            used = sum(_own_memory(pid) for pid in descendants())
             if used > memory:
                 return {"exit": None, "signal": None, "reason": "memory", "detail": f"{used >> 20} MB"}
 
@@ -114,7 +117,7 @@ def _kill_all(group: int) -> None:
     if not PROC.is_dir():
         _signal_all(signal.SIGKILL, group)
     deadline = time.monotonic() + 5
-    while time.monotonic() < deadline and _descendants():
+    while time.monotonic() < deadline and descendants():
         _signal_all(signal.SIGSTOP, group)
         _signal_all(signal.SIGKILL, group)
         _reap(0)
@@ -126,13 +129,28 @@ def _signal_all(number: int, group: int) -> None:
     if not PROC.is_dir():
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(group, number)
-    for pid in _descendants():
+    for pid in descendants():
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
 
 
-def _descendants() -> list[int]:
-    """Every living process below this one."""
+def descendants(root: int | None = None) -> list[int]:
+    """Every living process below this one, or below another one."""
+    parents = _children()
+    found, look = [], [root or os.getpid()]
+    while look:
+        children = parents.get(look.pop(), [])
+        found += children
+        look += children
+    return found
+
+
+def children() -> list[int]:
+    """The living processes whose parent is this one."""
+    return _children().get(os.getpid(), [])
+
+
+def _children() -> dict[int, list[int]]:
     parents: dict[int, list[int]] = {}
     for entry in PROC.iterdir() if PROC.is_dir() else ():
         if entry.name.isdigit():
@@ -140,12 +158,7 @@ def _descendants() -> list[int]:
             state, parent = [*stat.rpartition(")")[2].split(), "Z", "0"][:2]
             if state not in "ZX":
                 parents.setdefault(int(parent), []).append(int(entry.name))
-    found, look = [], [os.getpid()]
-    while look:
-        children = parents.get(look.pop(), [])
-        found += children
-        look += children
-    return found
+    return parents
 
 
 def _own_memory(pid: int) -> int:
@@ -161,7 +174,8 @@ def _read(path: Path) -> str:
         return ""  # it ended while we looked
 
 
-def _adopt_orphans() -> None:
+def adopt_orphans() -> None:
+    """Let processes whose parent ends become children of this one, where the system can (Linux)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 

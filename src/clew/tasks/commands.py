@@ -49,7 +49,7 @@ _FAILED_CLAIM = re.compile(
     r"\bexit(?:ed)?(?:\s+with)?(?:\s+(?:code|status))?\s*[:=]?\s*(?:-\d|[1-9])"
     r"|\breturn(?:ed|s)?\s+(?:code\s+)?[1-9]\d*\b"
     r"|(?<![\w.,-])[1-9]\d*\s+errors?\b|\berrors?\s*[=:]\s*[1-9]"
-    r"|^Traceback \(most recent call last\)|\bnpm ERR!|\berror\[E\d+\]|\bsegmentation fault\b|\bcore dumped\b"
+    r"|\bTraceback \(most recent call last\)|\bnpm ERR!|\berror\[E\d+\]|\bsegmentation fault\b|\bcore dumped\b"
     r"|(?-i:\bFAILED\b)(?!\s*[:=]?\s*0\b)",
     re.MULTILINE | re.IGNORECASE,
 )

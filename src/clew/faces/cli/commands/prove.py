@@ -1,0 +1,184 @@
+"""`clew prove`: run a command, and keep what came out as the proof of a step."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from clew.app import Clew
+from clew.faces.cli.commands.call import show_answer
+from clew.faces.cli.main import Exit
+from clew.faces.cli.output import show_json
+from clew.faces.cli.root import call, opened, settings_of
+from clew.ids import STEP
+from clew.registry.envelope import Answer
+from clew.registry.session import Session
+
+if TYPE_CHECKING:
+    from clew.files import Snapshot
+    from clew.runner.witness import Seen
+
+Row = dict[str, Any]
+
+
+def register(app: typer.Typer) -> None:
+    app.command(context_settings={"allow_interspersed_args": False})(prove)
+
+
+def prove(
+    ctx: typer.Context,
+    command: Annotated[list[str] | None, typer.Argument(help="What to run; with --again: a task.")] = None,
+    step: Annotated[str | None, typer.Option(help="Step, such as s:1 or its id; default: the first open.")] = None,
+    task: Annotated[str | None, typer.Option(help="Task; default: the focus.", metavar="ID")] = None,
+    covers: Annotated[
+        list[str] | None, typer.Option(help="Files it proves, as a quoted glob; may be repeated.", metavar="GLOB")
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Run the commands of seen receipts again.")] = False,
+    stale: Annotated[bool, typer.Option("--stale", help="With --again: only where covered files changed.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the receipts as JSON at the end.")] = False,
+) -> None:
+    """Run a command, pass its output and exit code on, and keep a receipt of it for a step.
+
+    A receipt is stale as soon as a file it covers has changed. Without --covers these are the files changed since the
+    step began, or all files of the project when none has.
+
+    Examples:
+
+    - `clew prove -- pytest -q` proves the first open step of the task in focus
+    - `clew prove --step s:1 --covers 'src/**/*.py' -- make test`
+    - `clew prove "make test | tee log"` is run by your shell
+    - `clew prove --again --stale` repeats what has become stale
+    """
+    settings = settings_of(ctx)
+    with opened(settings) as clew:
+        prover = Prover(clew, settings.project_root, covers or [], as_json)
+        if again:
+            # Options end at the first argument, so that those of a command are its own; here there is no command.
+            named = [word for word in command or [] if word != "--stale"]
+            code = prover.repeat(named[0] if named else task, stale or "--stale" in (command or []))
+        elif not command:
+            raise typer.BadParameter("name the command to run, after --", param_hint="COMMAND")
+        else:
+            code = prover.prove(command, task, step)
+    if as_json and prover.receipts:
+        show_json(prover.receipts)
+    raise typer.Exit(code)
+
+
+class Prover:
+    """One call of `clew prove`: asks what is to be proven, runs commands, keeps receipts."""
+
+    def __init__(self, clew: Clew, root: Path, covers: list[str], quiet: bool) -> None:
+        self._clew, self._root, self._covers, self._quiet = clew, root, covers, quiet
+        self.receipts: list[Row] = []
+
+    def prove(self, command: list[str], task: str | None, step: str | None) -> int:
+        from clew.files import take_snapshot
+        from clew.runner.witness import covered_paths, watch
+
+        known = call(self._clew, "tasks_proofs", {"task": task, "limit": 1} if task else {"limit": 1})
+        if not known.ok:
+            return show_answer(known, self._quiet)
+        place = {"task": known.envelope["result"]["target"]["id"], **_selector(step)}
+        paths = covered_paths(self._root, self._covers, _began(known, step))
+        seen = watch(command, Path.cwd())
+        answer = self._record(place, seen, take_snapshot(self._root, paths))
+        if not answer.ok:
+            show_answer(answer, self._quiet)
+        return seen.exit_code or (0 if answer.ok else int(Exit.REFUSED))
+
+    def repeat(self, task: str | None, stale: bool) -> int:
+        """Run the commands of seen receipts again, each over the files that it covered; the worst exit code."""
+        known = call(self._clew, "tasks_proofs", {"task": task} if task else {})
+        if not known.ok:
+            return show_answer(known, self._quiet)
+        wanted = ("stale",) if stale else ("proven", "stale", "failed")
+        worst, count = 0, 0
+        for proof in known.envelope["result"]["steps"]:
+            if proof["state"] in wanted and proof["receipt"]:
+                count += 1
+                worst = max(worst, self._again(known.envelope["result"]["target"]["id"], proof))
+        if not count:
+            self._say("Nothing to run again.")
+        return worst
+
+    def _again(self, task: str, proof: Row) -> int:
+        from clew.files import take_snapshot
+        from clew.runner.witness import watch
+
+        receipt = call(self._clew, "open", {"id": proof["receipt"]}).envelope["result"]["receipt"]
+        if receipt["source"] == "said":
+            return 0
+        self._say(f"{proof['path']}: {receipt['command']}")
+        seen = watch([receipt["command"]], self._root)
+        answer = self._record(
+            {"task": task, "step_id": proof["step_id"], "again": receipt["id"]},
+            seen,
+            take_snapshot(self._root, receipt["files"]),
+        )
+        return seen.exit_code if answer.ok else show_answer(answer, self._quiet)
+
+    def _record(self, place: Row, seen: Seen, snapshot: Snapshot) -> Answer:
+        from clew.runner.witness import git_state
+
+        arguments = {
+            **place,
+            "command": seen.command,
+            "exit_code": seen.exit_code,
+            "duration_ms": seen.duration_ms,
+            "output_digest": seen.output_digest,
+            "output_tail": seen.output_tail,
+            "files": snapshot.files,
+            "stamps": snapshot.stamps,
+            **git_state(self._root),
+        }
+        session = Session(
+            toolset="full",
+            agent_id=self._clew.settings.agent_id,
+            client="clew-prove",
+            durable=False,
+            local=True,
+            witness="prove",
+        )
+        answer = self._clew.dispatcher.call("tasks_receipt_record", arguments, session)
+        if answer.ok:
+            self.receipts.append(answer.envelope["result"])
+            self._say(_line(answer.envelope["result"], seen))
+        return answer
+
+    def _say(self, line: str) -> None:
+        if not self._quiet:
+            sys.stderr.write(f"{line}\n")
+
+
+def _selector(step: str | None) -> Row:
+    if step is None:
+        return {}
+    return {"step_id": step.upper()} if STEP.fullmatch(step.upper()) else {"path": step}
+
+
+def _began(known: Answer, step: str | None) -> int | None:
+    """When the step began that is to be proven."""
+    steps = known.envelope["result"]["steps"]
+    named = [row for row in steps if step is not None and step.upper() in (row["step_id"], row["path"].upper())]
+    open_ones = [row for row in steps if not row["completed"]]
+    found = named or (open_ones if step is None else [])
+    return int(found[0]["began_ms"]) if found else None
+
+
+def _line(result: Row, seen: Seen) -> str:
+    """What was kept, in one line."""
+    receipt, proof = result["receipt"], result["proof"]
+    took = f"{seen.duration_ms / 1000:.1f} s"
+    parts = [f"{receipt['id']} {receipt['grade']}: {seen.command} -> exit {seen.exit_code} in {took}"]
+    if seen.remark:
+        parts.append(seen.remark)
+    parts.append(f"covers {result['files']} file{'' if result['files'] == 1 else 's'}")
+    if result["disputes"]:
+        parts.append(f"disputes {result['disputes']}")
+    if proof:
+        parts.append(f"{result['task']} {proof['path']} is {proof['state']}")
+    return "; ".join(parts)

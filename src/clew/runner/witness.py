@@ -1,0 +1,185 @@
+"""Running a command as its witness: the output passes through, and what is left is what a receipt says of the run.
+
+The command runs under the supervisor: nothing that it starts outlives it, also when this process is killed. It has
+this process's input, in a session of its own, so that a terminal can be read and Ctrl-C reaches it through us.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clew.files import MOST_FILES, git_head
+from clew.runner.child import ChildLimits, Ended, run_supervised
+
+MOST_OUTPUT = 64 << 20
+"""Bytes after which a flood is ended; a test suite that prints more tells nobody anything."""
+TAIL = 60_000
+STOP_SECONDS = 5
+NO_LIMIT = float("inf")
+NOT_FOUND, NOT_RUNNABLE = 127, 126
+_SHELL_SIGNS = re.compile(r"[\s;&|<>$`*?~(){}#!]")
+_SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache", ".tox"})
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A run as it was seen."""
+
+    command: str
+    exit_code: int
+    duration_ms: int
+    output_digest: str
+    output_tail: str
+    remark: str | None = None
+    """Why it was ended, or could not be started."""
+
+
+def shell_line(words: Sequence[str]) -> str:
+    """The command as one line of shell, which is how receipts keep it."""
+    return words[0] if _is_shell(words) else shlex.join(words)
+
+
+def watch(words: Sequence[str], directory: Path, seconds: float = NO_LIMIT) -> Seen:
+    """Run a command to its end. One word with signs of the shell in it is given to the user's shell."""
+    command = [os.environ.get("SHELL") or "/bin/sh", "-c", words[0]] if _is_shell(words) else list(words)
+    limits = ChildLimits(seconds, STOP_SECONDS, 0, MOST_OUTPUT)
+    digests = (hashlib.sha256(), hashlib.sha256())
+
+    def echo(data: bytes, is_error: bool) -> None:
+        digests[is_error].update(data)
+        stream = sys.stderr if is_error else sys.stdout
+        with contextlib.suppress(BrokenPipeError):
+            stream.buffer.write(data)
+            stream.buffer.flush()
+
+    begun = time.monotonic()
+    with _interruptions() as caught:
+        ended = run_supervised(
+            command, dict(os.environ), directory, None, limits, lambda: "stopped" if caught else None, echo
+        )
+    both = hashlib.sha256(b"".join(digest.digest() for digest in digests)).hexdigest()
+    return Seen(
+        shell_line(words),
+        128 + caught[0] if ended.reason == "stopped" and caught else exit_code_of(ended),
+        round((time.monotonic() - begun) * 1000),
+        f"sha256:{both}",
+        "\n".join(part for part in (ended.errors[-TAIL // 2 :], ended.output[-TAIL // 2 :]) if part),
+        _remark(ended),
+    )
+
+
+def exit_code_of(ended: Ended) -> int:
+    """The exit code that a shell would give: 128 and the signal for what was killed, 127 for what is not there."""
+    if ended.reason == "start":
+        return NOT_RUNNABLE if "Permission denied" in ended.detail else NOT_FOUND
+    if ended.reason in ("output", "lost"):
+        return 128 + signal.SIGKILL
+    if ended.reason == "time":
+        return 124
+    return ended.exit if ended.exit is not None else 128 + (ended.signal or signal.SIGKILL)
+
+
+def _remark(ended: Ended) -> str | None:
+    reasons = {
+        "start": f"could not be started: {ended.detail}",
+        "output": f"ended, because it printed more than {MOST_OUTPUT >> 20} MB",
+        "time": "ended, because its time was over",
+        "stopped": "interrupted",
+        "lost": f"lost: {ended.detail}",
+    }
+    if ended.reason is not None:
+        return reasons.get(ended.reason, ended.reason)
+    return f"killed by signal {ended.signal}" if ended.signal else None
+
+
+def _is_shell(words: Sequence[str]) -> bool:
+    return len(words) == 1 and _SHELL_SIGNS.search(words[0]) is not None
+
+
+@contextlib.contextmanager
+def _interruptions() -> Iterator[list[int]]:
+    """Signals that ask this process to end are passed on to the command, whose end is then our end."""
+    caught: list[int] = []
+    before = {number: signal.signal(number, lambda got, _: caught.append(got)) for number in _ENDING}
+    try:
+        yield caught
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def covered_paths(root: Path, globs: Iterable[str], since_ms: int | None) -> list[str]:
+    """The files that a run covers: those that the globs name, else those changed since the step began.
+
+    When none has changed, all files of the project count: a proof that covers nothing would never become stale. Asked
+    before the run, so that what the command writes by the way does not pass for the work.
+    """
+    listed = project_files(root)
+    patterns = [_pattern(glob) for glob in globs]
+    if patterns:
+        return [path for path in listed if any(pattern.fullmatch(path) for pattern in patterns)]
+    changed = [path for path in listed if _changed_since(root / path, since_ms)] if since_ms is not None else []
+    return changed or listed
+
+
+def project_files(root: Path) -> list[str]:
+    """The files that belong to the project: what git tracks or would track, else everything that is no cache."""
+    listed = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    if listed is not None:
+        return sorted({path for path in listed.split("\0") if path and not _SKIPPED.intersection(path.split("/"))})
+    found: list[str] = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
+        found += [str((Path(folder) / name).relative_to(root)) for name in sorted(names)]
+        if len(found) > 2 * MOST_FILES:
+            break
+    return found
+
+
+def git_state(root: Path) -> dict[str, Any]:
+    """The commit that is checked out, and whether anything differs from it; nothing without a repository."""
+    commit = git_head(root)
+    if commit is None:
+        return {}
+    status = _git(root, "status", "--porcelain", "-z")
+    return {"git_commit": commit, "git_dirty": bool(status)}
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    """What git answers; None where it is missing, refuses, or there is no repository."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, timeout=30, check=True, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _changed_since(path: Path, since_ms: int) -> bool:
+    try:
+        return path.stat().st_mtime_ns >= since_ms * 1_000_000
+    except OSError:
+        return False
+
+
+def _pattern(glob: str) -> re.Pattern[str]:
+    """A glob as people write it: `*` stays within a folder, `**` does not, and a folder means all that is in it."""
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", glob.removeprefix("./").rstrip("/"))
+    signs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return re.compile("".join(signs.get(part, re.escape(part)) for part in parts) + "(?:/.*)?", re.DOTALL)

@@ -1,0 +1,153 @@
+"""`clew prove` and `clew verify` as real processes: exit codes, receipts, and nothing left running."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.faces.cli.conftest import Shell
+
+STEPS = '[{"title": "Parse", "success_criteria": ["ok"]}, {"title": "Write", "success_criteria": ["ok"]}]'
+
+
+@pytest.fixture
+def project(clew: Shell) -> Path:
+    (clew.directory / "a.py").write_text("x = 1\n")
+    (clew.directory / "b.py").write_text("y = 1\n")
+    assert clew("call", "tasks_macro_start", "task_title=Importer", f"steps:={STEPS}").code == 0
+    return clew.directory
+
+
+def states(clew: Shell) -> dict[str, str]:
+    steps = clew("call", "tasks_proofs", "--json").json["result"]["steps"]
+    return {step["path"]: step["state"] for step in steps}
+
+
+def receipt(clew: Shell, id: str = "RCPT-001") -> dict[str, object]:
+    found: dict[str, object] = clew("call", "open", f"id={id}", "--json").json["result"]["receipt"]
+    return found
+
+
+def survivors(mark: str) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("MARK") == mark and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except (psutil.Error, OSError):
+            continue
+    return found
+
+
+def test_a_passing_command_proves_the_first_open_step(clew: Shell, project: Path) -> None:
+    ran = clew("prove", "--covers", "*.py", "--", sys.executable, "-c", "print('12 passed')")
+    assert (ran.code, ran.out) == (0, "12 passed\n")
+    assert ran.err.startswith("RCPT-001 seen: ") and "covers 2 files; TASK-001 s:0 is proven" in ran.err
+    (project / "a.py").write_text("x = 2\n")
+    assert states(clew) == {"s:0": "stale", "s:1": "unproven"}
+    again = clew("prove", "--again", "--stale")
+    assert again.code == 0 and "RCPT-002 seen" in again.err
+    assert states(clew)["s:0"] == "proven"
+    assert clew("prove", "--again", "TASK-001", "--stale").err == "Nothing to run again.\n"
+
+
+def test_a_run_again_that_fails_disputes_the_receipt(clew: Shell, project: Path) -> None:
+    assert clew("prove", "--covers", "a.py", "--", "test", "-f", "a.py").code == 0
+    (project / "a.py").unlink()
+    again = clew("prove", "--again")
+    assert again.code == 1 and "disputes RCPT-001" in again.err
+    assert states(clew)["s:0"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "remark"),
+    [
+        (["sh", "-c", "echo out; exit 3"], 3, ""),
+        (["sh", "-c", "kill -9 $$"], 137, "killed by signal 9"),
+        (["no-such-command"], 127, "could not be started"),
+        (["./a.py"], 126, "could not be started"),
+        (["echo out | cat; exit 4"], 4, ""),
+    ],
+)
+def test_the_exit_code_is_kept_and_the_receipt_says_failed(
+    clew: Shell, project: Path, command: list[str], code: int, remark: str
+) -> None:
+    ran = clew("prove", "--step", "s:1", "--", *command)
+    assert ran.code == code and remark in ran.err
+    kept = receipt(clew)
+    assert (kept["grade"], kept["exit_code"], kept["path"]) == ("failed", code, "s:1")
+    assert states(clew)["s:1"] == "failed"
+
+
+def test_a_flood_is_ended_and_little_of_it_is_kept(clew: Shell, project: Path) -> None:
+    mark = str(project)
+    words = [sys.executable, "-m", "clew", "prove", "--", "yes"]
+    with subprocess.Popen(
+        words, cwd=project, env=clew.environment({"MARK": mark}), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 137 and b"printed more than 64 MB" in err
+    assert len(str(receipt(clew)["output_tail"])) <= 4000
+    assert survivors(mark) == []
+
+
+def test_a_command_can_read_the_terminal(clew: Shell, project: Path) -> None:
+    master, terminal = pty.openpty()
+    words = [sys.executable, "-m", "clew", "prove", "--", "sh", "-c", 'read line; test "$line" = yes']
+    with subprocess.Popen(
+        words, cwd=project, env=clew.environment(), stdin=terminal, stderr=subprocess.PIPE
+    ) as process:
+        os.write(master, b"yes\n")
+        process.communicate(timeout=60)
+    os.close(terminal)
+    os.close(master)
+    assert process.returncode == 0
+    assert receipt(clew)["grade"] == "seen"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_outlives_it(clew: Shell, project: Path, number: signal.Signals) -> None:
+    mark, started = str(project), project / "started"
+    leave = "os.fork(); os.setsid() if os.fork() == 0 else 0"
+    program = f"import os, time; {leave}; open({str(started)!r}, 'w'); time.sleep(600)"
+    words = [sys.executable, "-m", "clew", "prove", "--", sys.executable, "-c", program]
+    with subprocess.Popen(words, cwd=project, env=clew.environment({"MARK": mark}), stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 60
+        while not started.exists():
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(number)
+        process.wait(timeout=60)
+    while survivors(mark):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    if number != signal.SIGKILL:
+        assert process.returncode == 128 + number
+        assert (receipt(clew)["grade"], receipt(clew)["exit_code"]) == ("failed", 128 + number)
+
+
+def test_one_changed_byte_is_found(clew: Shell, project: Path) -> None:
+    assert clew("prove", "--", "test", "-f", "a.py").code == 0
+    ran = clew("verify")
+    assert ran.code == 0 and ran.out.startswith("intact: 1 receipts, ")
+    change = (
+        "import apsw; apsw.Connection('home/clew.db').execute(\"UPDATE proof_receipt SET command = 'test -f a.pz'\")"
+    )
+    subprocess.run([sys.executable, "-c", change], cwd=project, check=True)
+    ran = clew("verify")
+    assert (ran.code, ran.out) == (1, "BROKEN RCPT-001 does not hold what was written\n")
+    assert json.loads(clew("verify", "--json").out)["intact"] is False
+
+
+def test_without_a_task_nothing_is_run(clew: Shell) -> None:
+    ran = clew("prove", "--", "touch", "ran")
+    assert ran.code == 1 and not (clew.directory / "ran").exists()

@@ -34,13 +34,18 @@ def _make(database: Database, clock: Clock) -> str:
         return keep_meta(tx, _KEY, made)
 
 
+def client_family(session: Session) -> str:
+    """The client's name for itself as an agent id, empty when it has none: what all its connections have in common."""
+    return _UNFIT.sub("-", (session.client or "").lower()).strip("-._")[:_NAME].strip("-._")
+
+
 def client_author(database: Database, session: Session, writes: bool) -> str | None:
     """The client's name, with the connection's number once it has written something.
 
     Numbers come from the store, so that two processes of one client never share one. A call that only reads takes
     none: it must not wait for whoever is writing.
     """
-    name = _UNFIT.sub("-", (session.client or "").lower()).strip("-._")[:_NAME]
+    name = client_family(session)
     if not name or not session.durable:
         return name or None
     if session.number is None and writes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clew.clock import Clock
 from clew.errors import ClewError, Suggestion, warning
+from clew.registry.callers import keep_seen
 from clew.registry.session import Session
 from clew.settings import Settings
 from clew.store.database import Database, Row, Transaction, committed
@@ -129,6 +130,8 @@ class Context:
             self._keep_guard(bound.ws)
             begun = bound.ws.seq
             yield bound
+            if bound.agent is not None and bound.ws.changed:
+                keep_seen(bound)
             bound.ws.save()
             self.remarks.state_ms = bound.ws.updated_at_ms
         for after in committed.all():

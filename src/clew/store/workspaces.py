@@ -83,8 +83,13 @@ class Workspace:
         self.tx.run(_INSERT_EVENT, *row, self.event_digest)
         return {**dict(zip(EVENT_COLUMNS, row, strict=True)), "payload": payload or {}}
 
+    @property
+    def changed(self) -> bool:
+        """Whether this transaction wrote anything that the workspace's row counts."""
+        return self._state() != self._saved
+
     def save(self) -> None:
-        if self._state() == self._saved:
+        if not self.changed:
             return
         sql = (
             "UPDATE workspace SET seq = ?, event_seq = ?, event_digest = ?, checkout = ?, focus = ?, project_guard = ?,"

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from clew.app import Clew
 from clew.reasoning.visibility import CARD_TYPES
+from clew.registry.catalogue import catalogue
 from tests.conftest import Caller
 from tests.reasoning.thinking import a_task, ids, think
 from tests.suggestions import run_suggestions
@@ -86,6 +87,15 @@ def test_the_same_card_may_stand_in_another_trace(call: Caller) -> None:
     again = call("think_card", card=card, trace_doc="other")
     assert again["inserted"] and again["graph_applied"]["nodes_upserted"] == 0
     assert len(call("show", doc="other")["entries"]) == 1
+
+
+@pytest.mark.parametrize("name", ["think_card", *(f"think_add_{kind}" for kind in CARD_TYPES)])
+def test_what_makes_another_card_each_time_is_not_announced_as_idempotent(call: Caller, name: str) -> None:
+    """Clients repeat idempotent tools by themselves."""
+    entry = catalogue().find(name)
+    assert entry is not None
+    first, second = (call(name, card={"title": "Again"})["card_id"] for _ in range(2))
+    assert first != second and not entry.idempotent
 
 
 def test_a_branch_knows_the_cards_it_inherits(call: Caller) -> None:

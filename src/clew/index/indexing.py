@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import orjson
 
 from clew.index.items import Item, headed, item_terms
+from clew.index.search import links_of
 from clew.store.database import Row, Transaction, placeholders
 
 CHUNK = 500
@@ -26,6 +28,17 @@ def index_items(tx: Transaction, workspace: str, items: Iterable[Item]) -> None:
         for sql, rows in _writes(workspace, entries):
             if rows:
                 tx.many(sql, rows)
+
+
+def mark_item(tx: Transaction, workspace: str, ref: str, status: str) -> bool:
+    """Give a stored item another status; false when there is none. All else of it stays, its links included."""
+    row = tx.one("SELECT * FROM item WHERE workspace = ? AND ref = ?", workspace, ref)
+    if row is None:
+        return False
+    links = tuple((link["relation"], link["target"]) for link in links_of(tx, [row["id"]]))
+    kept = {name: row[name] for name in ("kind", "branch", "doc", "event_ts_ms", "review_by")}
+    index_item(tx, workspace, replace(_stored(row), status=status, links=links, **kept))
+    return True
 
 
 def unindex_item(tx: Transaction, workspace: str, ref: str) -> bool:
@@ -74,7 +87,7 @@ def _stored(row: Row) -> Item:
         row["ts_ms"],
         title=row["title"],
         body=row["body"],
-        tags=tuple((row["tags"] or "").split("\n")),
+        tags=tuple((row["tags"] or "").split("\n")) if row["tags"] else (),
         speaker=row["speaker"],
     )
 

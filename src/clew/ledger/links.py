@@ -173,12 +173,17 @@ def mark_target(ctx: Context, session: LedgerSession, target: Point, relation: s
     status = "superseded" if relation == "revises" else "disproved" if disproved else None
     if status is None:
         return None
+    return Mark(node_id(session.id, target), status) if set_node_status(ctx, session, target, status) else None
+
+
+def set_node_status(ctx: Context, session: LedgerSession, point: Point, status: str) -> bool:
+    """Give the node of a thought another status; false when it has it already."""
     branch = session_branch(session)
-    current = node(ctx, branch, GRAPH, node_id(session.id, target))
-    if current is not None and current.status != status:
-        write_node(ctx, branch, GRAPH, replace(current, status=status), findable=False)
-        return Mark(current.id, status)
-    return None
+    current = node(ctx, branch, GRAPH, node_id(session.id, point))
+    if current is None or current.status == status:
+        return False
+    write_node(ctx, branch, GRAPH, replace(current, status=status), findable=False)
+    return True
 
 
 def mark_item(ctx: Context, mark: Mark) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from clew.errors import shorten
+from clew.index.indexing import mark_item
+from clew.index.search import items_by_ref
 from clew.ledger.chains import Point, chains_of
 from clew.ledger.garden import pattern_named
-from clew.ledger.links import node_id, session_branch
+from clew.ledger.links import node_id, session_branch, set_node_status
 from clew.ledger.session_operations import branches_json
 from clew.ledger.sessions import session_json, session_named
 from clew.ledger.thought_rows import Thought, newest_thoughts, thought_by_seq, thought_json
@@ -15,7 +17,7 @@ from clew.reasoning.documents import GRAPH
 from clew.reasoning.premises import suspects
 from clew.reasoning.scope import Scope
 from clew.registry.context import Context
-from clew.registry.record import opener
+from clew.registry.record import Link, Retracted, Retraction, linker, opener, retracter
 
 SUMMARY = 160
 _LINKS = (
@@ -43,9 +45,7 @@ def open_session(ctx: Context, id: str, limit: int, include_drafts: bool) -> dic
 @opener("thought")
 def open_thought(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any]:
     """A thought with what it points at and what points at it; in doubt when a premise has fallen."""
-    seq = ctx.tx.value("SELECT seq FROM item WHERE workspace = ? AND ref = ?", ctx.workspace, id)
-    thought = thought_by_seq(ctx, int(seq))
-    assert thought is not None, f"{id} is indexed and not stored"
+    thought = _indexed(ctx, id)
     session = session_named(ctx, thought.session)
     doubt = suspects(ctx, Scope(session_branch(session)), [id]).get(id)
     return {
@@ -65,9 +65,41 @@ def open_thought(ctx: Context, id: str, limit: int, include_drafts: bool) -> dic
     }
 
 
+def _indexed(ctx: Context, id: str) -> Thought:
+    """The thought that search knows under this ref."""
+    (item,) = items_by_ref(ctx.tx, ctx.workspace, [id])
+    thought = thought_by_seq(ctx, int(item["seq"]))
+    assert thought is not None, f"{id} is indexed and not stored"
+    return thought
+
+
 def _links(ctx: Context, thought: Thought, own: str, other: str, limit: int) -> list[dict[str, Any]]:
     rows = ctx.tx.all(_LINKS.format(own=own, other=other), ctx.workspace, thought.seq, limit)
     return [{"rel": row["relation"], "id": node_id(row["session"], Point(row["chain"], row["number"]))} for row in rows]
+
+
+@linker("thought")
+def thought_links(ctx: Context, id: str, limit: int) -> list[Link]:
+    """What a thought refers to and what refers to it, and the session it belongs to."""
+    thought = _indexed(ctx, id)
+    to = _links(ctx, thought, "from_seq", "to_seq", limit)
+    back = _links(ctx, thought, "to_seq", "from_seq", limit)
+    return [
+        Link(id, "part_of", thought.session),
+        *(Link(id, link["rel"], link["id"]) for link in to),
+        *(Link(link["id"], link["rel"], id) for link in back),
+    ]
+
+
+@retracter("thought")
+def retract_thought(ctx: Context, id: str, said: Retraction) -> Retracted:
+    """A thought is never changed: its node and its search item say that it no longer holds."""
+    thought = _indexed(ctx, id)
+    session = session_named(ctx, thought.session)
+    status = "superseded" if said.replaced_by else "retracted"
+    set_node_status(ctx, session, thought.point, status)
+    mark_item(ctx.tx, ctx.workspace, id, status)
+    return Retracted(status)
 
 
 @opener("pattern")

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from clew.clock import rfc3339
 from clew.registry.budget import Budget, Drop, Follow, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, Whole, operation
@@ -76,6 +77,16 @@ def _newest(ctx: Context, args: EventsList, limit: int) -> tuple[str, list[Any]]
         parts.append(f"SELECT * FROM (SELECT * FROM event WHERE {where} ORDER BY seq DESC LIMIT ?) AS part")
         params += [ctx.workspace, *([kind] if kind is not None else []), *given, limit]
     return f"{' UNION ALL '.join(parts)} ORDER BY seq DESC LIMIT ?", [*params, limit]
+
+
+def events_about(ctx: Context, subject: str, limit: int) -> list[dict[str, Any]]:
+    """What happened to one thing, newest first."""
+    sql = "SELECT * FROM event WHERE workspace = ? AND subject = ? ORDER BY seq DESC LIMIT ?"
+    events = [event_from(row) for row in ctx.tx.all(sql, ctx.workspace, subject, limit)]
+    return [
+        {"event": event.type, "ts": rfc3339(event.ts_ms), **({"by": event.agent} if event.agent else {})}
+        for event in events
+    ]
 
 
 class AgentsActive(Bounded):

@@ -12,20 +12,48 @@ from clew.reasoning.graph.conflicts import conflict_json, find
 from clew.reasoning.graph.diff import EDGE, NODE
 from clew.reasoning.premises import suspects
 from clew.reasoning.scope import Scope, scope_of
+from clew.reasoning.visibility import STEP
 from clew.registry.context import Context
-from clew.registry.record import Opened, opener
+from clew.registry.record import Link, Opened, linker, opener
 from clew.store.database import Row
 from clew.store.events import event_from, event_id
 
 
 def open_card(ctx: Context, id: str, limit: int) -> Opened | None:
     """The card as the focus or the checkout shows it, else its newest version anywhere."""
+    found = seen_card(ctx, id)
+    return card_json(ctx, *found, limit) if found is not None else None
+
+
+def seen_card(ctx: Context, id: str) -> tuple[Branch, str, Node] | None:
+    """A card with the branch and document in which a caller who names only its id means it."""
     for branch, doc in _views(ctx):
         card = node(ctx, branch, doc, id)
         if card is not None:
-            return card_json(ctx, branch, doc, card, limit)
+            return branch, doc, card
     place = locate(ctx, id)
-    return card_json(ctx, branch_by_id(ctx, place.branch), place.doc, place.node, limit) if place else None
+    return (branch_by_id(ctx, place.branch), place.doc, place.node) if place else None
+
+
+@linker("card")
+def card_links(ctx: Context, id: str, limit: int) -> list[Link]:
+    """The edges at a card, and the step that it was written for."""
+    found = seen_card(ctx, id)
+    if found is None:
+        return []
+    branch, doc, card = found
+    edges = edges_at(ctx, branch, doc, [id], limit=limit)
+    steps = [tag.removeprefix(STEP).upper() for tag in card.tags if tag.startswith(STEP)]
+    return [
+        *(Link(_record_id(edge.from_id), edge.rel, _record_id(edge.to_id)) for edge in edges),
+        *(Link(id, "about", step) for step in steps),
+    ]
+
+
+def _record_id(node_id: str) -> str:
+    """Work stands in its graph as `task:TASK-001` or `step:STEP-...`, and is opened without the prefix."""
+    prefix, _, rest = node_id.partition(":")
+    return rest if prefix in ("task", "plan", "step") and rest else node_id
 
 
 def _views(ctx: Context) -> list[tuple[Branch, str]]:

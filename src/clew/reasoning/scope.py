@@ -161,6 +161,13 @@ def scope_of(ctx: Context, target: str) -> Scope:
     return Scope(branch, row["notes_doc"], row["graph_doc"], row["trace_doc"], row["id"], row["kind"])
 
 
+def scope_holding(ctx: Context, branch: Branch, graph: str) -> Scope:
+    """The scope that a graph document of a branch belongs to: a plan's or task's own, else the branch's."""
+    sql = "SELECT id FROM reasoning_ref WHERE workspace = ? AND branch = ? AND graph_doc = ?"
+    owner = ctx.tx.value(sql, ctx.workspace, branch.id, graph)
+    return Scope(branch, graph=graph) if owner is None else scope_of(ctx, str(owner))
+
+
 def _either_or(first: str, second: str) -> ClewError:
     options = [{"keep": first, "drop": second}, {"keep": second, "drop": first}]
     return ClewError(

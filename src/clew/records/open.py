@@ -2,60 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from clew.errors import ClewError, suggest, unknown_id
-from clew.ids import (
-    ANCHOR,
-    BLOCK,
-    CONFLICT,
-    CONTROL,
-    DOC_ENTRY,
-    EVENT,
-    JOB,
-    JOB_EVENT,
-    PLAN,
-    RECEIPT,
-    RUNNER,
-    SESSION,
-    TASK,
-)
+from clew.ids import CONTROL
+from clew.reasoning.activity import events_about
 from clew.reasoning.documents import branch_name
 from clew.reasoning.openers import open_card, summary
+from clew.records.links import SOURCES, kind_by_form, links_of, retracted_among, retraction_of
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, operation
 from clew.registry.record import Opened, opener, refresh
 from clew.store.database import Row
 
-FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(ANCHOR.pattern, re.IGNORECASE), "anchor"),
-    (PLAN, "plan"),
-    (TASK, "task"),
-    (JOB, "job"),
-    (JOB_EVENT, "job_event"),
-    (RUNNER, "runner"),
-    (RECEIPT, "receipt"),
-    (SESSION, "session"),
-    (EVENT, "event"),
-    (CONFLICT, "conflict"),
-    (BLOCK, "block"),
-    (DOC_ENTRY, "entry"),
-)
-"""Forms of ids and what they stand for, the most particular first."""
-
-SOURCES = {"task": "step"}
-"""What search finds is opened as the kind that its source names, these apart."""
-
+RECORD_PARTS = ("history", "incoming", "outgoing", "rests_on_it")
 OPEN_BUDGET = Budget(
     (
         *(Clip(f"{path}.text", 4000) for path in ("card", "state")),
         Clip("entry.content", 4000),
         Clip("block.text", 8000),
         Trim("history", drop="last", floor=3),
+        *(Trim(f"record.{part}", drop="last", floor=3) for part in RECORD_PARTS),
         Drop("block.fields"),
         Trim("cards", drop="last", floor=3),
         Trim("events", drop="last", floor=3, count="count", more="has_more_events"),
@@ -63,11 +33,13 @@ OPEN_BUDGET = Budget(
         *(Clip(f"{path}.text", 400) for path in ("card", "state")),
         *(Clip(path, 400) for path in ("entry.content", "block.text", "item.body", "prompt", "cards[].text")),
         Trim("history", drop="last"),
+        Drop("record.history"),
         Drop("links"),
         *(Drop(name) for name in ("state", "context")),
         Trim("events", drop="last", count="count", more="has_more_events"),
         *(Trim(name, drop="last") for name in ("cards", "edges.supports", "edges.blocks")),
         *(Drop(name) for name in ("conflict", "capsule", "edges", "head")),
+        Drop("record"),
         *(Drop(name) for name in ("reasoning_ref", "signals", "step_focus", "steps", "radar", "target", "step")),
     ),
     keep=("kind", "id", "ref", "summary"),
@@ -91,11 +63,8 @@ class Open(Bounded):
 @operation("open", tier="daily", mode="own", budget=OPEN_BUDGET, example={"id": "CARD-1"})
 def open_id(ctx: Context, args: Open) -> dict[str, Any]:
     """Show what an id stands for: a card, entry, anchor, task, plan, job, runner, session or block."""
-    # A qualified id names its workspace; one of another workspace stays unknown here.
-    id = args.id.strip().removeprefix(f"{ctx.workspace}:")
-    if not id or CONTROL.search(id):
-        raise ClewError("INVALID_INPUT", "id: must be one line of text", hints=[{"kind": "value", "field": "id"}])
-    kind = kind_of(id)
+    id = bare_id(ctx, args.id)
+    kind = kind_by_form(id)
     catch_up = refresh.find(kind) if kind is not None else None
     if catch_up is not None:
         catch_up(ctx)
@@ -103,21 +72,48 @@ def open_id(ctx: Context, args: Open) -> dict[str, Any]:
         return _opened(bound, id, args)
 
 
+def bare_id(ctx: Context, given: str, field: str = "id") -> str:
+    """An id as it is stored. A qualified one names its workspace; one of another workspace stays unknown here."""
+    id = given.strip().removeprefix(f"{ctx.workspace}:")
+    if not id or CONTROL.search(id):
+        hint = {"kind": "value", "field": field}
+        raise ClewError("INVALID_INPUT", f"{field}: must be one line of text", hints=[hint])
+    return id
+
+
+def find_record(ctx: Context, id: str, args: Open) -> Opened | None:
+    """A record of whatever store as its domain shows it."""
+    return _by_form(ctx, id, args) or _by_source(ctx, id, args) or open_card(ctx, id, args.limit)
+
+
 def _opened(ctx: Context, id: str, args: Open) -> Opened:
-    opened = _by_form(ctx, id, args) or _by_source(ctx, id, args) or open_card(ctx, id, args.limit)
+    opened = find_record(ctx, id, args)
     if opened is None:
-        raise _unknown(id)
-    shown = {"workspace": ctx.workspace, "truncated": False, **opened}
+        raise unknown_record(id)
+    around = surroundings(ctx, str(opened.get("id") or id), opened, args.limit)
+    shown = {"workspace": ctx.workspace, "truncated": False, **opened, **({"record": around} if around else {})}
     return _compact(shown) if args.verbosity == "compact" else shown
 
 
-def kind_of(id: str) -> str | None:
-    """What an id stands for by its form; None for cards and what only search knows."""
-    return next((kind for pattern, kind in FORMS if pattern.fullmatch(id)), None)
+def surroundings(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str, Any]:
+    """What stands around a record: how it was taken back, its links both ways, what rests on it, its history."""
+    links, ended = links_of(ctx, id, limit), retraction_of(ctx, id)
+    replacing = [link.end for link in links.outgoing if link.rel == "replaces"]
+    taken_back = retracted_among(ctx, replacing)
+    history = [] if "history" in opened else events_about(ctx, id, limit)
+    parts = {
+        "retraction": ended.to_json() if ended is not None else None,
+        "replaces": [{"id": old, "why": taken_back[old].why if old in taken_back else None} for old in replacing],
+        "incoming": [{"rel": link.rel, "id": link.start} for link in links.incoming],
+        "outgoing": [{"rel": link.rel, "id": link.end} for link in links.outgoing],
+        "rests_on_it": links.resting(),
+        "history": history if len(history) > 1 else [],
+    }
+    return {name: part for name, part in parts.items() if part}
 
 
 def _by_form(ctx: Context, id: str, args: Open) -> Opened | None:
-    kind = kind_of(id)
+    kind = kind_by_form(id)
     show = opener.find(kind) if kind is not None else None
     return show(ctx, id, args.limit, args.include_drafts) if show is not None else None
 
@@ -139,11 +135,11 @@ def _item(ctx: Context, row: Row) -> Opened:
 
 
 def _compact(opened: Opened) -> Opened:
-    kept = ("workspace", "kind", "id", "ref", "summary", "head", "edges", "count", "status", "truncated")
+    kept = ("workspace", "kind", "id", "ref", "summary", "head", "edges", "count", "status", "record", "truncated")
     return {name: opened[name] for name in kept if name in opened}
 
 
-def _unknown(id: str) -> ClewError:
+def unknown_record(id: str) -> ClewError:
     return unknown_id(
         "id",
         id,

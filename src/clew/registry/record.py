@@ -1,12 +1,15 @@
 """What a domain offers for the records it keeps, so that one call works on every id.
 
-A domain decorates its functions: `@opener("task", "plan")` shows a record, `@refresh("block")` brings records up to
-date that also stand in files. The keys are kinds of ids (`clew.ids.PATTERNS`) or kinds of what search finds.
+A domain decorates its functions: `@opener("task", "plan")` shows a record, `@linker(...)` names what it is linked to,
+`@retracter(...)` takes it back; `@refresh("block")` and `@writer("block")` are for records that also stand in files.
+The keys are kinds of ids (`clew.ids.PATTERNS`) or kinds of what search finds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
 from clew.hooks import HookPoint
@@ -19,3 +22,46 @@ Opener = Callable[[Context, str, int, bool], Opened | None]
 opener: HookPoint[Opener] = HookPoint("opener")
 refresh: HookPoint[Callable[[Context], object]] = HookPoint("refresh")
 """Called before a record of this kind is opened, outside of any transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One record points to another."""
+
+    start: str
+    rel: str
+    end: str
+
+
+Linker = Callable[[Context, str, int], list[Link]]
+"""`(ctx, id, limit)` -> the links at a record that the domain's own tables hold, in both directions."""
+
+linker: HookPoint[Linker] = HookPoint("linker")
+
+
+@dataclass(frozen=True, slots=True)
+class Retraction:
+    """That a record no longer holds."""
+
+    why: str
+    replaced_by: str | None = None
+
+    @property
+    def line(self) -> str:
+        return f"{self.why} (replaced by {self.replaced_by})" if self.replaced_by else self.why
+
+
+@dataclass(frozen=True, slots=True)
+class Retracted:
+    """What became of it: the status it has now, and the proposal that still waits for a person, if one does."""
+
+    status: str
+    proposal: str | None = None
+    note: str | None = None
+
+
+retracter: HookPoint[Callable[[Context, str, Retraction], Retracted]] = HookPoint("retracter")
+"""Takes back a record of this kind in the way of its domain, inside the transaction that is given."""
+
+writer: HookPoint[Callable[[Context], AbstractContextManager[Context]]] = HookPoint("writer")
+"""The transaction in which records of this kind are changed, where more than the store has to be written."""

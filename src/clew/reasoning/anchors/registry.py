@@ -13,6 +13,7 @@ from clew.errors import ClewError, Suggestion, suggest, unknown_id
 from clew.ids import ANCHOR, check_anchor
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, operation
+from clew.registry.record import Retracted, Retraction, retracter
 from clew.store.database import Row, placeholders
 from clew.store.workspaces import declare_events
 
@@ -221,6 +222,18 @@ def unknown_anchor(anchor_id: str) -> Exception:
 
 
 EVERY = 1_000_000
+
+
+@retracter("anchor")
+def retract_anchor(ctx: Context, id: str, said: Retraction) -> Retracted:
+    """An area that is given up stays in the map as deprecated, so that its cards still have a place."""
+    anchor_id = resolve_anchor(ctx, id, "id")
+    anchor = find_anchor(ctx, anchor_id)
+    if anchor is None:
+        raise unknown_anchor(anchor_id)
+    save_anchor(ctx, replace(anchor, status="deprecated"))
+    ctx.emit("reasoning", "anchor_updated", anchor_id, {"kind": anchor.kind, "why": said.why})
+    return Retracted("deprecated")
 
 
 class AnchorsRename(Input):

@@ -275,7 +275,6 @@ class ThinkCard(Input):
     "think_card",
     tier="daily",
     writes=True,
-    idempotent=True,
     example={
         "card": {"type": "hypothesis", "title": "The cache is stale", "text": "Reads after a write see old rows."}
     },
@@ -283,7 +282,8 @@ class ThinkCard(Input):
 def think_card(ctx: Context, args: ThinkCard) -> dict[str, Any]:
     """Keep a thought: hypothesis, question, test, evidence, decision, note, frame or update.
 
-    One transaction writes the trace entry, the graph node and its edges. The same card again changes nothing.
+    One transaction writes the trace entry, the graph node and its edges. A card with an id that is sent again changes
+    nothing; without an id every call makes another card.
     """
     scope, step, written = _write(ctx, args, None)
     if step is not None and written.inserted:
@@ -343,7 +343,7 @@ def _declare_wrapper(kind: str) -> None:
     think_add.__doc__ = f"Keep {article} {kind} card: think_card with its type set."
     think_add.__qualname__ = f"think_add_{kind}"
     example = {"card": {"title": f"A first {kind}"}}
-    operation(f"think_add_{kind}", writes=True, idempotent=True, example=example)(think_add)
+    operation(f"think_add_{kind}", writes=True, example=example)(think_add)
 
 
 for _kind in CARD_TYPES:

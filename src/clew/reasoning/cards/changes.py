@@ -6,16 +6,18 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from clew.errors import invalid, suggest
+from clew.errors import invalid, suggest, unknown_id
 from clew.ids import check_kind, check_node_id
 from clew.reasoning.cards.card import card_in, change_card, place_params
 from clew.reasoning.documents import TRACE, append
 from clew.reasoning.graph import Edge, Node, edge, node, node_json, nodes, put_edge, put_node
-from clew.reasoning.scope import AgentInput, BoundedPlace, RefPlace, Scope, TraceDoc, place
+from clew.reasoning.openers import seen_card
+from clew.reasoning.scope import AgentInput, BoundedPlace, RefPlace, Scope, TraceDoc, place, scope_holding
 from clew.reasoning.visibility import CANON, CARD_TYPES, DRAFT, LANE, PINNED, PUBLISHED, SHARED_LANE, is_pinned, lane_of
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Meta, Name, Names, Text, Whole, operation
+from clew.registry.record import Retracted, Retraction, retracter
 from clew.store.workspaces import declare_events
 
 declare_events({"card_linked": "An edge between cards was written."})
@@ -91,6 +93,21 @@ def think_set_status(ctx: Context, args: ThinkSetStatus) -> dict[str, Any]:
 
 def _merged(card: Node, meta: dict[str, Any] | None) -> dict[str, Any] | None:
     return card.meta if not meta else {**(card.meta or {}), **meta}
+
+
+@retracter("card")
+def retract_card(ctx: Context, id: str, said: Retraction) -> Retracted:
+    """Give a card, and the copy that was published of it, the status by which what rests on it becomes suspect."""
+    found = seen_card(ctx, id)
+    if found is None:
+        raise unknown_id("card", id, "Copy the id from a query.", [suggest("think_query", "Lists the cards.")])
+    branch, doc, card = found
+    scope, status = scope_holding(ctx, branch, doc), "superseded" if said.replaced_by else "retracted"
+    copy = node(ctx, branch, doc, PUBLISHED + id)
+    for item in [card, *([copy] if copy is not None else [])]:
+        change_card(ctx, scope, item, {"status": status, "previous": item.status, "why": said.why}, status=status)
+    remark(ctx, scope, "retract", f"{id}: {status}", said.line, {"card_ids": [id], "status": status})
+    return Retracted(status)
 
 
 class ThinkPin(RefPlace):

@@ -262,8 +262,14 @@ def cancel_jobs_of(ctx: Context, task: str) -> list[str]:
     jobs = [load(Job, row) for row in ctx.tx.all(sql, ctx.workspace, task)]
     reason = f"{task} was deleted"
     for job in jobs:
-        end_job(ctx, job, "CANCELED", reason, Said(_ENDS["CANCELED"], reason, (task, job.id)))
+        cancel_job(ctx, job, reason, (task, job.id))
     return [job.id for job in jobs]
+
+
+def cancel_job(ctx: Context, job: Job, reason: str, refs: tuple[str, ...]) -> None:
+    """End a job that nobody wants any more; a runner at work is refused from then on."""
+    summary = shorten(reason, MAX_MESSAGE)
+    end_job(ctx, job, "CANCELED", summary, Said(_ENDS["CANCELED"], summary, refs))
 
 
 def _no_proof(job: Job) -> ClewError:

@@ -121,6 +121,8 @@ export const EVENTS = {
   "proposal_rejected": "A proposal was rejected; its value stays rejected.",
   "proposal_rolled_back": "An applied proposal was taken back.",
   "proposal_staged": "A change to governed memory was proposed.",
+  "record_retracted": "A record of whatever store was taken back, with a reason.",
+  "records_linked": "Two records of whatever store were linked.",
   "redo_applied": "An undone operation was applied again.",
   "runner_changed": "A runner appeared, began to work or became idle.",
   "scratchpad_deleted": "A scratchpad note was removed; its last version stays stored.",

@@ -1,0 +1,193 @@
+"""Links between records of any store, in both directions, and what was taken back.
+
+A domain's own tables hold most links: edges of a graph, references of thoughts, evidence of a step. The index holds
+what texts and fields of items name. Only what neither can hold stands in `record_link`: that a card rests on a block,
+that a decision replaces a note, that a thought answers a question.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from clew.clock import rfc3339
+from clew.ids import ANCHOR, BLOCK, CONFLICT, DOC_ENTRY, EVENT, JOB, JOB_EVENT, PLAN, RECEIPT, RUNNER, SESSION, TASK
+from clew.index import search
+from clew.reasoning.graph import locate
+from clew.registry.context import Context
+from clew.registry.record import Link, Retracted, Retraction, linker
+from clew.store.rows import Record, find_many, insert, load
+from clew.store.workspaces import declare_events
+
+declare_events({"records_linked": "Two records of whatever store were linked."})
+
+Relation = Literal["rests_on", "replaces", "about", "answers"]
+RESTS_ON = frozenset({"rests_on", "depends_on", "derives"})
+"""Who points to a record by one of these falls with it."""
+CARRIES = frozenset({"supports", "proves"})
+"""What a record points to by one of these falls with it."""
+SOURCES = {"task": "step"}
+"""What search finds is of the kind that its source names, these apart."""
+FORMS = (
+    (ANCHOR, "anchor"),
+    (PLAN, "plan"),
+    (TASK, "task"),
+    (JOB, "job"),
+    (JOB_EVENT, "job_event"),
+    (RUNNER, "runner"),
+    (SESSION, "session"),
+    (EVENT, "event"),
+    (CONFLICT, "conflict"),
+    (RECEIPT, "receipt"),
+    (BLOCK, "block"),
+    (DOC_ENTRY, "entry"),
+)
+"""Forms of ids and what they stand for, the most particular first."""
+
+
+def kind_by_form(id: str) -> str | None:
+    """What an id stands for by its form; None for cards, steps, thoughts and evidence."""
+    # Anchors are written in any case; every other id has one spelling.
+    return next((kind for pattern, kind in FORMS if pattern.fullmatch(id.lower() if pattern is ANCHOR else id)), None)
+
+
+def kind_of(ctx: Context, id: str) -> str | None:
+    """What an id stands for in this workspace: by its form, by what search knows, as a card; None for nothing."""
+    formed = kind_by_form(id)
+    # A card may have any id, one that looks like a block's or an entry's too.
+    if formed not in (None, "block", "entry"):
+        return formed
+    rows = search.items_by_ref(ctx.tx, ctx.workspace, [id])
+    if rows and rows[0]["source"] not in ("card", "note"):
+        return SOURCES.get(rows[0]["source"], str(rows[0]["source"]))
+    return "card" if locate(ctx, id) is not None else formed
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLink(Record):
+    TABLE: ClassVar[str] = "record_link"
+    KEY: ClassVar[tuple[str, ...]] = ("from_id", "rel", "to_id")
+
+    from_id: str
+    rel: str
+    to_id: str
+    why: str | None
+    agent: str | None
+    seq: int
+    ts_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ended(Record):
+    """One time that a record was taken back."""
+
+    TABLE: ClassVar[str] = "retraction"
+    KEY: ClassVar[tuple[str, ...]] = ("id", "seq")
+
+    id: str
+    seq: int
+    kind: str
+    status: str
+    why: str
+    replaced_by: str | None
+    proposal: str | None
+    agent: str | None
+    ts_ms: int
+
+    def to_json(self) -> dict[str, Any]:
+        shown = {
+            "status": self.status,
+            "why": self.why,
+            "replaced_by": self.replaced_by,
+            "waits_for": self.proposal,
+            "by": self.agent,
+            "ts": rfc3339(self.ts_ms),
+        }
+        return {name: value for name, value in shown.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The links at one record; those within one relation in the order of the other ends."""
+
+    incoming: tuple[Link, ...] = ()
+    outgoing: tuple[Link, ...] = ()
+
+    def resting(self) -> list[str]:
+        """The records that rest directly on this one."""
+        by_it = [link.start for link in self.incoming if link.rel in RESTS_ON]
+        with_it = [link.end for link in self.outgoing if link.rel in CARRIES]
+        return sorted({*by_it, *with_it})
+
+
+def add_link(ctx: Context, start: str, rel: Relation, end: str, why: str | None = None) -> bool:
+    """Link two records for good; false when they are linked like that already."""
+    held = "SELECT 1 FROM record_link WHERE workspace = ? AND from_id = ? AND rel = ? AND to_id = ?"
+    if start == end or ctx.tx.value(held, ctx.workspace, start, rel, end) is not None:
+        return False
+    insert(ctx.tx, ctx.workspace, RecordLink(start, rel, end, why, ctx.agent, ctx.ws.next_seq(), ctx.now_ms))
+    ctx.emit("records", "records_linked", start, {"rel": rel, "to": end})
+    return True
+
+
+def links_of(ctx: Context, id: str, limit: int = 50) -> Links:
+    """Everything that points to a record and that it points to, at most `limit` in each direction."""
+    found = {*_kept(ctx, id, limit), *_indexed(ctx, id, limit), *_owned(ctx, id, limit)}
+    # A mention says no more than any other relation between the same two.
+    named = {(link.start, link.end) for link in found if link.rel != "mentions"}
+    told = [link for link in found if link.rel != "mentions" or (link.start, link.end) not in named]
+    incoming = sorted((link for link in told if link.end == id and link.start != id), key=_order)
+    outgoing = sorted((link for link in told if link.start == id and link.end != id), key=_order)
+    return Links(tuple(incoming[:limit]), tuple(outgoing[:limit]))
+
+
+def _order(link: Link) -> tuple[bool, str, str, str]:
+    return (link.rel == "mentions", link.rel, link.start, link.end)
+
+
+def _kept(ctx: Context, id: str, limit: int) -> list[Link]:
+    found = []
+    for column in ("from_id", "to_id"):
+        sql = f"SELECT from_id, rel, to_id FROM record_link WHERE workspace = ? AND {column} = ? ORDER BY seq LIMIT ?"
+        found += ctx.tx.all(sql, ctx.workspace, id, limit)
+    return [Link(row["from_id"], row["rel"], row["to_id"]) for row in found]
+
+
+def _indexed(ctx: Context, id: str, limit: int) -> list[Link]:
+    """What fields and texts of items name."""
+    own = [row["id"] for row in search.items_by_ref(ctx.tx, ctx.workspace, [id])]
+    found = [Link(id, row["relation"], row["target"]) for row in search.links_of(ctx.tx, own)[:limit]]
+    rows = search.links_to(ctx.tx, ctx.workspace, [id])[:limit]
+    items = search.items_by_id(ctx.tx, [row["id"] for row in rows])
+    return found + [Link(items[row["id"]]["ref"], row["relation"], id) for row in rows if row["id"] in items]
+
+
+def _owned(ctx: Context, id: str, limit: int) -> list[Link]:
+    """What the tables of its domain say."""
+    kind = kind_of(ctx, id)
+    ask = linker.find(kind) if kind is not None else None
+    return ask(ctx, id, limit) if ask is not None else []
+
+
+def keep_retraction(ctx: Context, id: str, kind: str, said: Retraction, done: Retracted) -> Ended:
+    """Write down that a record was taken back, and let its successor point to it."""
+    ended = Ended(
+        id, ctx.ws.next_seq(), kind, done.status, said.why, said.replaced_by, done.proposal, ctx.agent, ctx.now_ms
+    )
+    insert(ctx.tx, ctx.workspace, ended)
+    if said.replaced_by is not None:
+        add_link(ctx, said.replaced_by, "replaces", id, said.why)
+    return ended
+
+
+def retraction_of(ctx: Context, id: str) -> Ended | None:
+    """How a record was last taken back."""
+    sql = "SELECT * FROM retraction WHERE workspace = ? AND id = ? ORDER BY seq DESC LIMIT 1"
+    row = ctx.tx.one(sql, ctx.workspace, id)
+    return load(Ended, row) if row else None
+
+
+def retracted_among(ctx: Context, ids: list[str]) -> dict[str, Ended]:
+    """Of some records, those that were taken back, as it was said last."""
+    found = sorted(find_many(ctx.tx, ctx.workspace, Ended, ids, "id"), key=lambda ended: ended.seq)
+    return {ended.id: ended for ended in found}

@@ -1,0 +1,138 @@
+"""retract: one call that takes back any record, whichever store keeps it. Nothing is lost; both ends say so."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from clew.errors import invalid, shorten, suggest
+from clew.index.indexing import mark_item
+from clew.memory.files.markdown import clean
+from clew.memory.screening import screened
+from clew.records.links import keep_retraction, kind_by_form, kind_of, links_of, retracted_among
+from clew.records.open import Open, bare_id, find_record, unknown_record
+from clew.registry.context import Context
+from clew.registry.operation import Input, Name, Title, operation
+from clew.registry.record import Retracted, Retraction, retracter, writer
+from clew.store.workspaces import declare_events
+
+declare_events({"record_retracted": "A record of whatever store was taken back, with a reason."})
+
+MOST_RESTING = 50
+MOST_CHARS = 400
+"""What an agent is told when nothing is wrong fits into this."""
+
+
+class Retract(Input):
+    synonyms: ClassVar[dict[str, str]] = {"reason": "why", "ref": "id", "superseded_by": "replaced_by"}
+
+    id: Annotated[Name, Field(min_length=1, description="What no longer holds: any id that open takes.")]
+    why: Annotated[Title, Field(min_length=1, description="The reason; whoever meets the record is told.")]
+    replaced_by: Annotated[Name | None, Field(description="Id of what holds instead.")] = None
+
+
+def retract_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    """At most 400 characters, however long the reason and the ids are."""
+    instead = f" -> {result['replaced_by']}" if result.get("replaced_by") else ""
+    waits = f" waits for review as {result['waits_for']}" if result.get("waits_for") else ""
+    head = f"{result['status']} {result['id']} ({result['kind']}){instead}{waits}: "
+    lines = [head + shorten(result["why"], max(20, 200 - len(head)))]
+    if result.get("note"):
+        lines.append(f"note: {shorten(result['note'], 90)}")
+    resting, total = result["rested_on_it"], result["rested_count"]
+    if not total:
+        return lines
+    room = MOST_CHARS - sum(len(line) + 1 for line in lines) - len(f"rested on it ({total}): , ...")
+    named: list[str] = []
+    for id in resting:
+        room -= len(id) + 2
+        if room < 0:
+            break
+        named.append(id)
+    more = ["..."] if len(named) < total else []
+    return [*lines, f"rested on it ({total}): {', '.join([*named, *more])}"]
+
+
+@operation(
+    "retract",
+    writes=True,
+    mode="own",
+    portal=True,
+    lines=retract_lines,
+    example={"id": "CARD-1", "why": "The measurement was wrong."},
+)
+def retract(ctx: Context, args: Retract) -> dict[str, Any]:
+    """Take back any record by its id: a decision, card, thought, step, task, evidence, receipt or proposal.
+
+    Nothing is deleted: the record says from now on that it no longer holds, why, and what holds instead; what rested on
+    it is listed. A block of another author is staged for review.
+    """
+    id, said = bare_id(ctx, args.id), _said(ctx, args)
+    with _writing(ctx, id) as bound:
+        kind = _checked(bound, id, said)
+        resting = links_of(bound, id, MOST_RESTING).resting()
+        done = _take_back(bound, kind, id, said)
+        keep_retraction(bound, id, kind, said, done)
+        bound.emit("records", "record_retracted", id, {"kind": kind, "status": done.status, "why": said.why})
+        fallen = retracted_among(bound, resting)
+    shown = [other for other in resting if other not in fallen and other != said.replaced_by]
+    if done.proposal is not None:
+        ctx.suggest(suggest("approve_apply", "Shows what it would change.", "high", proposal_id=done.proposal))
+    return {
+        "workspace": ctx.workspace,
+        "id": id,
+        "kind": kind,
+        "status": done.status,
+        "why": said.why,
+        "replaced_by": said.replaced_by,
+        "waits_for": done.proposal,
+        "note": done.note,
+        "rested_on_it": shown,
+        "rested_count": len(shown),
+    }
+
+
+def _said(ctx: Context, args: Retract) -> Retraction:
+    """The reason on one line and without secrets, for it is shown wherever the record is."""
+    why, masked = screened(" ".join(clean(args.why).split()))
+    if not why:
+        raise invalid("why", "must not be blank", "Say why it no longer holds.", kind="non_empty")
+    if masked:
+        ctx.warn("SECRET_MASKED", f"{masked} secret(s) in why were not stored", "Keep secrets out of memory.")
+    instead = bare_id(ctx, args.replaced_by, "replaced_by") if args.replaced_by is not None else None
+    if instead == bare_id(ctx, args.id):
+        raise invalid("replaced_by", "a record cannot replace itself", "Name another record, or leave it out.")
+    return Retraction(why, instead)
+
+
+def _writing(ctx: Context, id: str) -> AbstractContextManager[Context]:
+    kind = kind_by_form(id)
+    own = writer.find(kind) if kind is not None else None
+    return own(ctx) if own is not None else ctx.writing()
+
+
+def _checked(ctx: Context, id: str, said: Retraction) -> str:
+    """The kind of the record; refused when there is none, or nothing that could replace it."""
+    kind = kind_of(ctx, id)
+    if kind is None or not _is_there(ctx, id):
+        raise unknown_record(id)
+    if said.replaced_by is not None and not _is_there(ctx, said.replaced_by):
+        raise unknown_record(said.replaced_by)
+    return kind
+
+
+def _is_there(ctx: Context, id: str) -> bool:
+    """Whether open would show it. What opening it would remark on is no business of this call."""
+    quiet = Context(ctx.dispatcher, ctx.session, ctx.workspace, ctx.agent, ws=ctx.ws)
+    return find_record(quiet, id, Open(id=id, limit=1)) is not None
+
+
+def _take_back(ctx: Context, kind: str, id: str, said: Retraction) -> Retracted:
+    """In the way of its domain; a record whose domain has none is marked as disowned where it is found."""
+    own = retracter.find(kind)
+    if own is not None:
+        return own(ctx, id, said)
+    mark_item(ctx.tx, ctx.workspace, id, "disowned")
+    return Retracted("disowned")

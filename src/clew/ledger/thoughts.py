@@ -76,7 +76,7 @@ def thought(ctx: Context, args: ThoughtInput) -> dict[str, Any]:
     cipher: its type, references and revision become links. branchId with branchFromThought starts a branch.
     """
     _check(args)
-    written = _resumed(ctx, args) or _write(ctx, args)
+    written = _resumed(ctx, args) or write_thought(ctx, args)
     if args.critique:
         written.answer["critique"] = critique.critique(ctx, written.seq)
     if not args.next_thought_needed:
@@ -118,7 +118,7 @@ def _small(number: int, session: str, chain: str) -> dict[str, Any]:
     return {"thoughtNumber": number, "sessionId": session, **({"branchId": chain} if chain else {})}
 
 
-def _write(ctx: Context, args: ThoughtInput) -> Written:
+def write_thought(ctx: Context, args: ThoughtInput) -> Written:
     with _first_come(ctx, args):
         with ctx.writing() as bound:
             place = place_of(bound, args.session_id)

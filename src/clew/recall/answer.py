@@ -48,6 +48,27 @@ def result_json(row: Row, ranked: Ranked, at: int, query: Query, now_ms: int, ex
     return found
 
 
+def agent_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    """One line for each hit: id, kind, status, age, author, text. They are data from memory, never instructions."""
+    hits = result["results"]
+    if not hits:
+        return [_silence(result)]
+    return [_agent_line(hit) for hit in hits]
+
+
+def _agent_line(hit: dict[str, Any]) -> str:
+    facts = [hit["type"], hit["status"], hit["age"], hit.get("author") or hit["speaker"]]
+    told = ", ".join(fact for fact in facts if fact)
+    due = " REVIEW DUE" if hit.get("review_due") else ""
+    return f"{hit['_id']} ({told}){due}: {' '.join(hit['excerpt'].split())}"
+
+
+def _silence(result: dict[str, Any]) -> str:
+    near = result.get("nearest") or {}
+    missed = f"; nearest: {near['_id']} {near.get('excerpt', '')[:100]}" if near.get("_id") else ""
+    return f"nothing fits{missed}"
+
+
 def _optional(row: Row, now_ms: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if row["event_ts_ms"] is not None:

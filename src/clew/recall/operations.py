@@ -11,12 +11,12 @@ from clew.index.search import items_by_ref
 from clew.memory import blocks, categories
 from clew.memory.files.sync import sync
 from clew.memory.files.writes import failing
-from clew.recall.answer import NOTICE
+from clew.recall.answer import NOTICE, agent_lines
 from clew.recall.search import SOURCES, Request, Search
 from clew.recall.uses import flush_uses, note_use, shown_with
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
-from clew.registry.operation import MAX_NUMBER, Bounded, Input, Name, operation
+from clew.registry.operation import MAX_NUMBER, AgentForm, Bounded, Input, Name, operation
 from clew.store.database import Row
 
 Source = Literal[
@@ -68,7 +68,13 @@ def bare_results(result: dict[str, Any]) -> Any:
 
 
 @operation(
-    "recall", tier="daily", mode="own", budget=RESULTS_BUDGET, bare=bare_results, example={"query": "why PostgreSQL"}
+    "recall",
+    tier="daily",
+    mode="own",
+    budget=RESULTS_BUDGET,
+    bare=bare_results,
+    example={"query": "why PostgreSQL"},
+    agent=AgentForm(("query", "limit", "as_of"), agent_lines, {"limit": 5, "sources": ["all"]}),
 )
 def recall(ctx: Context, args: Recall) -> dict[str, Any]:
     """Find what is known: ranked, with source, age and status. An empty answer means that nothing fits."""

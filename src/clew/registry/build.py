@@ -15,7 +15,7 @@ from clew.registry import prompt as prompts
 from clew.registry import reference
 from clew.registry import resource as resources
 from clew.registry.catalogue import TIERS, import_everything
-from clew.registry.operation import Operation
+from clew.registry.operation import AgentForm, Operation
 
 INDEX = Path(__file__).with_name("index.json")
 PAGE_FACTS = Path(__file__).parents[1] / "faces" / "web" / "static" / "js" / "facts.js"
@@ -57,7 +57,12 @@ def _operation(item: Operation) -> dict[str, Any]:
         "aliases": list(item.aliases),
         "example": item.example,
         "input_schema": input_schema(item),
+        **({"agent": _agent_form(item.agent)} if item.agent is not None else {}),
     }
+
+
+def _agent_form(form: AgentForm) -> dict[str, Any]:
+    return {"arguments": list(form.arguments), "defaults": form.defaults}
 
 
 def input_schema(item: Operation) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -48,6 +48,17 @@ class Entry:
     input_schema: dict[str, Any]
     example: dict[str, Any] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
+    agent: dict[str, Any] | None = None
+    """Which arguments the toolset `agent` lists, and with which defaults, where these are not all."""
+
+    def for_agents(self) -> Entry:
+        """The entry as the toolset `agent` lists it; every argument stays accepted."""
+        if self.agent is None:
+            return self
+        defaults, known = self.agent["defaults"], self.input_schema["properties"]
+        shown = {name: known[name] for name in self.agent["arguments"]}
+        shown |= {name: {**shown[name], "default": value} for name, value in defaults.items() if name in shown}
+        return replace(self, input_schema={**self.input_schema, "properties": shown})
 
 
 @dataclass(frozen=True)
@@ -95,7 +106,7 @@ class Catalogue:
         """The operations that a list of this toolset shows, in a fixed order."""
         if toolset == "agent":
             own = {entry.name: entry for entry in self.operations}
-            return [own[name] for name in AGENT_TOOLS if name in own]
+            return [own[name].for_agents() for name in AGENT_TOOLS if name in own]
         return [entry for entry in self.operations if self.lists(toolset, entry)]
 
     def lists(self, toolset: str, entry: Entry) -> bool:

@@ -22,7 +22,7 @@ from clew.registry.arguments import check_inner, check_raw, complete_refusal, ne
 from clew.registry.catalogue import catalogue, import_everything, tier_of
 from clew.registry.context import Context, Progress, Remarks
 from clew.registry.envelope import Answer, failure, success
-from clew.registry.operation import Input, Operation
+from clew.registry.operation import AgentForm, Input, Operation
 from clew.registry.permission import permitted
 from clew.registry.redaction import redact, redact_text
 from clew.registry.session import InputRequired, Session
@@ -133,7 +133,7 @@ class Dispatcher:
 
     def _unwrap(self, call: Call, operation: Operation, raw: dict[str, Any]) -> dict[str, Any]:
         """Take out what belongs to every call: the workspace and the format."""
-        raw = dict(raw)
+        raw = {**_agent_defaults(operation, call), **raw}
         if "fmt" not in operation.input.model_fields:
             call.fmt = _format(raw.pop("fmt", None))
         elif isinstance(raw.get("fmt"), str):
@@ -214,11 +214,12 @@ class Dispatcher:
         if shown is not envelope:
             text = canonical(shown)
         answer = Answer(shown["success"], shown, text, structured=shown)
-        if operation is not None and operation.bare is not None and call.fmt is None:
+        in_lines = operation is not None and _in_lines(operation, call)
+        if operation is not None and operation.bare is not None and call.fmt is None and not in_lines:
             bare = bare_text(operation.bare, shown)
             answer.text = canonical(bare)
             answer.structured = bare if isinstance(bare, dict) else None
-        elif operation is not None and _in_lines(operation, call):
+        elif operation is not None and in_lines:
             answer.lines = self._lines(call, operation, shown)
             answer.text = "\n".join(answer.lines)
             answer.structured = None
@@ -230,9 +231,11 @@ class Dispatcher:
             return line_protocol.error_lines(envelope["error"], envelope["suggestions"], default)
         if operation.raw_text:
             return [envelope["result"].get("text", "")]
-        if operation.lines is None:
+        form = _agent_form(operation, call)
+        lines = form.lines if form is not None else operation.lines
+        if lines is None:
             return line_protocol.generic_lines(operation.intent)
-        rendered = operation.lines(envelope["result"], default)
+        rendered = lines(envelope["result"], default)
         return [line for line in rendered if line] + line_protocol.warning_lines(envelope["warnings"])
 
 
@@ -243,9 +246,20 @@ def _passed_on(call: Call, answer: Answer) -> Answer:
     return Answer(answer.ok, answer.envelope, canonical(answer.envelope), answer.envelope)
 
 
+def _agent_form(operation: Operation, call: Call) -> AgentForm | None:
+    return operation.agent if call.session.toolset == "agent" else None
+
+
+def _agent_defaults(operation: Operation, call: Call) -> dict[str, Any]:
+    form = _agent_form(operation, call)
+    return form.defaults if form is not None else {}
+
+
 def _in_lines(operation: Operation, call: Call) -> bool:
     if call.fmt is not None:
         return call.fmt == "lines"
+    if _agent_form(operation, call) is not None:
+        return True
     if operation.raw_text or operation.portal is True:
         return True
     return bool(operation.portal) and tier_of(call.session.toolset) in (operation.portal or ())

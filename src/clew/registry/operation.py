@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -56,6 +56,15 @@ class ContextBounded(Bounded):
 
 
 @dataclass(frozen=True)
+class AgentForm:
+    """How an operation of the seeds looks in the toolset `agent`: fewer arguments listed, other defaults, lines."""
+
+    arguments: tuple[str, ...]
+    lines: Callable[..., list[str]]
+    defaults: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Operation:
     name: str
     function: Callable[[Context, Any], Any]
@@ -78,6 +87,7 @@ class Operation:
     example: dict[str, Any]
     writes: bool
     aliases: tuple[str, ...] = ()
+    agent: AgentForm | None = None
 
 
 _declared: dict[str, Operation] = {}
@@ -102,6 +112,7 @@ def operation(
     workspace: bool = True,
     example: dict[str, Any] | None = None,
     aliases: Iterable[str] = (),
+    agent: AgentForm | None = None,
 ) -> Callable[[Fn], Fn]:
     """Declare a function `(ctx, input) -> result` as an operation.
 
@@ -140,6 +151,7 @@ def operation(
             workspace=workspace,
             example=example or {},
             aliases=tuple(aliases),
+            agent=agent,
         )
         return function
 

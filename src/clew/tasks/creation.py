@@ -306,7 +306,7 @@ def _think(ctx: Context, task: Work, args: NewTask) -> dict[str, Any] | None:
     if args.agent_id is not None:
         given.setdefault("agent_id", args.agent_id)
     try:
-        with _attempt(ctx):
+        with attempt(ctx):
             return ctx.dispatcher.invoke(ctx, "think_pipeline", {"target": task.id, **given})
     except ClewError as error:
         ctx.warn("THINK_PIPELINE_FAILED", error.message, error.recovery or "Write the cards with think_card.")
@@ -314,7 +314,7 @@ def _think(ctx: Context, task: Work, args: NewTask) -> dict[str, Any] | None:
 
 
 @contextmanager
-def _attempt(ctx: Context) -> Iterator[None]:
+def attempt(ctx: Context) -> Iterator[None]:
     """Writes in the block are undone when it fails, and the transaction goes on."""
     state, memo = (ctx.ws.seq, ctx.ws.event_seq, ctx.ws.event_digest), dict(ctx.memo)
     try:

@@ -115,6 +115,17 @@ def known_work(ctx: Context, limit: int = 2) -> list[dict[str, Any]]:
     return [suggest("tasks_macro_start", "Starts a task.", "high", task_title="New task")]
 
 
+def open_tasks(ctx: Context, limit: int) -> list[Work]:
+    """Tasks that are not over, the last touched first."""
+    rows = ctx.tx.all(
+        "SELECT * FROM work WHERE workspace = ? AND kind = 'task' AND status IN ('TODO', 'ACTIVE', 'PARKED')"
+        " ORDER BY updated_at_ms DESC, number DESC LIMIT ?",
+        ctx.workspace,
+        limit,
+    )
+    return [load(Work, row) for row in rows]
+
+
 def tasks_of(ctx: Context, plan: str, status: str | None = None) -> list[Work]:
     """The tasks under a plan, oldest first."""
     wanted = " AND status = ?" if status else ""

@@ -1,0 +1,68 @@
+"""think: one step of reasoning, kept in the caller's thought session."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from clew.errors import invalid, shorten
+from clew.ledger.inputs import Kind
+from clew.ledger.thoughts import ThoughtInput, write_thought
+from clew.registry.context import Context
+from clew.registry.operation import Input, Name, Text, Whole, operation
+
+
+class ThinkInput(Input):
+    text: Annotated[Text, Field(min_length=1, description="The thought, in plain words.")]
+    kind: Annotated[Kind | None, Field(description="hypothesis, evidence, question, conclusion, ...")] = None
+    session: Annotated[Name | None, Field(description="Session id; default: the one you think in.")] = None
+    branch: Annotated[Name | None, Field(description="Think on a branch of this name.")] = None
+    branch_from: Annotated[Whole | None, Field(description="Thought where a new branch starts.")] = None
+    revises: Annotated[Whole | None, Field(description="Number of the thought that this one replaces.")] = None
+
+
+def think_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    about = [result["kind"]] if result.get("kind") else []
+    about += result.get("links", [])
+    branch = f" on {result['branch']}" if result.get("branch") else ""
+    said = f" ({shorten(', '.join(about), 60)})" if about else ""
+    lines = [f"thought {result['number']}{branch}{said}, session {result['session']}"]
+    if result.get("unresolved"):
+        lines.append(f"not found: {shorten(', '.join(result['unresolved']), 60)}")
+    return lines
+
+
+@operation(
+    "think",
+    writes=True,
+    mode="own",
+    portal=True,
+    lines=think_lines,
+    example={"text": "Reads after a write see old rows, so the cache is the suspect."},
+)
+def think(ctx: Context, args: ThinkInput) -> dict[str, Any]:
+    """Record one thought in your session. Refer to earlier ones as S1, S2; revise one, or branch off."""
+    if not args.text.strip():
+        raise invalid("text", "must not be empty", "Say what you think.", kind="non_empty")
+    given = {
+        "thought": args.text,
+        "nextThoughtNeeded": True,
+        "type": args.kind,
+        "sessionId": args.session,
+        "branchId": args.branch,
+        "branchFromThought": args.branch_from,
+        "revisesThought": args.revises,
+        "isRevision": True if args.revises is not None else None,
+    }
+    thought = ThoughtInput.model_validate({name: value for name, value in given.items() if value is not None})
+    answer = write_thought(ctx, thought).answer
+    understood = answer.get("parsed", {})
+    return {
+        "number": answer["thoughtNumber"],
+        "session": answer["sessionId"],
+        "branch": answer.get("branchId"),
+        "kind": understood.get("type"),
+        "links": understood.get("links", []),
+        "unresolved": understood.get("unresolved", []),
+    }

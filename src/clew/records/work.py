@@ -1,0 +1,313 @@
+"""start and close: work as an agent meets it.
+
+A task with its steps begins in one call; each step ends with proof, or openly without it. Both act on the caller's own
+focus only. The focus of the workspace belongs to the operations of the seeds and stays where it is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, Field
+
+from clew.errors import ClewError, invalid, shorten, suggest
+from clew.ids import STEP
+from clew.registry.callers import own_focus, set_own_focus
+from clew.registry.context import Context
+from clew.registry.operation import Input, Name, StrictModel, operation
+from clew.tasks.capture import Proof as CapturedProof
+from clew.tasks.capture import capture_proof
+from clew.tasks.changes import StepSpec
+from clew.tasks.creation import Home, NewTask, attempt, bootstrap
+from clew.tasks.endings import set_status
+from clew.tasks.gates import Override
+from clew.tasks.macros.start import inbox
+from clew.tasks.plans import Work, find_work, known_work, open_tasks, plan_titled, work_by_id
+from clew.tasks.proofs import Proof, proof_state, waive
+from clew.tasks.receipts import UNPROVEN, receipts
+from clew.tasks.steps import Step, find_step, first_open, step_selector, steps_of
+from clew.tasks.stepwork import close_step, note_step
+from clew.tasks.wording import Heading, Lines, Prose, heading, lines
+
+MOST_STEPS = 200
+SHOWN_STEPS = 8
+CONFIRMED = {"criteria": True, "tests": True}
+"""Closing a step says that its criteria are met and its tests were looked at."""
+_PART = re.compile(r"\s*;\s*")
+_TEST = re.compile(r"(?:test|tests|check)\s*:\s*(.+)", re.IGNORECASE)
+
+
+class StepWish(StrictModel):
+    """A step as an agent writes it down."""
+
+    title: Annotated[Heading, Field(description="What is done in this step.")]
+    criteria: Annotated[Lines, Field(description="How one sees that it is done.")] = []
+    tests: Annotated[Lines, Field(description="Commands that prove it.")] = []
+
+
+def step_wish(given: Any) -> Any:
+    """`parser: reads every line; test: pytest -q` as an object, and the seed's names for its fields."""
+    if isinstance(given, str):
+        title, *rest = [part for part in _PART.split(given.strip()) if part] or [""]
+        tests = [match.group(1) for part in rest if (match := _TEST.fullmatch(part))]
+        return {"title": title, "criteria": [part for part in rest if not _TEST.fullmatch(part)], "tests": tests}
+    if isinstance(given, dict):
+        named = {_STEP_NAMES.get(key, key): value for key, value in given.items()}
+        return {
+            key: [value] if key in ("criteria", "tests") and isinstance(value, str) else value
+            for key, value in named.items()
+        }
+    return given
+
+
+_STEP_NAMES = {
+    "success_criteria": "criteria",
+    "done_when": "criteria",
+    "test": "tests",
+    "checks": "tests",
+    "name": "title",
+    "step": "title",
+    "text": "title",
+}
+
+StepList = Annotated[
+    list[Annotated[StepWish, BeforeValidator(step_wish)]],
+    Field(
+        max_length=MOST_STEPS,
+        description="In order: texts such as 'parser; reads quotes; test: pytest -q', or {title, criteria, tests}.",
+        json_schema_extra={"items": {"type": ["string", "object"]}},
+    ),
+]
+
+
+class Start(Input):
+    synonyms: ClassVar[dict[str, str]] = {"task_title": "title", "task": "title", "name": "title"}
+
+    title: Annotated[Heading, Field(description="What is to be done.")]
+    steps: StepList = []
+    plan: Annotated[Name | None, Field(description="Plan id or title; default: the plan you work on.")] = None
+    strict: Annotated[bool, Field(description="Steps close only on runs that Clew saw.")] = False
+
+
+def start_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    mode = ", strict" if result["strict"] else ""
+    steps = result["steps"]
+    shown = [f"{step['path']} {shorten(step['title'], 28)}" for step in steps[:SHOWN_STEPS]]
+    more = f" and {len(steps) - SHOWN_STEPS} more" if len(steps) > SHOWN_STEPS else ""
+    first = steps[0]
+    tests = f"; test: {shorten('; '.join(first['tests']), 60)}" if first["tests"] else ""
+    return [
+        f"{result['task']} started ({result['plan']}{mode})",
+        shorten(" | ".join(shown), 150) + more,
+        f"next: {first['path']} {shorten(first['title'], 40)}{tests}; then close step={first['path']}",
+    ]
+
+
+@operation(
+    "start",
+    writes=True,
+    portal=True,
+    lines=start_lines,
+    example={"title": "Parse .env files", "steps": ["parser; test: pytest -q", "docs"]},
+)
+def start(ctx: Context, args: Start) -> dict[str, Any]:
+    """Start a task with its steps; it becomes your focus. Without steps it has one: the task itself."""
+    wanted = [_spec(step, args.strict) for step in args.steps or [StepWish(title=args.title)]]
+    task = NewTask(task_title=heading(args.title), reasoning_mode="strict" if args.strict else "normal")
+    done = bootstrap(ctx, task, _home(ctx, args.plan), wanted)
+    set_own_focus(ctx, done.task.id)
+    return {
+        "task": done.task.id,
+        "title": done.task.title,
+        "plan": done.plan.id,
+        "strict": args.strict,
+        "steps": [_step_json(step) for step in done.steps],
+    }
+
+
+def _spec(step: StepWish, strict: bool) -> StepSpec:
+    title = heading(step.title, "steps.title")
+    mode = "require" if strict else "off"
+    return StepSpec(title, lines(step.criteria) or (title,), lines(step.tests), proof_tests_mode=mode)
+
+
+def _step_json(step: Step) -> dict[str, Any]:
+    return {"path": step.path, "title": step.title, "tests": list(step.tests)}
+
+
+def _home(ctx: Context, named: str | None) -> Home:
+    """The plan that is named by id or title, else the plan of the caller's own work, else Inbox."""
+    if named is not None:
+        known = find_work(ctx, named.strip().upper()) or plan_titled(ctx, named.strip())
+        if known is not None:
+            return Home(plan=_plan_of(ctx, known))
+        return Home(title=heading(named, "plan"))
+    focus = own_focus(ctx)
+    own = find_work(ctx, focus) if focus else None
+    return Home(plan=_plan_of(ctx, own)) if own is not None else inbox(ctx)
+
+
+def _plan_of(ctx: Context, work: Work) -> Work:
+    return work_by_id(ctx, work.parent) if work.parent else work
+
+
+class RunProof(StrictModel):
+    """A run as the agent saw it. Clew did not see it, so it counts as claimed."""
+
+    command: Annotated[Prose, Field(min_length=1, description="What was run.")]
+    exit_code: Annotated[int, Field(ge=-255, le=255)] = 0
+    output: Annotated[Prose | None, Field(description="Its last lines.")] = None
+    files: Annotated[list[Name], Field(max_length=1000, description="Files that it covers.")] = []
+
+
+ProofGiven = Annotated[
+    Prose | RunProof,
+    Field(
+        description="Receipt id of `clew prove`, or {command, exit_code, output, files}.",
+        json_schema_extra={"anyOf": [{"type": "string"}, {"type": "object"}]},
+    ),
+]
+
+
+class Close(Input):
+    synonyms: ClassVar[dict[str, str]] = {"step_id": "step", "path": "step", "reason": "unproven", "evidence": "proof"}
+
+    step: Annotated[Name | None, Field(description="s:1 or STEP-...; default: your first open step.")] = None
+    proof: ProofGiven | None = None
+    unproven: Annotated[Prose | None, Field(description="Why it closes without proof; stays listed.")] = None
+    note: Annotated[Prose | None, Field(description="What to know about it later.")] = None
+    task: Annotated[Name | None, Field(description="Default: the task you started or named last.")] = None
+
+
+def close_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    shown = [f"{result['step']} closed {result['closed']}/{result['of']}: {result['proof']}"]
+    if result["next"] is not None:
+        following = result["next"]
+        tests = f"; test: {shorten('; '.join(following['tests']), 60)}" if following["tests"] else ""
+        shown.append(f"next: {following['path']} {shorten(following['title'], 60)}{tests}")
+    else:
+        shown.append(f"{result['task']} {result['status']}")
+    return shown
+
+
+@operation("close", writes=True, portal=True, lines=close_lines, example={"step": "s:0", "unproven": "prose only"})
+def close(ctx: Context, args: Close) -> dict[str, Any]:
+    """Close a step with proof: a run that Clew saw, or one you report. Without proof it says so and stays listed."""
+    task, step = _open_step(ctx, args)
+    if args.unproven is not None and not args.unproven.strip():
+        raise invalid("unproven", "must say why", "Give the reason.", kind="non_empty")
+    if args.note is not None:
+        task, _ = note_step(ctx, task, step, args.note)
+    if args.proof is not None:
+        task, _ = capture_proof(ctx, task, step, _proof(args.proof))
+    proof = proof_state(ctx, step)
+    if proof.state == UNPROVEN and args.unproven is None:
+        raise _nothing_proves(task, step)
+    override = None
+    if args.unproven is not None and not proof.settled:
+        if task.reasoning_mode == "strict":
+            override = Override(reason=args.unproven, risk="closed without proof that Clew saw")
+        elif proof.state == UNPROVEN:
+            waive(ctx, step, UNPROVEN, args.unproven)
+    task, step, _ = close_step(ctx, task, step, CONFIRMED, override)
+    proof = proof_state(ctx, step)
+    set_own_focus(ctx, task.id)
+    return _closed(ctx, task, step, proof)
+
+
+def _open_step(ctx: Context, args: Close) -> tuple[Work, Step]:
+    """The step that is meant, of the task that is named or the caller's own. Another's focus is never acted on."""
+    named = args.task or own_focus(ctx)
+    if named is None and args.step is not None and STEP.fullmatch(args.step.strip().upper()):
+        found = find_step(ctx, args.step.strip().upper())
+        named = found.task if found is not None else None
+    if named is None:
+        raise _no_task(ctx, args)
+    task = work_by_id(ctx, named.strip().upper())
+    if not task.is_task:
+        raise invalid("task", f"{task.id} is a plan, and only steps of tasks close", "Name a task.", known_work(ctx))
+    if args.step is None:
+        step = first_open(ctx, task.id)
+        if step is None:
+            ways = [suggest("resume", "Shows where the work stands.", "high", task=task.id)]
+            raise ClewError("CONFLICT", f"{task.id} has no open step", "Start another task.", suggestions=ways)
+        return task, step
+    return task, step_selector(ctx, task, _step_name(args.step), "step")
+
+
+def _step_name(given: str) -> str:
+    """`1`, `s1` and `S:1` are s:1."""
+    plain = given.strip()
+    bare = plain.lower().removeprefix("step").strip(" :-")
+    number = bare.removeprefix("s").strip(" :")
+    return f"s:{number}" if number.isdigit() and not STEP.fullmatch(plain.upper()) else plain
+
+
+def _proof(given: str | RunProof) -> CapturedProof:
+    if isinstance(given, str):
+        return CapturedProof(receipts(given), [], [], ["tests"])
+    item: dict[str, Any] = {"command": given.command, "exit_code": given.exit_code}
+    if given.output is not None:
+        item["output"] = given.output
+    if given.files:
+        item["covers"] = given.files
+    return CapturedProof([], [item], [], ["tests"])
+
+
+def _closed(ctx: Context, task: Work, step: Step, proof: Proof) -> dict[str, Any]:
+    steps = steps_of(ctx, task.id)
+    following = first_open(ctx, task.id)
+    status = "done" if following is None else "open"
+    if following is None:
+        try:
+            with attempt(ctx):
+                set_status(ctx, task, "DONE")
+        except ClewError as error:
+            status = f"stays open: {error.message}"
+    return {
+        "task": task.id,
+        "step": step.path,
+        "closed": sum(item.completed for item in steps),
+        "of": len(steps),
+        "state": proof.state,
+        "proof": proof.line(),
+        "status": status,
+        "next": _step_json(following) if following is not None else None,
+    }
+
+
+def _nothing_proves(task: Work, step: Step) -> ClewError:
+    run = f" -- {step.tests[0]}" if step.tests else " -- COMMAND"
+    return ClewError(
+        "PROOF_REQUIRED",
+        f"nothing proves {step.path} {shorten(step.title, 60)}",
+        f"In a shell: clew prove --step {step.id}{run}. Or give proof={{command, exit_code}}, or say why not.",
+        suggestions=[
+            suggest(
+                "close",
+                "Closes it as unproven; it stays listed until it is proven.",
+                "high",
+                task=task.id,
+                step=step.path,
+                unproven="nothing was run",
+            )
+        ],
+        details={"step_id": step.id, "path": step.path},
+    )
+
+
+def _no_task(ctx: Context, args: Close) -> ClewError:
+    """Names the open tasks with the same call about each of them."""
+    given = args.model_dump(exclude_none=True, exclude={"workspace", "task"})
+    ways = [
+        suggest("close", f"Closes a step of {work.id} {shorten(work.title, 60)}.", "high", **given, task=work.id)
+        for work in open_tasks(ctx, 3)
+    ]
+    return ClewError(
+        "INVALID_INPUT",
+        "task: you have not started or named one on this connection",
+        "Name the task; resume shows what is open.",
+        [{"kind": "missing_required", "field": "task"}],
+        ways or [suggest("resume", "Shows what is open.")],
+    )

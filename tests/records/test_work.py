@@ -1,0 +1,109 @@
+"""start and close: a task in one call, steps that close with proof or openly without, and nobody else's focus."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clew.app import Clew
+from tests.conftest import Caller
+
+STEPS = ["parser; reads quotes; test: pytest -q", {"title": "docs", "test": "make docs"}, "release"]
+
+
+def connected(clew: Clew, client: str, handle: str) -> Caller:
+    caller = Caller(clew, "agent")
+    caller.session.client, caller.session.handle = client, handle
+    return caller
+
+
+@pytest.fixture
+def agent(clew: Clew) -> Caller:
+    return connected(clew, "coder", "one")
+
+
+def test_a_task_starts_in_one_call_with_steps_as_an_agent_writes_them(agent: Caller) -> None:
+    lines = agent.lines("start", title="Parse .env files", steps=STEPS)
+    assert lines[0] == "TASK-001 started (PLAN-001)"
+    assert lines[1] == "s:0 parser | s:1 docs | s:2 release"
+    assert lines[2] == "next: s:0 parser; test: pytest -q; then close step=s:0"
+    assert len("\n".join(lines)) <= 300
+
+
+def test_a_task_without_steps_is_its_own_step(agent: Caller) -> None:
+    assert [step["title"] for step in agent("start", title="Fix the typo")["steps"]] == ["Fix the typo"]
+
+
+def test_a_second_task_joins_the_plan_of_the_first(agent: Caller) -> None:
+    first = agent("start", title="One", plan="Importer")
+    second = agent("start", title="Two")
+    named = agent("start", title="Three", plan="importer".title())
+    assert first["plan"] == second["plan"] == named["plan"] == "PLAN-001"
+
+
+@pytest.mark.parametrize(
+    "proof",
+    [
+        {"command": "pytest -q", "exit_code": 1},
+        {"command": "pytest -q", "exit_code": 0, "output": "12 FAILED, 0 passed"},
+        "12 FAILED, 0 passed",
+    ],
+)
+def test_a_failed_run_closes_nothing(agent: Caller, proof: Any) -> None:
+    agent("start", title="Parse", steps=STEPS)
+    assert agent.error("close", proof=proof)["code"] == "PROOF_REQUIRED"
+    assert agent("close", unproven="tried by hand")["closed"] == 1
+
+
+def test_nothing_proves_nothing_and_the_suggestion_mends_it(agent: Caller) -> None:
+    agent("start", title="Parse", steps=STEPS)
+    answer = agent.answer("close", step="s:0")
+    assert not answer.ok
+    way = answer.envelope["suggestions"][0]
+    closed = agent(way["target"], **way["params"])
+    assert closed["state"] == "unproven"
+    assert "UNPROVEN" in closed["proof"]
+
+
+def test_a_reported_run_counts_as_claimed(agent: Caller) -> None:
+    agent("start", title="Parse", steps=STEPS)
+    lines = agent.lines("close", proof={"command": "pytest -q", "exit_code": 0})
+    assert lines[0].startswith("s:0 closed 1/3: pytest -q -> exit 0")
+    assert lines[0].endswith("CLAIMED")
+    assert lines[1] == "next: s:1 docs; test: make docs"
+    assert len("\n".join(lines)) <= 300
+
+
+def test_the_last_step_ends_the_task(agent: Caller) -> None:
+    agent("start", title="Parse", steps=["only"])
+    assert agent.lines("close", unproven="prose")[1] == "TASK-001 done"
+
+
+def test_strict_work_wants_runs_that_clew_saw(agent: Caller) -> None:
+    agent("start", title="Parse", steps=STEPS, strict=True)
+    error = agent.error("close", proof={"command": "pytest -q", "exit_code": 0})
+    assert error["code"] in ("PROOF_REQUIRED", "REASONING_REQUIRED")
+
+
+@pytest.mark.parametrize("named", ["s:1", "S:1", "1", "s1", "step 1"])
+def test_a_step_may_be_named_in_several_ways(agent: Caller, named: str) -> None:
+    agent("start", title="Parse", steps=STEPS)
+    assert agent("close", step=named, unproven="seen")["step"] == "s:1"
+
+
+def test_two_agents_never_act_on_each_others_focus(clew: Clew) -> None:
+    one, two = connected(clew, "claude", "one"), connected(clew, "codex", "two")
+    one("start", title="First", steps=["a", "b"])
+    refused = two.answer("close", unproven="mine?")
+    assert not refused.ok
+    two("start", title="Second", steps=["c", "d"])
+    assert two("close", unproven="done")["task"] == "TASK-002"
+    assert one("close", unproven="done")["task"] == "TASK-001"
+    way = refused.envelope["suggestions"][0]
+    assert way["params"]["task"] == "TASK-001"
+
+
+def test_the_focus_of_the_workspace_stays_where_it_is(agent: Caller) -> None:
+    agent("start", title="Parse", steps=STEPS)
+    assert agent("tasks_focus_get")["focus"] is None

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from clew.canonical import canonical
+from clew.canonical import canonical, digest
 from clew.clock import Clock, system_clock
 from clew.errors import ClewError, Suggestion, suggest, unknown_id
 from clew.ids import check_agent, check_workspace
@@ -25,12 +25,17 @@ from clew.registry.envelope import Answer, failure, success
 from clew.registry.operation import AgentForm, Input, Operation
 from clew.registry.permission import permitted
 from clew.registry.redaction import redact, redact_text
+from clew.registry.repeats import once, once_in_parts, repeated
 from clew.registry.session import InputRequired, Session
 from clew.registry.suggestions import fitted
 from clew.settings import Settings
 from clew.store.database import Database
+from clew.store.requests import Request, check_request_id
 
 log = logging.getLogger("clew.dispatch")
+
+CALLS_ANOTHER = "op_call"
+"""Hands its request id on to the operation that it calls."""
 
 LONGEST_BEGINNING = 1_000
 """Nothing that is offered for completion begins with more than this."""
@@ -60,6 +65,7 @@ class Call:
     fmt: str | None
     progress: Progress | None
     remarks: Remarks
+    request: Request | None = None
 
 
 class Dispatcher:
@@ -132,8 +138,12 @@ class Dispatcher:
         return Context(self, session, workspace, self._agent(session, None))
 
     def _unwrap(self, call: Call, operation: Operation, raw: dict[str, Any]) -> dict[str, Any]:
-        """Take out what belongs to every call: the workspace and the format."""
+        """Take out what belongs to every call: the workspace, the format and the id of the request."""
         raw = {**_agent_defaults(operation, call), **raw}
+        request_id = raw.pop("request_id", None)
+        if request_id is not None and operation.name == CALLS_ANOTHER and isinstance(raw.get("arguments"), dict):
+            raw["arguments"] = {**raw["arguments"], "request_id": request_id}
+            request_id = None
         if "fmt" not in operation.input.model_fields:
             call.fmt = _format(raw.pop("fmt", None))
         elif isinstance(raw.get("fmt"), str):
@@ -143,6 +153,9 @@ class Dispatcher:
             return raw  # the model says what is wrong
         call.explicit_workspace = given is not None
         call.workspace = self._workspace(call.session, given, operation)
+        if request_id is not None and operation.writes:
+            told = digest(canonical(raw))
+            call.request = Request(call.workspace, check_request_id(request_id), operation.name, told)
         return raw
 
     def _workspace(self, session: Session, given: str | None, operation: Operation) -> str:
@@ -162,10 +175,9 @@ class Dispatcher:
         agent = self._agent(call.session, getattr(args, "agent_id", None), operation.writes)
         ctx = Context(self, call.session, call.workspace, agent, call.progress, call.remarks)
         if operation.mode == "own":
-            result = operation.function(ctx, args)
+            result = once_in_parts(ctx, call.request, lambda: operation.function(ctx, args))
         elif operation.mode == "write":
-            with ctx.writing() as bound:
-                result = operation.function(bound, args)
+            result = self._write(ctx, call, operation, args)
         else:
             with ctx.reading() as bound:
                 result = operation.function(bound, args)
@@ -174,6 +186,15 @@ class Dispatcher:
         if isinstance(result, Answer):
             return result  # another operation's answer, passed on
         return self._bounded(call, operation, args, self._shaped(result))
+
+    def _write(self, ctx: Context, call: Call, operation: Operation, args: Input) -> Any:
+        if operation.idle is not None:
+            with ctx.reading() as bound:
+                early = repeated(bound, call.request) or operation.idle(bound, args)
+            if early is not None:
+                return early
+        with ctx.writing() as bound:
+            return once(bound, call.request, lambda: operation.function(bound, args))
 
     def _shaped(self, result: Any) -> dict[str, Any]:
         if not isinstance(result, dict):

@@ -88,6 +88,7 @@ class Operation:
     writes: bool
     aliases: tuple[str, ...] = ()
     agent: AgentForm | None = None
+    idle: Callable[[Context, Any], dict[str, Any] | None] | None = None
 
 
 _declared: dict[str, Operation] = {}
@@ -113,6 +114,7 @@ def operation(
     example: dict[str, Any] | None = None,
     aliases: Iterable[str] = (),
     agent: AgentForm | None = None,
+    idle: Callable[[Context, Any], dict[str, Any] | None] | None = None,
 ) -> Callable[[Fn], Fn]:
     """Declare a function `(ctx, input) -> result` as an operation.
 
@@ -120,6 +122,8 @@ def operation(
     because it works on files, models or processes in between). `portal` operations answer in lines, everywhere or in
     the toolsets named, where `fmt` may ask for JSON. `bare` picks from the result the JSON that the text block shows
     instead of the envelope, where a seed's client parses it. `example` is a minimal valid call.
+    `idle` is asked first, in a read: its answer, if it has one, says that there is nothing to write, so that those who
+    ask often do not queue up with those who write.
     """
 
     def declare(function: Fn) -> Fn:
@@ -152,6 +156,7 @@ def operation(
             example=example or {},
             aliases=tuple(aliases),
             agent=agent,
+            idle=idle,
         )
         return function
 

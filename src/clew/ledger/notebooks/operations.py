@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -267,7 +270,14 @@ class Export(LedgerInput):
     path: Annotated[Name | None, Field(description="Also write it here, below the project directory.")] = None
 
 
-@operation("notebook_export", mode="own", aliases=("notebook.export",), example={"notebookId": "NB-001"})
+@operation(
+    "notebook_export",
+    writes=True,
+    mode="own",
+    idempotent=True,
+    aliases=("notebook.export",),
+    example={"notebookId": "NB-001"},
+)
 def notebook_export(ctx: Context, args: Export) -> dict[str, Any]:
     """Export a notebook as .src.md text, and as a file when a path is given."""
     with ctx.reading() as bound:
@@ -284,12 +294,23 @@ def _write(ctx: Context, path: str, text: str) -> str:
     file = confined(ctx.settings.project_root, path)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        fresh = file.with_name(f".{file.name}.new")
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(file)
+        _replace(file, text)
     except OSError as problem:
         raise ClewError("IO_ERROR", f"{file}: {problem}", "Give a path that can be written.") from problem
     return str(file)
+
+
+def _replace(file: Path, text: str) -> None:
+    """Written beside the file under a name nobody can foresee: a link planted there would lead the text elsewhere."""
+    number, fresh = tempfile.mkstemp(".new", f".{file.name}.", file.parent)
+    try:
+        with os.fdopen(number, "w", encoding="utf-8") as out:
+            os.fchmod(number, 0o644)
+            out.write(text)
+        Path(fresh).replace(file)
+    except OSError:
+        Path(fresh).unlink(missing_ok=True)
+        raise
 
 
 def _described(ctx: Context, row: Any) -> dict[str, Any]:

@@ -19,6 +19,17 @@ from clew.registry.envelope import Answer
 from clew.registry.session import Session
 from clew.settings import load_settings
 
+LONG_TESTS = {"process": 900, "browser": 600, "conformance": 600}
+"""Seconds that a test of these directories may take; any other has the 240 of pyproject.toml, on a busy machine too."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        seconds = LONG_TESTS.get(item.path.parent.name)
+        if seconds and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(seconds))
+
+
 ROOT = Path(__file__).resolve().parent.parent
 os.environ["PYTHONPATH"] = str(ROOT / "src")
 os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="clew-run-"))

@@ -7,7 +7,10 @@ loading the command-line library. Everything else, unusual spellings of `serve` 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
+import time
 from contextlib import suppress
 from enum import IntEnum
 from typing import NoReturn
@@ -29,6 +32,9 @@ class Exit(IntEnum):
     ADDRESS = 4
     """The server cannot listen: the address is taken, not ours, or needs a token."""
     INTERRUPTED = 130
+    """Ended by SIGINT (Ctrl-C)."""
+    TERMINATED = 143
+    """Ended by SIGTERM."""
 
 
 def exit_for(code: str | None) -> Exit:
@@ -40,8 +46,41 @@ def exit_for(code: str | None) -> Exit:
     return Exit.USAGE if code == "UNKNOWN_TOOL" else Exit.REFUSED
 
 
+_SERVERS = frozenset({"serve", "observatory", "runner", "bench"})
+"""Commands that end in an order of their own, which may take longer than a second."""
+_LAST_CALL = 0.8
+
+
 def main() -> NoReturn:
+    heed_signals(hurried=not _SERVERS & set(sys.argv[1:]))
     sys.exit(run(sys.argv[1:]))
+
+
+def heed_signals(hurried: bool) -> None:
+    """Ends on SIGINT and SIGTERM wherever we were started.
+
+    A background job of a script inherits SIGINT as ignored, and Python then installs no handler of its own. Python's
+    handlers also wait for the end of a call into C, such as SQLite's wait for a lock, so a thread looks after them.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _terminated if hurried else signal.SIG_DFL)
+    if hurried and os.name == "posix":
+        arrived, arrives = os.pipe()
+        os.set_blocking(arrives, False)
+        signal.set_wakeup_fd(arrives, warn_on_full_buffer=False)
+        threading.Thread(target=_make_sure, args=(arrived,), name="clew-signals", daemon=True).start()
+
+
+def _terminated(number: int, _: object) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+def _make_sure(arrived: int) -> None:
+    """Ends the process when the main thread has not done so soon after a signal. What was acknowledged is stored."""
+    while (number := os.read(arrived, 1)) not in (b"\x02", b"\x0f"):
+        pass
+    time.sleep(_LAST_CALL)
+    os._exit(128 + number[0])
 
 
 def run(argv: list[str]) -> int:

@@ -24,6 +24,8 @@ JOB = re.compile(r"JOB-\d{3,}")
 JOB_EVENT = re.compile(rf"({JOB.pattern})@(\d{{1,18}})")
 RUNNER = re.compile(r"runner:.+")
 DOC_ENTRY = re.compile(r"(.+)@(\d{1,18})")
+TRANSCRIPT = re.compile(r"transcript:(.+)@(\d{1,18})")
+"""A place in a recorded session: the file below its root, and the byte at which the line starts."""
 CARD = re.compile(r"CARD-\d+")
 """Cards that were given no id; a caller may choose any other id for a card."""
 CONFLICT = re.compile(r"CONFLICT-[0-9a-f]{32}")
@@ -51,6 +53,7 @@ PATTERNS: dict[str, re.Pattern[str]] = {
     "job": JOB,
     "job_event": JOB_EVENT,
     "runner": RUNNER,
+    "transcript": TRANSCRIPT,
     "entry": DOC_ENTRY,
     "card": CARD,
     "conflict": CONFLICT,

@@ -39,7 +39,7 @@ SHAPES: dict[str, set[str]] = {
     "graph_conflict_show": {"workspace", "conflict"},
     "graph_conflicts": {"workspace", "into", "doc", "conflicts", "pagination", "truncated", "budget"},
     "graph_diff": {"workspace", "from", "to", "doc", "changes", "pagination", "truncated", "budget"},
-    "graph_merge": MERGED | {"conflicts_created", "conflict_ids", "conflicts", "diff_summary"},
+    "graph_merge": MERGED | {"conflicts_created", "conflict_ids", "conflicts", "diff_summary", "budget"},
     "graph_query": {"workspace", "branch", "doc", "nodes", "edges", "pagination", "truncated", "budget"},
     "graph_validate": {"workspace", "branch", "doc", "ok", "stats", "errors", "truncated", "budget"},
     "log": {"workspace", "ref", "branch", "doc", "head_seq", "commits", "pagination", "truncated", "budget"},

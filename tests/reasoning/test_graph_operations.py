@@ -210,3 +210,19 @@ def test_limits_are_clamped_or_refused(call: Caller) -> None:
     assert call("graph_query", edges_limit=0)["edges"] == []
     assert call.error("graph_query", limit=201)["code"] == "INVALID_INPUT"
     assert call("graph_query", include_edges=False)["edges"] == []
+
+
+def test_many_large_conflicts_are_named_and_not_poured_out(call: Caller) -> None:
+    text = "word " * 5_000
+    ops = [{"op": "node_upsert", "id": f"N{number}", "type": "note", "text": text} for number in range(25)]
+    call("graph_apply", ops=ops)
+    call("branch_create", name="x")
+    call("graph_apply", branch="x", ops=[{**op, "text": f"x {text}"} for op in ops])
+    call("graph_apply", ops=[{**op, "text": f"main {text}"} for op in ops])
+    answer = call.answer("graph_merge", from_="x")
+    merged = answer.envelope["result"]
+    assert len(merged["conflict_ids"]) == merged["conflicts_created"] == 25
+    assert len(answer.text) < 150_000
+    assert ["theirs" in conflict for conflict in merged["conflicts"]] == [True] * 20 + [False] * 5
+    shown = call("graph_conflict_show", conflict_id=merged["conflict_ids"][0])["conflict"]
+    assert shown["theirs"]["text"].startswith("x word")

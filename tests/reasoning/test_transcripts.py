@@ -10,6 +10,8 @@ import orjson
 import pytest
 
 from clew.reasoning.transcripts import files
+from clew.records.links import add_link
+from clew.registry.context import Context
 from tests.conftest import Caller
 from tests.suggestions import run_suggestions
 
@@ -363,3 +365,24 @@ def test_a_text_that_names_the_project_does_not_make_it_the_project(client: Call
     said = codex("user", "<cwd>/home/me/app</cwd> my bank pin is 1234")
     write(tmp_path / "codex/sessions", "hint.jsonl", codex_meta("/home/me/private"), said)
     assert [hit["ref"]["path"] for hit in client("transcripts_search", query="bank")["hits"]] == ["own.jsonl"]
+
+
+def test_a_place_in_a_transcript_is_a_record(client: Caller) -> None:
+    """Search and digest print its id; open shows it, other records are linked to it, and it can be disowned."""
+    (hit,) = client("transcripts_search", query="bank")["hits"]
+    opened = client("open", id=hit["id"])
+    assert (opened["kind"], opened["summary"]) == ("transcript", "our bank account")
+    assert opened["transcript"]["ref"] == {"path": "own.jsonl", "line": None, "byte": hit["ref"]["byte"]}
+    client("think_card", card={"id": "CARD-1", "type": "evidence", "title": "They have an account"})
+    with Context(client.clew.dispatcher, client.session, "ws", "ann").writing() as ctx:
+        add_link(ctx, "CARD-1", "rests_on", hit["id"])
+    assert client("open", id=hit["id"])["record"]["rests_on_it"] == ["CARD-1"]
+    done = client("retract", id=hit["id"], why="That was a joke")
+    assert (done["kind"], done["status"], done["rested_on_it"]) == ("transcript", "disowned", ["CARD-1"])
+    assert client("open", id=hit["id"])["record"]["retraction"]["why"] == "That was a joke"
+
+
+@pytest.mark.parametrize("path", ["other.jsonl", "nothing.jsonl", "../../secret.jsonl"])
+def test_a_transcript_that_a_client_may_not_read_is_unknown(client: Caller, path: str) -> None:
+    assert client.error("open", id=f"transcript:{path}@0")["code"] == "UNKNOWN_ID"
+    assert client.error("retract", id=f"transcript:{path}@0", why="no")["code"] == "UNKNOWN_ID"

@@ -97,3 +97,13 @@ def test_kinds_are_told_from_ids(call: Caller) -> None:
         "D-20260101-001": "block",
         "x": None,
     }
+
+
+def test_the_history_of_a_step_is_its_own(call: Caller) -> None:
+    task = a_task(call, "First", "Second")
+    call("tasks_note", task=task, path="s:1", note="look again")
+    call("tasks_block", task=task, path="s:1", reason="no access")
+    steps = [link["id"] for link in call("open", id=task)["record"]["incoming"] if link["id"].startswith("STEP")]
+    records = {call("open", id=step)["path"]: call("open", id=step)["record"] for step in steps}
+    assert [item["event"] for item in records["s:1"]["history"]][:2] == ["step_blocked", "step_noted"]
+    assert "history" not in records["s:0"]

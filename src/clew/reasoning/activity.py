@@ -79,10 +79,11 @@ def _newest(ctx: Context, args: EventsList, limit: int) -> tuple[str, list[Any]]
     return f"{' UNION ALL '.join(parts)} ORDER BY seq DESC LIMIT ?", [*params, limit]
 
 
-def events_about(ctx: Context, subject: str, limit: int) -> list[dict[str, Any]]:
-    """What happened to one thing, newest first."""
-    sql = "SELECT * FROM event WHERE workspace = ? AND subject = ? ORDER BY seq DESC LIMIT ?"
-    events = [event_from(row) for row in ctx.tx.all(sql, ctx.workspace, subject, limit)]
+def events_about(ctx: Context, subject: str, limit: int, path: str | None = None) -> list[dict[str, Any]]:
+    """What happened to one thing, or to one part of it, newest first."""
+    part, params = ("", []) if path is None else (" AND path = ?", [path])
+    sql = f"SELECT * FROM event WHERE workspace = ? AND subject = ?{part} ORDER BY seq DESC LIMIT ?"
+    events = [event_from(row) for row in ctx.tx.all(sql, ctx.workspace, subject, *params, limit)]
     return [
         {"event": event.type, "ts": rfc3339(event.ts_ms), **({"by": event.agent} if event.agent else {})}
         for event in events

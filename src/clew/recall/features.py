@@ -31,7 +31,7 @@ CLOSE_LOOK = 64
 GUESSED = 0.6
 """How much a time counts that had to be found first: what was found may not be the migration that is meant."""
 REPLACED = frozenset(
-    {"superseded", "retracted", "revoked", "deprecated", "rejected", "deleted", "archived", "disproved"}
+    {"superseded", "retracted", "revoked", "deprecated", "rejected", "deleted", "archived", "disproved", "disowned"}
 )
 UNHIDDEN = frozenset({"TRACE", "WHY"})
 

@@ -11,7 +11,21 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from clew.clock import rfc3339
-from clew.ids import ANCHOR, BLOCK, CONFLICT, DOC_ENTRY, EVENT, JOB, JOB_EVENT, PLAN, RECEIPT, RUNNER, SESSION, TASK
+from clew.ids import (
+    ANCHOR,
+    BLOCK,
+    CONFLICT,
+    DOC_ENTRY,
+    EVENT,
+    JOB,
+    JOB_EVENT,
+    PLAN,
+    RECEIPT,
+    RUNNER,
+    SESSION,
+    TASK,
+    TRANSCRIPT,
+)
 from clew.index import search
 from clew.reasoning.graph import locate
 from clew.registry.context import Context
@@ -40,6 +54,7 @@ FORMS = (
     (CONFLICT, "conflict"),
     (RECEIPT, "receipt"),
     (BLOCK, "block"),
+    (TRANSCRIPT, "transcript"),
     (DOC_ENTRY, "entry"),
 )
 """Forms of ids and what they stand for, the most particular first."""

@@ -100,7 +100,7 @@ def surroundings(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str,
     links, ended = links_of(ctx, id, limit), retraction_of(ctx, id)
     replacing = [link.end for link in links.outgoing if link.rel == "replaces"]
     taken_back = retracted_among(ctx, replacing)
-    history = [] if "history" in opened else events_about(ctx, id, limit)
+    history = [] if "history" in opened else _history(ctx, id, opened, limit)
     parts = {
         "retraction": ended.to_json() if ended is not None else None,
         "replaces": [{"id": old, "why": taken_back[old].why if old in taken_back else None} for old in replacing],
@@ -110,6 +110,13 @@ def surroundings(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str,
         "history": history if len(history) > 1 else [],
     }
     return {name: part for name, part in parts.items() if part}
+
+
+def _history(ctx: Context, id: str, opened: Opened, limit: int) -> list[dict[str, Any]]:
+    """What happened to a record, newest first; events of a step name its task and its path."""
+    if opened["kind"] == "step":
+        return events_about(ctx, opened["task"], limit, opened["path"])
+    return events_about(ctx, id, limit)
 
 
 def _by_form(ctx: Context, id: str, args: Open) -> Opened | None:

@@ -7,15 +7,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from clew.errors import ClewError, suggest
+from clew.errors import ClewError, shorten, suggest
 from clew.ids import check_name
 from clew.reasoning.branches import Branch, Link, branch_named, chain
 from clew.reasoning.documents import GRAPH
-from clew.reasoning.graph.conflicts import Clash, find, mark_seen, preview, record, seen, settle
+from clew.reasoning.graph.conflicts import SIDES, Clash, find, mark_seen, preview, record, seen, settle
 from clew.reasoning.graph.diff import EDGE, NODE, Kind, State, absent
 from clew.reasoning.graph.reads import edges_at
 from clew.reasoning.graph.state import Edge, Node
 from clew.reasoning.notes import PAGE, Merge, destination
+from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Name, operation
 from clew.registry.paging import page_json
@@ -151,7 +152,21 @@ class Merger:
         mark_seen(self.ctx, self.source.id, self.into.id, self.doc, kind.name, key, theirs.last_seq)
 
 
-@operation("graph_merge", writes=True, idempotent=True, example={"from": "what-if"})
+MOST_WHOLE, MOST_TEXT = 20, 2000
+"""So many conflicts are shown with their three states, and so much of each text: 200 of them could hold 20 MB."""
+MERGE_BUDGET = Budget(
+    (
+        *(Drop(f"conflicts[].{side}.meta") for side in SIDES),
+        *(Clip(f"conflicts[].{side}.text", 200) for side in SIDES),
+        Trim("conflicts", drop="last"),
+    ),
+    60_000,
+    keep=("from", "into", "doc", "merged", "skipped", "conflicts_created", "conflict_ids"),
+)
+"""Every conflict is named; what does not fit of their states, graph_conflict_show gives one by one."""
+
+
+@operation("graph_merge", writes=True, idempotent=True, budget=MERGE_BUDGET, example={"from": "what-if"})
 def graph_merge(ctx: Context, args: GraphMerge) -> dict[str, Any]:
     """Bring the graph changes of a branch into its base; what both changed differently becomes a conflict."""
     source, into = _ends(ctx, args)
@@ -176,10 +191,24 @@ def graph_merge(ctx: Context, args: GraphMerge) -> dict[str, Any]:
         "skipped": tally.skipped,
         "conflicts_created": tally.conflicts_created,
         "conflict_ids": [shown["conflict_id"] for shown in tally.conflicts],
-        "conflicts": tally.conflicts,
+        "conflicts": [_brief(shown, whole=place < MOST_WHOLE) for place, shown in enumerate(tally.conflicts)],
         "diff_summary": tally.summary(),
         "pagination": page_json(args.cursor, args.limit, len(changed), changed[-1][1].last_seq if has_more else None),
     }
+
+
+def _brief(conflict: dict[str, Any], whole: bool) -> dict[str, Any]:
+    """A conflict as the answer of a merge can afford it: texts cut, and beyond the first ones without its states."""
+    if not whole:
+        return {name: value for name, value in conflict.items() if name not in SIDES}
+    states = {side: _cut(conflict[side]) for side in SIDES}
+    return {**conflict, **states}
+
+
+def _cut(state: dict[str, Any] | None) -> dict[str, Any] | None:
+    if state is None or not state.get("text"):
+        return state
+    return {**state, "text": shorten(state["text"], MOST_TEXT)}
 
 
 def _ends(ctx: Context, args: GraphMerge) -> tuple[Branch, Branch]:

@@ -93,6 +93,11 @@ def start_scan(ctx: Context, args: Any) -> Scan:
     return Scan(root, prefix, args.max_files, Allowance(args.max_bytes_total), project)
 
 
+def transcript_id(path: str, byte: int) -> str:
+    """The id by which open shows this place, and by which other records are linked to it."""
+    return f"transcript:{path}@{byte}"
+
+
 def warn_of_limits(ctx: Context, scan: Scan) -> None:
     if scan.allowance.ran_out:
         ctx.warn(
@@ -161,6 +166,7 @@ class Hits:
         project["hits"] += 1
         self.found.append(
             {
+                "id": transcript_id(file.name, line.byte),
                 "ref": {"path": file.name, "line": line.number, "byte": line.byte},
                 "session": info.to_json(),
                 "project": {name: project[name] for name in ("id", "name", "confidence")},
@@ -330,7 +336,11 @@ def _item(file: TranscriptFile, line: Line, said: Message, exact: bool) -> dict[
     ref: dict[str, Any] = {"path": file.name, "byte": line.byte}
     if exact:
         ref["line"] = line.number
-    return {"ref": ref, "message": {"role": "assistant", "ts": said.ts, "text": said.text}}
+    return {
+        "id": transcript_id(file.name, line.byte),
+        "ref": ref,
+        "message": {"role": "assistant", "ts": said.ts, "text": said.text},
+    }
 
 
 def _suggest_more(ctx: Context, args: TranscriptsDigest) -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
 from pydantic import Field
 
 from clew.errors import ClewError, invalid, shorten, suggest
-from clew.ids import confined
+from clew.ids import TRANSCRIPT, confined
 from clew.reasoning.transcripts.files import LONGEST_LINE, Allowance, Line, lines, open_file, root_directory
 from clew.reasoning.transcripts.format import HEAD_BYTES, default_prefix, message, parse, session_info
-from clew.reasoning.transcripts.lookup import RootDir
+from clew.reasoning.transcripts.lookup import RootDir, transcript_id
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.operation import MAX_NUMBER, Bounded, StrictModel, Title, operation
+from clew.registry.record import Opened, opener
 
 COUNTED = 256 << 20
 """Most bytes that are read to find a line by its number."""
@@ -58,6 +58,12 @@ def transcripts_open(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:
     """Show the messages around one place of a recorded session."""
     if (args.ref.line is None) == (args.ref.byte is None):
         raise invalid("ref", "give exactly one of line and byte", kind="choose_one", fields=["line", "byte"])
+    found = _read(ctx, args)
+    _suggest_note(ctx, found["ref"]["path"], found["entries"])
+    return {"workspace": ctx.workspace, **found, "truncated": False}
+
+
+def _read(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:
     root = root_directory(args.root_dir, anywhere=ctx.session.local)
     path = confined(root, args.ref.path, "ref.path")
     info = session_info(path, Allowance(HEAD_BYTES))
@@ -72,19 +78,31 @@ def transcripts_open(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:
         start, number = _place(ctx, file, args.ref)
         window = _window(file, start, number, args.before_lines, args.after_lines)
     here = next((line for line in window if line.byte == start), None)
-    entries = [entry for line in window if (entry := _entry(line, number is not None)) is not None]
-    relative = path.relative_to(root).as_posix()
-    ref = {"path": relative, "line": number, "byte": start if here is None else here.byte}
-    _suggest_note(ctx, relative, entries)
     return {
-        "workspace": ctx.workspace,
         "root_dir": str(root),
-        "ref": ref,
+        "ref": {
+            "path": path.relative_to(root).as_posix(),
+            "line": number,
+            "byte": start if here is None else here.byte,
+        },
         "session": {**info.to_json(), "cwd": info.cwd},
         "project": info.project(),
-        "entries": entries,
-        "truncated": False,
+        "entries": [entry for line in window if (entry := _entry(line, number is not None)) is not None],
     }
+
+
+@opener("transcript")
+def open_transcript(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened | None:
+    """The messages at one place of a recorded session; None when there is none that this caller may read."""
+    match = TRANSCRIPT.fullmatch(id)
+    assert match is not None, f"{id} has another form"
+    ref = TranscriptRef(path=match.group(1), byte=int(match.group(2)))
+    try:
+        found = _read(ctx, TranscriptsOpen(ref=ref, before_lines=0, after_lines=min(limit, 200) - 1))
+    except ClewError:
+        return None
+    said = found["entries"][0]["text"] if found["entries"] else found["ref"]["path"]
+    return {"kind": "transcript", "id": id, "summary": shorten(" ".join(said.split()), 140), "transcript": found}
 
 
 def _place(ctx: Context, file: BinaryIO, ref: TranscriptRef) -> tuple[int, int | None]:
@@ -183,5 +201,5 @@ def _suggest_note(ctx: Context, path: str, entries: list[dict[str, Any]]) -> Non
     said = next((entry for entry in entries if entry["role"] == "assistant"), entries[0] if entries else None)
     if said is None:
         return
-    text = f"From {Path(path).name} at byte {said['byte']}: {shorten(said['text'], 400)}"
+    text = f"From {transcript_id(path, said['byte'])}: {shorten(said['text'], 400)}"
     ctx.suggest(suggest("macro_branch_note", "Keeps this in memory.", "low", content=text, title="From a transcript"))

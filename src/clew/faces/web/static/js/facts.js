@@ -10,6 +10,7 @@ export const IDS = {
   "job": "^(?:JOB-\\d{3,})$",
   "job_event": "^(?:(JOB-\\d{3,})@(\\d{1,18}))$",
   "runner": "^(?:runner:.+)$",
+  "transcript": "^(?:transcript:(.+)@(\\d{1,18}))$",
   "entry": "^(?:(.+)@(\\d{1,18}))$",
   "card": "^(?:CARD-\\d+)$",
   "conflict": "^(?:CONFLICT-[0-9a-f]{32})$",

@@ -14,7 +14,7 @@ import orjson
 
 from clew.errors import ERROR_CODES
 from clew.registry.schemas import Schema, choices, options, resolved
-from clew.settings import SETTINGS
+from clew.settings import SETTINGS, Setting
 from clew.store.workspaces import EVENT_TYPES
 
 Index = dict[str, list[dict[str, Any]]]
@@ -32,9 +32,14 @@ DOMAINS = {
 _SETTINGS = """\
 # Settings
 
-A flag wins over a variable, a variable over `clew.toml` (in the project, else in the data directory), that over the
-default. Of several variables the first one that is set counts. `clew doctor` shows every value and where it came from.
-In `clew.toml` a setting is written under its name: `toolset = "full"`; a name that is none is refused.
+A flag wins over a variable, a variable over a `clew.toml`, that over the default. Of several variables the first one
+that is set counts. `clew doctor` shows every value and where it came from. In `clew.toml` a setting is written under
+its name: `toolset = "full"`; a name that is none is refused.
+
+There may be a `clew.toml` in the data directory, and one in the project (beside `.git`), which wins. The project's file
+comes with whatever was cloned, so it may only set what is marked below: free to a project. When it sets anything
+else, Clew refuses to start there until you have read the file and run `clew trust`, which holds until the file changes.
+The runner's own file, `runner.toml`, is never read from a data directory that a project named.
 
 """
 _ERRORS = """\
@@ -97,10 +102,14 @@ def _cell(text: str) -> str:
 
 def _settings_table() -> str:
     rows = (
-        (f"`{item.name}`", ", ".join(f"`{name}`" for name in item.env), _default(item.default), item.help)
+        (f"`{item.name}`", ", ".join(f"`{name}`" for name in item.env), _default(item.default), _meaning(item))
         for item in SETTINGS
     )
     return table(("setting", "variables", "default", "meaning"), rows)
+
+
+def _meaning(item: Setting) -> str:
+    return f"{item.help} Free to a project." if item.harmless else item.help
 
 
 def _default(text: str) -> str:

@@ -69,10 +69,18 @@ DEFAULT_EXECUTORS: dict[str, dict[str, Any]] = {
 }
 
 
-def load_configuration(home: Path, given: str | None = None, flags: dict[str, Any] | None = None) -> Configuration:
+def load_configuration(
+    home: Path | None, given: str | None = None, flags: dict[str, Any] | None = None
+) -> Configuration:
     """The file named (or CLEW_RUNNER_CONFIG, or runner.toml in the data directory), then the flags over it."""
     named = given or os.environ.get("CLEW_RUNNER_CONFIG")
-    path = Path(named).expanduser() if named else home / FILE
+    if not named and home is None:
+        raise ClewError(
+            "NOT_ALLOWED",
+            "a project's clew.toml named the data directory, and what a runner executes must not come from there",
+            "Name the configuration: --config FILE or CLEW_RUNNER_CONFIG, or choose the data directory by CLEW_HOME.",
+        )
+    path = Path(named).expanduser() if named else (home or Path()) / FILE
     raw = _read(path) if named or path.exists() else {}
     merged = {**raw, **{name: value for name, value in (flags or {}).items() if value is not None}}
     merged.setdefault("executors", DEFAULT_EXECUTORS)

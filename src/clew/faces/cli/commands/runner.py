@@ -57,7 +57,7 @@ def runner(
         "slice_s": slice_,
         "max_failures": max_failures,
     }
-    configuration = load_configuration(settings.home, config, flags)
+    configuration = load_configuration(settings.runner_home, config, flags)
     stop = _stop_on_signals()
     with opened(settings) as clew:
         if not as_json:

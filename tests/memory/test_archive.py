@@ -76,6 +76,6 @@ def test_archives_that_reach_out_are_refused(memory: Memory, packed: Path, name:
 
 def test_an_agent_reaches_only_the_exports_of_the_data_directory(memory: Memory) -> None:
     memory.decide("Use Redis")
-    assert memory("export_memory", path="copy.tar.gz")["path"].endswith("exports/copy.tar.gz")
+    assert memory("export_memory", path="copy.tar.gz")["path"].endswith("exports/ws/copy.tar.gz")
     assert not memory.answer("export_memory", path="/tmp/copy.tar.gz").ok
     assert not memory.answer("export_memory", path="../copy.tar.gz").ok

@@ -10,7 +10,7 @@ from clew.app import Clew
 from clew.memory import blocks
 from clew.memory.files import places
 from clew.memory.files.directory import Content, Directory, known
-from clew.memory.files.markdown import print_block, set_field
+from clew.memory.files.markdown import parse_file, print_block, set_field
 from clew.memory.files.sync import publish
 from tests.memory.conftest import Memory
 
@@ -110,3 +110,21 @@ def test_a_half_written_base_does_no_harm(memory: Memory) -> None:
         assert [block.get("Statement") for block in blocks.current(ctx, prefix="D")] == ["Use Valkey", "Use Kafka"]
         assert [block.id for block in blocks.current(ctx, prefix="D")] == [first, second]
     memory.agree()
+
+
+def test_a_store_that_disagrees_with_itself_is_mended_by_a_scan(memory: Memory) -> None:
+    """As the first version could leave it: a length that is wrong, a block without a place, a place without a block."""
+    first, _ = memory.decide("Use Redis")
+    second, _ = memory.decide("Use Kafka")
+    third, _ = memory.decide("Use NATS")
+    with memory.context().writing() as ctx:
+        ctx.tx.run("UPDATE block_file SET bytes = bytes + 86 WHERE workspace = 'ws' AND path = ?", DECISIONS)
+        ctx.tx.run("DELETE FROM place WHERE workspace = 'ws' AND id = ?", second)
+        ctx.tx.run("UPDATE place SET id = 'D-stray' WHERE workspace = 'ws' AND id = ?", third)
+    found = [item for item in memory("scan")["findings"] if item["check"] == "mended"]
+    assert {item["file"] for item in found} == {DECISIONS}
+    check(memory)
+    assert [part.id for part in parse_file(memory.read(DECISIONS)).parts] == [first, second, third]
+    assert not [item for item in memory("scan")["findings"] if item["check"] == "mended"]
+    memory.decide("Use Pulsar")
+    check(memory)

@@ -13,27 +13,38 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from clew.errors import ClewError, invalid, shorten
 from clew.ids import confined
 from clew.memory import blocks
 from clew.memory.files import edits
-from clew.memory.files.directory import reported
+from clew.memory.files.directory import DERIVED, reported
 from clew.memory.files.markdown import parse_block, parse_file
-from clew.memory.files.sync import publish, sync
+from clew.memory.files.sync import LONGEST_BLOCK, publish, sync
 from clew.memory.files.writes import lay_out
 from clew.memory.governance import proposals
-from clew.memory.governance.patches import check_file
+from clew.memory.governance.patches import check_file, check_place
 from clew.registry.context import Context
-from clew.registry.operation import Input, operation
+from clew.registry.operation import Input, StrictModel, operation
 
 HISTORY, REJECTED = "history.jsonl", "tombstones.jsonl"
 MOST_BYTES = 1_000_000_000
+"""Of the whole archive when unpacked. What is not imported is only passed over."""
+MOST_READ = 100_000_000
+"""Of the files that are imported: they are held in memory together."""
 PORTION = 500
 
 Found = tuple[str, str, str]
 """File, id and text of a block."""
+
+
+class Rejected(StrictModel):
+    """A rejected value as an archive holds it."""
+
+    proposal: Annotated[str, Field(max_length=140)]
+    statement: str
+    reason: str
 
 
 class ExportMemory(Input):
@@ -50,7 +61,8 @@ def _place(ctx: Context, given: str) -> Path:
     """The file to use. A person at the shell may name any file; every other caller one below the data directory."""
     if ctx.session.local:
         return Path(given).expanduser().absolute()
-    folder = ctx.settings.home / "exports"
+    # One folder for each workspace: what one exported, another must neither read nor overwrite.
+    folder = ctx.settings.home / "exports" / ctx.workspace.replace("/", "+")
     folder.mkdir(parents=True, exist_ok=True)
     return confined(folder, given)
 
@@ -104,19 +116,31 @@ def _packed(files: dict[str, str]) -> bytes:
 def import_memory(ctx: Context, args: ImportMemory) -> dict[str, Any]:
     """Add the blocks of an exported memory; what was rejected here stays rejected."""
     files = _unpacked(_place(ctx, args.path))
+    rejected = _rejected_values(files.pop(REJECTED, ""))
     sync(ctx)
     done: Counter[str] = Counter()
     skipped: list[dict[str, str]] = []
     found = [(path, part.id, part.text) for path, text in files.items() for part in parse_file(text).parts]
+    _check_found(ctx, found)
     for start in range(0, len(found), PORTION):
         with ctx.reading() if args.dry_run else ctx.writing() as bound:
             _take(bound, found[start : start + PORTION], args, done, skipped)
     if not args.dry_run:
         with ctx.writing() as bound:
-            _bury(bound, files.get(REJECTED, ""))
+            _bury(bound, rejected)
         publish(ctx)
     counts = {name: done[name] for name in ("added", "replaced", "same", "conflicts", "rejected")}
     return {**counts, "skipped": skipped[:100], "dry_run": args.dry_run}
+
+
+def _check_found(ctx: Context, found: list[Found]) -> None:
+    """Refuse what memory cannot hold, before anything is written."""
+    for path, id, text in found:
+        if len(text) > LONGEST_BLOCK:
+            raise invalid("path", f"{id} of {path} in it has more than {LONGEST_BLOCK:,} characters")
+    with ctx.reading() as bound:
+        for path in dict.fromkeys(path for path, _, _ in found):
+            check_place(bound, path)
 
 
 def _take(
@@ -183,10 +207,20 @@ def _verdict(text: str, old: str | None, refused: bool, force: bool) -> str:
     return "replaced" if force else "conflicts"
 
 
-def _bury(ctx: Context, lines: str) -> None:
-    for line in lines.splitlines():
-        row = orjson.loads(line)
-        proposals.bury(ctx, str(row["statement"]), str(row["proposal"]), str(row["reason"]))
+def _bury(ctx: Context, rejected: list[Rejected]) -> None:
+    for value in rejected:
+        proposals.bury(ctx, value.statement, value.proposal, value.reason)
+
+
+def _rejected_values(lines: str) -> list[Rejected]:
+    """Read before anything is written, so that a damaged list changes nothing."""
+    try:
+        return [Rejected.model_validate_json(line) for line in lines.splitlines() if line.strip()]
+    except ValidationError as problem:
+        first = problem.errors(include_url=False, include_input=False)[0]["msg"]
+        raise invalid(
+            "path", f"{REJECTED} in it cannot be read: {first}", "Give a file that export_memory wrote."
+        ) from None
 
 
 def _unpacked(source: Path) -> dict[str, str]:
@@ -200,16 +234,22 @@ def _unpacked(source: Path) -> dict[str, str]:
 
 
 def _members(tar: tarfile.TarFile) -> Iterator[tuple[str, str]]:
-    total = 0
+    total = read = 0
     for member in tar:
         total += member.size
         if not member.isreg() or total > MOST_BYTES:
             raise invalid("path", f"{shorten(member.name, 80)!r} in it is not a file of a sensible size")
         if not member.name.endswith(".md") and member.name != REJECTED:
             continue  # settings and kernels are the importing workspace's own; versions are for the record
-        if member.name != REJECTED and not member.name.startswith("intelligence/"):
-            check_file(member.name)
-        if member.name.startswith("intelligence/applied/") or ".." in member.name.split("/"):
-            continue  # a receipt belongs to the store in which it can be rolled back
+        if member.name.startswith(("intelligence/applied/", f"{DERIVED}/")):
+            continue  # a receipt belongs to the store in which it can be rolled back; categories are made from blocks
+        if member.name != REJECTED:
+            check_file(member.name.replace("intelligence/proposed/", "intelligence/", 1))
+        read += member.size
+        if read > MOST_READ:
+            raise invalid("path", f"the files in it have more than {MOST_READ:,} bytes", "Import it in parts.")
         data = tar.extractfile(member)
-        yield member.name, data.read().decode() if data else ""
+        text = data.read().decode() if data else ""
+        if "\x00" in text:
+            raise invalid("path", f"{shorten(member.name, 80)!r} in it holds a NUL character")
+        yield member.name, text

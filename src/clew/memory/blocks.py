@@ -377,6 +377,8 @@ UNSEARCHED = frozenset(
     """.split()  # noqa: SIM905
 )
 """Fields about the block itself rather than its subject; search does not look into them."""
+MOST_BODY = 200_000
+"""Characters of a block that search looks into: indexing a megabyte takes seconds in which others wait."""
 PLACEHOLDERS = frozenset({"", "none", "not given", "global", "untagged"})
 RELATIONS = {
     "Supersedes": "supersedes",
@@ -408,7 +410,7 @@ def search_item(block: Block) -> Item:
         seq=block.seq,
         ts_ms=block.ts_ms,
         title=said or block.id,
-        body="\n".join([*rest, block.id]),  # the id too, because people ask by it
+        body="\n".join([*rest, block.id])[:MOST_BODY],  # the id too, because people ask by it
         kind=block.kind.name,
         tags=tuple(block.tags),
         status=block.status,

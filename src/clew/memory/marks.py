@@ -12,6 +12,8 @@ import unicodedata
 from clew.canonical import sha256_hex
 from clew.index.terms import fold, stem
 
+MOST_CHARS = 20_000
+"""As long as a statement from a call may be. A file may hold longer ones, whose beginning tells them apart."""
 _WORD = re.compile(r"[^\W_]+(?:[.'’_+#-]+[^\W_]+)*[+#]*")
 
 
@@ -57,7 +59,7 @@ _SPELLINGS = {
 def normal_words(statement: str) -> list[str]:
     """The words that carry the meaning, in order."""
     found = []
-    for match in _WORD.finditer(unicodedata.normalize("NFKC", statement)):
+    for match in _WORD.finditer(unicodedata.normalize("NFKC", statement[:MOST_CHARS])):
         word = fold(match.group()).replace("’", "'")
         if word in _NEGATIVE:
             found.append("!")

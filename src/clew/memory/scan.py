@@ -13,7 +13,7 @@ from clew.clock import rfc3339
 from clew.memory import blocks, drift, kernels
 from clew.memory.contradictions import detection, resolutions
 from clew.memory.drift import Cite, Seen
-from clew.memory.files import places
+from clew.memory.files import places, repair
 from clew.memory.files.directory import shown_root
 from clew.memory.files.sync import Unread, sync
 from clew.memory.files.writes import governed
@@ -125,6 +125,14 @@ def unreadable_parts(ctx: Context, report: Report) -> None:
     report.checks["unreadable"] = sum(1 for item in report.findings if item["check"] == "unreadable")
 
 
+def damaged_files(ctx: Context, report: Report) -> None:
+    """Files about which the store disagrees with itself are mended and named."""
+    found = repair.disagreements(ctx)
+    repair.mend(ctx, found)
+    for item in found:
+        report.find("mended", f"{item.problem}; mended", file=item.file)
+
+
 def similar_ids(ctx: Context, report: Report) -> None:
     """Ids that differ in capitals only: allowed, but people and file systems mix them up."""
     sql = (
@@ -177,6 +185,7 @@ def kernel_files(ctx: Context, report: Report) -> None:
 
 
 CHECKS: tuple[Check, ...] = (
+    damaged_files,
     unreadable_parts,
     similar_ids,
     overdue_reviews,

@@ -26,6 +26,8 @@ PREFIX = "C"
 ORIGIN = "contradictions"
 CANDIDATES = 60
 """Decisions compared with a changed one, those that share most words first: bounds the cost of one write."""
+MOST_CHARS = 4_000
+"""Of a statement: what goes on for longer is prose, and reading it takes time in which others wait for the store."""
 COMMON = 200
 """A word that more decisions hold than this says nothing about any of them."""
 
@@ -139,7 +141,7 @@ def _ordered(one: Block, other: Block) -> tuple[Block, Block]:
 
 
 def statement_of(block: Block) -> str:
-    return block.get("Statement") or block.headline
+    return (block.get("Statement") or block.headline)[:MOST_CHARS]
 
 
 def _compare(one: Block, other: Block) -> Found | None:
@@ -239,7 +241,7 @@ def objections(ctx: Context, draft: Draft) -> list[str]:
         if not change.id.startswith("D-"):
             continue
         parsed = parse_block(change.text)
-        statement = one_line(parsed.fields.get("Statement"))
+        statement = one_line(parsed.fields.get("Statement"))[:MOST_CHARS]
         superseded = one_line(parsed.fields.get("Supersedes"))
         saying = Saying(change.id, words_of(statement), forms_of(statement), sharpness(statement))
         near = [id for id in nearby(ctx, [saying])[change.id] if id not in draft.changes]

@@ -33,6 +33,8 @@ DERIVED = "categories"
 PLAIN = ("mind-mem.json", "memory/intel-state.json")
 KERNELS = "mind"
 LOCK_SECONDS = 20.0
+MOST_BYTES = 32_000_000
+"""Of one file: twice what 50,000 decisions take. A larger one would be read into memory again by every call."""
 RACY_NS = 50_000_000
 """File times advance in ticks of up to 10 ms. A stamp taken within this time of a save may hide another save."""
 
@@ -79,6 +81,8 @@ class State:
     store: str = ""
     files: dict[str, Known] = field(default_factory=dict)
     write_only_seq: int = 0
+    unread: dict[str, tuple[Stamp, int | None, str]] = field(default_factory=dict)
+    """Files that cannot be read as text: the stamp, the line and the problem, so that they are not read every time."""
 
 
 def root_of(ctx: Context) -> Path | None:
@@ -139,7 +143,8 @@ class Directory:
         try:
             raw = orjson.loads((self.own / "state.json").read_bytes())
             files = {path: Known(tuple(known.pop("stamp")), **known) for path, known in raw.pop("files").items()}
-            return State(files=files, **raw)
+            unread = {path: (tuple(note[0]), note[1], note[2]) for path, note in raw.pop("unread", {}).items()}
+            return State(files=files, unread=unread, **raw)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return State()
 
@@ -150,7 +155,7 @@ class Directory:
         renames together; other file systems commit each folder by itself.
         """
         files = {path: vars(entry) for path, entry in state.files.items()}
-        whole = {"store": state.store, "files": files, "write_only_seq": state.write_only_seq}
+        whole = {**vars(state), "files": files}
         with reported(self.root):
             for folder in sorted(self._touched):
                 sync_folder(folder)
@@ -170,6 +175,10 @@ class Directory:
 
     def read(self, path: str) -> bytes | None:
         try:
+            size = (self.root / path).stat().st_size
+            if size > MOST_BYTES:
+                said = f"it has {size:,} bytes, and more than {MOST_BYTES:,} are not read"
+                raise FilesProblem("IO_ERROR", said, "Split the file.")
             return (self.root / path).read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -188,6 +197,14 @@ class Directory:
             if stat.S_ISLNK(kind):
                 return f"{part} is a symbolic link, and links are not followed"
         return None if stat.S_ISREG(kind) else f"{part} is not an ordinary file"
+
+    def obstacle(self, path: str) -> str | None:
+        """What keeps a path from being a file: a file where a folder is needed, or a folder in its own place."""
+        place = self.root / path
+        if place.is_dir():
+            return f"the folder {path}"
+        above = [folder for folder in place.parents if self.root in folder.parents]
+        return next((str(folder.relative_to(self.root)) for folder in above if folder.is_file()), None)
 
     def base(self, path: str, start: int = 0) -> bytes | None:
         """The file as it was last rendered or read back, from a byte on; None when it is shorter than that."""

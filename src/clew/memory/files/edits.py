@@ -17,8 +17,8 @@ from clew.store.workspaces import declare_events
 
 declare_events({"memory_edited": "A person's edit of a memory file was read back."})
 
-PORTION = 1000
-"""Blocks that one transaction reads in from a long new file; other writers get their turn in between."""
+PORTION, PORTION_CHARS = 1000, 1_000_000
+"""Blocks and characters that one transaction reads in from a long new file; other writers get their turn in between."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,13 @@ _STANDING = {
 
 def portions(text: str) -> list[int]:
     """Where to cut a long file, so that reading it in does not hold the store for long."""
-    starts = [match.start() for match in HEADER.finditer(text)]
-    return [*starts[PORTION::PORTION], len(text)]
+    cuts, begun, count = [], 0, 0
+    for match in HEADER.finditer(text):
+        if count and (count >= PORTION or match.start() - begun > PORTION_CHARS):
+            cuts.append(match.start())
+            begun, count = match.start(), 0
+        count += 1
+    return [*cuts, len(text)]
 
 
 def plan(ctx: Context, path: str, stored: str, edited: str) -> Plan:

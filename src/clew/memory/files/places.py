@@ -318,6 +318,29 @@ def _renumbered(ctx: Context, region: Region) -> Region:
     return Region(region.file, low, high, region.byte, region.line, region.bytes, region.lines)
 
 
+def measure(ctx: Context, file: str) -> None:
+    """Note byte, line and length anew from the texts themselves; directories render the file whole."""
+    ctx.tx.run("DELETE FROM shift WHERE workspace = ? AND file = ?", ctx.workspace, file)
+    preamble = file_row(ctx, file)["preamble"]
+    byte, line, rows = size(preamble), preamble.count("\n"), []
+    sql = (
+        "SELECT place.id, place.gap, block.text FROM place CROSS JOIN block"
+        " WHERE place.workspace = ? AND place.file = ?"
+        " AND block.workspace = place.workspace AND block.id = place.id AND block.until IS NULL AND block.gone = 0"
+        " ORDER BY place.ordinal"
+    )
+    for row in ctx.tx.all(sql, ctx.workspace, file):
+        rows.append((byte, line, size(row["text"]), row["text"].count("\n"), ctx.workspace, row["id"]))
+        byte += size(row["text"]) + size(row["gap"])
+        line += row["text"].count("\n") + row["gap"].count("\n")
+    ctx.tx.many("UPDATE place SET at_byte = ?, at_line = ?, bytes = ?, lines = ? WHERE workspace = ? AND id = ?", rows)
+    ctx.ws.next_seq()
+    _spliced(ctx, file, 0, WHOLE, "", 0)
+    ctx.tx.run(
+        "UPDATE block_file SET bytes = ?, lines = ? WHERE workspace = ? AND path = ?", byte, line, ctx.workspace, file
+    )
+
+
 def _spliced(ctx: Context, file: str, byte: int, removed: int, text: str, removed_lines: int) -> None:
     """Record an edit of the file: its new length, and the splice, from which a directory that is behind catches up."""
     seq = ctx.ws.seq

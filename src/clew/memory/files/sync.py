@@ -16,6 +16,7 @@ from clew.memory.files.directory import (
     Directory,
     FilesProblem,
     Known,
+    Stamp,
     State,
     directory_of,
     known,
@@ -30,6 +31,8 @@ from clew.registry.context import Context
 from clew.registry.record import refresh
 from clew.store.database import Row
 
+LONGEST_BLOCK = 12_000_000
+"""Characters of one block that is read in from a file. Every version of it is kept, and every change reads it whole."""
 ROUNDS = 4
 """A person who saves into every rendering is answered by the next call."""
 
@@ -180,37 +183,39 @@ def _look(directory: Directory, state: State) -> tuple[list[Edit], list[Unread]]
     """The hand edits, and the files that cannot be read as text."""
     found: list[Edit] = []
     unread: list[Unread] = []
+    noted, state.unread = state.unread, {}
     for path in [*directory.block_files(), *directory.plain_files()]:
         stamp, entry = directory.stamp(path), state.files.get(path)
         if stamp is None or (entry is not None and entry.trusts(stamp)):
             continue
-        data = _data(directory, path)
-        if isinstance(data, Unread):
-            unread.append(data)
-            continue
-        base = directory.base(path) if entry is not None else None
-        if not data:
-            state.files.pop(path, None)  # an emptied file is an accident, not an edit: it is rendered again
-            continue
-        if entry is not None and data == base:
-            state.files[path] = known(stamp, entry.number, entry.seq)
-            continue
-        text = _decoded(path, data)
+        text = _text(directory, path, stamp, noted)
         if isinstance(text, Unread):
             unread.append(text)
-            continue
-        number = entry.number if entry is not None else WHOLE
-        found.append(Edit(path, text, base.decode() if base is not None else None, number))
-        state.files[path] = known(stamp, WHOLE, WHOLE)
+            if text.line is not None:  # a fault in the text itself; others can end without another stamp
+                state.unread[path] = (stamp, text.line, text.problem)
+        elif not text:
+            state.files.pop(path, None)  # an emptied file is an accident, not an edit: it is rendered again
+        elif entry is not None and text.encode() == (base := directory.base(path)):
+            state.files[path] = known(stamp, entry.number, entry.seq)
+        else:
+            number = entry.number if entry is not None else WHOLE
+            before = base.decode() if entry is not None and base is not None else None
+            found.append(Edit(path, text, before, number))
+            state.files[path] = known(stamp, WHOLE, WHOLE)
     return found, unread
 
 
-def _data(directory: Directory, path: str) -> bytes | Unread | None:
+def _text(
+    directory: Directory, path: str, stamp: Stamp, noted: dict[str, tuple[Stamp, int | None, str]]
+) -> str | Unread:
+    """What a file says, or why it is left alone; that is known already of a file that did not change."""
     odd = directory.oddity(path)
     if odd:
         return Unread(path, None, odd)
+    if path in noted and noted[path][0] == stamp:
+        return Unread(path, *noted[path][1:])
     try:
-        return directory.read(path)
+        return _decoded(path, directory.read(path) or b"")
     except ClewError as problem:
         return Unread(path, None, problem.message)
 
@@ -223,7 +228,18 @@ def _decoded(path: str, data: bytes) -> str | Unread:
         return Unread(path, data.count(b"\n", 0, problem.start) + 1, byte)
     if "\x00" in text:
         return Unread(path, text.count("\n", 0, text.index("\x00")) + 1, "it holds a NUL character")
-    return text
+    long = _long_block(text) if len(text) > LONGEST_BLOCK and path.endswith(".md") else None
+    return Unread(path, *long) if long else text
+
+
+def _long_block(text: str) -> tuple[int, str] | None:
+    """The line of a block that is too long to be one, and what to say of it."""
+    line = text.count("\n", 0, len(parse_file(text).preamble)) + 1
+    for part in parse_file(text).parts:
+        if len(part.text) > LONGEST_BLOCK:
+            return line, f"{part.id} has {len(part.text):,} characters, and a block has at most {LONGEST_BLOCK:,}"
+        line += part.text.count("\n") + part.gap.count("\n")
+    return None
 
 
 def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edit], late: list[Late]) -> None:
@@ -314,7 +330,7 @@ def _take_in_blocks(ctx: Context, saved: list[Edit]) -> tuple[set[str], list[str
 
 
 def _long(edit: Edit) -> bool:
-    return edit.base is None and edit.text.count("\n[") > edits.PORTION
+    return edit.base is None and (edit.text.count("\n[") > edits.PORTION or len(edit.text) > edits.PORTION_CHARS)
 
 
 def _import(ctx: Context, edit: Edit) -> None:

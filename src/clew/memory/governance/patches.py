@@ -11,7 +11,7 @@ from clew.canonical import canonical, sha256_hex
 from clew.errors import ClewError, invalid, shorten
 from clew.memory import blocks
 from clew.memory.blocks import Block
-from clew.memory.files.directory import FOLDERS
+from clew.memory.files.directory import FOLDERS, directory_of
 from clew.memory.files.markdown import (
     HEADER,
     ParsedBlock,
@@ -24,6 +24,7 @@ from clew.memory.files.markdown import (
 )
 from clew.memory.kinds import kind_of
 from clew.registry.context import Context
+from clew.store.database import placeholders
 
 KINDS: dict[str, tuple[str, ...]] = {
     "append_block": ("file", "patch"),
@@ -37,6 +38,8 @@ KINDS: dict[str, tuple[str, ...]] = {
 """Each kind of operation and the parts it needs."""
 
 _FILE = re.compile(r"(?:[\w.-]+/)+[\w.-]+\.md", re.ASCII)
+LONGEST_PART = 200
+"""Bytes of a name. File systems hold 255, and drafts and copies of a file have longer names than the file."""
 _CLOSED = ("intelligence/proposed/", "intelligence/applied/", "intelligence/state/")
 _LINE = re.compile(r"([a-z_]+):(?:[ \t]+(.*))?$")
 
@@ -73,15 +76,37 @@ def check(op: Op) -> Op:
 
 
 def check_file(path: str) -> str:
-    """A Markdown file of the workspace that proposals may change."""
+    """A Markdown file of the workspace that proposals may change.
+
+    A hidden file would never be read back, and a part that the file system cannot hold never be written.
+    """
     parts = path.split("/")
-    if not _FILE.fullmatch(path) or ".." in parts or parts[0] not in FOLDERS or path.startswith(_CLOSED):
+    odd = any(part.startswith(".") or len(part) > LONGEST_PART for part in parts)
+    if not _FILE.fullmatch(path) or odd or parts[0] not in FOLDERS or path.startswith(_CLOSED):
         raise invalid(
             "file",
             f"{shorten(path, 80)!r} is not a memory file that a proposal may change",
             "Use a relative path such as decisions/DECISIONS.md.",
         )
     return path
+
+
+def check_place(ctx: Context, path: str) -> None:
+    """Refuse a new file whose name cannot be a file here: below another file, or where a folder stands."""
+    parts = path.split("/")
+    near = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+    sql = f"SELECT path FROM block_file WHERE workspace = ? AND (path IN ({placeholders(len(near))}) OR path LIKE ?)"
+    known = {row["path"] for row in ctx.tx.all(sql, ctx.workspace, *near, f"{path}/%")}
+    if path in known:
+        return
+    directory = directory_of(ctx)
+    taken = min(known) if known else directory.obstacle(path) if directory else None
+    if taken:
+        raise ClewError(
+            "CONFLICT",
+            f"{shorten(path, 120)} cannot be a file: {shorten(taken, 120)} is in its way",
+            "Name another file, such as decisions/DECISIONS.md.",
+        )
 
 
 def printed(ops: list[Op]) -> list[str]:
@@ -264,13 +289,15 @@ def drafted(ctx: Context, ops: list[Op]) -> Draft:
     for op in ops:
         draft.run(op)
     for change in draft.changes.values():
-        _validate(change)
+        _validate(ctx, change)
     return draft
 
 
-def _validate(change: Change) -> None:
+def _validate(ctx: Context, change: Change) -> None:
     """A block must still be one block; a new one needs its kind's fields; a status must be one the kind has."""
     check_file(change.file)
+    if change.before is None:
+        check_place(ctx, change.file)
     parsed = parse_block(change.text)
     kind = kind_of(change.id)
     if not HEADER.match(change.text.split("\n", 1)[0]) or len(parse_file(change.text).parts) != 1:

@@ -1,0 +1,74 @@
+"""Whether the store agrees with itself about its files, and how it is brought to.
+
+A file is its preamble and, in the order of their places, the text and gap of each block. Its length and the byte and
+line of each place are kept beside them, so that a change need not read the whole file. Nothing that Clew does should
+make them wrong; a store that an older version damaged is found and mended by `scan`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clew.memory.files import places
+from clew.memory.files.edits import rendered
+from clew.memory.files.markdown import GAP
+from clew.memory.files.places import Standing, size
+from clew.registry.context import Context
+from clew.store.database import Row
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    file: str
+    problem: str
+
+
+def disagreements(ctx: Context) -> list[Disagreement]:
+    """Where blocks, their places and the length of their file do not fit together."""
+    lost = [Disagreement(row["file"], f"{row['id']} stands nowhere in it") for row in _without_place(ctx)]
+    stray = [Disagreement(row["file"], f"{row['id']} has a place in it and is gone") for row in _without_block(ctx)]
+    sizes = [found for file in _files(ctx) if (found := _wrong_size(ctx, file)) is not None]
+    return sorted([*lost, *stray, *sizes], key=lambda found: (found.file, found.problem))
+
+
+def mend(ctx: Context, found: list[Disagreement]) -> None:
+    """Give every block a place, take places from blocks that are gone, and measure the files anew."""
+    for row in _without_block(ctx):
+        ctx.tx.run("DELETE FROM place WHERE workspace = ? AND id = ?", ctx.workspace, row["id"])
+    for row in _without_place(ctx):
+        places.append(ctx, row["file"], [Standing(row["id"], row["text"], GAP)])
+    for file in sorted({item.file for item in found}):
+        places.measure(ctx, file)
+
+
+def _files(ctx: Context) -> list[str]:
+    sql = "SELECT path FROM block_file WHERE workspace = ? ORDER BY path"
+    return [row["path"] for row in ctx.tx.all(sql, ctx.workspace)]
+
+
+def _wrong_size(ctx: Context, file: str) -> Disagreement | None:
+    row, text = places.file_row(ctx, file), rendered(ctx, file)
+    actual, kept = (size(text), text.count("\n")), (row["bytes"], row["lines"])
+    if actual != kept:
+        return Disagreement(file, f"it has {actual[0]} bytes and {actual[1]} lines, noted are {kept[0]} and {kept[1]}")
+    lines = text.split("\n")
+    for id, place in places.in_file(ctx, file):
+        if place.line >= len(lines) or not lines[place.line].lstrip("\ufeff").startswith(f"[{id}]"):
+            return Disagreement(file, f"{id} does not stand in line {place.line + 1}")
+    return None
+
+
+def _without_place(ctx: Context) -> list[Row]:
+    sql = (
+        "SELECT id, file, text FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND NOT EXISTS"
+        " (SELECT 1 FROM place WHERE place.workspace = block.workspace AND place.id = block.id) ORDER BY id"
+    )
+    return ctx.tx.all(sql, ctx.workspace)
+
+
+def _without_block(ctx: Context) -> list[Row]:
+    sql = (
+        "SELECT id, file FROM place WHERE workspace = ? AND NOT EXISTS (SELECT 1 FROM block"
+        " WHERE block.workspace = place.workspace AND block.id = place.id AND until IS NULL AND gone = 0) ORDER BY id"
+    )
+    return ctx.tx.all(sql, ctx.workspace)

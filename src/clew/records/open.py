@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from clew.errors import ClewError, suggest, unknown_id
+from clew.errors import ClewError, shorten, suggest, unknown_id
 from clew.ids import CONTROL
 from clew.reasoning.activity import events_about
 from clew.reasoning.documents import branch_name
@@ -14,7 +14,7 @@ from clew.reasoning.openers import open_card, summary
 from clew.records.links import SOURCES, kind_by_form, links_of, retracted_among, retraction_of
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
-from clew.registry.operation import Bounded, Name, operation
+from clew.registry.operation import AgentForm, Bounded, Name, operation
 from clew.registry.record import Opened, opener, refresh
 from clew.store.database import Row
 
@@ -60,7 +60,66 @@ class Open(Bounded):
     ] = "full"
 
 
-@operation("open", tier="daily", mode="own", budget=OPEN_BUDGET, example={"id": "CARD-1"})
+TEXT = 1_500
+TOLD = 8
+"""Links and events that an answer in lines names; the rest is counted."""
+
+
+def open_lines(result: Opened, default_workspace: str) -> list[str]:
+    """What it is, what it says, how it ended, and its links both ways."""
+    inner = _inner(result)
+    status = inner.get("status") or inner.get("grade") or result.get("status")
+    facts = ", ".join(str(fact) for fact in (inner.get("type") or result["kind"], status) if fact)
+    lines = [f"{result.get('id') or result.get('ref')} ({facts}): {result.get('summary', '')}"]
+    said = inner.get("text") or inner.get("content") or inner.get("body") or inner.get("thought")
+    if isinstance(said, str) and " ".join(said.split()) not in lines[0]:
+        lines += [line for line in shorten(said, TEXT).splitlines() if line.strip()]
+    return lines + _work_lines(result) + _record_lines(result.get("record", {}))
+
+
+def _inner(result: Opened) -> dict[str, Any]:
+    """The part of an answer that holds the thing itself; it is named after its kind."""
+    named = [result.get(name) for name in (result["kind"], "card", "block", "entry", "item", "receipt", "step")]
+    return next((part for part in named if isinstance(part, dict)), {})
+
+
+def _work_lines(result: Opened) -> list[str]:
+    if result["kind"] not in ("task", "plan"):
+        return []
+    handoff = (result.get("capsule") or {}).get("handoff") or {}
+    lines = [
+        f"{name}: {'; '.join(handoff[name][:TOLD])}" for name in ("done", "remaining", "risks") if handoff.get(name)
+    ]
+    return [*lines, f"resume task={result['id']}"] if result["kind"] == "task" else lines
+
+
+def _record_lines(record: dict[str, Any]) -> list[str]:
+    lines = []
+    ended = record.get("retraction")
+    if ended:
+        instead = f" -> {ended['replaced_by']}" if ended.get("replaced_by") else ""
+        lines.append(f"{ended['status']}{instead}: {ended['why']} ({ended.get('by', 'unnamed')}, {ended['ts'][:10]})")
+    lines += [f"replaces {old['id']}{': ' + old['why'] if old['why'] else ''}" for old in record.get("replaces", [])]
+    for name, word in (("outgoing", "links to"), ("incoming", "linked from")):
+        links = [f"{link['id']} ({link['rel']})" for link in record.get(name, []) if link["rel"] != "replaces"]
+        lines += _counted(word, links)
+    lines += _counted("rests on it", record.get("rests_on_it", []))
+    return lines + _counted("history", [f"{event['event']} {event['ts'][:10]}" for event in record.get("history", [])])
+
+
+def _counted(word: str, items: list[str]) -> list[str]:
+    more = f" and {len(items) - TOLD} more" if len(items) > TOLD else ""
+    return [f"{word}: {', '.join(items[:TOLD])}{more}"] if items else []
+
+
+@operation(
+    "open",
+    tier="daily",
+    mode="own",
+    budget=OPEN_BUDGET,
+    example={"id": "CARD-1"},
+    agent=AgentForm(("id",), open_lines),
+)
 def open_id(ctx: Context, args: Open) -> dict[str, Any]:
     """Show what an id stands for: a card, entry, anchor, task, plan, job, runner, session or block."""
     id = bare_id(ctx, args.id)

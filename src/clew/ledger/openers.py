@@ -10,6 +10,7 @@ from clew.index.search import items_by_ref
 from clew.ledger.chains import Point, chains_of
 from clew.ledger.garden import pattern_named
 from clew.ledger.links import node_id, session_branch, set_node_status
+from clew.ledger.notebooks.books import cell_json, cells_of, notebook_json, notebook_named
 from clew.ledger.session_operations import branches_json
 from clew.ledger.sessions import session_json, session_named
 from clew.ledger.thought_rows import Thought, newest_thoughts, thought_by_seq, thought_json
@@ -20,6 +21,7 @@ from clew.registry.context import Context
 from clew.registry.record import Link, Retracted, Retraction, linker, opener, retracter
 
 SUMMARY = 160
+MOST_CELL = 1000
 _LINKS = (
     "SELECT relation, thought.session, thought.chain, thought.number FROM thought_link JOIN thought"
     " ON thought.workspace = thought_link.workspace AND thought.seq = thought_link.{other}"
@@ -78,6 +80,11 @@ def _links(ctx: Context, thought: Thought, own: str, other: str, limit: int) -> 
     return [{"rel": row["relation"], "id": node_id(row["session"], Point(row["chain"], row["number"]))} for row in rows]
 
 
+@linker("session")
+def session_links(ctx: Context, id: str, limit: int) -> list[Link]:
+    return [Link(thought.node_id, "part_of", id) for thought in newest_thoughts(ctx, id, limit)]
+
+
 @linker("thought")
 def thought_links(ctx: Context, id: str, limit: int) -> list[Link]:
     """What a thought refers to and what refers to it, and the session it belongs to."""
@@ -100,6 +107,24 @@ def retract_thought(ctx: Context, id: str, said: Retraction) -> Retracted:
     set_node_status(ctx, session, thought.point, status)
     mark_item(ctx.tx, ctx.workspace, id, status)
     return Retracted(status)
+
+
+@opener("notebook")
+def open_notebook(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any]:
+    """A notebook with its first cells, the long ones cut."""
+    row, cells = notebook_named(ctx, id), cells_of(ctx, id)
+    return {
+        "kind": "notebook",
+        "id": id,
+        "summary": f"{shorten(row['title'], SUMMARY)} ({len(cells)} cells)",
+        "notebook": notebook_json(row, len(cells)),
+        "cells": [_cut_cell(cell_json(cell)) for cell in cells[:limit]],
+        "truncated": len(cells) > limit,
+    }
+
+
+def _cut_cell(cell: dict[str, Any]) -> dict[str, Any]:
+    return {name: shorten(value, MOST_CELL) if isinstance(value, str) else value for name, value in cell.items()}
 
 
 @opener("pattern")

@@ -14,6 +14,7 @@ from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
 from clew.tasks.openers import describe_target
+from clew.tasks.receipts import chain_heads
 
 _SEQUENTIAL = following("trace.entries", "trace.sequential")
 EXPORT_BUDGET = Budget(
@@ -52,6 +53,7 @@ def export(ctx: Context, args: Export) -> dict[str, Any]:
         "reasoning_ref": scope_json(scope),
         "notes": _slice(ctx, scope, scope.notes, args.notes_limit),
         "trace": {**trace, "sequential": sequential_graph(trace["entries"])},
+        "chain": chain_heads(ctx),
         "truncated": False,
     }
 

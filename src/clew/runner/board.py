@@ -63,15 +63,24 @@ class Board:
 
     def report(self, claim: Claim, kind: str, message: str, **more: Any) -> None:
         arguments = {"kind": kind, "message": message or kind, "lease_ttl_ms": self._lease_ms, **more}
-        self._held("tasks_jobs_report", claim, arguments)
+        self._call_with_claim("tasks_jobs_report", claim, arguments)
 
     def complete(self, claim: Claim, status: str, summary: str, refs: list[str], require_proof: bool = False) -> None:
         arguments = {"status": status, "summary": summary, "refs": refs, "require_proof": require_proof}
-        self._held("tasks_jobs_complete", claim, arguments)
+        self._call_with_claim("tasks_jobs_complete", claim, arguments)
+
+    def prove(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Keep the receipt of a command that this runner ran itself."""
+        session = Session(toolset="full", client="clew-runner", durable=False, witness="runner")
+        answer = self._dispatcher.call("tasks_receipt_record", arguments, session)
+        if not answer.ok:
+            raise Refused(answer.envelope["error"]["code"], answer.envelope["error"]["message"])
+        result: dict[str, Any] = answer.envelope["result"]
+        return result
 
     def release(self, claim: Claim, reason: str) -> None:
         """Give the job back, for another runner or another day."""
-        self._held("tasks_jobs_requeue", claim, {"reason": reason})
+        self._call_with_claim("tasks_jobs_requeue", claim, {"reason": reason})
 
     def order(self, claim: Claim) -> tuple[str, dict[str, Any]]:
         """The job's prompt and meta."""
@@ -102,7 +111,7 @@ class Board:
         result: dict[str, Any] = answer.envelope["result"]
         return result
 
-    def _held(self, name: str, claim: Claim, arguments: dict[str, Any]) -> None:
+    def _call_with_claim(self, name: str, claim: Claim, arguments: dict[str, Any]) -> None:
         try:
             self.call(name, **claim.to_arguments(), **arguments)
         except Refused as refusal:

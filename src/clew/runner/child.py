@@ -211,7 +211,7 @@ class Child:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
-        return self._ended()
+        return self._outcome()
 
     def _read_until_end(self) -> None:
         deadline = time.monotonic() + self._limits.seconds
@@ -272,7 +272,7 @@ class Child:
             os.close(self._control)
             self._control = None
 
-    def _ended(self) -> Ended:
+    def _outcome(self) -> Ended:
         lines = self._told.text().splitlines()
         told: dict[str, Any] = (
             json.loads(lines[0]) if lines else {"reason": "lost", "detail": "its supervisor vanished"}

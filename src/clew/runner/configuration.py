@@ -27,7 +27,7 @@ class Strict(BaseModel):
 class ExecutorConfiguration(Strict):
     """One way to work on a job. `kinds` are the kinds of jobs it takes; `*` takes what no other one names."""
 
-    type: Literal["codex", "claude", "command", "dry"]
+    type: Literal["codex", "claude", "command", "dry", "verify"]
     kinds: Annotated[list[Word], Field(min_length=1, max_length=100)] = [ANY]
     binary: Word | None = None
     arguments: Annotated[list[str], Field(max_length=200)] = []
@@ -35,6 +35,7 @@ class ExecutorConfiguration(Strict):
     answer: Literal["json", "exit"] = "json"
     environment: Annotated[list[Word], Field(max_length=200)] = []
     seconds: Annotated[float, Field(ge=0, le=3600)] = 0
+    allow: Annotated[list[Word], Field(max_length=200)] = []
 
 
 class Configuration(Strict):
@@ -87,7 +88,13 @@ def load_configuration(
     try:
         return Configuration.model_validate(merged)
     except ValidationError as problem:
-        raise _refused(path, problem) from None
+        raise _refusal(path, problem) from None
+
+
+def verifying(configuration: Configuration) -> Configuration:
+    """Only the executors that prove work again."""
+    kept = {name: own for name, own in configuration.executors.items() if own.type == "verify"}
+    return configuration.model_copy(update={"executors": kept})
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -99,7 +106,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise ClewError("INVALID_INPUT", f"{path} is not TOML: {problem}", "Mend the file.") from None
 
 
-def _refused(path: Path, problem: ValidationError) -> ClewError:
+def _refusal(path: Path, problem: ValidationError) -> ClewError:
     said = []
     for error in problem.errors(include_url=False, include_context=False, include_input=False)[:5]:
         name = ".".join(str(part) for part in error["loc"])

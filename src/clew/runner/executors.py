@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import json
 import os
+import re
 import shlex
 import shutil
 import tempfile
@@ -12,12 +13,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from clew.errors import ClewError
+from clew.runner.board import Board
 from clew.runner.child import ChildLimits, Ended, run_child
 from clew.runner.configuration import ANY, Configuration, ExecutorConfiguration
 from clew.runner.protocol import SCHEMA, Answer, NoAnswer, read_answer
+from clew.runner.witness import observe, receipt_arguments
 
 MAX_ANSWER = 1_000_000
 Interrupted = Callable[[], str | None]
@@ -32,6 +35,9 @@ class Slice:
     workspace: str
     prompt: str
     seconds: float
+    board: Board | None = None
+    task: str | None = None
+    """The task that the job belongs to, and the way to its proofs: for executors that prove again."""
 
 
 class Stopped(Exception):
@@ -122,12 +128,7 @@ class ProcessExecutor:
 
     def _environment(self, slice: Slice) -> dict[str, str]:
         """Only what is on the list: tokens and addresses of this process are nobody else's business."""
-        allowed = (*self._configuration.environment, *self._own.environment, *self.own_variables())
-        kept = {
-            name: value
-            for name, value in os.environ.items()
-            if any(fnmatch.fnmatchcase(name, pattern) for pattern in allowed)
-        }
+        kept = allowed_environment(self._own, self._configuration, self.own_variables())
         return {**kept, "CLEW_JOB": slice.job, "CLEW_WORKSPACE": slice.workspace}
 
     def _answer(self, slice: Slice, files: Files, ended: Ended) -> Answer:
@@ -139,6 +140,17 @@ class ProcessExecutor:
             return read_answer(self.answer_text(files, ended))
         except NoAnswer as problem:
             raise SliceFailed(f"the answer cannot be read: {problem}{_last_words(ended)}") from None
+
+
+def allowed_environment(
+    own: ExecutorConfiguration, configuration: Configuration, more: tuple[str, ...] = ()
+) -> dict[str, str]:
+    allowed = (*configuration.environment, *own.environment, *more)
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in allowed)
+    }
 
 
 @dataclass(frozen=True)
@@ -255,16 +267,80 @@ class Executors:
         return self._by_kind.get(kind) or self._by_kind[ANY]
 
 
+class VerifyExecutor:
+    """Proves a task again: runs the commands of its seen receipts in the configured checkout, as far as allowed.
+
+    A command comes from a receipt, so the store names it; whether it runs here, the runner's owner says.
+    """
+
+    gated = False
+
+    def __init__(self, own: ExecutorConfiguration, configuration: Configuration) -> None:
+        self._own = own
+        self._configuration = configuration
+
+    def work(self, slice: Slice, interrupted: Interrupted) -> Answer:
+        if slice.board is None or slice.task is None:
+            raise SliceFailed("the job names no task whose proofs could be run again")
+        steps = slice.board.call("tasks_proofs", task=slice.task)["steps"]
+        results = [
+            self._again(slice, slice.board, step, interrupted)
+            for step in steps
+            if step["receipt"] and step["state"] in ("proven", "stale", "failed")
+        ]
+        seen = [result for result in results if result is not None]
+        passed = [result for result in seen if result["receipt"]["grade"] == "seen"]
+        disputes = [result["disputes"] for result in seen if result["disputes"]]
+        summary = f"{len(passed)} of {len(results)} commands passed"
+        if disputes:
+            summary += f"; disputed: {', '.join(disputes)}"
+        refs = [result["receipt"]["id"] for result in seen]
+        return Answer(status="DONE" if len(passed) == len(results) else "FAILED", summary=summary, refs=refs)
+
+    def _again(
+        self, slice: Slice, board: Board, step: dict[str, Any], interrupted: Interrupted
+    ) -> dict[str, Any] | None:
+        """The new receipt; None when the command is not allowed here."""
+        receipt = board.call("open", id=step["receipt"])["receipt"]
+        words = self._allowed(receipt["command"] or "")
+        if receipt["source"] == "said" or words is None:
+            return None
+        settings = self._configuration
+        root = Path(settings.directory).expanduser() if settings.directory else Path.cwd()
+        seconds = min(self._own.seconds or slice.seconds, slice.seconds)
+        limits = ChildLimits(seconds, settings.stop_s, settings.memory_mb << 20, int(settings.output_mb * (1 << 20)))
+        with Path(os.devnull).open("rb") as nothing:
+            seen = observe(words, root, allowed_environment(self._own, settings), nothing, limits, interrupted)
+        if seen.reason in ("stopped", "lost claim"):
+            raise Stopped(seen.reason)
+        place = {"task": slice.task, "step_id": step["step_id"], "again": receipt["id"]}
+        return board.prove({**place, **receipt_arguments(seen, root, receipt["files"])})
+
+    def _allowed(self, command: str) -> list[str] | None:
+        """How the command may be run: by a shell only when the owner wrote down this very line, because a pattern
+        such as `pytest *` would let `pytest; anything` through."""
+        if command in self._own.allow:
+            return [command]
+        if _SHELL_CONTROL.search(command) or not any(fnmatch.fnmatchcase(command, name) for name in self._own.allow):
+            return None
+        return shlex.split(command)
+
+
+_SHELL_CONTROL = re.compile(r"[;&|<>$`(){}\n\\]")
+
+
 def make_executor(own: ExecutorConfiguration, configuration: Configuration) -> Executor:
     if own.type == "dry":
         return DryExecutor(own.seconds)
+    if own.type == "verify":
+        return VerifyExecutor(own, configuration)
     return {"codex": CodexExecutor, "claude": ClaudeExecutor, "command": ProcessExecutor}[own.type](own, configuration)
 
 
 def _problem(own: ExecutorConfiguration) -> str | None:
     """Why an executor cannot work on this machine."""
-    if own.type == "dry":
-        return None
+    if own.type in ("dry", "verify"):
+        return None if own.type == "dry" or own.allow else "allow is empty: no command may be run again"
     if own.type == "command" and not own.command:
         return "command is empty"
     program = own.command[0] if own.type == "command" else own.binary or own.type

@@ -125,9 +125,9 @@ def assemble(
     parts = [
         "\n".join([*head, seconds]),
         f"## The order\n{order}",
-        _stored("State of the task", _snapshot(board, job)),
-        _stored(f"What is known about {job['anchor']}", _area(board, job)),
-        _stored("Thread of this job, oldest first", _thread(board, claim)),
+        _fenced_block("State of the task", _snapshot(board, job)),
+        _fenced_block(f"What is known about {job['anchor']}", _area(board, job)),
+        _fenced_block("Thread of this job, oldest first", _thread(board, claim)),
         f"## What you wrote at the end of the last slice\n{previous}" if previous else "",
         _skill(board, configuration, job, meta),
         f"## How to answer\n{ANSWER}",
@@ -139,7 +139,7 @@ _FENCE = re.compile("~{4,}")
 """However long, no run of these may end the block that stored text stands in."""
 
 
-def _stored(title: str, text: str | None) -> str:
+def _fenced_block(title: str, text: str | None) -> str:
     """Text from memory is data: it is fenced, and the reader is told so."""
     if not text:
         return ""
@@ -161,14 +161,14 @@ def _area(board: Board, job: dict[str, Any]) -> str | None:
 
 def _thread(board: Board, claim: Claim) -> str:
     events = [event for event in board.thread(claim, 60) if _speaks(event)][-THREAD_EVENTS:]
-    return "\n".join(_said(event) for event in events)
+    return "\n".join(_event_line(event) for event in events)
 
 
 def _speaks(event: dict[str, Any]) -> bool:
     return event["kind"] not in QUIET and not event["message"].startswith("runner:")
 
 
-def _said(event: dict[str, Any]) -> str:
+def _event_line(event: dict[str, Any]) -> str:
     message = " ".join(event["message"].split())[:THREAD_MESSAGE]
     refs = f" ({', '.join(event['refs'][:THREAD_REFS])})" if event["refs"] else ""
     return f"{event['ref']} {event['kind']}: {message}{refs}"

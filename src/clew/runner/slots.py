@@ -65,18 +65,18 @@ class Delegation:
     begun: float = field(default_factory=time.monotonic)
 
     def run(self) -> None:
-        """Delegation until the job has ended, was given back or is no longer ours."""
+        """Work until the job has ended, was given back or is no longer ours."""
         try:
-            while not self._ended():
+            while not self._work_slice():
                 pass
         except ClaimLost as lost:
             log.warning("%s is no longer ours: %s", self.claim.id, lost)
 
-    def _ended(self) -> bool:
+    def _work_slice(self) -> bool:
         """One slice; True when there is nothing more to do."""
         if self.stop.is_set():
             return self._give_back()
-        limit = self._exhausted()
+        limit = self._limit_reached()
         if limit is not None:
             return self._end("FAILED", limit)
         self._begin_slice()
@@ -87,7 +87,7 @@ class Delegation:
                 raise ClaimLost("a heartbeat was refused") from None
             return self._give_back()
         except SliceFailed as failure:
-            return self._failed("error", str(failure))
+            return self._report_failure("error", str(failure))
         for event in answer.events[:50]:
             self._tell(event)
         return self._conclude(answer)
@@ -105,7 +105,7 @@ class Delegation:
         if self.executor.gated:
             order, meta = self.board.order(self.claim)
             prompt = assemble(self.board, settings, self.claim, order, meta, self.previous)
-        slice = Slice(self.claim.id, self.board.workspace, prompt, max(seconds, 1))
+        slice = Slice(self.claim.id, self.board.workspace, prompt, max(seconds, 1), self.board, self.claim.job["task"])
         pulse = Pulse(self.board, self.claim, settings.heartbeat_s, settings.lease_ms / 1000)
 
         def interrupted() -> str | None:
@@ -125,13 +125,15 @@ class Delegation:
                 if refusal.code != "PROOF_REQUIRED":
                     raise
                 self.previous = answer.summary
-                return self._failed("proof_gate", "DONE needs proof: a card, a note, CMD: or LINK: among the refs")
+                return self._report_failure(
+                    "proof_gate", "DONE needs proof: a card, a note, CMD: or LINK: among the refs"
+                )
         self.previous = answer.summary
         self.failures = 0
         self.stop.wait(self.configuration.retry_s)
         return False
 
-    def _failed(self, kind: str, message: str) -> bool:
+    def _report_failure(self, kind: str, message: str) -> bool:
         """Say why a slice did not count, and try again unless that happened too often in a row."""
         self.failures += 1
         told = f"slice {self.slices}: {message}"
@@ -151,7 +153,7 @@ class Delegation:
         log.info("%s was given back", self.claim.id)
         return True
 
-    def _exhausted(self) -> str | None:
+    def _limit_reached(self) -> str | None:
         if self._left() <= 0:
             return f"no end within {self.configuration.max_runtime_s:g} s"
         if self.slices >= self.configuration.max_slices:

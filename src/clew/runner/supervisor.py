@@ -82,7 +82,7 @@ def _watch(child: int, control: int, wake: int, memory: int) -> dict[str, object
                 os.read(wake, 4096)
         ended = _reap(child)
         if ended is not None:
-            return _ended(ended)
+            return _outcome(ended)
         if control in ready:
             if os.read(control, 1) != b"t":
                 return {"exit": None, "signal": int(signal.SIGKILL), "reason": None, "detail": ""}
@@ -107,7 +107,7 @@ def _reap(child: int) -> int | None:
             return status
 
 
-def _ended(status: int) -> dict[str, object]:
+def _outcome(status: int) -> dict[str, object]:
     code = os.waitstatus_to_exitcode(status)
     return {"exit": code if code >= 0 else None, "signal": -code if code < 0 else None, "reason": None, "detail": ""}
 

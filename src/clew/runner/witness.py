@@ -15,13 +15,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from clew.files import MOST_FILES, git_head
-from clew.runner.child import ChildLimits, Ended, run_supervised
+from clew.files import MOST_FILES, git_head, take_snapshot
+from clew.runner.child import ChildLimits, Echo, Ended, run_supervised
 
 MOST_OUTPUT = 64 << 20
 """Bytes after which a flood is ended; a test suite that prints more tells nobody anything."""
@@ -42,8 +42,9 @@ class Seen:
     duration_ms: int
     output_digest: str
     output_tail: str
+    reason: str | None = None
     remark: str | None = None
-    """Why it was ended, or could not be started."""
+    """In words: why it was ended, or could not be started."""
 
 
 def shell_line(words: Sequence[str]) -> str:
@@ -52,32 +53,65 @@ def shell_line(words: Sequence[str]) -> str:
 
 
 def watch(words: Sequence[str], directory: Path, seconds: float = NO_LIMIT) -> Seen:
-    """Run a command to its end. One word with signs of the shell in it is given to the user's shell."""
-    command = [os.environ.get("SHELL") or "/bin/sh", "-c", words[0]] if _is_shell(words) else list(words)
-    limits = ChildLimits(seconds, STOP_SECONDS, 0, MOST_OUTPUT)
-    digests = (hashlib.sha256(), hashlib.sha256())
+    """Run a command to its end with this process's input and output. Signals that end us are passed on to it."""
 
     def echo(data: bytes, is_error: bool) -> None:
-        digests[is_error].update(data)
         stream = sys.stderr if is_error else sys.stdout
         with contextlib.suppress(BrokenPipeError):
             stream.buffer.write(data)
             stream.buffer.flush()
 
-    begun = time.monotonic()
+    limits = ChildLimits(seconds, STOP_SECONDS, 0, MOST_OUTPUT)
     with _interruptions() as caught:
-        ended = run_supervised(
-            command, dict(os.environ), directory, None, limits, lambda: "stopped" if caught else None, echo
-        )
+        seen = observe(words, directory, dict(os.environ), None, limits, lambda: "stopped" if caught else None, echo)
+    return replace(seen, exit_code=128 + caught[0]) if seen.reason == "stopped" and caught else seen
+
+
+def observe(
+    words: Sequence[str],
+    directory: Path,
+    environment: dict[str, str],
+    stdin: IO[bytes] | None,
+    limits: ChildLimits,
+    interrupted: Callable[[], str | None],
+    echo: Echo | None = None,
+) -> Seen:
+    """Run a command and say what was seen. One word with signs of the shell in it is given to the user's shell."""
+    command = [environment.get("SHELL") or "/bin/sh", "-c", words[0]] if _is_shell(words) else list(words)
+    digests = (hashlib.sha256(), hashlib.sha256())
+
+    def hear(data: bytes, is_error: bool) -> None:
+        digests[is_error].update(data)
+        if echo is not None:
+            echo(data, is_error)
+
+    begun = time.monotonic()
+    ended = run_supervised(command, environment, directory, stdin, limits, interrupted, hear)
     both = hashlib.sha256(b"".join(digest.digest() for digest in digests)).hexdigest()
     return Seen(
         shell_line(words),
-        128 + caught[0] if ended.reason == "stopped" and caught else exit_code_of(ended),
+        exit_code_of(ended),
         round((time.monotonic() - begun) * 1000),
         f"sha256:{both}",
         "\n".join(part for part in (ended.errors[-TAIL // 2 :], ended.output[-TAIL // 2 :]) if part),
+        ended.reason,
         _remark(ended),
     )
+
+
+def receipt_arguments(seen: Seen, root: Path, paths: Iterable[str]) -> dict[str, Any]:
+    """What tasks_receipt_record is told of a run over these files of a checkout."""
+    snapshot = take_snapshot(root, paths)
+    return {
+        "command": seen.command,
+        "exit_code": seen.exit_code,
+        "duration_ms": seen.duration_ms,
+        "output_digest": seen.output_digest,
+        "output_tail": seen.output_tail,
+        "files": snapshot.files,
+        "stamps": snapshot.stamps,
+        **git_state(root),
+    }
 
 
 def exit_code_of(ended: Ended) -> int:

@@ -72,8 +72,8 @@ def events_after(tx: Transaction, workspace: str, after: int, limit: int = PAGE)
     return [event_from(row) for row in rows]
 
 
-def first_broken_event(tx: Transaction, workspace: str) -> tuple[int, int | None, str | None]:
-    """How many events are chained, the seq of the first that was changed, removed or slipped in, and the chain's head.
+def first_broken_event(tx: Transaction, workspace: str) -> tuple[int, int | None]:
+    """How many events are chained, and the seq of the first that was changed, removed or slipped in.
 
     Events from before there was a chain have no digest; the chain begins after them.
     """
@@ -84,16 +84,16 @@ def first_broken_event(tx: Transaction, workspace: str) -> tuple[int, int | None
     ):
         for event in page:
             if event["seq"] != last + 1:
-                return count, last + 1, before
+                return count, last + 1
             last = event["seq"]
             if event["digest"] is None and before is None:
                 continue
             before = chained(before, [event[name] for name in EVENT_COLUMNS])
             if event["digest"] != before:
-                return count, last, before
+                return count, last
             count += 1
     whole = row is None or (row["event_seq"], row["event_digest"]) == (last, before)
-    return count, None if whole else last + 1, before
+    return count, None if whole else last + 1
 
 
 def follow(

@@ -17,7 +17,7 @@ from clew.tasks.capture import capture
 from clew.tasks.evidence import Draft
 from clew.tasks.plans import Work
 from clew.tasks.proofs import proof_state
-from clew.tasks.receipts import Receipt, Run, first_break, receipt_by_id, receipt_json
+from clew.tasks.receipts import Receipt, Run, chain_heads, first_break, receipt_by_id, receipt_json
 from clew.tasks.steps import Step, first_open, select_step, step_ref
 from clew.tasks.targets import OfStep, target_task
 
@@ -126,8 +126,7 @@ class ChainVerify(Input):
 def tasks_chain_verify(ctx: Context, args: ChainVerify) -> dict[str, Any]:
     """Check that no receipt and no event of the workspace was changed, removed or slipped in; names the first break."""
     receipts, broken = first_break(ctx)
-    events, seq, head = first_broken_event(ctx.tx, ctx.workspace)
-    last = ctx.tx.value("SELECT digest FROM proof_receipt WHERE workspace = ? AND number = ?", ctx.workspace, receipts)
+    events, seq = first_broken_event(ctx.tx, ctx.workspace)
     breaks = [{"where": broken.where, "problem": broken.problem}] if broken else []
     if seq is not None:
         breaks.append({"where": event_id(seq), "problem": "was changed, removed or slipped in"})
@@ -136,6 +135,6 @@ def tasks_chain_verify(ctx: Context, args: ChainVerify) -> dict[str, Any]:
         "intact": not breaks,
         "receipts": receipts,
         "events": events,
-        "heads": {"receipts": last, "events": head},
+        "heads": chain_heads(ctx),
         "breaks": breaks,
     }

@@ -107,7 +107,7 @@ def _together(ctx: Context, calls: list[Call]) -> list[dict[str, Any]]:
                 answers.append(_run(bound, call))
             except ClewError as error:
                 bound.remarks.warnings.clear()
-                raise _failed(calls, number, error, "Nothing was written.") from error
+                raise _failure(calls, number, error, "Nothing was written.") from error
         return answers
 
 
@@ -118,7 +118,7 @@ def _one_by_one(ctx: Context, calls: list[Call]) -> list[dict[str, Any]]:
             with ctx.writing() as bound:
                 answers.append(_run(bound, call))
         except ClewError as error:
-            raise _failed(calls, number, error, f"{number} before it are written.") from error
+            raise _failure(calls, number, error, f"{number} before it are written.") from error
     return answers
 
 
@@ -137,7 +137,7 @@ def _short(answer: dict[str, Any]) -> dict[str, Any]:
     return {name: answer[name] for name in _SHORT if name in answer}
 
 
-def _failed(calls: list[Call], number: int, error: ClewError, state: str) -> ClewError:
+def _failure(calls: list[Call], number: int, error: ClewError, state: str) -> ClewError:
     name = calls[number][0]
     return ClewError(
         "BATCH_FAILED",

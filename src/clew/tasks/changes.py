@@ -145,7 +145,7 @@ def put_work(ctx: Context, new: Work, change: Change, override: Override | None 
     """The same without a line in the undo log: what undo itself uses."""
     if new.is_task and new.status == "DONE":
         _check_finished(ctx, new, override)
-    new = _revised(ctx, new)
+    new = _next_revision(ctx, new)
     update(ctx.tx, ctx.workspace, new)
     event = write_event(ctx, new.id, change.event, change.payload)
     project_work(ctx, new)
@@ -230,7 +230,7 @@ def add_steps(
 
 def touch(ctx: Context, work: Work) -> Work:
     """The next revision of a plan or task whose parts have changed."""
-    work = _revised(ctx, work)
+    work = _next_revision(ctx, work)
     ctx.tx.run(
         "UPDATE work SET revision = ?, updated_at_ms = ? WHERE workspace = ? AND id = ?",
         work.revision,
@@ -271,7 +271,7 @@ def _add_step(ctx: Context, task: Work, parent: Step | None, spec: StepSpec) -> 
     return step
 
 
-def _revised(ctx: Context, work: Work) -> Work:
+def _next_revision(ctx: Context, work: Work) -> Work:
     return replace(work, revision=work.revision + 1, updated_at_ms=ctx.now_ms)
 
 

@@ -17,7 +17,7 @@ from clew.tasks.journal import Change
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import STATUSES, Work, check_revision, find_work, work_by_id
 from clew.tasks.steps import PROOF_MODES, PROVABLE, Step, select_step, step_ref
-from clew.tasks.stepwork import redefined
+from clew.tasks.stepwork import redefine
 from clew.tasks.targets import OfPlan, OfStep, OfWork, PlanId, Revised, target_plan, target_work
 from clew.tasks.task_nodes import FLAGS, LISTS, TEXTS, TaskNode, change_node, select_node
 from clew.tasks.wording import Heading, Lines, Prose, heading, lines, prose
@@ -50,7 +50,7 @@ def tasks_edit(ctx: Context, args: Edit) -> dict[str, Any]:
     if not given:
         raise invalid("title", "nothing to edit", "Give at least one field to change.")
     fields = {_FIELD.get(name, name): value for name, value in given.items()}
-    new = edited(ctx, work, fields)
+    new = with_fields(ctx, work, fields)
     change = Change(f"{work.kind}_edited", f"{work.kind}_edit", {"task": work.id, "fields": sorted(fields)})
     work, event = change_work(ctx, work, new, change)
     return {"id": work.id, "kind": work.kind, "revision": work.revision, "event": event}
@@ -71,11 +71,11 @@ _ARGUMENTS = (
 _FIELD = {"new_domain": "domain"}
 
 
-def edited(ctx: Context, work: Work, fields: dict[str, Any]) -> Work:
+def with_fields(ctx: Context, work: Work, fields: dict[str, Any]) -> Work:
     """The work with other fields, each checked; used by edit and patch alike."""
     for name in fields:
         check_belongs(work, name)
-    values = {name: _checked(ctx, work, name, value) for name, value in fields.items()}
+    values = {name: _check_field(ctx, work, name, value) for name, value in fields.items()}
     new = replace(work, **values)
     if (new.contract, new.contract_data) != (work.contract, work.contract_data):
         new = replace(new, contract_versions=work.contract_versions + 1)
@@ -89,7 +89,7 @@ def check_belongs(work: Work, field: str) -> None:
         raise invalid(field, f"{work.id} is a {work.kind}; only a {other} has it", f"Leave {field} out.")
 
 
-def _checked(ctx: Context, work: Work, name: str, value: Any) -> Any:
+def _check_field(ctx: Context, work: Work, name: str, value: Any) -> Any:
     if name == "title":
         return heading(value)
     if name == "tags":
@@ -146,7 +146,7 @@ def tasks_plan(ctx: Context, args: Plan) -> dict[str, Any]:
     if args.doc is not None:
         new = replace(new, checklist_doc=prose(args.doc))
     if args.current is not None or args.advance:
-        new = _moved(new, args.current if args.current is not None else new.checklist_current + 1)
+        new = _move_in_checklist(new, args.current if args.current is not None else new.checklist_current + 1)
     if new == plan:
         raise invalid("steps", "nothing to change", "Give steps, current, doc or advance=true.")
     payload = {"task": plan.id, "plan_progress": new.plan_progress, "steps": len(new.checklist)}
@@ -154,7 +154,7 @@ def tasks_plan(ctx: Context, args: Plan) -> dict[str, Any]:
     return {"plan": {**rows_json(ctx, [plan])[0], "steps": list(plan.checklist)}, "event": event}
 
 
-def _moved(plan: Work, current: int) -> Work:
+def _move_in_checklist(plan: Work, current: int) -> Work:
     if current > len(plan.checklist):
         raise invalid(
             "current",
@@ -305,23 +305,23 @@ def subject_of(ctx: Context, work: Work, place: PatchPlace) -> Subject:
     return select_step(ctx, work, place.path, place.step_id)
 
 
-def patched(ctx: Context, work: Work, subject: Subject, kind: str, ops: Sequence[PatchOp]) -> Subject:
+def with_ops(ctx: Context, work: Work, subject: Subject, kind: str, ops: Sequence[PatchOp]) -> Subject:
     """The subject after the edits; nothing is written."""
     values: dict[str, Any] = {}
     for number, op in enumerate(ops):
         holds = _holds(kind, op, number)
         present = values.get(op.field, getattr(subject, op.field))
-        values[op.field] = _applied(op, holds, present, f"ops[{number}]")
+        values[op.field] = _apply_op(op, holds, present, f"ops[{number}]")
     if isinstance(subject, Work):
-        return edited(ctx, subject, values)
-    return redefined(subject, values) if isinstance(subject, Step) else replace(subject, **values)
+        return with_fields(ctx, subject, values)
+    return redefine(subject, values) if isinstance(subject, Step) else replace(subject, **values)
 
 
 def apply_patch(
     ctx: Context, work: Work, place: PatchPlace, ops: Sequence[PatchOp]
 ) -> tuple[Work, Subject, dict[str, Any]]:
     subject, kind = subject_of(ctx, work, place), patch_kind(place)
-    new = patched(ctx, work, subject, kind, ops)
+    new = with_ops(ctx, work, subject, kind, ops)
     fields = sorted({op.field for op in ops})
     if isinstance(subject, Step) and isinstance(new, Step):
         payload = {"task": work.id, "step_id": subject.id, "path": subject.path, "fields": fields}
@@ -346,15 +346,15 @@ def _holds(kind: str, op: PatchOp, number: int) -> str:
     return holds
 
 
-def _applied(op: PatchOp, holds: str, present: Any, where: str) -> Any:
+def _apply_op(op: PatchOp, holds: str, present: Any, where: str) -> Any:
     if op.op == "unset":
         return _EMPTY[holds]
     if holds == "list":
-        return _listed(op, present, where)
+        return _apply_to_list(op, present, where)
     return _set(op, holds, where)
 
 
-def _listed(op: PatchOp, present: tuple[str, ...], where: str) -> tuple[str, ...]:
+def _apply_to_list(op: PatchOp, present: tuple[str, ...], where: str) -> tuple[str, ...]:
     given = [op.value] if isinstance(op.value, str) else op.value
     if not isinstance(given, list) or not all(isinstance(item, str) for item in given):
         raise invalid(f"{where}.value", "expected a string or a list of strings", kind="type", expected="list")

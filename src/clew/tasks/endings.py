@@ -14,7 +14,7 @@ from clew.registry.context import Context
 from clew.registry.operation import Whole, operation
 from clew.store.database import placeholders
 from clew.tasks.changes import change_work, forget_step, forget_work, touch
-from clew.tasks.edits import PatchOps, PatchPlace, apply_patch, patch_kind, patched, subject_of
+from clew.tasks.edits import PatchOps, PatchPlace, apply_patch, patch_kind, subject_of, with_ops
 from clew.tasks.gates import Override, gates_of
 from clew.tasks.jobs.claims import cancel_jobs_of
 from clew.tasks.journal import Change, forget_undo, record, write_event
@@ -130,7 +130,7 @@ def _preview(ctx: Context, task: Work, args: CloseTask) -> dict[str, Any]:
 
 def _difference(ctx: Context, task: Work, patch: ClosingPatch) -> dict[str, Any]:
     subject, kind = subject_of(ctx, task, patch), patch_kind(patch)
-    before, after = subject.content(), patched(ctx, task, subject, kind, patch.ops).content()
+    before, after = subject.content(), with_ops(ctx, task, subject, kind, patch.ops).content()
     changed = [name for name in sorted(after) if before.get(name) != after[name]]
     return {
         "kind": kind,

@@ -220,11 +220,11 @@ def _store_one(
             int(item.proves),
         )
     write_receipt(ctx, owner, entity, path, draft.grade, draft.text, draft.to_run(), item.id)
-    index_item(ctx.tx, ctx.workspace, _item(item))
+    index_item(ctx.tx, ctx.workspace, _item(item, draft.grade))
     return item
 
 
-def _item(item: Evidence) -> Item:
+def _item(item: Evidence, grade: str) -> Item:
     return Item(
         ref=item.id,
         source="evidence",
@@ -234,7 +234,7 @@ def _item(item: Evidence) -> Item:
         title=shorten(item.text.splitlines()[0] if item.text.strip() else item.kind, 120),
         body=item.text,
         tags=(item.owner.lower(),),
-        status="proof" if item.proves else "failed",
+        status=grade,
     )
 
 

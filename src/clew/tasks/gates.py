@@ -211,36 +211,36 @@ def check_reasoning(ctx: Context, task: Work, step: Step, override: Override | N
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class Examination:
     """What a step's reasoning lacks, by code, and the calls that would mend it."""
 
     missing: tuple[str, ...] = ()
     ways: tuple[Suggestion, ...] = ()
 
 
-def examine(ctx: Context, task: Work, step: Step) -> Examined:
+def examine(ctx: Context, task: Work, step: Step) -> Examination:
     """Look at the cards of one step. An engine that says nothing has nothing to object."""
     scope = scope_of(ctx, task.id)
     written = nodes(ctx, scope.branch, scope.graph, tags_all=(step_tag(step),), limit=CARDS).nodes
     # A form that nobody filled in, such as the gate's own proposal pasted unread, counts for nothing.
     cards = [card for card in written if not has_placeholder(f"{card.title or ''}\n{card.text or ''}")]
     if not any(_is_claim(card) for card in cards):
-        return Examined((NO_CLAIM,), (_claim(task, step),))
+        return Examination((NO_CLAIM,), (_claim(task, step),))
     doubt = suspect_steps(ctx, task.id, [step]).get(step.id)
     if doubt is not None:
-        return Examined((FALLEN_PREMISE,), (suggest("open", "Shows the card that fell.", id=doubt.path[-1]),))
+        return Examination((FALLEN_PREMISE,), (suggest("open", "Shows the card that fell.", id=doubt.path[-1]),))
     edges = edges_among(ctx, scope.branch, scope.graph, [card.id for card in cards], EDGES)
     said = engine.run(cards, edges, signals_limit=CARDS, actions_limit=CARDS, step_tag=step_tag(step), scope=scope)
     if said is None:
-        return Examined()
+        return Examination()
     missing = tuple(dict.fromkeys(signal["code"] for signal in said["signals"] if signal["code"] in BLOCKING))
     mending = {BLOCKING[code] for code in missing}
     calls = [call for action in said["actions"] if action["kind"] in mending for call in action["calls"]]
     cards_first = sorted(calls, key=lambda call: call["target"] != "think_card")
-    return Examined(missing, tuple(cards_first[:WAYS]))
+    return Examination(missing, tuple(cards_first[:WAYS]))
 
 
-def reasoning_required(task: Work, step: Step, found: Examined) -> ClewError:
+def reasoning_required(task: Work, step: Step, found: Examination) -> ClewError:
     return ClewError(
         "REASONING_REQUIRED",
         f"{task.id} is strict and {step.path} lacks: {', '.join(found.missing)}",

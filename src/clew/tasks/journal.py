@@ -207,7 +207,7 @@ def task_events(ctx: Context, after: int, limit: int) -> list[Row]:
         after,
         limit,
     )
-    return [_decoded(row) for row in rows]
+    return [_with_payload(row) for row in rows]
 
 
 def last_events(ctx: Context, owner: str, limit: int) -> list[Row]:
@@ -218,8 +218,8 @@ def last_events(ctx: Context, owner: str, limit: int) -> list[Row]:
         owner,
         limit,
     )
-    return [_decoded(row) for row in reversed(rows)]
+    return [_with_payload(row) for row in reversed(rows)]
 
 
-def _decoded(row: Row) -> Row:
+def _with_payload(row: Row) -> Row:
     return {**row, "payload": orjson.loads(row["payload"])}

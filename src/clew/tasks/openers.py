@@ -128,7 +128,7 @@ def open_job(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[st
         "kind": "job",
         "id": job.id,
         "summary": f"{job.status}: {shorten(job.summary or job.title, 120)}",
-        "job": {**_opened(job), "attention": attention_of(job, ctx.now_ms).to_json()},
+        "job": {**_job_row(job), "attention": attention_of(job, ctx.now_ms).to_json()},
         "events": [event_json(row) for row in rows[:limit]],
         "count": min(len(rows), limit),
         "has_more_events": len(rows) > limit,
@@ -159,7 +159,7 @@ def open_job_event(ctx: Context, id: str, limit: int, include_drafts: bool) -> d
         "ref": id,
         "summary": f"{event['kind']}: {shorten(event['message'], 120)}",
         "event": event,
-        "job": _opened(job),
+        "job": _job_row(job),
         "context": {"events": before, "has_more_events": len(rows) > around + 1},
         "truncated": False,
     }
@@ -188,14 +188,14 @@ def open_runner(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict
         "summary": f"{state}: {runner}" + (f" on {lease.active_job}" if lease and lease.active_job else ""),
         "lease": _lease(lease, ctx.now_ms) if lease is not None else None,
         "meta": lease.meta if lease is not None else None,
-        "jobs": [_opened(job) for job in jobs],
+        "jobs": [_job_row(job) for job in jobs],
         "count": len(jobs),
         "has_more": len(rows) > limit,
         "truncated": False,
     }
 
 
-def _opened(job: Job) -> dict[str, Any]:
+def _job_row(job: Job) -> dict[str, Any]:
     """The job under the names that everything opened goes by, beside those of the job operations."""
     return {**job_json(job), "id": job.id, "task_id": job.task, "anchor_id": job.anchor}
 

@@ -135,12 +135,12 @@ def proof_states(ctx: Context, steps: Sequence[Step]) -> dict[str, Proof]:
     receipts, given = latest_receipts(ctx, ids), linked(ctx, ids)
     checkout = Checkout(ctx)
     return {
-        step.id: _judged(step, receipts.get(step.id, []), bool(given.get(step.id, NOTHING).proof), checkout)
+        step.id: _judge(step, receipts.get(step.id, []), bool(given.get(step.id, NOTHING).proof), checkout)
         for step in steps
     }
 
 
-def _judged(step: Step, receipts: list[Receipt], has_evidence: bool, checkout: Checkout) -> Proof:
+def _judge(step: Step, receipts: list[Receipt], has_evidence: bool, checkout: Checkout) -> Proof:
     runs = [item for item in receipts if item.grade not in WAIVERS]
     waiver = next((item for item in reversed(receipts) if item.grade in WAIVERS), None)
     proof = _failure(step, runs) or _success(step, runs, checkout)
@@ -250,7 +250,7 @@ def tasks_proofs(ctx: Context, args: Proofs) -> dict[str, Any]:
     return {
         "workspace": ctx.workspace,
         "target": {"id": work.id, "kind": work.kind},
-        "evidence": [_shown(item, verdicts.get(item.id, {})) for item in found],
+        "evidence": [_evidence_row(item, verdicts.get(item.id, {})) for item in found],
         "stale": [id for id, verdict in verdicts.items() if False in verdict.values()],
         "steps": [_step_json(step, states[step.id]) for step in steps],
         "truncated": False,
@@ -267,7 +267,7 @@ def _verdict(proof: Evidence, look: Given | Project) -> dict[str, bool]:
     return {path: same for path, same in judged.items() if same is not None}
 
 
-def _shown(item: Evidence, verdict: dict[str, bool]) -> dict[str, Any]:
+def _evidence_row(item: Evidence, verdict: dict[str, bool]) -> dict[str, Any]:
     changed = [path for path, same in verdict.items() if not same]
     return {
         "id": item.id,

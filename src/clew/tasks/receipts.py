@@ -167,10 +167,10 @@ class Receipt(Record):
     @property
     def intact(self) -> bool:
         """Whether the row still holds what was written."""
-        return self.digest == sealed(self)
+        return self.digest == seal(self)
 
 
-def sealed(receipt: Receipt) -> str:
+def seal(receipt: Receipt) -> str:
     """The digest of everything a receipt says, with the digest of the one before it."""
     *columns, _ = encoded(receipt)
     return chained(receipt.prev, columns)
@@ -217,9 +217,17 @@ def write_receipt(
         ts_ms=ctx.now_ms,
         prev=str(before or ""),
     )
-    receipt = replace(receipt, digest=sealed(receipt))
+    receipt = replace(receipt, digest=seal(receipt))
     insert(ctx.tx, ctx.workspace, receipt)
     return receipt
+
+
+def chain_heads(ctx: Context) -> dict[str, str | None]:
+    """The newest digests of both chains: who keeps them elsewhere can tell later that nothing before was rewritten."""
+    last = ctx.tx.value(
+        "SELECT digest FROM proof_receipt WHERE workspace = ? ORDER BY number DESC LIMIT 1", ctx.workspace
+    )
+    return {"receipts": last, "events": ctx.ws.event_digest}
 
 
 def receipt_by_id(ctx: Context, id: str) -> Receipt:
@@ -247,10 +255,10 @@ def latest_receipts(ctx: Context, entities: Sequence[str]) -> dict[str, list[Rec
         for receipt in (load(Receipt, row) for row in rows):
             key = (receipt.command or receipt.id, receipt.witnessed)
             found.setdefault(receipt.entity, {})[key] = receipt
-    return {entity: _believed(latest) for entity, latest in found.items()}
+    return {entity: _without_lesser_claims(latest) for entity, latest in found.items()}
 
 
-def _believed(latest: dict[tuple[str, bool], Receipt]) -> list[Receipt]:
+def _without_lesser_claims(latest: dict[tuple[str, bool], Receipt]) -> list[Receipt]:
     kept = [item for (command, witnessed), item in latest.items() if witnessed or (command, True) not in latest]
     return sorted(kept, key=lambda item: item.number)
 

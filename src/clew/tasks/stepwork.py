@@ -96,12 +96,12 @@ def tasks_define(ctx: Context, args: Define) -> dict[str, Any]:
 
 
 def define_step(ctx: Context, task: Work, step: Step, given: Mapping[str, Any]) -> tuple[Work, Step, dict[str, Any]]:
-    new = redefined(step, given)
+    new = redefine(step, given)
     payload = {"task": task.id, "step_id": step.id, "path": step.path, "fields": sorted(given)}
     return change_step(ctx, task, step, new, Change("step_defined", "step_define", payload))
 
 
-def redefined(step: Step, given: Mapping[str, Any]) -> Step:
+def redefine(step: Step, given: Mapping[str, Any]) -> Step:
     """A step with other fields; what was confirmed about the old criteria or tests says nothing about new ones."""
     reset = {}
     if "success_criteria" in given and given["success_criteria"] != step.success_criteria:

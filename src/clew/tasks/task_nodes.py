@@ -99,7 +99,8 @@ def tasks_task_add(ctx: Context, args: NodeAdd) -> dict[str, Any]:
     check_lease(ctx, step)
     node = replace(_new(ctx, step, heading(args.title)), **given_fields(args))
     insert(ctx.tx, ctx.workspace, node)
-    task, event = _written(ctx, task, node, Change("task_node_added", "task_node_add", {}, False), None, node.content())
+    change = Change("task_node_added", "task_node_add", {}, False)
+    task, event = _record_change(ctx, task, node, change, None, node.content())
     return _answer(task, node, event)
 
 
@@ -148,7 +149,7 @@ def tasks_task_delete(ctx: Context, args: NodeDelete) -> dict[str, Any]:
     ctx.tx.run("DELETE FROM task_node WHERE workspace = ? AND id = ?", ctx.workspace, node.id)
     forget_undo(ctx, node.id)
     change = Change("task_node_deleted", "task_node_delete", {}, False)
-    task, event = _written(ctx, task, node, change, node.content(), None)
+    task, event = _record_change(ctx, task, node, change, node.content(), None)
     return _answer(task, node, event)
 
 
@@ -222,7 +223,7 @@ def _new(ctx: Context, step: Step, title: str) -> TaskNode:
     )
 
 
-def _written(
+def _record_change(
     ctx: Context,
     task: Work,
     node: TaskNode,

@@ -40,7 +40,7 @@ from clew.tasks.jobs.job import (
     prompt_and_meta,
 )
 from clew.tasks.jobs.runners import LIVE, renew_lease
-from clew.tasks.jobs.thread import MANAGER, PROGRESS, Said, proofs, say, with_salvage
+from clew.tasks.jobs.thread import MANAGER, PROGRESS, Remark, proofs, say, with_salvage
 
 DEFAULT_TTL = 180_000
 EXPIRED = "(claim_expires_at_ms IS NULL OR claim_expires_at_ms <= ?)"
@@ -72,7 +72,7 @@ def tasks_jobs_claim(ctx: Context, args: JobsClaim) -> dict[str, Any]:
     Without `job` the next one is taken; `job` is null in the answer when none waits.
     """
     runner, ttl = check_runner(args.runner_id), lease_ttl(args.lease_ttl_ms)
-    job = _wanted(ctx, args)
+    job = _choose_job(ctx, args)
     if job is None:
         return _nothing(ctx)
     _check_free(ctx, job, args.allow_stale)
@@ -82,7 +82,7 @@ def tasks_jobs_claim(ctx: Context, args: JobsClaim) -> dict[str, Any]:
     return {"workspace": ctx.workspace, "job": job_json(job), "event": event}
 
 
-def _wanted(ctx: Context, args: JobsClaim) -> Job | None:
+def _choose_job(ctx: Context, args: JobsClaim) -> Job | None:
     return job_by_id(ctx, args.job) if args.job is not None else next_job(ctx, args.allow_stale, args.kinds)
 
 
@@ -158,8 +158,8 @@ def claim_job(ctx: Context, job: Job, runner: str, ttl: int) -> tuple[Job, dict[
     )
     kind = "reclaimed" if reclaimed else "claimed"
     meta = {"previous_runner_id": previous, "reason": "ttl_expired"} if reclaimed else None
-    said = Said(kind, f"runner: {kind} by {runner}", meta=meta, runner=runner, claim_revision=revision)
-    held, event, _ = say(ctx, held, said)
+    remark = Remark(kind, f"runner: {kind} by {runner}", meta=meta, runner=runner, claim_revision=revision)
+    held, event, _ = say(ctx, held, remark)
     payload = {"runner": runner, "claim_revision": revision, "previous_runner": previous}
     ctx.emit("jobs", f"job_{kind}", job.id, payload)
     return held, event
@@ -196,7 +196,7 @@ def tasks_jobs_report(ctx: Context, args: JobsReport) -> dict[str, Any]:
     ttl = lease_ttl(args.lease_ttl_ms)
     kind = _report_kind(args.kind)
     job = check_claim(ctx, args.job, args.runner_id, args.claim_revision)
-    said = Said(
+    remark = Remark(
         kind,
         cut(ctx, args.message, MAX_MESSAGE, "message"),
         tuple(clean_refs(args.refs)),
@@ -206,7 +206,7 @@ def tasks_jobs_report(ctx: Context, args: JobsReport) -> dict[str, Any]:
         job.revision,
     )
     merge_meta(ctx, job, args.meta)
-    job, event, is_new = say(ctx, replace(job, claim_expires_at_ms=ctx.now_ms + ttl), said)
+    job, event, is_new = say(ctx, replace(job, claim_expires_at_ms=ctx.now_ms + ttl), remark)
     if is_new:
         payload = {"kind": kind, "runner": job.runner, "claim_revision": job.revision, "ref": event["ref"]}
         ctx.emit("jobs", "job_reported", job.id, payload)
@@ -235,12 +235,12 @@ def tasks_jobs_complete(ctx: Context, args: JobsComplete) -> dict[str, Any]:
         raise _no_proof(job)
     merge_meta(ctx, job, args.meta)
     message = shorten(summary or status, MAX_MESSAGE)
-    said = Said(_ENDS[status], message, tuple(found), None, args.meta, job.runner, job.revision)
-    ended, event = end_job(ctx, job, status, summary, said)
+    remark = Remark(_ENDS[status], message, tuple(found), None, args.meta, job.runner, job.revision)
+    ended, event = end_job(ctx, job, status, summary, remark)
     return {"workspace": ctx.workspace, "job": job_json(ended), "event": event}
 
 
-def end_job(ctx: Context, job: Job, status: str, summary: str | None, said: Said) -> tuple[Job, dict[str, Any]]:
+def end_job(ctx: Context, job: Job, status: str, summary: str | None, remark: Remark) -> tuple[Job, dict[str, Any]]:
     """The job at its end: whatever claim there was is void from now on."""
     ended = replace(
         job,
@@ -250,10 +250,10 @@ def end_job(ctx: Context, job: Job, status: str, summary: str | None, said: Said
         claim_expires_at_ms=None,
         completed_at_ms=ctx.now_ms,
     )
-    ended, event, _ = say(ctx, ended, said)
+    ended, event, _ = say(ctx, ended, remark)
     index_job(ctx, ended, prompt_and_meta(ctx, ended)[0])
-    payload = {"runner": said.runner, "claim_revision": said.claim_revision, "refs": list(said.refs)}
-    ctx.emit("jobs", f"job_{said.kind}", job.id, payload)
+    payload = {"runner": remark.runner, "claim_revision": remark.claim_revision, "refs": list(remark.refs)}
+    ctx.emit("jobs", f"job_{remark.kind}", job.id, payload)
     return ended, event
 
 
@@ -270,7 +270,7 @@ def cancel_jobs_of(ctx: Context, task: str) -> list[str]:
 def cancel_job(ctx: Context, job: Job, reason: str, refs: tuple[str, ...]) -> None:
     """End a job that nobody wants any more; a runner at work is refused from then on."""
     summary = shorten(reason, MAX_MESSAGE)
-    end_job(ctx, job, "CANCELED", summary, Said(_ENDS["CANCELED"], summary, refs))
+    end_job(ctx, job, "CANCELED", summary, Remark(_ENDS["CANCELED"], summary, refs))
 
 
 def _no_proof(job: Job) -> ClewError:

@@ -50,9 +50,9 @@ def clamped(given: int, low: int, high: int) -> int:
 def list_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     if "jobs" not in result:
         return [f"{place(result, default_workspace)}jobs"]
-    said = "".join(f" {name}={value}" for name, value in result["filters"].items())
+    remark = "".join(f" {name}={value}" for name, value in result["filters"].items())
     more = " has_more=true" if result["has_more"] else ""
-    lines = [f"{place(result, default_workspace)}jobs count={result['count']}{said}{more}"]
+    lines = [f"{place(result, default_workspace)}jobs count={result['count']}{remark}{more}"]
     for job in result["jobs"]:
         links = "".join(f" | {name}={job[name]}" for name in ("task", "anchor") if job[name])
         lines.append(f"{job['job_id']} ({job['status']}) {free(job['title'], 80)}{links}")

@@ -185,8 +185,8 @@ def _row(job: dict[str, Any]) -> str:
     runs = f" runner={job['runner_state']}:{shorten(job['runner'] or '-', 60)}" if "runner_state" in job else ""
     title = free(job["title"], 80)
     reply = f' | reply reply_job={job["job_id"]} reply_message="..."' if job["attention"]["needs_manager"] else ""
-    said = f" | {last['kind']}: {free(last['message'], 80)}" if last else ""
-    return f"{ref}{mark} {job['job_id']} ({job['status']}) {title}{runs} | open id={ref}{reply}{said}"
+    remark = f" | {last['kind']}: {free(last['message'], 80)}" if last else ""
+    return f"{ref}{mark} {job['job_id']} ({job['status']}) {title}{runs} | open id={ref}{reply}{remark}"
 
 
 MOST_RUNNERS = 50

@@ -38,7 +38,7 @@ from clew.tasks.jobs.job import (
     merge_meta,
     prompt_and_meta,
 )
-from clew.tasks.jobs.thread import Said, say
+from clew.tasks.jobs.thread import Remark, say
 from clew.tasks.plans import find_work
 from clew.tasks.targets import explicit_target
 from clew.tasks.wording import heading
@@ -123,7 +123,7 @@ def create_job(
         order,
         canonical(meta or {}),
     )
-    job, event, _ = say(ctx, job, Said("created", job.title))
+    job, event, _ = say(ctx, job, Remark("created", job.title))
     index_job(ctx, job, order)
     ctx.emit("jobs", "job_created", job.id, {"kind": job.kind, "priority": job.priority, "task": job.task})
     return job, event
@@ -166,7 +166,7 @@ def tasks_jobs_requeue(ctx: Context, args: JobsRequeue) -> dict[str, Any]:
     )
     held = args.runner_id is not None
     message = cut(ctx, args.reason or f"requeued from {job.status}", MAX_MESSAGE, "reason")
-    said = Said(
+    remark = Remark(
         "requeued",
         message,
         tuple(clean_refs(args.refs)),
@@ -175,9 +175,9 @@ def tasks_jobs_requeue(ctx: Context, args: JobsRequeue) -> dict[str, Any]:
         runner if held else None,
         claim if held else None,
     )
-    queued, event, _ = say(ctx, queued, said)
+    queued, event, _ = say(ctx, queued, remark)
     index_job(ctx, queued, prompt_and_meta(ctx, queued)[0])
-    payload = {"from": job.status, "runner": said.runner, "claim_revision": said.claim_revision}
+    payload = {"from": job.status, "runner": remark.runner, "claim_revision": remark.claim_revision}
     ctx.emit("jobs", "job_requeued", job.id, payload)
     return {"workspace": ctx.workspace, "job": job_json(queued), "event": event}
 

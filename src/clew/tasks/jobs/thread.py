@@ -110,8 +110,8 @@ _MARKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """Something about to be said about a job."""
+class Remark:
+    """An event about a job that is still to be written."""
 
     kind: str
     message: str
@@ -122,23 +122,23 @@ class Said:
     claim_revision: int | None = None
 
 
-def say(ctx: Context, job: Job, said: Said) -> tuple[Job, dict[str, Any], bool]:
+def say(ctx: Context, job: Job, remark: Remark) -> tuple[Job, dict[str, Any], bool]:
     """Write an event and the job with it; a heartbeat after a heartbeat replaces that one.
 
     The job, the event as callers see it, and whether it is a new event.
     """
-    last = _newest(ctx, job) if said.kind == HEARTBEAT else None
+    last = _newest(ctx, job) if remark.kind == HEARTBEAT else None
     if last is not None and last["kind"] == HEARTBEAT:
-        row = _rewrite(ctx, last, said)
+        row = _rewrite(ctx, last, remark)
         job = replace(job, updated_at_ms=ctx.now_ms)
     else:
-        row = _append(ctx, job, said)
-        job = marked(replace(job, updated_at_ms=ctx.now_ms), row)
+        row = _append(ctx, job, remark)
+        job = with_marks(replace(job, updated_at_ms=ctx.now_ms), row)
     update(ctx.tx, ctx.workspace, job)
     return job, event_json(row), last is None or last["kind"] != HEARTBEAT
 
 
-def marked(job: Job, row: Row) -> Job:
+def with_marks(job: Job, row: Row) -> Job:
     """The job with the marks that an event leaves on it."""
     seq, kind = row["seq"], row["kind"]
     marks = {"last_seq": seq}
@@ -194,34 +194,34 @@ def _newest(ctx: Context, job: Job) -> Row | None:
     return ctx.tx.one("SELECT * FROM job_event WHERE workspace = ? AND seq = ?", ctx.workspace, job.last_seq)
 
 
-def _append(ctx: Context, job: Job, said: Said) -> Row:
+def _append(ctx: Context, job: Job, remark: Remark) -> Row:
     row: Row = {
         "workspace": ctx.workspace,
         "seq": ctx.ws.next_seq(),
         "job": job.id,
         "ts_ms": ctx.now_ms,
-        "kind": said.kind,
-        "message": said.message,
-        "percent": said.percent,
-        "refs": canonical(list(said.refs)),
-        "meta": canonical(said.meta) if said.meta is not None else None,
-        "runner": said.runner,
-        "claim_revision": said.claim_revision,
+        "kind": remark.kind,
+        "message": remark.message,
+        "percent": remark.percent,
+        "refs": canonical(list(remark.refs)),
+        "meta": canonical(remark.meta) if remark.meta is not None else None,
+        "runner": remark.runner,
+        "claim_revision": remark.claim_revision,
     }
     ctx.tx.run(f"INSERT INTO job_event ({', '.join(row)}) VALUES ({placeholders(len(row))})", *row.values())
     return row
 
 
-def _rewrite(ctx: Context, last: Row, said: Said) -> Row:
+def _rewrite(ctx: Context, last: Row, remark: Remark) -> Row:
     row = {
         **last,
         "ts_ms": ctx.now_ms,
-        "message": said.message,
-        "percent": said.percent,
-        "refs": canonical(list(said.refs)),
-        "meta": canonical(said.meta) if said.meta is not None else None,
-        "runner": said.runner,
-        "claim_revision": said.claim_revision,
+        "message": remark.message,
+        "percent": remark.percent,
+        "refs": canonical(list(remark.refs)),
+        "meta": canonical(remark.meta) if remark.meta is not None else None,
+        "runner": remark.runner,
+        "claim_revision": remark.claim_revision,
     }
     ctx.tx.run(
         "UPDATE job_event SET ts_ms = ?, message = ?, percent = ?, refs = ?, meta = ?, runner = ?, claim_revision = ?"
@@ -269,8 +269,8 @@ def post_message(ctx: Context, job: Job, message: str, refs: list[str]) -> tuple
             ],
         )
     found = with_salvage(message, clean_refs(refs), job.id)
-    said = Said(MANAGER, cut(ctx, message, MAX_MESSAGE, "message"), tuple(found))
-    job, event, _ = say(ctx, job, said)
+    remark = Remark(MANAGER, cut(ctx, message, MAX_MESSAGE, "message"), tuple(found))
+    job, event, _ = say(ctx, job, remark)
     ctx.emit("jobs", "job_messaged", job.id, {"ref": event["ref"], "refs": found})
     return job, event
 

@@ -18,7 +18,6 @@ from clew.registry.envelope import Answer
 from clew.registry.session import Session
 
 if TYPE_CHECKING:
-    from clew.files import Snapshot
     from clew.runner.witness import Seen
 
 Row = dict[str, Any]
@@ -76,7 +75,6 @@ class Prover:
         self.receipts: list[Row] = []
 
     def prove(self, command: list[str], task: str | None, step: str | None) -> int:
-        from clew.files import take_snapshot
         from clew.runner.witness import covered_paths, watch
 
         known = call(self._clew, "tasks_proofs", {"task": task, "limit": 1} if task else {"limit": 1})
@@ -85,7 +83,7 @@ class Prover:
         place = {"task": known.envelope["result"]["target"]["id"], **_selector(step)}
         paths = covered_paths(self._root, self._covers, _began(known, step))
         seen = watch(command, Path.cwd())
-        answer = self._record(place, seen, take_snapshot(self._root, paths))
+        answer = self._record(place, seen, paths)
         if not answer.ok:
             show_answer(answer, self._quiet)
         return seen.exit_code or (0 if answer.ok else int(Exit.REFUSED))
@@ -106,7 +104,6 @@ class Prover:
         return worst
 
     def _again(self, task: str, proof: Row) -> int:
-        from clew.files import take_snapshot
         from clew.runner.witness import watch
 
         receipt = call(self._clew, "open", {"id": proof["receipt"]}).envelope["result"]["receipt"]
@@ -114,27 +111,14 @@ class Prover:
             return 0
         self._say(f"{proof['path']}: {receipt['command']}")
         seen = watch([receipt["command"]], self._root)
-        answer = self._record(
-            {"task": task, "step_id": proof["step_id"], "again": receipt["id"]},
-            seen,
-            take_snapshot(self._root, receipt["files"]),
-        )
+        place = {"task": task, "step_id": proof["step_id"], "again": receipt["id"]}
+        answer = self._record(place, seen, receipt["files"])
         return seen.exit_code if answer.ok else show_answer(answer, self._quiet)
 
-    def _record(self, place: Row, seen: Seen, snapshot: Snapshot) -> Answer:
-        from clew.runner.witness import git_state
+    def _record(self, place: Row, seen: Seen, paths: list[str]) -> Answer:
+        from clew.runner.witness import receipt_arguments
 
-        arguments = {
-            **place,
-            "command": seen.command,
-            "exit_code": seen.exit_code,
-            "duration_ms": seen.duration_ms,
-            "output_digest": seen.output_digest,
-            "output_tail": seen.output_tail,
-            "files": snapshot.files,
-            "stamps": snapshot.stamps,
-            **git_state(self._root),
-        }
+        arguments = {**place, **receipt_arguments(seen, self._root, paths)}
         session = Session(
             toolset="full",
             agent_id=self._clew.settings.agent_id,

@@ -23,6 +23,9 @@ def runner(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Take jobs and end them without running anything.")
     ] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Take only jobs that prove work again (executors of type verify).")
+    ] = False,
     slots: Annotated[int | None, typer.Option(help="How many jobs to work on at a time.", min=1, max=64)] = None,
     config: Annotated[str | None, typer.Option(help="Configuration, instead of runner.toml.", metavar="FILE")] = None,
     runner_id: Annotated[str | None, typer.Option(help="Name of this runner; default host:pid.", metavar="ID")] = None,
@@ -44,7 +47,7 @@ def runner(
     - `clew --workspace acme/api runner --slots 4 --config team-runner.toml`
     """
     from clew.logs import configure_logs
-    from clew.runner.configuration import load_configuration
+    from clew.runner.configuration import load_configuration, verifying
     from clew.runner.slots import run
 
     settings = settings_of(ctx)
@@ -58,6 +61,8 @@ def runner(
         "max_failures": max_failures,
     }
     configuration = load_configuration(settings.runner_home, config, flags)
+    if verify:
+        configuration = verifying(configuration)
     stop = _stop_on_signals()
     with opened(settings) as clew:
         if not as_json:

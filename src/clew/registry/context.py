@@ -128,6 +128,7 @@ class Context:
             if row is None:
                 bound.emit("system", "workspace_created", self.workspace)
             self._keep_guard(bound.ws)
+            self._warn_of_clock(bound.ws)
             begun = bound.ws.seq
             yield bound
             if bound.agent is not None and bound.ws.changed:
@@ -142,6 +143,15 @@ class Context:
         self.remarks.state_ms = ws.updated_at_ms
         self._check_guard(ws)
         return Context(self.dispatcher, self.session, self.workspace, self.agent, self._progress, self.remarks, ws)
+
+    def _warn_of_clock(self, ws: Workspace) -> None:
+        behind = ws.clock_behind_ms
+        if behind:
+            self.warn(
+                "CLOCK_WENT_BACK",
+                f"the clock is {behind // 1000} s behind the last write of workspace {ws.id}",
+                "Check this machine's clock. From here on its time is used; order is kept by seq.",
+            )
 
     def _check_guard(self, ws: Workspace) -> None:
         guard = self.settings.project_guard

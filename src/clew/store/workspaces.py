@@ -11,6 +11,8 @@ from clew.errors import ClewError
 from clew.store.database import Row, Transaction
 
 MAIN = "main"
+SLACK_MS = 120_000
+"""Clocks of machines that share a store, and corrections of a clock, differ by seconds."""
 
 
 EVENT_COLUMNS = ("workspace", "seq", "ts_ms", "topic", "type", "subject", "path", "agent", "at_seq", "payload")
@@ -48,10 +50,21 @@ class Workspace:
 
     @property
     def now_ms(self) -> int:
-        """One moment for the whole operation, never before the workspace's last write."""
+        """One moment for the whole operation: the clock's, or that of the last write if the clock is a little behind.
+
+        Order is kept by seq, so a clock that was wrong and is mended is followed at once; otherwise one write in a
+        wrong year would stop time, and no lease would ever end.
+        """
         if self._now is None:
-            self._now = max(self._clock(), self.updated_at_ms)
+            clock = self._clock()
+            self._now = clock if self.updated_at_ms - clock > SLACK_MS else max(clock, self.updated_at_ms)
         return self._now
+
+    @property
+    def clock_behind_ms(self) -> int:
+        """How far the clock has fallen behind the last write; 0 while it is within the slack."""
+        behind = self.updated_at_ms - self.now_ms
+        return behind if behind > SLACK_MS else 0
 
     def next_seq(self) -> int:
         self.seq += 1

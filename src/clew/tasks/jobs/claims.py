@@ -43,7 +43,8 @@ from clew.tasks.jobs.runners import LIVE, renew_lease
 from clew.tasks.jobs.thread import MANAGER, PROGRESS, Remark, proofs, say, with_salvage
 
 DEFAULT_TTL = 180_000
-EXPIRED = "(claim_expires_at_ms IS NULL OR claim_expires_at_ms <= ?)"
+EXPIRED = f"(claim_expires_at_ms IS NULL OR claim_expires_at_ms - ? NOT BETWEEN 1 AND {LONGEST_TTL})"
+"""As `Job.expired`, at a moment."""
 
 
 class JobsClaim(Input):

@@ -114,7 +114,8 @@ class Job(Record):
     def expired(self, now_ms: int) -> bool:
         """RUNNING without a claim that still holds."""
         expires = self.claim_expires_at_ms
-        return self.status == RUNNING and (expires is None or expires <= now_ms)
+        # A claim that would last longer than any may was made under a wrong clock.
+        return self.status == RUNNING and (expires is None or not now_ms < expires <= now_ms + LONGEST_TTL)
 
 
 def job_json(job: Job) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class Lease:
     meta: dict[str, Any] | None = None
 
     def holds(self, now_ms: int) -> bool:
-        return self.lease_expires_at_ms > now_ms
+        return now_ms < self.lease_expires_at_ms <= now_ms + LONGEST_TTL
 
     def to_json(self) -> dict[str, Any]:
         return {

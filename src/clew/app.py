@@ -52,7 +52,7 @@ def open_database(settings: Settings) -> Database:
             from clew.store.postgres import PostgresDatabase
         except ImportError as missing:
             raise ClewError(
-                "UNAVAILABLE", "PostgreSQL support is not installed", "Install it: pip install 'clew[postgres]'."
+                "UNAVAILABLE", "PostgreSQL support is not installed", "Install it: pip install 'clew-memory[postgres]'."
             ) from missing
         return PostgresDatabase(settings.database_url)
     from clew.store.sqlite import SqliteDatabase

@@ -144,7 +144,7 @@ def embed_all(ctx: Context) -> dict[str, Any]:
     with ctx.reading() as bound:
         files = chosen_files(bound.settings, bound.tx)
     if files is None:
-        reason = "no embedding model is installed; run: pip install 'clew[semantic]'"
+        reason = "no embedding model is installed; run: pip install 'clew-memory[semantic]'"
         return {"vectors": False, "vectors_error": reason}
     model = load(files)
     install_pgvector(ctx)

@@ -132,7 +132,9 @@ def _runtime() -> tuple[Any, Any]:
         import tokenizers
     except ImportError as missing:
         raise ClewError(
-            "UNAVAILABLE", "the runtime for embedding models is not installed", "Run: pip install 'clew[semantic]'."
+            "UNAVAILABLE",
+            "the runtime for embedding models is not installed",
+            "Run: pip install 'clew-memory[semantic]'.",
         ) from missing
     return onnxruntime, tokenizers
 

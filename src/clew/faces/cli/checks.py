@@ -131,7 +131,9 @@ def _python() -> Finding:
 def _extra(extra: str, modules: tuple[str, ...], use: str) -> Finding:
     missing = [name for name in modules if find_spec(name) is None]
     if missing:
-        return note(extra, f"not installed ({', '.join(missing)}); with it {use}", f"pip install 'clew[{extra}]'")
+        return note(
+            extra, f"not installed ({', '.join(missing)}); with it {use}", f"pip install 'clew-memory[{extra}]'"
+        )
     return ok(extra, f"installed: {use}")
 
 

@@ -163,7 +163,7 @@ def _not_installed() -> ClewError:
     return ClewError(
         "UNAVAILABLE",
         "code cells need the notebooks extra, which is not installed",
-        "Install it: pip install 'clew[notebooks]'. Cells stay readable without it.",
+        "Install it: pip install 'clew-memory[notebooks]'. Cells stay readable without it.",
     )
 
 

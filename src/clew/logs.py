@@ -21,10 +21,11 @@ class JsonLines(logging.Formatter):
             "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": self._hide(record.getMessage()),
         }
         if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+            line["exception"] = self._hide(self.formatException(record.exc_info))
+        # Hidden once more in what is written, for secrets that were in the text as JSON already.
         return self._hide(json.dumps(line, ensure_ascii=False))
 
     def _hide(self, text: str) -> str:
@@ -33,9 +34,36 @@ class JsonLines(logging.Formatter):
         return text
 
 
+class NoFlood(logging.Filter):
+    """Lets the same message through so often in so many seconds, then says that there were more.
+
+    Without it a server that runs out of open files logs thousands of lines a second, and fills the disk besides.
+    """
+
+    MOST, SECONDS = 20, 10.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._counts: dict[tuple[str, str], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        key = (record.name, str(record.msg)[:80])
+        since, count = self._counts.get(key, (record.created, 0))
+        if record.created - since >= self.SECONDS:
+            since, count = record.created, 0
+        if len(self._counts) > 1_000:
+            self._counts.clear()
+        self._counts[key] = (since, count + 1)
+        if count == self.MOST:
+            record.msg, record.args, record.exc_info = f"{record.getMessage()} (and more of the same)", (), None
+        return count <= self.MOST
+
+
 def configure_logs(settings: Settings) -> None:
     """Makes the root logger write to stderr at the chosen level; stdout belongs to the protocol."""
     secrets = tuple(filter(None, (settings.token, settings.database_url)))
+    secrets += tuple(escaped for secret in secrets if (escaped := json.dumps(secret)[1:-1]) != secret)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines(secrets))
+    handler.addFilter(NoFlood())
     logging.basicConfig(handlers=[handler], level=settings.log_level.upper(), force=True)

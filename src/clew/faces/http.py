@@ -6,20 +6,26 @@ elsewhere is turned away by its Host (DNS rebinding) or its Origin. Any other ad
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import ipaddress
 import socket
 from collections.abc import Callable, Iterable
 from urllib.parse import urlsplit
 
+import h11
 import uvicorn
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from clew.errors import ClewError
 
 BACKLOG = 2048
+ARRIVAL = 15.0
+"""Seconds that a request, head and body, may take to arrive; 4 MiB need a second on a poor line."""
+RESERVED_FILES = 48
 BODY_LIMIT = 4 * 1024 * 1024
 TOKEN_HEADER = "x-mindmem-token"
 _FROM_ELSEWHERE = frozenset({"cross-site", "same-site"})
@@ -213,3 +219,48 @@ class HttpServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._on_stop()
         await super().shutdown(sockets)
+
+
+class ImpatientProtocol(H11Protocol):
+    """Uvicorn's HTTP, with a limit on the time a request may take to arrive.
+
+    The whole request counts, not the pauses in it: who sends one byte now and then would keep a connection for ever.
+    """
+
+    _limit: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._limit = self.loop.call_later(ARRIVAL, transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self._is_arriving():
+            self._end_limit()
+        elif self._limit is None:
+            self._limit = self.loop.call_later(ARRIVAL, self.transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end_limit()
+        super().connection_lost(exc)
+
+    def _is_arriving(self) -> bool:
+        if self.transport.get_protocol() is not self:
+            return False  # a socket now, which has times of its own
+        state = self.conn.their_state
+        return state is h11.SEND_BODY or (state is h11.IDLE and bool(self.conn.trailing_data[0]))
+
+    def _end_limit(self) -> None:
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None
+
+
+def most_connections() -> int | None:
+    """As many as leave some open files for the store; without a limit of the system, none."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if soft == resource.RLIM_INFINITY else max(soft - RESERVED_FILES, 8)

@@ -8,13 +8,15 @@ from collections.abc import Callable
 
 import anyio
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.client.subscriptions import ResourceUpdated
-from mcp.server.subscriptions import ToolsListChanged
+from mcp.server.subscriptions import InMemorySubscriptionBus, ToolsListChanged
 from mcp_types import ResourceUpdatedNotification, ToolListChangedNotification
 
 from clew.app import Clew
 from clew.faces.mcp.server import ClewServer
+from clew.faces.mcp.subscriptions import LIMIT, PER_CLIENT, Watches
+from clew.faces.mcp.workers import Workers
 from clew.registry.session import Session
 
 pytestmark = [
@@ -83,3 +85,34 @@ async def test_following_ends_with_the_last_subscriber(server: ClewServer) -> No
         follower = next(thread for thread in threading.enumerate() if thread.name == "clew-watch")
     follower.join(10)
     assert not follower.is_alive()
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_a_cancelled_subscription_leaves_nothing_behind(server: ClewServer, clew: Clew) -> None:
+    workers = Workers()
+    watches = Watches(clew.dispatcher, clew.database, workers, InMemorySubscriptionBus())
+    session = Session()
+    for _ in range(LIMIT + 1):
+        asked = asyncio.create_task(watches.add("probe://written", session))
+        await asyncio.sleep(0)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+    release = await watches.add("probe://written", session)
+    release()
+    watches.close()
+    workers.close()
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_one_client_cannot_take_every_watch(server: ClewServer, clew: Clew) -> None:
+    workers = Workers()
+    watches = Watches(clew.dispatcher, clew.database, workers, InMemorySubscriptionBus())
+    greedy = Session()
+    for _ in range(PER_CLIENT):
+        await watches.add("probe://written", greedy)
+    with pytest.raises(MCPError):
+        await watches.add("probe://written", greedy)
+    (await watches.add("probe://written", Session()))()
+    watches.close()
+    workers.close()

@@ -154,7 +154,21 @@ def test_with_a_token_the_page_asks_for_it(tmp_path: Path) -> None:
         with urlopen(Request(server.address + "/page/login", body, {"x-clew-page": "1"}), timeout=20) as response:
             cookie = response.headers["set-cookie"].partition(";")[0]
             assert "correct horse" not in response.headers["set-cookie"]
-        assert server.call("status", {"Cookie": cookie})["success"]
+            key = json.loads(response.read())["key"]
+        assert server.call("status", {"Cookie": cookie, "x-clew-key": key})["success"]
+        with connect(f"{server.socket_address}/ws?key={key}", additional_headers={"Cookie": cookie}) as socket:
+            socket.send("ping")
+            assert socket.recv(timeout=30) == "pong"
+        # Any server on this machine is sent the cookie, whatever its port; alone it opens nothing.
+        for headers in ({"Cookie": cookie}, {"x-clew-key": key}):
+            with pytest.raises(HTTPError) as refused:
+                server.call("status", headers)
+            assert status(refused.value) == 401
+        both = {"Cookie": cookie, "x-clew-key": key}
+        urlopen(Request(server.address + "/page/logout", b"{}", {"x-clew-page": "1", **both}), timeout=20).close()
+        with pytest.raises(HTTPError) as ended:
+            server.call("status", both)
+        assert status(ended.value) == 401
     finally:
         server.stop()
 

@@ -22,10 +22,12 @@ from clew.faces.http import (
     HostGate,
     Hosts,
     HttpServer,
+    ImpatientProtocol,
     TokenGate,
     base_address,
     bind_next,
     check_address,
+    most_connections,
 )
 from clew.faces.mcp.server import ClewServer, build_server
 from clew.logs import configure_logs
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from clew.app import Clew
 
 PATH = "/mcp"
+MOST_SESSIONS = 1_000
+"""Connections with a handshake at a time; each keeps some 40 kB for half an hour, and the next is answered with 503."""
 FAREWELL = 2
 """Seconds that running requests get when the server is told to stop."""
 
@@ -69,6 +73,8 @@ def run_http(
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=FAREWELL,
+        http=ImpatientProtocol,
+        limit_concurrency=most_connections(),
         # Small messages, mostly on this machine: packing them costs more than it saves.
         ws_per_message_deflate=False,
     )
@@ -86,7 +92,11 @@ def http_app(
     retry_interval: int | None = None,
 ) -> Starlette:
     manager = StreamableHTTPSessionManager(
-        server, event_store, retry_interval=retry_interval, max_request_body_size=BODY_LIMIT
+        server,
+        event_store,
+        retry_interval=retry_interval,
+        max_request_body_size=BODY_LIMIT,
+        max_sessions=MOST_SESSIONS,
     )
     routes = [
         Route(PATH, endpoint=TokenGate(StreamableHTTPASGIApp(manager), token)),

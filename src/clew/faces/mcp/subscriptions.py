@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 
 LIMIT = 256
+"""Watched resources in all: each is read again at every write, which costs about a millisecond."""
+PER_CLIENT = 64
+"""Watched resources of one connection, so that one client cannot take them all from the others."""
 _PATIENCE = 0.5
 
 
@@ -54,11 +57,17 @@ class Watches:
         """Watches a resource; the returned call ends it and may be made twice."""
         if len(self._watches) >= LIMIT:
             raise MCPError(INVALID_PARAMS, f"{LIMIT} resources are watched already; unsubscribe from one")
+        if sum(watch.session is session for watch in self._watches.values()) >= PER_CLIENT:
+            raise MCPError(INVALID_PARAMS, f"you watch {PER_CLIENT} resources already; unsubscribe from one")
         watch = Watch(uri, session)
         self._next += 1
         number = self._next
         self._watches[number] = watch
-        watch.digest = await self._workers.run(partial(self._digest, watch))
+        try:
+            watch.digest = await self._workers.run(partial(self._digest, watch))
+        except BaseException:  # a cancelled request has nobody who would end its watch
+            self._remove(number)
+            raise
         self._follow()
         return partial(self._remove, number)
 

@@ -53,9 +53,14 @@ class Calls:
         settings = self._clew.settings
         known: dict[str, Any] = {"version": __version__, "open": is_open, "token_needed": settings.token is not None}
         if is_open:
+            try:
+                workspaces = await anyio.to_thread.run_sync(self._workspaces)
+            except ClewError as error:  # the page still opens, and every call on it says what is wrong with the store
+                workspaces = [settings.workspace]
+                known["problem"] = error.message
             known |= {
                 "workspace": settings.workspace,
-                "workspaces": await anyio.to_thread.run_sync(self._workspaces),
+                "workspaces": workspaces,
                 "operations": [entry.name for entry in catalogue().operations],
             }
         return Response(orjson.dumps(known), media_type=JSON, headers={"Cache-Control": "no-store"})

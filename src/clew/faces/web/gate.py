@@ -1,13 +1,16 @@
 """Who may use the page: everybody on this machine, or whoever showed the token, and never another site.
 
-The token is typed once. The browser then keeps a cookie that scripts cannot read, that is not the token itself and
-that no other site's request carries along. Writes need a header besides, which only a page of ours can send.
+The token is typed once. The browser then keeps two things: a cookie that scripts cannot read, and a key that the page
+keeps in its own storage and sends along. Cookies know no ports, so every other server on this machine that the browser
+visits is sent the cookie; the key never leaves our own origin, and neither opens anything without the other. Both end
+with the logout, and with the server. Writes need a header besides, which only a page of ours can send.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
+import secrets
+import time
+from collections import deque
 from typing import Any
 
 from starlette.requests import HTTPConnection, Request
@@ -18,19 +21,28 @@ from clew.settings import Settings
 
 COOKIE = "clew_page"
 PAGE_HEADER = "x-clew-page"
+KEY_HEADER = "x-clew-key"
 MAX_AGE = 30 * 24 * 3600
+MOST_LOGINS = 200
+"""Browsers that are logged in at a time; the oldest gives way."""
 
 
 class Gate:
     def __init__(self, settings: Settings) -> None:
         self._token = settings.token
         self._guests = Guests(settings.observatory_cors)
+        self._logins: dict[str, tuple[str, float]] = {}
+        self._brake = Brake()
 
     def is_open(self, connection: HTTPConnection) -> bool:
         """Whether the caller may see what is stored."""
-        if has_token(connection.headers, self._token):
-            return True
-        return same_secret(connection.cookies.get(COOKIE, ""), self._proof())
+        return has_token(connection.headers, self._token) or self._is_logged_in(connection)
+
+    def _is_logged_in(self, connection: HTTPConnection) -> bool:
+        """A socket cannot send headers, so it names its key in its address."""
+        key, until = self._logins.get(connection.cookies.get(_cookie(connection), ""), ("", 0.0))
+        given = connection.headers.get(KEY_HEADER) or connection.query_params.get("key") or ""
+        return bool(key) and time.time() < until and same_secret(given, key)
 
     def is_ours(self, connection: HTTPConnection) -> bool:
         """Whether a page of this very server sends this: needed to write."""
@@ -50,22 +62,53 @@ class Gate:
         given = await _json(request)
         if not self.is_ours(request):
             return refusal(403, "this request does not come from the page")
+        caller = request.client.host if request.client else ""
+        if self._brake.holds(caller):
+            return refusal(429, "too many wrong tokens; wait a minute")
         if self._token is not None and not same_secret(str(given.get("token", "")), self._token):
+            self._brake.note(caller)
             return refusal(401, "that is not the token")
-        response = JSONResponse({"ok": True})
+        cookie, key = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        while len(self._logins) >= MOST_LOGINS:
+            self._logins.pop(next(iter(self._logins)))
+        self._logins[cookie] = (key, time.time() + MAX_AGE)
+        response = JSONResponse({"ok": True, "key": key}, headers={"Cache-Control": "no-store"})
         secure = request.url.scheme == "https"
-        response.set_cookie(COOKIE, self._proof(), MAX_AGE, httponly=True, samesite="strict", secure=secure)
+        response.set_cookie(_cookie(request), cookie, MAX_AGE, httponly=True, samesite="strict", secure=secure)
         return response
 
     async def logout(self, request: Request) -> Response:
         if not self.is_ours(request):
             return refusal(403, "this request does not come from the page")
+        self._logins.pop(request.cookies.get(_cookie(request), ""), None)
         response = JSONResponse({"ok": True})
-        response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+        response.delete_cookie(_cookie(request), httponly=True, samesite="strict")
         return response
 
-    def _proof(self) -> str:
-        return hmac.new((self._token or "").encode(), b"clew page", hashlib.sha256).hexdigest()
+
+class Brake:
+    """Lets a caller be wrong so often in so many seconds, and then makes it wait."""
+
+    MOST, SECONDS, CALLERS = 10, 60.0, 1_000
+
+    def __init__(self) -> None:
+        self._wrong: dict[str, deque[float]] = {}
+
+    def holds(self, caller: str) -> bool:
+        times = self._wrong.get(caller, deque())
+        while times and time.monotonic() - times[0] > self.SECONDS:
+            times.popleft()
+        return len(times) >= self.MOST
+
+    def note(self, caller: str) -> None:
+        if len(self._wrong) >= self.CALLERS:
+            self._wrong.pop(next(iter(self._wrong)))
+        self._wrong.setdefault(caller, deque(maxlen=self.MOST)).append(time.monotonic())
+
+
+def _cookie(connection: HTTPConnection) -> str:
+    """With the port in its name, so that two servers on one machine do not overwrite each other's."""
+    return f"{COOKIE}_{connection.url.port or 80}"
 
 
 async def _json(request: Request) -> dict[str, Any]:

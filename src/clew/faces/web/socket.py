@@ -191,7 +191,7 @@ class Conversation:
         except orjson.JSONDecodeError:
             await self._error("INVALID_PAYLOAD", "the message is not JSON")
         except ClewError as error:
-            await self._error(error.code, error.message, asked.get("id"))
+            await self._error(error.code, error.message, _plain_id(asked.get("id")))
 
     async def _act(self, asked: Any) -> None:
         action = asked.get("action") if isinstance(asked, dict) else None
@@ -215,7 +215,7 @@ class Conversation:
             permitted(settings, check_workspace(str(asked.get("workspace") or settings.workspace))),
             str(session) if session is not None else None,
             asked.get("outline") is True,
-            asked.get("id"),
+            _plain_id(asked.get("id")),
         )
 
     async def _subscribe(self, wish: Wish) -> None:
@@ -248,3 +248,8 @@ class Conversation:
     async def _error(self, code: str, message: str, id: Any = None) -> None:
         data = {"code": code, "message": message} | ({"id": id} if id is not None else {})
         await self._tell("error", "error", data)
+
+
+def _plain_id(id: Any) -> Any:
+    """What may come back in an answer: JSON that is nested deep enough can be read and not be written again."""
+    return id if isinstance(id, str | int | float) else None

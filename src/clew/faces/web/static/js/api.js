@@ -11,10 +11,18 @@ export class Refused extends Error {
   }
 }
 
+// What the server gave this page at the login. Storage belongs to one origin with its port, as a cookie does not.
+const KEY = "clew-key";
+export const pageKey = () => localStorage.getItem(KEY) ?? "";
+export const keepKey = (key) => localStorage.setItem(KEY, key);
+
 export async function send(path, body) {
   const response = await fetch(path, {
     method: body === undefined ? "GET" : "POST",
-    headers: body === undefined ? {} : { "content-type": "application/json", "x-clew-page": "1" },
+    headers:
+      body === undefined
+        ? { "x-clew-key": pageKey() }
+        : { "content-type": "application/json", "x-clew-page": "1", "x-clew-key": pageKey() },
     body: body === undefined ? undefined : JSON.stringify(body),
     credentials: "same-origin",
   });

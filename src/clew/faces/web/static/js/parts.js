@@ -168,7 +168,9 @@ export function several(count, one, many = `${one}s`) {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-const FORMS = Object.fromEntries(Object.entries(IDS).map(([kind, form]) => [kind, new RegExp(form)]));
+const FORMS = Object.fromEntries(
+  Object.entries(IDS).map(([kind, form]) => [kind, new RegExp(form)]),
+);
 
 // The page that shows an id best; null when none does. What a session's id begins with is one of its thoughts.
 export function placeOf(id) {
@@ -180,7 +182,8 @@ export function placeOf(id) {
   if (is("proposal")) return link("memory", "review", name);
   if (is("contradiction")) return link("memory", "contradictions");
   if (is("block")) return link("memory", "blocks", name);
-  if (FORMS.session.test(name.slice(0, 36))) return link("reasoning", name.slice(0, 36), ...(name.length > 36 ? [name] : []));
+  if (FORMS.session.test(name.slice(0, 36)))
+    return link("reasoning", name.slice(0, 36), ...(name.length > 36 ? [name] : []));
   return null;
 }
 

@@ -1,6 +1,7 @@
 // One socket for the page. It comes back by itself, and subscribers then start over from a new
 // picture.
 
+import { pageKey } from "./api.js";
 import { state } from "./state.js";
 
 const FIRST_WAIT = 250,
@@ -27,7 +28,9 @@ class Feed {
 
   open() {
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    this.socket = new WebSocket(`${scheme}//${location.host}/ws`);
+    this.socket = new WebSocket(
+      `${scheme}//${location.host}/ws?key=${encodeURIComponent(pageKey())}`,
+    );
     this.socket.onopen = () => this.#opened();
     this.socket.onmessage = (message) => this.#heard(message.data);
     this.socket.onclose = () => this.#closed();

@@ -1,6 +1,6 @@
 // The page before the page: a Clew with a token shows nothing until somebody types it.
 
-import { send } from "./api.js";
+import { keepKey, send } from "./api.js";
 import { el, replace } from "./dom.js";
 import { title } from "./parts.js";
 
@@ -17,7 +17,7 @@ export function askForToken(main) {
     event.preventDefault();
     said.textContent = "";
     try {
-      await send("/page/login", { token: input.value });
+      keepKey((await send("/page/login", { token: input.value })).key);
       location.reload();
     } catch (problem) {
       said.textContent =

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from clew.records.links import add_link
+from clew.registry.context import Context
 from tests.conftest import Caller
 from tests.reasoning.thinking import a_task, think
 from tests.suggestions import run_suggestions
@@ -68,7 +70,35 @@ def test_ones_own_block_is_revoked_at_once_and_can_be_put_back(call: Caller) -> 
     assert opened["status"] == "revoked" and "Taken by the proxy" in opened["block"]["text"]
     ts = done["note"].partition("receipt_ts=")[2].partition(" ")[0]
     call("rollback_proposal", receipt_ts=ts)
-    assert call("open", id=block)["status"] == "active"
+    opened = call("open", id=block)
+    assert opened["status"] == "active" and opened["record"]["retraction"]["lifted"]
+
+
+def test_a_card_that_holds_again_says_so(call: Caller) -> None:
+    think(call, "CARD-1")
+    call("retract", id="CARD-1", why="no")
+    assert "lifted" not in record(call, "CARD-1")["retraction"]
+    call("think_set_status", targets="CARD-1", status="open")
+    assert record(call, "CARD-1")["retraction"]["lifted"]
+
+
+def test_a_premise_that_holds_again_is_no_longer_called_fallen(call: Caller) -> None:
+    think(call, "CARD-1")
+    think(call, "CARD-2", "decision")
+    call("think_link", **{"from": "CARD-2", "rel": "depends_on", "to": "CARD-1"})
+    call("retract", id="CARD-1", why="no")
+    assert record(call, "CARD-2")["fallen_premises"] == [{"id": "CARD-1", "why": "no"}]
+    call("think_set_status", targets="CARD-1", status="open")
+    assert "fallen_premises" not in record(call, "CARD-2")
+
+
+def test_what_rests_on_a_record_of_another_store_is_told_that_it_fell(call: Caller) -> None:
+    block = decided(call, "Use port 8080")
+    think(call, "CARD-1", "decision")
+    with Context(call.clew.dispatcher, call.session, "ws", "ann").writing() as ctx:
+        add_link(ctx, "CARD-1", "rests_on", block)
+    assert call("retract", id=block, why="Taken by the proxy")["rested_on_it"] == ["CARD-1"]
+    assert record(call, "CARD-1")["fallen_premises"] == [{"id": block, "why": "Taken by the proxy"}]
 
 
 def test_a_block_that_is_replaced_is_superseded_and_names_its_successor(call: Caller) -> None:
@@ -88,7 +118,9 @@ def test_a_block_of_another_author_waits_for_review(call: Caller) -> None:
     assert record(call, block)["retraction"]["waits_for"] == done["waits_for"]
     run_suggestions(call.clew, answer, call.session)
     call("approve_apply", proposal_id=done["waits_for"], dry_run=False)
-    assert call("open", id=block)["status"] == "revoked"
+    opened = call("open", id=block)
+    assert opened["status"] == opened["record"]["retraction"]["status"] == "revoked"
+    assert not opened["record"]["retraction"]["waits_for"]
 
 
 def test_a_proposal_is_withdrawn_and_may_be_made_again(call: Caller) -> None:

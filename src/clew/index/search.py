@@ -152,15 +152,15 @@ def links_of(tx: Transaction, ids: list[int]) -> list[Row]:
     return tx.all(sql, *ids)
 
 
-def links_to(tx: Transaction, workspace: str, refs: list[str]) -> list[Row]:
-    """What points to these refs."""
+def links_to(tx: Transaction, workspace: str, refs: list[str], limit: int | None = None) -> list[Row]:
+    """What points to these refs; a hub may be pointed to by most items, so whoever shows a few asks for a few."""
     if not refs:
         return []
     sql = (
         "SELECT id, relation, target FROM item_link WHERE workspace = ?"
         f" AND target IN ({placeholders(len(refs))}) ORDER BY id, relation, target"
     )
-    return tx.all(sql, workspace, *refs)
+    return tx.all(sql, workspace, *refs) if limit is None else tx.all(f"{sql} LIMIT ?", workspace, *refs, limit)
 
 
 _STATE = f"SELECT {EPOCH} AS epoch, coalesce(max(change), 0) AS change FROM item_terms WHERE workspace = ?"

@@ -41,6 +41,8 @@ RESTS_ON = frozenset({"rests_on", "depends_on", "derives"})
 """Who points to a record by one of these falls with it."""
 CARRIES = frozenset({"supports", "proves"})
 """What a record points to by one of these falls with it."""
+ENDED = frozenset({"retracted", "superseded", "revoked", "canceled", "resolved", "rejected"})
+"""Statuses that a proposal to take a block back leads to."""
 SOURCES = {"task": "step"}
 """What search finds is of the kind that its source names, these apart."""
 FORMS = (
@@ -136,6 +138,12 @@ class Links:
         with_it = [link.end for link in self.outgoing if link.rel in CARRIES]
         return sorted({*by_it, *with_it})
 
+    def premises(self) -> list[str]:
+        """The records that this one rests on directly."""
+        named = [link.end for link in self.outgoing if link.rel in RESTS_ON]
+        carrying = [link.start for link in self.incoming if link.rel in CARRIES]
+        return sorted({*named, *carrying})
+
 
 def add_link(ctx: Context, start: str, rel: Relation, end: str, why: str | None = None) -> bool:
     """Link two records for good; false when they are linked like that already."""
@@ -174,7 +182,7 @@ def _indexed(ctx: Context, id: str, limit: int) -> list[Link]:
     """What fields and texts of items name."""
     own = [row["id"] for row in search.items_by_ref(ctx.tx, ctx.workspace, [id])]
     found = [Link(id, row["relation"], row["target"]) for row in search.links_of(ctx.tx, own)[:limit]]
-    rows = search.links_to(ctx.tx, ctx.workspace, [id])[:limit]
+    rows = search.links_to(ctx.tx, ctx.workspace, [id], limit)
     items = search.items_by_id(ctx.tx, [row["id"] for row in rows])
     return found + [Link(items[row["id"]]["ref"], row["relation"], id) for row in rows if row["id"] in items]
 
@@ -205,6 +213,13 @@ def retraction_of(ctx: Context, id: str) -> Ended | None:
 
 
 def retracted_among(ctx: Context, ids: list[str]) -> dict[str, Ended]:
-    """Of some records, those that were taken back, as it was said last."""
+    """Of some records, those that were taken back and have not come to hold again."""
     found = sorted(find_many(ctx.tx, ctx.workspace, Ended, ids, "id"), key=lambda ended: ended.seq)
-    return {ended.id: ended for ended in found}
+    last = {ended.id: ended for ended in found}
+    status = {row["ref"]: row["status"] for row in search.items_by_ref(ctx.tx, ctx.workspace, sorted(last))}
+    return {id: ended for id, ended in last.items() if not _holds_again(ended, status.get(id))}
+
+
+def _holds_again(ended: Ended, status: str | None) -> bool:
+    """Cards and blocks have a status that can be changed back; a proposal to take a block back may not be applied."""
+    return ended.kind in ("card", "block") and status is not None and status not in ENDED

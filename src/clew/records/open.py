@@ -11,7 +11,7 @@ from clew.ids import CONTROL
 from clew.reasoning.activity import events_about
 from clew.reasoning.documents import branch_name
 from clew.reasoning.openers import open_card, summary
-from clew.records.links import SOURCES, kind_by_form, links_of, retracted_among, retraction_of
+from clew.records.links import ENDED, SOURCES, Ended, kind_by_form, links_of, retracted_among, retraction_of
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import AgentForm, Bounded, Name, operation
@@ -158,17 +158,29 @@ def surroundings(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str,
     """What stands around a record: how it was taken back, its links both ways, what rests on it, its history."""
     links, ended = links_of(ctx, id, limit), retraction_of(ctx, id)
     replacing = [link.end for link in links.outgoing if link.rel == "replaces"]
-    taken_back = retracted_among(ctx, replacing)
+    taken_back = retracted_among(ctx, [*replacing, *links.premises()])
     history = [] if "history" in opened else _history(ctx, id, opened, limit)
     parts = {
-        "retraction": ended.to_json() if ended is not None else None,
+        "retraction": _as_it_stands(ended, opened) if ended is not None else None,
         "replaces": [{"id": old, "why": taken_back[old].why if old in taken_back else None} for old in replacing],
         "incoming": [{"rel": link.rel, "id": link.start} for link in links.incoming],
         "outgoing": [{"rel": link.rel, "id": link.end} for link in links.outgoing],
         "rests_on_it": links.resting(),
+        "fallen_premises": [{"id": id, "why": taken_back[id].why} for id in links.premises() if id in taken_back],
         "history": history if len(history) > 1 else [],
     }
     return {name: part for name, part in parts.items() if part}
+
+
+def _as_it_stands(ended: Ended, opened: Opened) -> dict[str, Any]:
+    """The retraction as far as it still holds: a card may be open again, a proposal applied in the meantime."""
+    now = opened.get("status") or opened.get("card", {}).get("status")
+    shown = ended.to_json()
+    if opened["kind"] not in ("card", "block") or now == ended.status:
+        return shown
+    if ended.proposal is None:
+        return {**shown, "lifted": True}
+    return {**shown, "status": now, "waits_for": None} if now in ENDED else shown
 
 
 def _history(ctx: Context, id: str, opened: Opened, limit: int) -> list[dict[str, Any]]:

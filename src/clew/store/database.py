@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, Protocol
 
 from clew.errors import ClewError
@@ -84,6 +85,14 @@ class Database(Protocol):
     def schema_version(self) -> int: ...
 
     def describe(self) -> dict[str, Any]: ...
+
+    def backup(self, target: Path) -> int:
+        """Write a snapshot of everything to a new file while others go on; returns its size."""
+        ...
+
+    def restore(self, source: Path) -> Path:
+        """Replace everything by a backup; returns where the present state was kept."""
+        ...
 
     def close(self) -> None: ...
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -24,6 +25,8 @@ MIGRATION_LOCK = 0x434C4557
 CHANNEL = "clew"
 WAIT_SECONDS = 20.0
 MOST_CONNECTIONS = 8
+DUMP = 'pg_dump --format=custom --file={} "$CLEW_DATABASE_URL"'
+LOAD = "pg_restore --dbname=NEW_DATABASE {}; then let CLEW_DATABASE_URL name the new database."
 LEAST, FURTHER = 1_000, 10
 """Analyzing costs as much as inserting some hundred rows: done at LEAST rows, then at FURTHER times as many."""
 
@@ -248,6 +251,12 @@ class PostgresDatabase:
         with self.read() as tx:
             version = tx.value("SHOW server_version")
         return {"engine": "postgres", "version": version, "url": without_password(self.url)}
+
+    def backup(self, target: Path) -> int:
+        raise ClewError("UNAVAILABLE", "the store is a PostgreSQL database", f"Use its own tool: {DUMP.format(target)}")
+
+    def restore(self, source: Path) -> Path:
+        raise ClewError("UNAVAILABLE", "the store is a PostgreSQL database", f"Use its own tool: {LOAD.format(source)}")
 
     def close(self) -> None:
         self.companions.close()

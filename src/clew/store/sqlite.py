@@ -22,6 +22,7 @@ from typing import Any
 import apsw
 
 from clew.errors import ClewError
+from clew.store.backup import copy_store, opened_backup, renew_epoch, write_over
 from clew.store.companions import Companions
 from clew.store.database import OUTCOME_UNKNOWN, Row, outcome_unknown
 from clew.store.migrations import latest, pending, statements, too_new
@@ -279,6 +280,34 @@ class SqliteDatabase:
 
     def describe(self) -> dict[str, Any]:
         return {"engine": "sqlite", "version": apsw.sqlite_lib_version(), "file": str(self.path)}
+
+    def backup(self, target: Path) -> int:
+        """Write a snapshot of the store to a new file while others go on; returns its size."""
+        with self._link() as link, translated(self.path):
+            self._refuse(link, link.lost())
+            return copy_store(link.connection, target)
+
+    def restore(self, source: Path) -> Path:
+        """Replace everything by a backup, for every running process; returns where the present state was kept."""
+        kept = self.path.with_name(f"{self.path.name}.before-restore-{time.time_ns()}")
+        draft = self.path.with_name(f".{self.path.name}.{time.time_ns()}.restore")
+        with self._turn(), self._link() as link, translated(self.path):
+            try:
+                with opened_backup(source) as backup:
+                    copy_store(backup, draft)
+                copy = apsw.Connection(str(draft))
+                try:
+                    migrate(copy, source, self._busy_seconds)
+                    renew_epoch(copy)
+                    copy_store(link.connection, kept)
+                    write_over(copy, link.connection, self._busy_seconds)
+                finally:
+                    copy.close()
+            finally:
+                for ending in ("", "-wal", "-shm"):
+                    Path(f"{draft}{ending}").unlink(missing_ok=True)
+            self._refuse(link, link.lost(), OUTCOME_UNKNOWN)
+        return kept
 
     def close(self) -> None:
         self.companions.close()

@@ -1,0 +1,104 @@
+"""Copies of a SQLite store while it is in use, and the way back.
+
+A backup is one snapshot, made by SQLite's own copying while others read and write. A restore writes the pages of a
+backup into the live file in one transaction, so that running processes go on with what was restored. It renews the
+epoch of the store: the same ids and numbers stand for other things afterwards, and what processes had read is void.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from clew.errors import ClewError
+
+
+def copy_store(source: apsw.Connection, target: Path) -> int:
+    """Write a snapshot to a new file, whole or not at all; returns its size."""
+    if target.exists():
+        raise ClewError("CONFLICT", f"{target} exists", "Name another file, or remove that one first.")
+    draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}.new")
+    try:
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        with _opened(draft) as copy:
+            _copy(source, copy)
+            _check(copy, target)
+        _sync(draft)
+        draft.rename(target)
+        _sync(target.parent)
+    except OSError as problem:
+        raise ClewError(
+            "IO_ERROR", f"{target}: {os.strerror(problem.errno or 0)}", "Name a file in a directory you may write to."
+        ) from problem
+    finally:
+        draft.unlink(missing_ok=True)
+    return target.stat().st_size
+
+
+def renew_epoch(connection: apsw.Connection) -> None:
+    connection.execute(
+        "INSERT INTO meta (key, value) VALUES ('epoch', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        (uuid.uuid4().hex,),
+    )
+
+
+def write_over(source: apsw.Connection, live: apsw.Connection, seconds: float) -> None:
+    """Put every page of `source` into the live file in one transaction; waits for its writers so long."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            _copy(source, live)
+            return
+        except (apsw.BusyError, apsw.LockedError):
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
+
+
+def _copy(source: apsw.Connection, target: apsw.Connection) -> None:
+    # All pages at once: a copy in steps begins again whenever somebody writes.
+    with target.backup("main", source, "main") as copying:
+        copying.step(-1)
+
+
+def _check(copy: apsw.Connection, path: Path) -> None:
+    (answer,) = copy.execute("PRAGMA quick_check(1)").fetchone() or ("nothing",)
+    if answer != "ok":
+        raise ClewError("STORE_CORRUPT", f"the copy for {path} is damaged: {answer}", "Run `clew doctor`.")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[apsw.Connection]:
+    connection = apsw.Connection(str(path))
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def opened_backup(path: Path) -> Iterator[apsw.Connection]:
+    """A backup to read from, if it is whole; the file itself is not changed."""
+    if not path.is_file():
+        raise ClewError("NOT_FOUND", f"{path} is no file", "Name a file that `clew backup` wrote.")
+    # Immutable: a file at rest, beside which SQLite must not make others.
+    connection = apsw.Connection(f"file:{path}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    try:
+        _check(connection, path)
+        yield connection
+    finally:
+        connection.close()

@@ -7,7 +7,29 @@ from pathlib import Path
 
 from clew.errors import ClewError, invalid, shorten
 
-BLOCK_PREFIXES = ("D", "T", "PRJ", "PER", "TOOL", "INC", "C", "DREF", "SIG", "P", "I", "B", "A", "AR", "W", "FACT")
+BLOCK_PREFIXES = (
+    "D",
+    "T",
+    "PRJ",
+    "PER",
+    "TOOL",
+    "INC",
+    "C",
+    "DREF",
+    "SIG",
+    "P",
+    "I",
+    "B",
+    "A",
+    "AR",
+    "W",
+    "FACT",
+    "R",
+    "U",
+    "X",
+    "L",
+    "F",
+)
 """What the ids of governed blocks begin with, one for each kind of block."""
 _DATED = r"\d{8}-\d{3,}"
 _STEPS = r"s:\d{1,6}(\.s:\d{1,6})*"

@@ -14,7 +14,7 @@ from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.files.sync import sync
 from clew.memory.governance import receipts
-from clew.memory.kinds import KINDS, check_block_id, kind_of
+from clew.memory.kinds import KINDS, STANDING, check_block_id, kind_of
 from clew.registry.budget import Budget, Clip, Drop, Follow, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Whole, operation
@@ -77,8 +77,11 @@ def timeline_of(ctx: Context, id: str, limit: int) -> Timeline | None:
     return Timeline(now, file, line, blocks.overdue(ctx, [id]).get(id), versions, total)
 
 
-NAMES = {kind.name: kind.prefix for kind in KINDS.values()}
-KNOWLEDGE = ("D", "T", "PRJ", "PER", "TOOL", "INC", "FACT")
+NAMES = {
+    name: tuple(kind.prefix for kind in KINDS.values() if kind.name == name)
+    for name in (k.name for k in KINDS.values())
+}
+KNOWLEDGE = ("D", *STANDING, "T", "PRJ", "PER", "TOOL", "INC", "FACT")
 """Prefixes of blocks that say something; the other kinds are bookkeeping."""
 MOST_DIFF, MOST_SHORT_DIFF = 20_000, 2_000
 SUMMARY = 160
@@ -109,6 +112,10 @@ KindName = Literal[
     "knowledge",
     "any",
     "decision",
+    "rule",
+    "preference",
+    "rejected",
+    "lesson",
     "task",
     "project",
     "person",
@@ -162,7 +169,7 @@ def _following(shown: int, result: dict[str, Any]) -> int | None:
 def _current(ctx: Context, args: ListBlocks) -> list[Block]:
     if args.kind == "any":
         return blocks.current(ctx)
-    prefixes = KNOWLEDGE if args.kind == "knowledge" else (NAMES[args.kind],)
+    prefixes = KNOWLEDGE if args.kind == "knowledge" else NAMES[args.kind]
     return [block for prefix in prefixes for block in blocks.current(ctx, prefix=prefix)]
 
 
@@ -241,7 +248,7 @@ def _history(ctx: Context, id: str, timeline: Timeline) -> dict[str, Any]:
 
 def _version(ctx: Context, version: Version) -> dict[str, Any]:
     new = version.block
-    receipt = receipts.of_proposal(ctx, new.cause) if new.cause and new.cause.startswith("P-") else None
+    receipt = receipts.of_cause(ctx, new.cause) if new.cause else None
     return {
         "version": version.number,
         **version.source(),

@@ -184,6 +184,15 @@ def dated_id(ctx: Context, prefix: str) -> str:
             return id
 
 
+def short_id(ctx: Context, prefix: str) -> str:
+    """The next free `PREFIX-N`."""
+    taken = "SELECT 1 FROM block WHERE workspace = ? AND id = ? LIMIT 1"
+    while True:
+        id = f"{prefix}-{ctx.ws.count(prefix)}"
+        if ctx.tx.value(taken, ctx.workspace, id) is None:
+            return id
+
+
 def day_of(ts_ms: int) -> str:
     return datetime.fromtimestamp(ts_ms / 1000, UTC).strftime("%Y-%m-%d")
 
@@ -373,7 +382,7 @@ def standing(id: str, text: str, gap: str) -> Standing:
 UNSEARCHED = frozenset(
     """
     Status Date Created ReviewBy Priority Confidence ContentHash Fingerprint Ops Tags Owner
-    Type Source Proposal Action Supersedes SupersededBy Sources Diff
+    Type Source Proposal Action Supersedes SupersededBy Sources Diff RestsOn Author
     """.split()  # noqa: SIM905
 )
 """Fields about the block itself rather than its subject; search does not look into them."""
@@ -388,8 +397,11 @@ RELATIONS = {
     "AlignsWith": "aligns_with",
     "Evidence": "rests_on",
     "Sources": "rests_on",
+    "RestsOn": "rests_on",
     "Contradicts": "contradicts",
 }
+_SHORT = re.compile(r"(?<![\w-])(?:D|R|U|X|L|F)-\d{1,7}(?![\w-])")
+"""Ids of standing records, in fields that hold nothing but ids; in prose `F-16` would be one."""
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -433,7 +445,7 @@ def links_of(fields: dict[str, Value]) -> tuple[tuple[str, str], ...]:
         (relation, id)
         for name, relation in RELATIONS.items()
         if name in fields
-        for id in MENTIONED.findall(one_line(fields[name]))
+        for id in dict.fromkeys([*MENTIONED.findall(one_line(fields[name])), *_SHORT.findall(one_line(fields[name]))])
     )
 
 

@@ -25,6 +25,22 @@ class Kind:
 _OPEN = ("open", "resolved", "deferred")
 _PROPOSED = "intelligence/proposed/EDITS_PROPOSED.md"
 
+STANDING = {
+    "R": ("rule", "knowledge/RULES.md"),
+    "U": ("preference", "knowledge/PREFERENCES.md"),
+    "X": ("rejected", "knowledge/REJECTED.md"),
+    "L": ("lesson", "knowledge/LESSONS.md"),
+    "F": ("fact", "knowledge/FACTS.md"),
+}
+"""Prefix of each kind of standing record that is no decision -> its name and file. U is what the user prefers."""
+STANDING_STATUSES = ("active", "proposed", "superseded", "rejected", "retracted")
+
+
+def _standing() -> tuple[Kind, ...]:
+    required = ("Date", "Status", "Statement")
+    return tuple(Kind(prefix, name, file, required, STANDING_STATUSES) for prefix, (name, file) in STANDING.items())
+
+
 _TABLE = (
     Kind(
         "D",
@@ -44,6 +60,7 @@ _TABLE = (
         ("todo", "doing", "blocked", "done", "canceled"),
         ("todo", "doing", "blocked"),
     ),
+    *_standing(),
     Kind("PRJ", "project", "entities/projects.md"),
     Kind("PER", "person", "entities/people.md"),
     Kind("TOOL", "tool", "entities/tools.md"),
@@ -92,6 +109,7 @@ PROPOSED_FILES = {
     "decision": "intelligence/proposed/DECISIONS_PROPOSED.md",
     "task": "intelligence/proposed/TASKS_PROPOSED.md",
     "edit": _PROPOSED,
+    "record": _PROPOSED,
 }
 
 
@@ -153,6 +171,11 @@ _TITLES = {
     PROPOSED_FILES["task"]: ("Proposed tasks", "P"),
     PROPOSED_FILES["edit"]: ("Proposed edits", "P"),
     "shared/intelligence/LEDGER.md": ("Facts shared between agents", "FACT"),
+    "knowledge/RULES.md": ("Rules", "R"),
+    "knowledge/PREFERENCES.md": ("Preferences of the user", "U"),
+    "knowledge/REJECTED.md": ("Rejected alternatives", "X"),
+    "knowledge/LESSONS.md": ("Lessons", "L"),
+    "knowledge/FACTS.md": ("Facts", "F"),
 }
 _LATER = frozenset(
     {
@@ -160,6 +183,7 @@ _LATER = frozenset(
         "intelligence/BRIEFINGS.md",
         "intelligence/AUDIT.md",
         "shared/intelligence/LEDGER.md",
+        *(file for _, file in STANDING.values()),
     }
 )
 TREE: tuple[str, ...] = tuple(path for path in _TITLES if path not in _LATER)
@@ -171,6 +195,9 @@ _EXTRA_FIELDS = {
     "PER": "Name, Role, Context, Sources",
     "TOOL": "Name, Purpose, Status, Sources",
     "FACT": "Date, Source, Confidence, Type, Text, SourceBlock, Status",
+    **dict.fromkeys(
+        STANDING, "Date, Status, Statement, Title, Rationale, About, Supersedes, RestsOn, ReviewBy, Author"
+    ),
 }
 
 
@@ -191,4 +218,5 @@ def preamble(file: str) -> str:
 
 def _example(kind: Kind) -> str:
     slugs = {"PRJ": "PRJ-slug", "PER": "PER-slug", "TOOL": "TOOL-slug", "INC": "INC-YYYYMMDD-slug"}
-    return slugs.get(kind.prefix, f"{kind.prefix}-YYYYMMDD-NNN")
+    usual = f"{kind.prefix}-N" if kind.prefix in STANDING else f"{kind.prefix}-YYYYMMDD-NNN"
+    return slugs.get(kind.prefix, usual)

@@ -17,17 +17,25 @@ from clew.memory.contradictions.signatures import conflict, signatures
 from clew.memory.contradictions.statements import clash, forms_of, sharpness, words_of
 from clew.memory.files.markdown import listed, one_line, parse_block, set_field
 from clew.memory.governance.patches import Draft
+from clew.memory.kinds import prefix_of
+from clew.memory.marks import normal_words
 from clew.registry.context import Context
 
 if TYPE_CHECKING:
     from clew.memory.scan import Report
 
 PREFIX = "C"
+COMPARED = ("D", "R", "U", "X", "F")
+"""Kinds of records that can contradict each other."""
+LEARNED = ("L",)
+"""Kinds that are only looked up for repeats: a lesson tells what happened, and two events do not contradict."""
 ORIGIN = "contradictions"
 CANDIDATES = 60
 """Decisions compared with a changed one, those that share most words first: bounds the cost of one write."""
 MOST_CHARS = 4_000
 """Of a statement: what goes on for longer is prose, and reading it takes time in which others wait for the store."""
+REPEATED = 0.6
+"""Share of common words from which a statement nearly repeats another: three of five."""
 COMMON = 200
 """A word that more decisions hold than this says nothing about any of them."""
 
@@ -44,17 +52,18 @@ class Found:
 
 def follow(ctx: Context, ids: Sequence[str]) -> None:
     """After blocks changed: settle their entries and compare the changed decisions with their neighbours."""
-    wanted = [id for id in dict.fromkeys(ids) if id.startswith("D-")]
+    wanted = [id for id in dict.fromkeys(ids) if prefix_of(id) in (*COMPARED, *LEARNED)]
     if not wanted:
         return
-    live = {block.id: block for block in blocks.current(ctx, ids=wanted, prefix="D", status="active")}
+    known = blocks.current(ctx, ids=wanted, status=("active", "proposed"))
+    live = {block.id: block for block in known if block.status == "active" and prefix_of(block.id) in COMPARED}
     settle(ctx, set(wanted))
-    _learn_words(ctx, wanted, live)
-    known = _known(ctx) if live else {}
+    _learn_words(ctx, wanted, {block.id: block for block in known})
+    entries = _known(ctx) if live else {}
     for one, other in _pairs(ctx, live):
         found = _compare(one, other)
         if found is not None:
-            _keep(ctx, found, known)
+            _keep(ctx, found, entries)
 
 
 def _learn_words(ctx: Context, ids: Sequence[str], live: dict[str, Block]) -> None:
@@ -82,7 +91,7 @@ def _pairs(ctx: Context, live: dict[str, Block]) -> Iterable[tuple[Block, Block]
     seen: set[tuple[str, str]] = set()
     near = nearby(ctx, [_saying(block) for block in live.values()])
     others = {id for ids in near.values() for id in ids} - set(live)
-    known = {**live, **{block.id: block for block in blocks.current(ctx, ids=others, prefix="D", status="active")}}
+    known = {**live, **{block.id: block for block in _live(ctx, others)}}
     for id, ids in near.items():
         for other in ids:
             pair = (min(id, other), max(id, other))
@@ -141,7 +150,17 @@ def _ordered(one: Block, other: Block) -> tuple[Block, Block]:
 
 
 def statement_of(block: Block) -> str:
-    return (block.get("Statement") or block.headline)[:MOST_CHARS]
+    return statement_as(prefix_of(block.id), block.get("Statement") or block.headline)
+
+
+def statement_as(prefix: str, text: str) -> str:
+    """What a record of this kind claims: a rejected alternative denies what it names."""
+    return (f"Never: {text}" if prefix == "X" else text)[:MOST_CHARS]
+
+
+def _live(ctx: Context, ids: Iterable[str]) -> list[Block]:
+    found = blocks.current(ctx, ids=ids, status="active")
+    return [block for block in found if prefix_of(block.id) in COMPARED]
 
 
 def _compare(one: Block, other: Block) -> Found | None:
@@ -171,7 +190,7 @@ def _succeeds(one: Block, other: Block) -> bool:
 
 
 def objects(block: Block) -> tuple[str, ...]:
-    return tuple(sorted(item for item in listed(block.fields.get("Objects")) if item.startswith("D-")))
+    return tuple(sorted(item for item in listed(block.fields.get("Objects")) if prefix_of(item) in COMPARED))
 
 
 def _known(ctx: Context) -> dict[tuple[str, ...], Block]:
@@ -216,7 +235,7 @@ def settle(ctx: Context, touched: set[str] | None) -> None:
     entries = blocks.current(ctx, prefix=PREFIX, status=("open", "deferred"))
     chosen = [item for item in entries if touched is None or touched & set(objects(item))]
     ids = [id for item in chosen for id in objects(item)]
-    live = {block.id: block for block in blocks.current(ctx, ids=ids, prefix="D", status="active")} if ids else {}
+    live = {block.id: block for block in _live(ctx, ids)} if ids else {}
     for entry in chosen:
         sides = [live[id] for id in objects(entry) if id in live]
         if len(objects(entry)) != 2:
@@ -234,19 +253,51 @@ def check(ctx: Context, report: Report) -> None:
         report.find("contradiction", entry.get("Statement"), block_id=entry.id)
 
 
+@dataclass(frozen=True, slots=True)
+class Clashing:
+    """A live record that a new statement would contradict."""
+
+    block: Block
+    reason: str
+
+
+def clashing(ctx: Context, id: str, statement: str, without: Iterable[str] = ()) -> list[Clashing]:
+    """The live records that a statement would contradict; `id` tells its kind."""
+    if prefix_of(id) not in COMPARED:
+        return []
+    said = statement_as(prefix_of(id), statement)
+    saying = Saying(id, words_of(said), forms_of(said), sharpness(said))
+    near = [other for other in nearby(ctx, [saying])[id] if other not in set(without)]
+    pairs = [(other, clash(said, statement_of(other))) for other in _live(ctx, near)]
+    return [Clashing(other, found.reason) for other, found in pairs if found is not None]
+
+
+def similar(ctx: Context, id: str, statement: str) -> list[Block]:
+    """Records, live or proposed, that nearly say the same: at least REPEATED of all their words are common."""
+    words = set(normal_words(statement))
+    asked = [(ctx.workspace, word, 0, COMMON + 1) for word in sorted(words_of(statement[:MOST_CHARS]))]
+    shared: Counter[str] = Counter(row["id"] for rows in ctx.tx.each(_HOLDING, asked) for row in rows)
+    ids = [other for other, _ in shared.most_common(CANDIDATES) if other != id]
+    found = blocks.current(ctx, ids=ids, status=("active", "proposed")) if ids else []
+    return [other for other in found if _share(words, set(normal_words(other.headline))) >= REPEATED]
+
+
+def _share(one: set[str], other: set[str]) -> float:
+    return len(one & other) / len(one | other) if one and other else 0.0
+
+
 def objections(ctx: Context, draft: Draft) -> list[str]:
-    """Sentences that name the live decisions which a drafted change would contradict."""
+    """Sentences that name the live records which a drafted change would contradict."""
     said = []
     for change in draft.changes.values():
-        if not change.id.startswith("D-"):
-            continue
         parsed = parse_block(change.text)
-        statement = one_line(parsed.fields.get("Statement"))[:MOST_CHARS]
+        if one_line(parsed.fields.get("Status")) not in ("", "active"):
+            continue
         superseded = one_line(parsed.fields.get("Supersedes"))
-        saying = Saying(change.id, words_of(statement), forms_of(statement), sharpness(statement))
-        near = [id for id in nearby(ctx, [saying])[change.id] if id not in draft.changes]
-        for other in blocks.current(ctx, ids=near, prefix="D", status="active"):
-            found = clash(statement, statement_of(other))
-            if found is not None and other.id not in superseded:
-                said.append(f"{change.id} would contradict {other.id}: {found.reason}")
+        found = clashing(ctx, change.id, one_line(parsed.fields.get("Statement")), draft.changes)
+        said += [
+            f"{change.id} would contradict {item.block.id}: {item.reason}"
+            for item in found
+            if item.block.id not in superseded
+        ]
     return said

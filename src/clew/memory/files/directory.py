@@ -26,7 +26,7 @@ from clew.memory.files.swap import copy, create, swap, sync_folder
 from clew.registry.context import Context
 
 OWN = ".clew"
-FOLDERS = ("decisions", "tasks", "entities", "summaries", "intelligence", "shared", "agents")
+FOLDERS = ("decisions", "tasks", "entities", "knowledge", "summaries", "intelligence", "shared", "agents")
 WRITE_ONLY = ("intelligence/applied/", "intelligence/state/")
 DERIVED = "categories"
 """Files made from blocks: rendered and removed, never read back."""

@@ -36,6 +36,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     "supersede_decision": ("target", "patch"),
 }
 """Each kind of operation and the parts it needs."""
+OWN_KINDS: dict[str, tuple[str, ...]] = {"replace_block": ("target", "value")}
+"""Kinds that only Clew itself proposes: `value` names the record that replaces the target."""
 
 _FILE = re.compile(r"(?:[\w.-]+/)+[\w.-]+\.md", re.ASCII)
 LONGEST_PART = 200
@@ -65,9 +67,9 @@ NAMES = tuple(part.name for part in fields(Op))
 
 def check(op: Op) -> Op:
     """Refuse an unknown op or one that lacks a part. Whether it can be done shows when it is tried on a draft."""
-    if op.op not in KINDS:
+    if op.op not in KINDS and op.op not in OWN_KINDS:
         raise invalid("ops", f"{shorten(op.op, 40)!r} is not an operation", f"Use one of {', '.join(KINDS)}.")
-    missing = [name for name in KINDS[op.op] if not getattr(op, name)]
+    missing = [name for name in {**KINDS, **OWN_KINDS}[op.op] if not getattr(op, name)]
     if missing:
         raise invalid("ops", f"{op.op} needs {' and '.join(missing)}", kind="missing_required")
     if op.file:
@@ -272,6 +274,11 @@ def _supersede(draft: Draft, op: Op) -> None:
     draft.put(change, set_field(text, "SupersededBy", added[0]))
 
 
+def _replace_block(draft: Draft, op: Op) -> None:
+    change = draft.target(op)
+    draft.put(change, set_field(set_field(change.text, "Status", "superseded"), "SupersededBy", op.value))
+
+
 STEPS: dict[str, Callable[[Draft, Op], None]] = {
     "append_block": _append,
     "insert_after_block": _insert_after,
@@ -280,6 +287,7 @@ STEPS: dict[str, Callable[[Draft, Op], None]] = {
     "set_status": _set_status,
     "replace_range": _replace_range,
     "supersede_decision": _supersede,
+    "replace_block": _replace_block,
 }
 
 

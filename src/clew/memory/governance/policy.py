@@ -12,6 +12,7 @@ from clew.memory.files import plain_files
 from clew.registry.context import Context
 
 STATE_FILE = "memory/intel-state.json"
+Review = Literal["risk", "all"]
 Mode = Literal["detect_only", "propose", "enforce"]
 Count = Annotated[int, Field(ge=0, le=100_000)]
 
@@ -32,6 +33,10 @@ class Governance(BaseModel):
     governance_mode: Mode = "propose"
     proposal_budget: ProposalBudget = ProposalBudget()
     defer_cooldown_days: Count = 7
+    review: Review = "risk"
+    """What `keep` stages for review: what contradicts or replaces another's record (risk), or everything (all)."""
+    self_approval: bool = False
+    """Whether an agent may approve a record that it staged itself."""
     no_touch_minutes: Count = 10
     """Time between two applies that the machine makes by itself (mode enforce)."""
 

@@ -31,6 +31,7 @@ declare_events(
 )
 
 OPEN = ("staged", "deferred")
+UNNAMED = "an unnamed agent"
 RISKS = ("low", "medium", "high")
 _RISK_OF = {"append_block": "low", "append_list_item": "low", "supersede_decision": "high"}
 
@@ -166,8 +167,10 @@ def mark_status(ctx: Context, proposal: Block, status: str, **notes: str) -> Blo
     return blocks.write(ctx, proposal.id, text, origin="review", cause=proposal.id)
 
 
-def statement_of(proposal: Block) -> str:
-    """What the proposal would make memory say: the new block's statement, or the whole change."""
+def statement_of(proposal: Block, record: Block | None = None) -> str:
+    """What the proposal would make memory say: the statement of the new block or record, or the whole change."""
+    if record is not None:
+        return record.headline
     for op in read(proposal.fields.get("Ops")):
         if op.patch:
             said = blocks.headline(parse_block(op.patch).fields)
@@ -180,11 +183,24 @@ def reject(ctx: Context, id: str, reason: str) -> Block:
     proposal = get(ctx, id)
     if proposal.status not in OPEN:
         check_open(ctx, proposal)
-    bury(ctx, statement_of(proposal), id, reason)
+    record = _record_of(ctx, proposal)
+    bury(ctx, statement_of(proposal, record), id, reason)
+    _reject_record(ctx, record, id)
     done = mark_status(ctx, proposal, "rejected", Reason=reason, RejectedAt=rfc3339(ctx.now_ms))
     signals.set_status(ctx, proposal.get("Signal"), "rejected", id)
     ctx.emit("memory", "proposal_rejected", id, {"reason": reason})
     return done
+
+
+def _record_of(ctx: Context, proposal: Block) -> Block | None:
+    """The record that a proposal of this type is about; it stands in its file already, as proposed."""
+    return blocks.find(ctx, proposal.get("TargetBlock")) if proposal.get("Type") == "record" else None
+
+
+def _reject_record(ctx: Context, record: Block | None, cause: str) -> None:
+    if record is not None and record.status == "proposed":
+        text = set_field(record.text, "Status", "rejected")
+        blocks.write(ctx, record.id, text, origin="review", cause=cause)
 
 
 def follow_changes(ctx: Context, ids: Sequence[str]) -> None:
@@ -200,11 +216,13 @@ def _follow_edits(ctx: Context, ids: Sequence[str]) -> None:
         proposal = blocks.find(ctx, id) if id.startswith("P-") else None
         if proposal is None or proposal.origin != "edit" or proposal.status != "rejected":
             continue
+        record = _record_of(ctx, proposal)
         try:
-            said = statement_of(proposal)
+            said = statement_of(proposal, record)
         except ClewError:
             continue  # its operations cannot be read, so it proposes nothing that could come back
         bury(ctx, said, id, proposal.get("Reason") or "rejected by hand")
+        _reject_record(ctx, record, id)
         signals.set_status(ctx, proposal.get("Signal"), "rejected", id)
         ctx.emit("memory", "proposal_rejected", id, {"reason": proposal.get("Reason")})
 

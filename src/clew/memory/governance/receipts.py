@@ -18,8 +18,11 @@ from clew.memory.governance import policy, proposals, receipts
 from clew.memory.governance.patches import Draft, drafted
 from clew.memory.governance.policy import Governance
 from clew.memory.governance.proposals import ops_of
+from clew.memory.kinds import KINDS
 from clew.registry.context import Context
 from clew.store.database import Row
+
+_TS = "%Y%m%d-%H%M%S"
 
 
 @dataclass(frozen=True)
@@ -38,25 +41,39 @@ class Receipt:
 def apply(ctx: Context, proposal: Block, draft: Draft, automatic: bool = False) -> Receipt:
     """Write the draft's blocks, the receipt and the proposal's new status."""
     changes = [_write(ctx, change.id, draft, proposal.id) for change in draft.changes.values()]
-    receipt = Receipt(_free_ts(ctx), proposal.id, changes, automatic, None)
+    receipt = _keep(ctx, Receipt(_free_ts(ctx), proposal.id, changes, automatic, None))
+    _print(ctx, receipt, proposal, draft)
+    approver = {"ApprovedBy": ctx.agent} if ctx.agent else {}
+    proposals.mark_status(ctx, proposal, "applied", Receipt=receipt.ts, **approver)
+    signals.set_status(ctx, proposal.get("Signal"), "accepted", proposal.id)
+    payload = {"receipt_ts": receipt.ts, "blocks": [change["id"] for change in changes], "automatic": automatic}
+    ctx.emit("memory", "proposal_applied", proposal.id, payload)
+    proposals.follow_changes(ctx, [change["id"] for change in changes])
+    return receipt
+
+
+def apply_record(ctx: Context, id: str, draft: Draft) -> Receipt:
+    """Write a record that needs no review. It has no proposal and no printed receipt, and is rolled back like any."""
+    ts = _free_ts(ctx)
+    changes = [_write(ctx, change.id, draft, f"AR-{ts}") for change in draft.changes.values()]
+    receipt = _keep(ctx, Receipt(ts, id, changes, False, None))
+    proposals.follow_changes(ctx, [change["id"] for change in changes])
+    return receipt
+
+
+def _keep(ctx: Context, receipt: Receipt) -> Receipt:
     ctx.tx.run(
         "INSERT INTO receipt (workspace, ts, proposal, seq, changes, automatic, agent, created_at_ms)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         ctx.workspace,
         receipt.ts,
-        proposal.id,
+        receipt.proposal,
         ctx.ws.seq,
-        orjson.dumps(changes).decode(),
-        int(automatic),
+        orjson.dumps(receipt.changes).decode(),
+        int(receipt.automatic),
         ctx.agent,
         ctx.now_ms,
     )
-    _print(ctx, receipt, proposal, draft)
-    proposals.mark_status(ctx, proposal, "applied", Receipt=receipt.ts)
-    signals.set_status(ctx, proposal.get("Signal"), "accepted", proposal.id)
-    payload = {"receipt_ts": receipt.ts, "blocks": [change["id"] for change in changes], "automatic": automatic}
-    ctx.emit("memory", "proposal_applied", proposal.id, payload)
-    proposals.follow_changes(ctx, [change["id"] for change in changes])
     return receipt
 
 
@@ -68,14 +85,12 @@ def _write(ctx: Context, id: str, draft: Draft, cause: str) -> dict[str, Any]:
 
 
 def _free_ts(ctx: Context) -> str:
-    """The second of the apply, or the next one that no receipt has."""
-    moment = datetime.fromtimestamp(ctx.now_ms / 1000, UTC)
-    while True:
-        ts = moment.strftime("%Y%m%d-%H%M%S")
-        taken = "SELECT 1 FROM receipt WHERE workspace = ? AND ts = ?"
-        if ctx.tx.value(taken, ctx.workspace, ts) is None:
-            return ts
-        moment += timedelta(seconds=1)
+    """The second of the apply, or the one after the newest receipt: each receipt has a second of its own."""
+    now = datetime.fromtimestamp(ctx.now_ms / 1000, UTC).strftime(_TS)
+    newest = ctx.tx.value("SELECT max(ts) FROM receipt WHERE workspace = ? AND ts >= ?", ctx.workspace, now)
+    if newest is None:
+        return now
+    return (datetime.strptime(newest, _TS).replace(tzinfo=UTC) + timedelta(seconds=1)).strftime(_TS)
 
 
 def _print(ctx: Context, receipt: Receipt, proposal: Block, draft: Draft) -> None:
@@ -107,6 +122,16 @@ def find(ctx: Context, ts: str) -> Receipt:
         way = suggest("list_proposals", "Shows applied proposals with their receipts.", "high", status="applied")
         raise unknown_id("receipt", ts, "Use the receipt_ts that approve_apply returned.", [way])
     return _receipt(row)
+
+
+def of_cause(ctx: Context, cause: str) -> Receipt | None:
+    """The receipt behind a version: of the proposal that caused it, or the one that the cause itself names."""
+    if cause.startswith("AR-"):
+        row = ctx.tx.one(
+            "SELECT * FROM receipt WHERE workspace = ? AND ts = ?", ctx.workspace, cause.removeprefix("AR-")
+        )
+        return _receipt(row) if row else None
+    return of_proposal(ctx, cause) if cause.startswith("P-") else None
 
 
 def of_proposal(ctx: Context, proposal: str) -> Receipt | None:
@@ -193,7 +218,7 @@ def _close(ctx: Context, receipt: Receipt) -> None:
     sql = "UPDATE receipt SET rolled_back_at_ms = ? WHERE workspace = ? AND ts = ?"
     ctx.tx.run(sql, ctx.now_ms, ctx.workspace, receipt.ts)
     proposal = blocks.find(ctx, receipt.proposal)
-    if proposal is not None:
+    if proposal is not None and proposal.kind is KINDS["P"]:
         proposals.mark_status(ctx, proposal, "rolled_back")
         signals.set_status(ctx, proposal.get("Signal"), "resolved", proposal.id)
     printed = blocks.find(ctx, f"AR-{receipt.ts}")

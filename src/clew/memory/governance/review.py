@@ -15,7 +15,7 @@ from clew.memory.files.sync import sync
 from clew.memory.files.writes import failing, governed
 from clew.memory.governance import policy, proposals, receipts
 from clew.memory.governance.patches import Draft, drafted, read
-from clew.memory.governance.policy import Count, Mode
+from clew.memory.governance.policy import Count, Mode, Review
 from clew.memory.kinds import KINDS, check_proposal_id, check_receipt_ts
 from clew.registry.context import Context
 from clew.registry.operation import Input, Whole, operation
@@ -66,6 +66,7 @@ def _tried(ctx: Context, proposal: Block) -> dict[str, Any]:
 
 def _applied(ctx: Context, proposal: Block) -> dict[str, Any]:
     _check_mode(ctx)
+    _check_approver(ctx, proposal)
     draft = _checked(ctx, proposal)
     receipt = receipts.apply(ctx, proposal, draft)
     message = f"Applied. Receipt: {receipt.ts}. Snapshot saved for rollback."
@@ -97,6 +98,22 @@ def _check_mode(ctx: Context) -> None:
         suggestions=[suggest("governance", "Lets approved proposals be applied.", "high", mode="propose")],
         details={"rule": "detect_only", "ends": None},
     )
+
+
+def _check_approver(ctx: Context, proposal: Block) -> None:
+    """A record that was staged for review is approved by somebody else: another agent, or a person at the shell."""
+    own = proposal.get("ProposedBy") == (ctx.agent or proposals.UNNAMED)
+    if proposal.get("Type") != "record" or not own or ctx.session.local:
+        return
+    if not policy.load(ctx).governance.self_approval:
+        raise ClewError(
+            "NOT_ALLOWED",
+            f"{proposal.id} was staged by {proposal.get('ProposedBy')} and waits for somebody else:"
+            f" {shorten(proposal.get('Rationale'), 300)}",
+            "Ask a person or another agent to approve it, or set governance self_approval.",
+            suggestions=[suggest("list_proposals", "Shows what waits.", "medium", status="staged")],
+            details={"rule": "own_proposal", "ends": None},
+        )
 
 
 def _summary(draft: Draft) -> str:
@@ -255,6 +272,12 @@ class GovernanceInput(Input):
     backlog_limit: Annotated[Count | None, Field(description="Waiting proposals above which none is made.")] = None
     defer_cooldown_days: Annotated[Count | None, Field(description="How long a deferral lasts.")] = None
     no_touch_minutes: Annotated[Count | None, Field(description="Pause between automatic applies.")] = None
+    review: Annotated[
+        Review | None, Field(description="What remember stages: risk (contradicts, replaces another's) or all.")
+    ] = None
+    self_approval: Annotated[
+        bool | None, Field(description="Whether an agent may approve a record that it staged itself.")
+    ] = None
 
 
 @operation("governance", writes=True, mode="own", idempotent=True, bare=lambda result: result)

@@ -20,7 +20,7 @@ export const IDS = {
   "receipt": "^(?:RCPT-\\d{3,})$",
   "proposal": "^(?:P-\\d{8}-\\d{3,})$",
   "contradiction": "^(?:C-\\d{8}-\\d{3,})$",
-  "block": "^(?:(?:D|T|PRJ|PER|TOOL|INC|C|DREF|SIG|P|I|B|A|AR|W|FACT)-[^\\]\\s]{1,120})$"
+  "block": "^(?:(?:D|T|PRJ|PER|TOOL|INC|C|DREF|SIG|P|I|B|A|AR|W|FACT|R|U|X|L|F)-[^\\]\\s]{1,120})$"
 };
 
 export const BLOCK_PREFIXES = [
@@ -39,7 +39,12 @@ export const BLOCK_PREFIXES = [
   "A",
   "AR",
   "W",
-  "FACT"
+  "FACT",
+  "R",
+  "U",
+  "X",
+  "L",
+  "F"
 ];
 
 export const THOUGHT_KINDS = {

@@ -1,0 +1,227 @@
+"""Standing records: rules, preferences, decisions, rejected alternatives, lessons and facts, and how one is kept.
+
+A record that contradicts nothing and replaces nothing of another author is applied at once, with a receipt that can be
+rolled back. Anything else stands in its file as `proposed`, so that a person sees it and recall finds it, and a
+proposal with the reason waits for somebody other than its author.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from clew.errors import ClewError, invalid, shorten
+from clew.memory import blocks
+from clew.memory.blocks import Block
+from clew.memory.contradictions import detection
+from clew.memory.contradictions.detection import Clashing
+from clew.memory.contradictions.signatures import signatures
+from clew.memory.files.markdown import Value, clean, print_block
+from clew.memory.files.writes import governed
+from clew.memory.governance import policy, proposals, receipts
+from clew.memory.governance.patches import Op, drafted
+from clew.memory.governance.proposals import UNNAMED, Staged
+from clew.memory.kinds import STANDING, kind_of, prefix_of
+from clew.memory.marks import mark
+from clew.memory.screening import screened
+from clew.registry.context import Context
+
+Kind = Literal["rule", "preference", "decision", "rejected", "lesson", "fact"]
+PREFIXES: dict[str, str] = {"decision": "D", **{name: prefix for prefix, (name, _) in STANDING.items()}}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is to be kept. `replaces` is an id; `about` names files or areas; `rests_on` ids of anything."""
+
+    kind: Kind
+    text: str
+    why: str = ""
+    title: str = ""
+    replaces: str | None = None
+    about: tuple[str, ...] = ()
+    rests_on: tuple[str, ...] = ()
+    review_by: str | None = None
+    task: str | None = None
+    step: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What became of a record."""
+
+    id: str
+    kind: Kind
+    state: Literal["kept", "proposed"]
+    written: bool
+    """False when a record of this kind says exactly this already; `id` is that one."""
+    receipt_ts: str | None = None
+    """With which rollback_proposal takes the record back, when it was kept at once."""
+    proposal_id: str | None = None
+    reason: str = ""
+    """Why it was staged."""
+    contradicts: tuple[Clashing, ...] = ()
+    repeats: tuple[Block, ...] = ()
+    """Records that say nearly the same, live or proposed."""
+
+
+def keep(
+    ctx: Context,
+    kind: Kind,
+    text: str,
+    why: str = "",
+    title: str = "",
+    replaces: str | None = None,
+    about: Sequence[str] = (),
+    rests_on: Sequence[str] = (),
+    review_by: str | None = None,
+    task: str | None = None,
+    step: str | None = None,
+) -> Kept:
+    """Keep a record in a transaction of its own: hand edits are read before it and the files rendered after it."""
+    record = Record(kind, text, why, title, replaces, tuple(about), tuple(rests_on), review_by, task, step)
+    with governed(ctx) as bound:
+        return keep_within(bound, record)
+
+
+def keep_within(ctx: Context, record: Record) -> Kept:
+    """Keep a record inside the caller's transaction, which must be a governed one."""
+    record = _screened(ctx, record)
+    if record.kind != "rejected":
+        proposals.check_not_rejected(ctx, record.text)
+    same = _same(ctx, record)
+    if same is not None:
+        return _known(same, record.kind)
+    replaced = blocks.get(ctx, record.replaces) if record.replaces else None
+    _check_replaced(replaced)
+    prefix = PREFIXES[record.kind]
+    id = blocks.short_id(ctx, prefix)
+    without = (replaced.id,) if replaced else ()
+    contradicts = tuple(detection.clashing(ctx, id, record.text, without))
+    repeats = tuple(block for block in detection.similar(ctx, id, record.text) if block.id not in without)
+    reason = _obstacle(ctx, replaced, contradicts)
+    if reason:
+        proposal = _stage(ctx, id, record, replaced, reason)
+        return Kept(id, record.kind, "proposed", True, None, proposal.id, reason, contradicts, repeats)
+    ops = [Op("append_block", file=kind_of(id).file, patch=_text(ctx, id, record, "active"))]
+    draft = drafted(ctx, [*ops, *_replacing(id, replaced)])
+    receipt = receipts.apply_record(ctx, id, draft)
+    return Kept(id, record.kind, "kept", True, receipt.ts, repeats=repeats)
+
+
+def _screened(ctx: Context, record: Record) -> Record:
+    """The record without secrets and control characters; one without words is refused."""
+    if record.kind not in PREFIXES:
+        raise invalid(
+            "kind", f"{shorten(str(record.kind), 40)!r} is not a kind of record", f"Use {', '.join(PREFIXES)}."
+        )
+    masked = {name: screened(clean(getattr(record, name))) for name in ("text", "why", "title")}
+    count = sum(found for _, found in masked.values())
+    if count:
+        ctx.warn("SECRET_MASKED", f"{count} secret(s) were not stored", "Keep secrets out of memory.")
+    text, why, title = (masked[name][0] for name in ("text", "why", "title"))
+    if not text:
+        raise invalid("text", "must not be empty", "Say what is to be kept.", kind="non_empty")
+    about = tuple(item for item in (" ".join(clean(item).split()) for item in record.about) if item)
+    rests_on = tuple(item for item in ("".join(clean(item).split()) for item in record.rests_on) if item)
+    return Record(
+        record.kind, text, why, title, record.replaces, about, rests_on, record.review_by, record.task, record.step
+    )
+
+
+def _same(ctx: Context, record: Record) -> Block | None:
+    """A record of this kind that says exactly this, in whatever words, and holds or waits."""
+    found = blocks.with_mark(ctx, PREFIXES[record.kind], mark(record.text))
+    return next(
+        (block for block in found if block.status in ("active", "proposed") and block.id != record.replaces), None
+    )
+
+
+def _known(same: Block, kind: Kind) -> Kept:
+    waits = same.status == "proposed"
+    proposal = same.get("Proposal") or None
+    return Kept(
+        same.id, kind, "proposed" if waits else "kept", False, None, proposal if waits else None, repeats=(same,)
+    )
+
+
+def _check_replaced(replaced: Block | None) -> None:
+    if replaced is None:
+        return
+    if prefix_of(replaced.id) not in PREFIXES.values():
+        raise ClewError(
+            "CONFLICT", f"{replaced.id} is a {replaced.kind.name}, which no record replaces", "Name a standing record."
+        )
+    if replaced.status not in ("active", "proposed"):
+        successor = replaced.get("SupersededBy")
+        by = f" by {successor}" if successor else ""
+        raise ClewError(
+            "CONFLICT",
+            f"{replaced.id} is {replaced.status or 'not active'}{by} already",
+            f"Replace {successor} instead." if successor else "Keep the record without replaces.",
+        )
+
+
+def _obstacle(ctx: Context, replaced: Block | None, contradicts: tuple[Clashing, ...]) -> str:
+    """Why the record must be reviewed first; empty when nothing speaks against it."""
+    loaded = policy.load(ctx)
+    if contradicts:
+        first = contradicts[0]
+        return f"contradicts {first.block.id} ({first.reason})"
+    if replaced is not None and any(item.enforcement == "invariant" for item in signatures(replaced.text)):
+        return f"replaces {replaced.id}, which is an invariant"
+    if replaced is not None and _foreign(ctx, replaced):
+        return f"replaces {replaced.id} of {author_of(replaced)}"
+    if loaded.governance.governance_mode == "detect_only":
+        return "mode detect_only: nothing is applied without review"
+    return "governance review=all: every record is reviewed" if loaded.governance.review == "all" else ""
+
+
+def _foreign(ctx: Context, block: Block) -> bool:
+    """Whether anybody but the caller has a part in a record. A hand edit is a person's, whoever reads it back."""
+    versions = blocks.history(ctx, block.id)
+    return any(version.origin == "edit" or version.agent != ctx.agent for version in versions)
+
+
+def author_of(block: Block) -> str:
+    return "a person" if block.origin == "edit" else block.get("Author") or block.agent or UNNAMED
+
+
+def _stage(ctx: Context, id: str, record: Record, replaced: Block | None, reason: str) -> Block:
+    """Write the record as proposed and a proposal that makes it active."""
+    proposal_id = blocks.dated_id(ctx, "P")
+    written = blocks.write(ctx, id, _text(ctx, id, record, "proposed", proposal_id), origin="keep", cause=proposal_id)
+    proposals.follow_changes(ctx, [id])
+    ops = (Op("set_status", file=written.file, target=id, status="active"), *_replacing(id, replaced))
+    evidence = (record.why or shorten(record.text, 300), *record.rests_on)
+    by = ctx.agent or UNNAMED
+    return proposals.stage(ctx, Staged("record", id, ops, evidence, reason, risk="medium", by=by), proposal_id)
+
+
+def _replacing(id: str, replaced: Block | None) -> tuple[Op, ...]:
+    return (Op("replace_block", file=replaced.file, target=replaced.id, value=id),) if replaced else ()
+
+
+def _text(ctx: Context, id: str, record: Record, status: str, proposal: str | None = None) -> str:
+    """The block as it stands in its file. A decision has the fields that every decision has."""
+    decision = record.kind == "decision"
+    fields: dict[str, Value | None] = {
+        "Date": blocks.day_of(ctx.now_ms),
+        "Status": status,
+        "Scope": "global" if decision else None,
+        "Title": record.title,
+        "Statement": record.text,
+        "Rationale": record.why or ("not given" if decision else None),
+        "About": ", ".join(record.about),
+        "Supersedes": record.replaces or ("none" if decision else None),
+        "Tags": "untagged" if decision else None,
+        "RestsOn": ", ".join(record.rests_on),
+        "ReviewBy": record.review_by,
+        "Task": record.task,
+        "Step": record.step,
+        "Author": ctx.agent,
+        "Proposal": proposal,
+        "Sources": ["remember"] if decision else None,
+    }
+    return print_block(id, fields)

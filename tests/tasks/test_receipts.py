@@ -100,7 +100,7 @@ def require(call: Caller, task: str, path: str = "s:0") -> None:
 
 def test_a_strict_task_wants_required_proof_to_be_seen(call: Caller, task: str) -> None:
     call("tasks_edit", task=task, reasoning_mode="strict")
-    call("think_card", target=task, step="s:0", card={"type": "decision", "title": "Use the csv module"})
+    call("think_card", target=task, step="s:0", card={"type": "decision", "title": "Use csv", "text": "It fits."})
     require(call, task)
     call("tasks_evidence_capture", task=task, path="s:0", checkpoint="tests", checks=["CMD: make test"])
     assert call.error("tasks_close_step", task=task, path="s:0", checkpoints="gate")["code"] == "PROOF_REQUIRED"
@@ -345,8 +345,8 @@ def test_ten_thousand_untouched_files_are_looked_at_in_a_moment(tmp_path: Path) 
     found = take_snapshot(tmp_path, names)
     (tmp_path / names[7]).write_bytes(b"y")
     took = []
-    for _ in range(3):
-        begun = time.perf_counter()
+    for _ in range(5):
+        begun = time.process_time()  # what it costs, however busy the machine is otherwise
         assert changed_files(tmp_path, found.files, found.stamps) == [names[7]]
-        took.append(time.perf_counter() - begun)
+        took.append(time.process_time() - begun)
     assert min(took) < 0.2

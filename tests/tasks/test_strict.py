@@ -52,7 +52,17 @@ def test_a_hypothesis_costs_one_test_that_somebody_wrote(call: Caller, strict: s
 
 
 def test_an_engine_that_is_silent_has_nothing_to_object(call: Caller, strict: str) -> None:
-    think(call, strict, "decision", "Use the csv module")
+    card = {"type": "decision", "title": "Use the csv module", "text": "It reads quotes."}
+    call("think_card", target=strict, step="s:0", card=card)
+    call("tasks_done", task=strict, path="s:0")
+
+
+def test_a_decision_needs_a_reason_or_a_card_that_speaks_for_it(call: Caller, strict: str) -> None:
+    decision = think(call, strict, "decision", "Use the csv module")
+    answer = call.answer("tasks_done", task=strict, path="s:0")
+    assert answer.envelope["error"]["details"]["missing"] == ["STRICT_DECISION_NO_REASON"]
+    run_suggestions(call.clew, answer, call.session)
+    think(call, strict, "evidence", "It read the file", supports=[decision])
     call("tasks_done", task=strict, path="s:0")
 
 

@@ -65,7 +65,7 @@ def rest_on_a_fact(call: Caller, task: str) -> str:
 
 
 def close_the_rest(call: Caller, task: str) -> None:
-    call("think_card", target=task, step="s:1", card={"type": "decision", "title": "Write it"})
+    call("think_card", target=task, step="s:1", card={"type": "decision", "title": "Write it", "text": "As agreed."})
     call("tasks_close_step", task=task, path="s:1", checkpoints="gate")
 
 

@@ -13,6 +13,7 @@ from clew.reasoning import engine
 from clew.reasoning.branches import chain
 from clew.reasoning.documents import append, last_event_seq
 from clew.reasoning.graph import Node, edges_among, nodes
+from clew.reasoning.graph.reads import edges_beside
 from clew.reasoning.premises import Suspect, any_fallen, suspects
 from clew.reasoning.scope import Scope, scope_of
 from clew.registry.context import Context
@@ -183,6 +184,7 @@ WAYS = 3
 CLOSED = frozenset({"closed", "done", "resolved"})
 NO_CLAIM = "STRICT_NO_HYPOTHESIS_OR_DECISION"
 FALLEN_PREMISE = "STRICT_PREMISE_FALLEN"
+NO_REASON = "STRICT_DECISION_NO_REASON"
 # The engine's signals that bar closing, and the kind of action by which it mends each.
 BLOCKING = {"BM4_HYPOTHESIS_NO_TEST": "add_test_stub"}
 
@@ -230,12 +232,15 @@ def examine(ctx: Context, task: Work, step: Step) -> Examination:
     if doubt is not None:
         return Examination((FALLEN_PREMISE,), (suggest("open", "Shows the card that fell.", id=doubt.path[-1]),))
     edges = edges_among(ctx, scope.branch, scope.graph, [card.id for card in cards], EDGES)
-    said = engine.run(cards, edges, signals_limit=CARDS, actions_limit=CARDS, step_tag=step_tag(step), scope=scope)
-    if said is None:
+    bare = _unreasoned(ctx, scope, cards)
+    if bare is not None:
+        return Examination((NO_REASON,), (suggest("open", "Shows the decision that gives no reason.", id=bare.id),))
+    findings = engine.run(cards, edges, signals_limit=CARDS, actions_limit=CARDS, step_tag=step_tag(step), scope=scope)
+    if findings is None:
         return Examination()
-    missing = tuple(dict.fromkeys(signal["code"] for signal in said["signals"] if signal["code"] in BLOCKING))
+    missing = tuple(dict.fromkeys(signal["code"] for signal in findings["signals"] if signal["code"] in BLOCKING))
     mending = {BLOCKING[code] for code in missing}
-    calls = [call for action in said["actions"] if action["kind"] in mending for call in action["calls"]]
+    calls = [call for action in findings["actions"] if action["kind"] in mending for call in action["calls"]]
     cards_first = sorted(calls, key=lambda call: call["target"] != "think_card")
     return Examination(missing, tuple(cards_first[:WAYS]))
 
@@ -248,6 +253,16 @@ def reasoning_required(task: Work, step: Step, found: Examination) -> ClewError:
         suggestions=found.ways,
         details={"step_id": step.id, "path": step.path, "missing": list(found.missing)},
     )
+
+
+def _unreasoned(ctx: Context, scope: Scope, cards: Sequence[Node]) -> Node | None:
+    """An open decision without a word of reason, and without a card that it rests on or that supports it."""
+    bare = [card for card in cards if card.type == "decision" and _is_claim(card) and not (card.text or "").strip()]
+    if not bare:
+        return None
+    edges = edges_beside(ctx, scope.branch.id, scope.graph, [card.id for card in bare], EDGES)
+    tied = {edge[end] for edge in edges for end in ("from_id", "to_id")}
+    return next((card for card in bare if card.id not in tied), None)
 
 
 def _is_claim(card: Node) -> bool:

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from clew.canonical import sha256_hex
 from clew.errors import ClewError, shorten
-from clew.files import changed_files, git_head, is_inside
+from clew.files import changed_files, git_head
 from clew.ids import confined
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
@@ -204,7 +204,7 @@ class Checkout:
         """The files that changed since the run. What nobody can judge from here counts as unchanged."""
         if self._root is None:
             return []
-        files = {path: digest for path, digest in (receipt.files or {}).items() if is_inside(path)}
+        files = receipt.files or {}  # below the project by their form: tasks_receipt_record takes no others
         if not files:
             head = git_head(self._root) if receipt.git_commit else None
             return ["HEAD"] if head is not None and head != receipt.git_commit else []

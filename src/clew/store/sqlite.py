@@ -157,7 +157,8 @@ class Link:
         removed by hand, so that nothing is lost that stands only there."""
         if self._overtaken():
             self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        self.connection.close()
+        with suppress(apsw.Error):  # if the disk fails now, the WAL stays and the next one to open reads it
+            self.connection.close()
 
     def _overtaken(self) -> bool:
         wal = f"{self._path}-wal"

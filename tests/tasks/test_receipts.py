@@ -323,6 +323,16 @@ def test_a_removed_event_is_missed_wherever_it_stood(call: Caller, task: str) ->
     assert [item["where"] for item in call("tasks_chain_verify")["breaks"]] == [f"evt_{last:016d}"]
 
 
+def test_what_is_undone_inside_a_call_leaves_the_chain_whole(call: Caller, task: str) -> None:
+    steps = [{"title": "Look", "success_criteria": ["seen"]}]
+    think = {"frame": "What is slow?", "status": {"decision": "open"}}
+    answer = call.answer("tasks_bootstrap", plan_title="P", task_title="T", steps=steps, think=think)
+    assert [item["code"] for item in answer.envelope["warnings"]] == ["THINK_PIPELINE_FAILED"]
+    call.error("tasks_macro_close_step", task=task, path="s:0", note="x", proof="2 failed")
+    prove(call.clew, task, "s:0")
+    assert call("tasks_chain_verify")["intact"]
+
+
 def test_receipts_outlive_their_task(call: Caller, task: str) -> None:
     prove(call.clew, task, "s:0")
     call("tasks_delete", task=task)

@@ -16,8 +16,7 @@ from clew.ids import STEP
 from clew.registry.callers import own_focus, set_own_focus
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, StrictModel, operation
-from clew.tasks.capture import Proof as CapturedProof
-from clew.tasks.capture import capture_proof
+from clew.tasks.capture import CapturedProof, capture_proof
 from clew.tasks.changes import StepSpec
 from clew.tasks.creation import Home, NewTask, attempt, bootstrap
 from clew.tasks.endings import set_status

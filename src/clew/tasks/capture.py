@@ -250,25 +250,25 @@ ProofArg = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class CapturedProof:
     checks: list[str]
     items: list[dict[str, Any]]
     attachments: list[str]
     checkpoints: list[str]
 
 
-def read_proof(given: str | list[str] | ProofObject | None, note: str | None) -> Proof | None:
+def read_proof(given: str | list[str] | ProofObject | None, note: str | None) -> CapturedProof | None:
     """The proof of a call; without one, the receipts that stand on lines of their own in its note."""
     if given is None:
         found = salvaged(note or "")
-        return Proof(found, [], [], [DEFAULT_CHECKPOINT]) if found else None
+        return CapturedProof(found, [], [], [DEFAULT_CHECKPOINT]) if found else None
     if isinstance(given, ProofObject):
         names = checkpoint_names(given.checkpoint) or [DEFAULT_CHECKPOINT]
-        return Proof(receipts(given.checks or []), given.items or [], given.attachments or [], names)
-    return Proof(receipts(given), [], [], [DEFAULT_CHECKPOINT])
+        return CapturedProof(receipts(given.checks or []), given.items or [], given.attachments or [], names)
+    return CapturedProof(receipts(given), [], [], [DEFAULT_CHECKPOINT])
 
 
-def capture_proof(ctx: Context, task: Work, step: Step, proof: Proof) -> tuple[Work, dict[str, Any] | None]:
+def capture_proof(ctx: Context, task: Work, step: Step, proof: CapturedProof) -> tuple[Work, dict[str, Any] | None]:
     """Keep what is real of the proof. A form that nobody filled in is not kept, and the gate then says so."""
     drafts = proofs(ctx, proof.items, without_cited(ctx, step, proof.checks), proof.attachments)
     if not drafts:

@@ -107,6 +107,16 @@ def _by_ids(ctx: Context, sql: str, params: list[Any], ids: list[str]) -> list[B
     return sorted(found, key=lambda block: block.id)
 
 
+def newest(ctx: Context, prefix: str, most: int, besides: Iterable[str] = ()) -> list[Block]:
+    """The current blocks of a kind that were written last, and those of `besides` that are of it, newest first."""
+    sql = "SELECT * FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND prefix = ?"
+    rows = ctx.tx.all(f"{sql} ORDER BY seq DESC LIMIT ?", ctx.workspace, prefix, most)
+    found = {row["id"]: _block(row) for row in rows}
+    wanted = [id for id in besides if prefix_of(id) == prefix and id not in found]
+    found |= {block.id: block for block in (current(ctx, ids=wanted) if wanted else [])}
+    return sorted(found.values(), key=lambda block: (-block.seq, block.id))
+
+
 def find(ctx: Context, id: str) -> Block | None:
     sql = "SELECT * FROM block WHERE workspace = ? AND id = ? AND until IS NULL AND gone = 0"
     row = ctx.tx.one(sql, ctx.workspace, id)

@@ -126,6 +126,16 @@ def open_tasks(ctx: Context, limit: int) -> list[Work]:
     return [load(Work, row) for row in rows]
 
 
+def open_plans(ctx: Context) -> list[Work]:
+    """Plans that are not over, oldest first."""
+    rows = ctx.tx.all(
+        "SELECT * FROM work WHERE workspace = ? AND kind = 'plan' AND status NOT IN ('DONE', 'CANCELED')"
+        " ORDER BY number",
+        ctx.workspace,
+    )
+    return [load(Work, row) for row in rows]
+
+
 def tasks_of(ctx: Context, plan: str, status: str | None = None) -> list[Work]:
     """The tasks under a plan, oldest first."""
     wanted = " AND status = ?" if status else ""

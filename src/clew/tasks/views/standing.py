@@ -11,6 +11,7 @@ from clew.reasoning.scope import StepFocus
 from clew.registry.context import Context
 from clew.tasks.jobs.attention import WorkState, work_state
 from clew.tasks.plans import Work
+from clew.tasks.proofs import Proof, proof_states
 from clew.tasks.steps import step_tag
 from clew.tasks.targets import explicit_target
 from clew.tasks.views.actions import Actions, actions_for
@@ -52,9 +53,14 @@ class Part(Flag):
     SIGNALS = auto()
     MATERIAL = auto()
     """Notes, trace and cards, what the engine says of them, and the next action, which looks at the cards."""
+    DELEGATED = auto()
+    """Jobs and runners beside the work."""
+    PROOFS = auto()
+    """How far the done steps are proven; looks at the files that their receipts cover."""
 
 
-EVERYTHING = Part.HANDOFF | Part.TIMELINE | Part.SIGNALS | Part.MATERIAL
+EVERYTHING = Part.HANDOFF | Part.TIMELINE | Part.SIGNALS | Part.MATERIAL | Part.DELEGATED
+"""Of the views of the seeds."""
 
 
 def requested(args: Any) -> dict[str, str | None]:
@@ -123,6 +129,8 @@ class Standing:
     spot: Spot = UNPLACED
     delegated: WorkState | None = None
     actions: Actions = field(default_factory=Actions)
+    proofs: dict[str, Proof] = field(default_factory=dict)
+    """Of the done steps, by step id."""
     ref: str | None = None
     """The one thing to open first."""
     pack: str | None = None
@@ -146,6 +154,10 @@ def standing_of(ctx: Context, work: Work, wish: Wish) -> Standing:
         standing = _with_material(ctx, standing)
     if Part.HANDOFF in wish.parts:
         standing = replace(standing, handoff=handoff_of(ctx, subject, outlook))
+    if Part.DELEGATED in wish.parts:
+        standing = replace(standing, delegated=work_state(ctx, work.id))
+    if Part.PROOFS in wish.parts:
+        standing = replace(standing, proofs=proof_states(ctx, [step for step in subject.steps if step.completed]))
     if Part.TIMELINE in wish.parts:
         standing = replace(standing, timeline=_timeline(ctx, subject, wish))
     if Part.SIGNALS in wish.parts:
@@ -172,7 +184,6 @@ def _with_material(ctx: Context, standing: Standing) -> Standing:
         material=material.with_rows(ctx, subject.scope),
         engine=engine,
         spot=spot,
-        delegated=work_state(ctx, subject.work.id),
         actions=actions_for(ctx, subject, spot.where, cards, wish.relevant),
         ref=primary_ref(subject, cards),
     )

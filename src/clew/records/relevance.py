@@ -1,0 +1,227 @@
+"""Which records matter to a task: those of the same files or areas, those linked with it, those its words recall."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import permutations
+
+from clew.ids import ANCHOR
+from clew.memory import blocks
+from clew.memory.blocks import Block
+from clew.memory.contradictions.resolutions import open_entries
+from clew.memory.kinds import KINDS
+from clew.reasoning.branches import checked_out
+from clew.reasoning.graph import Node, nodes
+from clew.reasoning.premises import FALLEN, suspects
+from clew.reasoning.scope import Scope, scope_of
+from clew.reasoning.visibility import is_draft
+from clew.recall.search import Request, Search
+from clew.records.brief import Entry
+from clew.records.links import links_of, retracted_among
+from clew.registry.context import Context
+from clew.tasks.plans import Work
+from clew.tasks.views.standing import Standing
+
+RULES = ("rule", "preference")
+DECISIONS = ("decision", "rejected")
+KNOWN = ("lesson", "fact")
+ENDED = frozenset({"superseded", "revoked", "retracted", "rejected", "disproved", "expired", "rolled_back", "archived"})
+MOST_READ = 300
+"""Newest records of a kind that are read; what the task's words recall is read however old it is."""
+RECALLED = 30
+MOST_QUERY = 600
+LINKED, SAME_FILE, SAME_AREA, BY_RECALL, BY_WORDS = 8.0, 4.0, 3.0, 3.0, 0.5
+"""A link was made on purpose and says most; a shared word says little. Two words at least, at most four count."""
+OWN, OF_PLAN = 6.0, 2.0
+"""Cards that were written for the task, or for its plan."""
+_PATH = re.compile(r"[\w.-]*[\w-]/[\w./-]*\w|\b[\w-]+\.[a-z]\w{0,4}\b")
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_COMMON_WORDS = """
+about after also been before both does done each every from have into just like more most must never none only other
+over same shall should some such than that their them then there these they this those uses used using very want were
+what when where which while will with without would your test tests step task plan file files code make made keep kept
+read write
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What a task is about. Without a task it is empty, and records rank by their age alone."""
+
+    ids: frozenset[str] = frozenset()
+    linked: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
+    areas: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+    recalled: dict[str, float] = field(default_factory=dict)
+
+    def rank(self, id: str, text: str) -> float:
+        """How much a record has to do with the task; 0 for nothing."""
+        score = LINKED if id in self.linked or any(_names(text, own) for own in self.ids) else 0.0
+        score += SAME_FILE if any(_names(text, file) for file in self.files) else 0.0
+        score += SAME_AREA if any(_names(text, area) for area in self.areas) else 0.0
+        score += BY_RECALL * self.recalled.get(id, 0.0)
+        shared = len(self.words & words_of(text))
+        return score + (BY_WORDS * min(shared, 4) if shared > 1 else 0.0)
+
+
+def _names(text: str, name: str) -> bool:
+    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Words that say what a text is about, without common endings."""
+    found = (word.lower() for word in _WORD.findall(text))
+    return frozenset(_stem(word) for word in found if word not in _COMMON)
+
+
+def _stem(word: str) -> str:
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
+
+
+def recall_of(ctx: Context, work: Work | None, texts: Sequence[str]) -> dict[str, float]:
+    """What the task's own words recall: record -> nearness from 1 down. Opens transactions of its own."""
+    query = " ".join(texts)[:MOST_QUERY].strip()
+    if work is None or not query:
+        return {}
+    # By words alone: the answer is the same on every machine, and coming back does not wait for a model to load.
+    request = Request(query, RECALLED, sources=("block", "card"), words_only=True)
+    found = Search(ctx, request).run()["results"]
+    return {hit["_id"]: 1.0 - place / RECALLED for place, hit in enumerate(found)}
+
+
+def topic_of(ctx: Context, standing: Standing, recalled: dict[str, float]) -> Topic:
+    work, steps = standing.work, standing.subject.steps
+    texts = [work.title, work.description or "", *(text for step in steps for text in (step.title, *step.tests))]
+    criteria = [line for step in steps for line in step.success_criteria]
+    covered = {path for proof in standing.proofs.values() if proof.receipt for path in proof.receipt.files or {}}
+    files = covered | {path for text in [*texts, *criteria] for path in _PATH.findall(text)}
+    own = nodes(ctx, standing.subject.scope.branch, standing.subject.scope.graph, limit=MOST_READ).nodes
+    areas = {tag for card in own for tag in card.tags if ANCHOR.fullmatch(tag)} | set(work.tags)
+    ids = {work.id, *(step.id for step in steps)}
+    linked: set[str] = set()
+    for id in (work.id, *(step.id for step in steps[:8])):
+        links = links_of(ctx, id)
+        linked |= {link.start for link in links.incoming} | {link.end for link in links.outgoing}
+    words = words_of(" ".join([*texts, *criteria]))
+    return Topic(frozenset(ids), frozenset(linked), frozenset(files), frozenset(areas), words, recalled)
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Records in force, those that matter most first."""
+
+    rules: tuple[Entry, ...]
+    decisions: tuple[Entry, ...]
+    known: tuple[Entry, ...]
+    open: tuple[Entry, ...]
+    doubts: tuple[Entry, ...]
+    unread: dict[str, int]
+
+
+def records_of(ctx: Context, work: Work | None, topic: Topic) -> Records:
+    clashes = open_entries(ctx)
+    against: dict[str, str] = {}
+    for _, sides in clashes:
+        for one, other in permutations(sides, 2):
+            against[one] = other
+    standing, unread = _standing(ctx, topic, against)
+    cards = _cards(ctx, work, topic)
+    # Rules bind whatever the task is about, so no rule ranks as one that has nothing to do with it.
+    rules = [_at_least(entry, 1.0) for entry in standing if entry.kind in RULES]
+    decisions = [entry for entry in [*standing, *cards] if entry.kind in DECISIONS]
+    return Records(
+        _ranked(rules),
+        _ranked(decisions),
+        _ranked(entry for entry in standing if entry.kind in KNOWN),
+        _ranked(entry for entry in cards if entry.kind in ("question", "hypothesis")),
+        tuple(_clash(entry, list(sides)) for entry, sides in clashes),
+        unread,
+    )
+
+
+def _ranked(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """The highest rank first; of one rank, what came in first: the newest."""
+    return tuple(sorted(entries, key=lambda entry: -entry.rank))
+
+
+def _at_least(entry: Entry, rank: float) -> Entry:
+    return replace(entry, rank=max(entry.rank, rank))
+
+
+def _clash(entry: Block, sides: list[str]) -> Entry:
+    return Entry("contradiction", entry.id, " against ".join(sides) or entry.headline, rank=1.0, alarm="CONTRADICTED")
+
+
+def _standing(ctx: Context, topic: Topic, against: dict[str, str]) -> tuple[list[Entry], dict[str, int]]:
+    """Rules, preferences, decisions, rejected alternatives, lessons and facts, newest first."""
+    found: list[Block] = []
+    unread: dict[str, int] = {}
+    for kind in KINDS.values():
+        if kind.name in (*RULES, *DECISIONS, *KNOWN):
+            read = blocks.newest(ctx, kind.prefix, MOST_READ, topic.recalled)
+            beyond = blocks.count(ctx, kind.prefix) - len(read)
+            if beyond > 0:
+                unread[kind.name] = beyond
+            found += [block for block in read if (block.status or "").lower() not in ENDED]
+    ids = [block.id for block in found]
+    gone, overdue = retracted_among(ctx, ids), blocks.overdue(ctx, ids)
+    entries = []
+    for block in sorted(found, key=lambda block: -block.seq):
+        if block.id not in gone:
+            alarm = f"CONTRADICTED by {against[block.id]}" if block.id in against else ""
+            alarm = alarm or (f"STALE: review was due {overdue[block.id]}" if block.id in overdue else "")
+            entries.append(_block_entry(block, topic.rank(block.id, block.text), alarm))
+    return entries, unread
+
+
+def _block_entry(block: Block, rank: float, alarm: str) -> Entry:
+    kind = block.kind.name
+    replaced = block.get("Supersedes")
+    says = f"{block.headline} (replaces {replaced})" if replaced.lower() not in ("", "none", "-") else block.headline
+    named = {"rejected": "REJECTED", "decision": "", "rule": ""}.get(kind, kind)
+    unsettled = block.status if block.status and block.status not in ("active", "accepted") else ""
+    return Entry(kind, block.id, says, ", ".join(part for part in (named, unsettled) if part), rank, alarm)
+
+
+def _cards(ctx: Context, work: Work | None, topic: Topic) -> list[Entry]:
+    """Decisions, open questions and open hypotheses: of the task, of its plan, and of the checked-out branch."""
+    places: list[tuple[Scope, float]] = []
+    if work is not None:
+        places.append((scope_of(ctx, work.id), OWN))
+        places += [(scope_of(ctx, work.parent), OF_PLAN)] if work.parent else []
+    places.append((Scope(checked_out(ctx)), 0.0))
+    entries: dict[str, Entry] = {}
+    for scope, bonus in places:
+        for card, alarm in _in_force(ctx, scope):
+            says = " ".join([card.title or "", card.text or "", *card.tags])
+            entries.setdefault(card.id, _card_entry(card, bonus + topic.rank(card.id, says), alarm))
+    return list(entries.values())
+
+
+def _in_force(ctx: Context, scope: Scope) -> list[tuple[Node, str]]:
+    page = nodes(ctx, scope.branch, scope.graph, types=("decision", "question", "hypothesis"), limit=MOST_READ)
+    live = [card for card in page.nodes if card.status not in FALLEN]
+    live = [card for card in live if card.type == "decision" or card.status == "open"]
+    ids = [card.id for card in live]
+    gone, doubts = retracted_among(ctx, ids), suspects(ctx, scope, ids)
+    return [
+        (card, f"SUSPECT: {doubts[card.id].because}" if card.id in doubts else "")
+        for card in live
+        if card.id not in gone
+    ]
+
+
+def _card_entry(card: Node, rank: float, alarm: str) -> Entry:
+    rejected = card.type == "decision" and card.status == "rejected"
+    kind = "rejected" if rejected else card.type
+    label = "REJECTED" if rejected else "hypothesis" if kind == "hypothesis" else ""
+    label = ", ".join(part for part in (label, "draft" if is_draft(card.tags) else "") if part)
+    text = f"{card.title}: {card.text}" if card.title and card.text else card.title or card.text or ""
+    return Entry(kind, card.id, text, label, rank, alarm)

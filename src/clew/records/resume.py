@@ -1,0 +1,277 @@
+"""resume: where the work stands, what binds, what was decided, what is open, what waits and what is next."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from clew.errors import ClewError, shorten
+from clew.memory import blocks
+from clew.memory.files.sync import sync
+from clew.memory.governance.proposals import statement_of
+from clew.records.brief import Brief, Entry, Section, brief_json, fit
+from clew.records.relevance import Records, Topic, recall_of, records_of, topic_of
+from clew.registry.callers import last_state, own_focus, unseen_since
+from clew.registry.context import Context
+from clew.registry.lines import command, one_line
+from clew.registry.operation import Input, Name, operation
+from clew.store.events import EventRow, events_after
+from clew.tasks.overview import rows_json
+from clew.tasks.plans import Work, find_work, open_plans, open_tasks, tasks_of, work_by_id
+from clew.tasks.proofs import Proof
+from clew.tasks.steps import Step, first_open
+from clew.tasks.views.outlook import OVER
+from clew.tasks.views.standing import Part, Standing, Wish, standing_of
+
+DEFAULT_CHARS = 2_000
+MOST_TASKS = 30
+MOST_EVENTS = 300
+ALARM = 90
+PEOPLE = ("", "observatory", "clew-cli")
+"""Authors behind which a person sits: the page, the shell, an edited file."""
+VERBS = {
+    "step_done": "closed",
+    "step_reopened": "reopened",
+    "step_blocked": "blocked",
+    "step_unblocked": "unblocked",
+    "step_defined": "changed",
+    "step_deleted": "deleted",
+    "step_noted": "noted on",
+    "steps_added": "added steps to",
+    "task_created": "created",
+    "task_completed": "set the status of",
+    "task_edited": "edited",
+    "task_deleted": "deleted",
+    "plan_created": "created",
+    "evidence_captured": "proved",
+    "card_written": "wrote",
+    "card_changed": "changed",
+    "block_written": "wrote",
+    "block_removed": "removed",
+    "memory_edited": "edited",
+    "proposal_staged": "proposed",
+    "proposal_applied": "approved",
+    "proposal_rejected": "rejected",
+    "proposal_rolled_back": "rolled back",
+    "record_retracted": "retracted",
+    "job_completed": "completed",
+    "job_failed": "failed",
+}
+"""What happened, as one would tell it; other events are bookkeeping and are not told."""
+
+
+class Resume(Input):
+    synonyms: ClassVar[dict[str, str]] = {"target": "task", "id": "task", "task_id": "task", "plan": "task"}
+
+    task: Annotated[Name | None, Field(description="TASK- or PLAN- id; default: what you work on.")] = None
+    max_chars: Annotated[int, Field(ge=0, le=200_000, description="Most characters of the answer.")] = DEFAULT_CHARS
+
+
+def resume_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    text: str = result["text"]
+    return text.splitlines()
+
+
+@operation("resume", mode="own", portal=True, lines=resume_lines)
+def resume(ctx: Context, args: Resume) -> dict[str, Any]:
+    """Show where the work stands: next step, rules, decisions, what is open, unproven or waits. Reads only."""
+    sync(ctx)
+    with ctx.reading() as reading:
+        work = _work(reading, args.task)
+        texts = _texts(reading, work)
+    recalled = recall_of(ctx, work, texts)
+    with ctx.reading() as reading:
+        work = _work(reading, args.task)
+        brief = _of_task(reading, work, recalled) if work and work.is_task else _of_plans(reading, work, recalled)
+        cut = fit(brief, args.max_chars)
+        return {"task": work.id if work else None, **brief_json(cut)}
+
+
+def _work(ctx: Context, named: str | None) -> Work | None:
+    """What is named, else what the caller works on, else what its client last worked on, else the focus of all.
+
+    Only shown, never acted on: so it may be another's, as long as it is open.
+    """
+    if named is not None:
+        return work_by_id(ctx, named.strip().upper())
+    last = last_state(ctx)
+    for id in (own_focus(ctx), last.focus if last else None, ctx.ws.focus):
+        found = find_work(ctx, id) if id else None
+        if found is not None and found.status not in OVER:
+            return found
+    left = open_tasks(ctx, 2)
+    return left[0] if len(left) == 1 else None
+
+
+def _texts(ctx: Context, work: Work | None) -> list[str]:
+    """The task's own words, the nearest first."""
+    if work is None:
+        return []
+    step = first_open(ctx, work.id) if work.is_task else None
+    near = [step.title, *step.success_criteria] if step else []
+    return [work.title, *near, work.description or ""]
+
+
+def _of_task(ctx: Context, task: Work, recalled: dict[str, float]) -> Brief:
+    standing = standing_of(ctx, task, Wish(Part.DELEGATED | Part.PROOFS))
+    records = records_of(ctx, task, topic_of(ctx, standing, recalled))
+    steps = standing.subject.steps
+    done = tuple(_done(step, standing.proofs.get(step.id)) for step in steps if step.completed)
+    later = standing.subject.open_steps[1:]
+    doubts = (*(Entry("suspect step", "", line, alarm="SUSPECT", rank=1.0) for line in standing.outlook.suspects),)
+    strict = ", strict" if task.reasoning_mode == "strict" else ""
+    state = "" if task.status in ("TODO", "ACTIVE") else f" {task.status}"
+    return Brief(
+        head=f"{task.id} {_title(task)} ({task.parent}{strict}){state} {len(done)}/{len(steps)} done",
+        now=_now(standing),
+        sections=(
+            Section("done", done, inline=True),
+            Section("then", tuple(Entry("open step", step.path, step.title, rank=1.0) for step in later), inline=True),
+            Section("doubts", doubts + records.doubts),
+            *_record_sections(records),
+            _since(ctx),
+        ),
+        waits=_waits(ctx, standing),
+        next=_next(ctx, standing),
+        again={"task": task.id},
+    )
+
+
+def _title(work: Work) -> str:
+    return shorten(one_line(work.title), 120)
+
+
+def _done(step: Step, proof: Proof | None) -> Entry:
+    wrong = proof is not None and not proof.settled
+    return Entry("done step", step.path, step.title, alarm=shorten(proof.line(), ALARM) if proof and wrong else "")
+
+
+def _now(standing: Standing) -> str:
+    """The next step with what shows that it is done, who holds it and what stands in its way."""
+    step, subject = standing.subject.first_open, standing.subject
+    if step is None:
+        return f"now {standing.outlook.now}"
+    gate = subject.gates[step.id]
+    checks = [name for name in gate.missing if name not in ("criteria", "tests")]
+    parts = [
+        *(line for line in step.success_criteria if line != step.title),
+        *(f"test: {line}" for line in step.tests),
+        f"confirm: {', '.join(checks)}" if checks else "",
+        f"do: {step.next_action}" if step.next_action else "",
+        f"leased by {subject.lease.holder}" if subject.lease else "",
+        f"BLOCKED: {step.block_reason or 'yes'}" if step.blocked else "",
+        *(f"blocker: {line}" for line in step.blockers),
+    ]
+    told = "; ".join(shorten(one_line(part), 160) for part in parts if part)
+    return f"now {step.path} {shorten(one_line(step.title), 120)}" + (f": {shorten(told, 480)}" if told else "")
+
+
+def _record_sections(records: Records) -> tuple[Section, ...]:
+    kept = {"rules": records.rules, "decisions": records.decisions, "known": records.known}
+    kinds = {"rules": "rule", "decisions": "decision", "known": "fact"}
+    counted = dict.fromkeys(kept, 0)
+    for kind, count in records.unread.items():
+        home = "rules" if kind in ("rule", "preference") else "known" if kind in ("lesson", "fact") else "decisions"
+        counted[home] += count
+    sections = [Section(name, entries, unread=counted[name], unread_kind=kinds[name]) for name, entries in kept.items()]
+    return (*sections, Section("open", records.open))
+
+
+def _since(ctx: Context) -> Section:
+    """What others did since the caller was last here, the newest first; one entry for each author and deed."""
+    since = unseen_since(ctx)
+    if since is None:
+        return Section("since")
+    first = max(since, ctx.ws.event_seq - MOST_EVENTS)
+    deeds: dict[tuple[str, str], list[str]] = {}
+    for event in reversed(events_after(ctx.tx, ctx.workspace, first, MOST_EVENTS)):
+        if event.type in VERBS and event.agent != ctx.agent:
+            things = deeds.setdefault((_who(event), VERBS[event.type]), [])
+            thing = _thing(event)
+            if thing not in things:
+                things.append(thing)
+    entries = [Entry("change", "", f"{who} {verb} {_listed(things)}") for (who, verb), things in deeds.items()]
+    return Section(
+        "since", tuple(entries), inline=True, heading="since you were here:", unread=first - since, unread_kind="event"
+    )
+
+
+def _who(event: EventRow) -> str:
+    return "a person" if (event.agent or "") in PEOPLE or event.type == "memory_edited" else str(event.agent)
+
+
+def _thing(event: EventRow) -> str:
+    return " ".join(part for part in (event.subject, event.path) if part)
+
+
+def _listed(things: list[str]) -> str:
+    return ", ".join(things[:4]) + (f" and {len(things) - 4} more" if len(things) > 4 else "")
+
+
+def _waits(ctx: Context, standing: Standing | None) -> str:
+    """What goes on only when somebody else acts: proposals, questions of jobs, queued jobs."""
+    staged = blocks.current(ctx, prefix="P", status="staged")
+    found = []
+    if staged:
+        named = ", ".join(f"{block.id} {shorten(_proposal(block), 60)}".strip() for block in staged[:2])
+        more = f" and {len(staged) - 2} more" if len(staged) > 2 else ""
+        found.append(f"{len(staged)} proposal{'s' if len(staged) > 1 else ''} for a person ({named}{more})")
+    delegated = standing.delegated if standing else None
+    if delegated is not None and delegated.job is not None:
+        job = delegated.job
+        asks = " asks for an answer" if job.needs_manager else " needs proof" if job.needs_proof else ""
+        found.append(f"{job.job_id} {job.status.lower()}{' FAILED' if job.has_error else asks}")
+    if delegated is not None and delegated.queued:
+        found.append(f"{delegated.queued} queued job{'s' if delegated.queued > 1 else ''} for a runner")
+    return f"waits: {'; '.join(found)}" if found else ""
+
+
+def _proposal(block: blocks.Block) -> str:
+    try:
+        return one_line(statement_of(block))
+    except ClewError:
+        return ""  # its operations cannot be read; the id is enough to open it
+
+
+def _next(ctx: Context, standing: Standing) -> str:
+    """The one call that goes on. It names the task unless that is the caller's own focus."""
+    task, step = standing.work, standing.subject.first_open
+    named = {} if own_focus(ctx) == task.id else {"task": task.id}
+    if step is not None:
+        run = f" (first: {shorten(one_line(step.tests[0]), 80)})" if step.tests else ""
+        return command("close", {**named, "step": step.path}) + " proof={command, exit_code}" + run
+    if task.status in OVER or not standing.subject.steps:
+        return command("op_call", {"name": "tasks_snapshot", "arguments": {"task": task.id}})
+    return command("op_call", {"name": "tasks_complete", "arguments": {"task": task.id}})
+
+
+def _of_plans(ctx: Context, plan: Work | None, recalled: dict[str, float]) -> Brief:
+    """Without a task: plans and open tasks, rules, the newest decisions, what waits."""
+    records = records_of(ctx, None, Topic(recalled=recalled))
+    tasks = open_tasks(ctx, MOST_TASKS + 1) if plan is None else _left(ctx, plan)
+    shown = tasks[:MOST_TASKS]
+    rows = {row["id"]: row for row in rows_json(ctx, shown)}
+    plans = open_plans(ctx)
+    head = f"{plan.id} {_title(plan)}" if plan else f"workspace {ctx.workspace}"
+    work = tuple(
+        Entry("task", task.id, f"{task.title} ({task.parent}) {rows[task.id]['progress']} {task.status}", rank=1.0)
+        for task in shown
+    )
+    count = f"{MOST_TASKS}+" if len(tasks) > MOST_TASKS else str(len(tasks))
+    return Brief(
+        head=f"{head}: {len(plans)} open plan{'s' * (len(plans) != 1)}, {count} open task{'s' * (len(tasks) != 1)}",
+        sections=(
+            Section("work", work),
+            Section("doubts", records.doubts),
+            *_record_sections(records),
+            _since(ctx),
+        ),
+        waits=_waits(ctx, None),
+        next=command("resume", {"task": tasks[0].id}) if tasks else "start, with the title of what is to be done",
+        again={"task": plan.id} if plan else {},
+    )
+
+
+def _left(ctx: Context, plan: Work) -> list[Work]:
+    return [task for task in tasks_of(ctx, plan.id) if task.status not in OVER]

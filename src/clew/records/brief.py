@@ -18,8 +18,6 @@ from clew.registry.lines import command, one_line
 WIDTHS = (160, 96, 64)
 """Characters of one record's text: as it should read, and how far it is narrowed before records are left out. `open`
 shows a record whole, so a narrowed one is still there to be found; one that is left out is not."""
-SMALLEST = 80
-"""Below this not even a task and its next call can be told; a smaller limit is cut like any text."""
 PLURALS = {"hypothesis": "hypotheses", "history": "events", "rejected": "rejected alternatives"}
 
 
@@ -98,7 +96,25 @@ def fit(brief: Brief, max_chars: int) -> Cut:
         else:
             kept = _drop(kept, stage, _fitting(brief, width, whole, max_chars))
     text = _text(kept, brief, width, whole)
-    return Cut(text if len(text) <= max_chars else shorten(text, max(max_chars, 0)), kept, _omitted(kept, brief))
+    if len(text) > max_chars:
+        text = _smallest(kept, _room(whole), sum(_omitted(kept, brief).values()), max_chars)
+    return Cut(text, kept, _omitted(kept, brief))
+
+
+def _smallest(bare: Brief, room: int, omitted: int, max_chars: int) -> str:
+    """What is said when not even the frame fits: the counts become one number, then less and less of the frame."""
+    more = f"more: {omitted} records: {command('resume', {**bare.again, 'max_chars': room})}" if omitted else ""
+    following = f"next: {bare.next}" if bare.next else ""
+    frames = (
+        (bare.head, bare.now, bare.waits, more, following),
+        (bare.head, bare.now, more, following),
+        (bare.head, shorten(bare.now, 120), more, following),
+        (bare.head, more, following),
+        (shorten(bare.head, 60), following),
+        (bare.head,),
+    )
+    texts = ["\n".join(line for line in frame if line) for frame in frames]
+    return next((text for text in texts if len(text) <= max_chars), bare.head[:max_chars])
 
 
 def _fitting(brief: Brief, width: int, whole: int, max_chars: int) -> Callable[[Brief], bool]:
@@ -180,10 +196,13 @@ def _more(kept: Brief, brief: Brief, whole: int) -> str:
     if not omitted:
         return ""
     counted = ", ".join(f"{count} {_plural(kind, count)}" for kind, count in omitted.items())
-    # Rounded up, so that a small change of a text does not change the call; with it everything that was read fits.
-    room = -(-whole // 100) * 100 + 100
-    call = f": {command('resume', {**brief.again, 'max_chars': room})}" if readable else ""
+    call = f": {command('resume', {**brief.again, 'max_chars': _room(whole)})}" if readable else ""
     return f"more: {counted}{call}"
+
+
+def _room(whole: int) -> int:
+    """With this limit everything that was read fits. Rounded up, so that a changed word does not change the call."""
+    return -(-whole // 100) * 100 + 100
 
 
 def _pairs(brief: Brief, kept: Brief) -> Iterable[tuple[Section, Section]]:

@@ -124,7 +124,7 @@ def test_a_trace_may_live_in_any_document_of_any_branch(call: Caller) -> None:
     assert (result["branch"], result["doc"]) == ("x", "walk")
     assert call("trace_hydrate", ref="x", doc="walk")["pagination"]["count"] == 1
     assert call("trace_hydrate", doc="walk")["pagination"]["count"] == 0
-    for number in (0, -1, 1.5, "1"):
+    for number in (0, -1, 1.5, "one"):
         error = call.error(
             "trace_sequential_step", thought="t", thoughtNumber=number, totalThoughts=1, nextThoughtNeeded=False
         )

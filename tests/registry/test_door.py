@@ -205,6 +205,6 @@ def test_a_workspace_beside_the_name_is_the_operations(clew: Clew) -> None:
 
 
 def test_a_search_cut_by_its_budget_counts_what_it_shows(shared: Clew) -> None:
-    arguments = {"query": "merge", "limit": 50, "max_chars": 700}
+    arguments = {"query": "merge branches", "limit": 50, "max_chars": 700}
     found = shared.dispatcher.call("op_search", arguments, Session(toolset="full")).envelope["result"]
     assert found["truncated"] and 0 < found["count"] == len(found["operations"]) < found["total"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -208,3 +209,12 @@ def test_a_search_cut_by_its_budget_counts_what_it_shows(shared: Clew) -> None:
     arguments = {"query": "merge branches", "limit": 50, "max_chars": 700}
     found = shared.dispatcher.call("op_search", arguments, Session(toolset="full")).envelope["result"]
     assert found["truncated"] and 0 < found["count"] == len(found["operations"]) < found["total"]
+
+
+def test_hundreds_of_thousands_of_unknown_arguments_are_refused_at_once(shared: Clew) -> None:
+    arguments = {f"name{number}": number for number in range(300_000)}
+    begun = time.process_time()
+    answer = shared.dispatcher.call("branch_list", arguments, Session())
+    assert answer.envelope["error"]["code"] == "INVALID_INPUT"
+    assert "300000 arguments" in answer.envelope["error"]["message"]
+    assert time.process_time() - begun < 3, "17 s when each of them was explained"

@@ -77,6 +77,10 @@ def _text_room(text: str, where: str, room: int) -> int:
     return room
 
 
+MOST_ARGUMENTS = 1_000
+"""More are no honest call, and explaining each of 370,000 unknown names took 17 seconds."""
+
+
 def encodable(text: str) -> bool:
     """Whether it can be written as UTF-8: half a surrogate pair cannot."""
     if text.isascii():
@@ -90,6 +94,13 @@ def encodable(text: str) -> bool:
 
 def parse(operation: Operation, arguments: dict[str, Any]) -> Input:
     """The checked input of an operation."""
+    if len(arguments) > MOST_ARGUMENTS:
+        raise ClewError(
+            "INVALID_INPUT",
+            f"{len(arguments)} arguments are given; {operation.name} takes {len(operation.input.model_fields)}",
+            f"See the schema of {operation.name}; a minimal call is in details.example.",
+            [{"kind": "length", "field": "arguments", "max_items": MOST_ARGUMENTS}],
+        )
     named = _named(operation, arguments)
     try:
         return operation.input.model_validate(named)

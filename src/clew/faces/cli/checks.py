@@ -96,14 +96,14 @@ def settings_in_force(settings: Settings) -> list[dict[str, Any]]:
     return [
         {
             "name": setting.name,
-            "value": _shown(setting, getattr(settings, setting.name)),
+            "value": _setting_text(setting, getattr(settings, setting.name)),
             "origin": settings.origins.get(setting.name, "default"),
         }
         for setting in SETTINGS
     ]
 
 
-def _shown(setting: Setting, value: Any) -> str:
+def _setting_text(setting: Setting, value: Any) -> str:
     if value in (None, "", ()):
         return setting.default or "-"
     if setting.secret:

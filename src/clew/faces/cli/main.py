@@ -111,14 +111,14 @@ def run(argv: list[str]) -> int:
 
 
 def _stand_in() -> None:
-    """For streams that whoever started us has closed (`clew status >&-`): what is said there, nobody hears."""
+    """Open /dev/null for a standard stream that was closed before we started (`clew status >&-`)."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
 
 
 def _forget_output() -> None:
-    """What could not be written is not tried again at the very end."""
+    """Send what is still buffered to /dev/null: at exit Python would try to write it again and fail again."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -1,4 +1,9 @@
-"""The Typer application: the options that commands share, the commands by file name, and how one opens Clew."""
+"""The Typer application: the options that commands share, the commands by file name, and how one opens Clew.
+
+`commands/<name>.py` with `register(app)` is the command `<name>`. A module is imported only when its command is called
+or listed by --help, so that `clew call` pays for nothing else. A trailing underscore is dropped (`import_.py` is
+`clew import`), other underscores become hyphens.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Standard input and output as asynchronous messages.
 
-The SDK's own pair hands every read, every write and every flush to a thread and waits for it to come back; with
-one waiting reader and direct small writes a call costs a third less.
+The SDK hands every read, write and flush to a thread and waits for it. Here one thread reads ahead and small writes go
+out directly, which makes a call a third cheaper.
 
-Messages are lines, as the protocol says. A client that frames them by `Content-Length`, as editors do with language
-servers, is understood too and answered in kind: its first bytes tell.
+A message is a line, as the protocol says. Editors that frame messages by `Content-Length`, as for language servers, are
+recognised by their first bytes and answered in the same framing.
 """
 
 from __future__ import annotations

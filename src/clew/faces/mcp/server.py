@@ -106,7 +106,7 @@ class SealedState:
 
     async def __call__(self, ctx: Request, call_next: CallNext) -> HandlerResult:
         if ctx.params is not None and ctx.params.get("requestState") is not None:
-            return await self._made()(ctx, call_next)
+            return await self._sealer()(ctx, call_next)
         result = await call_next(ctx)
         if not is_input_required(result):
             return result
@@ -114,9 +114,9 @@ class SealedState:
         async def as_it_is(_: Any) -> HandlerResult:
             return result
 
-        return await self._made()(ctx, as_it_is)
+        return await self._sealer()(ctx, as_it_is)
 
-    def _made(self) -> RequestStateBoundary:
+    def _sealer(self) -> RequestStateBoundary:
         if self._boundary is None:
             from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 

@@ -1,4 +1,9 @@
-"""MCP over standard input and output."""
+"""MCP over standard input and output.
+
+The messages of the connection get two things that the SDK leaves out: a line that is no message is answered with its
+JSON-RPC error, and requests read before the end of the input are still answered, so that a shell can
+pipe them in: `printf ... | clew serve`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Watched resources: reads them again when the store changed, and tells who watches."""
+"""Watched resources: reads them again when the store changed, and tells who watches.
+
+Nothing runs while nobody watches. While somebody does, one thread follows the store's event feed, so that a change made
+by another process is noticed too. A resource counts as changed when its text differs; no event type is mapped to it.
+"""
 
 from __future__ import annotations
 

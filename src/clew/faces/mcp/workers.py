@@ -40,11 +40,11 @@ class Seat:
 class Workers:
     """A bounded pool whose waiters can leave at any time.
 
-    A cancelled caller returns at once: work that has not started never starts, work that runs goes on
-    and its result is dropped. anyio's own pool would let every abandoned call keep a thread of its own.
+    A cancelled caller returns at once. Work that has not started never starts; work that runs goes on, and its result
+    is dropped. anyio's own pool would keep one thread more for each abandoned call.
 
-    Few calls run at once; a call that waits for something outside (a notebook's cell, a client's model) keeps its
-    thread and gives up its seat, so that those who only wait never keep others out.
+    At most `threads` calls run at once. A call that waits for something outside (a notebook's cell, a client's model)
+    keeps its thread and gives up its seat, so that waiting calls never keep others out.
     """
 
     def __init__(self, threads: int = THREADS, waiting: int = WAITING) -> None:

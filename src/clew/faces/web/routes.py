@@ -56,13 +56,13 @@ def stored_files() -> dict[str, tuple[bytes, str, str]]:
 
 class Static:
     async def page(self, request: Request) -> Response:
-        return _served(request, "index.html")
+        return _file_response(request, "index.html")
 
     async def file(self, request: Request) -> Response:
-        return _served(request, request.path_params["path"])
+        return _file_response(request, request.path_params["path"])
 
 
-def _served(request: Request, name: str) -> Response:
+def _file_response(request: Request, name: str) -> Response:
     if name not in stored_files():
         return Response("no such file", 404, HEADERS, "text/plain")
     data, kind, tag = stored_files()[name]

@@ -37,7 +37,7 @@ def connect(
     - `clew connect cursor --http`
     - `$(clew connect codex --json | jq -r '.clients[0].lines[0]')` runs it at once
     """
-    names = [_known(client)] if client else list(CLIENTS)
+    names = [_client_name(client)] if client else list(CLIENTS)
     settings = settings_of(ctx)
     target = Target(this_command(), _url(settings), bool(settings.token)) if http else Target(this_command())
     if as_json:
@@ -52,7 +52,7 @@ def _url(settings: Settings) -> str:
     return f"http://{host}:{settings.port}/mcp"
 
 
-def _known(client: str) -> str:
+def _client_name(client: str) -> str:
     if client in CLIENTS:
         return client
     raise ClewError("INVALID_INPUT", f"no client is called {client!r}", f"Use one of {', '.join(CLIENTS)}.")

@@ -93,7 +93,7 @@ def tree(thoughts: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     for chain, items in chains.items():
         if chain:
             origin = (items[0].get("branchFromBranch", ""), items[0].get("branchFromThought", 0))
-            forks.setdefault(origin if _known(chains, origin) else ("", 0), []).append(chain)
+            forks.setdefault(origin if _is_origin(chains, origin) else ("", 0), []).append(chain)
     roots = [("", item) for item in chains.get("", [])]
     stack: list[tuple[str, str | dict[str, Any], bool]] = _level(roots, forks.get(("", 0), []))
     while stack:
@@ -107,7 +107,7 @@ def tree(thoughts: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
             stack += _level([], forks.get((what.get("branchId", ""), what["thoughtNumber"]), []), inner)
 
 
-def _known(chains: Chains, origin: tuple[str, int]) -> bool:
+def _is_origin(chains: Chains, origin: tuple[str, int]) -> bool:
     return any(item["thoughtNumber"] == origin[1] for item in chains.get(origin[0], []))
 
 

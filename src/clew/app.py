@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from clew.clock import Clock, system_clock
 from clew.registry.dispatch import Dispatcher
 from clew.settings import Settings
-from clew.store.behind import end_work
 from clew.store.database import Database
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ class Clew:
         self.dispatcher = Dispatcher(settings, self.database, clock)
 
     def close(self) -> None:
-        end_work(self.database)
         self.database.close()
         if self._passing is not None:
             self._passing.cleanup()

@@ -159,7 +159,7 @@ def main() -> None:
     chance = random.Random(seed)
     for number in range(count):
         kind = "write" if chance.random() < 0.6 else "read"
-        op = Op(f"{os.getpid()}-{number}", kind, f"o:{chance.randrange(OBJECTS)}", time.monotonic())
+        op = Op(f"{seed}-{os.getpid()}-{number}", kind, f"o:{chance.randrange(OBJECTS)}", time.monotonic())
         print(json.dumps(_told(op)), flush=True)
         perform(database, op)
         print(json.dumps(_told(op)), flush=True)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import threading
 from collections.abc import Callable
-from functools import partial
-from weakref import WeakKeyDictionary, WeakSet
 
 from clew.canonical import digest
 from clew.errors import ClewError
@@ -16,7 +13,7 @@ from clew.index.pgvector import install
 from clew.index.search import changed_items, item_before, items_by_id
 from clew.recall.models import ACTIVE, Embedder, stored_choice
 from clew.registry.context import Context
-from clew.store.behind import end_with
+from clew.store.companions import Companion
 from clew.store.database import Database, Row, Transaction
 
 BATCH = 32
@@ -117,48 +114,39 @@ def _digest(text: str) -> str:
     return digest(text)
 
 
-class Filler:
-    """Fills in the background while searches go on; one thread for each database."""
+class Filler(Companion):
+    """Fills in the background while searches go on: one thread for each database."""
 
-    def __init__(self) -> None:
-        self._busy: WeakSet[Database] = WeakSet()
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
         self._lock = threading.Lock()
-        self._threads: WeakKeyDictionary[threading.Thread, threading.Event] = WeakKeyDictionary()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
 
-    def end(self) -> None:
-        """Let the batches at work finish: a runtime that is torn down under a thread takes the process with it."""
-        for thread, stop in list(self._threads.items()):
-            _end(thread, stop)
+    def close(self, patience: float) -> None:
+        """Let the batch at work finish: a runtime that is torn down under a thread takes the process with it."""
+        self._stop.set()
+        thread = self._thread
+        if thread is not None:
+            thread.join(max(patience, PATIENCE))
 
     def wake(self, ctx: Context, model: Embedder) -> None:
         with self._lock:
-            if ctx.database in self._busy:
+            if self._stop.is_set() or (self._thread is not None and self._thread.is_alive()):
                 return
-            self._busy.add(ctx.database)
-        unbound = Context(ctx.dispatcher, ctx.session, ctx.workspace, ctx.agent)
-        stop, choice = threading.Event(), stored_choice(ctx.tx, ACTIVE)
-        args = (unbound, model, stop, choice)
-        thread = threading.Thread(target=self._run, args=args, name="clew-vectors", daemon=True)
-        self._threads[thread] = stop
-        thread.start()
-        end_with(ctx.database, "vectors", partial(_end, thread, stop))
+            unbound = Context(ctx.dispatcher, ctx.session, ctx.workspace, ctx.agent)
+            args = (unbound, model, stored_choice(ctx.tx, ACTIVE))
+            self._thread = threading.Thread(target=self._run, args=args, name="clew-vectors", daemon=True)
+            self._thread.start()
 
-    def _run(self, ctx: Context, model: Embedder, stop: threading.Event, choice: str | None) -> None:
+    def _run(self, ctx: Context, model: Embedder, choice: str | None) -> None:
         try:
             # A model that no longer serves must not leave vectors behind, whichever process changed it.
-            fill(ctx, model, stop=stop, wanted=lambda tx: stored_choice(tx, ACTIVE) == choice)
+            fill(ctx, model, stop=self._stop, wanted=lambda tx: stored_choice(tx, ACTIVE) == choice)
         except ClewError as problem:
             # What is missing is still counted as lag; the next search tries again.
             log.warning("vectors could not be filled in: %s", problem.message)
-        finally:
-            with self._lock:
-                self._busy.discard(ctx.database)
 
 
-def _end(thread: threading.Thread, stop: threading.Event) -> None:
-    stop.set()
-    thread.join(PATIENCE)
-
-
-filler = Filler()
-atexit.register(filler.end)
+def wake_filler(ctx: Context, model: Embedder) -> None:
+    ctx.database.companions.of(Filler).wake(ctx, model)

@@ -17,7 +17,7 @@ from clew.memory.blocks import locate
 from clew.memory.files.sync import sync
 from clew.recall.answer import NOTICE, excerpt, result_json
 from clew.recall.corpus import Corpus
-from clew.recall.filler import filler
+from clew.recall.filler import wake_filler
 from clew.recall.floor import Verdict, judge
 from clew.recall.graph import linked
 from clew.recall.kernel import Kernel, kernel_of
@@ -167,7 +167,7 @@ class Search:
         likeness = library(ctx.database).likeness(ctx, kernel, corpus, self.model, query.text)
         waiting = lag(ctx.tx, ctx.workspace, self.model.id)
         if waiting:
-            filler.wake(ctx, self.model)
+            wake_filler(ctx, self.model)
         arms = {"lexical": True, "semantic": likeness is not None, "model": self.model.id, "lag": waiting}
         if likeness is None:
             arms["reason"] = "no vectors yet; they are being made"

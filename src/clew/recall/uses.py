@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
 import math
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Annotated, Any, Literal
-from weakref import WeakKeyDictionary
 
 from pydantic import Field
 
@@ -21,14 +18,11 @@ from clew.memory.files.writes import failing
 from clew.recall.answer import DAY_MS
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, operation
-from clew.store.behind import end_with
+from clew.store.companions import Companion
 from clew.store.database import Database, Row, Transaction
 
 DELAY = 0.5
 MOST_PAIRED = 10
-_lock = threading.Lock()
-_flushing = threading.Lock()
-"""Whoever flushes waits for a flush under way: what it took along must be there to be read."""
 _SHOWN = (
     "INSERT INTO item_use (workspace, ref, uses, last_ms) VALUES (?, ?, ?, ?) ON CONFLICT (workspace, ref) DO UPDATE"
     " SET uses = item_use.uses + excluded.uses, last_ms = excluded.last_ms"
@@ -44,56 +38,72 @@ SHOWN = 5
 
 @dataclass
 class Waiting:
-    """Uses not yet written, of one database."""
+    """Uses not yet written."""
 
     shown: Counter[tuple[str, str]] = field(default_factory=Counter)
     pairs: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     last: dict[tuple[str, str], int] = field(default_factory=dict)
-    timer: threading.Timer | None = None
+
+    def add(self, workspace: str, refs: list[str], now_ms: int) -> None:
+        for ref in refs:
+            self.shown[workspace, ref] += 1
+            self.last[workspace, ref] = now_ms
+        for ref in refs[:MOST_PAIRED]:
+            for other in refs[:MOST_PAIRED]:
+                if other != ref:
+                    self.pairs[workspace, ref, other] += 1
 
 
-_waiting: WeakKeyDictionary[Database, Waiting] = WeakKeyDictionary()
+class Uses(Companion):
+    """The uses of one database, written together after a short delay."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._lock = threading.Lock()
+        # Whoever flushes waits for a flush under way: what it took along must be there to be read.
+        self._flushing = threading.Lock()
+        self._waiting = Waiting()
+        self._timer: threading.Timer | None = None
+
+    def note(self, workspace: str, refs: list[str], now_ms: int) -> None:
+        with self._lock:
+            self._waiting.add(workspace, refs, now_ms)
+            if self._timer is None:
+                self._timer = threading.Timer(DELAY, self._flush_quietly)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def flush(self) -> None:
+        with self._flushing:
+            with self._lock:
+                waiting, self._waiting = self._waiting, Waiting()
+                timer, self._timer = self._timer, None
+            if timer is not None:
+                timer.cancel()
+            if waiting.shown:
+                with self.database.write() as tx:
+                    _write(tx, waiting)
+
+    def close(self, patience: float) -> None:
+        self._flush_quietly()
+
+    def _flush_quietly(self) -> None:
+        """A use that cannot be written is lost; it is a statistic, not a memory."""
+        try:
+            self.flush()
+        except ClewError:
+            pass
 
 
 def note_use(ctx: Context, refs: list[str], now_ms: int) -> None:
     """Remember that these were shown together."""
-    if not refs:
-        return
-    with _lock:
-        waiting = _waiting.setdefault(ctx.database, Waiting())
-        for ref in refs:
-            waiting.shown[ctx.workspace, ref] += 1
-            waiting.last[ctx.workspace, ref] = now_ms
-        for ref in refs[:MOST_PAIRED]:
-            for other in refs[:MOST_PAIRED]:
-                if other != ref:
-                    waiting.pairs[ctx.workspace, ref, other] += 1
-        if waiting.timer is None:
-            waiting.timer = threading.Timer(DELAY, _flush_quietly, (ctx.database,))
-            waiting.timer.daemon = True
-            waiting.timer.start()
-    end_with(ctx.database, "uses", partial(_flush_quietly, ctx.database))
+    if refs:
+        ctx.database.companions.of(Uses).note(ctx.workspace, refs, now_ms)
 
 
 def flush_uses(database: Database) -> None:
     """Write what waits; call it before reading uses."""
-    with _flushing:
-        with _lock:
-            waiting = _waiting.pop(database, None)
-        if waiting is None:
-            return
-        if waiting.timer is not None:
-            waiting.timer.cancel()
-        with database.write() as tx:
-            _write(tx, waiting)
-
-
-def _flush_quietly(database: Database) -> None:
-    """A use that cannot be written is lost; it is a statistic, not a memory."""
-    try:
-        flush_uses(database)
-    except ClewError:
-        pass
+    database.companions.of(Uses).flush()
 
 
 def _write(tx: Transaction, waiting: Waiting) -> None:
@@ -117,12 +127,6 @@ def shown_with(tx: Transaction, workspace: str, ref: str, most: int) -> list[Row
 def count_shown_with(tx: Transaction, workspace: str, ref: str) -> int:
     """With how many others an item was shown."""
     return int(tx.value("SELECT count(*) FROM item_pair WHERE workspace = ? AND ref = ?", workspace, ref))
-
-
-@atexit.register
-def _flush_all() -> None:
-    for database in list(_waiting):
-        _flush_quietly(database)
 
 
 class Evolution(Input):

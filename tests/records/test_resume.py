@@ -1,0 +1,94 @@
+"""resume: one call after which an agent that has forgotten everything can go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from clew.app import Clew
+from clew.registry.context import Context
+from clew.registry.session import Session
+from tests.conftest import Caller
+from tests.records.projects import build
+
+STEPS = [
+    {"title": "parser", "success_criteria": ["every row is read"], "tests": ["pytest -q"]},
+    {"title": "merge", "success_criteria": ["the last file wins"], "tests": ["pytest -q"]},
+]
+
+
+def connect(clew: Clew, client: str, handle: str) -> Caller:
+    call = Caller(clew)
+    call.session = Session(toolset="full", client=client, handle=handle)
+    return call
+
+
+@pytest.fixture
+def agent(clew: Clew) -> Iterator[Caller]:
+    call = connect(clew, "claude", "one")
+    call("tasks_create", title="Tools")
+    call("tasks_create", title="envmerge", parent="PLAN-001", steps=STEPS)
+    yield call
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+def test_what_ten_generated_tasks_need_is_in_one_resume(clew: Clew, engine: str) -> None:
+    needed = shown = 0
+    for seed in range(10):
+        call, fresh = connect(clew, "claude", f"s{seed}"), connect(clew, "claude", f"later{seed}")
+        call.session.workspace_override = fresh.session.workspace_override = f"ws{seed}"
+        project = build(call, f"ws{seed}", seed)
+        assert project.count == 40
+        text = fresh.answer("resume", task=project.task).text
+        assert len(text) <= 2000
+        assert "now s:1" in text and "test: pytest -q" in text and "UNPROVEN" in text
+        needed += len(project.needed)
+        shown += sum(f" {id} " in text for id in project.needed)
+    assert shown / needed >= 0.95, f"{shown} of {needed}"
+
+
+def test_a_fresh_connection_sees_what_its_client_worked_on(clew: Clew, agent: Caller) -> None:
+    agent("tasks_create", title="other", parent="PLAN-001", steps=STEPS[:1])
+    started = agent("start", title="Third", steps=["one; test: pytest -q"])["task"]
+    text = connect(clew, "claude", "two").answer("resume").text
+    assert text.startswith(f"{started} Third")
+    assert f"next: close step=s:0 task={started} proof=" in text, "another connection's focus is named, never assumed"
+    assert "next: close step=s:0 proof=" in agent.answer("resume").text
+
+
+def test_resume_moves_and_writes_nothing(clew: Clew, agent: Caller) -> None:
+    with Context(clew.dispatcher, agent.session, "ws", None).reading() as ctx:
+        before = (ctx.ws.seq, ctx.ws.event_seq, ctx.ws.focus, ctx.tx.all("SELECT * FROM caller_state"))
+    first, second = agent.answer("resume", task="TASK-001"), agent.answer("resume", task="TASK-001")
+    assert first.text == second.text and first.structured is None
+    with Context(clew.dispatcher, agent.session, "ws", None).reading() as ctx:
+        assert (ctx.ws.seq, ctx.ws.event_seq, ctx.ws.focus, ctx.tx.all("SELECT * FROM caller_state")) == before
+
+
+def test_others_deeds_and_doubts_are_told(clew: Clew, agent: Caller) -> None:
+    codex = connect(clew, "codex", "x")
+    codex("tasks_close_step", task="TASK-001", path="s:0", checkpoints="all")
+    fact = agent("think_card", target="TASK-001", card={"type": "evidence", "title": "It is fast"})["card_id"]
+    chosen = agent("think_card", target="TASK-001", card={"type": "decision", "title": "Use it"})["card_id"]
+    agent(
+        "graph_apply", target="TASK-001", ops=[{"op": "edge_upsert", "from": chosen, "rel": "depends_on", "to": fact}]
+    )
+    agent("think_set_status", target="TASK-001", targets=[fact], status="retracted")
+    text = agent.answer("resume").text
+    assert "since you were here: codex-1 closed TASK-001 s:0" in text
+    assert f"{chosen} Use it (SUSPECT: {fact}" in text
+    assert "done s:0 parser (" in text and "UNPROVEN" in text.upper()
+
+
+def test_without_a_task_it_lists_the_work(clew: Clew, agent: Caller) -> None:
+    agent("tasks_create", title="other", parent="PLAN-001", steps=STEPS[:1])
+    text = connect(clew, "gemini", "y").answer("resume").text
+    assert "2 open tasks" in text and "TASK-001 envmerge (PLAN-001) 0/2" in text
+    assert text.splitlines()[-1].startswith("next: resume task=TASK-")
+    assert "TASK-002" in agent.answer("resume", task="PLAN-001").text
+
+
+def test_the_json_form_says_the_same(agent: Caller) -> None:
+    answer = agent.answer("resume", fmt="json")
+    assert answer.envelope["result"]["text"] == agent.answer("resume").text

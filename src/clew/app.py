@@ -20,9 +20,13 @@ class Clew:
         self._passing = _passing_home() if settings.storage == "memory" else None
         if self._passing is not None:
             settings = replace(settings, home=Path(self._passing.name), database_url=None)
-        self.settings = settings
         self.database = open_database(settings)
         self.dispatcher = Dispatcher(settings, self.database, clock)
+
+    @property
+    def settings(self) -> Settings:
+        """As the dispatcher has them: the first call finds out which workspace is this project's own."""
+        return self.dispatcher.settings
 
     def close(self) -> None:
         self.database.close()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clew.clock import Clock
 from clew.errors import ClewError, Suggestion, warning
 from clew.registry.callers import keep_seen
+from clew.registry.permission import check_not_mistyped, check_room
 from clew.registry.session import Session
 from clew.settings import Settings
 from clew.store.database import Database, Row, Transaction, committed
@@ -27,6 +28,8 @@ class Remarks:
         self.warnings: list[dict[str, str]] = []
         self.suggestions: list[Suggestion] = []
         self.after: list[Callable[[], None]] = []
+        self.call: tuple[str, dict[str, Any]] | None = None
+        """Name and arguments of the call, for a suggestion that repeats it elsewhere."""
         # The time of the newest write that the answer rests on: the same state gives the same bytes. 0: on none.
         self.state_ms = 0
 
@@ -111,19 +114,28 @@ class Context:
             if row is not None:
                 yield self._bound(tx, row)
                 return
-        with self.writing():
+        with self._without_workspace() as bound:
+            yield bound
+
+    @contextmanager
+    def _without_workspace(self) -> Iterator[Context]:
+        """Reading never makes a workspace: what is read stands in a new one, which is undone at the end."""
+        try:
+            with self.database.write() as tx:
+                bound = self._bound(tx, create_workspace(tx, self.workspace, 0))
+                self.remarks.state_ms = 0
+                yield bound
+                raise _Undone
+        except _Undone:
             pass
-        with self.database.read() as tx:
-            row = find_workspace(tx, self.workspace)
-            if row is None:
-                raise ClewError("INTERNAL", f"workspace {self.workspace} vanished")
-            yield self._bound(tx, row)
 
     @contextmanager
     def writing(self) -> Iterator[Context]:
         """One transaction; what it did is durable when the block ends."""
         with self.database.write() as tx:
             row = find_workspace(tx, self.workspace)
+            if row is None:
+                self._check_new(tx)
             bound = self._bound(tx, row or create_workspace(tx, self.workspace, self.clock()))
             if row is None:
                 bound.emit("system", "workspace_created", self.workspace)
@@ -163,5 +175,21 @@ class Context:
             )
 
     def _keep_guard(self, ws: Workspace) -> None:
-        if ws.project_guard is None:
+        """Mark the workspace with its project. One that a call merely named is nobody's until its project uses it."""
+        if ws.project_guard is None and (self.settings.project_guard or ws.id == self.settings.workspace):
             ws.project_guard = self.settings.own_guard
+
+    def _check_new(self, tx: Transaction) -> None:
+        check_room(tx)
+        if self.workspace == self.settings.workspace:
+            return
+        check_not_mistyped(tx, self.settings, self.workspace, self.remarks.call)
+        self.warn(
+            "WORKSPACE_NEW",
+            f"workspace {self.workspace} did not exist; this call made it",
+            f"Calls that name no workspace go to {self.settings.workspace}.",
+        )
+
+
+class _Undone(Exception):
+    """Ends a transaction that must leave nothing."""

@@ -23,7 +23,7 @@ from clew.registry.catalogue import catalogue, import_everything, tier_of
 from clew.registry.context import Context, Progress, Remarks
 from clew.registry.envelope import Answer, failure, success
 from clew.registry.operation import AgentForm, Input, Operation
-from clew.registry.permission import permitted
+from clew.registry.permission import own_workspace, permitted
 from clew.registry.redaction import redact, redact_text
 from clew.registry.repeats import once, once_in_parts, repeated
 from clew.registry.session import InputRequired, Session
@@ -74,6 +74,7 @@ class Dispatcher:
         self.database = database
         self.clock = clock
         self._made_agent: str | None = None
+        self._settled = False
 
     def call(
         self, name: str, arguments: dict[str, Any] | None, session: Session, progress: Progress | None = None
@@ -84,7 +85,9 @@ class Dispatcher:
         try:
             operation = find_operation(name)
             call.name = operation.name
+            self.settle()
             raw = self._unwrap(call, operation, check_raw(arguments))
+            call.remarks.call = (operation.name, raw)
             args = parse(operation, raw)
             result = self._run(call, operation, args)
             return _passed_on(call, result) if isinstance(result, Answer) else self._answer(call, operation, result)
@@ -133,7 +136,13 @@ class Dispatcher:
         with self._context(session).reading() as ctx:
             return completer(ctx, value)[:100]
 
+    def settle(self) -> None:
+        """Before its first calls: a workspace named after this directory may be another project's already."""
+        if not self._settled:
+            self.settings, self._settled = own_workspace(self.settings, self.database)
+
     def _context(self, session: Session) -> Context:
+        self.settle()
         workspace = session.workspace_override or self.settings.workspace
         return Context(self, session, workspace, self._agent(session, None))
 

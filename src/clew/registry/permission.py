@@ -1,9 +1,18 @@
-"""Which workspaces this server may be asked about: by calls, by the page, by who follows its events."""
+"""Which workspaces this server may be asked about, which one is its own, and which may be made."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from typing import Any
+
 from clew.errors import ClewError, suggest
-from clew.settings import Settings
+from clew.settings import PLACE, Settings
+from clew.store.database import Database, Transaction
+from clew.store.workspaces import find_workspace, workspace_count, workspace_names
+
+MOST_WORKSPACES = 10_000
+"""A loop over wrong names ends here; a person who needs more has more than one store."""
 
 
 def permitted(settings: Settings, workspace: str) -> str:
@@ -26,3 +35,74 @@ def permitted(settings: Settings, workspace: str) -> str:
             suggestions=[suggest("status", "Shows the workspaces that are allowed.")],
         )
     return workspace
+
+
+def own_workspace(settings: Settings, database: Database) -> tuple[Settings, bool]:
+    """The settings with this project's own workspace, and whether that can no longer change.
+
+    By default the workspace has the name of the project's directory. Two directories may have the same name, so the
+    workspace is marked with the place of the project that used it first; the next one gets a name of its own.
+    """
+    if settings.workspace_chosen or settings.project_guard:
+        return settings, True
+    with database.read() as tx:
+        row = find_workspace(tx, settings.workspace)
+    guard = row["project_guard"] if row is not None else None
+    if guard is None or not guard.startswith(PLACE):
+        return settings, row is not None and guard is not None
+    if guard == settings.own_guard:
+        return settings, True
+    place = settings.own_guard.removeprefix(PLACE)[:8]
+    return replace(settings, workspace=f"{settings.workspace[:119]}-{place}"), True
+
+
+def check_room(tx: Transaction) -> None:
+    if workspace_count(tx) >= MOST_WORKSPACES:
+        raise ClewError(
+            "NOT_ALLOWED",
+            f"this store has {MOST_WORKSPACES} workspaces, and no more are made",
+            "Use one of them, or another store.",
+        )
+
+
+def check_not_mistyped(tx: Transaction, settings: Settings, name: str, call: tuple[str, dict[str, Any]] | None) -> None:
+    """Refuse to write into a new workspace whose name looks like a slip of a known one's."""
+    operation, arguments = call or ("init", {})
+    known = {*workspace_names(tx), settings.workspace} - {name}
+    near = next((other for other in sorted(known) if is_slip(name, other) and _permits(settings, other)), None)
+    if near is None or operation == "init":
+        return
+    raise ClewError(
+        "UNKNOWN_ID",
+        f"there is no workspace {name}; there is {near}",
+        f"Name {near}, or make {name} with init if it is meant to be another one.",
+        suggestions=[
+            suggest(operation, f"The same call in {near}.", "high", **{**arguments, "workspace": near}),
+            suggest("init", f"Makes {name} beside {near}.", "low", workspace=name),
+        ],
+    )
+
+
+def _permits(settings: Settings, workspace: str) -> bool:
+    try:
+        return permitted(settings, workspace) == workspace
+    except ClewError:
+        return False
+
+
+def is_slip(name: str, other: str) -> bool:
+    """Whether one name is the other mistyped: other capitals or separators, or a letter wrong, missing or swapped.
+
+    Names that differ in a number (v1, v2) are meant to differ, and in a short name one letter is too much.
+    """
+    one, two = (re.sub(r"[-_./]", "", text.lower()) for text in (name, other))
+    if one == two:
+        return True
+    if re.sub(r"\d", "", one) == re.sub(r"\d", "", two) or min(len(one), len(two)) < 4:
+        return False
+    if len(one) == len(two):
+        wrong = [place for place in range(len(one)) if one[place] != two[place]]
+        swapped = len(wrong) == 2 and wrong[1] == wrong[0] + 1 and sorted(one) == sorted(two)
+        return len(wrong) == 1 or swapped
+    short, long = sorted((one, two), key=len)
+    return any(long[:place] + long[place + 1 :] == short for place in range(len(long)))

@@ -43,6 +43,7 @@ class Claim:
 class Board:
     def __init__(self, dispatcher: Dispatcher, runner: str, lease_ms: int) -> None:
         self.runner = runner
+        dispatcher.settle()
         self.workspace = dispatcher.settings.workspace
         self._dispatcher = dispatcher
         self._lease_ms = lease_ms

@@ -164,3 +164,11 @@ def create_workspace(tx: Transaction, workspace: str, now_ms: int) -> Row:
     if row is None:
         raise ClewError("INTERNAL", f"workspace {workspace} was created and is not there")
     return row
+
+
+def workspace_names(tx: Transaction) -> list[str]:
+    return [row["id"] for row in tx.all("SELECT id FROM workspace ORDER BY id")]
+
+
+def workspace_count(tx: Transaction) -> int:
+    return int(tx.value("SELECT count(*) FROM workspace"))

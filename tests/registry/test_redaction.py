@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
+from clew.memory.screening import screened
 from clew.registry.redaction import redact_text
 from tests.conftest import Caller
 
@@ -41,3 +44,67 @@ def test_a_key_that_names_a_secret_hides_its_text(call: Caller) -> None:
 @pytest.mark.parametrize("text", ["the token was lost", "sk-8 skis", "a secret garden", "bearer of news"])
 def test_ordinary_words_stay(text: str) -> None:
     assert redact_text(text) == text
+
+
+USUAL = {
+    "variable": "DB_PASSWORD=Tr0ub4dor",
+    "own token": "CLEW_TOKEN=abcdef123456",
+    "after a colon": "password: hunter2",
+    "letters only": "password: correcthorse",
+    "json": '{"password": "x"}',
+    "yaml": "api_key: 9f8e7d6c",
+    "quoted": "secret = 'two words'",
+    "address": "postgresql://ada:hunter2@db.example/x",
+    "address with an at": "postgres://ada:hun@ter2@db.example/x",
+    "basic": "Authorization: Basic YWRhOmh1bnRlcjI=",
+    "bearer": "Authorization: Bearer abcdef.ghijkl",
+    "jwt": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
+    "aws id": "AKIAIOSFODNN7EXAMPLE",
+    "aws secret": "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    "slack": "xoxb-" + "123456789012-abcdefABCDEF",
+    "gitlab": "glpat-" + "abcdefghij0123456789",
+    "stripe": "sk_live_" + "abcdefghijklmnop0123",
+    "google": "AIza" + "SyA1234567890abcdefghijklmnopqrstuv",
+    "npm": "npm_" + "a1B2" * 9,
+    "github": "ghp_" + "a1B2" * 9,
+    "fine github": "github_pat_" + "a1B2" * 9,
+    "openai": "sk-" + "proj-a1B2" * 4,
+    "query": "https://x.example/?token=abc123&y=1",
+    "private key": KEY,
+}
+
+
+@pytest.mark.parametrize("form", USUAL)
+def test_the_usual_forms_of_secrets_are_hidden_and_screened(form: str) -> None:
+    text = f"before {USUAL[form]} after"
+    for hidden in (redact_text(text), screened(text)[0]):
+        assert "<redacted>" in hidden
+        assert hidden.startswith("before ") and hidden.endswith(" after")
+        assert not any(
+            part in hidden for part in ("hunter2", "Tr0ub4dor", "abcdef", "correcthorse", "two words", "ter2")
+        )
+    assert redact_text(redact_text(text)) == redact_text(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "secret=santa",
+        "max_tokens=1000, used_tokens: 12",
+        "tokenizer: bert-base-uncased",
+        "secretary: J. Doe",
+        "token: expected string",
+        "password: is required",
+        "Basic knowledge of TASK-001",
+        "see https://example.com/a:b@c",
+        "task-1234567890123456 and risk-12345678901234567",
+    ],
+)
+def test_what_only_sounds_like_a_secret_stays(text: str) -> None:
+    assert redact_text(text) == text
+
+
+def test_a_long_line_of_word_characters_costs_little() -> None:
+    begun = time.process_time()
+    redact_text("token " + "a_" * 200_000)
+    assert time.process_time() - begun < 5

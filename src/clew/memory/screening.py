@@ -6,25 +6,14 @@ import math
 import re
 from collections import Counter
 
-MASK = "<redacted>"
+from clew.secrets import HIDDEN, hide_secrets
 
-_SHAPES = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
-    r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"
-    r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}"
-    r"|\bglpat-[A-Za-z0-9_-]{16,}|\bxox[abeoprs]-[A-Za-z0-9-]{10,}"
-    r"|\bsk-[A-Za-z0-9_-]{16,}|\b[rsp]k_(?:live|test)_[A-Za-z0-9]{10,}"
-    r"|\bAIza[0-9A-Za-z_-]{30,}|\bya29\.[0-9A-Za-z_-]{20,}"
-    r"|\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
-    re.DOTALL,
-)
-_NAMED = re.compile(
-    r"(?P<name>\b[\w-]*(?:password|passwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)[\w-]*\s*"
-    r"(?:=|:|\bis\b)\s*)(?P<value>[\"']?[^\s\"',;]{6,}[\"']?)",
+# In prose a secret may be named by a verb: `the token is hunter2!`; a plain word after it is no secret.
+_SAID = re.compile(
+    r"(?P<name>\b[\w-]*(?:password|passwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)[\w-]*\s+is\s+)"
+    r"(?P<value>[\"']?[^\s\"',;<]{6,}[\"']?)",
     re.IGNORECASE,
 )
-_ADDRESS = re.compile(r"(?P<name>\b[a-z][a-z0-9+.-]*://[^\s:/@]+:)(?P<value>[^\s@/]+)(?=@)")
-_BEARER = re.compile(r"(?P<name>\bBearer\s+)(?P<value>[A-Za-z0-9._~+/=-]{8,})")
 _RANDOM = re.compile(r"(?<![\w/.-])[A-Za-z0-9+/_=-]{24,}(?![\w/.-])")
 _DIGEST = re.compile(r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PLAIN = re.compile(r"[A-Za-z]+(?:[_-][A-Za-z0-9]+)*|[0-9]+")
@@ -32,26 +21,20 @@ _PLAIN = re.compile(r"[A-Za-z]+(?:[_-][A-Za-z0-9]+)*|[0-9]+")
 
 def screened(text: str) -> tuple[str, int]:
     """The text with secrets masked, and how many there were."""
-    found = 0
+    text, found = hide_secrets(text)
 
     def hide(match: re.Match[str]) -> str:
         nonlocal found
         name = match.groupdict().get("name") or ""
         value = match.groupdict().get("value") or match.group()
-        if value.startswith(MASK) or (name and _a_word(name, value)):
+        if value.strip("\"'.").isalpha() if name else not _looks_random(value):
             return match.group()
         found += 1
-        return name + MASK
+        return name + HIDDEN
 
-    for pattern in (_SHAPES, _ADDRESS, _BEARER, _NAMED):
+    for pattern in (_SAID, _RANDOM):
         text = pattern.sub(hide, text)
-    text = _RANDOM.sub(lambda match: hide(match) if _looks_random(match.group()) else match.group(), text)
     return text, found
-
-
-def _a_word(name: str, value: str) -> bool:
-    """`the token is stored in Redis` names no secret; `token is hunter2!` does."""
-    return not name.rstrip().endswith(("=", ":")) and value.strip("\"'.").isalpha()
 
 
 def _looks_random(value: str) -> bool:

@@ -1,0 +1,94 @@
+"""What a secret looks like: one list for what is shown (registry/redaction) and what is kept (memory/screening)."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+
+HIDDEN = "<redacted>"
+
+_FORMS = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
+    r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"  # AWS
+    r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}"
+    r"|\bglpat-[A-Za-z0-9_-]{16,}|\bnpm_[A-Za-z0-9]{30,}|\bpypi-[A-Za-z0-9_-]{30,}"
+    r"|\bxox[abeoprs]-[A-Za-z0-9-]{10,}|\bxapp-[A-Za-z0-9-]{10,}"  # Slack
+    r"|\bsk-[A-Za-z0-9_-]{16,}|\b(?:[rsp]k|whsec)_(?:live_|test_)?[A-Za-z0-9]{16,}"  # OpenAI, Anthropic, Stripe
+    r"|\bAIza[0-9A-Za-z_-]{30,}|\bya29\.[0-9A-Za-z_-]{20,}"  # Google
+    r"|\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",  # a signed token (JWT)
+    re.DOTALL,
+)
+# The name may be a part of a longer one (DB_PASSWORD, "api_key"), of at most 40 characters on each side so that a long
+# line of word characters is not tried from each of its places; but not the beginning of a word such as tokenizer.
+_NAMED = re.compile(
+    r"(?P<name>(?<![A-Za-z0-9])[\w-]{0,40}?"
+    r"(?P<word>pass(?:word|wd|phrase)|pwd|api[_-]?key|(?:access|private|secret)[_-]?key|secret|token)s?(?![A-Za-z])"
+    r"[\w-]{0,40}[\"']?\s*[:=]\s*)"
+    r"(?P<value>\"[^\"\n]+\"|'[^'\n]+'|[^\s\"',;&<][^\s\"',;&]*)",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"(?P<name>\b[a-z][a-z0-9+.-]{0,30}://[^\s:/@]*:)(?P<value>[^\s/<]+)(?=@)", re.IGNORECASE)
+_BEARER = re.compile(r"(?P<name>\bBearer\s+)(?P<value>[A-Za-z0-9._~+/=-]{6,})", re.IGNORECASE)
+_BASIC = re.compile(r"(?P<name>\bBasic\s+)(?P<value>[A-Za-z0-9+/]{8,}={0,2})", re.IGNORECASE)
+
+# Words that follow a name in a sentence or in an error message, and are no value of it.
+_SAID = re.compile(
+    r"a|an|any|are|as|but|empty|expected|false|for|given|hidden|if|in|invalid|is|it|longer|missing|must|no|none|not|null"
+    r"|of|on|or|out|required|see|set|string|text|that|the|this|to|true|unknown|unset|use|was|with|wrong",
+    re.IGNORECASE,
+)
+SUSPICIOUS = (
+    *("token", "key", "secret", "pass", "pwd", "private", "authorization", "bearer", "basic", "://"),
+    *("akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "npm_", "pypi-", "xox", "xapp-"),
+    *("k_live_", "k_test_", "whsec_", "aiza", "ya29.", "eyj"),
+)
+"""In lower case, one of these stands in every text that holds a secret; `sk-` apart, which stands in `task-` too."""
+
+
+def hide_secrets(text: str) -> tuple[str, int]:
+    """The text with every secret replaced, and how many there were."""
+    found = 0
+
+    def hide(match: re.Match[str]) -> str:
+        nonlocal found
+        parts = match.groupdict()
+        if parts and not _is_secret(match):
+            return match.group()
+        found += 1
+        return (parts.get("name") or "") + HIDDEN
+
+    for pattern in (_FORMS, _ADDRESS, _BEARER, _BASIC, _NAMED):
+        text = pattern.sub(hide, text)
+    return text, found
+
+
+def _is_secret(match: re.Match[str]) -> bool:
+    value = match["value"].strip("\"'")
+    if not value or value.startswith(HIDDEN):
+        return False
+    if match.re is _BASIC:
+        return _has_password(value)
+    if match.re is _BEARER:
+        return not value.isalpha() or len(value) >= 20
+    if match.re is _ADDRESS or match["value"] != value:
+        return True
+    return _is_named_value(match["word"].lower(), value.rstrip(".)"))
+
+
+def _is_named_value(word: str, value: str) -> bool:
+    """A password may be anything; a token or secret is no plain word or count (`secret=santa`, `tokens: 12`)."""
+    if _SAID.fullmatch(value):
+        return False
+    return (
+        word.startswith(("pass", "pwd"))
+        or "key" in word
+        or not (value.isdigit() or (value.isalpha() and value.islower()))
+    )
+
+
+def _has_password(value: str) -> bool:
+    """Whether it decodes to `user:password`, as the header of that name does."""
+    try:
+        return b":" in b64decode(value + "=" * (-len(value) % 4))
+    except ValueError:
+        return False

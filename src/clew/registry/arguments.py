@@ -15,6 +15,8 @@ from clew.registry.understanding import understood
 MAX_ARGUMENTS = 4_000_000
 MAX_DEPTH = 32
 SHOWN = 5
+MOST_EXPLAINED = 100
+"""Faults that are looked at for words and for a mended call. Nobody who sent more can have meant them."""
 
 
 def check_raw(arguments: Any) -> dict[str, Any]:
@@ -102,6 +104,7 @@ def parse(operation: Operation, arguments: dict[str, Any]) -> Input:
             [{"kind": "length", "field": "arguments", "max_items": MOST_ARGUMENTS}],
         )
     named = _named(operation, arguments)
+    _check_few_unknown(operation, named)
     try:
         return operation.input.model_validate(named)
     except ValidationError as problem:
@@ -131,6 +134,21 @@ def _named(operation: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
     return named
 
 
+def _check_few_unknown(operation: Operation, named: dict[str, Any]) -> None:
+    """Refuse hundreds of thousands of unknown arguments before pydantic makes an error of each one."""
+    if len(named) <= MOST_EXPLAINED or operation.input.model_config.get("extra") == "allow":
+        return
+    known = set(argument_names(operation)) | set(operation.input.model_fields)
+    unknown = [shorten(name, 80) for name in named if name not in known]
+    if len(unknown) > MOST_EXPLAINED:
+        raise ClewError(
+            "INVALID_INPUT",
+            f"{', '.join(unknown[:SHOWN])} and {len(unknown) - SHOWN} more are unknown arguments",
+            f"See the schema of {operation.name}; a minimal call is in details.example.",
+            [{"kind": "unknown_argument", "field": name} for name in unknown[:SHOWN]],
+        )
+
+
 def argument_names(operation: Operation) -> list[str]:
     return [field.alias or name for name, field in operation.input.model_fields.items()]
 
@@ -139,9 +157,10 @@ def explained(operation: Operation, arguments: dict[str, Any], problem: Validati
     """A validation error in words, with hints and calls that run."""
     errors = problem.errors(include_url=False, include_context=True, include_input=False)
     known = argument_names(operation)
-    said = [_say(error, known) for error in errors]
+    said = [_say(error, known) for error in errors[:MOST_EXPLAINED]]
     messages = list(dict.fromkeys(message for message, _ in said))
-    more = f" (and {len(messages) - SHOWN} more)" if len(messages) > SHOWN else ""
+    left = len(messages) - SHOWN if len(errors) <= MOST_EXPLAINED else len(errors) - SHOWN
+    more = f" (and {left} more)" if left > 0 else ""
     return ClewError(
         "INVALID_INPUT",
         "; ".join(messages[:SHOWN]) + more,
@@ -214,7 +233,7 @@ def nearest(name: str, known: list[str]) -> str | None:
 
 def _ways_out(operation: Operation, arguments: dict[str, Any], errors: list[Any]) -> list[Suggestion]:
     ways = []
-    mended = _mended(operation, arguments, errors)
+    mended = _mended(operation, arguments, errors) if len(errors) <= MOST_EXPLAINED else None
     if mended is not None:
         ways.append(suggest(operation.name, "The same call with the argument mended.", "high", **mended))
     ways.append(

@@ -36,9 +36,9 @@ def _next_step(
     model: type[BaseModel], data: dict[str, Any], problem: ValidationError
 ) -> tuple[dict[str, Any], ValidationError | None] | None:
     """The data with one value read differently such that fewer faults are left, and these faults."""
-    faults = problem.errors(include_url=False, include_input=False, include_context=True)
-    if len(faults) > 200:
+    if problem.error_count() > 200:
         return None
+    faults = problem.errors(include_url=False, include_input=False, include_context=True)
     for fault in faults:
         for changed in _readings(model, data, fault):
             rest = _faults_of(model, changed)

@@ -20,6 +20,9 @@ SMALLEST = 2
 LARGEST = 1_000_000
 MINIMAL: tuple[dict[str, Any], ...] = ({"signal": "minimal"}, {"signal": "min"}, {"min": True}, {})
 
+UNDECLARED = 200_000
+"""Most characters of an answer whose operation declares no budget: some 50,000 tokens, already too much for a model."""
+
 Result = dict[str, Any]
 
 
@@ -142,6 +145,60 @@ def bounded(result: Result, budget: Budget, given: list[int], default: int | Non
     return {**fitted.result, "budget": described}, fitted
 
 
+def cut(result: Result, limit: int = UNDECLARED) -> tuple[Result, dict[str, str]]:
+    """A result that no budget describes, within the limit; and what the caller is told."""
+    fitted = fit(result, _general_budget(result), limit)
+    left = ", ".join(_told(fitted.left_out)) or "long texts"
+    told = warning(
+        "BUDGET_TRUNCATED",
+        f"Left out to keep the answer below {limit} characters: {left}",
+        "Ask for less: smaller limits, or one thing at a time.",
+    )
+    return {**fitted.result, "truncated": True}, told
+
+
+def _general_budget(result: Result) -> Budget:
+    """What such a result gives up: the ends of its longest lists, then the ends of its longest texts.
+
+    Lists inside of list items are left alone: trying out how much fits costs a look at the whole result for each.
+    """
+    lists, texts = _weights(result)
+    longest = [path for path, _ in sorted(lists.items(), key=lambda item: (-item[1], item[0]))]
+    heaviest = [path for path, _ in sorted(texts.items(), key=lambda item: (-item[1], item[0]))][:20]
+    small = tuple(name for name, value in result.items() if not isinstance(value, (dict, list)) and size(value) < 1000)
+    return Budget(
+        (
+            *(Trim(path, drop="last", floor=20) for path in longest),
+            *(Clip(path, chars) for chars in (100_000, 20_000, 2_000, 200) for path in heaviest),
+            *(Trim(path, drop="last") for path in longest),
+        ),
+        keep=small,
+    )
+
+
+def _weights(result: Result) -> tuple[dict[str, int], dict[str, int]]:
+    """Characters in each list that is reached through objects only, and in the long texts at each path."""
+    lists: dict[str, int] = {}
+    texts: dict[str, int] = {}
+
+    def walk(value: Any, path: str) -> None:
+        if isinstance(value, str) and len(value) > 200:
+            texts[path] = texts.get(path, 0) + len(value)
+        elif isinstance(value, dict):
+            for name, item in value.items():
+                if "." not in name and not name.endswith("[]"):
+                    walk(item, f"{path}.{name}" if path else name)
+        elif isinstance(value, list):
+            if "[]" not in path:
+                lists[path] = size(value)
+            for item in value:
+                if isinstance(item, dict):
+                    walk(item, f"{path}[]")
+
+    walk(result, "")
+    return lists, texts
+
+
 def budget_warnings(fitted: Fitted) -> list[dict[str, str]]:
     """What a caller is told about what was left out."""
     found = []
@@ -227,6 +284,9 @@ def _trim(
     if not isinstance(items, list) or len(items) <= step.floor:
         return
 
+    # What depends on the length of the list is written anew for each length that is tried, from its state before the
+    # first try. So the size that is measured is the size of the answer as it would be sent, and the largest count that
+    # fits can be found by halving: the answer only grows with the count.
     follow = step.follow
     followers = [(place, field, place[field]) for place, field in _places(result, follow.path)] if follow else []
     pages = [(place, field, dict(place[field])) for place, field in _places(result, step.page)] if step.page else []

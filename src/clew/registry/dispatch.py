@@ -240,6 +240,10 @@ class Dispatcher:
 
     def _finished(self, call: Call, operation: Operation | None, envelope: dict[str, Any]) -> Answer:
         text = canonical(envelope)
+        if len(text) > budgets.UNDECLARED and operation is not None and not (operation.budget or operation.whole):
+            result, told = budgets.cut(envelope["result"])
+            envelope = {**envelope, "result": result, "warnings": [*envelope["warnings"], told]}
+            text = canonical(envelope)
         shown = redact(envelope, text)
         if shown is not envelope:
             text = canonical(shown)

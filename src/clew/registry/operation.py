@@ -78,6 +78,7 @@ class Operation:
     idempotent: bool
     destructive: bool
     budget: Budget | None
+    whole: bool
     lines: Callable[..., list[str]] | None
     portal: bool | tuple[Tier, ...]
     raw_text: bool
@@ -105,6 +106,7 @@ def operation(
     idempotent: bool | None = None,
     destructive: bool = False,
     budget: Budget | None = None,
+    whole: bool = False,
     lines: Callable[..., list[str]] | None = None,
     portal: bool | tuple[Tier, ...] = False,
     raw_text: bool = False,
@@ -122,6 +124,7 @@ def operation(
     because it works on files, models or processes in between). `portal` operations answer in lines, everywhere or in
     the toolsets named, where `fmt` may ask for JSON. `bare` picks from the result the JSON that the text block shows
     instead of the envelope, where a seed's client parses it. `example` is a minimal valid call.
+    A result without a `budget` is cut when it is very long, unless it is one document, of no use in part (`whole`).
     `idle` is asked first, in a read: its answer, if it has one, says that there is nothing to write, so that those who
     ask often do not queue up with those who write.
     """
@@ -147,6 +150,7 @@ def operation(
             idempotent=(not writes) if idempotent is None else idempotent,
             destructive=destructive,
             budget=budget,
+            whole=whole,
             lines=lines,
             portal=portal,
             raw_text=raw_text,

@@ -123,6 +123,7 @@ class SessionExport(LedgerInput):
 
 @operation(
     "session_export",
+    whole=True,
     aliases=("session.export",),
     example={"sessionId": "00000000-0000-4000-8000-000000000000"},
 )

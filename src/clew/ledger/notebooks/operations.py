@@ -272,6 +272,7 @@ class Export(LedgerInput):
 
 @operation(
     "notebook_export",
+    whole=True,
     writes=True,
     mode="own",
     idempotent=True,

@@ -75,6 +75,8 @@ def test_what_is_left_out_of_a_long_log_is_counted_so_far(caller: Caller) -> Non
 
 
 def test_a_new_workspace_tells_of_its_birth_alone(caller: Caller) -> None:
+    assert caller("events_list", workspace="nowhere")["events"] == []
+    caller("init", workspace="nowhere")
     found = caller("events_list", workspace="nowhere")["events"]
     assert [event["type"] for event in found] == ["workspace_created"]
     assert caller("agents_active", workspace="nowhere")["agents"] == []

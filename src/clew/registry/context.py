@@ -186,7 +186,7 @@ class Context:
         check_not_mistyped(tx, self.settings, self.workspace, self.remarks.call)
         self.warn(
             "WORKSPACE_NEW",
-            f"workspace {self.workspace} did not exist; this call made it",
+            f"workspace={self.workspace} did not exist; this call made it",
             f"Calls that name no workspace go to {self.settings.workspace}.",
         )
 

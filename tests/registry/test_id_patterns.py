@@ -20,6 +20,7 @@ EXAMPLES = {
     "card": "CARD-1",
     "conflict": "CONFLICT-" + "0a" * 16,
     "event": event_id(12),
+    "transcript": "transcript:rollout.jsonl@12",
     "session": "01234567-89ab-4def-8123-456789abcdef",
     "notebook": "NB-001",
     "receipt": "RCPT-001",

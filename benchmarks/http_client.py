@@ -51,7 +51,7 @@ class HttpClient:
         self._post({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def call(self, name: str, /, **arguments: Any) -> dict[str, Any]:
-        result = self._request("tools/call", {"name": name, "arguments": arguments})
+        result = self._request("tools/call", {"name": name, "arguments": {"fmt": "json", **arguments}})
         if result.get("isError"):
             raise RuntimeError(result["content"][0]["text"])
         found: dict[str, Any] = result["structuredContent"]["result"]

@@ -81,10 +81,10 @@ def begin(store: Store) -> None:
 def count_characters(costs: Report, server: StdioServer, size: int) -> None:
     lines = server.call("tasks_snapshot")["content"][0]["text"]
     costs.row(cards=size, view="snapshot (lines)", characters=len(lines), keeps=kept_in_lines(lines))
-    small = server.call("tasks_snapshot", max_chars=1500)["structuredContent"]["result"]
+    small = server.call("tasks_snapshot", max_chars=1500, fmt="json")["structuredContent"]["result"]
     costs.row(cards=size, view="snapshot max_chars=1500", characters=small["budget"]["used_chars"], keeps=kept(small))
     for view in VIEWS:
-        result = server.call("tasks_resume_super", view=view)["structuredContent"]["result"]
+        result = server.call("tasks_resume_super", view=view, fmt="json")["structuredContent"]["result"]
         costs.row(cards=size, view=view, characters=result["budget"]["used_chars"], keeps=kept(result))
 
 

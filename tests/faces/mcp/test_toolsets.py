@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from mcp import Client, MCPError
 from mcp_types import INVALID_PARAMS, ListToolsResult, PaginatedRequestParams, Request
 
-from clew.faces.mcp.server import ClewServer
-from clew.registry.catalogue import catalogue
+from clew.app import Clew
+from clew.faces.mcp.server import ClewServer, build_server
+from clew.registry.catalogue import AGENT_TOOLS, catalogue
+from clew.registry.session import Session
 from tests.faces.mcp.conftest import ERAS
 
 # Nothing here depends on the engine.
@@ -63,3 +67,20 @@ async def test_a_cursor_that_was_never_handed_out_is_refused(server: ClewServer)
         with pytest.raises(MCPError) as refused:
             await client.list_tools(cursor="made-up")
         assert refused.value.error.code == INVALID_PARAMS
+
+
+async def test_a_server_for_agents_says_how_to_use_what_it_lists(make_clew: Callable[..., Clew]) -> None:
+    server = build_server(make_clew(toolset="agent"))
+    async with Client(server, mode="legacy") as client:
+        listed = {tool.name for tool in (await client.list_tools()).tools}
+        assert listed == {entry.name for entry in catalogue().listed("agent")}
+    told = set(re.findall(r"`(\w+)`", server.instructions or ""))
+    assert told <= set(AGENT_TOOLS) and {"resume", "remember", "recall", "op_search"} <= told
+
+
+async def test_what_agents_do_not_see_is_suggested_through_what_they_see(make_clew: Callable[..., Clew]) -> None:
+    clew = make_clew(toolset="agent")
+    answer = clew.dispatcher.call("branch_delete", {"branch": "no-such-branch"}, Session(toolset="agent"))
+    assert not answer.ok
+    for suggestion in answer.envelope["suggestions"]:
+        assert suggestion["action"] == "call_tool" and suggestion["target"] in AGENT_TOOLS

@@ -108,6 +108,20 @@ MAX_NODE_ID = 1024
 MAX_TYPE = 128
 
 
+_NUMBERED = re.compile(r"(plan|task|job|rcpt|ev|conflict)-(\d+)", re.IGNORECASE)
+_LETTERED = re.compile(r"[a-z]{1,5}-\S+")
+
+
+def normal_id(value: str) -> str:
+    """An id as it is written, from one that nearly is: `task-1` is TASK-001, `d-7` is D-7."""
+    plain = value.strip()
+    if match := _NUMBERED.fullmatch(plain):
+        return f"{match[1].upper()}-{int(match[2]):03d}"
+    if plain.upper().startswith("STEP-"):
+        return f"STEP-{plain[5:].upper():0>8}"
+    return plain.upper() if _LETTERED.fullmatch(plain) else plain
+
+
 def check_workspace(value: str) -> str:
     if not WORKSPACE.fullmatch(value) or ".." in value or "//" in value or value.endswith("/"):
         raise invalid(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -46,6 +46,11 @@ SERVED = 0.7
 
 
 class Recall(Bounded):
+    synonyms: ClassVar[dict[str, str]] = {
+        **dict.fromkeys(("q", "question", "text", "search"), "query"),
+        **dict.fromkeys(("k", "n", "top_k", "max_results"), "limit"),
+    }
+
     query: Annotated[str, Field(min_length=1, max_length=4000, description="What to look for, in your own words.")]
     limit: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER, description="Most results, 1 to 100.")] = 10
     active_only: Annotated[bool, Field(description="Only what still holds: status active, open, todo or doing.")] = (

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from clew.errors import ClewError, shorten, suggest, unknown_id
-from clew.ids import CONTROL
+from clew.ids import CONTROL, normal_id
 from clew.reasoning.activity import events_about
 from clew.reasoning.documents import branch_name
 from clew.reasoning.openers import open_card, summary
@@ -47,7 +47,10 @@ OPEN_BUDGET = Budget(
 
 
 class Open(Bounded):
-    synonyms: ClassVar[dict[str, str]] = {"all_lanes": "include_drafts"}
+    synonyms: ClassVar[dict[str, str]] = {
+        "all_lanes": "include_drafts",
+        **dict.fromkeys(("ref", "record_id", "record", "block_id", "card_id", "task"), "id"),
+    }
 
     id: Annotated[
         Name,
@@ -137,7 +140,8 @@ def bare_id(ctx: Context, given: str, field: str = "id") -> str:
     if not id or CONTROL.search(id):
         hint = {"kind": "value", "field": field}
         raise ClewError("INVALID_INPUT", f"{field}: must be one line of text", hints=[hint])
-    return id
+    # Cards may have any id; everything else is recognised by its form, in whatever case it was written.
+    return normal_id(id) if kind_by_form(id) is None and kind_by_form(normal_id(id)) is not None else id
 
 
 def find_record(ctx: Context, id: str, args: Open) -> Opened | None:

@@ -26,7 +26,11 @@ MOST_CHARS = 400
 
 
 class Retract(Input):
-    synonyms: ClassVar[dict[str, str]] = {"reason": "why", "ref": "id", "superseded_by": "replaced_by"}
+    synonyms: ClassVar[dict[str, str]] = {
+        "reason": "why",
+        "superseded_by": "replaced_by",
+        **dict.fromkeys(("ref", "record_id", "record", "block_id", "card_id"), "id"),
+    }
 
     id: Annotated[Name, Field(min_length=1, description="What no longer holds: any id that open takes.")]
     why: Annotated[Title, Field(min_length=1, description="The reason; whoever meets the record is told.")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -14,6 +14,8 @@ from clew.registry.operation import Input, Name, Text, Whole, operation
 
 
 class ThinkInput(Input):
+    synonyms: ClassVar[dict[str, str]] = {"thought": "text", "content": "text", "type": "kind", "session_id": "session"}
+
     text: Annotated[Text, Field(min_length=1, description="The thought, in plain words.")]
     kind: Annotated[Kind | None, Field(description="hypothesis, evidence, question, conclusion, ...")] = None
     session: Annotated[Name | None, Field(description="Session id; default: the one you think in.")] = None

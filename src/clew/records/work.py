@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, Field
 
 from clew.errors import ClewError, invalid, shorten, suggest
-from clew.ids import STEP
+from clew.ids import STEP, normal_id
 from clew.registry.callers import own_focus, set_own_focus
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, StrictModel, operation
@@ -160,8 +160,24 @@ class RunProof(StrictModel):
     files: Annotated[list[Name], Field(max_length=1000, description="Files that it covers.")] = []
 
 
+def run_proof(given: Any) -> Any:
+    """An object under the names that other tools give to a run."""
+    if not isinstance(given, dict):
+        return given
+    named = {_RUN_NAMES.get(key, key): value for key, value in given.items()}
+    return {**named, "files": [named["files"]]} if isinstance(named.get("files"), str) else named
+
+
+_RUN_NAMES = {
+    **dict.fromkeys(("cmd", "run", "shell"), "command"),
+    **dict.fromkeys(("exitCode", "exit", "code", "status", "returncode"), "exit_code"),
+    **dict.fromkeys(("stdout", "result", "tail"), "output"),
+    "covers": "files",
+}
+
 ProofGiven = Annotated[
     Prose | RunProof,
+    BeforeValidator(run_proof),
     Field(
         description="Receipt id of `clew prove`, or {command, exit_code, output, files}.",
         json_schema_extra={"anyOf": [{"type": "string"}, {"type": "object"}]},
@@ -232,12 +248,20 @@ def _open_step(ctx: Context, args: Close) -> tuple[Work, Step]:
             ways = [suggest("resume", "Shows where the work stands.", "high", task=task.id)]
             raise ClewError("CONFLICT", f"{task.id} has no open step", "Start another task.", suggestions=ways)
         return task, step
-    return task, step_selector(ctx, task, _step_name(args.step), "step")
+    try:
+        return task, step_selector(ctx, task, step_name(args.step), "step")
+    except ClewError as error:
+        following = first_open(ctx, task.id)
+        if error.code in ("UNKNOWN_ID", "INVALID_INPUT") and following is not None:
+            given = args.model_dump(exclude_none=True, exclude={"workspace", "task", "step"})
+            reason = f"Closes {following.path} {shorten(following.title, 60)}, the first open step."
+            error.suggestions = [suggest("close", reason, "high", **given, task=task.id, step=following.path)]
+        raise
 
 
-def _step_name(given: str) -> str:
+def step_name(given: str) -> str:
     """`1`, `s1` and `S:1` are s:1."""
-    plain = given.strip()
+    plain = normal_id(given)
     bare = plain.lower().removeprefix("step").strip(" :-")
     number = bare.removeprefix("s").strip(" :")
     return f"s:{number}" if number.isdigit() and not STEP.fullmatch(plain.upper()) else plain

@@ -148,7 +148,7 @@ class Dispatcher:
 
     def _unwrap(self, call: Call, operation: Operation, raw: dict[str, Any]) -> dict[str, Any]:
         """Take out what belongs to every call: the workspace, the format and the id of the request."""
-        raw = {**_agent_defaults(operation, call), **raw}
+        raw = {**_agent_defaults(operation, call, raw), **raw}
         request_id = raw.pop("request_id", None)
         if request_id is not None and operation.name == CALLS_ANOTHER and isinstance(raw.get("arguments"), dict):
             raw["arguments"] = {**raw["arguments"], "request_id": request_id}
@@ -284,9 +284,13 @@ def _agent_form(operation: Operation, call: Call) -> AgentForm | None:
     return operation.agent if call.session.toolset == "agent" else None
 
 
-def _agent_defaults(operation: Operation, call: Call) -> dict[str, Any]:
+def _agent_defaults(operation: Operation, call: Call, raw: dict[str, Any]) -> dict[str, Any]:
+    """The defaults of the toolset `agent` for what the caller did not give under any of its names."""
     form = _agent_form(operation, call)
-    return form.defaults if form is not None else {}
+    if form is None:
+        return {}
+    given = {operation.input.synonyms.get(name, name) for name in raw}
+    return {name: value for name, value in form.defaults.items() if name not in given}
 
 
 def _in_lines(operation: Operation, call: Call) -> bool:

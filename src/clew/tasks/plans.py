@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from clew.errors import ClewError, suggest, unknown_id
+from clew.ids import normal_id
 from clew.registry.context import Context
 from clew.store.rows import Record, load
 
@@ -97,7 +98,7 @@ def find_work(ctx: Context, id: str) -> Work | None:
 
 
 def work_by_id(ctx: Context, id: str) -> Work:
-    found = find_work(ctx, id)
+    found = find_work(ctx, id) or find_work(ctx, normal_id(id))
     if found is None:
         raise unknown_id("plan" if id.startswith("PLAN-") else "task", id, "Copy an id from the list.", known_work(ctx))
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -60,6 +60,13 @@ def call_command(
         given["fmt"] = "lines"
     with opened(settings_of(ctx)) as clew, progress_line() as progress:
         answer = call(clew, name, given, progress)
+    raise typer.Exit(show_answer(answer, as_json))
+
+
+def answered(ctx: typer.Context, name: str, given: dict[str, Any], as_json: bool) -> None:
+    """Call one operation with what was given, print its answer, and end with its exit code."""
+    with opened(settings_of(ctx)) as clew:
+        answer = call(clew, name, {key: value for key, value in given.items() if value not in (None, [], "")})
     raise typer.Exit(show_answer(answer, as_json))
 
 

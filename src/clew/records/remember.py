@@ -1,0 +1,244 @@
+"""remember: one call that keeps anything. The agent chooses the kind; where the record lives is our business."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, cast
+
+from pydantic import Field
+
+from clew.errors import invalid, shorten
+from clew.ids import ANCHOR
+from clew.memory.files.writes import governed
+from clew.memory.standing import Kept, Kind, Record, keep_within
+from clew.reasoning.branches import branch_by_id, branch_named
+from clew.reasoning.cards.card import write_card
+from clew.reasoning.cards.forms import Card
+from clew.reasoning.documents import GRAPH, NOTES, TRACE
+from clew.reasoning.graph import nodes
+from clew.reasoning.scope import Scope, StepFocus, resolve_step, scope_of
+from clew.records.kinds import STANDING, THOUGHT, read_kind
+from clew.records.links import add_link
+from clew.records.open import Open, bare_id, find_record, unknown_record
+from clew.records.retract import Retract, retract
+from clew.records.think import ThinkInput, think
+from clew.records.work import step_name
+from clew.registry.callers import own_checkout, own_focus
+from clew.registry.context import Context
+from clew.registry.operation import Input, Name, Names, Text, Title, operation
+from clew.tasks.plans import work_by_id
+from clew.tasks.receipts import has_placeholder
+
+MAIN = "main"
+SHOWN = 3
+LOOKED_AT = 200
+"""Cards of a task that are compared with a new one: more than any task has open."""
+
+
+class Remember(Input):
+    synonyms: ClassVar[dict[str, str]] = {
+        "content": "text",
+        "statement": "text",
+        "type": "kind",
+        "reason": "why",
+        "rationale": "why",
+        "files": "about",
+        "areas": "about",
+        "tags": "about",
+        "supersedes": "replaces",
+        "depends_on": "rests_on",
+    }
+
+    text: Annotated[Text, Field(min_length=1, description="What to keep, in a sentence or two.")]
+    kind: Annotated[
+        Name,
+        Field(
+            description="rule, preference, decision, rejected, fact, lesson, question, hypothesis, test, evidence, note"
+        ),
+    ] = "note"
+    why: Annotated[Text | None, Field(description="The reason; for a decision or rejection above all.")] = None
+    title: Annotated[Title | None, Field(description="A short name.")] = None
+    replaces: Annotated[Name | None, Field(description="Id of the record that this one takes the place of.")] = None
+    about: Annotated[Names, Field(description="Files and areas that it concerns.")] = []
+    task: Annotated[Name | None, Field(description="Default: the task you work on.")] = None
+    step: Annotated[Name | None, Field(description="A step of that task.")] = None
+    rests_on: Annotated[Names, Field(description="Ids of records that it falls with.")] = []
+    review_by: Annotated[Name | None, Field(description="A date by which to look at it again.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What became of a record: `state` is kept or proposed."""
+
+    id: str
+    kind: str
+    state: str = "kept"
+    reason: str = ""
+    contradicts: tuple[tuple[str, str], ...] = ()
+    repeats: tuple[tuple[str, str], ...] = ()
+    proposal: str | None = None
+    written: bool = True
+
+
+def remember_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    if not result["written"]:
+        return [f"{result['id']} {result['kind']} says this already: nothing new was kept"]
+    if result["state"] == "kept":
+        lines = [f"{result['id']} {result['kind']} kept, findable now"]
+    else:
+        waits = f" as {result['proposal']}" if result.get("proposal") else ""
+        lines = [f"{result['id']} {result['kind']} proposed: waits for a person{waits}, findable as proposed"]
+    if result.get("reason"):
+        lines.append(f"because {shorten(result['reason'], 100)}")
+    for name in ("contradicts", "repeats"):
+        word = "contradicts" if name == "contradicts" else "nearly repeats"
+        lines += [f"{word} {item['id']}: {shorten(item['text'], 80)}" for item in result[name][:SHOWN]]
+    if result.get("replaced"):
+        lines.append(f"replaces {result['replaced']}")
+    return lines
+
+
+@operation(
+    "remember",
+    writes=True,
+    mode="own",
+    portal=True,
+    lines=remember_lines,
+    example={"text": "The file named last wins.", "kind": "decision", "why": "It is what users of shells expect."},
+)
+def remember(ctx: Context, args: Remember) -> dict[str, Any]:
+    """Keep something for every later session: rules, preferences, decisions and why, what was rejected, facts, lessons,
+    open questions, results. It is found by recall at once; contradictions and near repeats are told."""
+    text = " ".join(args.text.split()) if "\n" not in args.text.strip() else args.text.strip()
+    for field, value in (("text", text), ("why", args.why), ("title", args.title)):
+        if value is not None and (has_placeholder(value) or not value.strip()):
+            raise invalid(field, "is empty or a form that nobody filled in", "Say it in your own words.")
+    kind = read_kind(args.kind, text)
+    if kind == THOUGHT:
+        return _thought(ctx, args)
+    noted = _standing(ctx, args, kind, text) if kind in STANDING else _card(ctx, args, kind, text)
+    return {
+        "id": noted.id,
+        "kind": noted.kind,
+        "state": noted.state,
+        "written": noted.written,
+        "reason": noted.reason or None,
+        "proposal": noted.proposal,
+        "contradicts": [{"id": id, "text": said} for id, said in noted.contradicts],
+        "repeats": [{"id": id, "text": said} for id, said in noted.repeats],
+        "replaced": args.replaces if noted.state == "kept" else None,
+    }
+
+
+def _standing(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
+    """What holds until it is replaced is a block of the governed memory."""
+    with governed(ctx) as bound:
+        task, step = _place(bound, args)
+        rests_on = tuple(existing(bound, id, "rests_on") for id in args.rests_on)
+        replaces = existing(bound, args.replaces, "replaces") if args.replaces is not None else None
+        record = Record(
+            cast(Kind, kind),
+            text,
+            args.why or "",
+            args.title or "",
+            replaces,
+            tuple(args.about),
+            rests_on,
+            args.review_by,
+            task,
+            step.path if step is not None else None,
+        )
+        kept = keep_within(bound, record)
+        for id in rests_on if kept.written else ():
+            add_link(bound, kept.id, "rests_on", id)
+        if task is not None and kept.written:
+            add_link(bound, kept.id, "about", task)
+    return _noted(kept)
+
+
+def _noted(kept: Kept) -> Noted:
+    return Noted(
+        kept.id,
+        kept.kind,
+        kept.state,
+        kept.reason,
+        tuple((clash.block.id, clash.block.get("Statement") or "") for clash in kept.contradicts),
+        tuple((block.id, block.get("Statement") or "") for block in kept.repeats),
+        kept.proposal_id,
+        kept.written,
+    )
+
+
+def _place(ctx: Context, args: Remember) -> tuple[str | None, StepFocus | None]:
+    """The task and step that a record belongs to; the caller's own task where none is named."""
+    named = args.task.strip().upper() if args.task is not None else own_focus(ctx)
+    if named is None:
+        return None, None
+    task = work_by_id(ctx, named).id
+    step = resolve_step(ctx, scope_of(ctx, task), step_name(args.step)) if args.step is not None else None
+    return task, step
+
+
+def _card(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
+    """Open and past things are cards of the task they belong to, or of the caller's branch."""
+    with ctx.writing() as bound:
+        task, step = _place(bound, args)
+        scope = _scope(bound, task)
+        body = text if args.why is None else f"{text}\nWhy: {args.why}"
+        title = args.title or shorten(text.splitlines()[0], 120)
+        card = Card(None, kind, title, None if body == title else body, tags=areas(args.about), meta=_meta(args))
+        repeats = same_cards(bound, scope, kind, title)
+        written = write_card(bound, scope, card, step=step)
+        for id in args.rests_on:
+            add_link(bound, written.card_id, "rests_on", existing(bound, id, "rests_on"))
+        if args.replaces is not None:
+            existing(bound, args.replaces, "replaces")
+    if args.replaces is not None:
+        retract(ctx, Retract(id=args.replaces, why=args.why or "replaced", replaced_by=written.card_id))
+    return Noted(written.card_id, kind, repeats=repeats)
+
+
+def _scope(ctx: Context, task: str | None) -> Scope:
+    if task is not None:
+        return scope_of(ctx, task)
+    chosen = own_checkout(ctx) or ctx.ws.checkout
+    branch = branch_by_id(ctx, chosen) if chosen is not None else branch_named(ctx, MAIN, "branch")
+    return Scope(branch, NOTES, GRAPH, TRACE)
+
+
+def areas(about: list[str]) -> tuple[str, ...]:
+    """Anchors of what it is about become tags, under which views of an area find it."""
+    return tuple(sorted({item.strip().lower() for item in about if ANCHOR.fullmatch(item.strip().lower())}))
+
+
+def _meta(args: Remember) -> dict[str, Any]:
+    given = {"about": [item.strip() for item in args.about], "review_by": args.review_by, "why": args.why}
+    return {name: value for name, value in given.items() if value}
+
+
+def same_cards(ctx: Context, scope: Scope, kind: str, title: str) -> tuple[tuple[str, str], ...]:
+    """Cards of the scope that say the same in other letters."""
+    wanted = " ".join(title.lower().split())
+    found = nodes(ctx, scope.branch, scope.graph, types=(kind,), limit=LOOKED_AT).nodes
+    alike = [card for card in found if " ".join((card.title or "").lower().split()) == wanted]
+    return tuple((card.id, card.title or "") for card in alike[:SHOWN])
+
+
+def existing(ctx: Context, id: str, field: str) -> str:
+    """The id of a record that is there."""
+    found = bare_id(ctx, id, field)
+    if find_record(ctx, found, Open(id=found, limit=1)) is None:
+        raise unknown_record(found)
+    return found
+
+
+def _thought(ctx: Context, args: Remember) -> dict[str, Any]:
+    written = think(ctx, ThinkInput(text=args.text))
+    return {
+        "id": f"{written['session']}:{written['number']}",
+        "kind": THOUGHT,
+        "state": "kept",
+        "written": True,
+        "contradicts": [],
+        "repeats": [],
+    }

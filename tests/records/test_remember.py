@@ -1,0 +1,118 @@
+"""remember: every kind in one call, found at once, governed where there is risk, short to read."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.app import Clew
+from clew.records.kinds import KINDS
+from tests.conftest import Caller
+from tests.records.test_work import connected
+
+TEXTS = {
+    "rule": "Every public function has a one-line docstring",
+    "preference": "Errors are one line and never a traceback",
+    "decision": "The file named last wins",
+    "rejected": "python-dotenv skips bad lines silently",
+    "fact": "The staging cluster has four nodes",
+    "lesson": "Mocked clocks hide leap seconds",
+    "question": "May a value span two lines",
+    "hypothesis": "The cache is stale after a rename",
+    "test": "Ran the parser over the corpus of samples",
+    "evidence": "The profile shows 80 percent in regex",
+    "note": "Talked to Ada about the importer",
+    "thought": "Quoting rules differ between shells",
+}
+
+
+@pytest.fixture
+def agent(clew: Clew) -> Caller:
+    return connected(clew, "coder", "one")
+
+
+def test_there_is_a_text_for_every_kind() -> None:
+    assert set(TEXTS) == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "thought"])
+def test_whatever_is_kept_is_found_at_once_by_anybody(clew: Clew, agent: Caller, kind: str) -> None:
+    lines = agent.lines("remember", text=TEXTS[kind], kind=kind, why="It was agreed.")
+    id = lines[0].split()[0]
+    assert lines[0] == f"{id} {kind} kept, findable now"
+    assert len("\n".join(lines)) <= 300
+    other = connected(clew, "another", "two")
+    found = other.lines("recall", query=TEXTS[kind])
+    assert found[0].startswith(f"{id} ({kind}, ")
+    assert other.lines("open", id=id)[0].startswith(f"{id} ({kind}")
+
+
+def test_a_contradiction_is_told_staged_and_still_found(agent: Caller) -> None:
+    agent("remember", text="All services use PostgreSQL as their database", kind="decision", why="One to run.")
+    second = agent("remember", text="No service uses PostgreSQL as its database", kind="decision", why="Cost.")
+    assert second["state"] == "proposed"
+    assert second["contradicts"]
+    hits = agent("recall", query="No service uses PostgreSQL as its database", fmt="json")["results"]
+    shown = {hit["_id"]: hit["status"] for hit in hits}
+    assert shown[second["id"]] == "proposed"
+
+
+def test_the_same_again_keeps_nothing_new(agent: Caller) -> None:
+    first = agent("remember", text=TEXTS["rule"], kind="rule")
+    again = agent("remember", text=TEXTS["rule"], kind="rule")
+    assert (again["id"], again["written"]) == (first["id"], False)
+
+
+def test_ones_own_decision_is_replaced_at_once(agent: Caller) -> None:
+    old = agent("remember", text="A key twice in one file is a syntax error", kind="decision", why="Strictness.")
+    new = agent(
+        "remember", text="A key twice in one file is a conflict", kind="decision", why="Fairer.", replaces=old["id"]
+    )
+    assert new["state"] == "kept"
+    assert new["id"] in "\n".join(agent.lines("open", id=old["id"]))
+
+
+def test_anothers_decision_is_replaced_by_proposal_only(clew: Clew, agent: Caller) -> None:
+    old = agent("remember", text="Retries use jitter", kind="decision", why="Thundering herds.")
+    other = connected(clew, "codex", "two")
+    new = other("remember", text="Retries wait a fixed second", kind="decision", why="Simple.", replaces=old["id"])
+    assert new["state"] == "proposed"
+    assert new["proposal"]
+
+
+def test_records_of_a_task_belong_to_it(agent: Caller) -> None:
+    agent("start", title="Parse", steps=["reader", "writer"])
+    card = agent("remember", text="May a value span lines", kind="question", step="s:1")
+    block = agent("remember", text="Values never span lines", kind="rule", about=["src/reader.py"])
+    assert "TASK-001" in "\n".join(agent.lines("open", id=block["id"]))
+    assert card["id"].startswith("CARD-")
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [
+        ("Constraint", "rule"),
+        ("user preference", "preference"),
+        ("gotcha", "lesson"),
+        ("finding", "evidence"),
+        ("ADR", "decision"),
+    ],
+)
+def test_other_words_for_kinds_are_understood(agent: Caller, word: str, kind: str) -> None:
+    assert agent("remember", text="Something worth keeping", kind=word)["kind"] == kind
+
+
+def test_work_is_started_and_the_suggestion_does_it(agent: Caller) -> None:
+    answer = agent.answer("remember", text="Write the parser", kind="todo")
+    way = answer.envelope["suggestions"][0]
+    assert agent(way["target"], **way["params"])["title"] == "Write the parser"
+
+
+@pytest.mark.parametrize("text", ["<fill: the decision>", "   "])
+def test_forms_and_blanks_are_refused(agent: Caller, text: str) -> None:
+    assert agent.error("remember", text=text, kind="decision")["code"] == "INVALID_INPUT"
+
+
+def test_what_does_not_exist_is_neither_replaced_nor_rested_on(agent: Caller) -> None:
+    assert agent.error("remember", text="New", kind="note", replaces="CARD-99")["code"] == "UNKNOWN_ID"
+    assert agent.error("remember", text="New", kind="rule", rests_on=["D-99"])["code"] == "UNKNOWN_ID"
+    assert agent.lines("recall", query="New")[0].startswith("nothing fits")

@@ -175,9 +175,9 @@ def test_a_link_that_lies_in_wait_is_not_written_through(tmp_path: Path) -> None
     outside = tmp_path / "outside"
     outside.write_bytes(b"mine")
     root = tmp_path / "memory"
-    folder = root / ".clew/late/decisions/D.md"
+    folder = root / ".clew/late"
     folder.mkdir(parents=True)
-    (folder / "new").symlink_to(outside)
+    (folder / "decisions%2FD.md~new").symlink_to(outside)
     directory = Directory(root)
     with directory.locked():
         written = directory.write("decisions/D.md", Content(b"one"), None)

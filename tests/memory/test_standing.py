@@ -133,6 +133,16 @@ def test_a_rejected_record_stays_in_its_file_as_rejected_and_does_not_come_back(
         remember(memory, "decision", "Use MySQL for billing")
 
 
+def test_a_person_approves_by_writing_active_into_the_file(memory: Memory) -> None:
+    first = remember(memory, "rule", "Lines have 120 columns", agent="codex")
+    second = remember(memory, "rule", "Lines have 100 columns", agent="claude", replaces=first.id)
+    path = "knowledge/RULES.md"
+    memory.edit(path, memory.read(path).replace("Status: proposed", "Status: active"))
+    assert memory("list_proposals", status="staged")["total"] == 0
+    assert (status_of(memory, first.id), status_of(memory, second.id)) == ("superseded", "active")
+    memory.agree()
+
+
 def test_ids_are_short_and_never_used_twice(memory: Memory) -> None:
     memory.edit("knowledge/RULES.md", "[R-1]\nStatus: active\nStatement: Written by hand\n")
     ids = [remember(memory, "rule", f"Rule about {word}").id for word in ("anchors", "bridges", "canals")]

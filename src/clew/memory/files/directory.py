@@ -152,7 +152,8 @@ class Directory:
         """Keep the state. It must not outlive a rendering that a power cut took back: that would look like an edit.
 
         So every folder in which a file was renamed is flushed first. One flush would do on ext4, which commits all
-        renames together; other file systems commit each folder by itself.
+        renames together; other file systems commit each folder by itself. Bases need no flush: an old base beside a
+        new file makes the file's own text look edited into what the store has anyway.
         """
         files = {path: vars(entry) for path, entry in state.files.items()}
         whole = {**vars(state), "files": files}
@@ -228,9 +229,8 @@ class Directory:
             draft, stamp = self._draft(path, content)
             taken = swap(draft, target)
             late = [saved for out in taken if (saved := self._saved_since(path, out, expected)) is not None]
-            self.late.drop_empty(draft.parent)
             self.keep_base(path, content)
-            self._touched.update((target.parent, (self.own / "base" / path).parent))
+            self._touched.add(target.parent)
         return Written(stamp, late)
 
     def _draft(self, path: str, content: Content) -> tuple[Path, Stamp]:

@@ -1,9 +1,10 @@
 """Saves that a rendering took out of a file, kept in `.clew/late/` until they are in the store.
 
-`.clew/late/<path>/` holds drafts and files that were taken out. A draft is named after its own inode. Once it has
-changed places with a file, the name tells that it holds what stood in the file's place instead, so a process that was
-killed in between leaves nothing unclear. Beside a file that was taken out, `<name>.base` holds the text that
-it was edited from (empty: not known), dated like the file, so that a later save into it is seen by a stat.
+The folder holds drafts and files that were taken out, named `<path>~<inode>`. A draft is named after its own inode.
+Once it has changed places with a file, the name tells that it holds what stood in the file's place instead, so a
+process that was killed in between leaves nothing unclear. Beside a file that was taken out, `<name>.base` holds the
+text that it was edited from (empty: not known), dated like the file, so that a later save into it is seen by a stat.
+All lie in one folder, because making and removing folders costs milliseconds and every read of memory looks here.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote, unquote
 
+from clew.canonical import sha256_hex
 from clew.memory.files.swap import create, has_writer, read_saved
 
 LATE, UNREAD = "late", "unread"
-_NEW, _BASE = "new", ".base"
+_NEW, _BASE, _PATH = "new", ".base", ".path"
+LONGEST_NAME = 200
+"""A longer path is named by its digest, and kept in a file beside it."""
 
 BaseOf = Callable[[str], bytes | None]
 """The text that a file was last rendered as, by its path."""
@@ -39,10 +44,16 @@ class LateSaves:
         self._folder = own / LATE
 
     def new_draft(self, path: str) -> Path:
-        return own_folder(self._own, f"{LATE}/{path}") / _NEW
+        folder = own_folder(self._own, LATE)
+        name = quote(path, safe="")
+        if len(name) > LONGEST_NAME:
+            name = sha256_hex(path, 32)
+            with create(folder / f"{name}{_PATH}") as file:
+                file.write(path.encode())
+        return folder / f"{name}~{_NEW}"
 
     def name_draft(self, draft: Path, inode: int) -> Path:
-        return draft.replace(draft.with_name(str(inode)))
+        return draft.replace(draft.with_name(draft.name.removesuffix(_NEW) + str(inode)))
 
     def take(self, path: str, out: Path, base: bytes | None, same: bool) -> Late | None:
         """What a person saved into a file that was taken out; None when nothing, and then the file goes.
@@ -79,31 +90,29 @@ class LateSaves:
 
     def set_aside(self, late: Late) -> Path:
         """Keep a save that cannot be read as text where a person finds it."""
-        place = own_folder(self._own, f"{UNREAD}/{late.path}") / late.out.name
+        place = own_folder(self._own, UNREAD) / late.out.name
         late.out.replace(place)
         self._forget(late.out)
         return place
 
-    def drop_empty(self, folder: Path) -> None:
-        """Remove the folders of a draft that are empty now."""
-        while folder != self._folder:
-            try:
-                folder.rmdir()
-            except OSError:
-                return
-            folder = folder.parent
-
     def _taken_out(self) -> list[Path]:
-        if not self._folder.is_dir() or self._folder.is_symlink():
+        """Drafts and files that were taken out; none as a rule."""
+        try:
+            found = sorted(self._folder.iterdir()) if not self._folder.is_symlink() else []
+        except OSError:
             return []
-        files = [path for path in sorted(self._folder.rglob("*")) if path.is_file() and not path.is_symlink()]
-        return [path for path in files if not path.name.endswith(_BASE)]
+        return [out for out in found if not out.name.endswith((_BASE, _PATH))]
+
+    def _path_of(self, out: Path) -> str:
+        name = out.name.rpartition("~")[0]
+        long = self._folder / f"{name}{_PATH}"
+        return long.read_text(encoding="utf-8") if long.exists() else unquote(name)
 
     def _look_again(self, out: Path, base_of: BaseOf) -> Late | None:
-        if out.name in (_NEW, str(out.stat().st_ino)):
-            self._forget(out)  # a draft that never got into place
+        if out.is_symlink() or out.name.rpartition("~")[2] in (_NEW, str(out.stat().st_ino)):
+            self._forget(out)  # a draft that never got into place, or nothing of ours
             return None
-        path = out.parent.relative_to(self._folder).as_posix()
+        path = self._path_of(out)
         note = out.with_name(f"{out.name}{_BASE}")
         # Without a note the process died right after the swap, before it renewed the base of the file.
         base = (note.read_bytes() or None) if note.exists() else base_of(path)
@@ -124,7 +133,6 @@ class LateSaves:
     def _forget(self, out: Path) -> None:
         out.with_name(f"{out.name}{_BASE}").unlink(missing_ok=True)
         out.unlink(missing_ok=True)
-        self.drop_empty(out.parent)
 
 
 def _restless(out: Path) -> bool:

@@ -207,7 +207,23 @@ def follow_changes(ctx: Context, ids: Sequence[str]) -> None:
     """Bring what depends on blocks up to date, in the transaction that changed them by approval, hand or rollback."""
     if ids:
         _follow_edits(ctx, ids)
-        detection.follow(ctx, ids)
+        detection.follow(ctx, [*ids, *_follow_hand_approvals(ctx, ids)])
+
+
+def _follow_hand_approvals(ctx: Context, ids: Sequence[str]) -> list[str]:
+    """A person approves a proposed record by writing `Status: active` into it. Returns what that changed besides."""
+    changed = []
+    for record in blocks.current(ctx, ids=ids, status="active"):
+        proposal = blocks.find(ctx, record.get("Proposal")) if record.origin == "edit" else None
+        if proposal is None or proposal.status not in OPEN or proposal.get("TargetBlock") != record.id:
+            continue
+        mark_status(ctx, proposal, "applied", ApprovedBy="a person, by hand")
+        replaced = blocks.find(ctx, record.get("Supersedes"))
+        if replaced is not None and replaced.status == "active":
+            text = set_field(set_field(replaced.text, "Status", "superseded"), "SupersededBy", record.id)
+            blocks.write(ctx, replaced.id, text, origin="review", cause=proposal.id)
+            changed.append(replaced.id)
+    return changed
 
 
 def _follow_edits(ctx: Context, ids: Sequence[str]) -> None:

@@ -34,6 +34,17 @@ def test_health_says_what_is_running(address: str) -> None:
     assert (answer["status"], answer["server"], answer["version"]) == ("ok", "clew", __version__)
 
 
+def test_ready_says_whether_the_store_can_be_written(tmp_path: Path) -> None:
+    with running("tests.faces.mcp.serve", tmp_path, "http") as server:
+        assert httpx2.get(f"{server.address}/ready").json() == {"status": "ready"}
+        (store,) = tmp_path.rglob("clew.db")
+        for path in store.parent.glob("clew.db*"):
+            path.unlink()
+        answer = httpx2.get(f"{server.address}/ready")
+        assert (answer.status_code, answer.json()["code"]) == (503, "STORE_UNAVAILABLE")
+        assert httpx2.get(f"{server.address}/ready").json() == {"status": "ready"}
+
+
 def test_the_stateless_era_has_no_stream_to_get(address: str) -> None:
     headers = {"accept": "text/event-stream", "mcp-protocol-version": "2026-07-28"}
     assert httpx2.get(f"{address}/mcp", headers=headers).status_code == 405

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import uvicorn
+from anyio import to_thread
 from mcp.server.streamable_http import EventStore
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from mcp.server.transport_security import RequestBodyLimitMiddleware
@@ -13,9 +14,10 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Route, request_response
 
 from clew import __version__
+from clew.errors import ClewError
 from clew.faces.http import (
     BODY_LIMIT,
     Guests,
@@ -31,6 +33,7 @@ from clew.faces.http import (
 )
 from clew.faces.mcp.server import ClewServer, build_server
 from clew.logs import configure_logs
+from clew.store.database import probe
 
 if TYPE_CHECKING:
     from clew.app import Clew
@@ -63,7 +66,7 @@ def run_http(
     hosts = Hosts(host, clew.settings.allowed_hosts)
     server = build_server(clew)
     guests = Guests(clew.settings.observatory_cors)
-    app = http_app(server, clew.settings.token, hosts, extra_routes, guests=guests)
+    app = http_app(server, clew.settings.token, hosts, [ready_route(clew), *extra_routes], guests=guests)
     listener = bind_next(host, port, tries)
     if on_ready is not None:
         on_ready(base_address(listener))
@@ -108,6 +111,19 @@ def http_app(
         Middleware(RequestBodyLimitMiddleware, max_body_size=BODY_LIMIT),
     ]
     return Starlette(routes=routes, middleware=gates, lifespan=lambda _: manager.run())
+
+
+def ready_route(clew: Clew) -> Route:
+    """Whether the store can be written: it is, so that a file that was taken away or a full disk shows."""
+
+    async def ready(_: Request) -> JSONResponse:
+        try:
+            await to_thread.run_sync(probe, clew.database)
+        except ClewError as problem:
+            return JSONResponse({"status": "unavailable", "code": problem.code}, 503)
+        return JSONResponse({"status": "ready"})
+
+    return Route("/ready", endpoint=TokenGate(request_response(ready), clew.settings.token))
 
 
 async def health(_: Request) -> JSONResponse:

@@ -284,9 +284,7 @@ class VerifyExecutor:
             raise SliceFailed("the job names no task whose proofs could be run again")
         steps = slice.board.call("tasks_proofs", task=slice.task)["steps"]
         results = [
-            self._again(slice, slice.board, step, interrupted)
-            for step in steps
-            if step["receipt"] and step["state"] in ("proven", "stale", "failed")
+            self._again(slice, slice.board, step["step_id"], id, interrupted) for step in steps for id in step["repeat"]
         ]
         seen = [result for result in results if result is not None]
         passed = [result for result in seen if result["receipt"]["grade"] == "seen"]
@@ -297,13 +295,11 @@ class VerifyExecutor:
         refs = [result["receipt"]["id"] for result in seen]
         return Answer(status="DONE" if len(passed) == len(results) else "FAILED", summary=summary, refs=refs)
 
-    def _again(
-        self, slice: Slice, board: Board, step: dict[str, Any], interrupted: Interrupted
-    ) -> dict[str, Any] | None:
+    def _again(self, slice: Slice, board: Board, step: str, id: str, interrupted: Interrupted) -> dict[str, Any] | None:
         """The new receipt; None when the command is not allowed here."""
-        receipt = board.call("open", id=step["receipt"])["receipt"]
+        receipt = board.call("open", id=id)["receipt"]
         words = self._allowed(receipt["command"] or "")
-        if receipt["source"] == "said" or words is None:
+        if words is None:
             return None
         settings = self._configuration
         root = Path(settings.directory).expanduser() if settings.directory else Path.cwd()
@@ -313,7 +309,7 @@ class VerifyExecutor:
             seen = observe(words, root, allowed_environment(self._own, settings), nothing, limits, interrupted)
         if seen.reason in ("stopped", "lost claim"):
             raise Stopped(seen.reason)
-        place = {"task": slice.task, "step_id": step["step_id"], "again": receipt["id"]}
+        place = {"task": slice.task, "step_id": step, "again": receipt["id"]}
         return board.prove({**place, **receipt_arguments(seen, root, receipt["files"])})
 
     def _allowed(self, command: str) -> list[str] | None:

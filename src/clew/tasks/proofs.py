@@ -88,6 +88,8 @@ class Proof:
     """The covered files that changed since."""
     reason: str | None = None
     """Why it was closed without proof, or what speaks against the receipt."""
+    repeat: tuple[str, ...] = ()
+    """The seen receipts whose commands, run again, would settle it: the stale ones, the failed one, or all."""
 
     @property
     def settled(self) -> bool:
@@ -116,6 +118,7 @@ class Proof:
             "ts_ms": receipt.ts_ms if receipt else None,
             "changed": list(self.changed[:20]),
             "reason": self.reason,
+            "repeat": list(self.repeat),
         }
 
     def _outcome(self) -> str:
@@ -163,7 +166,7 @@ def _failure(step: Step, runs: list[Receipt]) -> Proof | None:
             continue
         required = any(same_command(run.command or "", name) for name in named)
         if required or not any(later.grade != FAILED for later in runs[number + 1 :]):
-            return Proof(step.id, step.path, FAILED, run)
+            return Proof(step.id, step.path, FAILED, run, repeat=(run.id,) if run.witnessed else ())
     return None
 
 
@@ -181,11 +184,12 @@ def _success(step: Step, runs: list[Receipt], checkout: Checkout) -> Proof | Non
     if not relevant or lacking:
         reason = f"no seen run of {lacking[0]}" if lacking else None
         return Proof(step.id, step.path, CLAIMED, passed[-1], reason=reason)
-    for run in relevant:
-        changed = checkout.changed(run)
-        if changed:
-            return Proof(step.id, step.path, STALE, run, tuple(changed))
-    return Proof(step.id, step.path, PROVEN, relevant[-1])
+    stale = {run.id: changed for run in relevant if (changed := checkout.changed(run))}
+    if stale:
+        first = next(run for run in relevant if run.id in stale)
+        files = tuple(sorted({path for changed in stale.values() for path in changed}))
+        return Proof(step.id, step.path, STALE, first, files, repeat=tuple(stale))
+    return Proof(step.id, step.path, PROVEN, relevant[-1], repeat=tuple(run.id for run in relevant))
 
 
 def waive(ctx: Context, step: Step, grade: str, reason: str) -> Receipt:

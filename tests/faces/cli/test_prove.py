@@ -60,6 +60,19 @@ def test_a_passing_command_proves_the_first_open_step(clew: Shell, project: Path
     assert clew("prove", "--again", "TASK-001", "--stale").err == "Nothing to run again.\n"
 
 
+def test_every_command_that_a_step_rests_on_is_run_again(clew: Shell, project: Path) -> None:
+    steps = '[{"title": "Parse", "success_criteria": ["ok"], "tests": ["CMD: test -f a.py", "CMD: test -f b.py"]}]'
+    assert clew("call", "tasks_macro_start", "task_title=Two", f"steps:={steps}").code == 0
+    assert clew("prove", "--covers", "*.py", "--", "test", "-f", "a.py").code == 0
+    assert states(clew) == {"s:0": "claimed"}, "the other command has not been seen yet"
+    assert clew("prove", "--covers", "*.py", "--", "test", "-f", "b.py").code == 0
+    assert states(clew) == {"s:0": "proven"}
+    (project / "a.py").write_text("x = 3\n")
+    again = clew("prove", "--again", "--stale")
+    assert again.code == 0 and again.err.count(" seen: ") == 2
+    assert states(clew) == {"s:0": "proven"}
+
+
 def test_a_run_again_that_fails_disputes_the_receipt(clew: Shell, project: Path) -> None:
     assert clew("prove", "--covers", "a.py", "--", "test", "-f", "a.py").code == 0
     (project / "a.py").unlink()

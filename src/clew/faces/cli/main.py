@@ -46,7 +46,7 @@ def exit_for(code: str | None) -> Exit:
     return Exit.USAGE if code == "UNKNOWN_TOOL" else Exit.REFUSED
 
 
-_SERVERS = frozenset({"serve", "observatory", "runner", "bench"})
+_SERVERS = frozenset({"serve", "observatory", "runner", "bench", "prove"})
 """Commands that end in an order of their own, which may take longer than a second."""
 _LAST_CALL = 0.8
 

@@ -93,22 +93,19 @@ class Prover:
         known = call(self._clew, "tasks_proofs", {"task": task} if task else {})
         if not known.ok:
             return show_answer(known, self._quiet)
-        wanted = ("stale",) if stale else ("proven", "stale", "failed")
         worst, count = 0, 0
         for proof in known.envelope["result"]["steps"]:
-            if proof["state"] in wanted and proof["receipt"]:
+            for id in proof["repeat"] if not stale or proof["state"] == "stale" else ():
                 count += 1
-                worst = max(worst, self._again(known.envelope["result"]["target"]["id"], proof))
+                worst = max(worst, self._again(known.envelope["result"]["target"]["id"], proof, id))
         if not count:
             self._say("Nothing to run again.")
         return worst
 
-    def _again(self, task: str, proof: Row) -> int:
+    def _again(self, task: str, proof: Row, id: str) -> int:
         from clew.runner.witness import watch
 
-        receipt = call(self._clew, "open", {"id": proof["receipt"]}).envelope["result"]["receipt"]
-        if receipt["source"] == "said":
-            return 0
+        receipt = call(self._clew, "open", {"id": id}).envelope["result"]["receipt"]
         self._say(f"{proof['path']}: {receipt['command']}")
         seen = watch([receipt["command"]], self._root)
         place = {"task": task, "step_id": proof["step_id"], "again": receipt["id"]}

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from clew.app import Clew
+from clew.records import relevance
 from clew.registry.context import Context
 from clew.registry.session import Session
 from tests.conftest import Caller
-from tests.records.projects import build
+from tests.records.projects import build, write_block
 
 STEPS = [
     {"title": "parser", "success_criteria": ["every row is read"], "tests": ["pytest -q"]},
@@ -92,3 +93,13 @@ def test_without_a_task_it_lists_the_work(clew: Clew, agent: Caller) -> None:
 def test_the_json_form_says_the_same(agent: Caller) -> None:
     answer = agent.answer("resume", fmt="json")
     assert answer.envelope["result"]["text"] == agent.answer("resume").text
+
+
+def test_records_that_were_not_read_are_counted(clew: Clew, agent: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relevance, "MOST_READ", 3)
+    with Context(clew.dispatcher, agent.session, "ws", "generator").writing() as ctx:
+        for number in range(6):
+            write_block(ctx, "decision", number, f"choice {number}")
+        write_block(ctx, "decision", 6, "given up", Status="revoked")
+    text = agent.answer("resume", task="TASK-001").text
+    assert "decisions (2 of 6)" in text and "more: 4 decisions" in text

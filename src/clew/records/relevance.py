@@ -166,10 +166,11 @@ def _standing(ctx: Context, topic: Topic, against: dict[str, str]) -> tuple[list
     for kind in KINDS.values():
         if kind.name in (*RULES, *DECISIONS, *KNOWN):
             read = blocks.newest(ctx, kind.prefix, MOST_READ, topic.recalled)
-            beyond = blocks.count(ctx, kind.prefix) - len(read)
-            if beyond > 0:
-                unread[kind.name] = beyond
-            found += [block for block in read if (block.status or "").lower() not in ENDED]
+            live = [block for block in read if (block.status or "").lower() not in ENDED]
+            if len(read) >= MOST_READ:
+                in_force = blocks.count(ctx, kind.prefix) - blocks.count(ctx, kind.prefix, ENDED)
+                unread[kind.name] = in_force - len(live)
+            found += live
     ids = [block.id for block in found]
     gone, overdue = retracted_among(ctx, ids), blocks.overdue(ctx, ids)
     entries = []

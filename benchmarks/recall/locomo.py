@@ -53,6 +53,8 @@ class Question:
     text: str
     evidence: frozenset[str]
     category: str
+    stale: frozenset[str] = frozenset()
+    """What must not stand above the evidence: it was replaced by it."""
 
 
 @dataclass(frozen=True)

@@ -35,12 +35,10 @@ def test_nothing_relevant_is_an_answer_with_the_nearest_miss(call: Caller) -> No
     assert result["message"] == "Nothing relevant is stored."
 
 
-def test_without_sources_only_blocks_are_searched_and_the_wider_search_is_suggested(call: Caller) -> None:
+def test_without_sources_everything_is_searched(call: Caller) -> None:
     seeded(call)
-    answer = call.answer("recall", query="docker")
-    assert answer.envelope["result"]["results"] == []
-    wider = answer.envelope["suggestions"][-1]
-    assert call(wider["target"], **wider["params"])["count"] == 1
+    assert call("recall", query="docker")["count"] == 1
+    assert call("recall", query="docker", sources=["blocks"])["count"] == 0
 
 
 def test_the_same_call_gives_the_same_bytes(call: Caller) -> None:

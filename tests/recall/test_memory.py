@@ -70,13 +70,30 @@ def test_superseded_blocks_sink_and_active_only_hides_them(call: Caller, folder:
     assert [hit["_id"] for hit in only] == ["D-20260213-002"]
 
 
-def test_a_question_why_keeps_superseded_blocks_in_their_place(call: Caller, folder: Path) -> None:
+def test_a_question_for_history_keeps_superseded_blocks_in_their_place(call: Caller, folder: Path) -> None:
     write(
         folder,
         decision(1, "Use MySQL for orders because of MySQL skills", "superseded"),
         decision(2, "Use SQLite for orders"),
     )
-    assert call("recall", query="why MySQL for orders")["results"][0]["_id"] == "D-20260213-001"
+    for query in ("why did we previously use MySQL for orders", "the history of MySQL for orders"):
+        assert call("recall", query=query)["results"][0]["_id"] == "D-20260213-001"
+    assert call("recall", query="why MySQL for orders")["results"][0]["_id"] == "D-20260213-002"
+
+
+def test_what_replaced_a_block_answers_in_its_place_and_shows_it(call: Caller, folder: Path) -> None:
+    new = decision(2, "Everything lies in one SQLite file").replace("Tags:", "Supersedes: D-20260213-001\nTags:")
+    write(
+        folder,
+        decision(1, "Use MySQL for the order storage", "superseded"),
+        new,
+        decision(3, "The order of the storage boxes is by colour"),
+    )
+    hits = call("recall", query="do we still use MySQL for the order storage?")["results"]
+    assert hits[0]["_id"] == "D-20260213-002"
+    assert [old["_id"] for old in hits[0]["replaces"]] == ["D-20260213-001"]
+    assert "MySQL" in hits[0]["replaces"][0]["excerpt"]
+    assert "D-20260213-001" not in [hit["_id"] for hit in hits]
 
 
 def test_a_changed_kernel_changes_the_order(call: Caller, folder: Path) -> None:

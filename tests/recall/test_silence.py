@@ -106,7 +106,7 @@ def test_explain_shows_what_the_verdict_rests_on(store: Caller) -> None:
 
 
 def test_what_sort_of_answer_is_wanted_need_not_stand_in_it(store: Caller) -> None:
-    plain = floor_of(store, "the glacier that tokenaa lifted")["signs"]
+    plain = floor_of(store, "which is the glacier that tokenaa lifted")["signs"]
     assert floor_of(store, "how many kinds of the glacier that tokenaa lifted are mentioned")["signs"] == plain
 
 
@@ -129,7 +129,23 @@ def test_less_is_asked_of_what_stands_alone_than_of_talk(clew: Clew, call: Calle
     assert spoken["signs"]["alone"] == 0
 
 
-@pytest.mark.parametrize("size", [20, 99])
+def test_an_answer_says_how_likely_it_is_one(store: Caller) -> None:
+    sure = store("recall", query="Where did the zeppelin land?", sources=["notes"])
+    none = store("recall", query="Why does porridge like tokencc and tokenbb at the walrus?", sources=["notes"])
+    assert (sure["confidence"], none["confidence"]) == ("high", "none")
+    assert sure["probability"] > none["probability"]
+    assert none["nearest"]["_id"]
+
+
+def test_what_is_asked_of_an_answer_grows_with_the_store(clew: Clew, call: Caller) -> None:
+    needed = []
+    for size in (5, 60, 150):
+        keep(clew, [remark(number) for number in range(size)])
+        needed.append(floor_of(call, "the violin tokenbb of the tokenac orchard")["needed"])
+    assert 0 < needed[0] < needed[1] < needed[2]
+
+
+@pytest.mark.parametrize("size", [5, 20])
 def test_a_small_store_shows_what_it_has(clew: Clew, call: Caller, size: int) -> None:
     keep(clew, [remark(number) for number in range(size)])
     assert ask(call, "When did tokenaa borrow the tokenab tokenac?")

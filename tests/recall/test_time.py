@@ -33,6 +33,13 @@ NOW = ms(2026, 2, 15, 12)
         ("decisions before May 2025", ms(2025, 4, 30), ms(2025, 5, 2)),
         ("decisions since March 2025", ms(2025, 3, 1), ms(2025, 2, 27)),
         ("trips in August", ms(2023, 8, 3), ms(2023, 9, 3)),
+        ("news in the week of 3 March 2025", ms(2025, 3, 9, 20), ms(2025, 3, 10)),
+        ("between 30 April and 2 May 2025", ms(2025, 5, 2, 20), ms(2025, 5, 3)),
+        ("from 17 to 21 February 2025", ms(2025, 2, 17), ms(2025, 2, 16)),
+        ("between 2025-02-17 and 2025-02-21", ms(2025, 2, 20), ms(2025, 2, 23)),
+        ("in the first week of March 2025", ms(2025, 3, 7), ms(2025, 3, 9)),
+        ("during the last week of February 2025", ms(2025, 2, 25), ms(2025, 2, 3)),
+        ("It is 10 March 2025; what moved last week?", ms(2025, 3, 4), ms(2025, 3, 12)),
     ],
 )
 def test_dates_and_relative_dates(text: str, inside: int, outside: int) -> None:

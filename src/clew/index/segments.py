@@ -26,7 +26,7 @@ from clew.store.database import Database, Row, Transaction, placeholders
 from clew.store.workspaces import find_workspace
 
 NO_DOCUMENT = -1
-CODED = ("source", "status", "speaker", "document")
+CODED = ("source", "kind", "status", "speaker", "document")
 """Columns with few different values: each item has a number, and a list says what the numbers stand for."""
 
 Codes = NDArray[np.int32]
@@ -66,6 +66,7 @@ def build_segment(rows: Sequence[Row], low: int, high: int) -> Segment:
     names = {column: Names() for column in CODED}
     coded = {
         "source": (names["source"][row["source"]] for row in living),
+        "kind": (names["kind"][row["kind"] or ""] for row in living),
         "status": (names["status"][row["status"] or ""] for row in living),
         "speaker": (names["speaker"][row["speaker"] or ""] for row in living),
         "document": (_document(row, names["document"]) for row in living),
@@ -169,7 +170,7 @@ def _without_unused(run: Run, terms: list[str]) -> tuple[Run, list[str]]:
 # of `index_piece`. The row of `index_pack`, the label, is written last and gives the size of each part: without a
 # label, pieces do not count, so a process that is killed while it writes leaves nothing that could be read.
 
-FORM = 1
+FORM = 2
 """The number of the layout below. A segment of another form is not read, and is replaced."""
 PIECE = 1 << 20
 """A megabyte: small enough that a transaction with some pieces does not keep other writers waiting."""

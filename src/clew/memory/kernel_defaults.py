@@ -22,6 +22,12 @@ def _weights(low: float, high: float, **defaults: float) -> dict[str, Key]:
     return {name: Key(value, low, high) for name, value in defaults.items()}
 
 
+def _signs(**numbers: float) -> dict[str, Key]:
+    """The signs of an answer that count among pages; the others count nothing there."""
+    names = ("held", "amount", "chance", "proximity", "unknown", "alone", "dense", "words", "asks")
+    return _weights(-1000, 1000, **{**dict.fromkeys(names, 0.0), **numbers})
+
+
 def _intent(expansion: str, graph_depth: int, rerank: str) -> dict[str, Key]:
     return {
         "expansion": Key(expansion, choices=EXPANSIONS),
@@ -65,8 +71,11 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
             unknown=7.0,
             alone=0.4,
             dense=0.0,
+            words=0.0,
+            asks=0.0,
             needed=4.89,
         ),
+        "floor_words_pages": _signs(held=5.0, unknown=2.0, words=3.6, asks=-1.2, needed=7.0),
         "floor_meaning": _weights(
             -1000,
             1000,
@@ -77,8 +86,11 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
             unknown=5.8,
             alone=1.7,
             dense=14.7,
+            words=0.0,
+            asks=0.0,
             needed=11.6,
         ),
+        "floor_meaning_pages": _signs(held=2.2, unknown=2.0, dense=7.7, words=3.2, asks=-1.4, needed=8.05),
     },
     "rm3": {"expansion": {"terms": Key(6, 0, 50), "weight": Key(0.15, 0, 1), "items": Key(5, 1, 50)}},
     "rerank": {
@@ -97,9 +109,17 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
             answer=0.9,
             length=2.5,
             cue=0.9,
-            graph=2.0,
+            graph=3.0,
             status=-3.0,
+            kind=1.2,
         ),
+        # What weighs otherwise among pages: items that are long, or that stand for themselves. `from` and `to` say
+        # how far a collection must be one of pages before this begins to count, and from where on it counts fully.
+        "pages": {
+            "from": Key(0.4, 0, 1),
+            "to": Key(0.9, 0, 1),
+            **_weights(-50, 50, document=0.0, coverage=0.0, speaker=3.2, dense=16.0),
+        },
         "cues": {
             "causal": Key("because since reason cause due therefore hence so why led result decided"),
             "procedural": Key("first then step run use install configure start finally next command must"),
@@ -125,7 +145,7 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
         }
     },
     "hybrid": {
-        "fusion": _weights(-50, 50, dense=5.6),
+        "fusion": _weights(-50, 50, dense=8.0),
         "vector": {
             "enabled": Key(True),
             "candidates": Key(200, 0, 5000),

@@ -60,13 +60,33 @@ def _agent_line(hit: dict[str, Any]) -> str:
     facts = [hit["type"], hit["status"], hit["age"], hit.get("author") or hit["speaker"]]
     told = ", ".join(fact for fact in facts if fact)
     due = " REVIEW DUE" if hit.get("review_due") else ""
-    return f"{hit['_id']} ({told}){due}: {' '.join(hit['excerpt'].split())}"
+    return f"{hit['_id']} ({told}){due}: {' '.join(hit['excerpt'].split())}{_replaced_line(hit)}"
+
+
+def _replaced_line(hit: dict[str, Any]) -> str:
+    """` (replaces D-6: syntax error)`; of several the one that was closest to the question."""
+    old = hit.get("replaces") or []
+    return f" (replaces {old[0]['_id']}: {' '.join(old[0]['excerpt'].split())[:100]})" if old else ""
 
 
 def _silence(result: dict[str, Any]) -> str:
     near = result.get("nearest") or {}
     missed = f"; nearest: {near['_id']} {near.get('excerpt', '')[:100]}" if near.get("_id") else ""
     return f"nothing fits{missed}"
+
+
+def replaced_by(ranked: Ranked, shown: list[int]) -> dict[int, list[int]]:
+    """For each slot that is shown, the candidates that it replaced."""
+    found: dict[int, list[int]] = {}
+    for old, new in ranked.successors.items():
+        if new in shown:
+            found.setdefault(new, []).append(old)
+    return found
+
+
+def replaces_json(rows: list[Row], query: Query) -> dict[str, Any]:
+    """What a result replaced, so that nobody has to ask for it or takes the old for the new."""
+    return {"replaces": [{"_id": row["ref"], "excerpt": excerpt(row, query)} for row in rows]} if rows else {}
 
 
 def _optional(row: Row, now_ms: int) -> dict[str, Any]:

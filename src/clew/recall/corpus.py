@@ -40,6 +40,7 @@ class Corpus:
         self.runs: list[Run] = []
         self.vocabulary = Names()
         self.sources = Names()
+        self.kinds = Names()
         self.statuses = Names()
         self.speakers = Names()
         self.documents = Names()
@@ -48,6 +49,7 @@ class Corpus:
         self.ids = np.zeros(0, np.int64)
         self.alive = np.zeros(0, bool)
         self.source = np.zeros(0, np.int32)
+        self.kind = np.zeros(0, np.int32)
         self.status = np.zeros(0, np.int32)
         self.speaker = np.zeros(0, np.int32)
         self.document = np.zeros(0, np.int64)
@@ -152,12 +154,19 @@ class Corpus:
             self.runs = added(self.runs, run.moved(first))
 
     def _append_codes(self, segment: Segment) -> None:
-        names = {"source": self.sources, "status": self.statuses, "speaker": self.speakers, "document": self.documents}
+        names = {
+            "source": self.sources,
+            "kind": self.kinds,
+            "status": self.statuses,
+            "speaker": self.speakers,
+            "document": self.documents,
+        }
         codes = {
             column: renamed(segment.codes[column], numbers_for(segment.names[column], known))
             for column, known in names.items()
         }
         self.source = _extended(self.source, codes["source"])
+        self.kind = _extended(self.kind, codes["kind"])
         self.status = _extended(self.status, codes["status"])
         self.speaker = _extended(self.speaker, codes["speaker"])
         # Items of no document are documents of their own.

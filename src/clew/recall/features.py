@@ -33,7 +33,18 @@ GUESSED = 0.6
 REPLACED = frozenset(
     {"superseded", "retracted", "revoked", "deprecated", "rejected", "deleted", "archived", "disproved", "disowned"}
 )
-UNHIDDEN = frozenset({"TRACE", "WHY"})
+OUTDATED = frozenset({"superseded", "retracted", "revoked", "deprecated", "deleted"})
+"""What these were said of never stands above what holds; the others of `REPLACED` merely sink."""
+GUARDS = {
+    "rule": 1.0,
+    "preference": 1.0,
+    "lesson": 1.0,
+    "gotcha": 1.0,
+    "constraint": 1.0,
+    "rejected": 1.0,
+    "decision": 0.5,
+}
+"""How much a kind of record binds whoever is about to do something."""
 
 Features = dict[str, Floats]
 
@@ -60,6 +71,7 @@ def features_of(scene: Scene, slots: Slots) -> Features:
     }
     found["speaker"] = _speaker(scene, slots)
     found["status"] = _replaced(scene, slots)
+    found["kind"] = _kinds(scene, slots)
     return found
 
 
@@ -138,10 +150,30 @@ def _speaker(scene: Scene, slots: Slots) -> Floats:
 
 def _replaced(scene: Scene, slots: Slots) -> Floats:
     """1 for what no longer holds, so that it sinks; a question about how things came about wants it in its place."""
-    if scene.query.intent.name in UNHIDDEN:
+    if scene.query.history:
         return np.zeros(len(slots), np.float32)
     codes = [code for status, code in scene.corpus.statuses.items() if status.lower() in REPLACED]
     return np.isin(scene.corpus.status[slots], codes).astype(np.float32)
+
+
+def outdated(corpus: Corpus, slots: Slots) -> NDArray[np.bool_]:
+    """Which of these no longer hold."""
+    codes = [code for status, code in corpus.statuses.items() if status.lower() in OUTDATED]
+    return np.isin(corpus.status[slots], codes)
+
+
+def _kinds(scene: Scene, slots: Slots) -> Floats:
+    """1 for a kind that the question names; for what binds, when it says what somebody is about to do."""
+    asked = set(scene.query.terms)
+    worth = [_kind_worth(kind, asked, scene.query.doing) for kind in scene.corpus.kinds]
+    if not any(worth):
+        return np.zeros(len(slots), np.float32)
+    return np.array(worth, np.float32)[scene.corpus.kind[slots]]
+
+
+def _kind_worth(kind: str, asked: set[str], doing: bool) -> float:
+    named = bool(kind) and stem(kind.lower()) in asked
+    return max(float(named), GUARDS.get(kind.lower(), 0.0) if doing else 0.0)
 
 
 def _cues(scene: Scene, slots: Slots) -> Floats:

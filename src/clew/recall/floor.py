@@ -1,12 +1,13 @@
 """When to stay silent: whether the best candidates answer the question, and which of the rest are worth showing.
 
 A question that the store cannot answer may still be made of its words. The signs that tell them apart are weighed and
-compared with a bar, both fitted by `benchmarks/silence.py`; where few items are stored the signs mean little and only
-the bare minimum is asked.
+compared with a bar, which `benchmarks/silence.py` fits. In talk of few items the signs mean little and only the bare
+minimum is asked; among pages the bar grows with the store.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -20,8 +21,23 @@ from clew.recall.lexical import Floats, around_shares, neighbours
 from clew.recall.query import Query
 from clew.recall.ranking import Ranked
 
-SIGNS = ("held", "amount", "chance", "proximity", "unknown", "alone", "dense")
+SIGNS = (
+    "held",
+    "amount",
+    "chance",
+    "proximity",
+    "unknown",
+    "alone",
+    "dense",
+    "words",
+    "asks",
+)
 LOOKED_AT = 10
+_ASKS = re.compile(
+    r"\?\s*$|^\s*(?:who|whom|whose|what|which|when|where|why|how|is|are|was|were|do|does|did|can|could|has|have|may"
+    r"|should|will|would)\b",
+    re.IGNORECASE,
+)
 UNKNOWN = 0.5
 """What a word that nobody holds tells, as a share of the rarest one: it may be another word for what is held."""
 
@@ -32,6 +48,13 @@ specific certain previous
 ASKING = frozenset(stem(word) for word in _ASKING.split())
 """Words that say what sort of answer is wanted; the answer itself seldom holds them."""
 LINKED = 0.05
+HALF = 0.5
+FULL_SIZE = 100
+AT_THE_BAR = -1.05
+"""The log-odds of an answer where the bar of pages stands, among as many good questions as bad ones."""
+PLAIN = 0.95
+"""What needs no bar is answered nearly always."""
+HIGH, MIDDLE = 0.75, 0.5
 
 
 @dataclass(frozen=True)
@@ -103,6 +126,10 @@ class Evidence:
         """The share of the words that nobody holds: it lowers `held` for good questions as for bad ones."""
         return float((self.unheld & ~self.strange).mean()) if self.places else 0.0
 
+    def words(self) -> float:
+        """How much the question tells at all: few words of it are held by many items."""
+        return float(np.log1p(len(self.places)))
+
     def alone(self) -> float:
         """How far the best item stands for itself: in talk the words of an answer are said around it again."""
         return 1 - float(self.ranked.matches.cohesion[self.ranked.slots[0]])
@@ -128,6 +155,9 @@ def signs(evidence: Evidence) -> dict[str, float]:
         "unknown": evidence.unknown(),
         "alone": evidence.alone(),
         "dense": float(features["dense"].max()) if "dense" in features else 0.0,
+        "words": evidence.words(),
+        # Key words and plans ask for whatever is near; only a question can remain without an answer.
+        "asks": float(bool(_ASKS.search(evidence.ranked.scene.query.text))),
     }
     return {name: round(value, 4) for name, value in found.items()}
 
@@ -144,30 +174,59 @@ class Verdict:
     def relevant(self) -> bool:
         return bool(self.worth_showing.any()) and self.value >= self.needed
 
+    @property
+    def probability(self) -> float:
+        """How likely the store holds an answer, as the bars were fitted: they stand where it is one in four."""
+        if not self.worth_showing.any():
+            return 0.0
+        if not self.signs:
+            return PLAIN
+        return round(float(1 / (1 + np.exp(-(self.value - self.needed + AT_THE_BAR)))), 3)
+
+    @property
+    def confidence(self) -> str:
+        if not self.relevant:
+            return "none"
+        return "high" if self.probability >= HIGH else "middle" if self.probability >= MIDDLE else "low"
+
 
 def judge(ranked: Ranked, kernel: Kernel, query: Query) -> Verdict:
-    worth, evidence = _worth(ranked), Evidence(ranked)
+    worth, evidence = worth_showing(ranked), Evidence(ranked)
     if not len(ranked.slots) or _plain(evidence, kernel, query):
         return Verdict(0.0, 0.0, worth)
     section = "floor_meaning" if "dense" in ranked.features else "floor_words"
+    needed = kernel.number(section, "needed")
+    if _among_pages(ranked):
+        section += "_pages"
+        needed = kernel.number(section, "needed") * _grown(ranked.matches.size)
     found = signs(evidence)
     value = sum(kernel.number(section, name) * sign for name, sign in found.items())
-    return Verdict(round(value, 4), kernel.number(section, "needed"), worth, found)
+    return Verdict(round(value, 4), round(needed, 4), worth, found)
+
+
+def _among_pages(ranked: Ranked) -> bool:
+    return ranked.matches.pages >= HALF
+
+
+def _grown(items: int) -> float:
+    """How much of the bar is asked of a store of this size: what rare words tell grows with the logarithm of it."""
+    return min(float(np.log1p(items) / np.log1p(FULL_SIZE)), 1.0)
 
 
 def _plain(evidence: Evidence, kernel: Kernel, query: Query) -> bool:
     """What needs no bar: a small store, a date, a phrase, an identifier, nearly all words or many in one place."""
-    ranked = evidence.ranked
-    if ranked.matches.size < kernel.number("floor", "least_items") or not evidence.places:
+    ranked, pages = evidence.ranked, _among_pages(evidence.ranked)
+    if not evidence.places or (not pages and ranked.matches.size < kernel.number("floor", "least_items")):
         return True
     # `before the migration` names no time; whether the migration is known is for the signs to say.
     if query.period is not None and query.period.side is None:
         return True
     if bool(ranked.features["phrase"].any()) or _identified(ranked, query):
         return True
-    return evidence.held_alone() >= kernel.number("floor", "sure") or evidence.amount() >= kernel.number(
-        "floor", "plenty"
-    )
+    if evidence.held_alone() >= kernel.number("floor", "sure"):
+        return True
+    # A long question about the same subject finds many of its words among pages, whether or not they answer it.
+    return not pages and evidence.amount() >= kernel.number("floor", "plenty")
 
 
 def _identified(ranked: Ranked, query: Query) -> bool:
@@ -177,7 +236,7 @@ def _identified(ranked: Ranked, query: Query) -> bool:
     return bool(rows) and bool((ranked.matches.counts[rows][:, ranked.slots[:LOOKED_AT]] > 0).any())
 
 
-def _worth(ranked: Ranked) -> NDArray[np.bool_]:
+def worth_showing(ranked: Ranked) -> NDArray[np.bool_]:
     """Something of the question must be there: a word, a meaning, the time it names or a link to what matches.
 
     In a conversation it may stand in the turn before; elsewhere in the item itself.
@@ -189,4 +248,5 @@ def _worth(ranked: Ranked) -> NDArray[np.bool_]:
         found |= features["graph"] > LINKED
     if "dense" in features:
         found |= features["dense"] > ranked.scene.kernel.number("vector", "min_similarity")
-    return found
+    heirs = {ranked.successors[slot] for slot in ranked.slots[found].tolist() if slot in ranked.successors}
+    return found | np.isin(ranked.slots, sorted(heirs)) if heirs else found

@@ -12,6 +12,9 @@ from clew.registry.context import Context
 SEEDS = 8
 MOST_LINKED = 50
 DECAY = 0.5
+MOST_REPLACED = 8
+"""A record that was replaced more often than this is followed no further."""
+SUCCEEDED = frozenset({"superseded_by", "supersedes (from)", "replaces (from)", "replaced_by"})
 MOST_EDGES = 200
 """Edges read for each end of the nodes of one document; a hub must not crowd out everything else."""
 
@@ -49,6 +52,29 @@ def linked(ctx: Context, corpus: Corpus, seeds: list[int], depth: int) -> dict[i
         if not frontier:
             break
     return found
+
+
+def successors(ctx: Context, corpus: Corpus, outdated: list[int]) -> dict[int, int]:
+    """For each of these slots the one that replaced it, and what replaced that, to the one that holds today."""
+    after: dict[int, int] = {}
+    frontier = outdated
+    for _ in range(MOST_REPLACED):
+        found = {start: slot for start, relation, slot in _neighbours(ctx, corpus, frontier) if relation in SUCCEEDED}
+        found = {start: slot for start, slot in found.items() if start not in after and slot != start}
+        if not found:
+            break
+        after |= found
+        frontier = [slot for slot in found.values() if slot not in after]
+    return {slot: last for slot in outdated if (last := _last(slot, after)) != slot}
+
+
+def _last(slot: int, after: dict[int, int]) -> int:
+    """The end of a chain; one that runs in a circle ends where it began."""
+    seen = {slot}
+    while slot in after and after[slot] not in seen:
+        slot = after[slot]
+        seen.add(slot)
+    return slot
 
 
 def _neighbours(ctx: Context, corpus: Corpus, slots: list[int]) -> list[tuple[int, str, int]]:

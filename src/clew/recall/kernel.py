@@ -40,10 +40,19 @@ class Kernel:
                 return self.words(section, name)
         return ()
 
-    def weights(self) -> dict[str, float]:
-        """The weight of each feature."""
+    def weights(self, pages: float = 0.0) -> dict[str, float]:
+        """The weight of each feature: as fitted for talk, and for `pages` (0 to 1) of the way as fitted for pages."""
         named = {**self.sections["weights"], **self.sections["time"], **self.sections["fusion"]}
-        return {name: float(value) for name, value in named.items()}
+        found = {name: float(value) for name, value in named.items()}
+        for name, value in self.sections["pages"].items():
+            if name in found:
+                found[name] += pages * (float(value) - found[name])
+        return found
+
+    def pages(self, share: float) -> float:
+        """How far the weights of pages count in a collection that is one of pages by this share."""
+        low, high = self.number("pages", "from"), self.number("pages", "to")
+        return min(max((share - low) / max(high - low, 1e-6), 0.0), 1.0)
 
     def changed(self, changes: dict[str, dict[str, Setting]]) -> Kernel:
         return Kernel({name: {**values, **changes.get(name, {})} for name, values in self.sections.items()})

@@ -49,6 +49,8 @@ class Matches:
         self.size = max(int(visible.sum()), 1)
         self.mean_length = float(self.lengths[visible].sum() / self.size) or 1.0
         self.company = float((self.cohesion * (visible & (corpus.before >= 0))).sum() / self.size)
+        self.page_share = 1 - self.company * self.long_words / (self.mean_length + self.long_words)
+        self.pages = kernel.pages(self.page_share)
         self.k1, self.b = self._by_length(kernel, "k1"), self._by_length(kernel, "b")
         self.counts = np.zeros((len(asked), len(corpus)), np.float32)
         for at, term in enumerate(asked):
@@ -65,7 +67,7 @@ class Matches:
 
         What does not go on from others is a page, however short.
         """
-        share = 1 - self.company * self.long_words / (self.mean_length + self.long_words)
+        share = self.page_share
         return (1 - share) * kernel.number("bm25", name) + share * kernel.number("bm25", f"long_{name}")
 
     def own(self) -> Floats:

@@ -56,9 +56,9 @@ class Recall(Bounded):
     active_only: Annotated[bool, Field(description="Only what still holds: status active, open, todo or doing.")] = (
         False
     )
-    sources: Annotated[
-        list[Source] | None, Field(max_length=8, description="What to search; default: the memory's blocks.")
-    ] = None
+    sources: Annotated[list[Source] | None, Field(max_length=8, description="What to search; default: everything.")] = (
+        None
+    )
     as_of: Annotated[
         int | str | None, Field(description="Search the state after this seq, or at this date or time (ISO).")
     ] = None
@@ -105,20 +105,11 @@ def _searched(ctx: Context, args: Recall) -> dict[str, Any]:
         explain=args.explain,
         counts=True,
     )
-    answer = Search(ctx, request).run()
-    if not answer["results"] and args.sources is None:
-        ctx.suggest(
-            suggest(
-                "recall", "Searches notes, cards, thoughts and tasks too.", "high", query=args.query, sources=["all"]
-            )
-        )
-    return answer
+    return Search(ctx, request).run()
 
 
 def wanted_sources(names: list[Source] | None) -> tuple[str, ...]:
-    if names is None:
-        return ("block",)
-    if "all" in names:
+    if names is None or "all" in names:
         return ()
     return tuple(dict.fromkeys(SOURCES[name] for name in names))
 

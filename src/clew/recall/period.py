@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.index.dates import DAY_MS, MONTHS, find_date
+from clew.index.dates import DAY_MS, MONTHS, Date, find_date
 from clew.index.terms import terms
 
 LONGEST_NAMED = 184
@@ -20,6 +20,15 @@ _LAST = re.compile(r"\b(last|past|previous|this) (week|month|year|quarter|spring
 _AGO = re.compile(r"\b(\d{1,3}|a|an|one|two|three|four|five|six) (day|week|month|year)s? ago\b", re.I)
 _RECENT = re.compile(r"\b(yesterday|today|recently|lately|latest|newest)\b", re.I)
 _RELATIVE = re.compile(r"\b(before|after|since|until|prior to) (?:the |our |we |that |a )?([^,.?;]{3,80})", re.I)
+_AS_OF = re.compile(r"\b(?:it is|it['’]s|today is|as of)\s+(?=[\dA-Z])", re.I)
+_BETWEEN = re.compile(
+    r"\b(?P<day>\d{1,2})(?:st|nd|rd|th)?(?: (?P<month>[A-Z][a-z]{2,8}))?\s*(?:and|to|till|until|through|[-–])\s*"
+    r"(?=\d{1,2}(?:st|nd|rd|th)?(?: of)? [A-Z])"
+)
+_ISO_BETWEEN = re.compile(r"\b(\d{4}-\d\d-\d\d)\s*(?:and|to|till|until|through|–)\s*(\d{4}-\d\d-\d\d)\b")
+_PART = re.compile(r"\b(first|last|early|mid|late)[ -](?:(week|days|half) (?:of|in) )?$", re.I)
+_WEEK_OF = re.compile(r"\bweek (?:of|from|starting|beginning)(?: the)? $", re.I)
+_PART_DAYS = {"week": 7, "half": 15, "days": 5}
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _DAYS = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
 
@@ -72,12 +81,50 @@ class Period:
 
 
 def find_period(text: str, now_ms: int) -> Period | None:
+    today = _named_today(text)
+    if today is not None:
+        # The date says when the question is asked; what it asks about follows.
+        return find_period(text[: today.start] + text[today.end :], (today.span() or (now_ms, 0))[0])
+    between = _between(text)
+    return between or _dated(text, now_ms)
+
+
+def _named_today(text: str) -> Date | None:
+    """The date of `It is 10 March 2025; what moved last week?`, with its place in the text."""
+    said = _AS_OF.search(text)
+    date = find_date(text[said.end() :]) if said else None
+    if said is None or date is None or date.start > 0 or date.day is None or date.year is None:
+        return None
+    return Date(date.year, date.month, date.day, said.start(), said.end() + date.end)
+
+
+def _between(text: str) -> Period | None:
+    """From one day to another: `17 to 21 February 2025`, `30 April and 2 May 2025`, two ISO dates."""
+    iso = _ISO_BETWEEN.search(text)
+    if iso:
+        first, last = (find_date(day) for day in iso.groups())
+    else:
+        said = _BETWEEN.search(text)
+        last = find_date(text[said.end() :]) if said else None
+        if said is None or last is None or last.year is None:
+            return None
+        month = said.group("month") or MONTHS[(last.month or 1) - 1]
+        first = find_date(f"{said.group('day')} {month} {last.year}")
+    spans = [date.span() for date in (first, last) if date is not None and date.day is not None]
+    known = [span for span in spans if span is not None]
+    return Period(known[0][0], known[1][1]) if len(known) == 2 and known[0][0] < known[1][1] else None
+
+
+def _dated(text: str, now_ms: int) -> Period | None:
     relative = _RELATIVE.search(text)
     date = find_date(text)
     if date is not None:
         span = date.span()
         if span is None:
             return Period(month=date.month, day=date.day)
+        part = _part(text[: date.start], date, span)
+        if part is not None:
+            return part
         side = relative.group(1).lower() if relative and relative.start(2) <= date.start else None
         return _sided(span, side)
     spoken = _spoken(text, now_ms)
@@ -87,6 +134,24 @@ def find_period(text: str, now_ms: int) -> Period | None:
         side = "after" if relative.group(1).lower() in {"after", "since"} else "before"
         return Period(side=side, anchor=tuple(terms(relative.group(2))))
     return None
+
+
+def _part(lead: str, date: Date, span: tuple[int, int]) -> Period | None:
+    """`the week of 3 March 2025`, `the first week of March 2025`, `late March 2025`."""
+    if date.day is not None:
+        if not _WEEK_OF.search(lead):
+            return None
+        monday = span[0] - datetime.fromtimestamp(span[0] / 1000, UTC).weekday() * DAY_MS
+        return Period(monday, monday + 7 * DAY_MS - 1)
+    said = _PART.search(lead) if date.month is not None else None
+    if said is None:
+        return None
+    which, days = said.group(1).lower(), _PART_DAYS.get((said.group(2) or "").lower(), 10)
+    if which == "mid":
+        return Period(span[0] + 10 * DAY_MS, span[0] + 20 * DAY_MS - 1)
+    if which in {"first", "early"}:
+        return Period(span[0], span[0] + days * DAY_MS - 1)
+    return Period(span[1] + 1 - days * DAY_MS, span[1])
 
 
 def asks_for_newest(text: str) -> bool:

@@ -164,6 +164,30 @@ def _intent(name: str, confidence: float, others: tuple[str, ...], patterns: tup
     )
 
 
+_DOING = re.compile(
+    r"^\s*(?:next[,:]?\s+)?(?:(?:i|we)\s*(?:['’](?:m|re|ll|d like to)|am|are|will|want|plan|intend|need|would like)\b"
+    r"|(?:i['’]?m |we['’]?re )?(?:going|about|planning|preparing) to\b|next\b(?! (?:to|week|month|year))"
+    r"|(?:adding|writing|creating|changing|removing|deleting|moving|renaming|fixing|implementing|building|refactoring"
+    r"|upgrading|replacing|rewriting|migrating|deploying|propos(?:e|ing)|add|write|create|change|remove|delete|rename"
+    r"|fix|implement|build|refactor|upgrade|replace|rewrite|migrate|deploy)\b)",
+    re.IGNORECASE,
+)
+_HISTORY = re.compile(
+    r"\b(?:histor\w+|previous(?:ly)?|former(?:ly)?|originally|used to|back then|at first|earlier (?:version|decision)"
+    r"|what was .* before|superseded|retracted|replaced|changed over|in the past|no longer)\b",
+    re.IGNORECASE,
+)
+
+
+def says_what_is_planned(text: str) -> bool:
+    """`I am going to add retries to the refund handler`: what must be known before that is asked for."""
+    return bool(_DOING.search(text)) and not text.rstrip().endswith("?")
+
+
+def asks_for_history(text: str) -> bool:
+    return bool(_HISTORY.search(text))
+
+
 @dataclass(frozen=True)
 class Query:
     text: str
@@ -180,6 +204,10 @@ class Query:
     """Stems of the speakers whom `I` and `you` stand for in a talk between a person and a machine."""
     sides: tuple[tuple[str, ...], ...] = field(default=())
     """What a comparison sets against each other."""
+    doing: bool = False
+    """Whether it says what somebody is about to do."""
+    history: bool = False
+    """Whether what no longer holds is asked for too."""
 
 
 def analyse(text: str, kernel: Kernel, now_ms: int, wanted: str | None = None) -> Query:
@@ -202,6 +230,8 @@ def analyse(text: str, kernel: Kernel, now_ms: int, wanted: str | None = None) -
         intent,
         frozenset(term for said, names in _PERSONS if said.search(text) for name in names for term in terms(name)),
         _sides(text) if intent.rerank == "balanced" else (),
+        says_what_is_planned(text),
+        intent.name == "TRACE" or asks_for_history(text),
     )
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clew.recall.corpus import HOUR_MS, Corpus, best
 from clew.recall.expansion import asked_terms, date_terms, feedback_terms
-from clew.recall.features import Features, Scene, features_of, look_closely
+from clew.recall.features import Features, Scene, features_of, look_closely, outdated
 from clew.recall.graph import Way
 from clew.recall.kernel import Kernel
 from clew.recall.lexical import Asked, Floats, Matches, Slots
@@ -31,6 +31,8 @@ class Ranked:
     scene: Scene
     ways: dict[int, Way] = field(default_factory=dict)
     """How linked items were reached, by slot."""
+    successors: dict[int, int] = field(default_factory=dict)
+    """The slots that no longer hold, each with the one that replaced it."""
 
     @property
     def matches(self) -> Matches:
@@ -81,7 +83,7 @@ def _expanded(matches: Matches, query: Query, period: Period | None, own: Floats
 
 
 def _fused(scene: Scene, slots: Slots, features: Features) -> Ranked:
-    weights = scene.kernel.weights()
+    weights = scene.kernel.weights(scene.matches.pages)
     first = _order(_sum(features, weights, len(slots)), slots, scene.corpus)
     look_closely(scene, slots, features, first)
     scores = np.round(_sum(features, weights, len(slots)), 6)
@@ -103,6 +105,45 @@ def with_links(ranked: Ranked, ways: dict[int, Way], likeness: Likeness | None) 
     pulls = [ways[slot].share * height[ways[slot].start] if slot in ways else 0.0 for slot in slots.tolist()]
     features["graph"] = np.array(pulls, np.float32)
     return replace(_fused(scene, slots, features), ways=ways)
+
+
+def with_successors(ranked: Ranked, after: dict[int, int], likeness: Likeness | None) -> Ranked:
+    """What replaced a candidate stands at least as high as that, and what no longer holds stands last.
+
+    A question in the words of an old record is answered by the new one, which may use none of them.
+    """
+    scene = ranked.scene
+    heirs = {old: new for old, new in after.items() if scene.visible[new]}
+    missing = sorted(set(heirs.values()) - set(ranked.slots.tolist()))
+    if missing:
+        ranked = _joined(ranked, np.array(missing, np.int64), likeness)
+    place = {slot: at for at, slot in enumerate(ranked.slots.tolist())}
+    lifted = np.zeros(len(ranked.slots), np.float64)
+    # How high the old one would stand if it still held.
+    held = ranked.scores - ranked.weights.get("status", 0.0) * ranked.features["status"]
+    for old, new in heirs.items():
+        gap = held[place[old]] - ranked.scores[place[new]]
+        lifted[place[new]] = max(lifted[place[new]], gap)
+    features = {**ranked.features, "successor": lifted.astype(np.float32)}
+    scores = np.round(ranked.scores + lifted, 6)
+    found = replace(
+        ranked, scores=scores, features=features, weights={**ranked.weights, "successor": 1.0}, successors=heirs
+    )
+    order = _order(scores, ranked.slots, scene.corpus)
+    late = outdated(scene.corpus, found.slots[order])
+    return found.reordered(np.concatenate((order[~late], order[late])))
+
+
+def _joined(ranked: Ranked, more: Slots, likeness: Likeness | None) -> Ranked:
+    """The candidates with some others among them, each scored like the rest."""
+    scene, slots = ranked.scene, np.unique(np.concatenate((ranked.slots, more)))
+    features = features_of(scene, slots)
+    if likeness is not None:
+        features["dense"] = _dense(likeness.of(slots))
+    if "graph" in ranked.features:
+        pulls = dict(zip(ranked.slots.tolist(), ranked.features["graph"].tolist(), strict=True))
+        features["graph"] = np.array([pulls.get(slot, 0.0) for slot in slots.tolist()], np.float32)
+    return replace(_fused(scene, slots, features), ways=ranked.ways)
 
 
 def _height(scores: NDArray[np.float64]) -> NDArray[np.float64]:

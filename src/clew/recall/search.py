@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,19 @@ from clew.index.search import items_by_id, items_of_past
 from clew.index.vectors import lag
 from clew.memory.blocks import locate
 from clew.memory.files.sync import sync
-from clew.recall.answer import NOTICE, excerpt, result_json
+from clew.recall.answer import NOTICE, excerpt, replaced_by, replaces_json, result_json
 from clew.recall.corpus import Corpus
+from clew.recall.features import outdated
 from clew.recall.filler import wake_filler
-from clew.recall.floor import Verdict, judge
-from clew.recall.graph import linked
+from clew.recall.floor import Verdict, judge, worth_showing
+from clew.recall.graph import linked, successors
 from clew.recall.kernel import Kernel, kernel_of
 from clew.recall.library import library
 from clew.recall.likeness import Likeness
 from clew.recall.models import ACTIVE as MODEL_CHOICE
 from clew.recall.models import Embedder, ModelFiles, chosen_files, load, stored_choice
 from clew.recall.query import Query, analyse
-from clew.recall.ranking import Ranked, rank, with_links
+from clew.recall.ranking import Ranked, rank, with_links, with_successors
 from clew.recall.selection import LOOKED_AT, balance, beside_opposites, diversify, fold
 from clew.recall.uses import note_use
 from clew.registry.context import Context
@@ -42,6 +44,8 @@ SOURCES = {
     "patterns": "pattern",
 }
 MOST_SWITCHES = 3
+MOST_OUTDATED = 32
+"""So many of the best candidates that no longer hold are followed to what replaced them."""
 ACTIVE = frozenset({"active", "open", "todo", "doing", "in_progress", ""})
 
 
@@ -96,8 +100,10 @@ class Search:
 
     def _answered(self, ctx: Context, query: Query, kernel: Kernel) -> dict[str, Any]:
         corpus = self._corpus(ctx, kernel)
-        ranked, arms = self._ranked(ctx, corpus, query, kernel, self._visible(corpus))
+        ranked, likeness, arms = self._ranked(ctx, corpus, query, kernel, self._visible(corpus))
+        # Judged before what holds takes the place of what does not: the words of the question may stand in the latter.
         verdict = judge(ranked, kernel, query)
+        ranked = self._current_first(ctx, ranked, query, likeness)
         order, folded = self._chosen(corpus, ranked, query, verdict)
         return self._answer(ctx, ranked, query, order, folded, verdict, arms)
 
@@ -150,13 +156,24 @@ class Search:
 
     def _ranked(
         self, ctx: Context, corpus: Corpus, query: Query, kernel: Kernel, visible: NDArray[np.bool_]
-    ) -> tuple[Ranked, dict[str, Any]]:
+    ) -> tuple[Ranked, Likeness | None, dict[str, Any]]:
         likeness, arms = self._likeness(ctx, corpus, query, kernel)
         ranked = rank(corpus, query, kernel, visible, likeness)
         if query.intent.graph_depth and len(ranked.slots) and self.request.as_of is None:
             ways = linked(ctx, corpus, ranked.slots.tolist(), query.intent.graph_depth)
             ranked = with_links(ranked, ways, likeness)
-        return ranked, arms
+        return ranked, likeness, arms
+
+    def _current_first(self, ctx: Context, ranked: Ranked, query: Query, likeness: Likeness | None) -> Ranked:
+        """What holds before what no longer does, unless the question or `as_of` asks for the past."""
+        if query.history or not len(ranked.slots):
+            return ranked
+        corpus = ranked.scene.corpus
+        late = ranked.slots[outdated(corpus, ranked.slots)]
+        if not len(late):
+            return ranked
+        after = successors(ctx, corpus, late[:MOST_OUTDATED].tolist()) if self.request.as_of is None else {}
+        return with_successors(ranked, after, likeness)
 
     def _likeness(
         self, ctx: Context, corpus: Corpus, query: Query, kernel: Kernel
@@ -180,12 +197,16 @@ class Search:
             return [], {}
         varied = query.intent.rerank == "diversity" or len(query.sides) > 1
         most = self.request.limit * LOOKED_AT if varied else self.request.limit
-        kept, folded = fold(corpus, ranked, verdict.worth_showing, most)
+        kept, folded = fold(corpus, ranked, worth_showing(ranked), most)
         if query.intent.rerank == "diversity":
             kept = diversify(corpus, ranked, kept, self.request.limit)
         elif len(query.sides) > 1:
             kept = balance(ranked.matches, ranked, kept, query.sides)
-        return beside_opposites(ranked, kept)[: self.request.limit], folded
+        order = beside_opposites(ranked, kept)
+        if not query.history:
+            late = outdated(corpus, ranked.slots)
+            order = sorted(order, key=lambda at: bool(late[at]))
+        return order[: self.request.limit], folded
 
     def _answer(
         self,
@@ -197,9 +218,9 @@ class Search:
         verdict: Verdict,
         arms: dict[str, Any],
     ) -> dict[str, Any]:
-        rows = self._rows(
-            ctx, [int(ranked.scene.corpus.ids[ranked.slots[at]]) for at in (order or [0][: len(ranked.slots)])]
-        )
+        shown = [int(ranked.slots[at]) for at in (order or [0][: len(ranked.slots)])]
+        replaced = replaced_by(ranked, shown)
+        rows = self._rows(ctx, [int(ranked.scene.corpus.ids[slot]) for slot in (*shown, *chain(*replaced.values()))])
         places = locate(ctx, [row["ref"] for row in rows.values() if row["source"] == "block"])
         results = []
         for at in order:
@@ -207,12 +228,16 @@ class Search:
             if row is not None:
                 found = result_json(row, ranked, at, query, ctx.now_ms, self.request.explain)
                 found["file"], found["line"] = places.get(row["ref"], ("", 0))
+                old = [rows.get(int(ranked.scene.corpus.ids[slot])) for slot in replaced.get(int(ranked.slots[at]), ())]
+                found |= replaces_json([row for row in old if row is not None], query)
                 results.append(_with_folded(found, folded.get(at, []), ranked.scene.corpus))
         answer: dict[str, Any] = {
             "query": query.text,
             "intent": query.intent.name,
             "results": results,
             "count": len(results),
+            "confidence": verdict.confidence,
+            "probability": verdict.probability,
             "arms": arms,
             "notice": NOTICE,
             "truncated": False,

@@ -24,7 +24,7 @@ def fold(corpus: Corpus, ranked: Ranked, worth: NDArray[np.bool_], most: int) ->
     for at, slot in enumerate(ranked.slots.tolist()):
         if len(kept) >= most:
             break
-        if not worth[at]:
+        if not worth[at] or slot in ranked.successors:
             continue
         words = frozenset((corpus.reading(slot) // FIELD_COUNT).tolist())
         twin = next((place for place, other in seen if _alike(words, other)), None)

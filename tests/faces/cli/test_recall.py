@@ -33,4 +33,4 @@ def test_a_pipe_gets_plain_lines_and_explain_shows_the_parts(notes: Shell) -> No
     first, excerpt, *parts = done.out.splitlines()
     assert first.startswith(" 1. notes@1  note · today · score ")
     assert excerpt == "    The children went to the lake with pg_dump."
-    assert any(re.search(r"\+\d+\.\d{4}  coverage = ", part) for part in parts)
+    assert any(re.search(r"\+\d+\.\d{4}  window = ", part) for part in parts)

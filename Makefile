@@ -55,7 +55,7 @@ check: $(VENV)/test.stamp $(VENV)/page.stamp
 	@echo "clew: strict types";     $(PY) -m mypy
 	@echo "clew: the page: format and lint"; $(PAGE_TOOLS)/biome ci --colors=off .
 	@echo "clew: the page: types";  $(PAGE_TOOLS)/tsc -p jsconfig.json
-	@echo "clew: import direction"; $(PY) -m pytest tests/test_layers.py
+	@echo "clew: import and table direction"; $(PY) -m pytest tests/test_layers.py tests/test_tables.py
 	@echo "clew: all checks passed"
 
 # Formats what can be formatted; what is left, `make check` names.

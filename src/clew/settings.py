@@ -179,7 +179,7 @@ class Settings:
     project_guard: str | None = setting(
         ("CLEW_PROJECT_GUARD", "BRANCHMIND_PROJECT_GUARD"),
         "",
-        "Mark stored with a workspace on first use (without one, a mark of the project's place); another is refused.",
+        "Mark stored with a workspace on first use; another is refused. Without it, the project's place is the mark.",
         read_text,
         harmless=True,
     )

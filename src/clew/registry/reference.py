@@ -41,6 +41,11 @@ comes with whatever was cloned, so it may only set what is marked below: free to
 else, Clew refuses to start there until you have read the file and run `clew trust`, which holds until the file changes.
 The runner's own file, `runner.toml`, is never read from a data directory that a project named.
 
+By default a workspace has the name of the project's directory and is marked with the directory's place. A project
+elsewhere whose directory has the same name gets a workspace of its own, such as `api-1f2e3d4c`. Projects (or machines
+with one PostgreSQL database) that are to share a memory name the same workspace, by a variable or in `clew.toml`; so
+does a project that has been moved.
+
 """
 _ERRORS = """\
 # Error codes

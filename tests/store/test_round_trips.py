@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -74,8 +75,12 @@ def waits(url: str, trips: list[Wire], home: Path, count: int) -> dict[str, int]
     trips.clear()
     call("list_proposals")
     found["read"] = len(trips)
-    call("export_memory", path="all.tar.gz")
+    exported = Path(call("export_memory", path="all.tar.gz")["path"])
     call("propose_update", block_type="decision", statement="Keep it", workspace=f"to-{count}")
+    # Each workspace has an exports directory of its own; a person carries files from one to the other.
+    carried = exported.parent.parent / f"to-{count}" / exported.name
+    carried.parent.mkdir(exist_ok=True)
+    shutil.copy(exported, carried)
     trips.clear()
     assert call("import_memory", path="all.tar.gz", workspace=f"to-{count}")["added"] == count
     found["import"] = len(trips)

@@ -214,7 +214,8 @@ def _follow_hand_approvals(ctx: Context, ids: Sequence[str]) -> list[str]:
     """A person approves a proposed record by writing `Status: active` into it. Returns what that changed besides."""
     changed = []
     for record in blocks.current(ctx, ids=ids, status="active"):
-        proposal = blocks.find(ctx, record.get("Proposal")) if record.origin == "edit" else None
+        named = record.get("Proposal") if record.origin == "edit" else ""
+        proposal = blocks.find(ctx, named) if named else None
         if proposal is None or proposal.status not in OPEN or proposal.get("TargetBlock") != record.id:
             continue
         mark_status(ctx, proposal, "applied", ApprovedBy="a person, by hand")

@@ -228,6 +228,8 @@ def _waits(ctx: Context, standing: Standing | None) -> str:
 
 
 def _proposal(block: blocks.Block) -> str:
+    if block.get("Type") == "record":
+        return f"about {block.get('TargetBlock')}"  # the record itself is shown where its kind is
     try:
         return one_line(statement_of(block))
     except ClewError:

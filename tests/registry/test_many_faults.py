@@ -18,7 +18,7 @@ def refusal(call: Caller, name: str, **arguments: object) -> tuple[dict[str, obj
 def test_hundreds_of_thousands_of_unknown_arguments(call: Caller) -> None:
     error, seconds = refusal(call, "status", **{f"argument_{number}": 1 for number in range(200_000)})
     assert error["code"] == "INVALID_INPUT"
-    assert "argument_0, argument_1" in str(error["message"]) and "199995 more" in str(error["message"])
+    assert "200000 arguments are given" in str(error["message"])
     assert seconds < 3
 
 

@@ -104,7 +104,6 @@ def parse(operation: Operation, arguments: dict[str, Any]) -> Input:
             [{"kind": "length", "field": "arguments", "max_items": MOST_ARGUMENTS}],
         )
     named = _named(operation, arguments)
-    _check_few_unknown(operation, named)
     try:
         return operation.input.model_validate(named)
     except ValidationError as problem:
@@ -132,21 +131,6 @@ def _named(operation: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
             )
         named[name] = value
     return named
-
-
-def _check_few_unknown(operation: Operation, named: dict[str, Any]) -> None:
-    """Refuse hundreds of thousands of unknown arguments before pydantic makes an error of each one."""
-    if len(named) <= MOST_EXPLAINED or operation.input.model_config.get("extra") == "allow":
-        return
-    known = set(argument_names(operation)) | set(operation.input.model_fields)
-    unknown = [shorten(name, 80) for name in named if name not in known]
-    if len(unknown) > MOST_EXPLAINED:
-        raise ClewError(
-            "INVALID_INPUT",
-            f"{', '.join(unknown[:SHOWN])} and {len(unknown) - SHOWN} more are unknown arguments",
-            f"See the schema of {operation.name}; a minimal call is in details.example.",
-            [{"kind": "unknown_argument", "field": name} for name in unknown[:SHOWN]],
-        )
 
 
 def argument_names(operation: Operation) -> list[str]:

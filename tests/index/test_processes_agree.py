@@ -98,12 +98,17 @@ def some_words(chance: random.Random, most: int = 6) -> str:
 
 
 def test_three_processes_and_a_new_one_answer_alike(start: Callable[[], Process]) -> None:
-    chance, model, queries = random.Random(11), WordEmbedder(), 0
+    chance, model, queries, newest = random.Random(11), WordEmbedder(), 0, "N-1"
     running = [start() for _ in range(3)]
     for step in range(100):
         for _ in range(chance.randint(1, 4)):
-            writer, ref = chance.choice(running), f"N-{chance.randint(1, 40)}"
-            writer.drop(ref) if chance.random() < 0.4 else writer.put(ref, some_words(chance))
+            # What was embedded last goes often: its number must not be given to the next one.
+            writer, ref = chance.choice(running), chance.choice([newest, f"N-{chance.randint(1, 40)}"])
+            if ref == newest or chance.random() < 0.3:
+                writer.drop(ref)
+            else:
+                writer.put(ref, some_words(chance))
+                newest = ref
             if chance.random() < 0.5:
                 fill(chance.choice(running).ctx, model, most=chance.choice([1, 100]))
             if chance.random() < 0.5:

@@ -9,10 +9,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from benchmarks.recall.arms import measure_shape
+from benchmarks.recall.data import read
 from benchmarks.recall.fit import Case, Weights, fit, fit_meaning, gather, with_weights
 from benchmarks.recall.locomo import DEPTHS, Conversation, Search, open_conversations, store_turns, tally
 from benchmarks.recall.peers import MIND_MEM, Peer, peers
 from benchmarks.recall.vectors import KeptVectors
+from clew.errors import ClewError
 from clew.recall.bench import BenchRecall
 from clew.recall.filler import fill
 from clew.recall.kernel import Kernel, default_kernel
@@ -23,13 +26,34 @@ from clew.registry.context import Context
 
 Places = dict[str, Context]
 Kernels = dict[str, Kernel]
+ARMS = {"SQLite FTS5 (porter)": "fts5", "bm25s": "bm25", "MiniLM alone": "model_alone"}
 
 
 def measure(ctx: Context, args: BenchRecall) -> dict[str, Any]:
-    """What the operation `bench_recall` answers."""
-    trial = Trial(ctx, open_conversations(args.locomo))
+    """What the operation `bench_recall` answers: LoCoMo's figures at the top level, each set's under its name."""
+    others = [name for name in ("agentmem", "beam", "longmemeval") if getattr(args, name)]
+    if not others and not args.locomo:
+        raise ClewError("INVALID_INPUT", "no set of questions is given", "Give locomo, agentmem, beam or longmemeval.")
+    trial = Trial(ctx, open_conversations(args.locomo) if args.locomo else [])
     if args.semantic:
         trial.bring_model(args.cache)
+    result: dict[str, Any] = {
+        name: measure_shape(ctx, read(name, Path(getattr(args, name)).expanduser()), trial.model, args.peers)
+        for name in others
+    }
+    if args.locomo:
+        measured = _locomo(trial, args)
+        result |= {**measured, "locomo": _by_arm(measured)}
+    return result
+
+
+def _by_arm(measured: dict[str, Any]) -> dict[str, Any]:
+    """LoCoMo's figures under the names that the arms have for every set."""
+    found = {arm: measured[arm] for arm in ("lexical", "semantic") if arm in measured}
+    return found | {ARMS[name]: row for name, row in measured.get("peers", {}).items() if name in ARMS}
+
+
+def _locomo(trial: Trial, args: BenchRecall) -> dict[str, Any]:
     # Others run beside: mind-mem takes longer than everything else together.
     with ThreadPoolExecutor(1) as aside:
         slow = aside.submit(trial.mind_mem) if args.peers else None

@@ -154,3 +154,36 @@ def test_a_broken_file_of_kept_vectors_is_made_anew(tmp_path: Path) -> None:
     assert kept.embed(["one"]).shape == (1, 2)
     kept.save()
     assert KeptVectors(CountingModel(), tmp_path).embed(["one"])[0, 0] == 3
+
+
+def project(folder: Path) -> Path:
+    """Two records of which one replaced the other, a question for the new one, and one that nothing answers."""
+    items = [
+        {"id": "A-1", "kind": "fact", "text": "Webhooks are retried five times.", "status": "superseded"},
+        {
+            "id": "A-2",
+            "kind": "fact",
+            "text": "Callbacks get twelve attempts.",
+            "status": "active",
+            "supersedes": "A-1",
+        },
+        {"id": "A-3", "kind": "rule", "text": "Money is counted in whole cents.", "status": "active"},
+    ]
+    for item in items:
+        item |= {"ts": "2025-03-03T08:40:00", "author": "Ada"}
+    asked = [{"q": "how often are webhooks retried", "kind": "update", "evidence": ["A-2"], "stale": ["A-1"]}]
+    folder.mkdir()
+    data = {"project": "p", "items": items, "questions": asked, "unanswerable": [{"q": "Which zebra quacks loudly?"}]}
+    (folder / "p.json").write_text(json.dumps(data), encoding="utf-8")
+    return folder
+
+
+def test_projects_of_records_are_measured_with_what_replaced_what_and_silence(call: Caller, tmp_path: Path) -> None:
+    given = {"agentmem": str(project(tmp_path / "projects")), "semantic": False}
+    answer = call.clew.dispatcher.call("bench_recall", given, Session(local=True))
+    assert answer.ok, answer.envelope["error"]
+    arms = answer.envelope["result"]["agentmem"]
+    assert (arms["lexical"]["recall@5"], arms["lexical"]["current_first"]) == (1.0, 1.0)
+    assert (arms["lexical"]["silence"], arms["lexical"]["refused"], arms["lexical"]["auc"]) == (1.0, 0.0, 1.0)
+    assert arms["fts5"]["current_first"] == 0.0
+    assert set(arms["lexical"]["by_kind"]) == {"update"}

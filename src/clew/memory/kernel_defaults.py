@@ -75,7 +75,7 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
             asks=0.0,
             needed=4.89,
         ),
-        "floor_words_pages": _signs(held=5.0, unknown=2.0, words=3.6, asks=-1.2, needed=7.0),
+        "floor_words_pages": _signs(held=5.0, unknown=2.0, words=3.6, asks=-1.2, needed=6.95),
         "floor_meaning": _weights(
             -1000,
             1000,
@@ -109,7 +109,7 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
             answer=0.9,
             length=2.5,
             cue=0.9,
-            graph=3.0,
+            graph=2.5,
             status=-3.0,
             kind=1.2,
         ),

@@ -19,7 +19,14 @@ TRIAL = "benchmarks.recall.trial"
 
 
 class BenchRecall(Input):
-    locomo: Annotated[Name, Field(min_length=1, description="Path of the LoCoMo file on this machine.")]
+    locomo: Annotated[Name | None, Field(min_length=1, description="Path of the LoCoMo file on this machine.")] = None
+    agentmem: Annotated[
+        Name | None, Field(min_length=1, description="Path of the agentmem directory on this machine.")
+    ] = None
+    beam: Annotated[Name | None, Field(min_length=1, description="Path of the BEAM file on this machine.")] = None
+    longmemeval: Annotated[
+        Name | None, Field(min_length=1, description="Path of LongMemEval's oracle file on this machine.")
+    ] = None
     semantic: Annotated[bool, Field(description="Also measure with the embedding model, when there is one.")] = True
     peers: Annotated[bool, Field(description="Also measure others on the same turns.")] = True
     held_out: Annotated[
@@ -32,7 +39,7 @@ class BenchRecall(Input):
 
 @operation("bench_recall", writes=True, mode="own", idempotent=True, example={"locomo": "locomo10.json"})
 def bench_recall(ctx: Context, args: BenchRecall) -> dict[str, Any]:
-    """Measure retrieval on LoCoMo; `clew bench recall` runs it in a store of its own."""
+    """Measure retrieval on sets of questions; `clew bench recall` runs it in a store of its own."""
     only_here(ctx, "bench_recall")
     result: dict[str, Any] = _trial().measure(ctx, args)
     return result

@@ -218,6 +218,9 @@ def _plain(evidence: Evidence, kernel: Kernel, query: Query) -> bool:
     ranked, pages = evidence.ranked, _among_pages(evidence.ranked)
     if not evidence.places or (not pages and ranked.matches.size < kernel.number("floor", "least_items")):
         return True
+    # One word that is known, or words that every item holds, say nothing against what is there.
+    if (len(evidence.places) == 1 and not evidence.unheld.any()) or not evidence.tells.any():
+        return True
     # `before the migration` names no time; whether the migration is known is for the signs to say.
     if query.period is not None and query.period.side is None:
         return True

@@ -35,6 +35,12 @@ def recall(
     locomo: Annotated[
         Path | None, typer.Option("--locomo", help="The LoCoMo file; default: the variable CLEW_LOCOMO.")
     ] = None,
+    agentmem: Annotated[
+        Path | None,
+        typer.Option("--agentmem", help="A directory of projects, such as benchmarks/data/agentmem."),
+    ] = None,
+    beam: Annotated[Path | None, typer.Option("--beam", help="A BEAM file: long project chats.")] = None,
+    longmemeval: Annotated[Path | None, typer.Option("--longmemeval", help="LongMemEval's oracle file.")] = None,
     semantic: Annotated[bool, typer.Option(help="Also measure with the embedding model, when there is one.")] = True,
     peers: Annotated[bool, typer.Option(help="Also measure others on the same turns.")] = True,
     held_out: Annotated[
@@ -42,27 +48,32 @@ def recall(
     ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Measure retrieval on LoCoMo: which share of the evidence turns is among the first results.
+    """Measure retrieval: which share of the evidence is among the first results. Give any of the sets.
 
-    One item for each turn, one workspace for each conversation, the question as it stands, the default settings.
+    One item for each turn or record, one workspace for each conversation or project, the question as it stands, the
+    default settings. For sets with questions that nothing answers also how many of them stay without an answer.
     Vectors are kept in CLEW_HOME/cache, so that a second run is faster. mind-mem is looked for in this environment, or
     in the one whose interpreter MIND_MEM_PYTHON names.
 
     Examples:
 
     - `clew bench recall --locomo locomo10.json`
-    - `clew bench recall --locomo locomo10.json --no-peers --json`
+    - `clew bench recall --agentmem benchmarks/data/agentmem --no-peers --json`
     """
+    sets = {"agentmem": agentmem, "beam": beam, "longmemeval": longmemeval}
     path = locomo or (Path(os.environ["CLEW_LOCOMO"]) if os.environ.get("CLEW_LOCOMO") else None)
-    if path is None:
+    if any(sets.values()) and locomo is None:
+        path = None
+    elif path is None:
         raise ClewError(
             "INVALID_INPUT",
             "no LoCoMo file is given",
             "Get locomo10.json from the LoCoMo repository of Snap Research (CC BY-NC 4.0); say --locomo PATH.",
         )
     cache = settings_of(ctx).home / "cache" / "vectors"
-    given = {"locomo": str(path.expanduser().absolute()), "semantic": semantic, "peers": peers}
-    given |= {"held_out": held_out, "cache": str(cache)}
+    given: dict[str, Any] = {"semantic": semantic, "peers": peers, "held_out": held_out, "cache": str(cache)}
+    paths = {"locomo": path, **sets}
+    given |= {name: str(place.expanduser().absolute()) for name, place in paths.items() if place is not None}
     with tempfile.TemporaryDirectory(prefix="clew-bench-") as folder:
         settings = settings_of(ctx, home=folder, workspace="bench", workspace_lock=False)
         with opened(settings) as clew, progress_lines() as progress:
@@ -74,6 +85,24 @@ def recall(
 
 
 def _show(measured: dict[str, Any]) -> None:
+    for name in ("agentmem", "beam", "longmemeval"):
+        if name in measured:
+            _show_set(name, measured[name])
+    if "locomo" in measured:
+        _show_locomo(measured)
+
+
+def _show_set(name: str, arms: dict[str, Any]) -> None:
+    say(name, "bold")
+    _table("arm", arms)
+    for arm, row in arms.items():
+        more = [f"{key} {row[key]:.3f}" for key in ("current_first", "silence", "refused", "auc") if key in row]
+        if more:
+            say(f"{arm}: {', '.join(more)}")
+    say()
+
+
+def _show_locomo(measured: dict[str, Any]) -> None:
     rows: dict[str, Any] = {}
     for arm in _arms(measured):
         rows[f"Clew, {arm}"] = measured[arm]

@@ -185,7 +185,7 @@ class Settings:
     )
     toolset: str = setting(
         ("CLEW_TOOLSET", "BRANCHMIND_TOOLSET"),
-        "daily",
+        "agent",
         "Which tools are listed: agent, core, daily or full. All can be called.",
         read_toolset,
         harmless=True,

@@ -64,6 +64,7 @@ HISTORY: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 BEFORE: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
+    "close": (("start", {"title": "Read files"}),),
     "anchors_merge": (("anchors_bootstrap", {"anchors": [{"id": "a:old", "title": "Old", "kind": "component"}]}),),
     "tag_delete": (("tag_create", {"name": "before-rewrite"}),),
     "tasks_done": (("tasks_verify", {"task": "TASK-001", "path": "s:0", "checkpoints": "gate"}),),

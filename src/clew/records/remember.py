@@ -107,8 +107,10 @@ def remember_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     example={"text": "The file named last wins.", "kind": "decision", "why": "It is what users of shells expect."},
 )
 def remember(ctx: Context, args: Remember) -> dict[str, Any]:
-    """Keep something for every later session: rules, preferences, decisions and why, what was rejected, facts, lessons,
-    open questions, results. It is found by recall at once; contradictions and near repeats are told."""
+    """Keep a rule, preference, decision, rejected alternative, fact, lesson, question or result for later sessions.
+
+    recall finds it at once. The answer says what it contradicts and what it nearly repeats.
+    """
     text = " ".join(args.text.split()) if "\n" not in args.text.strip() else args.text.strip()
     for field, value in (("text", text), ("why", args.why), ("title", args.title)):
         if value is not None and (has_placeholder(value) or not value.strip()):

@@ -244,6 +244,7 @@ def rows_of(changes: list[tuple[int, tuple[str, str, str | None] | None]], first
             "source": "note",
             "status": item[2] if item else None,
             "speaker": None,
+            "kind": None,
             "branch": 1,
             "doc": item[2] if item else None,
             "seq": change,

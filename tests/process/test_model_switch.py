@@ -56,7 +56,7 @@ def reports(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
 
 def model_of(call: Caller) -> str:
     """The model that a search used; it must have used one, and found something."""
-    result = call("hybrid_search", query="which motor is at work", sources=["all"])
+    result = call("hybrid_search", query="the red engine 4 runs", sources=["all"])
     assert result["arms"]["semantic"] is True
     assert result["count"] > 0
     model: str = result["arms"]["model"]

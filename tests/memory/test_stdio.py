@@ -21,7 +21,8 @@ class Client:
     def __init__(self, root: Path, home: Path) -> None:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("CLEW_", "MIND_MEM_"))}
         environ = {**kept, "CLEW_HOME": str(home), "MIND_MEM_WORKSPACE": str(root)}
-        command = [sys.executable, "-m", "clew", "serve"]
+        # The default toolset answers agents in lines; the seed's clients read JSON.
+        command = [sys.executable, "-m", "clew", "serve", "--toolset", "daily"]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process = subprocess.Popen(command, env=environ, cwd=home.parent, text=True, **pipes)
         self.number = 0

@@ -53,7 +53,7 @@ def test_recall_is_narrowed_by_intent_source_and_status(page: Reader, agent: Cal
     page.choose("#sources", "notes")
     page.until("[...document.querySelectorAll('.result')].every((item) => item.textContent.includes('note'))")
     page.choose("#sources", "blocks")
-    page.until("document.querySelectorAll('.result').length === 1")
+    page.until("[...document.querySelectorAll('.result')].some((item) => item.textContent.includes('hangar white'))")
     page.choose("#holds", "active")
     page.until(f"document.querySelector('.result') && !document.querySelector('[data-ref=\"{old}\"]')")
 

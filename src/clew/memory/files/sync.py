@@ -152,15 +152,15 @@ def _agree(ctx: Context, directory: Directory) -> list[Unread]:
             if not late:
                 break
         # The first edits of a person make the workspace, which gets its name as a store only then.
-        state.store = _store_name(ctx)
+        with ctx.reading() as bound:
+            state.store = _store_name(bound)
         directory.save(state)
     _warn_of(ctx, unread)
     return unread
 
 
-def _store_name(ctx: Context) -> str:
-    with ctx.reading() as bound:
-        return store_name({"id": bound.ws.id, "created_at_ms": bound.ws.created_at_ms})
+def _store_name(bound: Context) -> str:
+    return store_name({"id": bound.ws.id, "created_at_ms": bound.ws.created_at_ms})
 
 
 def _warn_of(ctx: Context, unread: list[Unread]) -> None:
@@ -178,7 +178,7 @@ def _warn_once(ctx: Context, code: str, message: str, recovery: str) -> None:
 
 def _state(ctx: Context, directory: Directory) -> State:
     with ctx.reading() as bound:
-        name = store_name({"id": bound.ws.id, "created_at_ms": bound.ws.created_at_ms})
+        name = _store_name(bound)
         newest = bound.ws.seq
     state = directory.state()
     if state.store != name or any(entry.seq > newest for entry in state.files.values()):

@@ -107,3 +107,10 @@ def test_two_agents_never_act_on_each_others_focus(clew: Clew) -> None:
 def test_the_focus_of_the_workspace_stays_where_it_is(agent: Caller) -> None:
     agent("start", title="Parse", steps=STEPS)
     assert agent("tasks_focus_get")["focus"] is None
+
+
+def test_operations_of_the_seeds_mean_what_the_caller_started_where_no_focus_is_set(clew: Clew, agent: Caller) -> None:
+    agent("start", title="Parse", steps=STEPS)
+    assert agent("tasks_proofs")["target"]["id"] == "TASK-001"
+    stranger = connected(clew, "codex", "two")
+    assert stranger.error("tasks_proofs")["code"] == "INVALID_INPUT"

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from clew.errors import ClewError, invalid, suggest
 from clew.reasoning.scope import Target, TargetRef, target_id
+from clew.registry.callers import own_focus
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Whole, operation
 from clew.store.workspaces import declare_events
@@ -73,8 +74,10 @@ def target_work(ctx: Context, args: Any) -> Work:
     named = explicit_target(args)
     if named is not None:
         return work_by_id(ctx, named)
-    if ctx.ws.focus is not None:
-        return work_by_id(ctx, ctx.ws.focus)
+    # The seeds know the focus of the workspace. Where there is none, what the caller itself started is meant.
+    focus = ctx.ws.focus or own_focus(ctx)
+    if focus is not None:
+        return work_by_id(ctx, focus)
     raise no_target(ctx)
 
 

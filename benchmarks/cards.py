@@ -13,8 +13,8 @@ from clew.reasoning.cards.card import write_card
 from clew.reasoning.cards.forms import Card
 from clew.reasoning.scope import Scope
 from clew.reasoning.visibility import CARD_TYPES
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from clew.settings import load_settings
 
 SIZES = (10, 1_000, 10_000, 100_000)
@@ -27,7 +27,7 @@ def fill_cards(store: Store, count: int, batch: int = 1000) -> str:
     """Cards of all types over a chain of branches, every third one supporting an earlier one; the last branch."""
     flags = {"home": store.home, "database_url": store.url or None, "workspace": "bench"}
     clew = open_clew(load_settings(flags, {}))
-    context = Context(clew.dispatcher, Session(), "bench", None)
+    context = Context(clew.dispatcher, Connection(), "bench", None)
     with context.writing() as ctx:
         branch = branch_named(ctx, "main")
     for level in range(DEPTH):

@@ -24,8 +24,8 @@ from clew.app import open_clew
 from clew.recall.filler import fill
 from clew.recall.kernel import default_kernel
 from clew.recall.models import installed_model, load
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from clew.settings import load_settings
 
 CACHE = Path(__file__).parent / "results" / "vectors"
@@ -64,7 +64,7 @@ def gathered(conversations: list[Conversation], model: KeptVectors | None) -> tu
     with fresh_store() as store:
         flags = {"home": store.home, "workspace": "bench", "workspace_lock": False, "embedding_model": "none"}
         clew = open_clew(load_settings(flags, {}))
-        ctx = Context(clew.dispatcher, Session(), "bench", None)
+        ctx = Context(clew.dispatcher, Connection(), "bench", None)
         words: list[Case] = []
         meaning: list[Case] = []
         for conversation in conversations:

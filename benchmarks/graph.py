@@ -11,7 +11,7 @@ from benchmarks.client import clew_server
 from benchmarks.report import Report, spread
 from benchmarks.stores import ENGINES, Store, fresh_store
 from clew.app import open_clew
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from clew.settings import load_settings
 
 SIZES = (10_000, 100_000)
@@ -66,7 +66,7 @@ def measure(report: Report, store: Store, engine: str, size: int, branch: str, c
 
 def _in_process(store: Store) -> Callable[[str, dict[str, Any]], float]:
     flags = {"home": store.home, "database_url": store.url or None, "workspace": "bench"}
-    clew, session = open_clew(load_settings(flags, {})), Session(toolset="full")
+    clew, session = open_clew(load_settings(flags, {})), Connection(toolset="full")
 
     def timed(operation: str, arguments: dict[str, Any]) -> float:
         started = time.perf_counter()

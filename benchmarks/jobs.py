@@ -45,15 +45,15 @@ def measure(report: Report, engine: str, size: int, count: int) -> None:
 def fill_jobs(store: Store, size: int) -> None:
     """Jobs with a thread each, half of them claimed, by the operations themselves inside few transactions."""
     from clew.app import open_clew
+    from clew.registry.connection import Connection
     from clew.registry.context import Context
-    from clew.registry.session import Session
     from clew.settings import load_settings
     from clew.tasks.jobs.queue import create_job
 
     flags = {"home": store.home, "database_url": store.url or None, "workspace": "bench"}
     clew = open_clew(load_settings(flags, {}))
     for first in range(0, size, 500):
-        with Context(clew.dispatcher, Session(), "bench", None).writing() as ctx:
+        with Context(clew.dispatcher, Connection(), "bench", None).writing() as ctx:
             for number in range(first, min(first + 500, size)):
                 create_job(ctx, f"job {number}: look at the storage engine", "Measure it. " * 50, anchor="a:storage")
             for number in range(first, min(first + 500, size)):
@@ -61,7 +61,7 @@ def fill_jobs(store: Store, size: int) -> None:
                     work(ctx, f"JOB-{number + 1:03d}", number)
     for number in range(RUNNERS):
         beat = {"runner_id": f"host:{number}", "status": "idle", "lease_ttl_ms": 300_000}
-        clew.dispatcher.call("tasks_runner_heartbeat", beat, Session())
+        clew.dispatcher.call("tasks_runner_heartbeat", beat, Connection())
     clew.close()
 
 

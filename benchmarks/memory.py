@@ -22,7 +22,7 @@ from benchmarks.client import clew_server
 from benchmarks.report import Report, spread
 from benchmarks.stores import ENGINES, Store, fresh_store
 from clew.app import Clew, open_clew
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from clew.settings import load_settings
 
 BLOCKS = 50_000
@@ -123,7 +123,7 @@ def measure_start(report: Report, store: Store, rounds: int) -> None:
 
 
 def call(clew: Clew, name: str, **arguments: Any) -> dict[str, Any]:
-    answer = clew.dispatcher.call(name, arguments, Session(toolset="full"))
+    answer = clew.dispatcher.call(name, arguments, Connection(toolset="full"))
     assert answer.ok, answer.envelope["error"]
     return dict(answer.envelope["result"])
 

@@ -17,8 +17,8 @@ from clew.index.indexing import index_items
 from clew.index.items import Item
 from clew.index.packer import pack_up
 from clew.recall.models import NONE, installed_model
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from clew.settings import load_settings
 
 SIZES = {1_000: (8, 25), 10_000: (15, 30), 100_000: (40, 60)}
@@ -104,7 +104,7 @@ def after_write(clew: StdioServer, questions: list[str]) -> float:
 
 def opened(store: Store, model: str) -> Context:
     flags = {"home": store.home, "database_url": store.url or None, "workspace": "bench", "embedding_model": model}
-    return Context(open_clew(load_settings(flags, {})).dispatcher, Session(), "bench", None)
+    return Context(open_clew(load_settings(flags, {})).dispatcher, Connection(), "bench", None)
 
 
 def fill(store: Store, size: int, words: list[str], weights: list[float], chance: random.Random) -> float:

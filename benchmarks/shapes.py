@@ -20,8 +20,8 @@ from clew.app import open_clew
 from clew.recall.filler import fill
 from clew.recall.search import Request
 from clew.recall.search import Search as Asking
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from clew.settings import load_settings
 
 
@@ -49,7 +49,7 @@ def searches(collection: Conversation, model: KeptVectors | None) -> Iterator[tu
     """Clew by words and with the model, each as long as its store stands, and the others."""
     with fresh_store() as store:
         clew = open_clew(load_settings({"home": store.home, "workspace": "bench", "workspace_lock": False}, {}))
-        ctx = Context(clew.dispatcher, Session(), "bench", None)
+        ctx = Context(clew.dispatcher, Connection(), "bench", None)
         with ctx.writing() as bound:
             store_turns(bound, collection)
         yield "Clew, words", lambda query: asked(ctx, Request(query, limit=DEPTHS[-1], words_only=True))

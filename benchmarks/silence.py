@@ -33,8 +33,8 @@ from clew.recall.kernel import kernel_of
 from clew.recall.library import library
 from clew.recall.query import FILLER, analyse
 from clew.recall.ranking import rank
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from clew.settings import load_settings
 
 EACH = 600
@@ -161,7 +161,7 @@ def gather(conversations: list[Conversation], model: KeptVectors | None) -> list
     with fresh_store() as store:
         flags = {"home": store.home, "workspace": "bench", "workspace_lock": False, "embedding_model": "none"}
         clew = open_clew(load_settings(flags, {}))
-        ctx, chance = Context(clew.dispatcher, Session(), "bench", None), random.Random(8)
+        ctx, chance = Context(clew.dispatcher, Connection(), "bench", None), random.Random(8)
         each = EACH // len(conversations)
         cases: list[Case] = []
         for item in conversations:

@@ -19,7 +19,7 @@ from benchmarks.stores import ENGINES, Store, fresh_store
 from benchmarks.tasks import begin, fill_task
 from benchmarks.thoughts import fill_session
 from clew.app import Clew, open_clew
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from clew.settings import load_settings
 from clew.store.postgres import PostgresTransaction
 from clew.store.sqlite import SqliteTransaction
@@ -46,7 +46,7 @@ class Trace:
 @dataclass(frozen=True)
 class Caller:
     clew: Clew
-    session: Session
+    session: Connection
 
     def begin(self, session: str) -> None:
         """The thought gateway wants to be told what is worked on."""
@@ -96,7 +96,7 @@ def filled(store: Store, size: int) -> Iterator[tuple[Caller, dict[str, dict[str
     branch, session = fill_cards(store, size), fill_session(store, size)
     flags = {"home": store.home, "database_url": store.url or None, "workspace": "bench"}
     clew = open_clew(load_settings({**flags, "embedding_model": "none"}, {}))
-    caller = Caller(clew, Session(toolset="full"))
+    caller = Caller(clew, Connection(toolset="full"))
     caller.begin(session)
     yield caller, operations(session, branch)
     clew.close()

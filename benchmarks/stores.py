@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from clew.app import open_clew
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from clew.settings import load_settings
 
 ENGINES = ("sqlite", "postgres")
@@ -53,7 +53,7 @@ def writing(store: Store) -> Iterator[Context]:
     flags = {"home": store.home, "database_url": store.url or None, "workspace": "bench"}
     clew = open_clew(load_settings(flags, {}))
     try:
-        with Context(clew.dispatcher, Session(), "bench", None).writing() as ctx:
+        with Context(clew.dispatcher, Connection(), "bench", None).writing() as ctx:
             yield ctx
     finally:
         clew.close()
@@ -65,7 +65,7 @@ def fill_notes(store: Store, count: int, batch: int = 1000) -> None:
 
     flags = {"home": store.home, "database_url": store.url or None, "workspace": "bench"}
     clew = open_clew(load_settings(flags, {}))
-    context = Context(clew.dispatcher, Session(), "bench", None)
+    context = Context(clew.dispatcher, Connection(), "bench", None)
     for first in range(0, count, batch):
         with context.writing() as ctx:
             for number in range(first, min(first + batch, count)):

@@ -10,8 +10,8 @@ from benchmarks.stores import ENGINES, Store, fresh_store
 from clew.app import open_clew
 from clew.ledger.sessions import NewSession, start_session
 from clew.ledger.thought_record import Draft, record
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from clew.settings import load_settings
 
 SIZES = (10, 1_000, 10_000, 100_000)
@@ -23,7 +23,7 @@ def fill_session(store: Store, count: int, batch: int = 1000) -> str:
     """One session with a branch for every fiftieth thought and cipher in every second."""
     flags = {"home": store.home, "database_url": store.url or None, "workspace": "bench"}
     clew = open_clew(load_settings(flags, {}))
-    context = Context(clew.dispatcher, Session(), "bench", None)
+    context = Context(clew.dispatcher, Connection(), "bench", None)
     with context.writing() as ctx:
         session = start_session(ctx, NewSession("A long session"))
     for first in range(0, count, batch):
@@ -44,7 +44,7 @@ def _draft(number: int) -> Draft:
 def fill_sessions(store: Store, count: int) -> None:
     flags = {"home": store.home, "database_url": store.url or None, "workspace": "bench"}
     clew = open_clew(load_settings(flags, {}))
-    context = Context(clew.dispatcher, Session(), "bench", None)
+    context = Context(clew.dispatcher, Connection(), "bench", None)
     with context.writing() as ctx:
         for number in range(count):
             session = start_session(ctx, NewSession(f"Session {number}", tags=(f"t{number % 10}",)))

@@ -15,8 +15,8 @@ import hypothesis
 import pytest
 
 from clew.app import Clew, open_clew
+from clew.registry.connection import Connection
 from clew.registry.envelope import Answer
-from clew.registry.session import Session
 from clew.settings import load_settings
 
 LONG_TESTS = {"process": 900, "browser": 600, "conformance": 600}
@@ -162,7 +162,7 @@ class Caller:
 
     def __init__(self, clew: Clew, toolset: str = "full") -> None:
         self.clew = clew
-        self.session = Session(toolset=toolset)
+        self.session = Connection(toolset=toolset)
 
     def answer(self, name: str, /, **arguments: Any) -> Answer:
         """The whole answer. A trailing underscore lets `from_` name an argument that is a keyword."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from clew.app import Clew
 from clew.registry.catalogue import catalogue
+from clew.registry.connection import Connection
 from clew.registry.envelope import Answer
-from clew.registry.session import Session
 
 
-def run_suggestions(clew: Clew, answer: Answer, session: Session) -> None:
+def run_suggestions(clew: Clew, answer: Answer, session: Connection) -> None:
     for suggestion in answer.envelope["suggestions"]:
         if suggestion["action"] == "call_method":
             assert suggestion["method"] == "tools/list"

@@ -49,7 +49,7 @@ STILL_ALLOWED = frozenset(
         ("reasoning/workspace.py", "item"),
         ("recall/switch.py", "workspace"),
         ("records/open.py", "item"),
-        ("registry/agents.py", "counter"),
+        ("registry/callers.py", "counter"),
         ("store/workspaces.py", "branch"),
         ("tasks/journal.py", "event"),
         ("tasks/receipts.py", "counter"),

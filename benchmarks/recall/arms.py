@@ -73,7 +73,7 @@ def measure_shape(
 
 
 def _arms(ctx: Context, collection: Collection, model: KeptVectors | None, peers: bool) -> list[tuple[str, Ask]]:
-    place = Context(ctx.dispatcher, ctx.session, collection.name, ctx.agent, ctx.progress)
+    place = Context(ctx.dispatcher, ctx.connection, collection.name, ctx.agent, ctx.progress)
     with place.writing() as bound:
         store(bound, collection)
     arms: list[tuple[str, Ask]] = [("lexical", _clew(place, words_only=True))]

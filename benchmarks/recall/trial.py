@@ -166,7 +166,7 @@ class Trial:
 
 
 def place_of(ctx: Context, conversation: Conversation) -> Context:
-    return Context(ctx.dispatcher, ctx.session, f"locomo/{conversation.name}", ctx.agent, ctx.progress)
+    return Context(ctx.dispatcher, ctx.connection, f"locomo/{conversation.name}", ctx.agent, ctx.progress)
 
 
 def _asked(ctx: Context, request: Request, query: str, seconds: list[float]) -> list[str]:

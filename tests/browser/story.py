@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clew.app import Clew, open_clew
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from clew.settings import load_settings
 
 ROOT = Path(__file__).parents[2]
@@ -87,7 +87,7 @@ class Story:
     def call(self, name: str, agent: str | None = "claude", /, **arguments: Any) -> dict[str, Any]:
         named = {key.rstrip("_"): value for key, value in arguments.items()}
         answer = self.clew.dispatcher.call(
-            name, named, Session(toolset="full", agent_id=agent and agent.removeprefix("runner:"))
+            name, named, Connection(toolset="full", agent_id=agent and agent.removeprefix("runner:"))
         )
         assert answer.ok, (name, answer.envelope["error"])
         result: dict[str, Any] = answer.envelope["result"]

@@ -8,7 +8,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from clew.app import Clew
-from clew.registry.session import InputReply
+from clew.registry.connection import InputReply
 from tests.browser.chromium import Page
 from tests.browser.think import start, think
 from tests.conftest import Caller

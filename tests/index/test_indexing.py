@@ -14,8 +14,8 @@ from clew.index import indexing
 from clew.index.indexing import IDS_OF, index_item, index_items, unindex_item, unindex_items
 from clew.index.items import Item
 from clew.index.search import items_as_of, matching
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from clew.store.database import Transaction
 from tests.conftest import TickingClock
 
@@ -37,7 +37,7 @@ numbers = count()
 
 
 def place(clew: Clew, workspace: str) -> Context:
-    return Context(clew.dispatcher, Session(), workspace, None)
+    return Context(clew.dispatcher, Connection(), workspace, None)
 
 
 def one_by_one(tx: Transaction, workspace: str, items: list[Item], gone: list[str]) -> None:

@@ -18,8 +18,8 @@ from clew.index.search import last_change
 from clew.recall.filler import fill
 from clew.recall.kernel import default_kernel
 from clew.recall.library import holding, library
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 
 WORDS = [
     "red",
@@ -63,7 +63,7 @@ class Process:
     """What a process of its own would be: a Clew with nothing read yet, over the same store."""
 
     def __init__(self, clew: Clew) -> None:
-        self.ctx = Context(clew.dispatcher, Session(), "ws", None)
+        self.ctx = Context(clew.dispatcher, Connection(), "ws", None)
 
     def put(self, ref: str, text: str) -> None:
         with self.ctx.writing() as bound:

@@ -28,8 +28,8 @@ from clew.index.segments import (
 )
 from clew.recall.corpus import Corpus
 from clew.recall.library import holding
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 
 WORDS = ["red", "green", "blue", "stone", "river", "cloud", "docker", "pg_dump", "users.email", "café", "décision"]
 SOURCES = ("note", "card", "thought")
@@ -45,7 +45,7 @@ def small_packs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def place(clew: Clew) -> Context:
-    return Context(clew.dispatcher, Session(), "ws", None)
+    return Context(clew.dispatcher, Connection(), "ws", None)
 
 
 def change(ctx: Context, chance: random.Random, count: int) -> None:

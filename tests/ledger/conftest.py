@@ -9,8 +9,8 @@ import orjson
 import pytest
 
 from clew.app import Clew
+from clew.registry.connection import Connection
 from clew.registry.envelope import Answer
-from clew.registry.session import Session
 from tests.conftest import Caller
 
 
@@ -19,7 +19,7 @@ class Thinker(Caller):
 
     def __init__(self, clew: Clew, durable: bool = True, toolset: str = "full") -> None:
         super().__init__(clew, toolset)
-        self.session = Session(toolset=toolset, durable=durable)
+        self.session = Connection(toolset=toolset, durable=durable)
 
     def gate(self, operation: Any = None, /, **arguments: Any) -> Answer:
         return self.answer("thoughtbox_gateway", operation=operation, **arguments)

@@ -13,7 +13,7 @@ from mcp_types import CreateMessageRequestParams, CreateMessageResult, ErrorData
 from clew.app import Clew
 from clew.faces.mcp.server import ClewServer, build_server
 from clew.ledger import critique
-from clew.registry.session import InputReply, InputRequest
+from clew.registry.connection import InputReply, InputRequest
 from tests.faces.mcp.conftest import ERAS
 from tests.ledger.conftest import Thinker
 

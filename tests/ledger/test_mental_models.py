@@ -8,7 +8,7 @@ import pytest
 
 from clew.app import Clew
 from clew.ledger.mental_models.models import ORDER, TAGS, built_in
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from tests.conftest import Caller
 
 SEED = {
@@ -98,7 +98,7 @@ def test_users_may_add_and_replace_models(clew: Clew, call: Caller) -> None:
 
 
 def test_models_are_resources_with_completions(clew: Clew) -> None:
-    session = Session()
+    session = Connection()
     text = clew.dispatcher.read_resource("thoughtbox://mental-models/debugging/five-whys", session).text
     assert text.startswith("# Five Whys")
     assert "five-whys" in clew.dispatcher.read_resource("thoughtbox://mental-models", session).text

@@ -15,12 +15,12 @@ EACH = 500
 WRITER = """
 import sys
 from clew.app import open_clew
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from clew.settings import load_settings
 
 home, url, session, name, count = sys.argv[1:]
 clew = open_clew(load_settings({"home": home, "database_url": url or None, "workspace": "ws"}, {}))
-caller = Session()
+caller = Connection()
 clew.dispatcher.call("load_context", {"sessionId": session}, caller)
 for number in range(int(count)):
     arguments = {"thought": f"{name} {number}", "nextThoughtNeeded": True}

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 from clew.app import open_clew
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from clew.settings import load_settings
 
 PREPARED = (
@@ -47,10 +47,10 @@ class Countdown:
 def run(task: dict[str, Any]) -> dict[str, Any]:
     settings = load_settings(task["flags"], {}, Path.cwd())
     clew = open_clew(settings, lambda: int(task["now_ms"]))
-    clew.dispatcher.call("status", {}, Session(toolset="full"))
+    clew.dispatcher.call("status", {}, Connection(toolset="full"))
     countdown = Countdown(task["after"])
     sys.setprofile(countdown)
-    answer = clew.dispatcher.call(task["name"], task["arguments"], Session(toolset="full"))
+    answer = clew.dispatcher.call(task["name"], task["arguments"], Connection(toolset="full"))
     sys.setprofile(None)
     return {"ok": answer.ok, "envelope": answer.envelope, "steps": countdown.steps}
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from clew.app import Clew
 from clew.memory.contradictions.signatures import conflict, signatures
 from clew.memory.contradictions.statements import clash
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from tests.conftest import ROOT, Caller
 
 PAIRS = [line.split("\t") for line in (ROOT / "benchmarks" / "statements.tsv").read_text().splitlines()]
@@ -43,7 +43,7 @@ def test_two_decisions_that_clash_are_found_on_the_write(call: Caller, clew: Cle
     assert 0 <= entry["confidence"] <= 1
     assert entry["rationale"]
     scanned = call("scan")["checks"]["contradictions"]
-    text = clew.dispatcher.read_resource("mind-mem://contradictions", Session()).text
+    text = clew.dispatcher.read_resource("mind-mem://contradictions", Connection()).text
     assert scanned == 1 == text.count("\n[C-")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from clew.app import open_clew
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from clew.settings import load_settings
 
 
@@ -19,7 +19,7 @@ def main() -> None:
     clew = open_clew(settings)
 
     def call(name: str, **arguments: Any) -> dict[str, Any]:
-        answer = clew.dispatcher.call(name, arguments, Session(toolset="full"))
+        answer = clew.dispatcher.call(name, arguments, Connection(toolset="full"))
         if not answer.ok:
             raise SystemExit(json.dumps(answer.envelope["error"]))
         return dict(answer.envelope["result"])

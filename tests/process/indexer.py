@@ -13,8 +13,8 @@ from clew.index import packer
 from clew.index.indexing import index_item, unindex_item
 from clew.index.items import Item
 from clew.recall.filler import fill
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from clew.settings import load_settings
 
 
@@ -41,7 +41,7 @@ def main(home: str, url: str, label: str) -> None:
     packer.LEAST, packer.CHUNK = 10, 20
     flags = {"home": Path(home), "database_url": url or None, "workspace": "ws", "embedding_model": "none"}
     clew = open_clew(load_settings(flags, {}))
-    ctx, number = Context(clew.dispatcher, Session(), "ws", None), 0
+    ctx, number = Context(clew.dispatcher, Connection(), "ws", None), 0
     while True:
         with ctx.writing() as bound:
             for _ in range(12):

@@ -6,7 +6,7 @@ import json
 import sys
 
 from clew.app import open_clew
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from clew.settings import load_settings
 
 
@@ -19,7 +19,7 @@ def main() -> None:
         if patience == "wait":
             sys.stdin.readline()
 
-    answer = clew.dispatcher.call("model_use", {"path": path}, Session(local=True), step)
+    answer = clew.dispatcher.call("model_use", {"path": path}, Connection(local=True), step)
     tell({"ok": answer.ok, "result": answer.envelope["result"], "error": answer.envelope["error"]})
     clew.close()
 

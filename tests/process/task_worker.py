@@ -6,14 +6,14 @@ import json
 import sys
 
 from clew.app import open_clew
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from clew.settings import load_settings
 
 
 def main() -> None:
     home, url, agent, count = sys.argv[1], sys.argv[2] or None, sys.argv[3], int(sys.argv[4])
     clew = open_clew(load_settings({"home": home, "database_url": url, "workspace": "ws"}, {}))
-    session = Session(toolset="full", agent_id=agent)
+    session = Connection(toolset="full", agent_id=agent)
     sys.stdin.readline()  # the starting shot
     calls = [("tasks_step_lease_claim", {"path": "s:1", "ttl_seq": 10_000})]
     calls += [("tasks_note", {"path": "s:0", "note": f"{agent} {number}"}) for number in range(count)]

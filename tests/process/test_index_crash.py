@@ -15,8 +15,8 @@ from clew.index.agreement import disagreements
 from clew.index.packer import pack_up
 from clew.recall.corpus import Corpus
 from clew.recall.filler import fill
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from tests.conftest import Caller
 from tests.process.indexer import LetterCounts
 
@@ -44,7 +44,7 @@ def alive(corpus: Corpus) -> dict[str, list[str]]:
 
 def test_the_index_agrees_with_the_data_after_a_kill(database_flags: dict[str, Any], clew: Clew) -> None:
     home, url = Path(database_flags["home"]), database_flags.get("database_url", "")
-    ctx, model = Context(clew.dispatcher, Session(), "ws", None), LetterCounts()
+    ctx, model = Context(clew.dispatcher, Connection(), "ws", None), LetterCounts()
     for number in range(ROUNDS):
         killed_at_work(home, url, f"p{number}", 3 + 2 * number)
         packed = Corpus()

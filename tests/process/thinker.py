@@ -6,7 +6,7 @@ import json
 import sys
 
 from clew.app import open_clew
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from clew.settings import load_settings
 
 
@@ -18,7 +18,9 @@ def main() -> None:
     for number in range(count):
         shared = {"id": f"S{number}", "type": "decision", "title": f"Shared {number}", "tags": ["a:core"]}
         for card in (shared, {"type": "evidence", "title": f"Own {number}"}):
-            answer = clew.dispatcher.call("think_card", {"card": card, "supports": ["S0"] if number else []}, Session())
+            answer = clew.dispatcher.call(
+                "think_card", {"card": card, "supports": ["S0"] if number else []}, Connection()
+            )
             done.append(answer.envelope["result"] or answer.envelope["error"])
     sys.stdout.write(json.dumps(done))
 

@@ -7,14 +7,14 @@ import sys
 import time
 
 from clew.app import open_clew
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from clew.settings import load_settings
 
 
 def main() -> None:
     home, url, count, label = sys.argv[1], sys.argv[2] or None, int(sys.argv[3]), sys.argv[4]
     clew = open_clew(load_settings({"home": home, "database_url": url, "workspace": "ws"}, {}))
-    session = Session()
+    session = Connection()
     sys.stdin.readline()  # the starting shot
     for number in range(count):
         begun = time.monotonic()

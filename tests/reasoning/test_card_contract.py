@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from clew.app import Clew, open_clew
 from clew.reasoning.visibility import CARD_TYPES
 from clew.registry.catalogue import catalogue
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from clew.settings import load_settings
 from tests.conftest import Caller
 from tests.reasoning.thinking import a_task, think
@@ -182,7 +182,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Clew:
     home: Path = tmp_path_factory.mktemp("cards-door")
     clew = open_clew(load_settings({"home": home, "workspace": "ws", "workspace_lock": False}, {}, home))
     for number in range(3):
-        clew.dispatcher.call("think_card", {"card": {"id": "xyz"[number], "title": "T"}}, Session())
+        clew.dispatcher.call("think_card", {"card": {"id": "xyz"[number], "title": "T"}}, Connection())
     return clew
 
 
@@ -200,7 +200,7 @@ def test_no_argument_breaks_an_operation(shared: Clew, data: st.DataObject) -> N
     assert entry is not None
     arguments = data.draw(arguments_for(entry))
     before = state(shared)
-    answer = shared.dispatcher.call(entry.name, arguments, Session(toolset="full"))
+    answer = shared.dispatcher.call(entry.name, arguments, Connection(toolset="full"))
     check(answer)
     if not answer.ok:
         assert state(shared) == before
@@ -209,6 +209,6 @@ def test_no_argument_breaks_an_operation(shared: Clew, data: st.DataObject) -> N
 def test_a_text_of_two_megabytes_is_refused_quickly_and_whole(shared: Clew) -> None:
     before = state(shared)
     for card in ("x" * 2_000_000, {"text": "x" * 2_000_000}, {"title": "T", "meta": {"k": "x" * 5_000_000}}):
-        check(answer := shared.dispatcher.call("think_card", {"card": card}, Session()))
+        check(answer := shared.dispatcher.call("think_card", {"card": card}, Connection()))
         assert answer.envelope["error"]["code"] == "INVALID_INPUT"
     assert state(shared) == before

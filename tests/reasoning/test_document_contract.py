@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from clew.app import Clew, open_clew
 from clew.registry.catalogue import Entry, catalogue
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from clew.settings import load_settings, project_root
 from tests.conftest import Caller
 from tests.reasoning.thinking import a_task
@@ -277,7 +277,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Clew:
         ("branch_create", {"name": "what-if"}),
         ("graph_apply", {"ops": [{"op": "node_upsert", "id": "a", "type": "note"}]}),
     ):
-        assert clew.dispatcher.call(name, arguments, Session()).ok
+        assert clew.dispatcher.call(name, arguments, Connection()).ok
     return clew
 
 
@@ -296,7 +296,7 @@ def test_no_argument_breaks_an_operation(shared: Clew, data: st.DataObject) -> N
     entry = operation(data.draw(st.sampled_from(sorted(SHAPES))))
     arguments = data.draw(arguments_for(entry))
     before = state(shared)
-    answer = shared.dispatcher.call(entry.name, arguments, Session(toolset="full"))
+    answer = shared.dispatcher.call(entry.name, arguments, Connection(toolset="full"))
     check(answer)
     if not answer.ok:
         assert state(shared) == before

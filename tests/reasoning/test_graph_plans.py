@@ -17,8 +17,8 @@ from clew.reasoning.branches import Branch, branch_named, create_branch
 from clew.reasoning.graph.reads import locate
 from clew.reasoning.premises import suspects
 from clew.reasoning.scope import Scope
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 
 SIZE = 6_000
 
@@ -57,7 +57,7 @@ class Recorder:
 
 @pytest.fixture
 def ctx(clew: Clew) -> Iterator[Context]:
-    with Context(clew.dispatcher, Session(), "ws", None).writing() as bound:
+    with Context(clew.dispatcher, Connection(), "ws", None).writing() as bound:
         yield bound
 
 

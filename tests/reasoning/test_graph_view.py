@@ -9,8 +9,8 @@ import pytest
 from clew.app import Clew
 from clew.reasoning import graph
 from clew.reasoning.branches import Branch, branch_named, create_branch
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from clew.store.database import Transaction
 
 
@@ -21,7 +21,7 @@ def found(tx: Transaction, word: str) -> list[str]:
 
 @pytest.fixture
 def ctx(clew: Clew) -> Iterator[Context]:
-    with Context(clew.dispatcher, Session(), "ws", None).writing() as bound:
+    with Context(clew.dispatcher, Connection(), "ws", None).writing() as bound:
         yield bound
 
 

@@ -14,7 +14,7 @@ from benchmarks.recall.vectors import KeptVectors
 
 from clew.errors import ClewError
 from clew.recall.models import Floats
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from tests.conftest import Caller
 
 TALK = [
@@ -48,7 +48,7 @@ def written(folder: Path, samples: Any) -> Path:
 
 def bench(call: Caller, path: Path, **arguments: Any) -> dict[str, Any]:
     given = {"locomo": str(path), "semantic": False, **arguments}
-    answer = call.clew.dispatcher.call("bench_recall", given, Session(local=True))
+    answer = call.clew.dispatcher.call("bench_recall", given, Connection(local=True))
     assert answer.ok, answer.envelope["error"]
     result: dict[str, Any] = answer.envelope["result"]
     return result
@@ -180,7 +180,7 @@ def project(folder: Path) -> Path:
 
 def test_projects_of_records_are_measured_with_what_replaced_what_and_silence(call: Caller, tmp_path: Path) -> None:
     given = {"agentmem": str(project(tmp_path / "projects")), "semantic": False}
-    answer = call.clew.dispatcher.call("bench_recall", given, Session(local=True))
+    answer = call.clew.dispatcher.call("bench_recall", given, Connection(local=True))
     assert answer.ok, answer.envelope["error"]
     arms = answer.envelope["result"]["agentmem"]
     assert (arms["lexical"]["recall@5"], arms["lexical"]["current_first"]) == (1.0, 1.0)

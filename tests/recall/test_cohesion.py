@@ -13,8 +13,8 @@ from clew.index.items import Item
 from clew.recall.kernel import default_kernel
 from clew.recall.library import library
 from clew.recall.measures import cohesion
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from tests.conftest import Caller
 
 TOPICS, EACH = 20, 8
@@ -31,7 +31,7 @@ def remarks() -> list[str]:
 
 
 def stored(clew: Clew, texts: list[str], speaker: str | None = "Ada") -> None:
-    with Context(clew.dispatcher, Session(), "ws", None).writing() as ctx:
+    with Context(clew.dispatcher, Connection(), "ws", None).writing() as ctx:
         for number, text in enumerate(texts):
             seq = ctx.ws.next_seq()
             item = Item(f"N-{number}", "note", seq, ctx.now_ms, body=text, branch=1, doc="all", speaker=speaker)
@@ -39,7 +39,7 @@ def stored(clew: Clew, texts: list[str], speaker: str | None = "Ada") -> None:
 
 
 def shares(clew: Clew) -> set[float]:
-    with Context(clew.dispatcher, Session(), "ws", None).reading() as ctx:
+    with Context(clew.dispatcher, Connection(), "ws", None).reading() as ctx:
         corpus = library(ctx.database).current(ctx, default_kernel())
         return {round(float(share), 3) for share in cohesion(corpus)}
 
@@ -81,6 +81,6 @@ def test_one_more_item_seldom_changes_what_was_measured(clew: Clew) -> None:
     """The choice of pairs depends on the items alone, not on how the corpus grew."""
     stored(clew, remarks())
     grown = shares(clew)
-    with Context(clew.dispatcher, Session(), "ws", None).reading() as ctx:
+    with Context(clew.dispatcher, Connection(), "ws", None).reading() as ctx:
         library(ctx.database)._kept.clear()
     assert shares(clew) == grown

@@ -12,8 +12,8 @@ from clew.app import Clew, open_clew
 from clew.index.indexing import index_item
 from clew.index.items import Item
 from clew.recall.search import Request, Search
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from clew.settings import load_settings
 from tests.conftest import TickingClock
 
@@ -36,7 +36,7 @@ def filled(home: Path, url: str | None) -> Clew:
     flags: dict[str, Any] = {"home": home, "database_url": url, "workspace": "ws", "embedding_model": "none"}
     clew = open_clew(load_settings(flags, {}, home.parent), TickingClock())
     chance = random.Random(1)
-    with Context(clew.dispatcher, Session(), "ws", None).writing() as ctx:
+    with Context(clew.dispatcher, Connection(), "ws", None).writing() as ctx:
         for number in range(ITEMS):
             item = Item(
                 ref=f"N-{number}",
@@ -57,7 +57,7 @@ def filled(home: Path, url: str | None) -> Clew:
 
 def answers(clew: Clew) -> list[list[tuple[str, float]]]:
     chance = random.Random(2)
-    ctx = Context(clew.dispatcher, Session(), "ws", None)
+    ctx = Context(clew.dispatcher, Connection(), "ws", None)
     starts = ["", "why ", "when did Ada ", "list all the ", "compare ", "is it true that "]
     found = []
     for _ in range(QUESTIONS):

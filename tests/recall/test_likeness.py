@@ -25,8 +25,8 @@ from clew.recall.kernel import default_kernel
 from clew.recall.likeness import EXACT_NUMBER, EXACT_SUM, question
 from clew.recall.models import installed_model, load
 from clew.recall.search import Request, Search
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from tests.conftest import Caller
 from tests.recall.test_engines import words
 
@@ -60,7 +60,7 @@ def test_the_order_of_adding_changes_nothing(seed: int, dimensions: int) -> None
 
 def filled(clew: Clew) -> Context:
     """Notes with vectors of their own making, in a space as wide as the model's."""
-    ctx, chance = Context(clew.dispatcher, Session(), "ws", None), random.Random(1)
+    ctx, chance = Context(clew.dispatcher, Connection(), "ws", None), random.Random(1)
     with ctx.writing() as bound:
         items = [
             Item(
@@ -143,7 +143,7 @@ def test_the_first_vectors_bring_pgvector(tmp_path: Path, empty_postgres_url: st
     with psycopg.connect(empty_postgres_url) as connection:
         count = connection.execute("SELECT count(*) FROM item_vector WHERE vector_dims(near) = 384").fetchone()
     assert count == (1,)
-    found = Search(Context(clew.dispatcher, Session(), "ws", None), served_request("car trouble")).run()
+    found = Search(Context(clew.dispatcher, Connection(), "ws", None), served_request("car trouble")).run()
     assert [hit["_id"] for hit in found["results"]] == ["notes@1"]
     clew.close()
 

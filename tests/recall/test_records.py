@@ -9,14 +9,14 @@ from clew.index.indexing import index_items
 from clew.index.items import Item
 from clew.recall.kernel import default_kernel
 from clew.recall.query import analyse
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from tests.conftest import Caller
 
 
 def keep(clew: Clew, *records: tuple[str, str, str]) -> None:
     """Notes by ref, kind and text, each standing for itself."""
-    with Context(clew.dispatcher, Session(), "ws", None).writing() as ctx:
+    with Context(clew.dispatcher, Connection(), "ws", None).writing() as ctx:
         index_items(
             ctx.tx,
             "ws",

@@ -7,8 +7,8 @@ from typing import Any
 from clew.app import Clew
 from clew.index.indexing import index_item
 from clew.index.items import Item
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from tests.conftest import Caller
 
 KINDS = ("kayak", "oven", "violin", "tent", "piano", "camera", "drill", "aquarium", "sofa", "scooter")
@@ -17,7 +17,7 @@ THINGS = [f"{kind}{letter}" for letter in "abcdef" for kind in KINDS]
 
 def stored(clew: Clew, rows: list[tuple[str | None, str | None, str]]) -> None:
     """Rows of document, speaker and text; the nth is `N-n`."""
-    with Context(clew.dispatcher, Session(), "ws", None).writing() as ctx:
+    with Context(clew.dispatcher, Connection(), "ws", None).writing() as ctx:
         for number, (doc, speaker, text) in enumerate(rows):
             seq = ctx.ws.next_seq()
             item = Item(f"N-{number}", "note", seq, ctx.now_ms, body=text, branch=1, doc=doc, speaker=speaker)

@@ -11,8 +11,8 @@ from clew.app import Clew
 from clew.index.indexing import index_items
 from clew.index.items import Item
 from clew.recall.floor import SIGNS
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from tests.conftest import Caller
 
 THINGS = ("harbour", "violin", "glacier", "lantern", "orchard", "compass", "saddle", "chimney", "anchor", "teapot")
@@ -39,7 +39,7 @@ def store(clew: Clew, call: Caller) -> Caller:
 
 
 def keep(clew: Clew, texts: list[str]) -> None:
-    with Context(clew.dispatcher, Session(), "ws", None).writing() as ctx:
+    with Context(clew.dispatcher, Connection(), "ws", None).writing() as ctx:
         index_items(ctx.tx, "ws", [note(ctx, at, text) for at, text in enumerate(texts)])
 
 
@@ -121,7 +121,7 @@ def test_less_is_asked_of_what_stands_alone_than_of_talk(clew: Clew, call: Calle
     """The same remarks: each a note of its own, and as what two people say to each other."""
     keep(clew, [remark(number) for number in range(150)])
     apart = floor_of(call, "the violin tokenbb of the orchard")
-    with Context(clew.dispatcher, Session(), "ws", None).writing() as ctx:
+    with Context(clew.dispatcher, Connection(), "ws", None).writing() as ctx:
         talk = [note(ctx, at, f"{remark(at // 2)} Or was it {remark(at // 2 + 1)}") for at in range(150)]
         index_items(ctx.tx, "ws", [replace(turn, doc="talk", speaker="AB"[at % 2]) for at, turn in enumerate(talk)])
     spoken = floor_of(call, "the violin tokenbb of the orchard")

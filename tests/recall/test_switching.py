@@ -12,8 +12,8 @@ from clew.app import Clew
 from clew.recall.filler import fill
 from clew.recall.models import COMING, installed_model, load, store_choice
 from clew.recall.switch import unfinished, use_model
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from tests.conftest import Caller
 
 pytestmark = pytest.mark.skipif(installed_model() is None, reason="the extra `semantic` is not installed")
@@ -67,7 +67,7 @@ def test_a_switch_that_was_killed_goes_on_where_it_ended(semantic: Caller, other
     model = load(model_in(other_model))
     with semantic.clew.database.write() as tx:
         store_choice(tx, COMING, str(other_model))
-    fill(Context(dispatcher, Session(), "ws", None), model, most=20)
+    fill(Context(dispatcher, Connection(), "ws", None), model, most=20)
     assert unfinished(dispatcher) == str(other_model)
     assert semantic("index_stats")["vectors"]["coming"] == str(other_model)
     assert semantic("hybrid_search", query="engine", sources=["all"])["arms"]["model"] != model.id

@@ -8,8 +8,8 @@ import pytest
 
 from clew.app import Clew
 from clew.records import relevance
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from tests.conftest import Caller
 from tests.records.projects import build, write_block
 
@@ -21,7 +21,7 @@ STEPS = [
 
 def connect(clew: Clew, client: str, handle: str) -> Caller:
     call = Caller(clew)
-    call.session = Session(toolset="full", client=client, handle=handle)
+    call.session = Connection(toolset="full", client=client, handle=handle)
     return call
 
 

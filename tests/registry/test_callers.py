@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from clew.app import Clew
 from clew.registry import callers
-from clew.registry.agents import client_author, client_family
+from clew.registry.callers import client_author, client_family
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from tests.conftest import Caller
 
 
 def connect(clew: Clew, client: str | None, handle: str, **more: Any) -> Caller:
     call = Caller(clew)
-    call.session = Session(toolset="full", client=client, handle=handle, **more)
+    call.session = Connection(toolset="full", client=client, handle=handle, **more)
     return call
 
 
@@ -111,5 +111,5 @@ def test_no_caller_moves_the_focus_of_another(make_clew: Callable[..., Clew]) ->
 def test_every_client_name_gives_an_agent_id_or_none(name: str | None) -> None:
     from clew.ids import AGENT
 
-    family = client_family(Session(client=name))
+    family = client_family(Connection(client=name))
     assert not family or AGENT.fullmatch(f"{family}-123456789012")

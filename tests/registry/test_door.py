@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from clew.app import Clew, open_clew
 from clew.errors import ERROR_CODES
 from clew.registry.catalogue import catalogue
+from clew.registry.connection import Connection
 from clew.registry.envelope import Answer
-from clew.registry.session import Session
 from clew.settings import load_settings
 from tests.registry.hostile import anything, arguments_for
 from tests.suggestions import run_suggestions
@@ -92,7 +92,7 @@ def test_no_argument_object_breaks_the_door(shared: Clew, data: st.DataObject) -
     assert entry is not None
     arguments = data.draw(arguments_for(entry))
     before = state(shared)
-    answer = shared.dispatcher.call(name, arguments, Session(toolset="daily"))
+    answer = shared.dispatcher.call(name, arguments, Connection(toolset="daily"))
     check(answer)
     if not answer.ok:
         assert state(shared) == before
@@ -100,7 +100,7 @@ def test_no_argument_object_breaks_the_door(shared: Clew, data: st.DataObject) -
 
 @pytest.mark.parametrize("arguments", ["text", 7, [], [1], True, 1.5])
 def test_arguments_that_are_no_object_are_refused(shared: Clew, arguments: Any) -> None:
-    answer = shared.dispatcher.call("show", arguments, Session())
+    answer = shared.dispatcher.call("show", arguments, Connection())
     check(answer)
     assert answer.ok is (arguments is None)
 
@@ -110,14 +110,14 @@ def test_arguments_that_are_no_object_are_refused(shared: Clew, arguments: Any) 
 )
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 def test_any_name_gets_an_answer(shared: Clew, name: str) -> None:
-    check(shared.dispatcher.call(name, {}, Session()))
+    check(shared.dispatcher.call(name, {}, Connection()))
 
 
 @given(value=anything)
 @settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 def test_any_workspace_is_checked_before_anything_is_made(shared: Clew, value: Any) -> None:
     before = state(shared)
-    answer = shared.dispatcher.call("show", {"workspace": value}, Session())
+    answer = shared.dispatcher.call("show", {"workspace": value}, Connection())
     check(answer)
     if not answer.ok:
         assert state(shared) == before
@@ -126,14 +126,14 @@ def test_any_workspace_is_checked_before_anything_is_made(shared: Clew, value: A
 @pytest.mark.parametrize("size", [10_000_000, 4_000_001])
 def test_a_huge_text_is_refused_quickly_and_named(shared: Clew, size: int) -> None:
     before = state(shared)
-    answer = shared.dispatcher.call("notes_commit", {"content": "x" * size}, Session())
+    answer = shared.dispatcher.call("notes_commit", {"content": "x" * size}, Connection())
     check(answer)
     assert "content" in answer.envelope["error"]["message"]
     assert state(shared) == before
 
 
 def test_an_unknown_argument_names_the_nearest_one(shared: Clew) -> None:
-    answer = shared.dispatcher.call("show", {"doc_knd": "notes"}, Session())
+    answer = shared.dispatcher.call("show", {"doc_knd": "notes"}, Connection())
     assert "did you mean doc_kind?" in answer.envelope["error"]["message"]
     mended = [item for item in answer.envelope["suggestions"] if item.get("target") == "show"]
     assert mended[0]["params"] == {"doc_kind": "notes"}
@@ -156,7 +156,7 @@ def test_an_unknown_argument_names_the_nearest_one(shared: Clew) -> None:
 )
 @pytest.mark.parametrize("toolset", ["core", "daily", "full"])
 def test_every_suggestion_runs_as_it_stands(clew: Clew, name: str, arguments: dict[str, Any], toolset: str) -> None:
-    session = Session(toolset=toolset)
+    session = Connection(toolset=toolset)
     answer = clew.dispatcher.call(name, arguments, session)
     assert not answer.ok
     run_suggestions(clew, answer, session)
@@ -164,7 +164,7 @@ def test_every_suggestion_runs_as_it_stands(clew: Clew, name: str, arguments: di
 
 @pytest.mark.parametrize("name", ["\ud800lone", "a\x00b", "", " ", "x" * 1_000_000, None, 7, ["show"], {"a": 1}])
 def test_a_name_that_is_none_is_answered_with_a_call_that_runs(shared: Clew, name: Any) -> None:
-    session = Session(toolset="full")
+    session = Connection(toolset="full")
     answer = shared.dispatcher.call(name, {}, session)
     check(answer)
     assert answer.envelope["error"]["code"] == "UNKNOWN_TOOL"
@@ -178,13 +178,13 @@ def test_every_refused_input_says_what_to_do_next(shared: Clew) -> None:
         ("think_link", {"from": "a", "rel": "|", "to": "b"}),
         ("status", {"meta": [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}),
     ):
-        answer = shared.dispatcher.call(name, arguments, Session())
+        answer = shared.dispatcher.call(name, arguments, Connection())
         check(answer)
         assert answer.envelope["error"]["recovery"], name
 
 
 def test_two_names_of_one_argument_must_agree(clew: Clew) -> None:
-    session = Session(toolset="full")
+    session = Connection(toolset="full")
     card = {"title": "Which branch?"}
     differ = clew.dispatcher.call("think_card", {"card": card, "ref": "main", "branch": "other"}, session)
     assert differ.envelope["error"]["hints"] == [{"kind": "choose_one", "fields": ["ref", "branch"]}]
@@ -193,7 +193,7 @@ def test_two_names_of_one_argument_must_agree(clew: Clew) -> None:
 
 def test_a_workspace_beside_the_name_is_the_operations(clew: Clew) -> None:
     def call(name: str, /, **arguments: Any) -> dict[str, Any]:
-        answer = clew.dispatcher.call(name, arguments, Session(toolset="full"))
+        answer = clew.dispatcher.call(name, arguments, Connection(toolset="full"))
         assert answer.ok, answer.envelope["error"]
         result: dict[str, Any] = answer.envelope["result"]
         return result
@@ -207,14 +207,14 @@ def test_a_workspace_beside_the_name_is_the_operations(clew: Clew) -> None:
 
 def test_a_search_cut_by_its_budget_counts_what_it_shows(shared: Clew) -> None:
     arguments = {"query": "merge branches", "limit": 50, "max_chars": 700}
-    found = shared.dispatcher.call("op_search", arguments, Session(toolset="full")).envelope["result"]
+    found = shared.dispatcher.call("op_search", arguments, Connection(toolset="full")).envelope["result"]
     assert found["truncated"] and 0 < found["count"] == len(found["operations"]) < found["total"]
 
 
 def test_hundreds_of_thousands_of_unknown_arguments_are_refused_at_once(shared: Clew) -> None:
     arguments = {f"name{number}": number for number in range(300_000)}
     begun = time.process_time()
-    answer = shared.dispatcher.call("branch_list", arguments, Session())
+    answer = shared.dispatcher.call("branch_list", arguments, Connection())
     assert answer.envelope["error"]["code"] == "INVALID_INPUT"
     assert "300000 arguments" in answer.envelope["error"]["message"]
     assert time.process_time() - begun < 3, "17 s when each of them was explained"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from clew.app import Clew
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from tests.conftest import Caller
 
 Make = Callable[..., Clew]
@@ -61,7 +61,7 @@ def test_workspace_use_lasts_for_the_connection_only(clew: Clew) -> None:
 
 
 def test_a_connection_without_memory_cannot_choose_a_workspace(clew: Clew) -> None:
-    answer = clew.dispatcher.call("workspace_use", {"workspace": "other"}, Session(durable=False))
+    answer = clew.dispatcher.call("workspace_use", {"workspace": "other"}, Connection(durable=False))
     assert answer.envelope["error"]["code"] == "NOT_ALLOWED"
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from clew.app import Clew, open_clew
 from clew.registry import permission
+from clew.registry.connection import Connection
 from clew.registry.permission import is_slip
-from clew.registry.session import Session
 from clew.settings import load_settings
 from clew.store.workspaces import workspace_names
 
@@ -27,7 +27,7 @@ class Project:
         self.clew: Clew = open_clew(load_settings({}, {"CLEW_HOME": str(home)}, place))
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
-        return self.clew.dispatcher.call(name, arguments, Session(toolset="full")).envelope
+        return self.clew.dispatcher.call(name, arguments, Connection(toolset="full")).envelope
 
     def note(self, text: str, **arguments: Any) -> dict[str, Any]:
         return self.call("notes_commit", content=text, **arguments)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from clew.app import Clew
+from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.session import Session
 from clew.store.events import EventRow, events_after
 from clew.tasks.jobs.queue import create_job
 
@@ -61,7 +61,7 @@ class Fleet:
 
 def create_jobs(clew: Clew, count: int, **fields: Any) -> None:
     """Many jobs in one transaction."""
-    with Context(clew.dispatcher, Session(), "ws", None).writing() as ctx:
+    with Context(clew.dispatcher, Connection(), "ws", None).writing() as ctx:
         for number in range(count):
             create_job(ctx, f"job {number}", "do it", **fields)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clew.app import Clew
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from clew.runner.configuration import Configuration
 from clew.runner.slots import run
 from tests.conftest import Caller
@@ -22,7 +22,7 @@ def task(call: Caller) -> str:
 
 
 def prove(clew: Clew, task: str, path: str, command: str) -> None:
-    session = Session(toolset="full", durable=False, witness="prove")
+    session = Connection(toolset="full", durable=False, witness="prove")
     given = {"task": task, "path": path, "command": command, "exit_code": 0}
     assert clew.dispatcher.call("tasks_receipt_record", given, session).ok
 

@@ -8,9 +8,9 @@ import pytest
 
 from clew.app import Clew, open_clew
 from clew.errors import ClewError
+from clew.registry.connection import Connection
 from clew.registry.context import Context
 from clew.registry.repeats import once_in_parts
-from clew.registry.session import Session
 from clew.runner.board import Board
 from clew.settings import load_settings
 from clew.store.requests import KEPT_MS, Request
@@ -55,7 +55,7 @@ def test_an_id_beside_the_name_of_an_operation_is_meant_for_it(clew: Clew, call:
 
 
 def test_an_operation_of_several_transactions_runs_once(clew: Clew) -> None:
-    ctx, runs = Context(clew.dispatcher, Session(), "ws", None), []
+    ctx, runs = Context(clew.dispatcher, Connection(), "ws", None), []
 
     def run() -> dict[str, int]:
         runs.append(1)

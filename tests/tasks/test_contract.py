@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clew.app import Clew, open_clew
 from clew.registry.catalogue import catalogue
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from clew.settings import load_settings
 from tests.conftest import Caller
 from tests.registry.hostile import arguments_for
@@ -123,8 +123,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Clew:
     home: Path = tmp_path_factory.mktemp("tasks-door")
     clew = open_clew(load_settings({"home": home, "workspace": "ws", "workspace_lock": False}, {}, home))
     steps = [STEP, OTHER]
-    clew.dispatcher.call("tasks_bootstrap", {"plan_title": "P", "task_title": "T", "steps": steps}, Session())
-    clew.dispatcher.call("tasks_focus_set", {"task": "TASK-001"}, Session())
+    clew.dispatcher.call("tasks_bootstrap", {"plan_title": "P", "task_title": "T", "steps": steps}, Connection())
+    clew.dispatcher.call("tasks_focus_set", {"task": "TASK-001"}, Connection())
     return clew
 
 
@@ -141,7 +141,7 @@ def test_no_argument_breaks_a_task_operation(shared: Clew, data: st.DataObject) 
     assert entry is not None
     arguments = data.draw(arguments_for(entry))
     before = state(shared)
-    answer = shared.dispatcher.call(entry.name, arguments, Session(toolset="full"))
+    answer = shared.dispatcher.call(entry.name, arguments, Connection(toolset="full"))
     check(answer)
     if not answer.ok and not (entry.name == "tasks_batch" and answer.envelope["error"]["code"] == "BATCH_FAILED"):
         assert state(shared) == before

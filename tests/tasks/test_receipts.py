@@ -14,7 +14,7 @@ import pytest
 
 from clew.app import Clew
 from clew.files import FRESH_NS, Snapshot, changed_files, take_snapshot
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from tests.conftest import Caller
 
 STEP = {"title": "Parse", "success_criteria": ["rows are read"], "tests": ["make test"]}
@@ -38,7 +38,7 @@ def project(call: Caller) -> Path:
 
 def prove(clew: Clew, task: str, path: str, command: str = "make test", code: int = 0, **more: Any) -> dict[str, Any]:
     """What `clew prove` keeps of a run."""
-    session = Session(toolset="full", durable=False, local=True, witness="prove")
+    session = Connection(toolset="full", durable=False, local=True, witness="prove")
     given = {"task": task, "path": path, "command": command, "exit_code": code, **more}
     answer = clew.dispatcher.call("tasks_receipt_record", given, session)
     assert answer.ok, answer.envelope["error"]

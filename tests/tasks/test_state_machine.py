@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from clew.app import Clew
+from clew.registry.connection import Connection
 from clew.registry.envelope import Answer
-from clew.registry.session import Session
 
 EXAMPLES = int(os.environ.get("CLEW_TEST_EXAMPLES", "12"))
 TABLES = (
@@ -72,7 +72,7 @@ class Work(RuleBasedStateMachine):
     def __init__(self, clews: list[Clew]) -> None:
         super().__init__()
         self.clews = clews
-        self.sessions = [Session(toolset="full", agent_id="anna"), Session(toolset="full", agent_id="bert")]
+        self.sessions = [Connection(toolset="full", agent_id="anna"), Connection(toolset="full", agent_id="bert")]
         self.workspace = f"w{next(_numbers)}"
         self.revisions: dict[str, int] = {}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from tests.conftest import Caller
 from tests.suggestions import run_suggestions
 from tests.tasks.conftest import OTHER, STEP
@@ -71,7 +71,7 @@ def test_what_a_refusal_suggests_runs(call: Caller, task: str, case: str, toolse
     before, name, arguments = REFUSALS[case]
     for step, given in before:
         call(step, **given)
-    session = Session(toolset=toolset)
+    session = Connection(toolset=toolset)
     answer = call.clew.dispatcher.call(name, arguments, session)
     assert not answer.ok
     assert answer.envelope["error"]["message"]

@@ -16,8 +16,8 @@ from clew.ledger.chains import Point
 from clew.ledger.exchange.imports import storable
 from clew.ledger.sessions import LedgerSession
 from clew.ledger.thought_rows import Thought, thought_at, thought_by_seq
+from clew.registry.connection import InputFailed, InputReply, InputRequest, InputRequired
 from clew.registry.context import Context
-from clew.registry.session import InputFailed, InputReply, InputRequest, InputRequired
 from clew.store.workspaces import declare_events
 
 SECONDS = 45.0
@@ -36,7 +36,7 @@ declare_events({"thought_critiqued": "The client's model was asked for a critiqu
 
 def critique(ctx: Context, seq: int) -> dict[str, Any]:
     """Ask, store what came back, and say what happened; never an error of the thought itself."""
-    sampler = ctx.session.sampler
+    sampler = ctx.connection.sampler
     if sampler is None:
         said = {
             "status": "unavailable",
@@ -108,10 +108,10 @@ def state(ctx: Context, seq: int) -> str:
 
 def resumed(ctx: Context) -> int | None:
     """The seq of the thought that an earlier round of this call wrote; the state comes back sealed."""
-    if ctx.session.resume is None:
+    if ctx.connection.resume is None:
         return None
     try:
-        kept = orjson.loads(ctx.session.resume)
+        kept = orjson.loads(ctx.connection.resume)
     except orjson.JSONDecodeError:
         return None
     ours = isinstance(kept, dict) and kept.get("workspace") == ctx.workspace

@@ -97,13 +97,13 @@ def thoughtbox_gateway(ctx: Context, args: Gateway) -> Answer:
     if isinstance(elsewhere, str) and elsewhere != ctx.workspace:
         # Named inside the arguments: the stage to look at is the one there.
         again = {"workspace": elsewhere, "operation": route.wire, "args": {**route.arguments, "workspace": None}}
-        return ctx.dispatcher.call(GATEWAY, again, ctx.session, ctx.progress)
+        return ctx.dispatcher.call(GATEWAY, again, ctx.connection, ctx.progress)
     try:
         check_stage(ctx, route.wire, peek_place(ctx, route.session), route.session)
     except ClewError as error:
         return _refused(ctx, error)
     given = {"workspace": ctx.workspace, **_accepted(route)} if args.workspace else _accepted(route)
-    answer = ctx.dispatcher.call(route.entry.name, given, ctx.session, ctx.progress)
+    answer = ctx.dispatcher.call(route.entry.name, given, ctx.connection, ctx.progress)
     return answer if answer.input_required is not None else _translated(ctx, answer)
 
 
@@ -198,7 +198,7 @@ def _accepted(route: Route) -> dict[str, Any]:
 
 def _translated(ctx: Context, answer: Answer) -> Answer:
     """The same answer in the gateway's words: seed codes, suggestions that lead through the gateway, plain text."""
-    suggestions = fitted(list(_through_gateway(answer.envelope["suggestions"])), catalogue(), ctx.session.toolset)
+    suggestions = fitted(list(_through_gateway(answer.envelope["suggestions"])), catalogue(), ctx.connection.toolset)
     envelope = {**answer.envelope, "suggestions": suggestions}
     if not answer.ok:
         envelope["error"] = seed_error(envelope["error"])

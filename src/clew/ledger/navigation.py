@@ -13,9 +13,9 @@ from clew.ledger.inputs import LedgerInput, MaybeSession
 from clew.ledger.session_start import Part, Work
 from clew.ledger.sessions import WORK, Query, find_sessions, session_json, work_tags
 from clew.ledger.stages import GATEWAY, keep_place, place_of
+from clew.registry.connection import InputFailed
 from clew.registry.context import Context
 from clew.registry.operation import operation
-from clew.registry.session import InputFailed
 
 ROOTS_SECONDS = 10.0
 
@@ -48,7 +48,7 @@ def navigate(ctx: Context, args: Navigate) -> dict[str, Any]:
     place = place_of(ctx, args.session_id)
     place = replace(place, work=chosen or place.work, domain=domain or place.domain)
     keep_place(ctx, place)
-    if not ctx.session.durable and place.session is None:
+    if not ctx.connection.durable and place.session is None:
         ctx.warn("NOT_KEPT", "This connection keeps nothing between calls.", "Pass the sessionId of a session.")
     where = "/".join(chosen.values()) or f"domain {domain}"
     lines = [f"Navigated to: {where}"]
@@ -110,10 +110,10 @@ def list_roots(ctx: Context, args: ListRoots) -> dict[str, Any]:
 
 def client_roots(ctx: Context) -> list[dict[str, str]] | None:
     """The client's roots, or None when it does not tell."""
-    if ctx.session.roots is None:
+    if ctx.connection.roots is None:
         return None
     try:
-        given = ctx.session.roots(ROOTS_SECONDS)
+        given = ctx.connection.roots(ROOTS_SECONDS)
     except InputFailed as problem:
         raise ClewError(
             "UNAVAILABLE", f"the client did not tell its roots: {problem}", "Give start_new a project."
@@ -139,7 +139,7 @@ def bind_root(ctx: Context, args: BindRoot) -> dict[str, Any]:
     root = _chosen_root(args.root_uri, roots)
     with ctx.writing() as bound:
         place = replace(place_of(bound, args.session_id), root=root["name"])
-        if not ctx.session.durable and place.session is None:
+        if not ctx.connection.durable and place.session is None:
             raise invalid(
                 "sessionId",
                 "is required on a connection that keeps nothing between calls",

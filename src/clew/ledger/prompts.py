@@ -17,7 +17,7 @@ EARLIER = 20
 def list_mcp_assets(ctx: Context, arguments: dict[str, str]) -> str:
     """Overview of all tools, resources and prompts."""
     known = catalogue()
-    listed = [f"- `{entry.name}`: {entry.summary}" for entry in known.listed(ctx.session.toolset)]
+    listed = [f"- `{entry.name}`: {entry.summary}" for entry in known.listed(ctx.connection.toolset)]
     more = len(known.operations) - len(listed)
     resources = [f"- `{entry.uri}`: {entry.summary}" for entry in known.resources]
     prompts = [f"- `{entry.name}`: {entry.summary}" for entry in known.prompts]

@@ -30,8 +30,8 @@ from clew.ledger.thought_rows import Thought, following_thoughts, newest_thought
 from clew.reasoning.branches import branch_by_id, delete_branch
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
+from clew.registry.envelope import page_json
 from clew.registry.operation import operation
-from clew.registry.paging import page_json
 from clew.store.database import placeholders
 
 MATCHES = 200
@@ -298,6 +298,6 @@ def session_delete(ctx: Context, args: SessionDelete) -> dict[str, Any]:
 def _leave(ctx: Context, session: str) -> None:
     """A connection that stood in the session stands in none."""
     place = place_of(ctx, None)
-    if ctx.session.durable and place.session == session:
+    if ctx.connection.durable and place.session == session:
         places, workspace = seat(ctx).places, ctx.workspace
         ctx.after_commit(lambda: places.__setitem__(workspace, replace(place, session=None)))

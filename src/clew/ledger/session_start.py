@@ -83,7 +83,7 @@ def start_new(ctx: Context, args: StartNew) -> dict[str, Any]:
         if work["project"]:
             ctx.warn("PROJECT_FROM_ROOT", f"The bound root says project {before.root}.", "bind_root another root.")
         work["project"] = before.root
-    domain = work.pop("domain") or (before.domain if ctx.session.durable else None)
+    domain = work.pop("domain") or (before.domain if ctx.connection.durable else None)
     label = " / ".join(value for value in (work[name] for name in WORK) if value)
     tags = (*args.session_tags, *work_tags(work))
     draft = replace(before, cipher=before.cipher or args.cipher, domain=domain)
@@ -104,7 +104,7 @@ def _standing(place: Place) -> dict[str, Any]:
 
 
 def _next_step(ctx: Context, place: Place, session: str) -> None:
-    handle = {} if ctx.session.durable else {"sessionId": session}
+    handle = {} if ctx.connection.durable else {"sessionId": session}
     if place.stage < 2:
         ctx.suggest(suggest(GATEWAY, "Shows the notation and opens thinking.", "high", operation="cipher", **handle))
 
@@ -226,7 +226,7 @@ class CipherInput(LedgerInput):
 @operation("cipher", writes=True, mode="own", idempotent=True)
 def cipher(ctx: Context, args: CipherInput) -> dict[str, Any]:
     """Show the notation for thoughts; the gateway then accepts thoughts."""
-    if ctx.session.durable:
+    if ctx.connection.durable:
         place = replace(place_of(ctx, None), cipher=True)
         keep_place(ctx, place)
     elif args.session_id is not None:

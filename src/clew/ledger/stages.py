@@ -48,14 +48,14 @@ class Seat:
 
 
 def seat(ctx: Context) -> Seat:
-    found = ctx.session.state.setdefault("ledger", Seat())
+    found = ctx.connection.state.setdefault("ledger", Seat())
     assert isinstance(found, Seat)
     return found
 
 
 def place_of(ctx: Context, session: str | None) -> Place:
     """Where the caller stands; opens no transaction of its own."""
-    if ctx.session.durable:
+    if ctx.connection.durable:
         return seat(ctx).places.get(ctx.workspace, Place())
     found = find_session(ctx, session) if session else None
     return place_from(found) if found else Place()
@@ -63,7 +63,7 @@ def place_of(ctx: Context, session: str | None) -> Place:
 
 def peek_place(ctx: Context, session: str | None) -> Place:
     """The same, for a caller that has no transaction; a handle that leads nowhere is an error."""
-    if ctx.session.durable or not session:
+    if ctx.connection.durable or not session:
         return place_of(ctx, None)
     with ctx.reading() as bound:
         return place_from(session_named(bound, session))
@@ -83,7 +83,7 @@ def place_from(session: LedgerSession) -> Place:
 
 def keep_place(ctx: Context, place: Place) -> None:
     """Remember a place: in the connection once the transaction is durable, else with the session."""
-    if ctx.session.durable:
+    if ctx.connection.durable:
         places, workspace = seat(ctx).places, ctx.workspace
         ctx.after_commit(lambda: places.__setitem__(workspace, place))
     elif place.session is not None:
@@ -142,7 +142,7 @@ def check_stage(ctx: Context, wire: str, place: Place, session: str | None) -> N
 
 def _way(ctx: Context, place: Place, needed: int, session: str | None) -> tuple[Suggestion, str]:
     """The next call, which works as it stands from where the caller is."""
-    if place.stage == 0 and not ctx.session.durable and session is None:
+    if place.stage == 0 and not ctx.connection.durable and session is None:
         advice = "This connection keeps nothing between calls: pass the sessionId that start_new returned."
     elif place.stage == 0:
         advice = "Call the gateway with operation 'start_new' or 'load_context' first."
@@ -151,5 +151,5 @@ def _way(ctx: Context, place: Place, needed: int, session: str | None) -> tuple[
     if place.stage == 0:
         params = {"operation": "start_new", **({"cipher": True} if needed > 1 else {})}
         return suggest(GATEWAY, "Starts a session.", "high", **params), advice
-    handle = {} if ctx.session.durable else {"sessionId": session}
+    handle = {} if ctx.connection.durable else {"sessionId": session}
     return suggest(GATEWAY, "Shows the notation and opens thinking.", "high", operation="cipher", **handle), advice

@@ -19,8 +19,8 @@ from clew.ledger.thought_rows import Thought, newest_thoughts, thought_at, thoug
 from clew.reasoning.documents import entry_join
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
+from clew.registry.envelope import page_json
 from clew.registry.operation import operation
-from clew.registry.paging import page_json
 from clew.store.database import Row
 
 LAST = 5

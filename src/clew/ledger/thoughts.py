@@ -131,7 +131,7 @@ def write_thought(ctx: Context, args: ThoughtInput) -> Written:
             if not args.next_thought_needed:
                 complete_session(bound, _counted(recorded))
             answer = _answer(bound, args, recorded, reopened)
-        if started and ctx.session.durable:
+        if started and ctx.connection.durable:
             seat(ctx).places[ctx.workspace] = moved(place, session)
     return Written(session.id, recorded.seq, answer)
 
@@ -139,8 +139,8 @@ def write_thought(ctx: Context, args: ThoughtInput) -> Written:
 @contextmanager
 def _first_come(ctx: Context, args: ThoughtInput) -> Iterator[None]:
     """Two first thoughts on one connection at once must not start two sessions."""
-    known = args.session_id or (ctx.session.durable and seat(ctx).places.get(ctx.workspace, Place()).session)
-    if known or not ctx.session.durable:
+    known = args.session_id or (ctx.connection.durable and seat(ctx).places.get(ctx.workspace, Place()).session)
+    if known or not ctx.connection.durable:
         yield
         return
     with seat(ctx).lock:

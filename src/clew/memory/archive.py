@@ -59,7 +59,7 @@ class ImportMemory(Input):
 
 def _place(ctx: Context, given: str) -> Path:
     """The file to use. A person at the shell may name any file; every other caller one below the data directory."""
-    if ctx.session.local:
+    if ctx.connection.local:
         return Path(given).expanduser().absolute()
     # One folder for each workspace: what one exported, another must neither read nor overwrite.
     folder = ctx.settings.home / "exports" / ctx.workspace.replace("/", "+")

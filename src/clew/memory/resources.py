@@ -84,7 +84,7 @@ def _questions(ctx: Context, value: str) -> list[str]:
 )
 def recall(ctx: Context, query: str) -> str:
     """What the recall tool answers, at most 10 results."""
-    answer = ctx.dispatcher.call("recall", {"query": query, "workspace": ctx.workspace}, ctx.session)
+    answer = ctx.dispatcher.call("recall", {"query": query, "workspace": ctx.workspace}, ctx.connection)
     if not answer.ok:
         error = answer.envelope["error"]
         raise ClewError(error["code"], error["message"], error.get("recovery"))

@@ -9,8 +9,8 @@ from pydantic import Field
 from clew.clock import rfc3339
 from clew.registry.budget import Budget, Drop, Follow, Trim
 from clew.registry.context import Context
+from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Name, Whole, operation
-from clew.registry.paging import page_json
 from clew.store.database import placeholders
 from clew.store.events import event_from
 

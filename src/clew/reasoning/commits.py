@@ -20,8 +20,8 @@ from clew.reasoning.branches import END, Branch, branch_by_id, branch_named, cha
 from clew.reasoning.documents import NOTES, append, branch_name
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
+from clew.registry.envelope import page_json
 from clew.registry.operation import MAX_NUMBER, Bounded, Input, Meta, Name, Names, Text, Title, operation
-from clew.registry.paging import page_json
 from clew.store.database import Row
 from clew.store.workspaces import declare_events
 

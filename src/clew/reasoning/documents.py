@@ -13,7 +13,7 @@ from clew.index.indexing import index_item
 from clew.index.items import Item
 from clew.reasoning.branches import Branch, Link, branch_by_id, chain
 from clew.registry.context import Context
-from clew.registry.paging import page_json
+from clew.registry.envelope import page_json
 from clew.store.database import Row, placeholders
 
 NOTES, GRAPH, TRACE = "notes", "graph", "trace"

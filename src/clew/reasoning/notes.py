@@ -27,9 +27,9 @@ from clew.reasoning.scope import Target, resolve_scope
 from clew.reasoning.trace import following, sequential_graph
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
+from clew.registry.envelope import page_json
 from clew.registry.lines import command
 from clew.registry.operation import Bounded, Input, Meta, Name, Text, Title, operation
-from clew.registry.paging import page_json
 from clew.store.database import Row
 
 TEMPLATES: dict[str, tuple[tuple[str, str], ...]] = {

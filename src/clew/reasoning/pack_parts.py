@@ -15,7 +15,7 @@ from clew.reasoning.scope import Scope, StepFocus
 from clew.reasoning.trace import following, sequential_graph
 from clew.reasoning.visibility import is_draft, is_pinned, lane_of
 from clew.registry.context import Context
-from clew.registry.paging import page_json
+from clew.registry.envelope import page_json
 
 VERSION = 1
 MOST_SIGNALS = 3
@@ -24,7 +24,7 @@ MOST_IN_LANE = 3
 
 def default_workspace(ctx: Context) -> str | None:
     """The workspace that a pasted call must name: only one that is not the default anyway."""
-    default = ctx.session.workspace_override or ctx.settings.workspace
+    default = ctx.connection.workspace_override or ctx.settings.workspace
     return None if ctx.workspace == default else ctx.workspace
 
 
@@ -46,7 +46,7 @@ def engine_block(
         step_tag=step.tag if step else None,
         scope=scope,
         workspace=default_workspace(ctx),
-        toolset=ctx.session.toolset,
+        toolset=ctx.connection.toolset,
     )
 
 

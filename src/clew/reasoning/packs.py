@@ -328,7 +328,7 @@ def context_pack_export(ctx: Context, args: ContextPackExport) -> dict[str, Any]
     with ctx.reading() as bound:
         pack = context(bound, args)
     given = [limit for limit in (args.max_chars, args.context_budget) if limit is not None]
-    default = budgets.escalated(PACK_BUDGET.default_for(ctx.session.toolset) or 0, budgets.size(pack))
+    default = budgets.escalated(PACK_BUDGET.default_for(ctx.connection.toolset) or 0, budgets.size(pack))
     fit = budgets.fit(pack, PACK_BUDGET, min(given, default=default))
     written = {"max_chars": fit.max_chars, "used_chars": fit.used_chars, "truncated": fit.truncated}
     shown = {**fit.result, "budget": written}

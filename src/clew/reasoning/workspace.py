@@ -97,7 +97,7 @@ def status(ctx: Context, args: Status) -> dict[str, Any]:
         "workspace": ctx.workspace,
         "workspace_exists": True,
         "schema_version": schema_version(ctx),
-        "toolset": ctx.session.toolset,
+        "toolset": ctx.connection.toolset,
         "checkout": checkout_name(ctx),
         "focus": ctx.ws.focus,
         "workspace_policy": policy(ctx),
@@ -145,8 +145,8 @@ def workspace_use(ctx: Context, args: WorkspaceUse) -> dict[str, Any]:
         )
     previous = _durable(ctx).workspace_override or ctx.settings.workspace
     wanted = check_workspace(args.workspace)
-    cleared = wanted == ctx.settings.workspace and ctx.session.workspace_override is not None
-    ctx.session.workspace_override = None if wanted == ctx.settings.workspace else wanted
+    cleared = wanted == ctx.settings.workspace and ctx.connection.workspace_override is not None
+    ctx.connection.workspace_override = None if wanted == ctx.settings.workspace else wanted
     return {**_chosen(ctx, wanted, previous), "override_cleared": cleared}
 
 
@@ -163,12 +163,12 @@ def reset_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
 def workspace_reset(ctx: Context, args: WorkspaceReset) -> dict[str, Any]:
     """Go back to the server's own default workspace."""
     previous = _durable(ctx).workspace_override or ctx.settings.workspace
-    ctx.session.workspace_override = None
+    ctx.connection.workspace_override = None
     return _chosen(ctx, ctx.settings.workspace, previous)
 
 
 def policy(ctx: Context) -> dict[str, Any]:
-    settings, override = ctx.settings, ctx.session.workspace_override
+    settings, override = ctx.settings, ctx.connection.workspace_override
     allowed = settings.workspace_allowlist
     explicit = settings.origins.get("workspace", "default") != "default"
     return {
@@ -182,7 +182,7 @@ def policy(ctx: Context) -> dict[str, Any]:
         "workspace_lock": settings.workspace_lock,
         "project_guard_configured": settings.project_guard is not None,
         "project_guard_stored": ctx.ws.project_guard is not None,
-        "default_agent_id": ctx.session.agent_id or settings.agent_id,
+        "default_agent_id": ctx.connection.agent_id or settings.agent_id,
     }
 
 
@@ -201,14 +201,14 @@ def storage(ctx: Context) -> str:
 
 
 def _durable(ctx: Context) -> Any:
-    if not ctx.session.durable:
+    if not ctx.connection.durable:
         raise ClewError(
             "NOT_ALLOWED",
             "this connection keeps no state between calls, so a default workspace would be forgotten",
             "Give `workspace` in each call.",
             suggestions=[suggest("status", "Shows the workspace of this call.")],
         )
-    return ctx.session
+    return ctx.connection
 
 
 def _chosen(ctx: Context, workspace: str, previous: str) -> dict[str, Any]:

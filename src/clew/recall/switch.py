@@ -28,10 +28,10 @@ from clew.recall.models import (
     store_choice,
     stored_choice,
 )
+from clew.registry.connection import Connection
 from clew.registry.context import Context
 from clew.registry.dispatch import Dispatcher
 from clew.registry.operation import Input, Name, operation
-from clew.registry.session import Session
 
 HUB = "https://huggingface.co"
 CHUNK = 1 << 20
@@ -129,7 +129,7 @@ def use_model(dispatcher: Dispatcher, path: str, report: Report | None = None) -
     # A second round takes what was written while the first one ran.
     for _ in range(2):
         for workspace in _workspaces(dispatcher):
-            ctx = Context(dispatcher, Session(), workspace, None)
+            ctx = Context(dispatcher, Connection(), workspace, None)
             done += fill(ctx, model, _reporter(report, workspace))
     return {**_switched(dispatcher, where, model.id), "embedded": done}
 
@@ -169,7 +169,7 @@ def unfinished(dispatcher: Dispatcher) -> str | None:
 
 
 def only_here(ctx: Context, name: str) -> None:
-    if not ctx.session.local:
+    if not ctx.connection.local:
         raise ClewError(
             "NOT_ALLOWED",
             f"{name} reads files of the machine that Clew runs on, so it is for the command line only",

@@ -129,7 +129,7 @@ def _checked(ctx: Context, id: str, said: Retraction) -> str:
 
 def _is_there(ctx: Context, id: str) -> bool:
     """Whether open would show it. What opening it would remark on is no business of this call."""
-    quiet = Context(ctx.dispatcher, ctx.session, ctx.workspace, ctx.agent, ws=ctx.ws)
+    quiet = Context(ctx.dispatcher, ctx.connection, ctx.workspace, ctx.agent, ws=ctx.ws)
     return find_record(quiet, id, Open(id=id, limit=1)) is not None
 
 

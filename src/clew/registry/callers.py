@@ -1,20 +1,85 @@
-"""What is kept of a caller between its calls: its focus, its checkout, and what it has seen.
+"""Who is calling, and what is kept of a caller between its calls: its focus, its checkout, and what it has seen.
 
-It belongs to an agent and its connection, never to the workspace, so that two agents do not move each other. The family
-is the agent without the number of its connection: a new connection of the same client reads what its family left
-behind, but never acts on it.
+A caller that gives no agent id has the client's name for itself with the number of its connection: `claude-code-3`.
+`auto` stands for an id that is made once and kept in the store, so that leases survive a restart.
+
+What is kept belongs to an agent and its connection, never to the workspace, so that two agents do not move each other.
+The family is the agent without the number of its connection: a new connection of the same client reads what its family
+left behind, but never acts on it.
 """
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from clew.registry.agents import client_family
+from clew.clock import Clock
+from clew.registry.connection import Connection
+from clew.store.database import Database
+from clew.store.meta import keep_meta, read_meta
 from clew.store.rows import Record, find, load
 
 if TYPE_CHECKING:
     from clew.registry.context import Context
+
+AUTO = "auto"
+_KEY = "default_agent_id"
+_UNFIT = re.compile(r"[^a-z0-9._-]+")
+_NAME = 48
+"""Characters of a client's name; an agent id has 64, and the number needs some."""
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def stored_agent(database: Database, clock: Clock) -> str:
+    with database.read() as tx:
+        known = read_meta(tx, _KEY)
+    return known or _make(database, clock)
+
+
+def _make(database: Database, clock: Clock) -> str:
+    made = f"a{base36(clock())}_{base36(os.getpid())}"
+    with database.write() as tx:
+        return keep_meta(tx, _KEY, made)
+
+
+def client_family(connection: Connection) -> str:
+    """The client's name for itself as an agent id, empty when it has none: what all its connections have in common."""
+    return _UNFIT.sub("-", (connection.client or "").lower()).strip("-._")[:_NAME].strip("-._")
+
+
+def client_author(database: Database, connection: Connection, writes: bool) -> str | None:
+    """The client's name, with the connection's number once it has written something.
+
+    Numbers come from the store, so that two processes of one client never share one. A call that only reads takes
+    none: it must not wait for whoever is writing.
+    """
+    name = client_family(connection)
+    if not name or not connection.durable:
+        return name or None
+    if connection.number is None and writes:
+        connection.number = _next_number(database, name)
+    return name if connection.number is None else f"{name}-{connection.number}"
+
+
+def _next_number(database: Database, name: str) -> int:
+    with database.write() as tx:
+        return int(
+            tx.value(
+                "INSERT INTO counter (workspace, name, value) VALUES ('', ?, 1)"
+                " ON CONFLICT (workspace, name) DO UPDATE SET value = counter.value + 1 RETURNING value",
+                f"client:{name}",
+            )
+        )
+
+
+def base36(number: int) -> str:
+    text = ""
+    while number:
+        number, digit = divmod(number, 36)
+        text = _DIGITS[digit] + text
+    return text or "0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +112,11 @@ class CallerState(Record):
 
 
 def caller_of(ctx: Context) -> Caller:
-    session, agent = ctx.session, ctx.agent or ""
-    family = client_family(session)
-    connection = (session.handle or "") if session.durable else ""
-    unnamed = agent in ("", family, f"{family}-{session.number}")
-    return Caller(agent, connection, family if unnamed else agent)
+    connection, agent = ctx.connection, ctx.agent or ""
+    family = client_family(connection)
+    handle = (connection.handle or "") if connection.durable else ""
+    unnamed = agent in ("", family, f"{family}-{connection.number}")
+    return Caller(agent, handle, family if unnamed else agent)
 
 
 _SEEN = """

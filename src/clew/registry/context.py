@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from clew.clock import Clock
 from clew.errors import ClewError, Suggestion, warning
 from clew.registry.callers import keep_seen
+from clew.registry.connection import Connection
 from clew.registry.permission import check_not_mistyped, check_room
-from clew.registry.session import Session
 from clew.settings import Settings
 from clew.store.database import Database, Row, Transaction, committed
 from clew.store.workspaces import Workspace, create_workspace, find_workspace
@@ -40,7 +40,7 @@ class Context:
     def __init__(
         self,
         dispatcher: Dispatcher,
-        session: Session,
+        connection: Connection,
         workspace: str,
         agent: str | None,
         progress: Progress | None = None,
@@ -48,7 +48,7 @@ class Context:
         ws: Workspace | None = None,
     ) -> None:
         self.dispatcher = dispatcher
-        self.session = session
+        self.connection = connection
         self.workspace = workspace
         self.agent = agent
         self.remarks = remarks or Remarks()
@@ -154,7 +154,7 @@ class Context:
         ws = Workspace(tx, row, self.clock, self.agent)
         self.remarks.state_ms = ws.updated_at_ms
         self._check_guard(ws)
-        return Context(self.dispatcher, self.session, self.workspace, self.agent, self._progress, self.remarks, ws)
+        return Context(self.dispatcher, self.connection, self.workspace, self.agent, self._progress, self.remarks, ws)
 
     def _warn_of_clock(self, ws: Workspace) -> None:
         behind = ws.clock_behind_ms

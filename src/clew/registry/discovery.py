@@ -152,4 +152,4 @@ def _forward(ctx: Context, args: OpRead | OpCall) -> Answer:
         )
     # A workspace beside the name is meant for the operation, unless its own arguments name another.
     outer = {} if args.workspace is None else {"workspace": args.workspace}
-    return ctx.dispatcher.call(args.name, {**outer, **args.arguments}, ctx.session, ctx.progress)
+    return ctx.dispatcher.call(args.name, {**outer, **args.arguments}, ctx.connection, ctx.progress)

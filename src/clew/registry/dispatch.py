@@ -17,16 +17,16 @@ from clew.registry import lines as line_protocol
 from clew.registry import operation as operations
 from clew.registry import prompt as prompts
 from clew.registry import resource as resources
-from clew.registry.agents import AUTO, client_author, stored_agent
 from clew.registry.arguments import check_inner, check_raw, complete_refusal, nearest, parse
+from clew.registry.callers import AUTO, client_author, stored_agent
 from clew.registry.catalogue import catalogue, import_everything, tier_of
+from clew.registry.connection import Connection, InputRequired
 from clew.registry.context import Context, Progress, Remarks
 from clew.registry.envelope import Answer, failure, success
 from clew.registry.operation import AgentForm, Input, Operation
 from clew.registry.permission import own_workspace, permitted
 from clew.registry.redaction import redact, redact_text
 from clew.registry.repeats import once, once_in_parts, repeated
-from clew.registry.session import InputRequired, Session
 from clew.registry.suggestions import fitted
 from clew.settings import Settings
 from clew.store.database import Database
@@ -59,7 +59,7 @@ class Call:
     """One call on its way through the dispatcher."""
 
     name: str
-    session: Session
+    connection: Connection
     workspace: str
     explicit_workspace: bool
     fmt: str | None
@@ -77,10 +77,10 @@ class Dispatcher:
         self._settled = False
 
     def call(
-        self, name: str, arguments: dict[str, Any] | None, session: Session, progress: Progress | None = None
+        self, name: str, arguments: dict[str, Any] | None, connection: Connection, progress: Progress | None = None
     ) -> Answer:
         """Run an operation. Never raises for anything a caller can send or a store can do."""
-        call = Call(name, session, self.settings.workspace, False, None, progress, Remarks())
+        call = Call(name, connection, self.settings.workspace, False, None, progress, Remarks())
         operation: Operation | None = None
         try:
             operation = find_operation(name)
@@ -107,10 +107,10 @@ class Dispatcher:
         args = parse(operation, {"workspace": ctx.workspace, **check_raw(arguments)})
         return self._shaped(operation.function(ctx, args))
 
-    def read_resource(self, uri: str, session: Session) -> ResourceText:
+    def read_resource(self, uri: str, connection: Connection) -> ResourceText:
         found, values = find_resource(check_inner(uri, "uri"))
         check_inner(values, "uri")  # an escape such as %00 shows only now
-        unbound = self._context(session)
+        unbound = self._context(connection)
         if found.own:
             text = found.function(unbound, **values)
         else:
@@ -118,22 +118,22 @@ class Dispatcher:
                 text = found.function(ctx, **values)
         return ResourceText(uri, found.mime_type, redact_text(text))
 
-    def get_prompt(self, name: str, arguments: dict[str, str], session: Session) -> PromptText:
+    def get_prompt(self, name: str, arguments: dict[str, str], connection: Connection) -> PromptText:
         found = find_prompt(check_inner(name, "name"))
         check_inner(arguments, "arguments")
         missing = [item.name for item in found.arguments if item.required and not arguments.get(item.name)]
         if missing:
             raise ClewError("INVALID_INPUT", f"prompt {name} needs {', '.join(missing)}")
-        with self._context(session).reading() as ctx:
+        with self._context(connection).reading() as ctx:
             text = found.function(ctx, arguments)
         return PromptText(found.summary, [("user", redact_text(text))])
 
-    def complete(self, ref_kind: str, ref: str, argument: str, value: str, session: Session) -> list[str]:
+    def complete(self, ref_kind: str, ref: str, argument: str, value: str, connection: Connection) -> list[str]:
         check_inner([ref, argument, value], "argument")
         completer = _completer(ref_kind, ref, argument)
         if completer is None or len(value) > LONGEST_BEGINNING:
             return []
-        with self._context(session).reading() as ctx:
+        with self._context(connection).reading() as ctx:
             return completer(ctx, value)[:100]
 
     def settle(self) -> None:
@@ -141,10 +141,10 @@ class Dispatcher:
         if not self._settled:
             self.settings, self._settled = own_workspace(self.settings, self.database)
 
-    def _context(self, session: Session) -> Context:
+    def _context(self, connection: Connection) -> Context:
         self.settle()
-        workspace = session.workspace_override or self.settings.workspace
-        return Context(self, session, workspace, self._agent(session, None))
+        workspace = connection.workspace_override or self.settings.workspace
+        return Context(self, connection, workspace, self._agent(connection, None))
 
     def _unwrap(self, call: Call, operation: Operation, raw: dict[str, Any]) -> dict[str, Any]:
         """Take out what belongs to every call: the workspace, the format and the id of the request."""
@@ -161,28 +161,28 @@ class Dispatcher:
         if given is not None and not isinstance(given, str):
             return raw  # the model says what is wrong
         call.explicit_workspace = given is not None
-        call.workspace = self._workspace(call.session, given, operation)
+        call.workspace = self._workspace(call.connection, given, operation)
         if request_id is not None and operation.writes:
             told = digest(canonical(raw))
             call.request = Request(call.workspace, check_request_id(request_id), operation.name, told)
         return raw
 
-    def _workspace(self, session: Session, given: str | None, operation: Operation) -> str:
-        default = session.workspace_override or self.settings.workspace
+    def _workspace(self, connection: Connection, given: str | None, operation: Operation) -> str:
+        default = connection.workspace_override or self.settings.workspace
         chosen = check_workspace(given) if given is not None else default
         return permitted(self.settings, chosen)
 
-    def _agent(self, session: Session, given: str | None, writes: bool = False) -> str | None:
+    def _agent(self, connection: Connection, given: str | None, writes: bool = False) -> str | None:
         """Who calls: by the id it gives, by the server's settings, else by its client's name for itself."""
-        chosen = given or session.agent_id or self.settings.agent_id
+        chosen = given or connection.agent_id or self.settings.agent_id
         if chosen == AUTO:
             self._made_agent = self._made_agent or stored_agent(self.database, self.clock)
             return self._made_agent
-        return check_agent(chosen) if chosen else client_author(self.database, session, writes)
+        return check_agent(chosen) if chosen else client_author(self.database, connection, writes)
 
     def _run(self, call: Call, operation: Operation, args: Input) -> dict[str, Any] | Answer:
-        agent = self._agent(call.session, getattr(args, "agent_id", None), operation.writes)
-        ctx = Context(self, call.session, call.workspace, agent, call.progress, call.remarks)
+        agent = self._agent(call.connection, getattr(args, "agent_id", None), operation.writes)
+        ctx = Context(self, call.connection, call.workspace, agent, call.progress, call.remarks)
         if operation.mode == "own":
             result = once_in_parts(ctx, call.request, lambda: operation.function(ctx, args))
         elif operation.mode == "write":
@@ -216,7 +216,7 @@ class Dispatcher:
             return result
         asked = [getattr(args, name, None) for name in ("max_chars", "context_budget")]
         given = [limit for limit in asked if limit is not None]
-        shown, fitted = budgets.bounded(result, budget, given, budget.default_for(call.session.toolset))
+        shown, fitted = budgets.bounded(result, budget, given, budget.default_for(call.connection.toolset))
         if fitted is not None:
             call.remarks.warnings.extend(budgets.budget_warnings(fitted))
         return shown
@@ -236,7 +236,7 @@ class Dispatcher:
 
     def _suggestions(self, call: Call, suggestions: list[Suggestion]) -> list[Suggestion]:
         placed = [_in_workspace(item, call) for item in suggestions]
-        return fitted(placed, catalogue(), call.session.toolset)
+        return fitted(placed, catalogue(), call.connection.toolset)
 
     def _finished(self, call: Call, operation: Operation | None, envelope: dict[str, Any]) -> Answer:
         text = canonical(envelope)
@@ -260,7 +260,7 @@ class Dispatcher:
         return answer
 
     def _lines(self, call: Call, operation: Operation, envelope: dict[str, Any]) -> list[str]:
-        default = call.session.workspace_override or self.settings.workspace
+        default = call.connection.workspace_override or self.settings.workspace
         if not envelope["success"]:
             return line_protocol.error_lines(envelope["error"], envelope["suggestions"], default)
         if operation.raw_text:
@@ -281,7 +281,7 @@ def _passed_on(call: Call, answer: Answer) -> Answer:
 
 
 def _agent_form(operation: Operation, call: Call) -> AgentForm | None:
-    return operation.agent if call.session.toolset == "agent" else None
+    return operation.agent if call.connection.toolset == "agent" else None
 
 
 def _agent_defaults(operation: Operation, call: Call, raw: dict[str, Any]) -> dict[str, Any]:
@@ -300,7 +300,7 @@ def _in_lines(operation: Operation, call: Call) -> bool:
         return True
     if operation.raw_text or operation.portal is True:
         return True
-    return bool(operation.portal) and tier_of(call.session.toolset) in (operation.portal or ())
+    return bool(operation.portal) and tier_of(call.connection.toolset) in (operation.portal or ())
 
 
 def bare_text(pick: Callable[[dict[str, Any]], Any], envelope: dict[str, Any]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from clew.clock import rfc3339
 from clew.errors import ClewError, Suggestion
-from clew.registry.session import InputRequired
+from clew.registry.connection import InputRequired
 
 
 @dataclass
@@ -58,4 +58,18 @@ def _envelope(
         "context": {},
         "error": error,
         "timestamp": rfc3339(ts_ms),
+    }
+
+
+Cursor = int | str | None
+
+
+def page_json(cursor: Cursor, limit: int, count: int, next_cursor: Cursor) -> dict[str, Any]:
+    """What was asked for, what came, and where to go on; without a next cursor there is no more."""
+    return {
+        "cursor": cursor,
+        "next_cursor": next_cursor,
+        "has_more": next_cursor is not None,
+        "limit": limit,
+        "count": count,
     }

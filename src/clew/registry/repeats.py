@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from clew.errors import ClewError
+from clew.registry.connection import InputRequired
 from clew.registry.context import Context, Remarks
-from clew.registry.session import InputRequired
 from clew.store.requests import Request, first_answer, forget_request, keep_answer
 
 

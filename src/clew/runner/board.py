@@ -7,8 +7,8 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
+from clew.registry.connection import Connection
 from clew.registry.dispatch import Dispatcher
-from clew.registry.session import Session
 
 PASSING = frozenset({"STORE_LOCKED", "STORE_UNAVAILABLE", "STORE_FULL"})
 """Troubles of the store that may be over in a moment."""
@@ -47,7 +47,7 @@ class Board:
         self.workspace = dispatcher.settings.workspace
         self._dispatcher = dispatcher
         self._lease_ms = lease_ms
-        self._session = Session(toolset="full", client="clew-runner", durable=False)
+        self._connection = Connection(toolset="full", client="clew-runner", durable=False)
 
     def claim(self, kinds: list[str] | None) -> Claim | None:
         """The next job that is due, or one whose runner fell silent."""
@@ -72,8 +72,8 @@ class Board:
 
     def prove(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Keep the receipt of a command that this runner ran itself."""
-        session = Session(toolset="full", client="clew-runner", durable=False, witness="runner")
-        answer = self._dispatcher.call("tasks_receipt_record", arguments, session)
+        connection = Connection(toolset="full", client="clew-runner", durable=False, witness="runner")
+        answer = self._dispatcher.call("tasks_receipt_record", arguments, connection)
         if not answer.ok:
             raise Refused(answer.envelope["error"]["code"], answer.envelope["error"]["message"])
         result: dict[str, Any] = answer.envelope["result"]
@@ -95,18 +95,18 @@ class Board:
 
     def text(self, name: str, **arguments: Any) -> str | None:
         """What an operation says in lines; None when it refuses, because a prompt can do without."""
-        answer = self._dispatcher.call(name, {**arguments, "fmt": "lines"}, self._session)
+        answer = self._dispatcher.call(name, {**arguments, "fmt": "lines"}, self._connection)
         return answer.text if answer.ok else None
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
         """An answer may be lost after the store has done what was asked; the request id lets a call be repeated."""
         arguments = {**arguments, "request_id": uuid.uuid4().hex}
-        answer = self._dispatcher.call(name, arguments, self._session)
+        answer = self._dispatcher.call(name, arguments, self._connection)
         for pause in PATIENCE:
             if answer.ok or answer.envelope["error"]["code"] not in PASSING:
                 break
             time.sleep(pause)
-            answer = self._dispatcher.call(name, arguments, self._session)
+            answer = self._dispatcher.call(name, arguments, self._connection)
         if not answer.ok:
             raise Refused(answer.envelope["error"]["code"], answer.envelope["error"]["message"])
         result: dict[str, Any] = answer.envelope["result"]

@@ -91,12 +91,12 @@ def _draft(ctx: Context, args: ReceiptRecord) -> Draft:
 
 def _run(ctx: Context, command: str, args: ReceiptRecord) -> Run | None:
     """The run as Clew saw it; None when somebody only says so."""
-    if ctx.session.witness is None:
+    if ctx.connection.witness is None:
         return None
     if args.again is not None and not RECEIPT.fullmatch(args.again):
         raise invalid("again", f"{args.again[:40]!r} is not a receipt id", "Use an id such as RCPT-001.")
     return Run(
-        ctx.session.witness,
+        ctx.connection.witness,
         command,
         args.exit_code,
         args.duration_ms,

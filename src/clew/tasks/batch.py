@@ -130,7 +130,7 @@ def _run(ctx: Context, call: Call) -> dict[str, Any]:
 def _acting(ctx: Context, agent: Any) -> Context:
     """The same transaction in the name of the agent that the operation gives, else of the caller."""
     ctx.ws.agent = check_agent(agent) if isinstance(agent, str) and agent else ctx.agent
-    return Context(ctx.dispatcher, ctx.session, ctx.workspace, ctx.ws.agent, None, ctx.remarks, ctx.ws)
+    return Context(ctx.dispatcher, ctx.connection, ctx.workspace, ctx.ws.agent, None, ctx.remarks, ctx.ws)
 
 
 def _short(answer: dict[str, Any]) -> dict[str, Any]:

@@ -113,7 +113,7 @@ def _confirmation(ctx: Context, step: Step, found: Gate) -> dict[str, Any]:
     place = {"task": step.task, "step_id": step.id, "checkpoints": dict.fromkeys(found.missing, True)}
     task = find_work(ctx, step.task)
     lenient = not found.missing_proof and task is not None and task.reasoning_mode != "strict"
-    if ctx.session.toolset != "full" and lenient:
+    if ctx.connection.toolset != "full" and lenient:
         return suggest("tasks_macro_close_step", "Confirms what is missing and closes; once it is true.", **place)
     return suggest("tasks_verify", "Confirms what is missing; call it once it is true.", **place)
 

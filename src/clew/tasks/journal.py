@@ -16,8 +16,8 @@ from clew.reasoning.documents import TRACE, append
 from clew.reasoning.scope import scope_of
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
+from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Name, operation
-from clew.registry.paging import page_json
 from clew.store.database import Row
 from clew.store.events import event_id
 from clew.store.workspaces import declare_events

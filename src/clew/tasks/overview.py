@@ -15,8 +15,8 @@ from clew.reasoning.scope import target_id
 from clew.reasoning.workspace import checkout_name, storage
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
+from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Input, Name, Names, Whole, operation
-from clew.registry.paging import page_json
 from clew.store.database import placeholders
 from clew.store.rows import load
 from clew.tasks.plans import STATUSES, Work, qualified_id, work_by_id

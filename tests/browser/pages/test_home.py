@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from tests.browser.pages.conftest import Reader
 from tests.browser.pages.test_cards import conflict
 from tests.browser.pages.test_jobs import claimed, report
@@ -45,7 +45,7 @@ def test_everything_that_needs_somebody_is_listed_with_its_place(page: Reader, a
 
 
 def test_who_is_working_on_what(page: Reader, agent: Caller) -> None:
-    agent.session = Session(toolset="full", agent_id="deckhand")
+    agent.session = Connection(toolset="full", agent_id="deckhand")
     agent("notes_commit", content="swabbed", title="The deck is clean")
     job, _ = claimed(agent, "Splice the mainbrace")
     session = agent("start_new", title="Why does the bilge smell?")["sessionId"]

@@ -6,11 +6,11 @@ import threading
 from typing import Any
 
 from clew.registry.catalogue import Catalogue, PromptEntry, ResourceEntry, catalogue
+from clew.registry.connection import InputFailed, InputRequest, InputRequired
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
 from clew.registry.prompt import Argument, prompt
 from clew.registry.resource import resource
-from clew.registry.session import InputFailed, InputRequest, InputRequired
 
 _release = threading.Event()
 
@@ -26,7 +26,7 @@ class Ask(Input):
 @operation("probe_noop")
 def probe_noop(ctx: Context, args: Nothing) -> dict[str, Any]:
     """Say who is calling."""
-    session = ctx.session
+    session = ctx.connection
     return {"client": session.client, "durable": session.durable, "sampler": session.sampler is not None}
 
 
@@ -65,18 +65,18 @@ def probe_write(ctx: Context, args: Nothing) -> dict[str, Any]:
 @operation("probe_ask", writes=True, mode="own")
 def probe_ask(ctx: Context, args: Ask) -> dict[str, Any]:
     """Write, then ask the client's model; a retry does not write again."""
-    if ctx.session.resume is None:
+    if ctx.connection.resume is None:
         with ctx.writing() as bound:
             bound.emit("reasoning", "note_committed", "probe-note")
-    if ctx.session.sampler is None:
+    if ctx.connection.sampler is None:
         return {"status": "unavailable"}
     try:
-        reply = ctx.session.sampler(InputRequest("critique", args.question, "Be brief."), 2.0)
+        reply = ctx.connection.sampler(InputRequest("critique", args.question, "Be brief."), 2.0)
     except InputRequired as needed:
         raise InputRequired(needed.request, "written") from None
     except InputFailed as problem:
         return {"status": "failed", "why": str(problem)}
-    return {"status": "ok", "text": reply.text, "model": reply.model, "resumed": ctx.session.resume}
+    return {"status": "ok", "text": reply.text, "model": reply.model, "resumed": ctx.connection.resume}
 
 
 @operation("probe_crash")

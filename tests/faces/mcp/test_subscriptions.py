@@ -17,7 +17,7 @@ from clew.app import Clew
 from clew.faces.mcp.server import ClewServer
 from clew.faces.mcp.subscriptions import LIMIT, PER_CLIENT, Watches
 from clew.faces.mcp.workers import Workers
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 
 pytestmark = [
     pytest.mark.anyio,
@@ -28,7 +28,7 @@ pytestmark = [
 
 def write_elsewhere(make_clew: Callable[..., Clew]) -> None:
     """A write through a store of its own, as another process would make it."""
-    assert make_clew().dispatcher.call("probe_write", {}, Session()).ok
+    assert make_clew().dispatcher.call("probe_write", {}, Connection()).ok
 
 
 class Notices:
@@ -91,7 +91,7 @@ async def test_following_ends_with_the_last_subscriber(server: ClewServer) -> No
 async def test_a_cancelled_subscription_leaves_nothing_behind(server: ClewServer, clew: Clew) -> None:
     workers = Workers()
     watches = Watches(clew.dispatcher, clew.database, workers, InMemorySubscriptionBus())
-    session = Session()
+    session = Connection()
     for _ in range(LIMIT + 1):
         asked = asyncio.create_task(watches.add("probe://written", session))
         await asyncio.sleep(0)
@@ -108,11 +108,11 @@ async def test_a_cancelled_subscription_leaves_nothing_behind(server: ClewServer
 async def test_one_client_cannot_take_every_watch(server: ClewServer, clew: Clew) -> None:
     workers = Workers()
     watches = Watches(clew.dispatcher, clew.database, workers, InMemorySubscriptionBus())
-    greedy = Session()
+    greedy = Connection()
     for _ in range(PER_CLIENT):
         await watches.add("probe://written", greedy)
     with pytest.raises(MCPError):
         await watches.add("probe://written", greedy)
-    (await watches.add("probe://written", Session()))()
+    (await watches.add("probe://written", Connection()))()
     watches.close()
     workers.close()

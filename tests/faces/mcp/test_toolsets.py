@@ -11,7 +11,7 @@ from mcp_types import INVALID_PARAMS, ListToolsResult, PaginatedRequestParams, R
 from clew.app import Clew
 from clew.faces.mcp.server import ClewServer, build_server
 from clew.registry.catalogue import AGENT_TOOLS, catalogue
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from tests.faces.mcp.conftest import ERAS
 
 # Nothing here depends on the engine.
@@ -80,7 +80,7 @@ async def test_a_server_for_agents_says_how_to_use_what_it_lists(make_clew: Call
 
 async def test_what_agents_do_not_see_is_suggested_through_what_they_see(make_clew: Callable[..., Clew]) -> None:
     clew = make_clew(toolset="agent")
-    answer = clew.dispatcher.call("branch_delete", {"branch": "no-such-branch"}, Session(toolset="agent"))
+    answer = clew.dispatcher.call("branch_delete", {"branch": "no-such-branch"}, Connection(toolset="agent"))
     assert not answer.ok
     for suggestion in answer.envelope["suggestions"]:
         assert suggestion["action"] == "call_tool" and suggestion["target"] in AGENT_TOOLS

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clew.app import Clew
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 from tests.conftest import TickingClock
 from tests.runner.fleet import Replay, history
 
@@ -61,7 +61,7 @@ def shown(clew: Clew, workspace: str, arguments: dict[str, Any]) -> dict[str, An
 
 def said(clew: Clew, workspace: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """The result, or the refusal: with a code that a runner can act on, and never a defect of ours."""
-    answer = clew.dispatcher.call(name, {**arguments, "workspace": workspace}, Session(toolset="full"))
+    answer = clew.dispatcher.call(name, {**arguments, "workspace": workspace}, Connection(toolset="full"))
     if not answer.ok:
         assert answer.envelope["error"]["code"] in {"CONFLICT", "INVALID_INPUT"}
     result: dict[str, Any] = answer.envelope["result"] or {}

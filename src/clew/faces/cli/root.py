@@ -20,9 +20,9 @@ from clew.app import Clew, open_clew
 from clew.errors import ClewError
 from clew.faces.cli import commands
 from clew.faces.cli.main import Exit
+from clew.registry.connection import Connection
 from clew.registry.context import Progress
 from clew.registry.envelope import Answer
-from clew.registry.session import Session
 from clew.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -92,12 +92,14 @@ def opened(settings: Settings) -> Iterator[Clew]:
 
 
 def call(clew: Clew, name: str, arguments: dict[str, Any], progress: Progress | None = None) -> Answer:
-    """One call by a process that will not be there for the next one, so its session keeps nothing.
+    """One call by a process that will not be there for the next one, so its connection keeps nothing.
 
     A shell has no tool list to keep short: every operation counts as listed, and suggestions may name any.
     """
-    session = Session(toolset="full", agent_id=clew.settings.agent_id, client="clew-cli", durable=False, local=True)
-    return clew.dispatcher.call(name, arguments, session, progress)
+    connection = Connection(
+        toolset="full", agent_id=clew.settings.agent_id, client="clew-cli", durable=False, local=True
+    )
+    return clew.dispatcher.call(name, arguments, connection, progress)
 
 
 Home = Annotated[str | None, typer.Option(help="Data directory, instead of CLEW_HOME.", metavar="DIR")]

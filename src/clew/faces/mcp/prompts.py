@@ -46,8 +46,8 @@ class Prompts:
         return complete(prompts=[prompt_of(entry) for entry in self._catalogue.prompts])
 
     async def get(self, request: Request, params: GetPromptRequestParams) -> dict[str, Any]:
-        session = self._connections.session(request)
-        work = partial(self._dispatcher.get_prompt, params.name, params.arguments or {}, session)
+        connection = self._connections.of(request)
+        work = partial(self._dispatcher.get_prompt, params.name, params.arguments or {}, connection)
         try:
             found = await self._workers.run(work)
         except ClewError as problem:
@@ -66,10 +66,10 @@ class Completions:
         self._workers = workers
 
     async def complete(self, request: Request, params: CompleteRequestParams) -> dict[str, Any]:
-        session = self._connections.session(request)
+        connection = self._connections.of(request)
         kind, ref = _reference(params.ref)
         asked = params.argument
-        work = partial(self._dispatcher.complete, kind, ref, asked.name, asked.value, session)
+        work = partial(self._dispatcher.complete, kind, ref, asked.name, asked.value, connection)
         try:
             values = await self._workers.run(work)
         except ClewError:

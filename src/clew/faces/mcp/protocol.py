@@ -30,7 +30,7 @@ def is_stateless(request: Request) -> bool:
     return request.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
-def connection_of(request: Request) -> Connection:
+def wire_of(request: Request) -> Connection:
     """The object that all requests of one connection share.
 
     The SDK's migration notes name it as the place for state that lives as long as a connection, and

@@ -63,16 +63,16 @@ class Resources:
         return complete(resourceTemplates=found)
 
     async def read(self, request: Request, params: ReadResourceRequestParams) -> dict[str, Any]:
-        session = self._connections.session(request)
+        connection = self._connections.of(request)
         try:
-            found = await self._workers.run(partial(self._dispatcher.read_resource, params.uri, session))
+            found = await self._workers.run(partial(self._dispatcher.read_resource, params.uri, connection))
         except ClewError as problem:
             raise _failure(request, params.uri, problem) from problem
         return complete(contents=[{"uri": found.uri, "mimeType": found.mime_type, "text": found.text}])
 
     async def subscribe(self, request: Request, params: SubscribeRequestParams) -> dict[str, Any]:
         link = self._connections.link(request)
-        release = await self._watches.add(params.uri, self._connections.session(request))
+        release = await self._watches.add(params.uri, self._connections.of(request))
         if params.uri in link.watched:
             release()  # asked for twice; one watch is enough
         else:

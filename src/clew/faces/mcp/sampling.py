@@ -28,7 +28,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from clew.faces.mcp.protocol import Request, current
-from clew.registry.session import InputFailed, InputReply, InputRequest, InputRequired, Roots, Sampler
+from clew.registry.connection import InputFailed, InputReply, InputRequest, InputRequired, Roots, Sampler
 from clew.registry.waiting import outside
 
 

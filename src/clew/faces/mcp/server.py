@@ -34,7 +34,7 @@ from pydantic import ValidationError
 from clew import __version__
 from clew.faces.mcp.connections import Connections
 from clew.faces.mcp.prompts import Completions, Prompts
-from clew.faces.mcp.protocol import Request, connection_of, is_stateless
+from clew.faces.mcp.protocol import Request, is_stateless, wire_of
 from clew.faces.mcp.resources import Resources
 from clew.faces.mcp.subscriptions import Listening, Watches
 from clew.faces.mcp.tools import Tools
@@ -98,9 +98,9 @@ class Guard:
         """Clients that skip parts of the handshake are served all the same (the seeds pin it)."""
         if request.method == "initialize":
             return
-        connection = connection_of(request)
-        if not connection.initialize_accepted:
-            connection.initialized.set()
+        wire = wire_of(request)
+        if not wire.initialize_accepted:
+            wire.initialized.set()
         self._connections.link(request)
 
 

@@ -23,8 +23,8 @@ from clew.errors import ClewError
 from clew.faces.mcp.connections import Connections
 from clew.faces.mcp.protocol import Request
 from clew.faces.mcp.workers import Workers
+from clew.registry.connection import Connection
 from clew.registry.dispatch import Dispatcher
-from clew.registry.session import Session
 from clew.store.database import Database
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _PATIENCE = 0.5
 @dataclass
 class Watch:
     uri: str
-    session: Session
+    connection: Connection
     digest: bytes | None = None
 
 
@@ -57,13 +57,13 @@ class Watches:
         self._next = 0
         self._follower: Follower[None] | None = None
 
-    async def add(self, uri: str, session: Session) -> Callable[[], None]:
+    async def add(self, uri: str, connection: Connection) -> Callable[[], None]:
         """Watches a resource; the returned call ends it and may be made twice."""
         if len(self._watches) >= LIMIT:
             raise MCPError(INVALID_PARAMS, f"{LIMIT} resources are watched already; unsubscribe from one")
-        if sum(watch.session is session for watch in self._watches.values()) >= PER_CLIENT:
+        if sum(watch.connection is connection for watch in self._watches.values()) >= PER_CLIENT:
             raise MCPError(INVALID_PARAMS, f"you watch {PER_CLIENT} resources already; unsubscribe from one")
-        watch = Watch(uri, session)
+        watch = Watch(uri, connection)
         self._next += 1
         number = self._next
         self._watches[number] = watch
@@ -89,7 +89,7 @@ class Watches:
 
     def _digest(self, watch: Watch) -> bytes | None:
         try:
-            text = self._dispatcher.read_resource(watch.uri, watch.session).text
+            text = self._dispatcher.read_resource(watch.uri, watch.connection).text
         except ClewError:
             return None
         return hashlib.blake2b(text.encode(), digest_size=16).digest()
@@ -138,10 +138,10 @@ class Listening:
         self._watches = watches
 
     async def listen(self, request: Request, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
-        session = self._connections.session(request)
+        connection = self._connections.of(request)
         with ExitStack() as watched:
             for uri in dict.fromkeys(params.notifications.resource_subscriptions or ()):
-                watched.callback(await self._watches.add(uri, session))
+                watched.callback(await self._watches.add(uri, connection))
             return await self._handler(request, params)
 
     def close(self) -> None:

@@ -90,9 +90,9 @@ class Tools:
 
     async def call(self, request: Request, params: CallToolRequestParams) -> dict[str, Any]:
         current.set(request)
-        session = self._connections.session(request, params)
+        connection = self._connections.of(request, params)
         progress = Progress(request)
-        work = partial(self._dispatcher.call, params.name, params.arguments, session, progress)
+        work = partial(self._dispatcher.call, params.name, params.arguments, connection, progress)
         answer = await self._workers.run(work)
         await progress.delivered()
         if answer.input_required is not None:

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from clew import __version__
 from clew.errors import ClewError
 from clew.faces.web.gate import Gate, refusal
-from clew.faces.web.snapshots import ask, page_session, snapshot
+from clew.faces.web.snapshots import ask, page_connection, snapshot
 from clew.registry.catalogue import catalogue
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Calls:
         return await anyio.to_thread.run_sync(self._answer, body["name"], body.get("arguments"))
 
     def _answer(self, name: str, arguments: Any) -> Response:
-        answer = self._clew.dispatcher.call(name, arguments, page_session())
+        answer = self._clew.dispatcher.call(name, arguments, page_connection())
         content = orjson.dumps({**answer.envelope, "lines": answer.lines})
         return Response(content, media_type=JSON, headers={"Cache-Control": "no-store"})
 
@@ -112,7 +112,7 @@ class Api:
         return await self._read(request, lambda: self._envelope(entry.name, arguments))
 
     def _envelope(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        return self._clew.dispatcher.call(name, arguments, page_session()).envelope
+        return self._clew.dispatcher.call(name, arguments, page_connection()).envelope
 
     async def _read(self, request: Request, work: Any) -> Response:
         cors = self._gate.cors(request)

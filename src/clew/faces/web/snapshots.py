@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import ClewError
-from clew.registry.session import Session
+from clew.registry.connection import Connection
 
 if TYPE_CHECKING:
     from clew.app import Clew
@@ -26,14 +26,14 @@ EVENTS = {
 }
 
 
-def page_session() -> Session:
+def page_connection() -> Connection:
     """People see everything; nothing is remembered between calls."""
-    return Session(toolset="full", durable=False, client="observatory")
+    return Connection(toolset="full", durable=False, client="observatory")
 
 
 def ask(clew: Clew, name: str, workspace: str, **arguments: Any) -> dict[str, Any]:
     """The result of a read; a refusal is raised."""
-    answer = clew.dispatcher.call(name, {**arguments, "workspace": workspace}, page_session())
+    answer = clew.dispatcher.call(name, {**arguments, "workspace": workspace}, page_connection())
     if not answer.ok:
         error = answer.envelope["error"]
         raise ClewError(error["code"], error["message"])

@@ -27,7 +27,7 @@ PAGE = 100
 
 def allowed_path(ctx: Context, given: str, folder: str) -> Path:
     """A person at the shell may name any directory; everyone else one below the data directory."""
-    if ctx.session.local:
+    if ctx.connection.local:
         return Path(given).expanduser().resolve()
     root = ctx.settings.home / folder
     return confined(root, given)

@@ -103,7 +103,7 @@ def _check_mode(ctx: Context) -> None:
 def _check_approver(ctx: Context, proposal: Block) -> None:
     """A record that was staged for review is approved by somebody else: another agent, or a person at the shell."""
     own = proposal.get("ProposedBy") == (ctx.agent or proposals.UNNAMED)
-    if proposal.get("Type") != "record" or not own or ctx.session.local:
+    if proposal.get("Type") != "record" or not own or ctx.connection.local:
         return
     if not policy.load(ctx).governance.self_approval:
         raise ClewError(

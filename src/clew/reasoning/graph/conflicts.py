@@ -19,8 +19,8 @@ from clew.reasoning.graph.state import Node
 from clew.reasoning.graph.writes import drop_node
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
+from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Input, Name, operation
-from clew.registry.paging import page_json
 from clew.store.database import Row
 from clew.store.workspaces import declare_events
 

@@ -19,8 +19,8 @@ from clew.reasoning.graph.view import EDGE_KEY, NODE_KEY, shared_until, versions
 from clew.reasoning.graph.writes import write_edge, write_node
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
+from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Name, operation
-from clew.registry.paging import page_json
 from clew.store.rows import load
 
 State = Node | Edge

@@ -18,8 +18,8 @@ from clew.reasoning.graph.state import Edge, Node
 from clew.reasoning.notes import PAGE, Merge, destination
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
+from clew.registry.envelope import page_json
 from clew.registry.operation import Name, operation
-from clew.registry.paging import page_json
 from clew.store.rows import load
 from clew.store.workspaces import declare_events
 

@@ -32,8 +32,8 @@ from clew.reasoning.graph.view import (
 from clew.reasoning.scope import Scope, Target, resolve_scope
 from clew.registry.budget import Budget, Clip, Drop, Follow, Trim
 from clew.registry.context import Context
+from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Name, Names, Title, operation
-from clew.registry.paging import page_json
 from clew.store.database import Row, placeholders
 from clew.store.rows import load
 

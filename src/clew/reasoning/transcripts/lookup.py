@@ -82,7 +82,7 @@ class Scan:
 
 def start_scan(ctx: Context, args: Any) -> Scan:
     prefix = default_prefix() if args.cwd_prefix is None else args.cwd_prefix.strip()
-    project = None if ctx.session.local else default_prefix()
+    project = None if ctx.connection.local else default_prefix()
     if project is not None and not f"{prefix.rstrip('/')}/".startswith(f"{project}/"):
         ctx.warn(
             "TRANSCRIPTS_PROJECT_ONLY",

@@ -64,10 +64,10 @@ def transcripts_open(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:
 
 
 def _read(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:
-    root = root_directory(args.root_dir, anywhere=ctx.session.local)
+    root = root_directory(args.root_dir, anywhere=ctx.connection.local)
     path = confined(root, args.ref.path, "ref.path")
     info = session_info(path, Allowance(HEAD_BYTES))
-    if not ctx.session.local and not info.belongs_to(default_prefix()):
+    if not ctx.connection.local and not info.belongs_to(default_prefix()):
         raise ClewError(
             "NOT_FOUND",
             f"ref.path: {shorten(args.ref.path, 120)} is not a session of this project",

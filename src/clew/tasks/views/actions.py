@@ -74,7 +74,7 @@ ANYONE = Asker("full", heeds_leases=False)
 
 
 def asker_of(ctx: Context) -> Asker:
-    return Asker(ctx.session.toolset, ctx.ws.focus, ctx.agent)
+    return Asker(ctx.connection.toolset, ctx.ws.focus, ctx.agent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _offer(ctx: Context, action: Action | None) -> Action | None:
     workspace = default_workspace(ctx)
     args = {**action.args, "workspace": workspace} if workspace else action.args
     entry = catalogue().find(action.tool)
-    listed = entry is not None and catalogue().lists(ctx.session.toolset, entry)
+    listed = entry is not None and catalogue().lists(ctx.connection.toolset, entry)
     return replace(action, args=args, toolset=None if listed else entry.tier if entry else "full")
 
 

@@ -16,7 +16,7 @@ from clew.reasoning.scope import Scope, StepFocus
 from clew.reasoning.trace import sequential_graph
 from clew.reasoning.visibility import CARD_TYPES, is_pinned
 from clew.registry.context import Context
-from clew.registry.paging import page_json
+from clew.registry.envelope import page_json
 from clew.store.database import Row
 from clew.tasks.views.outlook import Subject
 

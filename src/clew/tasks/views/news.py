@@ -21,8 +21,8 @@ from clew.reasoning.premises import Suspect, suspects
 from clew.reasoning.scope import Scope
 from clew.reasoning.visibility import CARD_TYPES
 from clew.registry.context import Context
+from clew.registry.envelope import page_json
 from clew.registry.lines import one_line
-from clew.registry.paging import page_json
 from clew.store.database import Row
 from clew.tasks import journal
 from clew.tasks.evidence import Evidence, evidence_of

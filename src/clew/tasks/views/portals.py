@@ -267,7 +267,7 @@ def closing_resume(ctx: Context, work: Work, args: Resumes) -> dict[str, Any]:
     _suggest_next(ctx, standing)
     answer = render(replace(standing, names_refs=args.refs), sections.RESUME_SUPER)
     given = [] if limit is None else [limit]
-    shown, fitted = bounded(answer, MACRO_BUDGET, given, MACRO_BUDGET.default_for(ctx.session.toolset))
+    shown, fitted = bounded(answer, MACRO_BUDGET, given, MACRO_BUDGET.default_for(ctx.connection.toolset))
     if fitted is not None:
         ctx.remarks.warnings.extend(budget_warnings(fitted))
     return shown

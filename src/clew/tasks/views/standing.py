@@ -149,7 +149,7 @@ def standing_of(ctx: Context, work: Work, wish: Wish) -> Standing:
     """Everything that the wish names about one plan or task, read in the transaction of the call."""
     subject = subject_of(ctx, work)
     outlook = outlook_of(ctx, subject)
-    standing = Standing(ctx.workspace, ctx.session.toolset, ctx.ws.focus, wish, subject, outlook)
+    standing = Standing(ctx.workspace, ctx.connection.toolset, ctx.ws.focus, wish, subject, outlook)
     if Part.MATERIAL in wish.parts:
         standing = _with_material(ctx, standing)
     if Part.HANDOFF in wish.parts:

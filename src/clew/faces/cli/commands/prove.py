@@ -14,8 +14,8 @@ from clew.faces.cli.main import Exit
 from clew.faces.cli.output import show_json
 from clew.faces.cli.root import call, opened, settings_of
 from clew.ids import STEP
+from clew.registry.connection import Connection
 from clew.registry.envelope import Answer
-from clew.registry.session import Session
 
 if TYPE_CHECKING:
     from clew.runner.witness import Seen
@@ -116,7 +116,7 @@ class Prover:
         from clew.runner.witness import receipt_arguments
 
         arguments = {**place, **receipt_arguments(seen, self._root, paths)}
-        session = Session(
+        connection = Connection(
             toolset="full",
             agent_id=self._clew.settings.agent_id,
             client="clew-prove",
@@ -124,7 +124,7 @@ class Prover:
             local=True,
             witness="prove",
         )
-        answer = self._clew.dispatcher.call("tasks_receipt_record", arguments, session)
+        answer = self._clew.dispatcher.call("tasks_receipt_record", arguments, connection)
         if answer.ok:
             self.receipts.append(answer.envelope["result"])
             self._say(_line(answer.envelope["result"], seen))

@@ -27,7 +27,7 @@ class InputReply:
 
 
 class InputRequired(Exception):
-    """The reply comes with the client's next call; `state` comes back with it, as `Session.resume`.
+    """The reply comes with the client's next call; `state` comes back with it, as `Connection.resume`.
 
     What the operation wrote before it asked must be committed: the next round starts it again.
     """
@@ -50,7 +50,7 @@ Roots = Callable[[float], list[dict[str, Any]]]
 
 
 @dataclass
-class Session:
+class Connection:
     """One connection with a handshake, or one request of the stateless protocol (then not durable)."""
 
     toolset: str = "daily"

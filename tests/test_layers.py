@@ -19,17 +19,28 @@ MAY_IMPORT = {
     "registry": ("index", "store"),
     **dict.fromkeys(DOMAIN, ("registry", "index", "store", *DOMAIN)),
     "records": ("registry", "index", "store", *DOMAIN),
+    "moments": ("registry", "index", "store", *DOMAIN, "records"),
     "app": ("registry", "store"),
     "runner": ("registry", "app", "store.events"),
     "faces.http": (),
     "faces.mcp": ("registry", "app", "store.database", "store.events", "faces.http", "faces.web"),
     "faces.web": ("registry", "app", "store.database", "store.events", "faces.http"),
-    "faces.cli": ("registry", "app", "store.database", "store.events", "faces.mcp", "faces.web", "runner"),
+    "faces.hooks": ("registry", "app"),
+    "faces.cli": (
+        "registry",
+        "app",
+        "store.database",
+        "store.events",
+        "faces.mcp",
+        "faces.web",
+        "faces.hooks",
+        "runner",
+    ),
     "faces": (),
 }
 # Inside a function the registry may reach down into the domain it dispatches to; at import time it may not,
 # because then every start of the server would load every domain.
-MAY_IMPORT_LAZILY = {"registry": (*DOMAIN, "records"), "app": (*DOMAIN, "records")}
+MAY_IMPORT_LAZILY = {"registry": (*DOMAIN, "records", "moments"), "app": (*DOMAIN, "records")}
 
 # Libraries that belong to one layer.
 OWNERS = {

@@ -16,18 +16,18 @@ ROOT = Path(__file__).resolve().parent.parent
 class StdioServer:
     """A server process and one conversation with it."""
 
-    def __init__(self, command: list[str], **environ: str) -> None:
+    def __init__(self, command: list[str], directory: Path = ROOT, **environ: str) -> None:
         env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **environ}
         self.begun = time.perf_counter()
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, cwd=ROOT)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, cwd=directory)
         self._id = 0
 
-    def initialize(self) -> float:
+    def initialize(self, client: str = "benchmark") -> float:
         """Seconds from the start of the process to the answer."""
         parameters = {
             "protocolVersion": "2025-11-25",
             "capabilities": {},
-            "clientInfo": {"name": "benchmark", "version": "1"},
+            "clientInfo": {"name": client, "version": "1"},
         }
         self.request("initialize", parameters)
         taken = time.perf_counter() - self.begun

@@ -54,8 +54,9 @@ def test_a_fresh_connection_sees_what_its_client_worked_on(clew: Clew, agent: Ca
     started = agent("start", title="Third", steps=["one; test: pytest -q"])["task"]
     text = connect(clew, "claude", "two").answer("resume").text
     assert text.startswith(f"{started} Third")
-    assert f"next: close step=s:0 task={started} proof=" in text, "another connection's focus is named, never assumed"
-    assert "next: close step=s:0 proof=" in agent.answer("resume").text
+    run = f"next: clew prove --task {started} -- pytest -q (in a shell), then close step=s:0"
+    assert f"{run} task={started}" in text, "another connection's focus is named, never assumed"
+    assert agent.answer("resume").text.endswith(run)
 
 
 def test_resume_moves_and_writes_nothing(clew: Clew, agent: Caller) -> None:

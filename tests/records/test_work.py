@@ -27,7 +27,7 @@ def test_a_task_starts_in_one_call_with_steps_as_an_agent_writes_them(agent: Cal
     lines = agent.lines("start", title="Parse .env files", steps=STEPS)
     assert lines[0] == "TASK-001 started (PLAN-001)"
     assert lines[1] == "s:0 parser | s:1 docs | s:2 release"
-    assert lines[2] == "next: s:0 parser; test: pytest -q; then close step=s:0"
+    assert lines[2] == "next: s:0 parser; in a shell: clew prove --task TASK-001 -- pytest -q; then close step=s:0"
     assert len("\n".join(lines)) <= 300
 
 
@@ -69,9 +69,8 @@ def test_nothing_proves_nothing_and_the_suggestion_mends_it(agent: Caller) -> No
 def test_a_reported_run_counts_as_claimed(agent: Caller) -> None:
     agent("start", title="Parse", steps=STEPS)
     lines = agent.lines("close", proof={"command": "pytest -q", "exit_code": 0})
-    assert lines[0].startswith("s:0 closed 1/3: pytest -q -> exit 0")
-    assert lines[0].endswith("CLAIMED")
-    assert lines[1] == "next: s:1 docs; test: make docs"
+    assert lines[0].startswith("s:0 closed 1/3: CLAIMED: pytest -q -> exit 0")
+    assert lines[1] == "next: s:1 docs; in a shell: clew prove --task TASK-001 -- make docs"
     assert len("\n".join(lines)) <= 300
 
 

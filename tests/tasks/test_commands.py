@@ -70,8 +70,12 @@ def test_commands_are_told_from_sentences() -> None:
         "- pytest",
         "CMD: tool check",
         "Check: it works",
+        "./check.sh --all",
+        "uv run pytest -q",
+        "tests/test_parser.py covers quotes",
     ]
-    assert named_commands(lines) == ["make test", "./run.sh", "pytest", "tool check"]
+    named = ["make test", "./run.sh", "pytest", "tool check", "./check.sh --all", "uv run pytest -q"]
+    assert named_commands(lines) == named
 
 
 def test_one_command_in_two_forms() -> None:

@@ -185,7 +185,11 @@ def _standing(ctx: Context, topic: Topic, against: dict[str, str]) -> tuple[list
 def _block_entry(block: Block, rank: float, alarm: str) -> Entry:
     kind = block.kind.name
     replaced = block.get("Supersedes")
-    says = f"{block.headline} (replaces {replaced})" if replaced.lower() not in ("", "none", "-") else block.headline
+    says = block.headline
+    if kind == "rejected" and block.get("Rationale"):
+        says = f"{says}: {block.get('Rationale')}"  # what was given up is proposed again unless the reason is seen
+    if replaced.lower() not in ("", "none", "-"):
+        says = f"{says} (replaces {replaced})"
     named = {"rejected": "REJECTED", "decision": "", "rule": ""}.get(kind, kind)
     unsettled = block.status if block.status and block.status not in ("active", "accepted") else ""
     return Entry(kind, block.id, says, ", ".join(part for part in (named, unsettled) if part), rank, alarm)

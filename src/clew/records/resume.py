@@ -12,6 +12,7 @@ from clew.memory.files.sync import sync
 from clew.memory.governance.proposals import statement_of
 from clew.records.brief import Brief, Entry, Section, brief_json, fit
 from clew.records.relevance import Records, Topic, recall_of, records_of, topic_of
+from clew.records.work import proving
 from clew.registry.callers import last_state, own_focus, unseen_since
 from clew.registry.context import Context
 from clew.registry.lines import command, one_line
@@ -143,8 +144,10 @@ def _title(work: Work) -> str:
 
 
 def _done(step: Step, proof: Proof | None) -> Entry:
-    wrong = proof is not None and not proof.settled
-    return Entry("done step", step.path, step.title, alarm=shorten(proof.line(), ALARM) if proof and wrong else "")
+    """A done step with its grade; whatever is not proven is an alarm."""
+    if proof is None or proof.settled:
+        return Entry("done step", step.path, f"{step.title} (proven)" if proof else step.title)
+    return Entry("done step", step.path, step.title, alarm=shorten(proof.line(), ALARM))
 
 
 def _now(standing: Standing) -> str:
@@ -240,9 +243,11 @@ def _next(ctx: Context, standing: Standing) -> str:
     """The one call that goes on. It names the task unless that is the caller's own focus."""
     task, step = standing.work, standing.subject.first_open
     named = {} if own_focus(ctx) == task.id else {"task": task.id}
+    if step is not None and step.tests:
+        run = proving(task.id, one_line(step.tests[0]), 80)
+        return f"{run} (in a shell), then {command('close', {**named, 'step': step.path})}"
     if step is not None:
-        run = f" (first: {shorten(one_line(step.tests[0]), 80)})" if step.tests else ""
-        return command("close", {**named, "step": step.path}) + " proof={command, exit_code}" + run
+        return command("close", {**named, "step": step.path}) + " proof={command, exit_code}"
     if task.status in OVER or not standing.subject.steps:
         return command("op_call", {"name": "tasks_snapshot", "arguments": {"task": task.id}})
     return command("op_call", {"name": "tasks_complete", "arguments": {"task": task.id}})

@@ -18,6 +18,7 @@ from clew.registry.context import Context
 from clew.registry.operation import Input, Name, StrictModel, operation
 from clew.tasks.capture import CapturedProof, capture_proof
 from clew.tasks.changes import StepSpec
+from clew.tasks.commands import named_commands
 from clew.tasks.creation import Home, NewTask, attempt, bootstrap
 from clew.tasks.endings import set_status
 from clew.tasks.gates import Override
@@ -95,12 +96,18 @@ def start_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     shown = [f"{step['path']} {shorten(step['title'], 28)}" for step in steps[:SHOWN_STEPS]]
     more = f" and {len(steps) - SHOWN_STEPS} more" if len(steps) > SHOWN_STEPS else ""
     first = steps[0]
-    tests = f"; test: {shorten('; '.join(first['tests']), 60)}" if first["tests"] else ""
+    run = f"; in a shell: {proving(result['task'], first['tests'][0], 60)}" if first["tests"] else ""
     return [
         f"{result['task']} started ({result['plan']}{mode})",
-        shorten(" | ".join(shown), 150) + more,
-        f"next: {first['path']} {shorten(first['title'], 40)}{tests}; then close step={first['path']}",
+        shorten(" | ".join(shown), 110) + more,
+        f"next: {first['path']} {shorten(first['title'], 40)}{run}; then close step={first['path']}",
     ]
+
+
+def proving(task: str, test: str, most: int) -> str:
+    """The shell command that proves the first open step of a task."""
+    named = named_commands([test])
+    return f"clew prove --task {task} -- {shorten(named[0] if named else test, most)}"
 
 
 @operation(
@@ -199,8 +206,8 @@ def close_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     shown = [f"{result['step']} closed {result['closed']}/{result['of']}: {result['proof']}"]
     if result["next"] is not None:
         following = result["next"]
-        tests = f"; test: {shorten('; '.join(following['tests']), 60)}" if following["tests"] else ""
-        shown.append(f"next: {following['path']} {shorten(following['title'], 60)}{tests}")
+        run = f"; in a shell: {proving(result['task'], following['tests'][0], 60)}" if following["tests"] else ""
+        shown.append(f"next: {following['path']} {shorten(following['title'], 60)}{run}")
     else:
         shown.append(f"{result['task']} {result['status']}")
     return shown
@@ -302,20 +309,21 @@ def _closed(ctx: Context, task: Work, step: Step, proof: Proof) -> dict[str, Any
 
 def _nothing_proves(task: Work, step: Step) -> ClewError:
     run = f" -- {step.tests[0]}" if step.tests else " -- COMMAND"
+    way = suggest(
+        "close",
+        "Closes it as unproven; it stays listed until it is proven.",
+        "high",
+        task=task.id,
+        step=step.path,
+        unproven="nothing was run",
+    )
+    # Where proof is the point, a reason that nobody thought about must not be at hand.
+    strict = task.reasoning_mode == "strict"
     return ClewError(
         "PROOF_REQUIRED",
         f"nothing proves {step.path} {shorten(step.title, 60)}",
         f"In a shell: clew prove --step {step.id}{run}. Or give proof={{command, exit_code}}, or say why not.",
-        suggestions=[
-            suggest(
-                "close",
-                "Closes it as unproven; it stays listed until it is proven.",
-                "high",
-                task=task.id,
-                step=step.path,
-                unproven="nothing was run",
-            )
-        ],
+        suggestions=[suggest("open", "Shows what the step asks for.", "high", id=step.id)] if strict else [way],
         details={"step_id": step.id, "path": step.path},
     )
 

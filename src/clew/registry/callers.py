@@ -178,6 +178,23 @@ def set_own_focus(ctx: Context, id: str | None) -> str | None:
     return previous
 
 
+ACTIVE_MS = 6 * 3_600_000
+"""A caller that wrote something within these hours counts as working still."""
+
+
+def focus_of_all(ctx: Context) -> str | None:
+    """The one thing that everybody who works here now has in focus; None when they work on several, or on nothing.
+
+    For a shell: it belongs to one of the agents, and which one nobody can tell.
+    """
+    rows = ctx.tx.all(
+        "SELECT DISTINCT focus FROM caller_state WHERE workspace = ? AND focus IS NOT NULL AND seen_at_ms >= ? LIMIT 2",
+        ctx.workspace,
+        ctx.now_ms - ACTIVE_MS,
+    )
+    return rows[0]["focus"] if len(rows) == 1 else None
+
+
 def own_checkout(ctx: Context) -> int | None:
     """The branch that this caller has checked out, where it has chosen one."""
     own = own_state(ctx)

@@ -10,29 +10,50 @@ from clew.tasks.receipts import command_of, plain_line
 _PATH = re.compile(r"[^\s]*/[^\s]*|[\w-]+\.[a-zA-Z]{1,5}")
 _TARGETS = "all bench build check ci clean docs fmt format install lint release run test tests typecheck verify"
 _EXECUTABLES = {
+    "bash": "",
+    "bazel": "build run test",
     "bun": "add build install run test x",
+    "bundle": "exec",
     "cargo": "bench build check clippy doc fmt install nextest run test",
     "deno": "bench check compile fmt lint run task test",
     "docker": "build compose exec images inspect logs ps pull push run",
+    "dotnet": "build format run test",
     "git": "add apply bisect blame branch checkout cherry-pick clone commit diff fetch grep log merge pull push rebase"
     " reset rev-parse revert show stash status switch tag",
     "go": "build fmt generate get install mod run test tool vet",
+    "gradle": "build check test",
     "helm": "install lint list rollback template test uninstall upgrade",
     "just": _TARGETS,
     "kubectl": "apply create delete describe diff exec get logs rollout",
     "make": _TARGETS,
+    "mvn": "compile install package test verify",
+    "mypy": "",
     "node": "",
     "npm": "audit ci exec install pack publish run test",
+    "npx": "eslint jest mocha playwright prettier tsc vitest",
+    "php": "",
+    "phpunit": "",
     "pnpm": "add build exec install lint run test",
     "pytest": "",
     "python": "",
     "python3": "",
+    "poetry": "check install run",
+    "rake": _TARGETS,
     "rg": "",
+    "ruby": "",
+    "ruff": "check format",
+    "sh": "",
+    "swift": "build test",
+    "tox": "run",
+    "uv": "run",
+    "uvx": "mypy nox pytest ruff tox",
     "terraform": "apply destroy fmt init plan validate",
     "yarn": "add build install lint run test",
 }
 _SUBCOMMANDS = {name: frozenset(words.split()) for name, words in _EXECUTABLES.items()}
 """Executables that a line may begin with, and the arguments that need no flag or path to be believed."""
+_SCRIPT = re.compile(r"(?:\.{1,2}|bin|scripts?)/[\w./-]*\w")
+"""A program named by its path, as in `./check.sh` or `scripts/test`. `tests/test_a.py` names a file, not a program."""
 _RUNNERS = frozenset({"pytest", "tox", "nox", "ctest", "rspec", "jest", "vitest", "make", "just"})
 """Programs that test without an argument."""
 # Words of test runners. A zero before them is a success, and so is `xfailed`.
@@ -65,6 +86,8 @@ _CANNOT_FAIL = re.compile(
 def is_command(line: str) -> bool:
     """A known executable with an argument that is one beyond doubt. `just keep going` is a sentence."""
     words = line.split()
+    if words and _SCRIPT.fullmatch(words[0]):
+        return True
     if len(words) < 2 or words[0] not in _SUBCOMMANDS:
         return False
     argument = words[1].rstrip(".,;:!?")

@@ -57,6 +57,10 @@ class Work(Record):
         return self.kind == "task"
 
     @property
+    def is_open(self) -> bool:
+        return self.status not in ("DONE", "CANCELED")
+
+    @property
     def plan_progress(self) -> str:
         return f"{min(self.checklist_current, len(self.checklist))}/{len(self.checklist)}"
 

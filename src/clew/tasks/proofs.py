@@ -97,13 +97,13 @@ class Proof:
         return self.state == PROVEN
 
     def line(self) -> str:
-        """In one line, such as `pytest -q -> exit 0, 3 files changed since: STALE`."""
-        parts = [self._outcome()] if self.receipt is not None else []
+        """Such as `STALE: pytest -q -> exit 0, 3 files changed since`; the state first, because lines are cut."""
+        parts = [self._outcome()] if self.receipt is not None and self.state not in WAIVERS else []
         if self.changed:
             parts.append(f"{len(self.changed)} file{'s' if len(self.changed) > 1 else ''} changed since")
         if self.reason:
             parts.append(shorten(self.reason, 120))
-        return f"{', '.join(parts)}: {self.state.upper()}" if parts else self.state.upper()
+        return f"{self.state.upper()}: {', '.join(parts)}" if parts else self.state.upper()
 
     def to_json(self) -> dict[str, Any]:
         receipt = self.receipt
@@ -182,14 +182,21 @@ def _success(step: Step, runs: list[Receipt], checkout: Checkout) -> Proof | Non
     relevant = [run for run in proving if not named or any(same_command(run.command or "", name) for name in named)]
     lacking = [name for name in named if not any(same_command(run.command or "", name) for run in relevant)]
     if not relevant or lacking:
-        reason = f"no seen run of {lacking[0]}" if lacking else None
-        return Proof(step.id, step.path, CLAIMED, passed[-1], reason=reason)
+        return Proof(step.id, step.path, CLAIMED, passed[-1], reason=_unseen(passed[-1], lacking))
     stale = {run.id: changed for run in relevant if (changed := checkout.changed(run))}
     if stale:
         first = next(run for run in relevant if run.id in stale)
         files = tuple(sorted({path for changed in stale.values() for path in changed}))
         return Proof(step.id, step.path, STALE, first, files, repeat=tuple(stale))
     return Proof(step.id, step.path, PROVEN, relevant[-1], repeat=tuple(run.id for run in relevant))
+
+
+def _unseen(last: Receipt, lacking: list[str]) -> str | None:
+    """What a claim lacks, in words; nothing where no run was reported at all."""
+    if not lacking:
+        return None
+    own = last.command is not None and same_command(last.command, lacking[0])
+    return "Clew did not see the run" if own else f"no seen run of {lacking[0]}"
 
 
 def waive(ctx: Context, step: Step, grade: str, reason: str) -> Receipt:

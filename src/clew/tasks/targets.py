@@ -8,11 +8,11 @@ from pydantic import Field
 
 from clew.errors import ClewError, invalid, suggest
 from clew.reasoning.scope import Target, TargetRef, target_id
-from clew.registry.callers import own_focus
+from clew.registry.callers import focus_of_all, own_focus
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Whole, operation
 from clew.store.workspaces import declare_events
-from clew.tasks.plans import Work, known_work, work_by_id
+from clew.tasks.plans import Work, find_work, known_work, open_tasks, work_by_id
 from clew.tasks.steps import Step, select_step
 
 declare_events({"focus_changed": "The workspace focus was set or cleared."})
@@ -78,7 +78,20 @@ def target_work(ctx: Context, args: Any) -> Work:
     focus = ctx.ws.focus or own_focus(ctx)
     if focus is not None:
         return work_by_id(ctx, focus)
-    raise no_target(ctx)
+    meant = _meant_in_a_shell(ctx) if ctx.session.local else None
+    if meant is None:
+        raise no_target(ctx)
+    return meant
+
+
+def _meant_in_a_shell(ctx: Context) -> Work | None:
+    """What a person or an agent at the shell means: the only open task, or the one that all who work here work on."""
+    left = open_tasks(ctx, 2)
+    if len(left) == 1:
+        return left[0]
+    shared = focus_of_all(ctx)
+    found = find_work(ctx, shared) if shared is not None else None
+    return found if found is not None and found.is_open else None
 
 
 def target_step(ctx: Context, args: OfStep) -> tuple[Work, Step]:

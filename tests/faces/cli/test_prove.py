@@ -164,3 +164,19 @@ def test_one_changed_byte_is_found(clew: Shell, project: Path) -> None:
 def test_without_a_task_nothing_is_run(clew: Shell) -> None:
     ran = clew("prove", "--", "touch", "ran")
     assert ran.code == 1 and not (clew.directory / "ran").exists()
+
+
+def test_the_task_is_found_where_there_is_no_doubt(clew: Shell) -> None:
+    def start(title: str, agent: str) -> None:
+        assert clew("start", title, "--step", "reader", env={"CLEW_AGENT_ID": agent}).code == 0
+
+    start("Parse", "claude")
+    assert "TASK-001 s:0 is proven" in clew("prove", "--", "test", "-d", ".").err, "the only open task"
+    start("Merge", "claude")
+    assert "TASK-002 s:0 is proven" in clew("prove", "--", "test", "-d", ".").err, "what everybody works on"
+    start("Ship", "codex")
+    ran = clew("prove", "--", "touch", "ran")
+    assert ran.code == 1 and not (clew.directory / "ran").exists(), "nobody can tell whose shell this is"
+    assert "Merge: clew prove --task TASK-002 -- touch ran\n" in ran.err
+    step = clew("call", "tasks_proofs", "task=TASK-001", "--json").json["result"]["steps"][0]["step_id"]
+    assert "TASK-001 s:0 is proven" in clew("prove", "--step", step, "--", "test", "-d", ".").err

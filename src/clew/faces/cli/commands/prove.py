@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from clew.runner.witness import Seen
 
 Row = dict[str, Any]
+OPEN = ("TODO", "ACTIVE")
+SHOWN = 5
 
 
 def register(app: typer.Typer) -> None:
@@ -77,9 +79,12 @@ class Prover:
     def prove(self, command: list[str], task: str | None, step: str | None) -> int:
         from clew.runner.witness import covered_paths, watch
 
-        known = call(self._clew, "tasks_proofs", {"task": task, "limit": 1} if task else {"limit": 1})
+        named = task or self._task_of(step)
+        known = call(self._clew, "tasks_proofs", {"task": named, "limit": 1} if named else {"limit": 1})
         if not known.ok:
-            return show_answer(known, self._quiet)
+            code = show_answer(known, self._quiet)
+            self._name_tasks(command)
+            return code
         place = {"task": known.envelope["result"]["target"]["id"], **_selector(step)}
         paths = covered_paths(self._root, self._covers, _began(known, step))
         seen = watch(command, Path.cwd())
@@ -87,6 +92,22 @@ class Prover:
         if not answer.ok:
             show_answer(answer, self._quiet)
         return seen.exit_code or (0 if answer.ok else int(Exit.REFUSED))
+
+    def _task_of(self, step: str | None) -> str | None:
+        """The task of a step that is named by its id, which says it all."""
+        if step is None or not STEP.fullmatch(step.upper()):
+            return None
+        found = call(self._clew, "open", {"id": step.upper()})
+        return str(found.envelope["result"]["task"]) if found.ok else None
+
+    def _name_tasks(self, command: list[str]) -> None:
+        """Where nobody can tell which task is meant: the same command for each that is open."""
+        from clew.runner.witness import shell_line
+
+        listed = call(self._clew, "tasks_context", {"plans_limit": 0, "tasks_limit": 200})
+        rows = [row for row in listed.envelope["result"]["tasks"] if row["status"] in OPEN] if listed.ok else []
+        for row in sorted(rows, key=lambda row: -row["updated_at_ms"])[:SHOWN]:
+            self._say(f"  {row['title']}: clew prove --task {row['id']} -- {shell_line(command)}")
 
     def repeat(self, task: str | None, stale: bool) -> int:
         """Run the commands of seen receipts again, each over the files that it covered; the worst exit code."""

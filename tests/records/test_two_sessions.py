@@ -1,0 +1,60 @@
+"""Two sessions of an agent over real MCP stdio: it works and records, loses its memory, and resumes with one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.economy import RECORDS, Meter, Project, first_session
+from benchmarks.stores import Store
+
+LIMITS = {"resume": 2000, "start": 300, "close": 300, "remember": 300, "think": 200, "retract": 400}
+"""Characters of one answer when nothing is wrong."""
+
+
+@pytest.fixture
+def store(engine: str, database_flags: dict[str, Any]) -> Store:
+    return Store(engine, database_flags["home"], database_flags.get("database_url", ""))
+
+
+class Played:
+    """What both sessions were told."""
+
+    def __init__(self, first: Meter, tools: str, resumed: str) -> None:
+        self.first, self.tools, self.resumed = first, tools, resumed
+
+    def missing(self, *kinds: str) -> list[str]:
+        """Texts of records of these kinds that the resume does not tell."""
+        wanted = [record for record in RECORDS if record["kind"] in kinds]
+        assert wanted
+        return [record["text"] for record in wanted if record["text"] not in self.resumed]
+
+
+@pytest.fixture
+def played(store: Store, tmp_path: Path) -> Iterator[Played]:
+    project = Project(store, tmp_path / "envmerge")
+    with project.connect() as server:
+        first = first_session(project, server)
+        tools = first.tools()
+    with project.connect() as server:
+        yield Played(first, tools, Meter(server)("resume"))
+
+
+def test_one_resume_tells_a_fresh_connection_what_the_first_session_left(played: Played) -> None:
+    told = played.resumed
+    assert len(RECORDS) == 20 and len(told) <= LIMITS["resume"]
+    assert "now s:4 README and release check: usage is shown; test: python -m unittest -q discover" in told
+    assert "next: clew prove --task TASK-001 -- python -m unittest -q discover" in told
+    assert played.missing("rule", "preference") == []
+    assert played.missing("decision", "rejected") == []
+    assert played.missing("question", "hypothesis") == []
+    assert "REJECTED python-dotenv: it skips bad lines silently" in told
+    assert "s:0 parser (STALE: " in told and "s:1 interpolation (proven)" in told
+    assert "s:2 merge (CLAIMED: " in told and "s:3 command line (UNPROVEN: tried by hand only)" in told
+    assert "To be taken back" not in told
+    for name, texts in played.first.answers.items():
+        assert max(len(text) for text in texts) <= LIMITS.get(name, 2000), name
+    assert played.first.characters < 15_000
+    assert len(played.tools) <= 9_000

@@ -78,7 +78,7 @@ def target_work(ctx: Context, args: Any) -> Work:
     focus = ctx.ws.focus or own_focus(ctx)
     if focus is not None:
         return work_by_id(ctx, focus)
-    meant = _meant_in_a_shell(ctx) if ctx.session.local else None
+    meant = _meant_in_a_shell(ctx) if ctx.connection.local else None
     if meant is None:
         raise no_target(ctx)
     return meant

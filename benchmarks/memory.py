@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,7 @@ def editing(clew: Clew, root: Path, rounds: int) -> list[float]:
     taken = []
     for number in range(rounds):
         edit(root / DECISIONS, number, rounds)
-        hits, seconds = clocked(lambda n=number: call(clew, "recall", query=f"kestrel{n}zz"))
+        hits, seconds = clocked(partial(call, clew, "recall", query=f"kestrel{number}zz"))
         assert hits["results"], "the edit is found"
         taken.append(seconds)
     return taken

@@ -72,8 +72,12 @@ def packages() -> list[Pair]:
 def pages() -> list[Pair]:
     """Of installed Python packages: the summary and the readme."""
     found = {package.name: package.metadata for package in distributions()}
-    told = [(data.get("Summary") or "", data.get_payload() or "") for _, data in sorted(found.items())]
-    return usable((summary, plain(str(readme)).replace(summary, "")[:PAGE]) for summary, readme in told)
+    told = [(data.json.get("summary", ""), data.json.get("description", "")) for _, data in sorted(found.items())]
+    return usable(
+        (summary, plain(str(readme)).replace(summary, "")[:PAGE])
+        for summary, readme in told
+        if isinstance(summary, str)
+    )
 
 
 def plain(text: str) -> str:

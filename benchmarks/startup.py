@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.client import StdioServer, bare_server, clew_server
@@ -25,7 +26,7 @@ def main(quick: bool = False) -> None:
     with fresh_store() as empty, fresh_store() as full:
         fill_notes(empty, 1)
         fill_notes(full, 10_000 if quick else 100_000)
-        kinds = {
+        kinds: dict[str, Callable[[], StdioServer]] = {
             "bare server": bare_server,
             "clew, 1 note": lambda: clew_server(empty.home, toolset="daily"),
             "clew, 100k notes": lambda: clew_server(full.home, toolset="daily"),

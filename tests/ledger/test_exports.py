@@ -19,7 +19,7 @@ def exported(thinker: Thinker, session: str, workspace: str = "ws") -> dict[str,
     return {name: value for name, value in found.items() if name not in {"exportedAt", "crossReferences"}}
 
 
-texts = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), min_size=1, max_size=60).filter(
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=60).filter(
     str.strip
 ) | st.sampled_from(
     [

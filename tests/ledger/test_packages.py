@@ -8,7 +8,7 @@ import io
 import json
 import tarfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -62,9 +62,11 @@ class Shelf(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         name = self.path.lower().replace("%2f", "/")
-        found = {"/@clew/knots": self.server.described, "/knots.tgz": lambda: self.server.packed}.get(name)
-        if self.server.closed:
-            found = None
+        known: dict[str, Callable[[], bytes]] = {
+            "/@clew/knots": self.server.described,
+            "/knots.tgz": lambda: self.server.packed,
+        }
+        found = None if self.server.closed else known.get(name)
         body = found() if found else b"{}"
         self.send_response(200 if found else 404)
         self.send_header("Content-Length", str(len(body)))

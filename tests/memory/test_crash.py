@@ -24,7 +24,10 @@ class Crasher:
     """Makes calls in processes of their own, which die at a random step of the call."""
 
     def __init__(self, memory: Memory, flags: dict[str, Any], clock: TickingClock) -> None:
-        self.flags = {**{name: str(value) for name, value in flags.items()}, "memory_dir": str(memory.root)}
+        self.flags: dict[str, Any] = {
+            **{name: str(value) for name, value in flags.items()},
+            "memory_dir": str(memory.root),
+        }
         self.flags |= {"workspace": "ws", "workspace_lock": False, "embedding_model": "none"}
         self.clock = clock
         self.longest: dict[str, int] = {}

@@ -66,7 +66,8 @@ def test_a_save_while_the_new_rendering_is_flushed_is_kept(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, way: str, swapping: str
 ) -> None:
     first, _ = memory.decide("Use Redis")
-    path, flush, done = memory.root / DECISIONS, os.fdatasync, []
+    path, flush = memory.root / DECISIONS, os.fdatasync
+    done: list[Any] = []
 
     def saving(handle: int) -> None:
         flush(handle)
@@ -75,7 +76,7 @@ def test_a_save_while_the_new_rendering_is_flushed_is_kept(
             SAVES[way](path, add(path.read_text(), "D-20270101-001", "Saved meanwhile"))
 
     proposed = memory.propose("Use Kafka")
-    monkeypatch.setattr(directory_module.os, "fdatasync", saving)
+    monkeypatch.setattr(os, "fdatasync", saving)
     memory("approve_apply", proposal_id=proposed["proposal_id"], dry_run=False)
     monkeypatch.undo()
     hold(memory)
@@ -87,7 +88,8 @@ def test_a_save_while_the_new_rendering_is_flushed_is_kept(
 def test_two_saves_around_one_rendering_become_one_plan(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Format on save: the editor saves twice from one buffer, once before the swap and once behind it."""
     memory.decide("Use Redis")
-    path, swap, done = memory.root / DECISIONS, directory_module.swap, []
+    path, swap = memory.root / DECISIONS, swap_module.swap
+    done: list[Any] = []
 
     def saving(draft: Path, target: Path) -> list[Path]:
         if target != path or done:
@@ -121,7 +123,7 @@ def test_a_base_that_is_too_short_is_no_obstacle(memory: Memory) -> None:
 
 def test_a_crash_after_the_swap_loses_no_save(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     memory.decide("Use Redis")
-    path, swap = memory.root / DECISIONS, directory_module.swap
+    path, swap = memory.root / DECISIONS, swap_module.swap
 
     class Killed(BaseException):
         pass
@@ -156,7 +158,8 @@ def test_a_writer_that_goes_on_after_the_swap_is_heard(memory: Memory) -> None:
 
 def test_a_late_save_that_is_no_text_is_kept_for_its_author(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     memory.decide("Use Redis")
-    path, swap, done = memory.root / DECISIONS, directory_module.swap, []
+    path, swap = memory.root / DECISIONS, swap_module.swap
+    done: list[Any] = []
 
     def saving(draft: Path, target: Path) -> list[Path]:
         if target == path and not done:

@@ -23,7 +23,7 @@ class Client:
         environ = {**kept, "CLEW_HOME": str(home), "MIND_MEM_WORKSPACE": str(root)}
         # The default toolset answers agents in lines; the seed's clients read JSON.
         command = [sys.executable, "-m", "clew", "serve", "--toolset", "daily"]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process = subprocess.Popen(command, env=environ, cwd=home.parent, text=True, **pipes)
         self.number = 0
         about = {"name": "seed-client", "version": "1"}

@@ -22,8 +22,9 @@ EACH = 15
 
 
 def start(script: Path, *arguments: str) -> subprocess.Popen[str]:
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([sys.executable, str(script), *arguments], text=True, **pipes)
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    started: subprocess.Popen[str] = subprocess.Popen([sys.executable, str(script), *arguments], text=True, **pipes)
+    return started
 
 
 @pytest.fixture

@@ -30,7 +30,8 @@ class LetterCounts:
             for letter in text.lower():
                 if "a" <= letter <= "z":
                     found[at, ord(letter) - ord("a")] += 1
-        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1)
+        scaled: NDArray[np.float32] = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1)
+        return scaled
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         found: NDArray[np.float32] = self.embed([text])[0]

@@ -26,7 +26,7 @@ START: list[tuple[Any, ...]] = [
 @st.composite
 def histories(draw: st.DrawFn, most: int = 20) -> list[tuple[Any, ...]]:
     """Steps over branches that are created on the way; a branch is named by its number."""
-    steps = draw(st.sampled_from(([], START, START)))[:]
+    steps: list[tuple[Any, ...]] = draw(st.sampled_from(([], START, START)))[:]
     branches = 2 if steps else 1
     for _ in range(draw(st.integers(3, most))):
         where = draw(st.integers(0, branches - 1))

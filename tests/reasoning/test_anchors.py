@@ -298,11 +298,12 @@ def test_open_shows_an_anchor_under_any_of_its_names_and_even_unregistered(clew:
 
 @pytest.mark.parametrize("bad", ["core", "a:", "a:-x", "a:" + "x" * 65, "a:x y", "a:x|y", "a:\x01"])
 def test_ids_are_checked_everywhere(call: Caller, bad: str) -> None:
-    for name, arguments in {
+    calls: dict[str, dict[str, Any]] = {
         "anchor_snapshot": {"anchor": bad},
         "macro_anchor_note": {"anchor": bad, "content": "c", "title": "T", "kind": "ops"},
         "anchors_rename": {"from": bad, "to": "a:x"},
         "anchors_merge": {"from": [bad], "into": "a:x"},
         "anchors_bootstrap": {"anchors": [{"id": bad, "title": "T", "kind": "ops"}]},
-    }.items():
+    }
+    for name, arguments in calls.items():
         assert call.error(name, **arguments)["code"] in {"INVALID_INPUT", "UNKNOWN_ID"}

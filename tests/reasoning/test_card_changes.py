@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from clew.app import Clew
 from tests.conftest import Caller
 from tests.reasoning.thinking import ids, think
@@ -22,7 +24,7 @@ def test_a_status_is_set_once_and_left_in_the_trace(call: Caller) -> None:
 
 def test_changing_an_unknown_card_changes_none(clew: Clew, call: Caller) -> None:
     think(call, "A")
-    for name, arguments in {
+    calls: dict[str, dict[str, Any]] = {
         "think_set_status": {"targets": ["A", "X"], "status": "closed"},
         "think_pin": {"targets": ["A", "X"]},
         "think_link": {"from": "A", "rel": "supports", "to": "X"},
@@ -30,7 +32,8 @@ def test_changing_an_unknown_card_changes_none(clew: Clew, call: Caller) -> None
         "think_subgoal_open": {"question_id": "X"},
         "think_subgoal_close": {"subgoal_id": "X"},
         "think_nominal_merge": {"candidate_ids": ["X"]},
-    }.items():
+    }
+    for name, arguments in calls.items():
         answer = call.answer(name, **arguments)
         assert answer.envelope["error"]["code"] == "UNKNOWN_ID", name
         run_suggestions(clew, answer, call.session)

@@ -95,7 +95,7 @@ cards = st.builds(
         st.from_regex(r"[a-z_]{1,8}", fullmatch=True),
         st.integers(-(2**63), 2**63 - 1)
         | st.booleans()
-        | st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=10),
+        | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=10),
     ),
 )
 

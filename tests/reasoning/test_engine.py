@@ -25,7 +25,7 @@ def edge(start: str, rel: str, end: str) -> Edge:
     return Edge(start, rel, end, None, False, 1, 1)
 
 
-def watch(call: Caller, **arguments: Any) -> dict[str, Any] | None:
+def watch(call: Caller, **arguments: Any) -> Any:
     found = call("think_watch", engine_signals_limit=50, engine_actions_limit=50, **arguments)
     return found.get("engine")
 

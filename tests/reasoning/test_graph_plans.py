@@ -158,7 +158,7 @@ def check_reads(ctx: Context, branch: Branch) -> None:
 def check_plans(ctx: Context, expected: str, read: Callable[[], object]) -> None:
     """Every link of the chain is entered by the index that is made for this read, and by no other."""
     plain = ctx.ws.tx
-    ctx.ws.tx = recorder = Recorder(plain)  # type: ignore[assignment]
+    ctx.ws.tx = recorder = Recorder(plain)
     read()
     ctx.ws.tx = plain
     plans = recorder.plans()

@@ -16,7 +16,8 @@ def test_a_note_is_shown_as_it_was_written(call: Caller) -> None:
 def test_pages_lead_from_the_newest_to_the_oldest_without_gaps(call: Caller) -> None:
     for number in range(7):
         call("notes_commit", content=f"note {number}")
-    seen, cursor = [], None
+    seen: list[str] = []
+    cursor = None
     while True:
         page = call("show", doc_kind="notes", limit=3, cursor=cursor)
         seen = [entry["content"] for entry in page["entries"]] + seen

@@ -77,7 +77,7 @@ def test_diffs_are_what_one_view_has_and_the_other_has_not(
     assert _graph_changes(play, names) == _expected_changes(play, base, other)
 
 
-def _graph_changes(play: Play, names: dict[str, str]) -> list[tuple[str, Any]]:
+def _graph_changes(play: Play, names: dict[str, str]) -> list[tuple[Any, Any]]:
     """All changes, page by page."""
     found, cursor = [], None
     while True:
@@ -92,7 +92,8 @@ def _graph_changes(play: Play, names: dict[str, str]) -> list[tuple[str, Any]]:
 
 
 def _expected_changes(play: Play, base: int, other: int) -> list[tuple[Any, Any]]:
-    model, found = play.model, []
+    model = play.model
+    found: list[tuple[Any, Any]] = []
     before = model.node_states(base)
     for key, (_, value) in model.node_states(other).items():
         if before.get(key, (0, None))[1] != value:

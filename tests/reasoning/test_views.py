@@ -42,7 +42,8 @@ def test_drafts_are_hidden_everywhere_unless_asked_for(call: Caller, draft: list
         assert call("think_watch", **asked)["candidates"] == []
         assert call("context_pack", **asked)["cards"] == []
     assert call("think_query")["cards"] == []
-    for asked in ({"all_lanes": True}, {"include_drafts": True}, {"view": "audit"}):
+    shown: list[dict[str, Any]] = [{"all_lanes": True}, {"include_drafts": True}, {"view": "audit"}]
+    for asked in shown:
         assert ids(call("think_context", **asked)["cards"]) == ["H"]
         assert call("think_next", **asked)["candidate"]["id"] == "H"
         assert ids(call("think_frontier", **asked)["frontier"]["hypotheses"]) == ["H"]

@@ -101,7 +101,7 @@ def test_what_a_file_may_leave_out(tmp_path: Path) -> None:
         ("D2:2", " [a dog on a beach]"),
     ]
     (question,) = conversation.questions
-    assert (question.evidence, question.category) == ({"D2:2", "D9:9"}, "none")
+    assert (question.evidence, question.category) == (frozenset({"D2:2", "D9:9"}), "none")
 
 
 @pytest.mark.parametrize("text", ["[1]", "{}", "not json", '[{"conversation": {}, "qa": []}]'])

@@ -20,6 +20,7 @@ from clew.index import vectors
 from clew.index.indexing import index_items
 from clew.index.items import Item
 from clew.index.search import changed_items, last_change
+from clew.index.vectors import vectors_after
 from clew.recall import likeness as dense
 from clew.recall.kernel import default_kernel
 from clew.recall.likeness import EXACT_NUMBER, EXACT_SUM, question
@@ -31,7 +32,7 @@ from tests.conftest import Caller
 from tests.recall.test_engines import words
 
 ITEMS, QUESTIONS = 2500, 60
-SERVED = {"vector": {"in_process": 0}}
+SERVED: dict[str, dict[str, bool | int | float | str]] = {"vector": {"in_process": 0}}
 
 needs_model = pytest.mark.skipif(installed_model() is None, reason="the extra `semantic` is not installed")
 numbers = st.floats(-1, 1, width=32)
@@ -161,8 +162,12 @@ def test_without_the_right_to_install_it_the_process_compares(
     assert "permission denied" in install(ctx)
     assert answers(ctx, **SERVED) == answers(ctx)
     read: list[int] = []
-    plain = dense.vectors_after
-    monkeypatch.setattr(dense, "vectors_after", lambda *given: read.append(1) or plain(*given))
+
+    def counted(*given: Any) -> Any:
+        read.append(1)
+        return vectors_after(*given)
+
+    monkeypatch.setattr(dense, "vectors_after", counted)
     answers(ctx, **SERVED)
     assert not read, "vectors that are here are not read again for each question"
     clew.close()

@@ -14,7 +14,9 @@ from tests.conftest import Caller, TickingClock
 
 
 def ms(*date: int) -> int:
-    return int(datetime(*date, tzinfo=UTC).timestamp() * 1000)
+    year, month, day, *rest = date
+    hour, minute = (*rest, 0, 0)[:2]
+    return int(datetime(year, month, day, hour, minute, tzinfo=UTC).timestamp() * 1000)
 
 
 NOW = ms(2026, 2, 15, 12)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from clew.records.links import Link, Relation, add_link, kind_of, links_of
+from clew.records.links import Relation, add_link, kind_of, links_of
 from clew.registry.context import Context
+from clew.registry.record import Link
 from tests.conftest import Caller
 from tests.reasoning.thinking import a_task, think
 

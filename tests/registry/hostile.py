@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clew.registry.catalogue import Entry
 
-NASTY = st.sampled_from(
+NASTY: st.SearchStrategy[Any] = st.sampled_from(
     [
         "",
         " ",

@@ -10,7 +10,7 @@ def place(query: str, wanted: set[str]) -> int:
     return min((names.index(name) for name in wanted if name in names), default=len(names))
 
 
-def test_what_people_ask_for_is_among_the_first_three():
+def test_what_people_ask_for_is_among_the_first_three() -> None:
     places = {query: place(query, wanted) for query, wanted in INTENTS}
     first = sum(found == 0 for found in places.values())
     missed = [query for query, found in places.items() if found > 2]

@@ -27,7 +27,7 @@ def run(tmp_path: Path) -> Run:
     def start(program: str, interrupted: Callable[[], str | None] = lambda: None, **limits: float) -> Ended:
         prompt = tmp_path / "prompt"
         prompt.write_text("the order")
-        bounds = ChildLimits(**{**vars(LIMITS), **limits})  # type: ignore[arg-type]
+        bounds = ChildLimits(**{**vars(LIMITS), **limits})
         environment = {"PATH": os.environ["PATH"], "MARK": str(tmp_path)}
         return run_child([sys.executable, "-c", program], environment, tmp_path, prompt, bounds, interrupted)
 

@@ -12,9 +12,10 @@ import pytest
 
 from clew.app import Clew
 from clew.errors import ClewError
+from clew.recall.filler import fill
 from clew.store.sqlite import SqliteDatabase
 from tests.conftest import Caller
-from tests.index.test_processes_agree import Process, WordEmbedder, fill
+from tests.index.test_processes_agree import Process, WordEmbedder
 
 pytestmark = pytest.mark.parametrize("engine", ["sqlite"])
 

@@ -16,7 +16,7 @@ from clew.store.wire import Wire
 from tests.conftest import Caller
 
 CARD = {"type": "hypothesis", "title": "The cache is stale", "text": "Reads after a write see old rows."}
-MOST = {
+MOST: dict[str, tuple[dict[str, Any], int]] = {
     "notes_commit": ({"content": "one writer"}, 5),
     "think_card": ({"card": CARD}, 9),
     "graph_query": ({}, 8),

@@ -236,7 +236,10 @@ def test_filters_of_the_list_really_filter(call: Caller, task: str) -> None:
     plan = call("tasks_create", title="Other")["id"]
     other = call("tasks_create", title="X", parent=plan)["id"]
     call("tasks_complete", task=other, status="ACTIVE")
-    ids = lambda **given: [r["id"] for r in call("tasks_context", **given)["tasks"]]  # noqa: E731
+
+    def ids(**given: Any) -> list[str]:
+        return [row["id"] for row in call("tasks_context", **given)["tasks"]]
+
     assert ids(tasks_status="ACTIVE") == [other]
     assert ids(tasks_parent=plan) == [other]
     assert ids(plan="PLAN-001") == [task]

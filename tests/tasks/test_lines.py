@@ -83,7 +83,8 @@ def test_in_full_the_anchor_is_registered_by_its_macro(call: Caller) -> None:
 
 
 def test_after_placing_the_backup_is_a_draft_of_doubt_until_one_was_had(daily: Caller) -> None:
-    start(daily), attach(daily)
+    start(daily)
+    attach(daily)
     state = daily.lines("tasks_snapshot")[0]
     backup = str(segment(state, "backup ")).removeprefix("backup ")
     name, arguments = parse_command(backup)
@@ -133,7 +134,8 @@ def test_more_than_three_active_tasks_are_marked(daily: Caller) -> None:
 
 @pytest.mark.parametrize("limit", [0, 2, 25, 60, 150, 400, 900, 1500, 2500])
 def test_under_any_budget_the_ref_stays_and_lines_are_few(daily: Caller, limit: int) -> None:
-    start(daily), attach(daily)
+    start(daily)
+    attach(daily)
     daily("think_pin", targets=["CARD-1"])
     answer = daily.answer("tasks_snapshot", max_chars=limit)
     assert answer.ok
@@ -146,7 +148,8 @@ def test_under_any_budget_the_ref_stays_and_lines_are_few(daily: Caller, limit: 
 
 @pytest.mark.parametrize("limit", [None, 60, 900])
 def test_refs_come_right_after_the_state_and_all_open(daily: Caller, limit: int | None) -> None:
-    start(daily), attach(daily)
+    start(daily)
+    attach(daily)
     daily("notes_commit", content="seen", target="TASK-001")
     lines = daily.lines("tasks_snapshot", refs=True, max_chars=limit)
     assert lines[1].startswith("REFERENCE: CARD CARD-1")
@@ -160,7 +163,8 @@ def test_refs_come_right_after_the_state_and_all_open(daily: Caller, limit: int 
 
 
 def test_references_never_come_unasked(daily: Caller) -> None:
-    start(daily), attach(daily)
+    start(daily)
+    attach(daily)
     assert not any(line.startswith("REFERENCE:") for line in daily.lines("tasks_snapshot"))
 
 
@@ -207,7 +211,8 @@ def test_the_pack_stays_while_nothing_changes(daily: Caller) -> None:
 
 
 def test_the_ref_prefers_a_pinned_frame_then_any_pinned_card(daily: Caller) -> None:
-    start(daily), attach(daily)
+    start(daily)
+    attach(daily)
     daily("think_card", card={"type": "decision", "title": "Use WAL"}, step="focus")
     assert segment(daily.lines("tasks_snapshot")[0], "ref=") == "ref=CARD-2"
     daily("think_pin", targets=["CARD-1"])
@@ -218,7 +223,8 @@ def test_the_ref_prefers_a_pinned_frame_then_any_pinned_card(daily: Caller) -> N
 
 
 def test_a_gate_line_names_what_is_needed_proven_and_to_be_done(call: Caller) -> None:
-    start(call), attach(call)
+    start(call)
+    attach(call)
     call("tasks_evidence_capture", task="TASK-001", path="s:0", checks=["CMD: scan"], checkpoint="security")
     ops = [
         {"op": "set", "field": "next_action", "value": "run it | twice"},
@@ -234,7 +240,8 @@ def test_a_gate_line_names_what_is_needed_proven_and_to_be_done(call: Caller) ->
 
 
 def test_a_foreign_lease_turns_the_action_into_a_look_at_it(call: Caller) -> None:
-    start(call), attach(call)
+    start(call)
+    attach(call)
     call("tasks_step_lease_claim", task="TASK-001", path="s:0", agent_id="other")
     state, command = call.lines("tasks_snapshot")
     assert "is leased by other" in state

@@ -36,7 +36,13 @@ def test_six_calls_from_an_empty_store_to_a_finished_task(call: Caller) -> None:
     answer = call.answer("tasks_snapshot")
     assert not answer.ok
     went = ["tasks_snapshot"]
-    told = [{"task_title": "Importer: read rows", "steps": [STEP]}, {}, {"note": "Read them.\nCMD: make test"}, {}, {}]
+    told: list[dict[str, Any]] = [
+        {"task_title": "Importer: read rows", "steps": [STEP]},
+        {},
+        {"note": "Read them.\nCMD: make test"},
+        {},
+        {},
+    ]
     for changed in told:
         name, answer = follow(call, answer, **changed)
         went.append(name)

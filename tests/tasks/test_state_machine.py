@@ -252,7 +252,7 @@ class Work(RuleBasedStateMachine):
 def test_whatever_two_clients_do_what_must_hold_holds(make_clew: Callable[..., Clew]) -> None:
     clews = [make_clew(), make_clew()]
     run_state_machine_as_test(
-        lambda: Work(clews),
+        lambda: Work(clews),  # type: ignore[arg-type]  # a factory is called as the class would be
         settings=settings(
             max_examples=EXAMPLES,
             stateful_step_count=30,

@@ -42,3 +42,10 @@ def stdio(database_flags: dict[str, Any]) -> StdioServerParameters:
         env=environment(database_flags["home"], **more),
         cwd=ROOT,
     )
+
+
+def text_of(content: Any) -> str:
+    """The text of a block of content; anything else than text has none, and the test fails."""
+    text = content.text
+    assert isinstance(text, str)
+    return text

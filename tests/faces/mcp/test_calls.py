@@ -39,9 +39,9 @@ async def leave_a_slow_call(client: Client) -> None:
     seen: list[tuple[float, float | None, str | None]] = []
     started = anyio.Event()
 
-    async def progress(done: float, total: float | None, message: str | None) -> None:
-        seen.append((done, total, message))
-        if done == 3:
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
+        seen.append((progress, total, message))
+        if progress == 3:
             started.set()
 
     async def slow() -> None:
@@ -84,7 +84,7 @@ async def test_so_it_is_over_http(address: str, era: str) -> None:
 async def test_a_server_with_slow_calls_still_answers_others(server: ClewServer) -> None:
     started = anyio.Event()
 
-    async def progress(done: float, total: float | None, message: str | None) -> None:
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
         started.set()
 
     async with Client(server) as client, anyio.create_task_group() as group:
@@ -162,7 +162,7 @@ async def test_log_messages_come_only_to_who_asked(server: ClewServer, era: str)
             await client.call_tool("branch_list", {})
             await client.call_tool("no_such_tool", {})
         else:
-            quiet = {"io.modelcontextprotocol/logLevel": "error"}
+            quiet: Any = {"io.modelcontextprotocol/logLevel": "error"}
             await client.call_tool("branch_list", {}, meta=quiet)
             await client.call_tool("no_such_tool", {}, meta=quiet)
         assert [(message.level, message.data["operation"]) for message in heard] == [("error", "no_such_tool")]

@@ -6,7 +6,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from clew import __version__
-from tests.faces.mcp.conftest import ERAS
+from tests.faces.mcp.conftest import ERAS, text_of
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +28,7 @@ async def converse(client: Client, era: str) -> None:
     assert not written.is_error
     read = await client.call_tool("show", {"doc_kind": "notes"})
     assert read.structured_content is not None and read.structured_content["success"]
-    assert "the thread leads back" in read.content[0].text
+    assert "the thread leads back" in text_of(read.content[0])
     refused = await client.call_tool("notes_commit", {"contant": "typo"})
     assert refused.is_error
     assert refused.structured_content is not None

@@ -5,7 +5,7 @@ from mcp import Client, MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
 from clew.faces.mcp.server import ClewServer
-from tests.faces.mcp.conftest import ERAS
+from tests.faces.mcp.conftest import ERAS, text_of
 
 # Nothing here depends on the engine.
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("engine", ["sqlite"])]
@@ -19,7 +19,7 @@ async def test_resources_are_listed_apart_from_templates_and_read(server: ClewSe
         assert "probe://written" in listed and "probe://item/{id}" not in listed
         assert "probe://item/{id}" in [template.uri_template for template in templates]
         read = await client.read_resource("probe://item/a%20b")
-        assert [(c.uri, c.mime_type, c.text) for c in read.contents] == [
+        assert [(c.uri, c.mime_type, text_of(c)) for c in read.contents] == [
             ("probe://item/a%20b", "text/plain", "item a b")
         ]
 
@@ -39,10 +39,10 @@ async def test_prompts_are_listed_and_filled_in(server: ClewServer, era: str) ->
         prompt = next(p for p in (await client.list_prompts()).prompts if p.name == "probe_hello")
         assert prompt.arguments is not None and prompt.arguments[0].required
         filled = await client.get_prompt("probe_hello", {"who": "Ariadne"})
-        assert [message.content.text for message in filled.messages] == ["Hello, Ariadne."]
-        for name, arguments in (("probe_hello", {}), ("no_such_prompt", {})):
+        assert [text_of(message.content) for message in filled.messages] == ["Hello, Ariadne."]
+        for name in ("probe_hello", "no_such_prompt"):
             with pytest.raises(MCPError) as refused:
-                await client.get_prompt(name, arguments)
+                await client.get_prompt(name, {})
             assert refused.value.error.code == -32602
 
 

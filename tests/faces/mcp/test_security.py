@@ -88,8 +88,8 @@ def test_a_server_on_the_network_answers_to_addresses_and_its_own_names() -> Non
     hosts = Hosts("0.0.0.0", ["clew.example.org"])
     for host in ("192.168.1.2:1731", "[::1]:1731", "Clew.Example.org", "localhost"):
         assert hosts.allows(host)
-    for host in ("evil.com", None, "clew.example.org:x", "clew.example.org/path"):
-        assert not hosts.allows(host)
+    for foreign in ("evil.com", None, "clew.example.org:x", "clew.example.org/path"):
+        assert not hosts.allows(foreign)
     assert not Hosts("127.0.0.1").allows("192.168.1.2")
 
 

@@ -94,7 +94,7 @@ def framed(message: dict[str, Any]) -> bytes:
 
 def test_a_client_that_frames_by_length_is_answered_in_kind(tmp_path: Path) -> None:
     text = "Grüße " * 3_000  # characters are not bytes, and the answer takes several reads
-    calls = [
+    calls: list[dict[str, Any]] = [
         {"id": 1, "method": "tools/call", "params": {"name": "notes_commit", "arguments": {"content": text}}},
         {"method": "initialized"},
         {"id": 2, "method": "tools/call", "params": {"name": "show", "arguments": {"doc_kind": "notes"}}},
@@ -103,7 +103,7 @@ def test_a_client_that_frames_by_length_is_answered_in_kind(tmp_path: Path) -> N
         [sys.executable, "-m", "tests.faces.mcp.serve", "stdio"],
         cwd=ROOT,
         env=environment(tmp_path),
-        input=b"".join(map(framed, calls)),
+        input=b"".join(framed(call) for call in calls),
         stdout=subprocess.PIPE,
         check=True,
     )

@@ -18,6 +18,7 @@ from clew.faces.mcp.server import ClewServer
 from clew.faces.mcp.subscriptions import LIMIT, PER_CLIENT, Watches
 from clew.faces.mcp.workers import Workers
 from clew.registry.connection import Connection
+from tests.faces.mcp.conftest import text_of
 
 pytestmark = [
     pytest.mark.anyio,
@@ -54,7 +55,7 @@ async def test_a_subscriber_of_the_handshake_era_hears_of_changes(
         write_elsewhere(make_clew)
         heard = await notices.next()
         assert isinstance(heard, ResourceUpdatedNotification) and heard.params.uri == "probe://written"
-        assert (await client.read_resource("probe://written")).contents[0].text == "1"
+        assert text_of((await client.read_resource("probe://written")).contents[0]) == "1"
         await client.session.unsubscribe_resource("probe://written")
 
 

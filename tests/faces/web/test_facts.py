@@ -10,11 +10,11 @@ from clew.store.workspaces import EVENT_TYPES
 SCRIPTS = Path(clew.faces.web.__file__).parent / "static" / "js"
 
 
-def test_the_generated_module_says_what_is_declared():
+def test_the_generated_module_says_what_is_declared() -> None:
     assert PAGE_FACTS.read_text(encoding="utf-8") == page_facts(), "run make index"
 
 
-def test_the_page_has_words_only_for_events_that_exist():
+def test_the_page_has_words_only_for_events_that_exist() -> None:
     page_facts()  # declares every event
     text = (SCRIPTS / "happenings.js").read_text(encoding="utf-8")
     labels = text[text.index("const LABELS") : text.index("};", text.index("const LABELS"))]

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.tasks.jobs.thread import is_command, is_proof, salvage, with_salvage
+from clew.tasks.commands import is_command
+from clew.tasks.jobs.thread import is_proof, salvage, with_salvage
 
 
 @pytest.mark.parametrize(

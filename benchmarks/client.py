@@ -103,7 +103,7 @@ def alternating(server: StdioServer, count: int, *calls: Calls) -> list[list[flo
 
 def clew_server(home: Path, url: str = "", toolset: str = "full", **environ: str) -> StdioServer:
     command = [sys.executable, "-m", "clew", "serve", "--toolset", toolset, "--workspace", "bench"]
-    return StdioServer(command, CLEW_HOME=str(home), CLEW_DATABASE_URL=url, **environ)
+    return StdioServer(command, ROOT, CLEW_HOME=str(home), CLEW_DATABASE_URL=url, **environ)
 
 
 def bare_server() -> StdioServer:

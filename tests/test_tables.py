@@ -21,6 +21,7 @@ PACKAGE_OF_FILE = {
     "notebooks": "ledger",
     "memory_use": "memory",
     "contradictions": "memory",
+    "guards": "memory",
     "callers": "registry",
     "epochs_and_requests": "store",
 }

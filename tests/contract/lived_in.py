@@ -87,7 +87,7 @@ ELSEWHERE = frozenset(
     read_thoughts get_structure tasks_redo promote_signal review_fact bench_recall find_similar import_thoughtbox
     tasks_macro_merge_report knowledge_delete_pattern knowledge_delete_scratchpad knowledge_get_pattern
     knowledge_read_scratchpad knowledge_update_pattern model_pull model_use think_subgoal_open transcripts_open
-    memory_evolution block_history import_memory
+    memory_evolution block_history import_memory guard_propose guard_approve guard_revoke guard_override
     """.split()  # noqa: SIM905
 )
 """Their examples name something that only an earlier answer can name; tests of their own call them."""

@@ -393,6 +393,7 @@ UNSEARCHED = frozenset(
     """
     Status Date Created ReviewBy Priority Confidence ContentHash Fingerprint Ops Tags Owner
     Type Source Proposal Action Supersedes SupersededBy Sources Diff RestsOn Author
+    GuardPaths GuardCommands GuardMust GuardMustNot GuardAction GuardMessage
     """.split()  # noqa: SIM905
 )
 """Fields about the block itself rather than its subject; search does not look into them."""

@@ -8,7 +8,7 @@ proposal with the reason waits for somebody other than its author.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from clew.errors import ClewError, invalid, shorten
@@ -22,6 +22,7 @@ from clew.memory.files.writes import governed
 from clew.memory.governance import policy, proposals, receipts
 from clew.memory.governance.patches import Op, drafted
 from clew.memory.governance.proposals import UNNAMED, Staged
+from clew.memory.guards.check import Check
 from clew.memory.kinds import STANDING, kind_of, prefix_of
 from clew.memory.marks import mark
 from clew.memory.screening import screened
@@ -45,6 +46,8 @@ class Record:
     review_by: str | None = None
     task: str | None = None
     step: str | None = None
+    guard: Check | None = None
+    """The check that a rule or decision is to carry; it guards nothing until a person approves it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +128,7 @@ def _screened(ctx: Context, record: Record) -> Record:
         raise invalid("text", "must not be empty", "Say what is to be kept.", kind="non_empty")
     about = tuple(item for item in (" ".join(clean(item).split()) for item in record.about) if item)
     rests_on = tuple(item for item in ("".join(clean(item).split()) for item in record.rests_on) if item)
-    return Record(
-        record.kind, text, why, title, record.replaces, about, rests_on, record.review_by, record.task, record.step
-    )
+    return replace(record, text=text, why=why, title=title, about=about, rests_on=rests_on)
 
 
 def _same(ctx: Context, record: Record) -> Block | None:
@@ -223,5 +224,6 @@ def _text(ctx: Context, id: str, record: Record, status: str, proposal: str | No
         "Author": ctx.agent,
         "Proposal": proposal,
         "Sources": ["remember"] if decision else None,
+        **(record.guard.to_fields() if record.guard is not None else {}),
     }
     return print_block(id, fields)

@@ -10,6 +10,7 @@ from pydantic import Field
 from clew.errors import invalid, shorten
 from clew.ids import ANCHOR
 from clew.memory.files.writes import governed
+from clew.memory.guards.check import Check, read_check
 from clew.memory.standing import Kept, Kind, Record, keep_within
 from clew.reasoning.branches import branch_by_id, branch_named
 from clew.reasoning.cards.card import write_card
@@ -64,6 +65,10 @@ class Remember(Input):
     step: Annotated[Name | None, Field(description="A step of that task.")] = None
     rests_on: Annotated[Names, Field(description="Ids of records that it falls with.")] = []
     review_by: Annotated[Name | None, Field(description="A date by which to look at it again.")] = None
+    guard: Annotated[
+        dict[str, Any] | None,
+        Field(description="Of a rule or decision: paths, commands, must, must_not, action (inform, ask, deny)."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,8 @@ def remember_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
         lines += [f"{word} {item['id']}: {shorten(item['text'], 80)}" for item in result[name][:SHOWN]]
     if result.get("replaced"):
         lines.append(f"replaces {result['replaced']}")
+    if result.get("guard"):
+        lines.append(f"its check waits for the user: clew guards approve {result['id']}")
     return lines
 
 
@@ -129,11 +136,13 @@ def remember(ctx: Context, args: Remember) -> dict[str, Any]:
         "contradicts": [{"id": id, "text": said} for id, said in noted.contradicts],
         "repeats": [{"id": id, "text": said} for id, said in noted.repeats],
         "replaced": args.replaces if noted.state == "kept" else None,
+        **({"guard": "waits"} if args.guard is not None else {}),
     }
 
 
 def _standing(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
     """What holds until it is replaced is a block of the governed memory."""
+    check = _check(args, kind)
     with governed(ctx) as bound:
         task, step = _place(bound, args)
         rests_on = tuple(existing(bound, id, "rests_on") for id in args.rests_on)
@@ -149,6 +158,7 @@ def _standing(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
             args.review_by,
             task,
             step.path if step is not None else None,
+            check,
         )
         kept = keep_within(bound, record)
         for id in rests_on if kept.written else ():
@@ -156,6 +166,14 @@ def _standing(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
         if task is not None and kept.written:
             add_link(bound, kept.id, "about", task)
     return _noted(kept)
+
+
+def _check(args: Remember, kind: str) -> Check | None:
+    if args.guard is None:
+        return None
+    if kind not in ("rule", "decision"):
+        raise invalid("guard", f"a {kind} carries no check", "Keep it as a rule or a decision.")
+    return read_check(args.guard)
 
 
 def _noted(kept: Kept) -> Noted:

@@ -1,0 +1,298 @@
+"""Which checks are approved, what they say about a deed, and how a person lets one pass.
+
+Agents may write a check into a rule; only a person at the shell makes it a guard (`clew guards approve`). From then on
+the approved check fires as long as the rule holds, whatever is written into the block later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import orjson
+from pydantic import Field
+
+from clew.canonical import canonical
+from clew.clock import rfc3339
+from clew.errors import ClewError, invalid, shorten, suggest, unknown_id
+from clew.memory import blocks
+from clew.memory.blocks import Block
+from clew.memory.files.markdown import clean, set_field
+from clew.memory.files.sync import sync
+from clew.memory.files.writes import governed
+from clew.memory.guards.check import GUARDING, RESPONSES, Check, Deed, Response, check_in, read_check, stored_check
+from clew.memory.kinds import prefix_of
+from clew.registry.context import Context
+from clew.registry.operation import Input, Name, Names, Text, operation
+from clew.store.rows import Record, delete, find, insert, load, upsert
+from clew.store.workspaces import declare_events
+
+declare_events(
+    {
+        "guard_approved": "A person approved the check of a rule or decision: it fires from now on.",
+        "guard_revoked": "A person took the approval of a check back.",
+        "guard_overridden": "A guard was let pass, by whom and why.",
+        "guard_denied": "A guard refused an edit or command.",
+    }
+)
+MOST_MINUTES = 24 * 60
+MOST_GUARDS = 500
+HOLDING = ("active",)
+
+
+@dataclass(frozen=True, slots=True)
+class Guard(Record):
+    TABLE: ClassVar[str] = "guard"
+
+    id: str
+    fields: str
+    digest: str
+    approved_by: str
+    seq: int
+    ts_ms: int
+
+    @property
+    def check(self) -> Check:
+        return stored_check(self.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Override(Record):
+    TABLE: ClassVar[str] = "guard_override"
+    KEY: ClassVar[tuple[str, ...]] = ("number",)
+
+    number: int
+    id: str
+    why: str
+    action: str | None
+    by_whom: str
+    until_ms: int
+    ts_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """What one guard says about a deed."""
+
+    id: str
+    response: Response
+    says: str
+    """The message of the check, or what the rule states."""
+    since: str
+    """The day on which the check was approved."""
+    by: str
+    """Who approved it."""
+
+
+def objections(ctx: Context, deed: Deed) -> list[Objection]:
+    """What the guards say that fire at a deed and are not overridden, the strictest first."""
+    guards = _armed(ctx)
+    fired = [guard for guard in guards if guard.check.fires(deed)]
+    if not fired:
+        return []
+    passed = _passed(ctx, [guard.id for guard in fired])
+    rules = {block.id: block for block in blocks.current(ctx, ids=[guard.id for guard in fired], status=HOLDING)}
+    found = [_objection(guard, rules[guard.id]) for guard in fired if guard.id in rules and guard.id not in passed]
+    return sorted(found, key=lambda item: (-RESPONSES.index(item.response), item.id))
+
+
+def _armed(ctx: Context) -> list[Guard]:
+    rows = ctx.tx.all("SELECT * FROM guard WHERE workspace = ? ORDER BY id LIMIT ?", ctx.workspace, MOST_GUARDS)
+    return [load(Guard, row) for row in rows]
+
+
+def _objection(guard: Guard, rule: Block) -> Objection:
+    says = guard.check.message or rule.get("Statement") or rule.headline
+    return Objection(guard.id, guard.check.action, shorten(says, 300), blocks.day_of(guard.ts_ms), guard.approved_by)
+
+
+def _passed(ctx: Context, ids: Iterable[str]) -> set[str]:
+    """The guards that a person has let pass for now."""
+    wanted = set(ids)
+    rows = ctx.tx.all("SELECT id FROM guard_override WHERE workspace = ? AND until_ms > ?", ctx.workspace, ctx.now_ms)
+    return {row["id"] for row in rows} & wanted
+
+
+def log_override(ctx: Context, id: str, why: str, by: str, minutes: int = 0, action: str | None = None) -> Override:
+    """Keep that a guard was let pass; with minutes it is let pass until then."""
+    until = ctx.now_ms + minutes * 60_000
+    made = Override(ctx.ws.count("guard_override"), id, why, action, by, until, ctx.now_ms)
+    insert(ctx.tx, ctx.workspace, made)
+    ctx.ws.next_seq()
+    ctx.emit("memory", "guard_overridden", id, {"why": why, "by": by, "action": action, "minutes": minutes})
+    return made
+
+
+class Guards(Input):
+    limit: Annotated[int, Field(ge=1, le=200, description="Most to show of each list.")] = 50
+
+
+@operation("guards", mode="own")
+def guards(ctx: Context, args: Guards) -> dict[str, Any]:
+    """List the checks that rules and decisions carry: approved, waiting for a person, or unreadable; and overrides."""
+    sync(ctx)
+    with ctx.reading() as bound:
+        armed = {guard.id: guard for guard in _armed(bound)}
+        rows = [_row(block, armed.get(block.id)) for block in _carrying(bound, armed)]
+        log = bound.tx.all(
+            "SELECT * FROM guard_override WHERE workspace = ? ORDER BY number DESC LIMIT ?", ctx.workspace, args.limit
+        )
+    overrides = [load(Override, row) for row in log]
+    return {
+        "guards": rows[: args.limit],
+        "total": len(rows),
+        "overrides": [
+            {"id": it.id, "why": it.why, "by": it.by_whom, "action": it.action, "ts": rfc3339(it.ts_ms)}
+            for it in overrides
+        ],
+    }
+
+
+def _carrying(ctx: Context, armed: dict[str, Guard]) -> list[Block]:
+    """The blocks with a check, or whose check was approved once."""
+    found = [block for prefix in GUARDING for block in blocks.current(ctx, prefix=prefix)]
+    return [block for block in found if block.id in armed or any(name.startswith("Guard") for name in block.fields)]
+
+
+def _row(block: Block, guard: Guard | None) -> dict[str, Any]:
+    problem, written = None, None
+    try:
+        written = check_in(block.fields)
+    except ClewError as refused:
+        problem = refused.message
+    check = guard.check if guard is not None else written
+    return {
+        "id": block.id,
+        "state": _state(block, guard, written, problem),
+        "says": shorten(block.headline, 200),
+        "check": check.to_json() if check else None,
+        "in_words": check.in_words() if check else problem,
+        "approved_by": guard.approved_by if guard else None,
+        "approved": rfc3339(guard.ts_ms) if guard else None,
+        "problem": problem,
+    }
+
+
+def _state(block: Block, guard: Guard | None, written: Check | None, problem: str | None) -> str:
+    if guard is None:
+        return "unreadable" if problem else "waits"
+    if block.status not in HOLDING:
+        return "rests"
+    same = written is not None and written.digest == guard.digest
+    return "guards" if same else "guards, changed since"
+
+
+class Propose(Input):
+    id: Annotated[Name, Field(description="Rule or decision, such as R-3.")]
+    paths: Annotated[Names, Field(description="Globs of files whose edits it concerns.")] = []
+    commands: Annotated[Names, Field(description="Commands it concerns, such as git push * --force.")] = []
+    must: Annotated[Names, Field(description="What the command or written file must hold.")] = []
+    must_not: Annotated[Names, Field(description="What the command or edit must not hold.")] = []
+    action: Annotated[Response, Field(description="inform, ask or deny.")] = "inform"
+    message: Annotated[Text, Field(max_length=500, description="What is said; default: the rule itself.")] = ""
+
+
+@operation(
+    "guard_propose",
+    writes=True,
+    mode="own",
+    example={"id": "R-1", "commands": ["git push * --force"], "action": "ask"},
+)
+def guard_propose(ctx: Context, args: Propose) -> dict[str, Any]:
+    """Write a check into a rule or decision. It guards nothing until a person approves it at the shell."""
+    check = read_check(args.model_dump(exclude={"id", "workspace"}))
+    with governed(ctx) as bound:
+        block = _rule(bound, args.id)
+        text = block.text
+        for name, value in check.to_fields().items():
+            text = set_field(text, name, value)
+        blocks.write(bound, block.id, text, origin="guard")
+    return {
+        "id": block.id,
+        "state": "waits",
+        "in_words": check.in_words(),
+        "approve": f"clew guards approve {block.id}",
+    }
+
+
+class Approve(Input):
+    id: Annotated[Name, Field(description="Rule or decision whose check is approved.")]
+
+
+@operation("guard_approve", writes=True, mode="own", example={"id": "R-1"})
+def guard_approve(ctx: Context, args: Approve) -> dict[str, Any]:
+    """Approve the check of a rule or decision, so that it guards. For a person at the shell only."""
+    _check_person(ctx, f"clew guards approve {shorten(args.id, 40)}")
+    with governed(ctx) as bound:
+        block = _rule(bound, args.id)
+        if block.status not in HOLDING:
+            raise ClewError("CONFLICT", f"{block.id} is {block.status or 'not active'}", "Approve the rule first.")
+        check = check_in(block.fields)
+        if check is None:
+            raise ClewError("CONFLICT", f"{block.id} carries no check", "Add GuardPaths or GuardCommands to it.")
+        fields = canonical(check.to_json())
+        by = _person(bound)
+        upsert(bound.tx, bound.workspace, Guard(block.id, fields, check.digest, by, bound.ws.next_seq(), bound.now_ms))
+        bound.emit("memory", "guard_approved", block.id, {"check": orjson.loads(fields), "by": by})
+    return {"id": block.id, "state": "guards", "in_words": check.in_words(), "approved_by": by}
+
+
+@operation("guard_revoke", writes=True, mode="own", example={"id": "R-1"})
+def guard_revoke(ctx: Context, args: Approve) -> dict[str, Any]:
+    """Take the approval of a check back. For a person at the shell only."""
+    _check_person(ctx, f"clew guards revoke {shorten(args.id, 40)}")
+    with ctx.writing() as bound:
+        guard = _guard(bound, args.id)
+        delete(bound.tx, bound.workspace, guard)
+        bound.ws.next_seq()
+        bound.emit("memory", "guard_revoked", guard.id, {"by": _person(bound)})
+    return {"id": guard.id, "state": "waits"}
+
+
+class OverrideInput(Input):
+    id: Annotated[Name, Field(description="Rule or decision whose guard is let pass.")]
+    why: Annotated[Text, Field(min_length=1, max_length=500, description="The reason; it is kept.")]
+    minutes: Annotated[int, Field(ge=1, le=MOST_MINUTES, description="For how long.")] = 15
+
+
+@operation("guard_override", writes=True, mode="own", example={"id": "R-1", "why": "a hotfix for 2.1"})
+def guard_override(ctx: Context, args: OverrideInput) -> dict[str, Any]:
+    """Let a guard pass for some minutes, with a reason that is kept. For a person at the shell only."""
+    _check_person(ctx, f"clew guards override {shorten(args.id, 40)} --why ...")
+    why = " ".join(clean(args.why).split())
+    if not why:
+        raise invalid("why", "must not be empty", "Say why the guard is let pass.", kind="non_empty")
+    with ctx.writing() as bound:
+        guard = _guard(bound, args.id)
+        made = log_override(bound, guard.id, why, _person(bound), args.minutes)
+    return {"id": guard.id, "until": rfc3339(made.until_ms), "why": why}
+
+
+def _rule(ctx: Context, id: str) -> Block:
+    block = blocks.get(ctx, id.strip().upper())
+    if prefix_of(block.id) not in GUARDING:
+        raise invalid("id", f"{block.id} is a {block.kind.name}", "Only rules and decisions carry a check.")
+    return block
+
+
+def _guard(ctx: Context, id: str) -> Guard:
+    found = find(ctx.tx, ctx.workspace, Guard, id.strip().upper())
+    if found is None:
+        raise unknown_id("guard", id, "List them.", [suggest("guards", "Lists what guards and what waits.", "high")])
+    return found
+
+
+def _check_person(ctx: Context, command: str) -> None:
+    """An agent that could approve checks or let guards pass would be guarded by itself."""
+    if not ctx.connection.local:
+        raise ClewError(
+            "NOT_ALLOWED",
+            "guards are approved, revoked and overridden by a person at the shell",
+            f"Ask the user to run: {command}",
+            details={"rule": "person", "ends": None},
+        )
+
+
+def _person(ctx: Context) -> str:
+    return ctx.settings.agent_id or "a person"

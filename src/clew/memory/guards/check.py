@@ -1,0 +1,195 @@
+"""A check: what a rule or decision asks of an edit or a command, in fields that people write into its block.
+
+    GuardPaths: src/store/migrations/*.sql
+    GuardCommands: git push * --force
+    GuardMust: --dry-run
+    GuardMustNot: print(
+    GuardAction: deny
+    GuardMessage: Migrations are never edited; add a new one.
+
+A check with paths concerns edits of these files, one with commands these commands. It fires when something that must
+stand in the new text or the command is missing, when something stands there that must not, or, where neither is said,
+whenever such a file or command is touched at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, cast
+
+import orjson
+
+from clew.canonical import canonical, digest
+from clew.errors import invalid, shorten
+from clew.memory.files.markdown import Value, clean, listed
+from clew.memory.guards.globs import LONGEST_PATTERN, command_matches, path_matches, text_contains
+from clew.memory.guards.shell import Simple, simple_commands
+
+Response = Literal["inform", "ask", "deny"]
+RESPONSES: tuple[Response, ...] = ("inform", "ask", "deny")
+"""From the mildest to the strictest."""
+GUARDING = ("R", "D")
+"""Prefixes of the blocks that may carry a check."""
+MOST_PATTERNS = 20
+FIELDS = {
+    "paths": "GuardPaths",
+    "commands": "GuardCommands",
+    "must": "GuardMust",
+    "must_not": "GuardMustNot",
+    "action": "GuardAction",
+    "message": "GuardMessage",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """What an agent is about to do: change files, or run a line of shell."""
+
+    paths: tuple[str, ...] = ()
+    """From the root of the project; what lies outside of it is absolute."""
+    text: str = ""
+    """What would be written."""
+    before: str = ""
+    """What it would replace: an offence that stands there already is not this edit's."""
+    whole: bool = False
+    """Whether the text is the whole file; only then something can be missing from it."""
+    command: str = ""
+    folder: str = ""
+    """Where the command would run, from the root of the project."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    paths: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    must: tuple[str, ...] = ()
+    must_not: tuple[str, ...] = ()
+    action: Response = "inform"
+    message: str = ""
+
+    @property
+    def digest(self) -> str:
+        return digest(canonical(self.to_json()))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "paths": list(self.paths),
+            "commands": list(self.commands),
+            "must": list(self.must),
+            "must_not": list(self.must_not),
+            "action": self.action,
+            "message": self.message,
+        }
+
+    def to_fields(self) -> dict[str, Value]:
+        """As they stand in a block; empty ones are left out."""
+        shown: dict[str, Value] = {}
+        for name, values in (
+            ("paths", self.paths),
+            ("commands", self.commands),
+            ("must", self.must),
+            ("must_not", self.must_not),
+        ):
+            if values:
+                shown[FIELDS[name]] = values[0] if len(values) == 1 and "," not in values[0] else list(values)
+        shown[FIELDS["action"]] = self.action
+        return {**shown, FIELDS["message"]: self.message} if self.message else shown
+
+    def in_words(self) -> str:
+        """The check in one line, for the person who is asked to approve it."""
+        about = [
+            f"edits of {', '.join(self.paths)}" if self.paths else "",
+            f"commands {', '.join(self.commands)}" if self.commands else "",
+        ]
+        wants = [
+            f"must hold {', '.join(self.must)}" if self.must else "",
+            f"must not hold {', '.join(self.must_not)}" if self.must_not else "",
+        ]
+        said = " and ".join(part for part in wants if part) or "are not meant to happen"
+        return f"{self.action}: {' and '.join(part for part in about if part)} {said}"
+
+    def fires(self, deed: Deed) -> bool:
+        return self._fires_at_edit(deed) or self._fires_at_command(deed)
+
+    def _fires_at_edit(self, deed: Deed) -> bool:
+        touched = any(path_matches(glob, path) for glob in self.paths for path in deed.paths)
+        if not touched or not (self.must or self.must_not):
+            return touched
+        added = [it for it in self.must_not if text_contains(it, deed.text) and not text_contains(it, deed.before)]
+        return bool(added) or (deed.whole and self._lacks(deed.text))
+
+    def _fires_at_command(self, deed: Deed) -> bool:
+        if not deed.command:
+            return False
+        for command in _read(deed.command):
+            if any(command_matches(pattern, command.line) for pattern in self.commands):
+                if self._offends(command.line):
+                    return True
+            elif self.paths and not self.must and not self.must_not and self._writes(command, deed.folder):
+                return True
+        return False
+
+    def _writes(self, command: Simple, folder: str) -> bool:
+        """Whether a command changes a guarded file. What it would write is unknown, so only a bare check is asked."""
+        prefix = f"{folder}/" if folder else ""
+        written = [path if path.startswith("/") else f"{prefix}{path}" for path in command.writes]
+        return any(path_matches(glob, path) for glob in self.paths for path in written)
+
+    def _offends(self, line: str) -> bool:
+        bare = not self.must and not self.must_not
+        return bare or self._lacks(line) or any(text_contains(pattern, line) for pattern in self.must_not)
+
+    def _lacks(self, text: str) -> bool:
+        return any(not text_contains(pattern, text) for pattern in self.must)
+
+
+@lru_cache(maxsize=64)
+def _read(command: str) -> tuple[Simple, ...]:
+    """A line is read once, however many guards look at it."""
+    return tuple(simple_commands(command))
+
+
+def read_check(given: Mapping[str, Any]) -> Check:
+    """The check that a caller describes; refused when it says nothing or cannot be read."""
+    unknown = next((name for name in given if name not in FIELDS), None)
+    if unknown is not None:
+        raise invalid("guard", f"{shorten(str(unknown), 40)!r} is no part of a check", f"Use {', '.join(FIELDS)}.")
+    patterns = {name: _patterns(name, given.get(name)) for name in ("paths", "commands", "must", "must_not")}
+    action = given.get("action") or "inform"
+    if action not in RESPONSES:
+        raise invalid("guard.action", f"{shorten(str(action), 40)!r} is unknown", f"Use {', '.join(RESPONSES)}.")
+    if not patterns["paths"] and not patterns["commands"]:
+        raise invalid("guard", "names neither paths nor commands", "Say which files or commands it concerns.")
+    message = clean(str(given.get("message") or ""))[:500]
+    return Check(**patterns, action=cast(Response, action), message=" ".join(message.split()))
+
+
+def _patterns(name: str, given: Any) -> tuple[str, ...]:
+    values = [given] if isinstance(given, str) else given or []
+    if not isinstance(values, Sequence) or not all(isinstance(value, str) for value in values):
+        raise invalid(f"guard.{name}", "is neither a text nor a list of texts", "Give globs such as src/**/*.sql.")
+    found = tuple(dict.fromkeys(text for value in values if (text := " ".join(clean(value).split()))))
+    if len(found) > MOST_PATTERNS or any(len(text) > LONGEST_PATTERN for text in found):
+        limits = f"at most {MOST_PATTERNS} of at most {LONGEST_PATTERN} characters"
+        raise invalid(f"guard.{name}", "has too many or too long patterns", f"Give {limits}.")
+    return found
+
+
+def check_in(fields: Mapping[str, Value]) -> Check | None:
+    """The check that a block's fields describe; None when there is none, an error when it cannot be read."""
+    if not any(name in fields for name in FIELDS.values()):
+        return None
+    given: dict[str, Any] = {name: fields[written] for name, written in FIELDS.items() if written in fields}
+    given["paths"] = listed(fields.get(FIELDS["paths"]))
+    for name in ("action", "message"):
+        value = given.get(name)
+        given[name] = " ".join(value) if isinstance(value, list) else value
+    return read_check({**given, "action": str(given.get("action") or "inform").strip().lower()})
+
+
+@lru_cache(maxsize=1_000)
+def stored_check(fields: str) -> Check:
+    """A check as it was approved; it was read once already."""
+    return read_check(orjson.loads(fields))

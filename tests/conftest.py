@@ -32,6 +32,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 ROOT = Path(__file__).resolve().parent.parent
 os.environ["PYTHONPATH"] = str(ROOT / "src")
+os.environ["CLEW_RESIDENT"] = "off"  # the tests of the resident server turn it on
 os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="clew-run-"))
 
 # A loaded machine must not fail a property: no deadlines. In CI the examples are the same each time, so that what lands

@@ -14,6 +14,7 @@ DOMAIN = ("reasoning", "tasks", "ledger", "memory", "recall")
 # A dotted entry admits that module only: of the store a face may name the port and follow the live feed.
 MAY_IMPORT = {
     "foundation": (),
+    "shim": (),
     "store": (),
     "index": ("store",),
     "registry": ("index", "store"),
@@ -23,9 +24,10 @@ MAY_IMPORT = {
     "app": ("registry", "store"),
     "runner": ("registry", "app", "store.events"),
     "faces.http": (),
-    "faces.mcp": ("registry", "app", "store.database", "store.events", "faces.http", "faces.web"),
+    "faces.mcp": ("registry", "app", "store.database", "store.events", "faces.http", "faces.web", "shim"),
     "faces.web": ("registry", "app", "store.database", "store.events", "faces.http"),
-    "faces.hooks": ("registry", "app"),
+    "faces.hooks": ("registry", "app", "shim"),
+    "faces.resident": ("registry", "app", "store.database", "faces.mcp", "shim"),
     "faces.cli": (
         "registry",
         "app",
@@ -35,6 +37,7 @@ MAY_IMPORT = {
         "faces.web",
         "faces.hooks",
         "runner",
+        "shim",
     ),
     "faces": (),
 }
@@ -128,7 +131,7 @@ def complaint(found: Import) -> str | None:
             return None
         return f"{found.where}: {own} imports {library}, which only {' and '.join(owners)} may use"
     inner = found.target.removeprefix("clew").removeprefix(".")
-    if not inner or layer_of(inner) in ("foundation", own) or found.importer == "__main__":
+    if not inner or layer_of(inner) in ("foundation", own) or found.importer in ("__main__", "entry"):
         return None
     allowed = MAY_IMPORT[own] + (MAY_IMPORT_LAZILY.get(own, ()) if found.lazy else ())
     if any(is_below(inner, name) for name in allowed):
@@ -169,6 +172,8 @@ def test_imports_point_downwards() -> None:
         ("index.search", "clew.store.database", False, True),
         ("settings", "clew.store.database", True, False),
         ("__main__", "clew.faces.cli.main", False, True),
+        ("shim.pipe", "clew.locks", False, True),
+        ("shim.pipe", "clew.registry.catalogue", True, False),
     ],
 )
 def test_the_rule_itself(importer: str, target: str, lazy: bool, fine: bool) -> None:

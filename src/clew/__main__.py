@@ -1,6 +1,6 @@
 """`python -m clew` is the command line."""
 
-from clew.faces.cli.main import main
+from clew.entry import main
 
 if __name__ == "__main__":
     main()

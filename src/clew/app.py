@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 
 class Clew:
-    def __init__(self, settings: Settings, clock: Clock = system_clock) -> None:
+    def __init__(self, settings: Settings, clock: Clock = system_clock, database: Database | None = None) -> None:
+        """`database` is one that somebody else has opened and will close."""
+        self._borrowed = database is not None
         self._passing = _passing_home() if settings.storage == "memory" else None
         if self._passing is not None:
             settings = replace(settings, home=Path(self._passing.name), database_url=None)
-        self.database = open_database(settings)
+        self.database = database or open_database(settings)
         self.dispatcher = Dispatcher(settings, self.database, clock)
 
     @property
@@ -29,7 +31,8 @@ class Clew:
         return self.dispatcher.settings
 
     def close(self) -> None:
-        self.database.close()
+        if not self._borrowed:
+            self.database.close()
         if self._passing is not None:
             self._passing.cleanup()
 

@@ -12,9 +12,15 @@ _HIDDEN = "<redacted>"
 
 
 class JsonLines(logging.Formatter):
-    def __init__(self, secrets: tuple[str, ...]) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._secrets = secrets
+        self._secrets: tuple[str, ...] = ()
+
+    def hide(self, settings: Settings) -> None:
+        """Never write the secrets of these settings, neither as they are nor as JSON writes them."""
+        found = tuple(filter(None, (settings.token, settings.database_url)))
+        found += tuple(escaped for secret in found if (escaped := json.dumps(secret)[1:-1]) != secret)
+        self._secrets = tuple(dict.fromkeys((*self._secrets, *found)))
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -61,9 +67,15 @@ class NoFlood(logging.Filter):
 
 def configure_logs(settings: Settings) -> None:
     """Makes the root logger write to stderr at the chosen level; stdout belongs to the protocol."""
-    secrets = tuple(filter(None, (settings.token, settings.database_url)))
-    secrets += tuple(escaped for secret in secrets if (escaped := json.dumps(secret)[1:-1]) != secret)
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines(secrets))
+    handler.setFormatter(JsonLines())
     handler.addFilter(NoFlood())
     logging.basicConfig(handlers=[handler], level=settings.log_level.upper(), force=True)
+    hide_in_logs(settings)
+
+
+def hide_in_logs(settings: Settings) -> None:
+    """Keep the secrets of one more client out of what is logged."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler.formatter, JsonLines):
+            handler.formatter.hide(settings)

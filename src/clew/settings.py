@@ -7,7 +7,6 @@ or the file in the data directory, or by a project's file that a person has trus
 
 from __future__ import annotations
 
-import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ from typing import Any
 from clew.canonical import sha256_hex
 from clew.errors import ClewError
 from clew.ids import check_agent, check_workspace
+from clew.surroundings import directory, environment, expanded, placed
 from clew.trust import is_trusted
 
 FILE = "clew.toml"
@@ -62,7 +62,7 @@ def read_text(name: str, value: str) -> str | None:
 
 
 def read_path(name: str, value: str) -> Path | None:
-    return Path(value).expanduser().absolute() if value else None
+    return placed(value) if value else None
 
 
 def read_names(name: str, value: str) -> tuple[str, ...]:
@@ -266,6 +266,19 @@ class Settings:
         read_log_level,
         harmless=True,
     )
+    resident: bool = setting(
+        ("CLEW_RESIDENT",),
+        "true",
+        "Let `clew serve` on stdio pass its client on to the resident server of the data directory.",
+        read_flag,
+        harmless=True,
+    )
+    resident_idle: int = setting(
+        ("CLEW_RESIDENT_IDLE",),
+        "600",
+        "Seconds after which a resident server without clients ends.",
+        read_count,
+    )
     origins: dict[str, str] = field(default_factory=dict)
     """Where each value came from: `flag`, a variable, `clew.toml`, the path of the data directory's file, `default`."""
 
@@ -301,8 +314,8 @@ def load_settings(
     environ: Mapping[str, str] | None = None,
     cwd: Path | None = None,
 ) -> Settings:
-    environ = os.environ if environ is None else environ
-    root = project_root(cwd or Path.cwd())
+    environ = environment() if environ is None else environ
+    root = project_root(cwd or directory())
     raw, origins = _gather(flags or {}, environ, root)
     try:
         return _settings(raw, origins, root)
@@ -348,7 +361,7 @@ def _gather(flags: Mapping[str, Any], environ: Mapping[str, str], root: Path) ->
     files = _project_file(root, home_of(environ))
     # The data directory may itself be named by a flag, a variable or a trusted project.
     home = given.get("home") or files.get("home")
-    files = {**_home_file(Path(home[0]).expanduser() if home else home_of(environ), root), **files}
+    files = {**_home_file(placed(home[0]) if home else home_of(environ), root), **files}
     raw: dict[str, str] = {}
     origins: dict[str, str] = {}
     for item in SETTINGS:
@@ -376,7 +389,7 @@ def _text(value: Any) -> str:
 
 def home_of(environ: Mapping[str, str]) -> Path:
     """The data directory as the person chose it, whatever a project says."""
-    return Path(environ.get("CLEW_HOME") or environ.get("THOUGHTBOX_DATA_DIR") or "~/.clew").expanduser()
+    return expanded(environ.get("CLEW_HOME") or environ.get("THOUGHTBOX_DATA_DIR") or "~/.clew")
 
 
 def _project_file(root: Path, home: Path) -> dict[str, tuple[str, str]]:

@@ -27,6 +27,7 @@ from clew.memory.governance import proposals
 from clew.memory.governance.patches import check_file, check_place
 from clew.registry.context import Context
 from clew.registry.operation import Input, StrictModel, operation
+from clew.surroundings import placed
 
 HISTORY, REJECTED = "history.jsonl", "tombstones.jsonl"
 MOST_BYTES = 1_000_000_000
@@ -60,7 +61,7 @@ class ImportMemory(Input):
 def _place(ctx: Context, given: str) -> Path:
     """The file to use. A person at the shell may name any file; every other caller one below the data directory."""
     if ctx.connection.local:
-        return Path(given).expanduser().absolute()
+        return placed(given)
     # One folder for each workspace: what one exported, another must neither read nor overwrite.
     folder = ctx.settings.home / "exports" / ctx.workspace.replace("/", "+")
     folder.mkdir(parents=True, exist_ok=True)

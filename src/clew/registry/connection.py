@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,3 +71,16 @@ class Connection:
     """Which part of Clew ran a command itself (`prove`, `runner`). Set in this process only, never by a client."""
     state: dict[str, Any] = field(default_factory=dict)
     """What a domain keeps for as long as the connection lives, under the domain's name."""
+
+    def kept(self) -> dict[str, Any]:
+        """What the connection needs to go on as itself with another server."""
+        return {name: getattr(self, name) for name in _KEPT}
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Take over what `kept` gave; fields of another version are left alone."""
+        for name, kind in _KEPT.items():
+            if isinstance(value := kept.get(name), kind):
+                setattr(self, name, value)
+
+
+_KEPT: dict[str, type] = {"handle": str, "number": int, "workspace_override": str}

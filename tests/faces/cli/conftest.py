@@ -38,6 +38,7 @@ class Shell:
             "PYTHONPATH": str(SOURCE),
             "HOME": str(self.directory / "person"),
             "CLEW_HOME": str(self.home),
+            "CLEW_RESIDENT": "off",
             "COLUMNS": "200",
             **(env or {}),
         }

@@ -16,7 +16,8 @@ ROOT = Path(__file__).parents[3]
 def environment(home: Path, **more: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CLEW_")}
     paths = f"{ROOT / 'src'}{os.pathsep}{ROOT}"
-    return {**kept, "PYTHONPATH": paths, "CLEW_HOME": str(home), "CLEW_WORKSPACE": "probe", **more}
+    own = {"PYTHONPATH": paths, "CLEW_HOME": str(home), "CLEW_WORKSPACE": "probe", "CLEW_RESIDENT": "off"}
+    return {**kept, **own, **more}
 
 
 @dataclass

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from clew.app import Clew, open_clew
@@ -15,51 +14,14 @@ from clew.errors import ClewError
 from clew.faces.cli.main import Exit
 from clew.imports import without_collection
 from clew.settings import Settings, load_settings
+from clew.shim.options import Plain
 
 if TYPE_CHECKING:
     from clew.faces.cli.clients import Target
 
-SWITCHES = {"--http": "http", "--json": "as_json", "--dx": "dx"}
-VALUES = {
-    "--host": "host",
-    "--port": "port",
-    "--toolset": "toolset",
-    "--workspace": "workspace",
-    "--token": "token",
-    "--home": "home",
-    "--agent-id": "agent_id",
-    "--project-guard": "project_guard",
-    "--workspace-lock": "workspace_lock",
-    "--workspace-allowlist": "workspace_allowlist",
-}
-
-
-@dataclass
-class Plain:
-    """What `clew serve` was asked for; `flags` go to the settings, where they are checked."""
-
-    http: bool = False
-    as_json: bool = False
-    dx: bool = False
-    flags: dict[str, object] = field(default_factory=dict)
-
-
-def parse_plainly(words: list[str]) -> Plain | None:
-    """The plain spelling `--name value` or `--name=value`; None for anything else, which Typer then explains."""
-    plain, rest = Plain(), list(words)
-    while rest:
-        name, equals, value = rest.pop(0).partition("=")
-        if name in SWITCHES and not equals:
-            setattr(plain, SWITCHES[name], True)
-        elif name in VALUES and (equals or (rest and not rest[0].startswith("-"))):
-            plain.flags[VALUES[name]] = value if equals else rest.pop(0)
-        else:
-            return None
-    return plain
-
 
 def serve(plain: Plain) -> int:
-    settings = load_settings({**plain.flags, "dx": plain.dx or None})
+    settings = load_settings(plain.settings)
     clew = open_clew(settings)
     try:
         if plain.http or settings.transport == "http":

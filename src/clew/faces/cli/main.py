@@ -126,7 +126,8 @@ def _forget_output() -> None:
 def _run(argv: list[str]) -> int:
     if argv[:1] == ["serve"]:
         with without_collection():
-            from clew.faces.cli.launch import parse_plainly, serve
+            from clew.faces.cli.launch import serve
+            from clew.shim.options import parse_plainly
 
         plain = parse_plainly(argv[1:])
         if plain is not None:

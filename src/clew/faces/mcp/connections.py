@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import uuid4
 
 from mcp.server.connection import Connection as Wire
@@ -58,10 +59,29 @@ class Link:
             self.watched.popitem()[1]()
 
 
+class Origin:
+    """What a connection brings along from a server that it had before, and who keeps it in case it needs another."""
+
+    def __init__(self, kept: Mapping[str, Any], keep: Callable[[dict[str, Any]], None]) -> None:
+        self._kept = dict(kept)
+        self._keep = keep
+
+    def give_back(self, connection: Connection) -> None:
+        connection.restore(self._kept)
+
+    def note(self, connection: Connection) -> None:
+        """Hand on what changed, before the answer that it came with."""
+        kept = connection.kept()
+        if connection.durable and kept != self._kept:
+            self._kept = kept
+            self._keep(kept)
+
+
 class Connections:
-    def __init__(self, settings: Settings, bus: InMemorySubscriptionBus) -> None:
+    def __init__(self, settings: Settings, bus: InMemorySubscriptionBus, origin: Origin | None = None) -> None:
         self._settings = settings
         self._bus = bus
+        self._origin = origin
 
     @property
     def toolset(self) -> str:
@@ -78,6 +98,9 @@ class Connections:
     def _connect(self, wire: Wire) -> Link:
         link = Link(wire, self._new_connection(durable=True))
         link.connection.handle = wire.session_id or uuid4().hex  # stdio has no id of its own
+        if self._origin is not None:
+            self._origin.give_back(link.connection)
+            self._origin.note(link.connection)
         wire.exit_stack.callback(self._bus.subscribe(link.deliver))
         wire.exit_stack.callback(link.release)
         return link
@@ -102,6 +125,11 @@ class Connections:
 
     def _new_connection(self, durable: bool) -> Connection:
         return Connection(toolset=self._settings.toolset, agent_id=self._settings.agent_id, durable=durable)
+
+    def note(self, connection: Connection) -> None:
+        """After a call: it may have moved the connection."""
+        if self._origin is not None:
+            self._origin.note(connection)
 
     def log_level(self, request: Request) -> LoggingLevel | None:
         return None if is_stateless(request) else self.link(request).log_level

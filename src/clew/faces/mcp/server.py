@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+import anyio
+import anyio.to_thread
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel.server import NotificationOptions, Server
@@ -32,7 +34,7 @@ from opentelemetry.trace import ProxyTracerProvider, get_tracer_provider
 from pydantic import ValidationError
 
 from clew import __version__
-from clew.faces.mcp.connections import Connections
+from clew.faces.mcp.connections import Connections, Origin
 from clew.faces.mcp.prompts import Completions, Prompts
 from clew.faces.mcp.protocol import Request, is_stateless, wire_of
 from clew.faces.mcp.resources import Resources
@@ -176,11 +178,11 @@ class ClewServer(Server[Any]):
 class Parts:
     """What stands behind the methods, each part given the others it needs."""
 
-    def __init__(self, clew: Clew, entries: Catalogue) -> None:
+    def __init__(self, clew: Clew, entries: Catalogue, origin: Origin | None) -> None:
         dispatcher = clew.dispatcher
         self.bus = InMemorySubscriptionBus()
         self.workers = Workers()
-        self.connections = Connections(clew.settings, self.bus)
+        self.connections = Connections(clew.settings, self.bus, origin)
         self.watches = Watches(dispatcher, clew.database, self.workers, self.bus)
         self.tools = Tools(entries, dispatcher, self.connections, self.workers)
         self.resources = Resources(entries, dispatcher, self.connections, self.workers, self.watches)
@@ -194,17 +196,22 @@ class Parts:
             yield
         finally:
             self.listening.close()
-            self.watches.close()
-            self.workers.close()
+            # In a thread: calls that still run are waited for, and the loop may have other clients to serve.
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self._end)
+
+    def _end(self) -> None:
+        self.watches.close()
+        self.workers.close()
 
     async def set_level(self, request: Request, params: SetLevelRequestParams) -> dict[str, Any]:
         self.connections.link(request).log_level = params.level
         return {}
 
 
-def build_server(clew: Clew, entries: Catalogue | None = None) -> ClewServer:
+def build_server(clew: Clew, entries: Catalogue | None = None, origin: Origin | None = None) -> ClewServer:
     """Cheap: reads the generated index, opens no database, imports no domain module."""
-    parts = Parts(clew, entries or catalogue())
+    parts = Parts(clew, entries or catalogue(), origin)
     server = ClewServer(
         NAME,
         version=__version__,

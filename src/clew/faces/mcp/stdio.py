@@ -27,10 +27,12 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from clew.faces.mcp.pipes import Framing, Lines, Output, claimed
+from clew.faces.mcp.connections import Origin
+from clew.faces.mcp.pipes import Lines, Output, claimed
 from clew.faces.mcp.server import build_server
 from clew.logs import configure_logs
 from clew.registry.arguments import encodable
+from clew.shim.framing import Framing
 
 if TYPE_CHECKING:
     from contextvars import Context
@@ -172,14 +174,19 @@ def run_stdio(clew: Clew) -> None:
 
 
 async def _serve(clew: Clew) -> None:
-    server = build_server(clew)
     with claimed() as (source, sink):
         framing = Framing()
         output = Output(sink, framing)
         # The SDK's loop needs no more of a file than to give lines and to take text.
         files: Any = Lines(source, framing), output
-        async with stdio_server(*files) as (incoming, outgoing):
-            debts = Debts()
-            answers = Outgoing(outgoing, debts)
-            await server.run(Incoming(incoming, answers, debts), answers, server.create_initialization_options())
+        await converse(clew, *files)
         output.close()
+
+
+async def converse(clew: Clew, lines: Any, output: Any, origin: Origin | None = None) -> None:
+    """Serves the client whose messages `lines` gives, until they end and those that were read are answered."""
+    server = build_server(clew, origin=origin)
+    async with stdio_server(lines, output) as (incoming, outgoing):
+        debts = Debts()
+        answers = Outgoing(outgoing, debts)
+        await server.run(Incoming(incoming, answers, debts), answers, server.create_initialization_options())

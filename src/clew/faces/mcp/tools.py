@@ -95,6 +95,7 @@ class Tools:
         work = partial(self._dispatcher.call, params.name, params.arguments, connection, progress)
         answer = await self._workers.run(work)
         await progress.delivered()
+        self._connections.note(connection)
         if answer.input_required is not None:
             return input_required(answer.input_required)
         await narrate(request, self._connections.log_level(request), params.name, answer)

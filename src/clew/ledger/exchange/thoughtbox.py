@@ -20,6 +20,7 @@ from clew.ledger.sessions import Query, find_sessions, session_named
 from clew.ledger.titles import slug
 from clew.registry.context import Context
 from clew.registry.operation import operation
+from clew.surroundings import placed
 
 SHOWN_PROBLEMS = 200
 PAGE = 100
@@ -28,7 +29,7 @@ PAGE = 100
 def allowed_path(ctx: Context, given: str, folder: str) -> Path:
     """A person at the shell may name any directory; everyone else one below the data directory."""
     if ctx.connection.local:
-        return Path(given).expanduser().resolve()
+        return placed(given).resolve()
     root = ctx.settings.home / folder
     return confined(root, given)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import orjson
 
 from clew.errors import ClewError
+from clew.surroundings import environment, home_directory
 
 _IMPORT = re.compile(r"""(?P<head>\bfrom\s*|\bimport\s*\(?\s*)(?P<quote>["'])(?P<name>[^"'\n]+)(?P=quote)""")
 _PACKAGE = re.compile(r"(?P<package>(?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*)(?P<path>/.*)?")
@@ -68,7 +69,7 @@ def client_environment() -> dict[str, str]:
     """What a package client needs to find and trust its registry, and nothing else of our environment."""
     wanted = _NET | set(_VARIABLE.findall(_settings()))
     known = {
-        name: value for name, value in os.environ.items() if name in wanted or name.upper().startswith("NPM_CONFIG_")
+        name: value for name, value in environment().items() if name in wanted or name.upper().startswith("NPM_CONFIG_")
     }
     return {"DENO_TLS_CA_STORE": "system,mozilla", **known}
 
@@ -89,14 +90,14 @@ def _addresses() -> Iterator[tuple[str, str]]:
     """As Deno takes them: the settings in the home directory, and over them the environment."""
     for line in _settings().splitlines():
         if (found := _REGISTRY_LINE.fullmatch(line)) is not None:
-            yield found["key"], _VARIABLE.sub(lambda name: os.environ.get(name[1], ""), found["address"])
-    if address := os.environ.get("NPM_CONFIG_REGISTRY"):
+            yield found["key"], _VARIABLE.sub(lambda name: environment().get(name[1], ""), found["address"])
+    if address := environment().get("NPM_CONFIG_REGISTRY"):
         yield "registry", address
 
 
 def _settings() -> str:
     try:
-        return (Path.home() / ".npmrc").read_text(encoding="utf-8", errors="replace")
+        return (home_directory() / ".npmrc").read_text(encoding="utf-8", errors="replace")
     except (OSError, RuntimeError):
         return ""
 

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from clew.errors import ClewError, invalid, shorten
 from clew.ids import CONTROL
+from clew.surroundings import environment, home_directory, placed
 
 LONGEST_LINE = 4 << 20
 """Longer lines are passed over: no message is that long, and one must not fill the memory."""
@@ -56,8 +57,8 @@ class Allowance:
 
 def default_roots() -> list[Path]:
     """Where agents keep their sessions on this machine, Codex first."""
-    home = Path(os.environ.get("HOME") or Path.home())
-    codex, claude = os.environ.get("CODEX_HOME"), os.environ.get("CLAUDE_CONFIG_DIR")
+    home, known = home_directory(), environment()
+    codex, claude = known.get("CODEX_HOME"), known.get("CLAUDE_CONFIG_DIR")
     return [
         (Path(codex) if codex else home / ".codex") / "sessions",
         (Path(claude) if claude else home / ".claude") / "projects",
@@ -69,7 +70,7 @@ def root_directory(given: str | None, anywhere: bool) -> Path:
     if given is not None:
         if not given.strip() or CONTROL.search(given):
             raise invalid("root_dir", "must be the path of a directory", kind="value")
-        folder = Path(given).expanduser()
+        folder = placed(given)
         if not anywhere and not _is_of_an_agent(folder):
             raise _outside(given)
         return _directory(folder)

@@ -16,6 +16,7 @@ import orjson
 
 from clew.reasoning.transcripts.files import Allowance, lines, open_file
 from clew.settings import project_root
+from clew.surroundings import directory
 
 _HINTS = (
     re.compile(r"<cwd>\s*([^<\n]{1,1000}?)\s*</cwd>"),
@@ -170,4 +171,4 @@ def session_info(path: Path, allowance: Allowance) -> SessionInfo:
 
 def default_prefix() -> str:
     """The project that this server works in."""
-    return str(project_root(Path.cwd()))
+    return str(project_root(directory()))

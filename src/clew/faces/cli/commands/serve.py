@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from clew.faces.cli.launch import Plain, serve
+from clew.faces.cli.launch import serve
+from clew.shim.options import Plain
 
 
 def register(app: typer.Typer) -> None:
@@ -31,6 +32,9 @@ def serve_command(
     workspace_lock: Annotated[str | None, typer.Option(help="true refuses calls that name another one.")] = None,
     workspace_allowlist: Annotated[str | None, typer.Option(help="Workspaces that calls may name.")] = None,
     dx: Annotated[bool, typer.Option("--dx", help="Let tasks_snapshot say what is new.")] = False,
+    alone: Annotated[
+        bool, typer.Option("--no-resident", help="Serve in this process, not through the resident server.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Announce the HTTP addresses as JSON.")] = False,
 ) -> None:
     """Serve agents over MCP: on stdio (what clients start), or over HTTP.
@@ -55,4 +59,4 @@ def serve_command(
         "workspace_allowlist": workspace_allowlist,
     }
     flags = {**ctx.obj, **{name: value for name, value in own.items() if value is not None}}
-    raise typer.Exit(serve(Plain(http, as_json, dx, flags)))
+    raise typer.Exit(serve(Plain(http, as_json, dx, alone, flags)))

@@ -1,0 +1,196 @@
+"""The life of the resident server: it is the only one, lets clients in, and ends when nobody needs it.
+
+It ends when it was idle for the time that its last client's settings name, when its data directory is gone, when a
+client comes from newer code than its own, and on SIGTERM. Clients that are connected then go on with the next one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from clew.app import Clew, open_database
+from clew.errors import ClewError
+from clew.faces.mcp.workers import Workers
+from clew.faces.resident.conversation import Conversation, answer_call, repeatable_tools
+from clew.faces.resident.door import Door
+from clew.faces.resident.visitor import Declined, Greeting, Visitor, admit, read_greeting
+from clew.locks import FileLock
+from clew.logs import configure_logs, hide_in_logs
+from clew.settings import Settings, load_settings
+from clew.shim.address import folder_of, package_stamp
+from clew.store.database import Database
+
+log = logging.getLogger("clew.resident")
+
+_TO_GREET = 10.0
+_TO_TAKE_OVER = 20.0
+"""Seconds to wait for a server that is about to end."""
+_TO_SETTLE = 20.0
+"""Seconds that conversations have to answer what they read when the server ends."""
+_FIRST_IDLE = 30.0
+"""Seconds to wait for the first client, who started us."""
+_TICK = 1.0
+_LARGEST_LOG = 1_000_000
+
+
+class Stores:
+    """The opened databases, shared by clients that mean the same one with the same model."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, str | None], Database] = {}
+
+    def clew(self, settings: Settings) -> Clew:
+        key = (settings.database_url or str(settings.database_file), settings.embedding_model)
+        if key not in self._open:
+            self._open[key] = open_database(settings)
+        return Clew(settings, database=self._open[key])
+
+    def close(self) -> None:
+        for database in self._open.values():
+            try:
+                database.close()
+            except Exception:
+                log.exception("a store could not be closed")
+
+
+class Resident:
+    def __init__(self, home: str) -> None:
+        self._home = home
+        self._stamp = package_stamp()
+        self._stores = Stores()
+        self._workers = Workers()
+        self._talks: set[Conversation] = set()
+        self._visits: set[asyncio.Task[Any]] = set()
+        self._idle = _FIRST_IDLE
+        self._left_at = time.monotonic()
+
+    def run(self) -> int:
+        _tidy_log()
+        configure_logs(load_settings({"home": self._home}, {}, Path(self._home)))
+        lock = FileLock(Path(folder_of(self._home, make=True), "lock"))
+        if not lock.take(_TO_TAKE_OVER):
+            log.warning("another resident server runs for %s", self._home)
+            return 1
+        try:
+            asyncio.run(self._serve())
+        finally:
+            self._stores.close()
+            lock.release()
+        return 0
+
+    async def _serve(self) -> None:
+        self._ending = asyncio.Event()
+        self._door = Door(self._home)
+        await self._door.open(self._visit, self._stamp)
+        _heed_end(asyncio.get_running_loop(), self._ending)
+        _announce()
+        log.info("serving %s", self._home)
+        await self._until_needless()
+        self._door.close()
+        await self._settle()
+
+    async def _until_needless(self) -> None:
+        while not self._ending.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ending.wait(), min(_TICK, self._idle / 4))
+            idle = not self._visits and time.monotonic() - self._left_at >= self._idle
+            if idle or not self._door.stands():
+                return
+
+    async def _settle(self) -> None:
+        for talk in list(self._talks):
+            talk.end()
+        if self._visits:
+            await asyncio.wait(self._visits, timeout=_TO_SETTLE)
+
+    async def _visit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._visits.add(task)
+        try:
+            await self._receive(reader, writer)
+            with suppress(ConnectionError):
+                await writer.drain()
+        except (ConnectionError, TimeoutError, ValueError, KeyError, PermissionError) as problem:
+            log.info("a client was sent away: %s", problem)
+        except Exception:
+            log.exception("a client could not be served")
+        finally:
+            self._visits.discard(task)
+            self._left_at = time.monotonic()
+            writer.close()
+
+    async def _receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        line = await asyncio.wait_for(self._door.greeting(reader, writer), _TO_GREET)
+        try:
+            visitor = self._admitted(read_greeting(line, self._door.secret))
+            clew = self._stores.clew(visitor.settings)
+        except (Declined, ClewError) as problem:
+            answer = problem.answer if isinstance(problem, Declined) else {"declined": problem.message}
+            writer.write(json.dumps(answer).encode() + b"\n")
+            return
+        self._idle = float(visitor.settings.resident_idle)
+        with visitor.surroundings():
+            await self._answer(clew, visitor, reader, writer)
+
+    def _admitted(self, greeting: Greeting) -> Visitor:
+        if greeting.stamp != self._stamp:
+            self._give_way(greeting.stamp)
+        if self._ending.is_set():
+            raise Declined(declined="outdated")
+        visitor = admit(greeting, self._home)
+        hide_in_logs(visitor.settings)
+        return visitor
+
+    def _give_way(self, stamp: str) -> None:
+        """To newer code in our place; to another installation only if nobody is here, or the two would take turns."""
+        same_place = stamp.rsplit(":", 2)[0] == self._stamp.rsplit(":", 2)[0]
+        if not same_place and len(self._visits) > 1:
+            raise Declined(declined="another installation of Clew is in use for this data directory")
+        self._ending.set()
+
+    async def _answer(
+        self, clew: Clew, visitor: Visitor, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        if visitor.greeting.kind == "call":
+            answer = await answer_call(clew, visitor, self._workers)
+            writer.write(json.dumps(answer).encode() + b"\n")
+            return
+        writer.write(json.dumps({"ok": True, "reads": repeatable_tools()}).encode() + b"\n")
+        talk = Conversation(clew, visitor, reader, writer)
+        self._talks.add(talk)
+        try:
+            await talk.run()
+        finally:
+            self._talks.discard(talk)
+
+
+def _heed_end(loop: asyncio.AbstractEventLoop, ending: asyncio.Event) -> None:
+    try:
+        loop.add_signal_handler(signal.SIGTERM, ending.set)
+    except NotImplementedError:  # Windows
+        signal.signal(signal.SIGTERM, lambda *_: loop.call_soon_threadsafe(ending.set))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _announce() -> None:
+    """Tell who started us, who waits for it; whatever is printed later belongs into the log."""
+    with suppress(OSError):
+        os.write(1, b"ready\n")
+    os.dup2(2, 1)
+
+
+def _tidy_log() -> None:
+    with suppress(OSError):
+        if os.fstat(2).st_size > _LARGEST_LOG:
+            os.ftruncate(2, 0)
+    sys.stderr.reconfigure(line_buffering=True)  # type: ignore[union-attr]

@@ -1,0 +1,101 @@
+"""One call through the resident server: for hooks and other processes that have no time to import Clew.
+
+    from clew.shim.call import ask
+    answer = ask("recall", {"query": "retries"}, deadline=0.25)   # None: nobody answered in time, step aside
+    text = answer["text"] if answer and answer["ok"] else ""      # also: answer["envelope"], the whole answer
+
+Every operation of the registry can be called, also those that no tool list shows. The call runs in the directory and
+with the environment of this process, so it means the same workspace as `clew call` here would. `ask` never raises for
+what a server can do and never waits longer than its deadline; the server may still finish the work of a call that was
+left. With `start=True` a server that was not there is started behind, for the next call.
+
+On the wire: after `connect` (see `clew.shim.address`) the client sends one line, the greeting, and for a call gets one
+line back and then the end.
+
+    {"clew": 1, "kind": "call", "secret": "...", "stamp": "...", "flags": {}, "environ": {...}, "directory": "/...",
+     "name": "recall", "arguments": {...}, "toolset": "agent", "client": "clew-hook", "local": false}
+    {"ok": true, "text": "...", "envelope": {...}}  or  {"declined": "why"}
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from clew.shim.address import PROTOCOL, Unreachable, connect, data_directory, package_stamp, receive, send
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Mapping
+    from typing import Any
+
+
+def ask(
+    name: str,
+    arguments: Mapping[str, Any],
+    *,
+    deadline: float = 1.0,
+    start: bool = False,
+    flags: Mapping[str, Any] | None = None,
+    directory: str | None = None,
+    client: str = "clew-hook",
+    toolset: str = "agent",
+    local: bool = False,
+) -> dict[str, Any] | None:
+    """The answer of one operation, `{"ok", "text", "envelope"}`, or None when none came within `deadline` seconds.
+
+    `directory` is where the caller works, when it is not the directory of this process. `flags` are settings, such as
+    {"workspace": "acme/api"}. `local` is for a person at the shell, who may name any path.
+    """
+    end = time.monotonic() + deadline
+    here = directory or os.getcwd()
+    home = data_directory(os.environ, (flags or {}).get("home"), here)
+    said = {"name": name, "arguments": dict(arguments), "toolset": toolset, "client": client, "local": local}
+    try:
+        answer = _exchange(home, {**greeting("call", flags or {}, here), **said}, end)
+        if "elsewhere" in answer:
+            home = answer["elsewhere"]
+            answer = _exchange(home, {**greeting("call", flags or {}, here), **said}, end)
+        if "ok" in answer:
+            return answer
+        start = start and answer.get("declined") == "outdated"
+    except (Unreachable, OSError, ValueError):
+        pass
+    if start:
+        from clew.shim.start import start_behind
+
+        start_behind(home)
+    return None
+
+
+def greeting(kind: str, flags: Mapping[str, Any], directory: str) -> dict[str, Any]:
+    """Who we are and where we stand. Over a private channel to a process of the same user."""
+    return {
+        "clew": PROTOCOL,
+        "kind": kind,
+        "stamp": package_stamp(),
+        "flags": dict(flags),
+        "environ": dict(os.environ),
+        "directory": directory,
+    }
+
+
+def _exchange(home: str, message: dict[str, Any], end: float) -> dict[str, Any]:
+    channel, address = connect(home, _left(end))
+    with channel:
+        send(channel, {**message, "secret": address["secret"]})
+        return _receive_until(channel, end)
+
+
+def _receive_until(channel: socket.socket, end: float) -> dict[str, Any]:
+    """`receive` under one limit for the whole line; its own limit is one for each piece."""
+    channel.settimeout(_left(end))
+    return receive(channel, lambda: channel.settimeout(_left(end)))
+
+
+def _left(end: float) -> float:
+    left = end - time.monotonic()
+    if left <= 0:
+        raise Unreachable("out of time")
+    return left

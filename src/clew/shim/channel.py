@@ -1,0 +1,140 @@
+"""A way to a server for one MCP conversation: the resident one, started when it is not there, or one of our own."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+
+from clew.shim.address import Unreachable, connect, data_directory, receive, send
+from clew.shim.call import greeting
+from clew.shim.start import start
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Protocol
+
+    class Channel(Protocol):
+        reads: frozenset[str]
+
+        def send(self, data: bytes) -> None: ...
+        def receive(self) -> bytes: ...
+        def finish(self) -> None: ...
+        def close(self) -> None: ...
+
+
+_TO_ANSWER = 15.0
+"""Seconds that a resident server has to answer a greeting; one that takes longer is stuck."""
+_CHUNK = 1 << 16
+
+
+class Alone(Exception):
+    """The client wants, or has to have, a server of its own."""
+
+
+class ResidentChannel:
+    def __init__(self, channel: socket.socket, reads: frozenset[str]) -> None:
+        self._channel = channel
+        self.reads = reads
+
+    def send(self, data: bytes) -> None:
+        self._channel.sendall(data)
+
+    def receive(self) -> bytes:
+        try:
+            return self._channel.recv(_CHUNK)
+        except OSError:
+            return b""
+
+    def finish(self) -> None:
+        try:
+            self._channel.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def close(self) -> None:
+        self._channel.close()
+
+
+class ChildChannel:
+    """A server in a child process, for a conversation that has begun and finds no resident server any more."""
+
+    def __init__(self, words: list[str]) -> None:
+        import subprocess
+
+        command = [sys.executable, "-P", "-m", "clew", "serve", "--no-resident", *words]
+        self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        self.reads: frozenset[str] = frozenset()
+
+    def send(self, data: bytes) -> None:
+        assert self._child.stdin is not None
+        while data:
+            data = data[self._child.stdin.write(data) or 0 :]
+
+    def receive(self) -> bytes:
+        assert self._child.stdout is not None
+        return self._child.stdout.read(_CHUNK) or b""
+
+    def finish(self) -> None:
+        assert self._child.stdin is not None
+        self._child.stdin.close()
+
+    def close(self) -> None:
+        self.finish()
+        self._child.wait()
+
+
+def open_channel(flags: Mapping[str, Any], kept: Mapping[str, Any]) -> ResidentChannel:
+    """A channel to the resident server, started where none runs. Raises Alone or Unreachable."""
+    directory = os.getcwd()
+    said = {**greeting("mcp", flags, directory), "kept": dict(kept)}
+    home = data_directory(os.environ, flags.get("home"), directory)
+    try:
+        return _greeted(home, said)
+    except Unreachable:
+        home = _configured_home(flags)
+    found: list[ResidentChannel] = []
+
+    def reached() -> bool:
+        try:
+            found.append(_greeted(home, said))
+        except Unreachable:
+            return False
+        return True
+
+    start(home, reached)
+    return found[0] if found else _greeted(home, said)
+
+
+def _greeted(home: str, said: Mapping[str, Any]) -> ResidentChannel:
+    channel, address = connect(home, _TO_ANSWER)
+    try:
+        send(channel, {**said, "secret": address["secret"]})
+        answer = receive(channel)
+        if answer.get("ok"):
+            channel.settimeout(None)
+            return ResidentChannel(channel, frozenset(answer["reads"]))
+    except (OSError, ValueError) as problem:
+        channel.close()
+        raise Unreachable(str(problem)) from problem
+    channel.close()
+    if "elsewhere" in answer and answer["elsewhere"] != home:
+        return _greeted(answer["elsewhere"], said)
+    if answer.get("declined") == "outdated":
+        raise Unreachable("it gives way to newer code")
+    raise Alone(answer.get("declined"))
+
+
+def _configured_home(flags: Mapping[str, Any]) -> str:
+    """As all the settings say it; reading them is nothing beside the start of a server."""
+    from clew.errors import ClewError
+    from clew.settings import load_settings
+
+    try:
+        settings = load_settings(flags)
+    except ClewError as problem:
+        raise Alone(problem.message) from problem
+    if not settings.resident or settings.storage == "memory" or settings.transport != "stdio":
+        raise Alone("the settings ask for it")
+    return os.path.realpath(settings.home)

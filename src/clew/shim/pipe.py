@@ -1,0 +1,291 @@
+"""`clew serve` on stdio as a pipe to the resident server.
+
+What the client says goes to the server and back, line by line. The pipe remembers just enough to go on with another
+server should this one be killed: the handshake, the subscriptions, and the requests that wait for an answer. Reads are
+then asked again. For a write nobody can know whether it was done, and the client is told so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+
+from clew.shim.address import Unreachable
+from clew.shim.channel import Alone, ChildChannel, open_channel
+from clew.shim.framing import Framing, messages, split_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from clew.shim.channel import Channel
+    from clew.shim.options import Plain
+
+_ATTEMPTS = 3
+"""How often a request is sent; one that a server dies of each time is given up."""
+_READS = frozenset(
+    {
+        "initialize", "ping", "server/discover", "tools/list", "resources/list", "resources/templates/list",
+        "resources/read", "resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get",
+        "completion/complete", "logging/setLevel", "subscriptions/listen",
+    }
+)  # fmt: skip
+"""Methods that may be asked twice; `tools/call` depends on the tool."""
+UNKNOWN = (
+    "ERROR: UNAVAILABLE the server ended while it worked on this call: outcome unknown"
+    " | fix: look whether it was done (open, recall or resume) before you repeat it"
+)
+
+
+class Asked:
+    """A request of the client that waits for its answer."""
+
+    def __init__(self, line: bytes, message: dict[str, Any], place: int) -> None:
+        self.line = line
+        self.message = message
+        self.place = place
+        """Which message on the channel it was."""
+        self.attempts = 1
+
+
+class Standing:
+    """What a new server must be told before the conversation can go on."""
+
+    def __init__(self, kept: dict[str, Any]) -> None:
+        self.kept = kept
+        self.initialize: bytes | None = None
+        self.initialized: bytes | None = None
+        self.level: bytes | None = None
+        self.watched: dict[str, bytes] = {}
+
+    def note(self, line: bytes, message: dict[str, Any]) -> None:
+        method, params = message.get("method"), message.get("params")
+        uri = params.get("uri") if isinstance(params, dict) else None
+        if method == "initialize":
+            self.initialize = line
+        elif method == "notifications/initialized":
+            self.initialized = line
+        elif method == "logging/setLevel":
+            self.level = line
+        elif method == "resources/subscribe" and isinstance(uri, str):
+            self.watched[uri] = line
+        elif method == "resources/unsubscribe" and isinstance(uri, str):
+            self.watched.pop(uri, None)
+
+    def requests(self) -> Iterator[bytes]:
+        """Those that are sent again, each under the id that the client gave it."""
+        yield from (line for line in (self.level, *self.watched.values()) if line is not None)
+
+
+class Pipe:
+    def __init__(self, channel: Channel, flags: dict[str, Any], words: list[str], kept: dict[str, Any]) -> None:
+        self._channel: Channel | None = channel
+        self._reads = channel.reads
+        self._flags = flags
+        self._words = words
+        self._framing = Framing()
+        self._changed = threading.Condition(threading.RLock())  # guards everything below
+        self._standing = Standing(kept)
+        self._sent = 0
+        self._seen: int | None = None
+        self._waiting: dict[Any, Asked] = {}
+        self._unwanted: set[Any] = set()
+        self._asked_of_client: set[Any] = set()
+        self._finished = False
+
+    def run(self) -> int:
+        receiver = threading.Thread(target=self._receive, name="clew-answers", daemon=True)
+        receiver.start()
+        for line in messages(0, self._framing):
+            self._forward(line)
+        with self._changed:
+            self._finished = True
+            if self._channel is not None:
+                self._channel.finish()
+            self._changed.notify_all()
+        receiver.join()
+        return 0
+
+    def _forward(self, line: bytes) -> None:
+        message = _object(line)
+        with self._changed:
+            if self._is_stale_reply(message):
+                return
+            if self._channel is None:
+                self._reopen()
+            self._standing.note(line, message)
+            if "method" in message and _is_id(message.get("id")):
+                self._waiting[message["id"]] = Asked(line, message, self._sent + 1)
+            elif message.get("method") == "notifications/cancelled" and isinstance(message.get("params"), dict):
+                self._forget(message["params"].get("requestId"))
+            self._sent += 1
+            channel = self._channel
+        # Not under the lock: a server that cannot write to us would not read from us either.
+        _put(channel, line)
+
+    def _is_stale_reply(self, message: dict[str, Any]) -> bool:
+        """A reply to a question of a server that is gone; the next one may use its number for another question."""
+        if "method" in message or not _is_id(message.get("id")) or not ("result" in message or "error" in message):
+            return False
+        known = message["id"] in self._asked_of_client
+        self._asked_of_client.discard(message["id"])
+        return not known
+
+    def _forget(self, id: Any) -> None:
+        if _is_id(id):
+            self._waiting.pop(id, None)
+
+    def _send(self, line: bytes) -> None:
+        self._sent += 1
+        _put(self._channel, line)
+
+    def _receive(self) -> None:
+        while True:
+            with self._changed:
+                while self._channel is None and not self._finished:
+                    self._changed.wait()
+                channel = self._channel
+            if channel is None:
+                return
+            for line in split_lines(iter(channel.receive, b"")):
+                self._deliver(line)
+            with self._changed:
+                channel.close()
+                self._channel = None
+                if not self._recover() and self._finished:
+                    return
+
+    def _deliver(self, line: bytes) -> None:
+        if line.startswith(b"!"):
+            self._heed(json.loads(line[1:]))
+            return
+        message = _object(line)
+        id = message.get("id")
+        with self._changed:
+            if "method" in message:
+                if _is_id(id):
+                    self._asked_of_client.add(id)
+            elif _is_id(id):
+                self._waiting.pop(id, None)
+                if id in self._unwanted:
+                    self._unwanted.discard(id)
+                    return
+            self._say(line)
+
+    def _heed(self, control: dict[str, Any]) -> None:
+        with self._changed:
+            self._standing.kept.update(control.get("kept", {}))
+            self._seen = control.get("bye", self._seen)
+
+    def _say(self, line: bytes) -> None:
+        data = self._framing.frame((line + b"\n").decode())
+        try:
+            while data:
+                data = data[os.write(1, data) :]
+        except OSError:
+            os._exit(0)  # nobody reads any more
+
+    def _recover(self) -> bool:
+        """After the end of a channel: whether there was something to go on with at once."""
+        seen, self._seen = self._seen, None
+        again = [asked for asked in self._waiting.values() if self._is_repeatable(asked, seen)]
+        for asked in [asked for asked in self._waiting.values() if asked not in again]:
+            self._waiting.pop(asked.message["id"])
+            self._say(_unknown(asked.message))
+        for id in self._asked_of_client:
+            self._say(_dumped({"method": "notifications/cancelled", "params": {"requestId": id}}))
+        self._asked_of_client.clear()
+        if not again and (self._finished or not self._standing.watched):
+            return False
+        self._reopen(opening=any(asked.message["method"] == "initialize" for asked in again))
+        for asked in again:
+            asked.attempts += 1
+            asked.place = self._sent + 1
+            self._send(asked.line)
+        if self._finished and self._channel is not None:
+            self._channel.finish()
+        return True
+
+    def _is_repeatable(self, asked: Asked, seen: int | None) -> bool:
+        """It was not seen by the server that ended, or it only reads, or the store knows it by its request id."""
+        if seen is not None and asked.place > seen:
+            return True
+        method, params = asked.message["method"], asked.message.get("params")
+        if asked.attempts >= _ATTEMPTS or method != "tools/call" or not isinstance(params, dict):
+            return method in _READS and asked.attempts < _ATTEMPTS
+        arguments = params.get("arguments")
+        has_id = isinstance(arguments, dict) and bool(arguments.get("request_id"))
+        return has_id or params.get("name") in self._reads
+
+    def _reopen(self, opening: bool = False) -> None:
+        """A new channel that stands where the old one stood; `opening`: the client still waits for the handshake."""
+        channel = self._open()
+        self._sent = 0
+        self._channel = channel
+        self._reads = channel.reads or self._reads
+        if self._standing.initialize is not None and not opening:
+            self._repeat(self._standing.initialize)
+            if self._standing.initialized is not None:
+                self._send(self._standing.initialized)
+            for line in self._standing.requests():
+                self._repeat(line)
+        self._changed.notify_all()
+
+    def _open(self) -> Channel:
+        try:
+            return open_channel(self._flags, self._standing.kept)
+        except (Alone, Unreachable, OSError):
+            return ChildChannel(self._words)
+
+    def _repeat(self, line: bytes) -> None:
+        """Send a request whose answer the client has already, unless it is still waiting for it."""
+        id = _object(line).get("id")
+        if id not in self._waiting:
+            self._unwanted.add(id)
+            self._send(line)
+
+
+def _put(channel: Channel | None, line: bytes) -> None:
+    try:
+        assert channel is not None
+        channel.send(line + b"\n")
+    except OSError:
+        pass  # the receiver meets the end of this channel and does what is to be done
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    """What can be made of a line; the server says what is wrong with one that is no message."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int | str)
+
+
+def _dumped(message: dict[str, Any]) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", **message}).encode()
+
+
+def _unknown(message: dict[str, Any]) -> bytes:
+    """A tool call ends with an answer that its model reads, anything else with an error of the protocol."""
+    if message["method"] == "tools/call":
+        result = {"content": [{"type": "text", "text": UNKNOWN}], "isError": True, "resultType": "complete"}
+        return _dumped({"id": message["id"], "result": result})
+    return _dumped({"id": message["id"], "error": {"code": -32603, "message": UNKNOWN}})
+
+
+def serve(plain: Plain, words: list[str]) -> int | None:
+    """Serve the client through the resident server; None when it has to be served in this process."""
+    flags = {name: value for name, value in plain.settings.items() if value is not None}
+    kept = {"handle": os.urandom(16).hex()}
+    try:
+        channel = open_channel(flags, kept)
+    except (Alone, Unreachable, OSError):
+        return None
+    return Pipe(channel, flags, words, kept).run()

@@ -1,0 +1,104 @@
+"""Starts the resident server of a data directory, once, however many ask for it at the same time."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+from clew.locks import FileLock
+from clew.shim.address import Unreachable, folder_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from subprocess import Popen
+
+PATIENCE = 30.0
+"""Seconds that a server may take to listen on a busy machine; then the caller serves by itself."""
+_OWN = ("CLEW_", "BRANCHMIND_", "THOUGHTBOX_", "MIND_MEM_")
+"""Settings of one client. The server must not have those of whoever happened to start it."""
+
+
+_DETACHED = 0x00000008 | 0x00000200
+"""DETACHED_PROCESS and CREATE_NEW_PROCESS_GROUP: a server outlives the terminal of the client that started it."""
+
+
+def start(home: str, reached: Callable[[], bool], patience: float = PATIENCE) -> None:
+    """Make sure that a server runs: waits while somebody else starts it. `reached` says whether one answers."""
+    lock = FileLock(os.path.join(folder_of(home, make=True), "start"))
+    if not _taken(lock, patience):
+        raise Unreachable("somebody else has been starting it for too long")
+    try:
+        if not reached():
+            _spawn_and_wait(home, patience)
+    finally:
+        lock.release()
+
+
+def start_behind(home: str) -> bool:
+    """Start a server without waiting for it; False when somebody else is at it already."""
+    try:
+        lock = FileLock(os.path.join(folder_of(home, make=True), "start"))
+        if not _taken(lock, 0):
+            return False
+        try:
+            # The server ends by itself when another one holds the lock of the data directory.
+            _spawn(home)
+        finally:
+            lock.release()
+    except (Unreachable, OSError):
+        return False
+    return True
+
+
+def _taken(lock: FileLock, patience: float) -> bool:
+    try:
+        return lock.take(patience)
+    except OSError as problem:
+        raise Unreachable(str(problem)) from problem
+
+
+def _spawn_and_wait(home: str, patience: float) -> None:
+    process = _spawn(home)
+    said: list[bytes] = []
+    # A thread reads, because a pipe cannot be waited for with a limit on Windows.
+    reader = threading.Thread(target=lambda: said.append(_first_line(process)), daemon=True)
+    reader.start()
+    reader.join(patience)
+    if said != [b"ready\n"]:
+        raise Unreachable("the resident server did not start; its log says why")
+
+
+def _first_line(process: Popen[bytes]) -> bytes:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def _spawn(home: str) -> Popen[bytes]:
+    import subprocess
+
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OWN)}
+    if sys.flags.isolated or sys.flags.no_site:  # we may have been found by a path that others do not know
+        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+        kept["PYTHONPATH"] = os.pathsep.join(filter(None, (root, kept.get("PYTHONPATH"))))
+    with open(os.path.join(folder_of(home), "log"), "ab", opener=_privately) as log:
+        process = subprocess.Popen(
+            # -P: a package that happens to be called clew in the directory of a project is not ours.
+            [sys.executable, "-P", "-m", "clew.faces.resident", home],
+            cwd=home,
+            env=kept,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            close_fds=True,
+            creationflags=_DETACHED if os.name == "nt" else 0,
+            start_new_session=os.name != "nt",
+        )
+    # Whoever started a process must ask for its end, or it stays as a zombie for as long as we live.
+    threading.Thread(target=process.wait, name="clew-resident", daemon=True).start()
+    return process
+
+
+def _privately(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)

@@ -1,0 +1,53 @@
+"""Where a caller stands: its environment variables and its working directory.
+
+A resident server answers many clients, each started in a directory and an environment of its own. What depends on them
+asks here and never `os.environ` or the process's directory. Outside the resident server these are the process's own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+_caller: ContextVar[tuple[Mapping[str, str], Path] | None] = ContextVar("clew_surroundings", default=None)
+
+
+@contextmanager
+def surrounded(environ: Mapping[str, str], directory: Path) -> Iterator[None]:
+    """Everything inside, threads that copy the context included, sees this environment and directory."""
+    token = _caller.set((environ, directory))
+    try:
+        yield
+    finally:
+        _caller.reset(token)
+
+
+def environment() -> Mapping[str, str]:
+    caller = _caller.get()
+    return os.environ if caller is None else caller[0]
+
+
+def directory() -> Path:
+    caller = _caller.get()
+    return Path.cwd() if caller is None else caller[1]
+
+
+def home_directory() -> Path:
+    """The caller's home. Raises RuntimeError where none can be found, as `Path.home` does."""
+    named = environment().get("USERPROFILE" if os.name == "nt" else "HOME")
+    return Path(named) if named else Path.home()
+
+
+def expanded(path: str) -> Path:
+    """`path` with a leading `~` replaced; `~name` stands for another user's home, as everywhere."""
+    if path == "~" or path.startswith(("~/", f"~{os.sep}")):
+        return home_directory() / path[2:]
+    return Path(path).expanduser()
+
+
+def placed(path: str) -> Path:
+    """The absolute path that the caller means by `path`."""
+    return directory() / expanded(path)

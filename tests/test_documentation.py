@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from clew.registry.contracts import contracts
+
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -40,6 +42,16 @@ def test_generated_pages_are_up_to_date(tmp_path: Path) -> None:
 
 def same(page: Path, text: str) -> bool:
     return page.exists() and page.read_text(encoding="utf-8") == text
+
+
+def test_every_difference_from_a_contract_is_pinned_by_a_test() -> None:
+    known = contracts()
+    assert {contract.name for contract in known} >= {"branchmind", "mind-mem", "thoughtbox"}
+    for contract in known:
+        for item in contract.differences:
+            path, _, function = item.test.partition("::")
+            text = (ROOT / path).read_text(encoding="utf-8")
+            assert f"def {function}" in text, f"{contract.name}: {item.what}: {item.test} does not exist"
 
 
 def test_the_architecture_names_modules_that_exist() -> None:

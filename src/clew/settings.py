@@ -21,8 +21,23 @@ from clew.surroundings import directory, environment, expanded, placed
 from clew.trust import is_trusted
 
 FILE = "clew.toml"
-TOOLSETS = {"agent": "agent", "core": "core", "minimal": "core", "daily": "daily", "dx": "daily", "full": "full"}
+TOOLSETS = {
+    "agent": "agent",
+    "core": "core",
+    "minimal": "core",
+    "daily": "daily",
+    "dx": "daily",
+    "full": "full",
+    "branchmind": "branchmind",
+    "thoughtbox": "thoughtbox",
+    "mind-mem": "mind-mem",
+    "mind_mem": "mind-mem",
+}
 """Every name of a toolset, and the toolset it stands for."""
+CONTRACT_SETTINGS: dict[str, dict[str, str]] = {
+    "mind-mem": {"port": "8765"},
+}
+"""Defaults of settings in a toolset that is named after a contract, where its clients expect others than ours."""
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 Reader = Callable[[str, str], Any]
@@ -96,7 +111,11 @@ def read_flag(name: str, value: str) -> bool:
 
 def read_toolset(name: str, value: str) -> str:
     if value.lower() not in TOOLSETS:
-        raise ClewError("INVALID_INPUT", f"toolset: {value!r} is unknown", "Use agent, core, daily or full.")
+        raise ClewError(
+            "INVALID_INPUT",
+            f"toolset: {value!r} is unknown",
+            f"Use one of {', '.join(dict.fromkeys(TOOLSETS.values()))}.",
+        )
     return TOOLSETS[value.lower()]
 
 
@@ -186,7 +205,7 @@ class Settings:
     toolset: str = setting(
         ("CLEW_TOOLSET", "BRANCHMIND_TOOLSET"),
         "agent",
-        "Which tools are listed: agent, core, daily or full. All can be called.",
+        "Which tools are listed: agent, core, daily, full, branchmind, thoughtbox or mind-mem. All can be called.",
         read_toolset,
         harmless=True,
     )
@@ -364,10 +383,16 @@ def _gather(flags: Mapping[str, Any], environ: Mapping[str, str], root: Path) ->
     files = {**_home_file(placed(home[0]) if home else home_of(environ), root), **files}
     raw: dict[str, str] = {}
     origins: dict[str, str] = {}
+    expected = _contract_settings(given.get("toolset") or files.get("toolset"))
     for item in SETTINGS:
-        default = ("" if item.derived else item.default, "default")
+        default = expected.get(item.name) or ("" if item.derived else item.default, "default")
         raw[item.name], origins[item.name] = given.get(item.name) or files.get(item.name) or default
     return raw, origins
+
+
+def _contract_settings(chosen: tuple[str, str] | None) -> dict[str, tuple[str, str]]:
+    toolset = TOOLSETS.get(chosen[0].lower(), "") if chosen else ""
+    return {name: (value, f"toolset {toolset}") for name, value in CONTRACT_SETTINGS.get(toolset, {}).items()}
 
 
 def _given(item: Setting, flags: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, str] | None:

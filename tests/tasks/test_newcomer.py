@@ -10,25 +10,21 @@ from tests.tasks.portal import STEP, parse_command
 
 
 def first_command(answer: Answer) -> tuple[str, dict[str, Any]]:
-    """What an agent sees first: the command below the state line, or the first suggestion."""
+    """What an agent sees first: the command below the state line, or the first suggestion.
+
+    The call that lists a tool comes before the command that uses it; every tool can be called without it.
+    """
     if answer.lines:
-        return parse_command(answer.lines[1])
-    way = answer.envelope["suggestions"][0]
+        return parse_command(next(line for line in answer.lines[1:] if not line.startswith("tools/list")))
+    way = next(item for item in answer.envelope["suggestions"] if item["action"] == "call_tool")
     return way["target"], way["params"]
-
-
-def inner(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """An operation that is not listed is reached by its name."""
-    return (arguments["name"], arguments["arguments"]) if name == "op_call" else (name, arguments)
 
 
 def follow(call: Caller, answer: Answer, **changed: Any) -> tuple[str, Answer]:
     name, arguments = first_command(answer)
-    holder = arguments["arguments"] if name == "op_call" else arguments
-    holder.update(changed)
-    answer = call.clew.dispatcher.call(name, arguments, call.session)
+    answer = call.clew.dispatcher.call(name, {**arguments, **changed}, call.session)
     assert answer.ok, (name, arguments, answer.envelope["error"])
-    return inner(name, arguments)[0], answer
+    return name, answer
 
 
 def test_six_calls_from_an_empty_store_to_a_finished_task(call: Caller) -> None:

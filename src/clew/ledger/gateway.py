@@ -82,7 +82,7 @@ class Route:
         return given if isinstance(given, str) else None
 
 
-@operation(GATEWAY, tier="daily", writes=True, mode="own", example={"operation": "get_state"})
+@operation(GATEWAY, writes=True, mode="own", example={"operation": "get_state"})
 def thoughtbox_gateway(ctx: Context, args: Gateway) -> Answer:
     """Think in numbered, linked thoughts: start or load a session, then cipher, then thought.
 

@@ -91,7 +91,7 @@ class Skill(Bounded):
     )
 
 
-@operation("skill", mode="own", raw_text=True, workspace=False)
+@operation("skill", tier="daily", mode="own", raw_text=True, workspace=False)
 def skill(ctx: Context, args: Skill) -> dict[str, Any]:
     """Give a short pack of rules for one way of working, fit to put into a prompt."""
     head = f"skill profile={args.profile} version={SKILL_VERSION}"
@@ -227,7 +227,7 @@ PLAYBOOK_BUDGET = Budget(
 )
 
 
-@operation("think_playbook", budget=PLAYBOOK_BUDGET, example={"name": "debug"})
+@operation("think_playbook", tier="daily", budget=PLAYBOOK_BUDGET, example={"name": "debug"})
 def think_playbook(ctx: Context, args: ThinkPlaybook) -> dict[str, Any]:
     """Give the steps of a playbook, such as strict, debug, bisect, experiment or criteria_matrix."""
     name = args.name.strip().lower()

@@ -159,7 +159,9 @@ def reset_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     return [line + (f" prev={result['previous']}" if result["previous"] != result["workspace"] else ""), "status"]
 
 
-@operation("workspace_reset", writes=True, idempotent=True, portal=True, lines=reset_lines, workspace=False)
+@operation(
+    "workspace_reset", tier="daily", writes=True, idempotent=True, portal=True, lines=reset_lines, workspace=False
+)
 def workspace_reset(ctx: Context, args: WorkspaceReset) -> dict[str, Any]:
     """Go back to the server's own default workspace."""
     previous = _durable(ctx).workspace_override or ctx.settings.workspace

@@ -74,7 +74,6 @@ def bare_results(result: dict[str, Any]) -> Any:
 
 @operation(
     "recall",
-    tier="daily",
     mode="own",
     budget=RESULTS_BUDGET,
     bare=bare_results,

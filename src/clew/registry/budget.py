@@ -14,7 +14,7 @@ from typing import Any
 
 from clew.canonical import canonical
 from clew.errors import warning
-from clew.registry.catalogue import tier_of
+from clew.registry.toolsets import tier_of
 
 SMALLEST = 2
 LARGEST = 1_000_000

@@ -13,22 +13,9 @@ from typing import Any
 import orjson
 
 from clew import hooks
+from clew.registry.toolsets import TOOLSETS, tier_of
 
 TIERS = ("core", "daily", "full")
-AGENT_TOOLS = (
-    "resume",
-    "remember",
-    "recall",
-    "retract",
-    "start",
-    "close",
-    "think",
-    "open",
-    "op_search",
-    "op_read",
-    "op_call",
-)
-"""What the toolset `agent` lists, in this order: one tool for each thing an agent does, and the way to all others."""
 DOMAINS = ("index", "registry", "records", "reasoning", "tasks", "ledger", "memory", "recall")
 _LEGACY = re.compile(r"(?:.*[/.]|branchmind_)(?P<name>[a-z][a-z0-9_]*)")
 
@@ -104,16 +91,19 @@ class Catalogue:
 
     def listed(self, toolset: str) -> list[Entry]:
         """The operations that a list of this toolset shows, in a fixed order."""
-        if toolset == "agent":
-            own = {entry.name: entry for entry in self.operations}
-            return [own[name].for_agents() for name in AGENT_TOOLS if name in own]
-        return [entry for entry in self.operations if self.lists(toolset, entry)]
+        named = TOOLSETS[toolset].tools
+        if named is None:
+            return [entry for entry in self.operations if self.lists(toolset, entry)]
+        own = {entry.name: entry for entry in self.operations}
+        found = [own[name] for name in named if name in own]
+        return [entry.for_agents() for entry in found] if toolset == "agent" else found
 
     def lists(self, toolset: str, entry: Entry) -> bool:
-        """A tier lists its own operations and those of the smaller tiers; `agent` lists what it names."""
-        if toolset == "agent":
-            return entry.name in AGENT_TOOLS
-        return TIERS.index(entry.tier) <= TIERS.index(toolset)
+        """A tier lists its own operations and those of the smaller tiers; other sets list what they name."""
+        named = TOOLSETS[toolset].tools
+        if named is not None:
+            return entry.name in named
+        return TIERS.index(entry.tier) <= TIERS.index(tier_of(toolset))
 
     def find(self, name: str) -> Entry | None:
         """By wire name, alias, or one of the older spellings with a prefix."""
@@ -121,11 +111,6 @@ class Catalogue:
             return self._names[name]
         legacy = _LEGACY.fullmatch(name)
         return self._names.get(legacy.group("name")) if legacy else None
-
-
-def tier_of(toolset: str) -> str:
-    """The tier whose budgets and portals a toolset shares."""
-    return "daily" if toolset == "agent" else toolset
 
 
 @cache

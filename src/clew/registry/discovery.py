@@ -36,9 +36,7 @@ class OpSearch(Bounded):
     ] = "summary"
 
 
-@operation(
-    "op_search", tier="daily", mode="own", budget=SEARCH_BUDGET, workspace=False, example={"query": "merge branches"}
-)
+@operation("op_search", mode="own", budget=SEARCH_BUDGET, workspace=False, example={"query": "merge branches"})
 def op_search(ctx: Context, args: OpSearch) -> dict[str, Any]:
     """Find operations by words; returns names, summaries or full schemas.
 
@@ -119,7 +117,7 @@ class OpCall(Input):
     arguments: Annotated[dict[str, Any], Field(description="Its arguments.")] = {}
 
 
-@operation("op_read", tier="daily", mode="own", workspace=False, example={"name": "branch_list"})
+@operation("op_read", mode="own", workspace=False, example={"name": "branch_list"})
 def op_read(ctx: Context, args: OpRead) -> Answer:
     """Run any read-only operation by name."""
     entry = catalogue().find(args.name)
@@ -133,9 +131,7 @@ def op_read(ctx: Context, args: OpRead) -> Answer:
     return _forward(ctx, args)
 
 
-@operation(
-    "op_call", tier="daily", writes=True, mode="own", destructive=True, workspace=False, example={"name": "branch_list"}
-)
+@operation("op_call", writes=True, mode="own", destructive=True, workspace=False, example={"name": "branch_list"})
 def op_call(ctx: Context, args: OpCall) -> Answer:
     """Run any operation by name, writing ones included."""
     return _forward(ctx, args)

@@ -19,7 +19,7 @@ from clew.registry import prompt as prompts
 from clew.registry import resource as resources
 from clew.registry.arguments import check_inner, check_raw, complete_refusal, nearest, parse
 from clew.registry.callers import AUTO, client_author, stored_agent
-from clew.registry.catalogue import catalogue, import_everything, tier_of
+from clew.registry.catalogue import catalogue, import_everything
 from clew.registry.connection import Connection, InputRequired
 from clew.registry.context import Context, Progress, Remarks
 from clew.registry.envelope import Answer, failure, success
@@ -28,6 +28,7 @@ from clew.registry.permission import own_workspace, permitted
 from clew.registry.redaction import redact, redact_text
 from clew.registry.repeats import once, once_in_parts, repeated
 from clew.registry.suggestions import fitted
+from clew.registry.toolsets import TOOLSETS, tier_of
 from clew.settings import Settings
 from clew.store.database import Database
 from clew.store.requests import Request, check_request_id
@@ -148,7 +149,7 @@ class Dispatcher:
 
     def _unwrap(self, call: Call, operation: Operation, raw: dict[str, Any]) -> dict[str, Any]:
         """Take out what belongs to every call: the workspace, the format and the id of the request."""
-        raw = {**_agent_defaults(operation, call, raw), **raw}
+        raw = {**_toolset_defaults(operation, call, raw), **raw}
         request_id = raw.pop("request_id", None)
         if request_id is not None and operation.name == CALLS_ANOTHER and isinstance(raw.get("arguments"), dict):
             raw["arguments"] = {**raw["arguments"], "request_id": request_id}
@@ -284,13 +285,14 @@ def _agent_form(operation: Operation, call: Call) -> AgentForm | None:
     return operation.agent if call.connection.toolset == "agent" else None
 
 
-def _agent_defaults(operation: Operation, call: Call, raw: dict[str, Any]) -> dict[str, Any]:
-    """The defaults of the toolset `agent` for what the caller did not give under any of its names."""
+def _toolset_defaults(operation: Operation, call: Call, raw: dict[str, Any]) -> dict[str, Any]:
+    """The toolset's defaults for what the caller did not give under any of its names."""
     form = _agent_form(operation, call)
-    if form is None:
+    defaults = form.defaults if form is not None else TOOLSETS[call.connection.toolset].defaults.get(operation.name)
+    if not defaults:
         return {}
     given = {operation.input.synonyms.get(name, name) for name in raw}
-    return {name: value for name, value in form.defaults.items() if name not in given}
+    return {name: value for name, value in defaults.items() if name not in given}
 
 
 def _in_lines(operation: Operation, call: Call) -> bool:

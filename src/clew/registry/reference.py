@@ -1,4 +1,4 @@
-"""The pages made from declarations: settings, error codes, events, operations, resources and prompts.
+"""The pages made from declarations: settings, error codes, events, operations, resources, prompts, contracts.
 
 `python -m clew.registry.build` writes them beside the index; a test fails when they are stale.
 """
@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from clew.errors import ERROR_CODES
+from clew.registry.contracts import Contract, contracts
 from clew.registry.schemas import Schema, choices, options, resolved
 from clew.settings import SETTINGS, Setting
 from clew.store.workspaces import EVENT_TYPES
@@ -70,6 +71,12 @@ shell. `core` operations are always listed to a client, `daily` ones by default,
 called.
 
 """
+_DIFFERENCES = """
+## What differs and why
+
+Everything else is meant to be as in the original. Each line is pinned by a test, which `docs/contracts` names.
+
+"""
 
 
 def pages(index: Index) -> dict[str, str]:
@@ -81,6 +88,7 @@ def pages(index: Index) -> dict[str, str]:
         "reference/resources.md": _resources_page(index),
         "reference/README.md": _REFERENCE + _overview(index),
         **{f"reference/{domain}.md": _domain_page(domain, rows) for domain, rows in _by_domain(index)},
+        **{f"{contract.name}.md": _contract_page(contract) for contract in contracts()},
     }
 
 
@@ -123,6 +131,13 @@ def _default(text: str) -> str:
 
 def _events_table() -> str:
     return table(("type", "meaning"), ((f"`{name}`", text) for name, text in sorted(EVENT_TYPES.items())))
+
+
+def _contract_page(contract: Contract) -> str:
+    rows = ((item.what, item.original, item.clew, item.why) for item in contract.differences)
+    return f"# {contract.title}\n\n{contract.about}\n{_DIFFERENCES}" + table(
+        ("what", "the original", "Clew", "why"), rows
+    )
 
 
 def _by_domain(index: Index) -> Iterator[tuple[str, list[dict[str, Any]]]]:

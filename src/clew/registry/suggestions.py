@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from clew.errors import Suggestion
-from clew.registry.catalogue import Catalogue
+from clew.registry.catalogue import TIERS, Catalogue
+from clew.registry.toolsets import tier_of
 
 _INSTEAD = {
     "init": "status",
@@ -13,8 +14,6 @@ _INSTEAD = {
     "tasks_resume": "tasks_snapshot",
     "tasks_resume_pack": "tasks_snapshot",
     "tasks_resume_super": "tasks_snapshot",
-    "tasks_verify": "op_call",
-    "tasks_note": "op_call",
 }
 _ONE = frozenset({"task", "plan", "target"})
 _KEPT = {
@@ -66,24 +65,20 @@ def disclosure(tier: str) -> Suggestion:
 
 def _swapped(suggestion: Suggestion, toolset: str) -> Suggestion:
     target = suggestion.get("target", "")
-    if toolset == "full" or target not in _INSTEAD:
+    if tier_of(toolset) == "full" or target not in _INSTEAD:
         return suggestion
     # A list of everything cannot be replaced by a look at one thing when it is not said which.
     if target == "tasks_context" and not _ONE & set(suggestion["params"]):
         return suggestion
     instead = _INSTEAD[target]
-    if instead == "op_call":  # reached by name, because nothing that is listed does the same
-        return {**suggestion, "target": instead, "params": {"name": target, "arguments": suggestion["params"]}}
     params: dict[str, Any] = {k: v for k, v in suggestion["params"].items() if k in _KEPT[instead]}
     return {**suggestion, "target": instead, "params": params}
 
 
 def _tier_needed(suggestions: list[Suggestion], catalogue: Catalogue, toolset: str) -> str | None:
-    """The smallest toolset that lists everything suggested, when the current one does not."""
-    order = ["core", "daily", "full"]
-    needed = order.index(toolset)
-    for suggestion in suggestions:
-        entry = catalogue.find(suggestion.get("target", ""))
-        if entry is not None:
-            needed = max(needed, order.index(entry.tier))
-    return order[needed] if needed > order.index(toolset) else None
+    """The smallest tier that lists everything suggested, when the current toolset does not."""
+    entries = [catalogue.find(suggestion.get("target", "")) for suggestion in suggestions]
+    missing = [
+        TIERS.index(entry.tier) for entry in entries if entry is not None and not catalogue.lists(toolset, entry)
+    ]
+    return TIERS[max(missing)] if missing else None

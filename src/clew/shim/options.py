@@ -10,6 +10,8 @@ VALUES = {
     "--workspace": "workspace",
     "--token": "token",
     "--home": "home",
+    "--storage-dir": "home",
+    "--transport": "transport",
     "--agent-id": "agent_id",
     "--project-guard": "project_guard",
     "--workspace-lock": "workspace_lock",

@@ -9,7 +9,8 @@ from mcp import Client
 
 from clew.faces.mcp.server import ClewServer
 from clew.faces.mcp.tools import tool_of
-from clew.registry.catalogue import AGENT_TOOLS, catalogue
+from clew.registry.catalogue import catalogue
+from clew.registry.toolsets import AGENT_TOOLS
 from tests.faces.mcp.conftest import ERAS, text_of
 
 
@@ -20,6 +21,27 @@ def engineless(test: Callable[..., Any]) -> Any:
 
 def listing(toolset: str) -> str:
     return json.dumps({"tools": [tool_of(e) for e in catalogue().listed(toolset)]}, separators=(",", ":"))
+
+
+CORE = ["status", "tasks_macro_start", "tasks_snapshot", "workspace_use"]
+DAILY = [
+    *CORE,
+    "open",
+    "skill",
+    "tasks_jobs_radar",
+    "tasks_lint",
+    "tasks_macro_close_step",
+    "tasks_macro_delegate",
+    "think_card",
+    "think_playbook",
+    "workspace_reset",
+]
+
+
+def test_core_daily_and_branchmind_list_what_branchmind_lists() -> None:
+    assert [entry.name for entry in catalogue().listed("core")] == CORE
+    assert [entry.name for entry in catalogue().listed("daily")] == DAILY
+    assert [entry.name for entry in catalogue().listed("branchmind")] == DAILY
 
 
 def test_the_daily_list_is_small() -> None:

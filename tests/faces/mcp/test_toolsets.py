@@ -10,8 +10,9 @@ from mcp_types import INVALID_PARAMS, ListToolsResult, PaginatedRequestParams, R
 
 from clew.app import Clew
 from clew.faces.mcp.server import ClewServer, build_server
-from clew.registry.catalogue import AGENT_TOOLS, catalogue
+from clew.registry.catalogue import catalogue
 from clew.registry.connection import Connection
+from clew.registry.toolsets import AGENT_TOOLS
 from tests.faces.mcp.conftest import ERAS
 
 # Nothing here depends on the engine.
@@ -84,3 +85,24 @@ async def test_what_agents_do_not_see_is_suggested_through_what_they_see(make_cl
     assert not answer.ok
     for suggestion in answer.envelope["suggestions"]:
         assert suggestion["action"] == "call_tool" and suggestion["target"] in AGENT_TOOLS
+
+
+@pytest.mark.parametrize(
+    ("toolset", "server_name", "first", "count", "resources"),
+    [
+        ("branchmind", "branchmind-rust-mcp", "status", 13, ""),
+        ("thoughtbox", "thoughtbox-server", "thoughtbox_gateway", 1, "thoughtbox://"),
+        ("mind-mem", "mind-mem", "recall", 16, "mind-mem://"),
+    ],
+)
+async def test_a_set_named_after_a_contract_looks_like_the_original(
+    make_clew: Callable[..., Clew], toolset: str, server_name: str, first: str, count: int, resources: str
+) -> None:
+    server = build_server(make_clew(toolset=toolset))
+    async with Client(server, mode="legacy") as client:
+        listed = [tool.name for tool in (await client.list_tools()).tools]
+        read = [str(item.uri) for item in (await client.list_resources()).resources]
+        assert client.session.initialize_result is not None
+        assert client.session.initialize_result.server_info.name == server_name
+    assert listed[0] == first and len(listed) == count
+    assert read and all(uri.startswith(resources) for uri in read)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -21,6 +22,7 @@ from clew.faces.mcp.subscriptions import Watches
 from clew.faces.mcp.workers import Workers
 from clew.registry.catalogue import Catalogue, ResourceEntry
 from clew.registry.dispatch import Dispatcher
+from clew.registry.toolsets import TOOLSETS
 
 # The handshake era's own code for it; the stateless era retired the number.
 _NOT_FOUND_BEFORE_2026 = -32002
@@ -54,12 +56,17 @@ class Resources:
 
     async def list(self, request: Request, params: PaginatedRequestParams) -> dict[str, Any]:
         check_cursor(params.cursor)
-        found = [resource_of(entry) for entry in self._catalogue.resources if not entry.template]
+        found = [resource_of(entry) for entry in self._listed() if not entry.template]
         return complete(resources=found)
+
+    def _listed(self) -> Iterator[ResourceEntry]:
+        """Those of the server's toolset; every other one can be read as well."""
+        scheme = TOOLSETS[self._connections.toolset].resources
+        return (entry for entry in self._catalogue.resources if entry.uri.startswith(scheme))
 
     async def list_templates(self, request: Request, params: PaginatedRequestParams) -> dict[str, Any]:
         check_cursor(params.cursor)
-        found = [resource_of(entry) for entry in self._catalogue.resources if entry.template]
+        found = [resource_of(entry) for entry in self._listed() if entry.template]
         return complete(resourceTemplates=found)
 
     async def read(self, request: Request, params: ReadResourceRequestParams) -> dict[str, Any]:

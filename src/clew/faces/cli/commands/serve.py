@@ -18,15 +18,16 @@ def serve_command(
     ctx: typer.Context,
     http: Annotated[bool, typer.Option("--http", help="Listen over HTTP instead of stdio.")] = False,
     host: Annotated[str | None, typer.Option(help="Address; anything but loopback needs a token.")] = None,
+    transport: Annotated[str | None, typer.Option(help="stdio or http; the same as --http.")] = None,
     port: Annotated[str | None, typer.Option(help="Port; 0 takes a free one.")] = None,
     toolset: Annotated[
-        str | None, typer.Option(help="Tools to list: agent, core, daily, full. All are callable.")
+        str | None, typer.Option(help="Tools to list: agent, core, daily, full, branchmind, thoughtbox, mind-mem.")
     ] = None,
     workspace: Annotated[str | None, typer.Option(help="Workspace of calls that name none.")] = None,
     token: Annotated[
         str | None, typer.Option(help="Token that callers must send. Prefer CLEW_TOKEN: others can read options.")
     ] = None,
-    home: Annotated[str | None, typer.Option(help="Data directory.")] = None,
+    home: Annotated[str | None, typer.Option("--home", "--storage-dir", help="Data directory.")] = None,
     agent_id: Annotated[str | None, typer.Option(help="Author of writes; auto makes and keeps a name.")] = None,
     project_guard: Annotated[str | None, typer.Option(help="Mark of the project; another's is refused.")] = None,
     workspace_lock: Annotated[str | None, typer.Option(help="true refuses calls that name another one.")] = None,
@@ -48,6 +49,7 @@ def serve_command(
     """
     own = {
         "host": host,
+        "transport": transport,
         "port": port,
         "toolset": toolset,
         "workspace": workspace,

@@ -174,7 +174,7 @@ def count(ctx: Context, prefix: str, status: Iterable[str] | None = None) -> int
 
 
 def with_mark(ctx: Context, prefix: str, value: str) -> list[Block]:
-    """Current blocks of a kind whose statement has this normal form (for proposals: this fingerprint)."""
+    """Current blocks of a kind whose statement has this normal form (for proposals: this digest)."""
     sql = "SELECT * FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND mark = ? AND prefix = ?"
     return _sorted(ctx.tx.all(sql, ctx.workspace, value, prefix))
 
@@ -374,7 +374,7 @@ def _block(row: Row) -> Block:
 
 def _mark(id: str, parsed: ParsedBlock) -> str | None:
     if prefix_of(id) == "P":
-        return one_line(parsed.fields.get("Fingerprint")) or None
+        return one_line(parsed.fields.get("Digest") or parsed.fields.get("Fingerprint")) or None
     said = headline(parsed.fields)
     return mark(said) if said else None
 
@@ -391,7 +391,7 @@ def standing(id: str, text: str, gap: str) -> Standing:
 
 UNSEARCHED = frozenset(
     """
-    Status Date Created ReviewBy Priority Confidence ContentHash Fingerprint Ops Tags Owner
+    Status Date Created ReviewBy Priority Confidence ContentHash Fingerprint Digest Ops Tags Owner
     Type Source Proposal Action Supersedes SupersededBy Sources Diff RestsOn Author
     GuardPaths GuardCommands GuardMust GuardMustNot GuardAction GuardMessage
     """.split()  # noqa: SIM905

@@ -33,6 +33,9 @@ STANDING = {
     "F": ("fact", "knowledge/FACTS.md"),
 }
 """Prefix of each kind of standing record that is no decision -> its name and file. U is what the user prefers."""
+RECORDED_DECISIONS = "knowledge/DECISIONS.md"
+"""Where `remember` keeps decisions with short ids, and those that wait: in DECISIONS.md itself Mind-Mem's validator
+refuses both, and a single refusal keeps that program from applying anything."""
 STANDING_STATUSES = ("active", "proposed", "superseded", "rejected", "retracted")
 
 
@@ -171,6 +174,7 @@ _TITLES = {
     PROPOSED_FILES["task"]: ("Proposed tasks", "P"),
     PROPOSED_FILES["edit"]: ("Proposed edits", "P"),
     "shared/intelligence/LEDGER.md": ("Facts shared between agents", "FACT"),
+    RECORDED_DECISIONS: ("Decisions that were recorded with remember", "D"),
     "knowledge/RULES.md": ("Rules", "R"),
     "knowledge/PREFERENCES.md": ("Preferences of the user", "U"),
     "knowledge/REJECTED.md": ("Rejected alternatives", "X"),
@@ -183,6 +187,7 @@ _LATER = frozenset(
         "intelligence/BRIEFINGS.md",
         "intelligence/AUDIT.md",
         "shared/intelligence/LEDGER.md",
+        RECORDED_DECISIONS,
         *(file for _, file in STANDING.values()),
     }
 )
@@ -217,6 +222,7 @@ def preamble(file: str) -> str:
 
 
 def _example(kind: Kind) -> str:
-    slugs = {"PRJ": "PRJ-slug", "PER": "PER-slug", "TOOL": "TOOL-slug", "INC": "INC-YYYYMMDD-slug"}
+    # Mind-Mem's validator takes `PRJ-slug` for the mention of a project that nobody defined.
+    slugs = {"PRJ": "PRJ-<slug>", "PER": "PER-<slug>", "TOOL": "TOOL-<slug>", "INC": "INC-YYYYMMDD-<slug>"}
     usual = f"{kind.prefix}-N" if kind.prefix in STANDING else f"{kind.prefix}-YYYYMMDD-NNN"
     return slugs.get(kind.prefix, usual)

@@ -14,7 +14,7 @@ from clew.memory import blocks, drift, kernels
 from clew.memory.contradictions import detection, resolutions
 from clew.memory.drift import Cite, Seen
 from clew.memory.files import places, repair
-from clew.memory.files.directory import shown_root
+from clew.memory.files.directory import WRITE_ONLY, shown_root
 from clew.memory.files.sync import Unread, sync
 from clew.memory.files.writes import governed
 from clew.memory.governance import policy
@@ -118,7 +118,7 @@ def unreadable_parts(ctx: Context, report: Report) -> None:
     )
     for row in heads:
         found += [(row["path"], line + 1, problem) for line, problem in orjson.loads(row["problems"])]
-    for file, line, problem in sorted(found):
+    for file, line, problem in sorted(item for item in found if not item[0].startswith(WRITE_ONLY)):
         check = "duplicate_ids" if "is used twice" in problem else "unreadable"
         report.find(check, problem, file=file, line=line)
     report.checks["duplicate_ids"] = sum(1 for item in report.findings if item["check"] == "duplicate_ids")

@@ -17,13 +17,15 @@ from clew.memory.blocks import Block
 from clew.memory.contradictions import detection
 from clew.memory.contradictions.detection import Clashing
 from clew.memory.contradictions.signatures import signatures
+from clew.memory.files import plain_files
+from clew.memory.files.directory import CONFIGURATION
 from clew.memory.files.markdown import Value, clean, print_block
 from clew.memory.files.writes import governed
 from clew.memory.governance import policy, proposals, receipts
 from clew.memory.governance.patches import Op, drafted
 from clew.memory.governance.proposals import UNNAMED, Staged
 from clew.memory.guards.check import Check
-from clew.memory.kinds import STANDING, kind_of, prefix_of
+from clew.memory.kinds import RECORDED_DECISIONS, STANDING, kind_of, prefix_of
 from clew.memory.marks import mark
 from clew.memory.screening import screened
 from clew.registry.context import Context
@@ -99,7 +101,8 @@ def keep_within(ctx: Context, record: Record) -> Kept:
     replaced = blocks.get(ctx, record.replaces) if record.replaces else None
     _check_replaced(replaced)
     prefix = PREFIXES[record.kind]
-    id = blocks.short_id(ctx, prefix)
+    shared = prefix == "D" and _made_elsewhere(ctx)
+    id = blocks.dated_id(ctx, prefix) if shared else blocks.short_id(ctx, prefix)
     without = (replaced.id,) if replaced else ()
     contradicts = tuple(detection.clashing(ctx, id, record.text, without))
     repeats = tuple(block for block in detection.similar(ctx, id, record.text) if block.id not in without)
@@ -107,10 +110,16 @@ def keep_within(ctx: Context, record: Record) -> Kept:
     if reason:
         proposal = _stage(ctx, id, record, replaced, reason)
         return Kept(id, record.kind, "proposed", True, None, proposal.id, reason, contradicts, repeats)
-    ops = [Op("append_block", file=kind_of(id).file, patch=_text(ctx, id, record, "active"))]
+    file = RECORDED_DECISIONS if prefix == "D" and not shared else kind_of(id).file
+    ops = [Op("append_block", file=file, patch=_text(ctx, id, record, "active"))]
     draft = drafted(ctx, [*ops, *_replacing(id, replaced)])
     receipt = receipts.apply_record(ctx, id, draft)
     return Kept(id, record.kind, "kept", True, receipt.ts, repeats=repeats)
+
+
+def _made_elsewhere(ctx: Context) -> bool:
+    """Whether Mind-Mem made the workspace. There a decision gets an id that it takes, in the file that it searches."""
+    return plain_files.first_origin(ctx, CONFIGURATION) == "edit"
 
 
 def _screened(ctx: Context, record: Record) -> Record:
@@ -192,9 +201,13 @@ def author_of(block: Block) -> str:
 def _stage(ctx: Context, id: str, record: Record, replaced: Block | None, reason: str) -> Block:
     """Write the record as proposed and a proposal that makes it active."""
     proposal_id = blocks.dated_id(ctx, "P")
-    written = blocks.write(ctx, id, _text(ctx, id, record, "proposed", proposal_id), origin="keep", cause=proposal_id)
+    text = _text(ctx, id, record, "proposed", proposal_id)
+    file = RECORDED_DECISIONS if record.kind == "decision" else kind_of(id).file
+    written = blocks.write(ctx, id, text, origin="keep", cause=proposal_id, file=file)
     proposals.follow_changes(ctx, [id])
-    ops = (Op("set_status", file=written.file, target=id, status="active"), *_replacing(id, replaced))
+    moving = record.kind == "decision" and _made_elsewhere(ctx)
+    home = (Op("move_block", file=written.file, target=id, value=kind_of(id).file),) if moving else ()
+    ops = (Op("set_status", file=written.file, target=id, status="active"), *home, *_replacing(id, replaced))
     evidence = (record.why or shorten(record.text, 300), *record.rests_on)
     by = ctx.agent or UNNAMED
     return proposals.stage(ctx, Staged("record", id, ops, evidence, reason, risk="medium", by=by), proposal_id)

@@ -20,7 +20,7 @@ from clew.memory.contradictions.detection import PREFIX, objects, settle, statem
 from clew.memory.contradictions.signatures import signatures
 from clew.memory.files.writes import governed
 from clew.memory.governance import policy, proposals
-from clew.memory.governance.patches import Op, fingerprint
+from clew.memory.governance.patches import Op, digest
 from clew.memory.governance.policy import ProposalBudget
 from clew.memory.governance.proposals import Staged
 from clew.registry.context import Context
@@ -70,7 +70,7 @@ def _wanted(ctx: Context) -> Iterator[Staged]:
         if strategy != "supersede" or winner is None or loser is None or loser.id in losers or _fixed(loser):
             continue
         staged = _yielding(entry, winner, loser, why)
-        if not blocks.with_mark(ctx, "P", fingerprint(staged.type, staged.target, list(staged.ops))):
+        if not blocks.with_mark(ctx, "P", digest(staged.type, staged.target, list(staged.ops))):
             losers.add(loser.id)
             yield staged
 

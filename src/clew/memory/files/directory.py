@@ -30,7 +30,19 @@ FOLDERS = ("decisions", "tasks", "entities", "knowledge", "summaries", "intellig
 WRITE_ONLY = ("intelligence/applied/", "intelligence/state/")
 DERIVED = "categories"
 """Files made from blocks: rendered and removed, never read back."""
-PLAIN = ("mind-mem.json", "memory/intel-state.json")
+CONFIGURATION = "mind-mem.json"
+PLAIN = (CONFIGURATION, "memory/intel-state.json")
+ONCE = {
+    "MEMORY.md": (
+        "# Memory Protocol v1.0\n\n"
+        "The files of this workspace are shared by people, Clew and Mind-Mem.\n\n"
+        "- What is taken for true stands in `decisions/`, `tasks/`, `entities/`, `knowledge/`; agents propose.\n"
+        "- Every claim names its sources. What no longer holds is superseded, not edited away.\n"
+        "- What happened on a day stands in `memory/YYYY-MM-DD.md`; lines are only added there.\n"
+    ),
+    "memory/maint-state.json": '{\n  "last_run": null,\n  "last_weekly": null\n}\n',
+}
+"""Files that Mind-Mem asks for and Clew never reads: made where they are missing, and left alone from then on."""
 KERNELS = "mind"
 LOCK_SECONDS = 20.0
 MOST_BYTES = 32_000_000
@@ -262,6 +274,13 @@ class Directory:
         with reported(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             self._replace(target, content)
+
+    def complete(self) -> None:
+        """Make the files of ONCE that are missing. Whatever stands in their place, also a link, is left alone."""
+        for path, text in ONCE.items():
+            target = self.root / path
+            if not os.path.lexists(target):
+                self.replace(path, Content(text.encode()))
 
     def remove(self, path: str) -> None:
         with reported(self.root / path):

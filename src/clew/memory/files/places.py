@@ -7,6 +7,7 @@ place with a larger ordinal moves by it. So one change in a file of 50,000 block
 from __future__ import annotations
 
 import bisect
+import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -131,10 +132,17 @@ def append(ctx: Context, file: str, parts: Sequence[Standing], preamble: str = "
     joint = _joint(before, empty=row["bytes"] == 0)
     if joint:
         _set_gap(ctx, file, last, before + joint)
+        parts = [*parts[:-1], _ended_like(parts[-1], before, joint)]
     low = last["ordinal"] if last else 0
     ordinals = range(low + SPACING, low + SPACING * (len(parts) + 1), SPACING)
     _lay_out(ctx, file, ordinals, row["bytes"] + size(joint), row["lines"] + joint.count("\n"), parts)
     _spliced(ctx, file, row["bytes"], 0, joint + _text(parts), 0)
+
+
+def _ended_like(part: Standing, before: str, joint: str) -> Standing:
+    """The last part with the end that the file had: a single line end, where the file had no empty line after it."""
+    single = before.endswith("\n") and part.gap.endswith(joint * 2)
+    return dataclasses.replace(part, gap=part.gap[: -len(joint)]) if single else part
 
 
 def _text(parts: Iterable[Standing]) -> str:
@@ -208,14 +216,26 @@ def remove(ctx: Context, id: str) -> None:
         place.file,
         place.ordinal,
     )
-    if kept:
-        before = previous["gap"] if previous else file_row(ctx, place.file)["preamble"]
-        _set_gap(ctx, place.file, previous, before + kept)
+    before = previous["gap"] if previous else file_row(ctx, place.file)["preamble"]
+    joint = "" if kept else _left_joint(ctx, place, before)
+    if kept or joint:
+        _set_gap(ctx, place.file, previous, before + kept if kept else before[: -len(joint)])
     ctx.tx.run("DELETE FROM place WHERE workspace = ? AND id = ?", ctx.workspace, id)
     lost_bytes = place.bytes + (0 if kept else size(place.gap))
     lost_lines = place.lines + (0 if kept else place.gap.count("\n"))
     shift(ctx, place.file, place.ordinal, -lost_bytes, -lost_lines)
-    _spliced(ctx, place.file, place.byte, lost_bytes, "", lost_lines)
+    at, lines = place.byte - size(joint), joint.count("\n")
+    _spliced(ctx, place.file, at, lost_bytes + size(joint), "", lost_lines + lines)
+
+
+def _left_joint(ctx: Context, place: Where, before: str) -> str:
+    """The empty line that `append` put before the last block of a file which ends without one; it goes with it."""
+    newline = "\r\n" if "\r\n" in before else "\n"
+    single = place.gap.endswith(newline) and not place.gap.endswith(newline * 2)
+    later = "SELECT 1 FROM place WHERE workspace = ? AND file = ? AND ordinal > ? LIMIT 1"
+    if not single or not before.endswith(newline * 2):
+        return ""
+    return "" if ctx.tx.value(later, ctx.workspace, place.file, place.ordinal) is not None else newline
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,13 @@ def text(ctx: Context, path: str) -> str:
     return str(ctx.tx.value(sql, ctx.workspace, path) or "")
 
 
+def first_origin(ctx: Context, path: str) -> str | None:
+    """Who made the file: `init` is Clew, `edit` somebody else."""
+    sql = "SELECT origin FROM plain_file WHERE workspace = ? AND path = ? ORDER BY seq LIMIT 1"
+    found = ctx.tx.value(sql, ctx.workspace, path)
+    return str(found) if found is not None else None
+
+
 def texts(ctx: Context, folder: str) -> dict[str, str]:
     """The files of a folder: path to text."""
     sql = "SELECT path, text FROM plain_file WHERE workspace = ? AND until IS NULL AND path LIKE ? ORDER BY path"

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clew.errors import ClewError
-from clew.memory.files import edits, places, plain_files
+from clew.memory.files import edits, places, plain_files, snapshots
 from clew.memory.files.directory import (
+    CONFIGURATION,
     DERIVED,
     Content,
     Directory,
@@ -26,7 +27,7 @@ from clew.memory.files.late import Late
 from clew.memory.files.markdown import HEADER, ParsedFile, parse_file
 from clew.memory.files.merge import merged
 from clew.memory.files.places import WHOLE, size
-from clew.memory.governance import proposals
+from clew.memory.governance import proposals, receipt_files
 from clew.registry.context import Context
 from clew.registry.record import refresh
 from clew.store.database import Row
@@ -154,6 +155,9 @@ def _agree(ctx: Context, directory: Directory) -> list[Unread]:
         # The first edits of a person make the workspace, which gets its name as a store only then.
         with ctx.reading() as bound:
             state.store = _store_name(bound)
+            laid_out = plain_files.text(bound, CONFIGURATION)
+        if laid_out:
+            directory.complete()
         directory.save(state)
     _warn_of(ctx, unread)
     return unread
@@ -264,6 +268,7 @@ def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edit]
         same, changed = _take_in_blocks(bound, [*(edit for edit in saved if edit.path.endswith(".md")), *left])
         heads = {row["path"]: row["seq"] for row in _heads(bound)}
         reached = {path: (_number(bound, path), heads.get(path, 0)) for path in taken | same}
+        receipt_files.take_in(bound, directory)
         proposals.follow_changes(bound, changed)  # what they write is newer than the files and is rendered next
     for item in late:
         directory.late.settle(item)
@@ -374,6 +379,9 @@ def _bring_out(ctx: Context, directory: Directory, state: State, frozen: set[str
             _output(bound, directory, state.files.get(row["path"]), row) for row in behind if row["path"] not in blocked
         ]
         removed = plain_files.removed(bound, DERIVED, state.write_only_seq)
+        before = _next_receipt(bound, [row for row in behind if row["path"] not in blocked])
+    if before is not None:
+        _take_snapshot(ctx, directory, state, *before)
     for path in blocked:
         _warn_once(ctx, "FILES_BEHIND", f"{path} is not what the store has", f"Make {path} a file that can be written.")
     for path, seq in removed.items():
@@ -386,6 +394,23 @@ def _bring_out(ctx: Context, directory: Directory, state: State, frozen: set[str
         except FilesProblem as problem:
             _warn_behind(ctx, problem)  # the other files are written all the same
     return late
+
+
+def _take_snapshot(ctx: Context, directory: Directory, state: State, ts: str, seq: int, receipt: str) -> None:
+    try:
+        snapshots.take(directory, state, ts, seq, receipt)
+    except FilesProblem as problem:
+        said = f"The receipt {ts} has no snapshot, and Mind-Mem cannot roll it back: {problem.message}"
+        _warn_once(ctx, "FILES_BEHIND", said, problem.recovery or "Mend the directory.")
+
+
+def _next_receipt(ctx: Context, behind: list[Row]) -> tuple[str, int, str] | None:
+    """Time, seq and text of the oldest receipt that is not rendered: the files are as they were before that one."""
+    waiting = sorted((row["seq"], ts, row["path"]) for row in behind if (ts := snapshots.receipt_time(row["path"])))
+    if not waiting:
+        return None
+    seq, ts, path = waiting[0]
+    return ts, seq, edits.rendered(ctx, path)
 
 
 def _write(directory: Directory, state: State, output: Output) -> list[Late]:

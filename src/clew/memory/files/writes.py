@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from clew.errors import ClewError
 from clew.memory.files import places, plain_files
+from clew.memory.files.directory import CONFIGURATION, KERNELS
 from clew.memory.files.sync import publish, sync
-from clew.memory.governance.policy import STATE_FILE, default_state_text
+from clew.memory.governance.policy import STATE_FILE, default_configuration_text, default_state_text
 from clew.memory.kernel_defaults import DEFAULTS, kernel_text
 from clew.memory.kinds import TREE, preamble
 from clew.registry.context import Context
+from clew.store.database import placeholders
 
 
 @contextmanager
@@ -26,18 +29,31 @@ def governed(ctx: Context) -> Iterator[Context]:
 
 
 def lay_out(ctx: Context) -> None:
-    """Write the tree that a new workspace begins with. Nothing that exists is touched."""
-    sql = "SELECT 1 FROM plain_file WHERE workspace = ? AND path = ? LIMIT 1"
-    if ctx.tx.value(sql, ctx.workspace, STATE_FILE) is not None:
-        return
+    """Write what the workspace lacks of the tree that a new one begins with. Nothing that exists is touched."""
+    first = {CONFIGURATION: default_configuration_text, STATE_FILE: default_state_text}
+    kernels = {f"{KERNELS}/{name}.mind": partial(kernel_text, name) for name in DEFAULTS}
+    known = _ever(ctx, [*first, *kernels])
+    for path, text in first.items():
+        if path not in known:
+            plain_files.write(ctx, path, text(), "init")
+    if known.isdisjoint(kernels) and not plain_files.paths(ctx, KERNELS):
+        for path, text in kernels.items():
+            plain_files.write(ctx, path, text(), "init")
+    if STATE_FILE not in known:
+        _lay_out_blocks(ctx)
+
+
+def _lay_out_blocks(ctx: Context) -> None:
     known = {row["path"] for row in ctx.tx.all("SELECT path FROM block_file WHERE workspace = ?", ctx.workspace)}
     for path in TREE:
         if path not in known:
             places.set_preamble(ctx, path, preamble(path))
-    for name in DEFAULTS:
-        if not plain_files.text(ctx, f"mind/{name}.mind"):
-            plain_files.write(ctx, f"mind/{name}.mind", kernel_text(name), "init")
-    plain_files.write(ctx, STATE_FILE, default_state_text(), "init")
+
+
+def _ever(ctx: Context, paths: list[str]) -> set[str]:
+    """Those of some files that the workspace has, or had: what a person removed does not come back."""
+    sql = f"SELECT DISTINCT path FROM plain_file WHERE workspace = ? AND path IN ({placeholders(len(paths))})"
+    return {row["path"] for row in ctx.tx.all(sql, ctx.workspace, *paths)}
 
 
 @contextmanager

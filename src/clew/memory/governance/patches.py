@@ -1,11 +1,13 @@
-"""What a proposal would do: seven kinds of operation, their fingerprint, and a draft on which they are tried."""
+"""What a proposal would do: seven kinds of operation, their fingerprints, and a draft on which they are tried."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from difflib import unified_diff
+from typing import Any
 
 from clew.canonical import canonical, sha256_hex
 from clew.errors import ClewError, invalid, shorten
@@ -36,8 +38,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     "supersede_decision": ("target", "patch"),
 }
 """Each kind of operation and the parts it needs."""
-OWN_KINDS: dict[str, tuple[str, ...]] = {"replace_block": ("target", "value")}
-"""Kinds that only Clew itself proposes: `value` names the record that replaces the target."""
+OWN_KINDS: dict[str, tuple[str, ...]] = {"replace_block": ("target", "value"), "move_block": ("target", "value")}
+"""Kinds that only Clew itself proposes: `value` names the record that replaces the target, or the file it moves to."""
 
 _FILE = re.compile(r"(?:[\w.-]+/)+[\w.-]+\.md", re.ASCII)
 LONGEST_PART = 200
@@ -151,10 +153,46 @@ def _read(item: str) -> Op:
     return Op(**{"op": "", **{name: text.rstrip("\n") for name, text in found.items()}})
 
 
-def fingerprint(type: str, target: str, ops: list[Op]) -> str:
+def digest(type: str, target: str, ops: list[Op]) -> str:
     """A digest of everything the proposal would do."""
     whole = {"type": type, "target": target, "ops": [asdict(op) for op in ops]}
     return sha256_hex(canonical(whole), 16)
+
+
+def fingerprint(type: str, target: str, ops: list[Op], absent: str | None = None) -> str:
+    """The fingerprint by Mind-Mem's formula, by which it knows a proposal. It leaves parts of an operation out."""
+    short = [
+        {
+            **{name: getattr(op, name) or absent for name in ("op", "file", "target")},
+            **{name: _coerced(getattr(op, name)) for name in ("value", "status")},
+            "patch": op.patch,
+        }
+        for op in ops
+    ]
+    return sha256_hex(json.dumps({"type": type, "target": target, "ops": short}, sort_keys=True), 16)
+
+
+def fingerprints(type: str, target: str, ops: list[Op]) -> set[str]:
+    """Every fingerprint by which a proposal with these operations is whole: ours, and those of Mind-Mem's versions."""
+    return {digest(type, target, ops), fingerprint(type, target, ops), fingerprint(type, target, ops, "")}
+
+
+def _coerced(text: str) -> Any:
+    """A value as Mind-Mem reads it from a proposal: words for nothing, true and false, and numbers are no text."""
+    words = {"null": None, "none": None, "None": None, "true": True, "True": True, "false": False, "False": False}
+    if text in words:
+        return words[text]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def with_files(draft: Draft, ops: Sequence[Op]) -> tuple[Op, ...]:
+    """The operations, each with the file that it changes: Mind-Mem takes none without."""
+    return tuple(op if op.file else replace(op, file=draft.file_of(op.target)) for op in ops)
 
 
 @dataclass
@@ -191,6 +229,9 @@ class Draft:
             raise ClewError("CONFLICT", f"{op.op}: {op.target} is in {change.file}, not in {op.file}")
         return change
 
+    def file_of(self, id: str) -> str:
+        return self.changes[id].file if id in self.changes else blocks.get(self.ctx, id).file
+
     def put(self, change: Change, text: str) -> None:
         change.text = text
         self.changes[change.id] = change
@@ -217,6 +258,12 @@ class Draft:
         return "\n".join(found)
 
 
+def _unquoted(text: str) -> str:
+    """A text without the quotes that people and Mind-Mem put around it in a proposal."""
+    whole = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
+    return text[1:-1] if whole else text
+
+
 def _append(draft: Draft, op: Op) -> None:
     draft.add(op.patch, op.file)
 
@@ -237,27 +284,29 @@ def _update_field(draft: Draft, op: Op) -> None:
 
 def _append_list_item(draft: Draft, op: Op) -> None:
     change = draft.target(op)
-    draft.put(change, append_item(change.text, op.list, op.item.strip("\"'")))
+    draft.put(change, append_item(change.text, op.list, _unquoted(op.item)))
 
 
 def _set_status(draft: Draft, op: Op) -> None:
     change = draft.target(op)
     text = set_field(change.text, "Status", op.status)
-    if op.history:
+    history = _unquoted(op.history)
+    if history:
         known = parse_block(text).fields.get("History")
-        text = append_item(text, "History", op.history) if known else set_field(text, "History", [op.history])
+        text = append_item(text, "History", history) if known else set_field(text, "History", [history])
     draft.put(change, text)
 
 
 def _replace_range(draft: Draft, op: Op) -> None:
     change = draft.target(op)
     lines = change.text.split("\n")
-    start = next((n for n, line in enumerate(lines) if op.start in line), None)
+    first, last = _unquoted(op.start), _unquoted(op.end)
+    start = next((n for n, line in enumerate(lines) if first in line), None)
     if start is None:
-        raise ClewError("CONFLICT", f"replace_range: no line of {op.target} holds {op.start!r}")
-    end = next((n for n, line in enumerate(lines) if n > start and op.end in line), None)
+        raise ClewError("CONFLICT", f"replace_range: no line of {op.target} holds {first!r}")
+    end = next((n for n, line in enumerate(lines) if n > start and last in line), None)
     if end is None:
-        raise ClewError("CONFLICT", f"replace_range: no line of {op.target} after the start holds {op.end!r}")
+        raise ClewError("CONFLICT", f"replace_range: no line of {op.target} after the start holds {last!r}")
     text = "\n".join([*lines[:start], *op.patch.split("\n"), *lines[end:]])
     found = parse_file(text)
     if [part.id for part in found.parts] != [change.id] or found.parts[0].text != text:
@@ -279,6 +328,12 @@ def _replace_block(draft: Draft, op: Op) -> None:
     draft.put(change, set_field(set_field(change.text, "Status", "superseded"), "SupersededBy", op.value))
 
 
+def _move_block(draft: Draft, op: Op) -> None:
+    change = draft.target(op)
+    change.file = check_file(op.value)
+    draft.changes[change.id] = change
+
+
 STEPS: dict[str, Callable[[Draft, Op], None]] = {
     "append_block": _append,
     "insert_after_block": _insert_after,
@@ -288,6 +343,7 @@ STEPS: dict[str, Callable[[Draft, Op], None]] = {
     "replace_range": _replace_range,
     "supersede_decision": _supersede,
     "replace_block": _replace_block,
+    "move_block": _move_block,
 }
 
 

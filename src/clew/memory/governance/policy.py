@@ -1,4 +1,8 @@
-"""Governance settings: mode, budgets and waiting times, kept in `memory/intel-state.json`."""
+"""Governance settings: mode, budgets and waiting times, kept in `memory/intel-state.json`.
+
+The file is shared with Mind-Mem, which keeps more in it (its version, counters, times of its last scan and apply). What
+Clew does not know is neither judged nor lost: it is carried over whenever Clew writes the file.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ Count = Annotated[int, Field(ge=0, le=100_000)]
 class ProposalBudget(BaseModel):
     """How many proposals the machine may make by itself. What a caller proposes is never refused for it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     per_run: Count = 3
     per_day: Count = 6
@@ -28,7 +32,7 @@ class ProposalBudget(BaseModel):
 
 
 class Governance(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     governance_mode: Mode = "propose"
     proposal_budget: ProposalBudget = ProposalBudget()
@@ -66,13 +70,44 @@ def _said(problem: orjson.JSONDecodeError | ValidationError) -> str:
 
 
 def save(ctx: Context, governance: Governance) -> None:
-    plain_files.write(ctx, STATE_FILE, state_text(governance), "governance")
+    """Write the settings into the file; its other keys stay as they are, also inside of the budget."""
+    kept = _kept(plain_files.text(ctx, STATE_FILE))
+    raw: dict[str, Any] = governance.model_dump()
+    budget = kept.get("proposal_budget")
+    if isinstance(budget, dict):
+        raw["proposal_budget"] = {**budget, **raw["proposal_budget"]}
+    plain_files.write(ctx, STATE_FILE, _printed({**kept, **raw}), "governance")
+
+
+def _kept(text: str) -> dict[str, Any]:
+    """What the file holds; nothing when it cannot be read, because then nothing in it has a meaning."""
+    try:
+        found = orjson.loads(text or "{}")
+    except orjson.JSONDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def default_state_text() -> str:
-    return state_text(Governance())
+    return _printed(Governance().model_dump())
 
 
-def state_text(governance: Governance) -> str:
-    raw: dict[str, Any] = governance.model_dump()
+def default_configuration_text() -> str:
+    """The configuration by which Mind-Mem knows a workspace; the mode that counts stands in the state file."""
+    governance = Governance()
+    return _printed(
+        {
+            "version": "1.0.3",
+            "workspace_path": ".",
+            "auto_capture": True,
+            "auto_recall": True,
+            "governance_mode": governance.governance_mode,
+            "recall": {"backend": "bm25"},
+            "proposal_budget": governance.proposal_budget.model_dump(),
+            "scan_schedule": "daily",
+        }
+    )
+
+
+def _printed(raw: dict[str, Any]) -> str:
     return orjson.dumps(raw, option=orjson.OPT_INDENT_2).decode() + "\n"

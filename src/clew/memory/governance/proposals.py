@@ -13,7 +13,17 @@ from clew.memory.blocks import Block
 from clew.memory.contradictions import detection
 from clew.memory.files.markdown import parse_block, print_block, set_field
 from clew.memory.governance import policy
-from clew.memory.governance.patches import Op, check, drafted, fingerprint, printed, read
+from clew.memory.governance.patches import (
+    Op,
+    check,
+    digest,
+    drafted,
+    fingerprint,
+    fingerprints,
+    printed,
+    read,
+    with_files,
+)
 from clew.memory.kinds import PROPOSED_FILES
 from clew.memory.marks import mark
 from clew.registry.context import Context
@@ -58,11 +68,10 @@ def risk_of(ops: tuple[Op, ...]) -> str:
 
 def stage(ctx: Context, staged: Staged, id: str | None = None) -> Block:
     """Write the proposal after trying its operations on a copy."""
-    for op in staged.ops:
-        check(op)
-    changes = drafted(ctx, list(staged.ops)).changes
+    ops = list(completed(ctx, staged.ops))
+    changes = drafted(ctx, ops).changes
     id = id or blocks.dated_id(ctx, "P")
-    print_of = fingerprint(staged.type, staged.target, list(staged.ops))
+    print_of = fingerprint(staged.type, staged.target, ops)
     text = print_block(
         id,
         {
@@ -79,12 +88,20 @@ def stage(ctx: Context, staged: Staged, id: str | None = None) -> Block:
             "Signal": staged.signal,
             "ProposedBy": staged.by,
             "Fingerprint": print_of,
-            "Ops": printed(list(staged.ops)),
+            "Digest": digest(staged.type, staged.target, ops),
+            "Ops": printed(ops),
         },
     )
     block = blocks.write(ctx, id, text, origin="propose", file=PROPOSED_FILES[staged.type])
     ctx.emit("memory", "proposal_staged", id, {"type": staged.type, "target": staged.target, "fingerprint": print_of})
     return block
+
+
+def completed(ctx: Context, ops: Sequence[Op]) -> tuple[Op, ...]:
+    """The operations as a proposal holds them: checked, tried on a copy, and each with its file."""
+    for op in ops:
+        check(op)
+    return with_files(drafted(ctx, list(ops)), ops)
 
 
 def get(ctx: Context, id: str) -> Block:
@@ -96,11 +113,16 @@ def get(ctx: Context, id: str) -> Block:
 
 
 def ops_of(proposal: Block) -> list[Op]:
-    """The operations, provided that the fingerprint still covers them."""
+    """The operations, provided that the fingerprint still covers them.
+
+    A proposal of ours has Mind-Mem's fingerprint, by which that program takes it, and a digest that covers the parts
+    which the fingerprint leaves out. A fingerprint that is a whole digest needs none beside it.
+    """
     found = read(proposal.fields.get("Ops"))
-    expected = fingerprint(proposal.get("Type"), proposal.get("TargetBlock"), found)
-    stored = proposal.get("Fingerprint")
-    if stored and stored != expected:
+    said = (proposal.get("Type"), proposal.get("TargetBlock"))
+    expected = digest(*said, found)
+    stored, whole = proposal.get("Fingerprint"), proposal.get("Digest")
+    if stored and stored != expected and (stored not in fingerprints(*said, found) or (whole and whole != expected)):
         raise ClewError(
             "CONFLICT",
             f"{proposal.id}: its fingerprint {shorten(stored, 40)} does not cover its operations ({expected} would)",
@@ -110,9 +132,9 @@ def ops_of(proposal: Block) -> list[Op]:
     return found
 
 
-def twin(ctx: Context, print_of: str) -> Block | None:
-    """An open proposal that would do exactly the same."""
-    return next((block for block in blocks.with_mark(ctx, "P", print_of) if block.status in OPEN), None)
+def twin(ctx: Context, whole: str) -> Block | None:
+    """An open proposal that would do exactly the same, by its digest."""
+    return next((block for block in blocks.with_mark(ctx, "P", whole) if block.status in OPEN), None)
 
 
 def check_open(ctx: Context, proposal: Block) -> None:

@@ -13,7 +13,7 @@ from clew.errors import ClewError, suggest, unknown_id
 from clew.memory import blocks, signals
 from clew.memory.blocks import Block
 from clew.memory.contradictions import detection
-from clew.memory.files.markdown import parse_block, print_block, set_field
+from clew.memory.files.markdown import Value, parse_block, print_block, set_field
 from clew.memory.governance import policy, proposals, receipts
 from clew.memory.governance.patches import Draft, drafted
 from clew.memory.governance.policy import Governance
@@ -22,7 +22,7 @@ from clew.memory.kinds import KINDS
 from clew.registry.context import Context
 from clew.store.database import Row
 
-_TS = "%Y%m%d-%H%M%S"
+TIME_FORMAT = "%Y%m%d-%H%M%S"
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class Receipt:
     ts: str
     proposal: str
     changes: list[dict[str, Any]]
+    """Each changed block with the versions `before` and `after` it. A receipt that was found in files has the texts
+    themselves where the store has no such version: `text` before it, `after_text` after it."""
     automatic: bool
     rolled_back_at_ms: int | None
 
@@ -41,7 +43,7 @@ class Receipt:
 def apply(ctx: Context, proposal: Block, draft: Draft, automatic: bool = False) -> Receipt:
     """Write the draft's blocks, the receipt and the proposal's new status."""
     changes = [_write(ctx, change.id, draft, proposal.id) for change in draft.changes.values()]
-    receipt = _keep(ctx, Receipt(_free_ts(ctx), proposal.id, changes, automatic, None))
+    receipt = keep(ctx, Receipt(_free_ts(ctx), proposal.id, changes, automatic, None))
     _print(ctx, receipt, proposal, draft)
     approver = {"ApprovedBy": ctx.agent} if ctx.agent else {}
     proposals.mark_status(ctx, proposal, "applied", Receipt=receipt.ts, **approver)
@@ -56,15 +58,17 @@ def apply_record(ctx: Context, id: str, draft: Draft) -> Receipt:
     """Write a record that needs no review. It has no proposal and no printed receipt, and is rolled back like any."""
     ts = _free_ts(ctx)
     changes = [_write(ctx, change.id, draft, f"AR-{ts}") for change in draft.changes.values()]
-    receipt = _keep(ctx, Receipt(ts, id, changes, False, None))
+    receipt = keep(ctx, Receipt(ts, id, changes, False, None))
     proposals.follow_changes(ctx, [change["id"] for change in changes])
     return receipt
 
 
-def _keep(ctx: Context, receipt: Receipt) -> Receipt:
+def keep(ctx: Context, receipt: Receipt, made_ms: int | None = None) -> Receipt:
+    """Store a receipt; `made_ms` is when it was made, if not now."""
     ctx.tx.run(
-        "INSERT INTO receipt (workspace, ts, proposal, seq, changes, automatic, agent, created_at_ms)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO receipt"
+        " (workspace, ts, proposal, seq, changes, automatic, agent, created_at_ms, rolled_back_at_ms)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         ctx.workspace,
         receipt.ts,
         receipt.proposal,
@@ -72,9 +76,15 @@ def _keep(ctx: Context, receipt: Receipt) -> Receipt:
         orjson.dumps(receipt.changes).decode(),
         int(receipt.automatic),
         ctx.agent,
-        ctx.now_ms,
+        ctx.now_ms if made_ms is None else made_ms,
+        receipt.rolled_back_at_ms,
     )
     return receipt
+
+
+def times(ctx: Context) -> set[str]:
+    """The timestamps of all receipts of the workspace."""
+    return {row["ts"] for row in ctx.tx.all("SELECT ts FROM receipt WHERE workspace = ?", ctx.workspace)}
 
 
 def _write(ctx: Context, id: str, draft: Draft, cause: str) -> dict[str, Any]:
@@ -86,16 +96,15 @@ def _write(ctx: Context, id: str, draft: Draft, cause: str) -> dict[str, Any]:
 
 def _free_ts(ctx: Context) -> str:
     """The second of the apply, or the one after the newest receipt: each receipt has a second of its own."""
-    now = datetime.fromtimestamp(ctx.now_ms / 1000, UTC).strftime(_TS)
+    now = datetime.fromtimestamp(ctx.now_ms / 1000, UTC).strftime(TIME_FORMAT)
     newest = ctx.tx.value("SELECT max(ts) FROM receipt WHERE workspace = ? AND ts >= ?", ctx.workspace, now)
     if newest is None:
         return now
-    return (datetime.strptime(newest, _TS).replace(tzinfo=UTC) + timedelta(seconds=1)).strftime(_TS)
+    return (datetime.strptime(newest, TIME_FORMAT).replace(tzinfo=UTC) + timedelta(seconds=1)).strftime(TIME_FORMAT)
 
 
 def _print(ctx: Context, receipt: Receipt, proposal: Block, draft: Draft) -> None:
     id = f"AR-{receipt.ts}"
-    before = [f"{c.id}\n{c.before.text}" for c in draft.changes.values() if c.before]
     text = print_block(
         id,
         {
@@ -103,13 +112,13 @@ def _print(ctx: Context, receipt: Receipt, proposal: Block, draft: Draft) -> Non
             "Proposal": proposal.id,
             "Action": ", ".join(op.op for op in proposals.ops_of(proposal)),
             "Result": "applied",
+            "Snapshot": receipt.ts,
             "Status": "applied",
             "Automatic": "yes" if receipt.automatic else "",
             "Risk": proposal.get("Risk"),
             "TargetBlock": proposal.get("TargetBlock"),
             "FilesTouched": sorted({change["file"] for change in receipt.changes}),
             "RollbackPlan": f"rollback_proposal receipt_ts={receipt.ts}",
-            "Snapshot": before,
             "Diff": draft.diff(),
         },
     )
@@ -161,31 +170,59 @@ def roll_back(ctx: Context, receipt: Receipt, merge: bool) -> list[str]:
         )
     plans = [_reversal(ctx, change, merge) for change in reversed(receipt.changes)]
     log = []
-    for id, text in plans:
-        if text is None:
+    for id, back in plans:
+        if back is None:
             blocks.remove(ctx, id, origin="rollback", cause=receipt.proposal)
             log.append(f"Removed {id}")
         else:
-            blocks.write(ctx, id, text, origin="rollback", cause=receipt.proposal)
+            blocks.write(ctx, id, back.text, origin="rollback", cause=receipt.proposal, file=back.file)
             log.append(f"Restored {id}")
     _close(ctx, receipt)
     proposals.follow_changes(ctx, [id for id, _ in plans])
     return log
 
 
-def _reversal(ctx: Context, change: dict[str, Any], merge: bool) -> tuple[str, str | None]:
-    """The block and the text it gets back, None when it was not there before."""
+@dataclass(frozen=True)
+class Side:
+    """A block before or after an apply."""
+
+    text: str
+    file: str
+
+    @property
+    def fields(self) -> dict[str, Value]:
+        return parse_block(self.text).fields
+
+
+def _reversal(ctx: Context, change: dict[str, Any], merge: bool) -> tuple[str, Side | None]:
+    """The block and what it gets back, None when it was not there before."""
     now = blocks.find(ctx, change["id"])
-    versions = {block.seq: block for block in blocks.history(ctx, change["id"])}
-    before = versions[change["before"]] if change["before"] is not None else None
-    if now is not None and (now.text, now.file) == (versions[change["after"]].text, change["file"]):
-        return change["id"], before.text if before else None
-    if not merge or now is None or before is None:
+    before, after = _sides(ctx, change)
+    if now is None and before is not None and after is None:
+        return change["id"], before
+    if now is not None and after is not None and _plain(now.text, now.file) == _plain(after.text, change["file"]):
+        return change["id"], before
+    if not merge or now is None or before is None or after is None:
         raise _touched(change["id"], now)
-    return change["id"], _without(before, versions[change["after"]], now)
+    return change["id"], Side(_without(before, after, now), before.file)
 
 
-def _without(before: Block, after: Block, now: Block) -> str:
+def _sides(ctx: Context, change: dict[str, Any]) -> tuple[Side | None, Side | None]:
+    versions = {block.seq: block for block in blocks.history(ctx, change["id"])}
+    before, after = versions.get(change["before"]), versions.get(change["after"])
+    old = change.get("text") if before is None else before.text
+    new = change.get("after_text") if after is None else (None if after.gone else after.text)
+    return (
+        Side(old, before.file if before else change["file"]) if old else None,
+        Side(new, change["file"]) if new else None,
+    )
+
+
+def _plain(text: str, file: str) -> tuple[str, str]:
+    return text.replace("\r\n", "\n"), file
+
+
+def _without(before: Side, after: Side, now: Block) -> str:
     """The block as it is now, with the fields that the receipt changed set back; later changes of other fields stay."""
     text = now.text.replace("\r\n", "\n")
     for name in sorted({*before.fields, *after.fields}):

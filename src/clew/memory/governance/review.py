@@ -238,10 +238,19 @@ def list_proposals(ctx: Context, args: ListProposals) -> dict[str, Any]:
     with ctx.reading() as bound:
         found = blocks.current(bound, prefix="P", status=None if args.status == "any" else args.status)
         newest = sorted(found, key=lambda block: block.id, reverse=True)
-        return {"proposals": [_shown(block) for block in newest[: args.limit]], "total": len(found)}
+        return {"proposals": [_shown(bound, block) for block in newest[: args.limit]], "total": len(found)}
 
 
-def _shown(proposal: Block) -> dict[str, Any]:
+def _receipt_ts(ctx: Context, proposal: Block) -> str | None:
+    """The receipt that the proposal names; Mind-Mem writes none into it."""
+    named = proposal.get("Receipt")
+    if named or proposal.status not in ("applied", "rolled_back"):
+        return named or None
+    found = receipts.of_proposal(ctx, proposal.id)
+    return found.ts if found else None
+
+
+def _shown(ctx: Context, proposal: Block) -> dict[str, Any]:
     return {
         "proposal_id": proposal.id,
         "type": proposal.get("Type"),
@@ -252,7 +261,7 @@ def _shown(proposal: Block) -> dict[str, Any]:
         "created": proposal.get("Created"),
         "reason": proposal.get("Reason") or None,
         "until": proposal.get("DeferredUntil") or None,
-        "receipt_ts": proposal.get("Receipt") or None,
+        "receipt_ts": _receipt_ts(ctx, proposal),
     }
 
 

@@ -15,7 +15,7 @@ from clew.memory.files.writes import governed
 from clew.memory.forms import decision_text, task_text
 from clew.memory.governance import policy, proposals, receipts
 from clew.memory.governance.patches import KINDS as OP_KINDS
-from clew.memory.governance.patches import Op, fingerprint
+from clew.memory.governance.patches import Op, digest
 from clew.memory.governance.proposals import Staged
 from clew.memory.kinds import KINDS, check_block_id, kind_of
 from clew.memory.marks import mark
@@ -217,9 +217,9 @@ class ProposeEdit(Input):
 def propose_edit(ctx: Context, args: ProposeEdit) -> dict[str, Any]:
     """Propose a change of existing blocks, or new blocks of any kind, by operations."""
     with governed(ctx) as bound:
-        ops = tuple(_op(bound, item) for item in args.ops)
+        ops = proposals.completed(bound, [_op(bound, item) for item in args.ops])
         target = next((op.target for op in ops if op.target), "new")
-        twin = proposals.twin(bound, fingerprint("edit", target, list(ops)))
+        twin = proposals.twin(bound, digest("edit", target, list(ops)))
         if twin is not None:
             return _same_edit(bound, twin)
         rationale = _screened(bound, args.rationale, "rationale")

@@ -1,84 +1,60 @@
-"""Many processes on one store, some killed all the time: does one order explain everything that was told?"""
+"""Many processes on one store, killed at random as their servers are: does one order explain everything told?
+
+`lost` counts what was acknowledged or seen and is not stored, `doubled` what is stored twice, `different` what somebody
+was told that no order of events explains, and processes that answer differently in the end. All must be 0.
+A seed that breaks it is kept in tests/process/seeds.json, and the tests run it from then on.
+"""
 
 from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Sequence
 
-from benchmarks.client import ROOT
 from benchmarks.report import Report
-from benchmarks.stores import ENGINES, Store, fresh_store
-from clew.app import open_database
-from clew.settings import load_settings
+from benchmarks.stores import ENGINES, Store, crash_postgres, fresh_store
 
 
 def main(quick: bool = False, engines: Sequence[str] = ENGINES) -> None:
-    processes, count = (4, 200) if quick else (32, 3_125)
-    report = Report("histories", "Operations of many processes, every third of which is killed and started again")
+    from tests.process.crowd import Plan, keep_broken
+
+    name = "histories" if len(engines) > 1 else f"histories-{engines[0]}"
+    report = Report(name, "Operations of many processes; processes, servers and database servers killed at random")
     for engine in engines:
+        seed = random.SystemRandom().randrange(1_000_000)
+        plan = (
+            Plan(8, 250, seed)
+            if quick
+            else Plan(32, 3_125, seed, longest_life=400, server_life=2_000, database_life=8_000)
+        )
         with fresh_store(engine) as store:
-            report.row(engine=engine, processes=processes, **figures(store, processes, count))
-    report.save()
+            figures, outcome = measured(store, plan)
+        report.row(engine=engine, processes=plan.processes, seed=seed, **figures)
+        if outcome.problems:
+            print(*outcome.problems[:20], sep="\n", flush=True)
+            keep_broken(engine, plan, outcome)
+        report.save()
 
 
-def figures(store: Store, processes: int, count: int) -> dict[str, object]:
-    from tests.process.histories import check, prepare, stored
+def measured(store: Store, plan):  # type: ignore[no-untyped-def]
+    from tests.process.crowd import Crowd
 
-    database = open_database(load_settings({"home": store.home, "database_url": store.url or None}, {}))
-    prepare(database)
+    crash = (lambda: crash_postgres(store.url)) if store.url else None
     begun = time.monotonic()
-    ops = run(store, processes, count)
-    seconds = time.monotonic() - begun
-    problems = check(ops, stored(database))
-    database.close()
-    if problems:
-        print(*problems[:20], sep="\n")
-    unknown = sum(op.outcome == "unknown" for op in ops)
-    return {
-        "operations": len(ops),
-        "per_second": round(len(ops) / seconds),
-        "unknown": unknown,
-        "unexplained": len(problems),
+    outcome = Crowd(str(store.home), store.url, plan, crash).run()
+    figures = {
+        "operations": len(outcome.ops),
+        "acknowledged": outcome.count("ok"),
+        "refused": outcome.count("failed"),
+        "unknown": outcome.count("unknown"),
+        "processes_killed": outcome.killed,
+        "servers_killed": outcome.servers_killed,
+        "databases_broken": outcome.databases_broken,
+        "lost": outcome.of_kind("lost"),
+        "doubled": outcome.of_kind("doubled"),
+        "different": outcome.of_kind("different"),
+        "seconds": round(time.monotonic() - begun),
+        "load": round(os.getloadavg()[0]),
     }
-
-
-def run(store: Store, processes: int, count: int) -> list:  # type: ignore[type-arg]
-    from tests.process.histories import heard
-
-    found, lock = [], threading.Lock()
-
-    def work(number: int) -> None:
-        chance, left, round_ = random.Random(number), count, 0
-        while left > 0:
-            killed_after = chance.randint(1, 400) if number % 3 == 0 else 2 * left
-            lines = one_process(store, left, 1000 * number + round_, killed_after)
-            told = heard(lines)
-            left, round_ = left - max(len(told), 1), round_ + 1
-            with lock:
-                found.extend(told)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(processes)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return found
-
-
-def one_process(store: Store, count: int, seed: int, killed_after: int) -> list[str]:
-    command = [sys.executable, "-m", "tests.process.histories", str(store.home), store.url, str(count), str(seed)]
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    lines = []
-    for line in process.stdout:
-        lines.append(line)
-        if len(lines) == killed_after and killed_after < 2 * count:
-            process.kill()
-    process.wait()
-    return lines
+    return figures, outcome

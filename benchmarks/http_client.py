@@ -57,6 +57,12 @@ class HttpClient:
         found: dict[str, Any] = result["structuredContent"]["result"]
         return found
 
+    def envelope(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The whole answer, also of a call that was refused."""
+        result = self._request("tools/call", {"name": name, "arguments": {"fmt": "json", **arguments}})
+        found: dict[str, Any] = result["structuredContent"]
+        return found
+
     def timed(self, name: str, /, **arguments: Any) -> float:
         begun = time.perf_counter()
         self.call(name, **arguments)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,27 @@ def fresh_store(engine: str = "sqlite") -> Iterator[Store]:
         if server:
             server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def crash_postgres(url: str) -> None:
+    """Kill one process of the server: it ends all others and recovers. Returns when it answers again."""
+    import psycopg
+
+    connection = _reached(url)
+    os.kill(connection.info.backend_pid, signal.SIGKILL)
+    with suppress(psycopg.Error):
+        connection.execute("SELECT 1")
+    _reached(url).close()
+
+
+def _reached(url: str) -> Any:
+    import psycopg
+
+    while True:
+        try:
+            return psycopg.connect(url)
+        except psycopg.OperationalError:
+            time.sleep(0.1)
 
 
 def _postgres(folder: Path) -> Any:

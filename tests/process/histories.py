@@ -1,37 +1,33 @@
 """Histories of many processes on one store, and whether one order explains them all (linearizability).
 
-Each process appends to lists and reads their ends, and tells when each operation began and how it ended.
-A write answers with the position it took in the order of its object, so the order need not be searched for: it is told,
-and is compared with real time, with what reads saw and with what is stored in the end. An operation whose end nobody
-heard (a killed process, a lost answer) may have happened at any time after its beginning, or never.
+Every object has an order of its own: a list by the numbers of its entries, a register and a claim by their revisions. A
+write is answered with the position that it took and a read with the last position that it saw, so the order need not be
+searched for: it is told, and compared with real time and with what is stored in the end. An operation whose end nobody
+heard (its process was killed) may have happened at any time after its beginning, or never: an open interval.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import random
-import sys
-import time
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from math import inf
-from pathlib import Path
-from typing import Any
 
-from clew.app import open_database
-from clew.errors import ClewError
-from clew.settings import load_settings
-from clew.store.database import Database, Transaction
-from clew.store.workspaces import create_workspace, find_workspace
-
-OBJECTS = 3
+WRITES = {"append", "put", "claim", "release"}
+LEASE_SECONDS = 1.0
+TICK = 0.005
+"""Leases are counted in whole milliseconds of the wall clock, histories by the monotonic one."""
 
 
 @dataclass
 class Op:
-    """`position` is the place of a write in the order of its object, or the last place that a read saw."""
+    """One operation of one process.
+
+    `position` is the place that a write took, or the last place that a read saw; `value` is the write that a read saw
+    there, empty where it does not tell. `code` is the error of a refused one.
+    """
 
     id: str
     kind: str
@@ -41,144 +37,156 @@ class Op:
     outcome: str = "unknown"
     position: int = 0
     value: str = ""
+    code: str = ""
 
 
-def check(ops: Iterable[Op], stored: dict[str, list[str]]) -> list[str]:
-    """What no single order can explain; `stored` are the ids of the writes of each object, in order, at the end."""
+@dataclass
+class Stored:
+    """What an object holds at the end: the write at each position, all of them or (a register) the last alone."""
+
+    places: list[tuple[int, str]] = field(default_factory=list)
+    complete: bool = True
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What no order explains. `kind` is lost, doubled or different (somebody was told what is not so)."""
+
+    kind: str
+    text: str
+
+
+def check(ops: Iterable[Op], stored: dict[str, Stored]) -> list[Problem]:
     by_object: dict[str, list[Op]] = defaultdict(list)
     for op in ops:
         by_object[op.object].append(op)
-    found = [problem for name, some in by_object.items() for problem in _check_object(some, stored.get(name, []))]
-    unknown = {op.id for some in by_object.values() for op in some}
-    return found + [f"{id} is stored and nobody wrote it" for ids in stored.values() for id in ids if id not in unknown]
-
-
-def _check_object(ops: list[Op], stored: list[str]) -> list[str]:
-    place = {id: at for at, id in enumerate(stored, 1)}
-    problems = [f"{id} is stored {count} times" for id, count in Counter(stored).items() if count > 1]
-    for op in ops:
-        at = place.get(op.id)
-        if op.kind == "write" and op.outcome == "ok" and at != op.position:
-            problems.append(f"{op.id} was acknowledged at {op.position} and stands at {at}")
-        if op.kind == "write" and op.outcome == "failed" and at is not None:
-            problems.append(f"{op.id} was refused and stands at {at}")
-        if (
-            op.kind == "read"
-            and op.outcome == "ok"
-            and op.position
-            and stored[op.position - 1 : op.position] != [op.value]
-        ):
-            problems.append(
-                f"{op.id} saw {op.value} at {op.position}, where {stored[op.position - 1 : op.position]} is"
-            )
-    return problems + _check_time(ops, place)
-
-
-def _check_time(ops: list[Op], place: dict[str, int]) -> list[str]:
-    """Whoever begins after another has ended sees, or takes, no earlier position."""
-    timed = [(op, op.position if op.kind == "read" else place.get(op.id, 0)) for op in ops if op.outcome == "ok"]
-    timed += [(op, place[op.id]) for op in ops if op.outcome == "unknown" and op.id in place]
-    ends = sorted((op.ended, at, op.id) for op, at in timed)
-    problems, highest, holder, done = [], 0, "", 0
-    for op, at in sorted(timed, key=lambda pair: pair[0].begun):
-        while done < len(ends) and ends[done][0] < op.begun:
-            if ends[done][1] > highest:
-                highest, holder = ends[done][1], ends[done][2]
-            done += 1
-        too_early = at < highest if op.kind == "read" else at <= highest
-        if too_early and op.id != holder:
-            problems.append(f"{op.id} stands at {at} and began after {holder} had ended at {highest}")
-    return problems + _check_future(ops, timed, place)
-
-
-def _check_future(ops: list[Op], timed: list[tuple[Op, int]], place: dict[str, int]) -> list[str]:
-    """Nothing stands before, or was seen by, what had ended before it began."""
-    begun = {op.id: op.begun for op in ops}
-    latest = [0.0]
-    for id in sorted(place, key=lambda id: place[id]):
-        latest.append(max(latest[-1], begun.get(id, 0.0)))
+    for name in stored:
+        by_object.setdefault(name, [])
     return [
-        f"{op.id} ended, and something at or before {at} began only afterwards"
-        for op, at in timed
-        if latest[min(at, len(latest) - 1)] > op.ended
+        problem
+        for name, some in by_object.items()
+        for problem in ObjectHistory(some, stored.get(name, Stored())).check()
     ]
 
 
-# What a process does: under the lock of the workspace row, as every operation of Clew.
+class ObjectHistory:
+    def __init__(self, ops: list[Op], stored: Stored) -> None:
+        self.ops = ops
+        self.stored = stored
+        self.writes = {op.id: op for op in ops if op.kind in WRITES}
+        self.problems: list[Problem] = []
+        self.at: dict[int, str] = {}
+        """The write at each position, by whoever told it: the store, an acknowledgement, a read."""
+        self.place: dict[str, int] = {}
+
+    def check(self) -> list[Problem]:
+        self._place()
+        self._check_outcomes()
+        self._check_gaps()
+        timed = [(op, self._position(op)) for op in self.ops if op.outcome == "ok" and op.kind != "find"]
+        timed += [(op, self.place[op.id]) for op in self.ops if op.outcome == "unknown" and op.id in self.place]
+        self._check_past(timed)
+        self._check_future(timed)
+        if any(op.kind == "claim" for op in self.ops):
+            self._check_holders()
+        return self.problems
+
+    def _tell(self, kind: str, text: str) -> None:
+        self.problems.append(Problem(kind, text))
+
+    def _position(self, op: Op) -> int:
+        return self.place.get(op.id, op.position) if op.kind in WRITES else op.position
+
+    def _place(self) -> None:
+        for id, count in Counter(id for _, id in self.stored.places).items():
+            if count > 1:
+                self._tell("doubled", f"{id} is stored {count} times")
+        for position, id in self.stored.places:
+            self._put(position, id, "the store")
+        for op in self.ops:
+            if op.outcome == "ok" and op.kind in WRITES:
+                self._put(op.position, op.id, f"the answer to {op.id}")
+            elif op.outcome == "ok" and op.kind == "read" and op.position and op.value:
+                self._put(op.position, op.value, f"read {op.id}")
+
+    def _put(self, position: int, id: str, teller: str) -> None:
+        there, elsewhere = self.at.setdefault(position, id), self.place.setdefault(id, position)
+        if there != id:
+            self._tell("different", f"{teller} says {id} stands at {position}, where {there} is")
+        elif elsewhere != position:
+            self._tell("doubled", f"{teller} says {id} stands at {position}, and it stands at {elsewhere}")
+        if id not in self.writes:
+            self._tell("different", f"{teller} says {id} stands at {position}, which nobody wrote")
+
+    def _check_outcomes(self) -> None:
+        kept, last = {id for _, id in self.stored.places}, max((at for at, _ in self.stored.places), default=0)
+        for op in self.ops:
+            if op.kind == "find" and op.outcome == "ok" and not op.value:
+                self._tell("different", f"{op.id} did not find what had been acknowledged before")
+            if op.kind not in WRITES:
+                if op.outcome == "ok" and op.position > last:
+                    self._tell("lost", f"{op.id} saw position {op.position}, and the last is {last}")
+                continue
+            if op.outcome == "ok" and (op.id not in kept if self.stored.complete else op.position > last):
+                self._tell("lost", f"{op.id} was acknowledged at {op.position} and is not stored")
+            if op.outcome == "failed" and op.id in self.place:
+                self._tell("different", f"{op.id} was refused ({op.code}) and stands at {self.place[op.id]}")
+
+    def _check_gaps(self) -> None:
+        """Of a register only the last value is kept: revisions that nobody told were taken by those nobody heard of."""
+        if self.stored.complete:
+            return
+        last = max((at for at, _ in self.stored.places), default=0)
+        missing = last - sum(1 <= position <= last for position in self.at)
+        unheard = sum(op.outcome == "unknown" and op.id not in self.place for op in self.writes.values())
+        if missing > unheard:
+            self._tell("different", f"{missing} revisions that nobody wrote, and {unheard} writes of unknown outcome")
+
+    def _check_past(self, timed: list[tuple[Op, int]]) -> None:
+        """Whoever begins after another has ended sees, or takes, no earlier position."""
+        ends = sorted((op.ended, at, op.id) for op, at in timed)
+        highest, holder, done = 0, "", 0
+        for op, at in sorted(timed, key=lambda pair: pair[0].begun):
+            while done < len(ends) and ends[done][0] < op.begun:
+                if ends[done][1] > highest:
+                    highest, holder = ends[done][1], ends[done][2]
+                done += 1
+            too_early = at < highest if op.kind == "read" else at <= highest
+            if too_early and op.id != holder:
+                self._tell("different", f"{op.id} stands at {at} and began after {holder} had ended at {highest}")
+
+    def _check_future(self, timed: list[tuple[Op, int]]) -> None:
+        """Nothing stands before, or was seen by, what had ended before it began."""
+        positions = sorted(self.at)
+        latest = [0.0]
+        for position in positions:
+            write = self.writes.get(self.at[position])
+            latest.append(max(latest[-1], write.begun if write else 0.0))
+        for op, at in timed:
+            if latest[bisect_right(positions, at)] > op.ended:
+                self._tell("different", f"{op.id} ended, and something at or before {at} began only afterwards")
+
+    def _check_holders(self) -> None:
+        """At most one holds at any time: a claim follows a release, or the end of the lease before it."""
+        order = [self.writes[self.at[position]] for position in sorted(self.at) if self.at[position] in self.writes]
+        for before, after in pairwise(order):
+            if after.kind == "release" and after.id != released(before.id):
+                self._tell("different", f"{after.id} gave back what {before.id} holds")
+            taken_early = after.ended + TICK < before.begun + LEASE_SECONDS
+            if after.kind == before.kind == "claim" and taken_early:
+                self._tell("different", f"{after.id} took what {before.id} still held")
+        self._check_refusals(order)
+
+    def _check_refusals(self, order: list[Op]) -> None:
+        """A claim is refused only while somebody may hold."""
+        ends = [after.ended for after in order[1:]] + [inf]
+        holds = [(op.begun, end) for op, end in zip(order, ends, strict=True) if op.kind == "claim"]
+        for op in self.ops:
+            refused = op.kind == "claim" and op.outcome == "failed" and op.code == "CONFLICT"
+            if refused and not any(begun <= op.ended and op.begun <= end for begun, end in holds):
+                self._tell("different", f"{op.id} was refused although nobody held")
 
 
-def _length(tx: Transaction, name: str) -> int:
-    return int(tx.value("SELECT value FROM meta WHERE key = ?", name) or 0)
-
-
-def write(database: Database, op: Op) -> None:
-    with database.write() as tx:
-        find_workspace(tx, "ws")
-        position = _length(tx, op.object) + 1
-        tx.run(_SET, op.object, str(position))
-        tx.run(_SET, f"{op.object}:{position:09d}", op.id)
-    op.position = position
-
-
-def read(database: Database, op: Op) -> None:
-    with database.read() as tx:
-        position = _length(tx, op.object)
-        op.value = tx.value("SELECT value FROM meta WHERE key = ?", f"{op.object}:{position:09d}") or ""
-    op.position = position
-
-
-def stored(database: Database) -> dict[str, list[str]]:
-    sql = "SELECT value FROM meta WHERE key LIKE ? ORDER BY key"
-    with database.read() as tx:
-        names = [f"o:{number}" for number in range(OBJECTS)]
-        return {name: [row["value"] for row in tx.all(sql, f"{name}:%")] for name in names}
-
-
-_SET = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-
-
-def perform(database: Database, op: Op) -> None:
-    try:
-        (write if op.kind == "write" else read)(database, op)
-        op.outcome = "ok"
-    except ClewError as problem:
-        op.outcome = "unknown" if problem.details.get("outcome") == "unknown" else "failed"
-    op.ended = time.monotonic() if op.outcome != "unknown" else inf
-
-
-def prepare(database: Database) -> None:
-    with database.write() as tx:
-        if find_workspace(tx, "ws") is None:
-            create_workspace(tx, "ws", 1)
-
-
-def main() -> None:
-    """A process of its own: tells each operation before it begins and after it ended."""
-    home, url, count, seed = sys.argv[1], sys.argv[2] or None, int(sys.argv[3]), int(sys.argv[4])
-    database = open_database(load_settings({"home": Path(home), "database_url": url}, {}))
-    chance = random.Random(seed)
-    for number in range(count):
-        kind = "write" if chance.random() < 0.6 else "read"
-        op = Op(f"{seed}-{os.getpid()}-{number}", kind, f"o:{chance.randrange(OBJECTS)}", time.monotonic())
-        print(json.dumps(_told(op)), flush=True)
-        perform(database, op)
-        print(json.dumps(_told(op)), flush=True)
-    database.close()
-
-
-def _told(op: Op) -> dict[str, Any]:
-    return {**asdict(op), "ended": None if op.ended == inf else op.ended}
-
-
-def heard(lines: Iterable[str]) -> list[Op]:
-    """The operations that a process told of; of one that was told only once, nobody knows the end."""
-    found: dict[str, Op] = {}
-    for line in lines:
-        if line.endswith("\n"):
-            told = json.loads(line)
-            found[told["id"]] = Op(**{**told, "ended": inf if told["ended"] is None else told["ended"]})
-    return list(found.values())
-
-
-if __name__ == "__main__":
-    main()
+def released(claim: str) -> str:
+    """The id of the operation that gives a claim back."""
+    return f"{claim}r"

@@ -12,13 +12,13 @@ import random
 import time
 from collections.abc import Sequence
 
+from tests.process.crowd import Crowd, Outcome, Plan, keep_broken
+
 from benchmarks.report import Report
 from benchmarks.stores import ENGINES, Store, crash_postgres, fresh_store
 
 
 def main(quick: bool = False, engines: Sequence[str] = ENGINES) -> None:
-    from tests.process.crowd import Plan, keep_broken
-
     name = "histories" if len(engines) > 1 else f"histories-{engines[0]}"
     report = Report(name, "Operations of many processes; processes, servers and database servers killed at random")
     for engine in engines:
@@ -37,9 +37,7 @@ def main(quick: bool = False, engines: Sequence[str] = ENGINES) -> None:
         report.save()
 
 
-def measured(store: Store, plan):  # type: ignore[no-untyped-def]
-    from tests.process.crowd import Crowd
-
+def measured(store: Store, plan: Plan) -> tuple[dict[str, int], Outcome]:
     crash = (lambda: crash_postgres(store.url)) if store.url else None
     begun = time.monotonic()
     outcome = Crowd(str(store.home), store.url, plan, crash).run()

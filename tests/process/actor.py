@@ -39,15 +39,15 @@ class OwnStore:
 
     def __init__(self, home: str, url: str) -> None:
         from clew.app import open_clew
-        from clew.registry.session import Session
+        from clew.registry.connection import Connection
         from clew.settings import load_settings
 
         flags = {"home": home, "database_url": url or None, "workspace": "ws", "embedding_model": "none"}
         self._clew = open_clew(load_settings(flags, {}))
-        self._session = Session(toolset="full")
+        self._connection = Connection(toolset="full")
 
     def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        return self._clew.dispatcher.call(name, arguments, self._session).envelope
+        return self._clew.dispatcher.call(name, arguments, self._connection).envelope
 
 
 class ServedStore:
@@ -59,7 +59,7 @@ class ServedStore:
 
     def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
-            return self._conversation().envelope(name, arguments)
+            return dict(self._conversation().envelope(name, arguments))
         except (OSError, HTTPException, RuntimeError, ValueError, KeyError):
             self._client = None
             return UNANSWERED

@@ -80,7 +80,12 @@ class Server:
     def start(self) -> None:
         command = [sys.executable, "-m", "clew", "serve", "--http", "--json", "--port", str(self._port)]
         command += ["--toolset", "full", "--workspace", "ws"]
-        own = {"CLEW_HOME": self._home, "CLEW_DATABASE_URL": self._url, "CLEW_EMBEDDING_MODEL": "none"}
+        own = {
+            "CLEW_RESIDENT": "off",
+            "CLEW_HOME": self._home,
+            "CLEW_DATABASE_URL": self._url,
+            "CLEW_EMBEDDING_MODEL": "none",
+        }
         self._process = subprocess.Popen(
             command, cwd=ROOT, env=environment(**own), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
@@ -198,8 +203,9 @@ class Crowd:
         """One life of an actor: how many operations it told of, and whether it lived to the end."""
         served = address if at % self.plan.served == self.plan.served - 1 else ""
         command = [sys.executable, "-m", "tests.process.actor", self.home, self.url, served, str(left), name, name]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        with subprocess.Popen(command, cwd=ROOT, env=environment(), text=True, **pipes) as process:  # type: ignore[call-overload]
+        with subprocess.Popen(
+            command, cwd=ROOT, env=environment(), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as process:
             lines = self._listen(process, age, self._served if served else Progress())
             lived = bool(lines) and '"done"' in lines[-1]
             if lived:

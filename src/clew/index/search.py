@@ -116,6 +116,12 @@ def items_by_ref(tx: Transaction, workspace: str, refs: list[str]) -> list[Row]:
     return tx.all(sql, workspace, *sorted(refs))
 
 
+def ids_by_text(tx: Transaction, workspace: str, text: str, most: int = 20) -> list[int]:
+    """The newest items that say exactly this. Looks at every row, so only for texts that no index can find."""
+    sql = "SELECT id FROM item WHERE workspace = ? AND (title = ? OR body = ?) ORDER BY id DESC LIMIT ?"
+    return [int(row["id"]) for row in tx.all(sql, workspace, text, text, most)]
+
+
 def items_after(tx: Transaction, workspace: str, id: int, most: int) -> list[Row]:
     """Items in the order of their ids, for whoever walks all of them in batches."""
     return tx.all("SELECT * FROM item WHERE workspace = ? AND id > ? ORDER BY id LIMIT ?", workspace, id, most)

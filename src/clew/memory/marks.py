@@ -69,10 +69,26 @@ def normal_words(statement: str) -> list[str]:
 
 
 def mark(statement: str) -> str:
-    words = normal_words(statement) or [" ".join(statement.split()).casefold()]
+    words = normal_words(statement)
+    if not any(word != "!" for word in words):
+        words = [" ".join(statement.split()).casefold()]  # `never` and `no` carry no other word to compare
     if not _ORDERED.intersection(words):
         words = sorted(set(words))
     return sha256_hex(" ".join(words), 24)
+
+
+def says_the_same(one: str, other: str) -> bool:
+    """Whether nothing is lost when only one of two statements is kept: the same words in the same order, and the same
+    signs between them. `parser calls merge` and `merge calls parser` share a mark, and so do `a != b` and `a == b`."""
+    return mark(one) == mark(other) and normal_words(one) == normal_words(other) and _signs(one) == _signs(other)
+
+
+def _signs(statement: str) -> list[str]:
+    return [sign for sign in statement if not (sign.isalnum() or sign.isspace() or sign in _PUNCTUATION)]
+
+
+_PUNCTUATION = frozenset(".,;:?!'’\"“”`()-_")
+"""Signs that structure a sentence and say nothing of their own."""
 
 
 def content_hash(statement: str) -> str:

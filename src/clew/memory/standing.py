@@ -26,7 +26,7 @@ from clew.memory.governance.patches import Op, drafted
 from clew.memory.governance.proposals import UNNAMED, Staged
 from clew.memory.guards.check import Check
 from clew.memory.kinds import RECORDED_DECISIONS, STANDING, kind_of, prefix_of
-from clew.memory.marks import mark
+from clew.memory.marks import mark, says_the_same
 from clew.memory.screening import screened
 from clew.registry.context import Context
 
@@ -141,11 +141,10 @@ def _screened(ctx: Context, record: Record) -> Record:
 
 
 def _same(ctx: Context, record: Record) -> Block | None:
-    """A record of this kind that says exactly this, in whatever words, and holds or waits."""
+    """A record of this kind that says exactly this, but for case and fillers, and holds or waits."""
     found = blocks.with_mark(ctx, PREFIXES[record.kind], mark(record.text))
-    return next(
-        (block for block in found if block.status in ("active", "proposed") and block.id != record.replaces), None
-    )
+    live = [block for block in found if block.status in ("active", "proposed") and block.id != record.replaces]
+    return next((block for block in live if says_the_same(block.headline, record.text)), None)
 
 
 def _known(same: Block, kind: Kind) -> Kept:

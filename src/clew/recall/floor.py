@@ -214,8 +214,11 @@ def _grown(items: int) -> float:
 
 
 def _plain(evidence: Evidence, kernel: Kernel, query: Query) -> bool:
-    """What needs no bar: a small store, a date, a phrase, an identifier, nearly all words or many in one place."""
+    """What needs no bar: a record's own words, a small store, a date, a phrase, an identifier, nearly all words or many
+    in one place."""
     ranked, pages = evidence.ranked, _among_pages(evidence.ranked)
+    if "wording" in ranked.features:
+        return True
     if not evidence.places or (not pages and ranked.matches.size < kernel.number("floor", "least_items")):
         return True
     # One word that is known, or words that every item holds, say nothing against what is there.
@@ -247,6 +250,8 @@ def worth_showing(ranked: Ranked) -> NDArray[np.bool_]:
     features, corpus = ranked.features, ranked.scene.corpus
     near = (features["coverage"] > 0) & corpus.continues[ranked.slots]
     found: NDArray[np.bool_] = (ranked.matches.held_by(ranked.slots) > 0) | near | (features["date"] > 0.5)
+    if "wording" in features:
+        found |= features["wording"] > 0
     if "graph" in features:
         found |= features["graph"] > LINKED
     if "dense" in features:

@@ -42,6 +42,10 @@ class Ranked:
     def added_words(self) -> list[str]:
         return [term.word for term in self.matches.asked if term.added]
 
+    def sorted(self) -> Ranked:
+        """Best first again, after scores have changed."""
+        return self.reordered(_order(self.scores, self.slots, self.scene.corpus))
+
     def reordered(self, order: NDArray[np.integer]) -> Ranked:
         kept = {name: values[order] for name, values in self.features.items()}
         return replace(self, slots=self.slots[order], scores=self.scores[order], features=kept)
@@ -116,7 +120,7 @@ def with_successors(ranked: Ranked, after: dict[int, int], likeness: Likeness | 
     heirs = {old: new for old, new in after.items() if scene.visible[new]}
     missing = sorted(set(heirs.values()) - set(ranked.slots.tolist()))
     if missing:
-        ranked = _joined(ranked, np.array(missing, np.int64), likeness)
+        ranked = joined(ranked, np.array(missing, np.int64), likeness)
     place = {slot: at for at, slot in enumerate(ranked.slots.tolist())}
     lifted = np.zeros(len(ranked.slots), np.float64)
     # How high the old one would stand if it still held.
@@ -134,7 +138,7 @@ def with_successors(ranked: Ranked, after: dict[int, int], likeness: Likeness | 
     return found.reordered(np.concatenate((order[~late], order[late])))
 
 
-def _joined(ranked: Ranked, more: Slots, likeness: Likeness | None) -> Ranked:
+def joined(ranked: Ranked, more: Slots, likeness: Likeness | None) -> Ranked:
     """The candidates with some others among them, each scored like the rest."""
     scene, slots = ranked.scene, np.unique(np.concatenate((ranked.slots, more)))
     features = features_of(scene, slots)

@@ -31,6 +31,7 @@ from clew.recall.query import Query, analyse
 from clew.recall.ranking import Ranked, rank, with_links, with_successors
 from clew.recall.selection import LOOKED_AT, balance, beside_opposites, diversify, fold
 from clew.recall.uses import note_use
+from clew.recall.wording import slots_of_signs, with_wording
 from clew.registry.context import Context
 from clew.store.database import Row
 
@@ -43,6 +44,7 @@ SOURCES = {
     "evidence": "evidence",
     "patterns": "pattern",
 }
+NO_SLOTS = np.zeros(0, np.int64)
 MOST_SWITCHES = 3
 MOST_OUTDATED = 32
 """So many of the best candidates that no longer hold are followed to what replaced them."""
@@ -162,7 +164,8 @@ class Search:
         if query.intent.graph_depth and len(ranked.slots) and self.request.as_of is None:
             ways = linked(ctx, corpus, ranked.slots.tolist(), query.intent.graph_depth)
             ranked = with_links(ranked, ways, likeness)
-        return ranked, likeness, arms
+        signs = slots_of_signs(ctx.tx, ctx.workspace, corpus, query.text) if self.request.as_of is None else NO_SLOTS
+        return with_wording(ranked, query.text, signs, likeness), likeness, arms
 
     def _current_first(self, ctx: Context, ranked: Ranked, query: Query, likeness: Likeness | None) -> Ranked:
         """What holds before what no longer does, unless the question or `as_of` asks for the past."""

@@ -28,12 +28,18 @@ def fold(corpus: Corpus, ranked: Ranked, worth: NDArray[np.bool_], most: int) ->
             continue
         words = frozenset((corpus.reading(slot) // FIELD_COUNT).tolist())
         twin = next((place for place, other in seen if _alike(words, other)), None)
+        if twin is not None and _said_exactly(ranked, at) and corpus.kind[slot] != corpus.kind[ranked.slots[twin]]:
+            twin = None  # one text kept as a rule and as a lesson: whoever asks for it means either
         if twin is None:
             seen.append((at, words))
             kept.append(at)
         else:
             folded.setdefault(twin, []).append(slot)
     return kept, folded
+
+
+def _said_exactly(ranked: Ranked, at: int) -> bool:
+    return "wording" in ranked.features and bool(ranked.features["wording"][at] > 0)
 
 
 def _alike(left: frozenset[int], right: frozenset[int]) -> bool:

@@ -1,0 +1,81 @@
+"""Items that hold a question word for word: whatever else speaks for or against them, they come first.
+
+Whoever asks in the words of a record means that record. It may be new and have no vector yet, or have a hundred
+siblings that differ from it by one number: neither may hide it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from clew.index.postings import FIELD_COUNT
+from clew.index.search import ids_by_text
+from clew.index.terms import terms
+from clew.recall.corpus import Corpus
+from clew.recall.lexical import Floats, Matches, Slots
+from clew.recall.likeness import Likeness
+from clew.recall.ranking import Ranked, joined
+from clew.store.database import Transaction
+
+WHOLE, INSIDE = 1.0, 0.5
+"""The item says just this; the item says this among other things."""
+FEWEST = 3
+"""Words that a question must have to be looked for inside of items: one or two stand together everywhere."""
+TITLE, BODY = 0, 1
+
+
+def wording_of(matches: Matches, text: str, slots: Slots) -> Floats:
+    """How far each item holds the text word for word."""
+    corpus, found = matches.corpus, np.zeros(len(slots), np.float32)
+    known = [corpus.term(word) for word in terms(text)]
+    wanted = [number for number in known if number is not None]
+    if not wanted or len(wanted) < len(known):
+        return found
+    own = [at for at, term in enumerate(matches.asked) if not term.added]
+    for at in np.flatnonzero((matches.counts[own][:, slots] > 0).all(axis=0)):
+        found[at] = _held(corpus, int(slots[at]), wanted)
+    return found
+
+
+def _held(corpus: Corpus, slot: int, wanted: list[int]) -> float:
+    keys = corpus.reading(slot)
+    numbers, fields = keys // FIELD_COUNT, keys % FIELD_COUNT
+    title, body = numbers[fields == TITLE].tolist(), numbers[fields == BODY].tolist()
+    # The last term of a body may be the mark of a question, which no text holds.
+    if wanted in (title, body, body[:-1], title + body):
+        return WHOLE
+    if len(wanted) < FEWEST:
+        return 0.0
+    return INSIDE if _contains(title, wanted) or _contains(body, wanted) else 0.0
+
+
+def _contains(numbers: list[int], wanted: list[int]) -> bool:
+    size, first = len(wanted), wanted[0]
+    starts = (at for at, number in enumerate(numbers[: len(numbers) - size + 1]) if number == first)
+    return any(numbers[at : at + size] == wanted for at in starts)
+
+
+def slots_of_signs(tx: Transaction, workspace: str, corpus: Corpus, text: str) -> Slots:
+    """Items that are exactly this text, where it has no word that an index could hold, such as `=> ::`."""
+    ids = ids_by_text(tx, workspace, " ".join(text.split())) if text.strip() and not terms(text) else []
+    slots = corpus.slot_of.of(np.array(ids, np.int64)) if ids and len(corpus) else np.zeros(0, np.int64)
+    return np.unique(slots[slots >= 0]).astype(np.int64)
+
+
+def with_wording(ranked: Ranked, text: str, signs: Slots, likeness: Likeness | None) -> Ranked:
+    """The candidates with those first that hold the question word for word, or sign by sign."""
+    visible = signs[ranked.scene.visible[signs]] if len(signs) else signs
+    if len(visible):
+        ranked = joined(ranked, visible, likeness)
+    held = wording_of(ranked.matches, text, ranked.slots)
+    held[np.isin(ranked.slots, visible)] = WHOLE
+    if not held.any():
+        return ranked
+    # Above everything else, and among themselves in the order in which they were.
+    lift = held.astype(np.float64) * (float(np.ptp(ranked.scores)) + 1.0)
+    scores = np.round(ranked.scores + lift, 6)
+    features = {**ranked.features, "wording": lift.astype(np.float32)}
+    found = replace(ranked, scores=scores, features=features, weights={**ranked.weights, "wording": 1.0})
+    return found.sorted()

@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.client import StdioServer, clew_server
 from benchmarks.report import Report
 from benchmarks.stores import ENGINES, Store, fresh_store
-from clew.records.kinds import KINDS
+from clew.registry.vocabulary import KINDS
 
 WRITERS = 4
 FIRST = 3

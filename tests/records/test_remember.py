@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.app import Clew
-from clew.records.kinds import KINDS
+from clew.registry.vocabulary import KINDS
 from tests.conftest import Caller
 from tests.records.test_work import connected
 

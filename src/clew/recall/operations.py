@@ -16,7 +16,8 @@ from clew.recall.search import SOURCES, Request, Search
 from clew.recall.uses import flush_uses, note_use, shown_with
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
-from clew.registry.operation import MAX_NUMBER, AgentForm, Bounded, Input, Name, operation
+from clew.registry.operation import MAX_NUMBER, AgentForm, Bounded, Input, Name, Names, operation
+from clew.registry.vocabulary import sought_kinds
 from clew.store.database import Row
 
 Source = Literal[
@@ -49,6 +50,7 @@ class Recall(Bounded):
     synonyms: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("q", "question", "text", "search"), "query"),
         **dict.fromkeys(("k", "n", "top_k", "max_results"), "limit"),
+        **dict.fromkeys(("kind", "type", "types"), "kinds"),
     }
 
     query: Annotated[str, Field(min_length=1, max_length=4000, description="What to look for, in your own words.")]
@@ -59,6 +61,10 @@ class Recall(Bounded):
     sources: Annotated[list[Source] | None, Field(max_length=8, description="What to search; default: everything.")] = (
         None
     )
+    kinds: Annotated[
+        Names | None, Field(description="Only these, such as rule, decision, question, task; default: all.")
+    ] = None
+    history: Annotated[bool, Field(description="Also show what was replaced or taken back, in its place.")] = False
     as_of: Annotated[
         int | str | None, Field(description="Search the state after this seq, or at this date or time (ISO).")
     ] = None
@@ -78,7 +84,7 @@ def bare_results(result: dict[str, Any]) -> Any:
     budget=RESULTS_BUDGET,
     bare=bare_results,
     example={"query": "why PostgreSQL"},
-    agent=AgentForm(("query", "limit", "as_of"), agent_lines, {"limit": 5, "sources": ["all"]}),
+    agent=AgentForm(("query", "kinds", "limit", "as_of", "history"), agent_lines, {"limit": 5, "sources": ["all"]}),
 )
 def recall(ctx: Context, args: Recall) -> dict[str, Any]:
     """Find what is known: ranked, with source, age and status. An empty answer means that nothing fits."""
@@ -99,6 +105,8 @@ def _searched(ctx: Context, args: Recall) -> dict[str, Any]:
         limit=min(max(args.limit, 1), 100),
         active_only=args.active_only,
         sources=wanted_sources(args.sources),
+        kinds=sought_kinds(args.kinds or (), args.query),
+        history=args.history,
         as_of=args.as_of,
         intent=args.intent,
         explain=args.explain,

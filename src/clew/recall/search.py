@@ -58,6 +58,10 @@ class Request:
     active_only: bool = False
     sources: tuple[str, ...] = ()
     """Item sources to look in; none means all."""
+    kinds: tuple[str, ...] = ()
+    """Kinds of records to look for; none means all."""
+    history: bool = False
+    """Whether what no longer holds stands in its place instead of under what replaced it."""
     as_of: int | str | None = None
     intent: str | None = None
     """What the question is after, when the caller knows; else its words tell."""
@@ -97,6 +101,7 @@ class Search:
 
     def _asked(self, ctx: Context, kernel: Kernel) -> dict[str, Any]:
         query = analyse(self.request.query, kernel, ctx.now_ms, self.request.intent)
+        query = replace(query, history=query.history or self.request.history)
         with library(ctx.database).lock:
             return self._answered(ctx, query, kernel)
 
@@ -151,6 +156,8 @@ class Search:
         if self.request.sources:
             codes = [corpus.sources[name] for name in self.request.sources if name in corpus.sources]
             visible &= np.isin(corpus.source, codes)
+        if self.request.kinds:
+            visible &= _of_kinds(corpus, frozenset(self.request.kinds))
         if self.request.active_only:
             codes = [code for status, code in corpus.statuses.items() if status.lower() in ACTIVE]
             visible &= np.isin(corpus.status, codes)
@@ -223,6 +230,7 @@ class Search:
     ) -> dict[str, Any]:
         shown = [int(ranked.slots[at]) for at in (order or [0][: len(ranked.slots)])]
         replaced = replaced_by(ranked, shown)
+        heirs = self._heirs(ctx, ranked, shown, query)
         rows = self._rows(ctx, [int(ranked.scene.corpus.ids[slot]) for slot in (*shown, *chain(*replaced.values()))])
         places = locate(ctx, [row["ref"] for row in rows.values() if row["source"] == "block"])
         results = []
@@ -233,6 +241,7 @@ class Search:
                 found["file"], found["line"] = places.get(row["ref"], ("", 0))
                 old = [rows.get(int(ranked.scene.corpus.ids[slot])) for slot in replaced.get(int(ranked.slots[at]), ())]
                 found |= replaces_json([row for row in old if row is not None], query)
+                found |= _replaced_json(heirs.get(int(ranked.slots[at])), ranked.scene.corpus)
                 results.append(_with_folded(found, folded.get(at, []), ranked.scene.corpus))
         answer: dict[str, Any] = {
             "query": query.text,
@@ -254,6 +263,14 @@ class Search:
             answer["analysis"] = _analysis(query, ranked, verdict)
         return answer
 
+    def _heirs(self, ctx: Context, ranked: Ranked, shown: list[int], query: Query) -> dict[int, int]:
+        """Where the past is asked for: what replaced the results that no longer hold."""
+        corpus, slots = ranked.scene.corpus, np.array(shown, np.int64)
+        if not query.history or self.request.as_of is not None or not len(slots):
+            return {}
+        late = slots[outdated(corpus, slots)].tolist()
+        return successors(ctx, corpus, late) if late else {}
+
     def _rows(self, ctx: Context, ids: list[int]) -> dict[int, Row]:
         if self.request.as_of is None:
             return items_by_id(ctx.tx, ids)
@@ -266,6 +283,17 @@ class Search:
         if row is None or not len(ranked.slots):
             return None
         return {"_id": row["ref"], "score": round(float(ranked.scores[0]), 4), "excerpt": excerpt(row, query)}
+
+
+def _of_kinds(corpus: Corpus, wanted: frozenset[str]) -> NDArray[np.bool_]:
+    """Items whose kind is wanted, or whose source is where what has no kind is kept: thoughts, evidence, notes."""
+    kinds = [code for kind, code in corpus.kinds.items() if (kind or "").lower() in wanted]
+    sources = [code for source, code in corpus.sources.items() if source in wanted and source != "task"]
+    return np.isin(corpus.kind, kinds) | np.isin(corpus.source, sources)
+
+
+def _replaced_json(heir: int | None, corpus: Corpus) -> dict[str, Any]:
+    return {"superseded_by": corpus.refs[heir]} if heir is not None else {}
 
 
 def _with_folded(found: dict[str, Any], slots: list[int], corpus: Corpus) -> dict[str, Any]:

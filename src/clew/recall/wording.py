@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clew.index.postings import FIELD_COUNT
 from clew.index.search import ids_by_text
@@ -24,6 +25,9 @@ WHOLE, INSIDE = 1.0, 0.5
 FEWEST = 3
 """Words that a question must have to be looked for inside of items: one or two stand together everywhere."""
 TITLE, BODY = 0, 1
+RECORDS = ("block", "card", "task")
+"""Sources that hold what somebody wanted to keep; the others hold talk too."""
+BEHIND = 0.001
 
 
 def wording_of(matches: Matches, text: str, slots: Slots) -> Floats:
@@ -73,9 +77,21 @@ def with_wording(ranked: Ranked, text: str, signs: Slots, likeness: Likeness | N
     held[np.isin(ranked.slots, visible)] = WHOLE
     if not held.any():
         return ranked
-    # Above everything else, and among themselves in the order in which they were.
-    lift = held.astype(np.float64) * (float(np.ptp(ranked.scores)) + 1.0)
+    lift = _lift(ranked, held)
     scores = np.round(ranked.scores + lift, 6)
     features = {**ranked.features, "wording": lift.astype(np.float32)}
     found = replace(ranked, scores=scores, features=features, weights={**ranked.weights, "wording": 1.0})
     return found.sorted()
+
+
+def _lift(ranked: Ranked, held: Floats) -> NDArray[np.float64]:
+    """Above everything else, and among themselves in the order in which they were.
+
+    In a talk, whoever asked the question before is not the answer to it: that turn comes right behind the best other.
+    """
+    corpus, slots = ranked.scene.corpus, ranked.slots
+    records = [code for source, code in corpus.sources.items() if source in RECORDS]
+    turns = corpus.question[slots] & ~np.isin(corpus.source[slots], records)
+    lift = held.astype(np.float64) * (float(np.ptp(ranked.scores)) + 1.0)
+    top = float(ranked.scores.max())
+    return np.where(turns & (held > 0), np.maximum(top - BEHIND - ranked.scores, BEHIND), lift)

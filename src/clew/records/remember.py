@@ -18,7 +18,6 @@ from clew.reasoning.cards.forms import Card
 from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.reasoning.graph import nodes
 from clew.reasoning.scope import Scope, StepFocus, resolve_step, scope_of
-from clew.records.kinds import STANDING, THOUGHT, read_kind
 from clew.records.links import add_link
 from clew.records.open import Open, bare_id, find_record, unknown_record
 from clew.records.retract import Retract, retract
@@ -27,6 +26,7 @@ from clew.records.work import step_name
 from clew.registry.callers import own_checkout, own_focus
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Names, Text, Title, operation
+from clew.registry.vocabulary import STANDING, THOUGHT, read_kind
 from clew.tasks.plans import work_by_id
 from clew.tasks.receipts import has_placeholder
 

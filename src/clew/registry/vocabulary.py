@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.registry.arguments import nearest
 
@@ -48,6 +50,31 @@ def read_kind(given: str, text: str) -> str:
             expected=", ".join(KINDS),
         )
     raise _unknown(given, text)
+
+
+def sought_kinds(given: Sequence[str], query: str) -> tuple[str, ...]:
+    """The kinds that a search is narrowed to; work counts among them."""
+    return tuple(dict.fromkeys(_sought(word, given, query) for word in given))
+
+
+def _sought(given: str, all_of: Sequence[str], query: str) -> str:
+    word = given.strip().lower().replace("-", "_").replace(" ", "_")
+    bare = word.rstrip("s") if word.rstrip("s") in WORK else word
+    if bare in WORK:
+        return bare
+    if word in _KIND_OF:
+        return _KIND_OF[word]
+    known = {**_KIND_OF, **{kind: kind for kind in WORK}}
+    near = known.get(nearest(word, list(known)) or "", "note")
+    meant = [near if one == given else one for one in all_of]
+    raise invalid(
+        "kinds",
+        f"{shorten(given, 40)!r} is none of {', '.join((*KINDS, *WORK))}",
+        f"Choose among them; {near} is nearest.",
+        [suggest("recall", "The same question for the nearest kind.", "high", query=query, kinds=meant)],
+        kind="choice",
+        expected=", ".join((*KINDS, *WORK)),
+    )
 
 
 def _unknown(given: str, text: str) -> ClewError:

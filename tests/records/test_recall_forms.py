@@ -1,0 +1,65 @@
+"""recall as an agent calls it: narrowed to kinds, with or without what no longer holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.app import Clew
+from tests.conftest import Caller
+from tests.records.test_work import connected
+
+SAID = {
+    "rule": "Retries of the importer are counted",
+    "lesson": "Retries of the importer hide slow disks",
+    "question": "May retries of the importer be endless",
+    "evidence": "Retries of the importer fell by half",
+    "thought": "Retries of the importer look like load",
+}
+
+
+@pytest.fixture
+def agent(clew: Clew) -> Caller:
+    caller = connected(clew, "coder", "one")
+    caller("start", title="Retries of the importer", steps=["retries of the importer"])
+    for kind, text in SAID.items():
+        caller("remember", text=text, kind=kind)
+    return caller
+
+
+def kinds(lines: list[str]) -> set[str]:
+    return {line.partition("(")[2].partition(",")[0] for line in lines}
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        (["rule"], {"rule"}),
+        (["rules", "gotcha"], {"rule", "lesson"}),
+        ("question", {"question"}),
+        (["evidence", "thought"], {"evidence", "thought"}),
+        (["task", "step"], {"task", "step"}),
+    ],
+)
+def test_a_search_is_narrowed_to_kinds_in_the_words_people_use(
+    agent: Caller, asked: str | list[str], found: set[str]
+) -> None:
+    assert kinds(agent.lines("recall", query="retries of the importer", kinds=asked)) == found
+
+
+def test_an_unknown_kind_is_refused_with_the_nearest(agent: Caller) -> None:
+    answer = agent.answer("recall", query="retries of the importer", kinds=["lesons", "rule"])
+    assert not answer.ok
+    way = answer.envelope["suggestions"][0]
+    assert way["params"]["kinds"] == ["lesson", "rule"]
+    assert kinds(agent.lines(way["target"], **way["params"])) == {"rule", "lesson"}
+
+
+def test_history_shows_what_was_replaced_in_its_place(agent: Caller) -> None:
+    old = agent("remember", text="Importers wait one second", kind="decision", why="simple")["id"]
+    new = agent("remember", text="Importers wait with jitter", kind="decision", why="fair", replaces=old)["id"]
+    now = agent.lines("recall", query="Importers wait one second", kinds=["decision"])
+    assert now[0].startswith(f"{new} (decision, active") and f"(replaces {old}: Importers wait one second" in now[0]
+    assert not any(line.startswith(f"{old} ") for line in now)
+    past = agent.lines("recall", query="Importers wait one second", kinds=["decision"], history=True)
+    assert past[0].startswith(f"{old} (decision, superseded by {new}, ")
+    assert any(line.startswith(f"{new} (decision, active") for line in past)

@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "faces.mcp": ("registry", "app", "store.database", "store.events", "faces.http", "faces.web", "shim"),
     "faces.web": ("registry", "app", "store.database", "store.events", "faces.http"),
     "faces.hooks": ("registry", "app", "shim"),
-    "faces.resident": ("registry", "app", "store.database", "faces.mcp", "shim"),
+    "faces.resident": ("registry", "app", "store.database", "faces.hooks", "faces.mcp", "shim"),
     "faces.cli": (
         "registry",
         "app",

@@ -278,6 +278,15 @@ class Settings:
         "Directory of an ONNX embedding model; empty means the installed extra, if any.",
         read_text,
     )
+    hooks: bool = setting(
+        ("CLEW_HOOKS",), "true", "Whether `clew-hook` says and keeps anything in this project.", read_flag
+    )
+    hook_stop: str = setting(
+        ("CLEW_HOOK_STOP",),
+        "say",
+        "When an agent stops on an unproven step: say it to the person, block, or off.",
+        read_choice("say", "block", "off"),
+    )
     log_level: str = setting(
         ("CLEW_LOG_LEVEL",),
         "warning",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -215,3 +216,27 @@ def _keep(ctx: Context, column: str, value: str | int | None) -> None:
         caller.agent,
         caller.connection,
     )
+
+
+def recent_foci(ctx: Context, families: Iterable[str], since_ms: int) -> list[str]:
+    """What connections of clients whose names begin so have had in focus since then, each once, the latest first."""
+    found: dict[str, None] = {}
+    rows = ctx.tx.all(
+        "SELECT family, focus FROM caller_state WHERE workspace = ? AND seen_at_ms >= ? AND focus IS NOT NULL"
+        " ORDER BY seen_at_ms DESC, agent, connection LIMIT 100",
+        ctx.workspace,
+        since_ms,
+    )
+    for row in rows:
+        if row["family"].startswith(tuple(families)):
+            found[row["focus"]] = None
+    return list(found)
+
+
+def latest_family(ctx: Context, families: Iterable[str]) -> str | None:
+    """The family, among those whose names begin so, that was here last."""
+    rows = ctx.tx.all(
+        "SELECT family FROM caller_state WHERE workspace = ? ORDER BY last_seen_seq DESC, agent LIMIT 100",
+        ctx.workspace,
+    )
+    return next((row["family"] for row in rows if row["family"].startswith(tuple(families))), None)

@@ -16,7 +16,7 @@ from clew import hooks
 from clew.registry.toolsets import TOOLSETS, tier_of
 
 TIERS = ("core", "daily", "full")
-DOMAINS = ("index", "registry", "records", "reasoning", "tasks", "ledger", "memory", "recall")
+DOMAINS = ("index", "registry", "records", "reasoning", "tasks", "ledger", "memory", "recall", "moments")
 _LEGACY = re.compile(r"(?:.*[/.]|branchmind_)(?P<name>[a-z][a-z0-9_]*)")
 
 

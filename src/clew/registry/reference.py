@@ -28,6 +28,7 @@ DOMAINS = {
     "ledger": "Thought ledger",
     "memory": "Governed memory",
     "recall": "Recall",
+    "moments": "Moments",
 }
 
 _SETTINGS = """\

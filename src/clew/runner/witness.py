@@ -12,7 +12,6 @@ import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,8 +19,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from clew.files import MOST_FILES, git_head, take_snapshot
+from clew.files import take_snapshot
 from clew.runner.child import ChildLimits, Echo, Ended, run_supervised
+from clew.worktree import git_state
 
 MOST_OUTPUT = 64 << 20
 """Bytes after which a flood is ended; a test suite that prints more tells nobody anything."""
@@ -30,7 +30,6 @@ STOP_SECONDS = 5
 NO_LIMIT = float("inf")
 NOT_FOUND, NOT_RUNNABLE = 127, 126
 _SHELL_SIGNS = re.compile(r"[\s;&|<>$`*?~(){}#!]")
-_SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache", ".tox"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,65 +154,3 @@ def _interruptions() -> Iterator[list[int]]:
 
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-def covered_paths(root: Path, globs: Iterable[str], since_ms: int | None) -> list[str]:
-    """The files that a run covers: those that the globs name, else those changed since the step began.
-
-    When none has changed, all files of the project count: a proof that covers nothing would never become stale. Asked
-    before the run, so that what the command writes by the way does not pass for the work.
-    """
-    listed = project_files(root)
-    patterns = [_pattern(glob) for glob in globs]
-    if patterns:
-        return [path for path in listed if any(pattern.fullmatch(path) for pattern in patterns)]
-    changed = [path for path in listed if _changed_since(root / path, since_ms)] if since_ms is not None else []
-    return changed or listed
-
-
-def project_files(root: Path) -> list[str]:
-    """The files that belong to the project: what git tracks or would track, else everything that is no cache."""
-    listed = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    if listed is not None:
-        return sorted({path for path in listed.split("\0") if path and not _SKIPPED.intersection(path.split("/"))})
-    found: list[str] = []
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
-        found += [str((Path(folder) / name).relative_to(root)) for name in sorted(names)]
-        if len(found) > 2 * MOST_FILES:
-            break
-    return found
-
-
-def git_state(root: Path) -> dict[str, Any]:
-    """The commit that is checked out, and whether anything differs from it; nothing without a repository."""
-    commit = git_head(root)
-    if commit is None:
-        return {}
-    status = _git(root, "status", "--porcelain", "-z")
-    return {"git_commit": commit, "git_dirty": bool(status)}
-
-
-def _git(root: Path, *arguments: str) -> str | None:
-    """What git answers; None where it is missing, refuses, or there is no repository."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, timeout=30, check=True, stdin=subprocess.DEVNULL
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.decode("utf-8", "replace")
-
-
-def _changed_since(path: Path, since_ms: int) -> bool:
-    try:
-        return path.stat().st_mtime_ns >= since_ms * 1_000_000
-    except OSError:
-        return False
-
-
-def _pattern(glob: str) -> re.Pattern[str]:
-    """A glob as people write it: `*` stays within a folder, `**` does not, and a folder means all that is in it."""
-    parts = re.split(r"(\*\*/|\*\*|\*|\?)", glob.removeprefix("./").rstrip("/"))
-    signs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(signs.get(part, re.escape(part)) for part in parts) + "(?:/.*)?", re.DOTALL)

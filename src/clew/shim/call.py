@@ -42,16 +42,20 @@ def ask(
     client: str = "clew-hook",
     toolset: str = "agent",
     local: bool = False,
+    witness: str | None = None,
 ) -> dict[str, Any] | None:
     """The answer of one operation, `{"ok", "text", "envelope"}`, or None when none came within `deadline` seconds.
 
     `directory` is where the caller works, when it is not the directory of this process. `flags` are settings, such as
     {"workspace": "acme/api"}. `local` is for a person at the shell, who may name any path.
+    `witness` is for the hook of a client, which was handed the result of a tool by the client itself.
     """
     end = time.monotonic() + deadline
     here = directory or os.getcwd()
     home = data_directory(os.environ, (flags or {}).get("home"), here)
     said = {"name": name, "arguments": dict(arguments), "toolset": toolset, "client": client, "local": local}
+    if witness is not None:
+        said["witness"] = witness
     try:
         answer = _exchange(home, {**greeting("call", flags or {}, here), **said}, end)
         if "elsewhere" in answer:

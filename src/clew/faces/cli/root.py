@@ -86,9 +86,20 @@ def settings_of(ctx: typer.Context, **flags: Any) -> Settings:
 def opened(settings: Settings) -> Iterator[Clew]:
     clew = open_clew(settings)
     try:
+        _take_over(clew)
         yield clew
     finally:
         clew.close()
+
+
+def _take_over(clew: Clew) -> None:
+    """What hooks could not hand over is taken by whoever opens the store next."""
+    from clew.faces.hooks.spool import has_any
+
+    if has_any(str(clew.settings.home)) and not clew.settings.database_url:
+        from clew.faces.hooks.digest import digest
+
+        digest(clew.settings.home, lambda settings: Clew(settings, database=clew.database))
 
 
 def call(clew: Clew, name: str, arguments: dict[str, Any], progress: Progress | None = None) -> Answer:

@@ -7,8 +7,6 @@ trust a hook again when its command has changed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 COMMAND = "clew-hook"
 EVENTS = (
     "session-start",
@@ -24,23 +22,37 @@ EVENTS = (
 """Our names of the moments at which a client calls."""
 
 
-@dataclass(frozen=True, slots=True)
 class HookEntry:
-    """One event of one client, as it is written into the client's configuration."""
+    """One event of one client, as it is written into the client's configuration.
 
-    client: str
-    name: str
-    """What the client calls the event."""
-    event: str
-    """What we call it; one of EVENTS."""
-    matcher: str | None = None
-    """Which tools or causes the client should call us for; None: all."""
-    seconds: int = 5
-    """After which the client gives the hook up. The hook itself gives up long before."""
-    speaks: bool = True
-    """Whether the client gives the model what the hook says."""
-    background: bool = False
-    """Whether the client need not wait for the end of it."""
+    A plain class: the hook itself reads this table, and importing dataclasses would cost it a tenth of its time.
+    """
+
+    __slots__ = ("background", "client", "event", "matcher", "name", "seconds", "speaks")
+
+    def __init__(
+        self,
+        client: str,
+        name: str,
+        event: str,
+        matcher: str | None = None,
+        seconds: int = 5,
+        speaks: bool = True,
+        background: bool = False,
+    ) -> None:
+        self.client = client
+        self.name = name
+        """What the client calls the event."""
+        self.event = event
+        """What we call it; one of EVENTS."""
+        self.matcher = matcher
+        """Which tools or causes the client should call us for; None: all."""
+        self.seconds = seconds
+        """After which the client gives the hook up. The hook itself gives up long before."""
+        self.speaks = speaks
+        """Whether the client gives the model what the hook says."""
+        self.background = background
+        """Whether the client need not wait for the end of it."""
 
     @property
     def command(self) -> str:
@@ -81,7 +93,7 @@ CURSOR = (
     HookEntry("cursor", "sessionStart", "session-start"),
     # Nothing can be added to a prompt here: what fits it is said after the next tool.
     HookEntry("cursor", "beforeSubmitPrompt", "prompt", seconds=3, speaks=False),
-    HookEntry("cursor", "preToolUse", "pre-tool", "Shell|Write|Edit|StrReplace|Delete", 3),
+    HookEntry("cursor", "preToolUse", "pre-tool", "Shell|Write|Edit|StrReplace|Delete", 3, speaks=False),
     HookEntry("cursor", "postToolUse", "post-tool", "Shell|Write|Edit|StrReplace|Delete|MCP", 5),
     HookEntry("cursor", "postToolUseFailure", "tool-failed", "Shell", 3),
     HookEntry("cursor", "preCompact", "pre-compact", speaks=False),
@@ -101,7 +113,7 @@ GEMINI = (
     # Its timeouts are in milliseconds; who writes the entry multiplies.
     HookEntry("gemini", "SessionStart", "session-start"),
     HookEntry("gemini", "BeforeAgent", "prompt", seconds=3),
-    HookEntry("gemini", "BeforeTool", "pre-tool", "run_shell_command|write_file|replace", 3),
+    HookEntry("gemini", "BeforeTool", "pre-tool", "run_shell_command|write_file|replace", 3, speaks=False),
     HookEntry("gemini", "AfterTool", "post-tool", "run_shell_command|write_file|replace", 5),
     HookEntry("gemini", "PreCompress", "pre-compact", speaks=False),
     HookEntry("gemini", "SessionEnd", "session-end", seconds=1, speaks=False),

@@ -115,7 +115,12 @@ def repeatable_tools() -> list[str]:
 async def answer_call(clew: Clew, visitor: Visitor, workers: Workers) -> dict[str, Any]:
     asked = visitor.greeting
     connection = Connection(
-        toolset=asked.toolset, agent_id=visitor.settings.agent_id, client=asked.client, durable=False, local=asked.local
+        toolset=asked.toolset,
+        agent_id=visitor.settings.agent_id,
+        client=asked.client,
+        durable=False,
+        local=asked.local,
+        witness=asked.witness,
     )
     answer = await workers.run(partial(clew.dispatcher.call, asked.name, asked.arguments, connection))
     return {"ok": answer.ok, "text": answer.text, "envelope": answer.envelope}

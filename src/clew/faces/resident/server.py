@@ -14,17 +14,21 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from clew.app import Clew, open_database
 from clew.errors import ClewError
+from clew.faces.hooks.digest import digest
+from clew.faces.hooks.spool import FOLDER, has_any
 from clew.faces.mcp.workers import Workers
 from clew.faces.resident.conversation import Conversation, answer_call, repeatable_tools
 from clew.faces.resident.door import Door
 from clew.faces.resident.visitor import Declined, Greeting, Visitor, admit, read_greeting
 from clew.locks import FileLock
 from clew.logs import configure_logs, hide_in_logs
+from clew.registry.dispatch import find_operation
 from clew.settings import Settings, load_settings
 from clew.shim.address import folder_of, package_stamp
 from clew.store.database import Database
@@ -94,6 +98,9 @@ class Resident:
         _heed_end(asyncio.get_running_loop(), self._ending)
         _announce()
         log.info("serving %s", self._home)
+        if Path(self._home, FOLDER).is_dir():
+            # Hooks are in use here, and they do not wait until what answers them has been imported.
+            self._warming = asyncio.create_task(self._workers.run(partial(find_operation, "moment")))
         await self._until_needless()
         self._door.close()
         await self._settle()
@@ -102,9 +109,18 @@ class Resident:
         while not self._ending.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), min(_TICK, self._idle / 4))
+            await self._take_over()
             idle = not self._visits and time.monotonic() - self._left_at >= self._idle
             if idle or not self._door.stands():
                 return
+
+    async def _take_over(self) -> None:
+        """What hooks could not hand over is taken now."""
+        if has_any(self._home):
+            try:
+                await self._workers.run(partial(digest, Path(self._home), self._stores.clew))
+            except Exception:
+                log.exception("the spool of hooks could not be taken over")
 
     async def _settle(self) -> None:
         for talk in list(self._talks):

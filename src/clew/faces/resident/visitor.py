@@ -40,6 +40,7 @@ class Greeting(BaseModel):
     toolset: Text = "agent"
     client: Text = "clew-hook"
     local: bool = False
+    witness: Literal["hook"] | None = None
 
 
 class Declined(Exception):

@@ -77,7 +77,8 @@ class Prover:
         self.receipts: list[Row] = []
 
     def prove(self, command: list[str], task: str | None, step: str | None) -> int:
-        from clew.runner.witness import covered_paths, watch
+        from clew.runner.witness import watch
+        from clew.worktree import covered_paths
 
         named = task or self._task_of(step)
         known = call(self._clew, "tasks_proofs", {"task": named, "limit": 1} if named else {"limit": 1})

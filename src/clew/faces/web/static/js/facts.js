@@ -126,6 +126,7 @@ export const EVENTS = {
   "plan_created": "A plan was created.",
   "plan_edited": "The description of a plan was changed.",
   "plan_updated": "A plan's checklist or status was changed.",
+  "proof_outdated": "A file was edited that a seen run covers: the proof is stale until it is run again.",
   "proposal_applied": "A proposal was applied; its receipt can be rolled back.",
   "proposal_deferred": "A proposal was put off.",
   "proposal_rejected": "A proposal was rejected; its value stays rejected.",

@@ -1,0 +1,201 @@
+"""From what a client tells its hooks to the arguments of the operation `moment`.
+
+Formats drift, so everything is looked for under the names that clients have used, and what is not understood is left
+out. The standard library only, and little of it: every tool call of an agent waits for this.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+MOST_TEXT = 60_000
+"""Characters of an output or a written text; its end says how it ended, its beginning what was written."""
+_COMMANDS = frozenset({"bash", "shell", "run_shell_command", "run_in_terminal", "runterminalcommand", "powershell"})
+_EDITS = frozenset(
+    {
+        *("edit", "write", "multiedit", "notebookedit", "strreplace", "delete", "apply_patch", "write_file", "replace"),
+        *("create_file", "replace_string_in_file", "insert_edit_into_file", "editfiles", "tabwrite"),
+    }
+)
+_WRITES = frozenset({"write", "write_file", "create_file"})
+_OWN = re.compile(r"(?:mcp__.*clew.*__|mcp:)(?:start|resume|close)")
+_PATHS = ("file_path", "filePath", "path", "notebook_path", "target_file")
+_TEXTS = ("content", "contents", "new_string", "newString", "new_source", "file_text", "code")
+_BEFORE = ("old_string", "oldString")
+_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
+_EXIT = re.compile(r"\bexit(?:ed)?(?:\s+with)?(?:\s+(?:code|status))?\s*[:=]?\s*(-?\d{1,5})\b", re.IGNORECASE)
+_CODES = ("exit_code", "exitCode", "returncode", "code", "status")
+_OUTPUTS = ("stdout", "stderr", "output", "error", "llmContent", "content", "text")
+
+
+def client_of(named: str, payload: Mapping[str, Any]) -> str:
+    """Whose hook it really is: Cursor also runs the hooks that it finds in Claude's files."""
+    return "cursor" if payload.get("cursor_version") or payload.get("conversation_id") else named
+
+
+def directory_of(payload: Mapping[str, Any], environ: Mapping[str, str], here: str) -> str:
+    """The project: what the client calls so, as long as the agent still stands in it."""
+    roots = payload.get("workspace_roots")
+    told = payload.get("cwd") or (roots[0] if isinstance(roots, list) and roots else None)
+    place = told if isinstance(told, str) and os.path.isdir(told) else here
+    for name in ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "GEMINI_PROJECT_DIR"):
+        project = environ.get(name, "")
+        if project and os.path.isdir(project) and (place + os.sep).startswith(project.rstrip(os.sep) + os.sep):
+            return project
+    return place
+
+
+def arguments_of(client: str, event: str, payload: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The arguments of `moment`; None when there is nothing to ask or to keep."""
+    session = _first(payload, ("session_id", "conversation_id", "sessionId"))
+    if not session or _is_continued(payload) or _is_headless(payload):
+        return None
+    found: dict[str, Any] = {"client": client, "event": event, "session": session[:200]}
+    if payload.get("agent_id") or payload.get("isSidechain"):
+        found["subagent"] = True
+    if event == "session-start":
+        found["source"] = _first(payload, ("source",))[:100]
+    elif event == "prompt":
+        found["prompt"] = _first(payload, ("prompt", "user_prompt", "message"))[:MOST_TEXT]
+    elif event in ("pre-tool", "post-tool", "tool-failed"):
+        tool = _tool(event, payload)
+        return {**found, **tool} if tool else None
+    return found
+
+
+def _is_continued(payload: Mapping[str, Any]) -> bool:
+    """The client goes on because a hook of its stop asked for it: asking again would never end."""
+    return bool(payload.get("stop_hook_active")) or bool(payload.get("loop_count"))
+
+
+def _is_headless(payload: Mapping[str, Any]) -> bool:
+    """A prompt that a program sent: nobody asked for a memory there."""
+    return payload.get("source") in ("sdk", "system", "poll_event") and not os.environ.get("CLEW_HOOK_HEADLESS")
+
+
+def _tool(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+    name = _first(payload, ("tool_name", "toolName", "tool")).lower()
+    given = _object(payload.get("tool_input") or payload.get("toolArgs") or payload.get("args") or {})
+    id = _first(payload, ("tool_use_id", "toolUseId", "call_id"))[:200]
+    if name in _COMMANDS:
+        found = _command(given, payload)
+    elif name in _EDITS:
+        found = _edit(name, given)
+    elif event == "post-tool" and _OWN.search(name):
+        return {"tool": "clew", "tool_id": id, "output": _output(payload)[:4_000]}
+    else:
+        return {}
+    if event != "pre-tool" and found.get("tool") == "command":
+        found.update(_ending(event, payload))
+    return {**found, "tool_id": id} if found else {}
+
+
+def _command(given: Mapping[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
+    command = given.get("command") or given.get("cmd") or ""
+    if isinstance(command, list):
+        words = [str(word) for word in command]
+        # `bash -lc "..."` is how Codex hands a line over.
+        command = words[2] if len(words) == 3 and words[1].startswith("-") else " ".join(words)
+    if not isinstance(command, str) or not command.strip():
+        return {}
+    folder = _first(given, ("cwd", "workdir", "dir_path")) or _first(payload, ("cwd",))
+    return {"tool": "command", "command": command[:MOST_TEXT], "folder": folder[:4096]}
+
+
+def _edit(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    patch = _first(given, ("patch", "input", "command")) if name == "apply_patch" else ""
+    if patch:
+        return _patched(patch)
+    path = _first(given, _PATHS)
+    edits = given.get("edits")
+    parts = [part for part in edits if isinstance(part, dict)] if isinstance(edits, list) else [given]
+    text = "\n".join(_first(part, _TEXTS) for part in parts)[:MOST_TEXT]
+    before = "\n".join(_first(part, _BEFORE) for part in parts)[:MOST_TEXT]
+    if not path:
+        return {}
+    return {"tool": "edit", "paths": [path[:4096]], "text": text, "before": before, "whole": name in _WRITES}
+
+
+def _patched(patch: str) -> dict[str, Any]:
+    paths = [(match[0] or match[1]).strip()[:4096] for match in _PATCHED.findall(patch)]
+    lines = patch.splitlines()
+    added = "\n".join(line[1:] for line in lines if line.startswith("+"))
+    removed = "\n".join(line[1:] for line in lines if line.startswith("-"))
+    if not paths:
+        return {}
+    return {"tool": "edit", "paths": paths[:100], "text": added[:MOST_TEXT], "before": removed[:MOST_TEXT]}
+
+
+def _ending(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+    """How a command ended. Without an exit code it is unknown, and an unknown end proves nothing."""
+    response = _object(payload.get("tool_response") or payload.get("tool_output") or payload.get("result") or {})
+    output = _output(payload)
+    code = _exit_code(response, output)
+    if payload.get("is_interrupt") or response.get("interrupted") or response.get("backgroundTaskId"):
+        code = None
+    elif code is None and event == "tool-failed":
+        code = 1
+    elif code is None and {"stdout", "stderr"} <= set(response):
+        code = 0  # Claude Code tells of a command here only when it succeeded, and gives no code
+    took = payload.get("duration_ms", payload.get("duration"))
+    milliseconds = int(took) if isinstance(took, (int, float)) and 0 <= took < 2**50 else None
+    return {"exit_code": code, "output": output, "duration_ms": milliseconds}
+
+
+def _exit_code(response: Mapping[str, Any], output: str) -> int | None:
+    for holder in (response, response.get("metadata")):
+        for name in _CODES if isinstance(holder, dict) else ():
+            value = holder.get(name)  # type: ignore[union-attr]
+            if isinstance(value, int) and not isinstance(value, bool):
+                return value
+    found = _EXIT.search(output[:300])
+    return int(found.group(1)) if found else None
+
+
+def _output(payload: Mapping[str, Any]) -> str:
+    """What the tool printed, the end of it."""
+    parts: list[str] = []
+    for name in ("tool_response", "tool_output", "result", "error", "error_message"):
+        _collect(payload.get(name), parts)
+    return "\n".join(parts)[-MOST_TEXT:]
+
+
+def _collect(value: Any, parts: list[str]) -> None:
+    if isinstance(value, str):
+        read = _object(value) if value[:1] == "{" else {}
+        if read:
+            _collect(read, parts)
+        elif value:
+            parts.append(value)
+    elif isinstance(value, dict):
+        for name in _OUTPUTS:
+            _collect(value.get(name), parts)
+    elif isinstance(value, list):
+        for item in value[:50]:
+            _collect(item, parts)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """An object, also where it comes as JSON in a text."""
+    if isinstance(value, str) and value[:1] == "{":
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _first(given: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    """The first of these that is a text and not empty."""
+    for name in names:
+        value = given.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return ""

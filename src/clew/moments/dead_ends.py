@@ -1,0 +1,250 @@
+"""Dead ends: failures that were met before, and what ended them.
+
+Found without a model. When a command passes again, each of its errors was ended by what was done between its last
+occurrence and the next run of that command. Of that only counts what belongs to the error: a file that its output
+names, an edit that shares its names, an installed package that was missing, a change that was taken back. Where
+nothing was done in between, the failure came and went by itself, and whatever is edited at such a time did not end it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from clew.errors import shorten
+from clew.memory.blocks import day_of
+from clew.moments.deeds import EDIT, RUN, AgentDeed, deeds_since_success, programs
+from clew.moments.failures import Failure
+from clew.registry.context import Context
+from clew.store.rows import Record, load, upsert
+
+BY_EDIT, BY_COMMAND, BY_REVERT, BY_COMMIT, BY_NOTHING, UNCLEAR = (
+    "edit",
+    "command",
+    "revert",
+    "commit",
+    "rerun",
+    "unclear",
+)
+MOST_REMEMBERED = 50
+SHARED_NAMES = 2
+"""Names that an edit must share with the output of a failure when the output does not name the file: one may be
+chance."""
+_INSTALLERS = frozenset(
+    {"pip", "pip3", "uv", "npm", "pnpm", "yarn", "apt", "apt-get", "brew", "cargo", "go", "gem", "poetry"}
+)
+_REVERTS = frozenset({"revert", "restore", "reset", "stash", "checkout"})
+_MESSAGE = re.compile(r"(?:-m|--message)[ =]+(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|(\S+))")
+_MENDS = re.compile(r"\s*(?:fix|revert|hotfix|repair|mend|correct|resolve)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class DeadEnd(Record):
+    TABLE: ClassVar[str] = "dead_end"
+    KEY: ClassVar[tuple[str, ...]] = ("number",)
+    LISTS: ClassVar[frozenset[str]] = frozenset({"names", "by_what"})
+
+    number: int
+    session: str
+    command: str
+    error: str
+    error_key: str
+    place: str | None
+    names: tuple[str, ...]
+    remedy: str
+    by_what: tuple[str, ...]
+    committed: str | None
+    ts_ms: int
+
+    @property
+    def is_known(self) -> bool:
+        return self.remedy in (BY_EDIT, BY_COMMAND, BY_REVERT, BY_COMMIT)
+
+    def in_words(self) -> str:
+        things = ", ".join(shorten(thing, 80) for thing in self.by_what[:3])
+        said = {
+            BY_EDIT: f"editing {things}",
+            BY_COMMAND: f"running `{things}`",
+            BY_REVERT: f"taking the change back (`{things}`)",
+            BY_COMMIT: "the commit",
+            BY_NOTHING: "running it again without a change",
+        }.get(self.remedy, "something else")
+        return f'{said}, committed as "{shorten(self.committed, 80)}"' if self.committed else said
+
+
+def settle(ctx: Context, success: AgentDeed) -> list[DeadEnd]:
+    """After a command passed: keep what ended each of its errors since it passed before."""
+    deeds = deeds_since_success(ctx, success.subject, success.number)
+    found = pairs(deeds, success.subject)
+    for pair in found:
+        upsert(ctx.tx, ctx.workspace, pair)
+    return found
+
+
+def pairs(deeds: Sequence[AgentDeed], command: str) -> list[DeadEnd]:
+    """The errors of a command among these deeds, each with what ended it. The last deed is its success."""
+    runs = [at for at, deed in enumerate(deeds) if deed.kind == RUN and deed.subject == command]
+    last: dict[tuple[str, str | None], int] = {}
+    for place, at in enumerate(runs[:-1]):
+        deed = deeds[at]
+        if deed.failed and deed.error_key:
+            last[deed.error_key, deed.place] = place
+    found = []
+    for place in last.values():
+        failure = deeds[runs[place]]
+        between = deeds[runs[place] + 1 : runs[place + 1]]
+        found.append(_ended(failure, between))
+    return found
+
+
+def _ended(failure: AgentDeed, between: Sequence[AgentDeed]) -> DeadEnd:
+    remedy, by_what = _remedy(failure, between)
+    return DeadEnd(
+        failure.number,
+        failure.session,
+        failure.subject,
+        failure.error or "",
+        failure.error_key or "",
+        failure.place,
+        failure.names,
+        remedy,
+        by_what,
+        _commit_subject(between),
+        failure.ts_ms,
+    )
+
+
+def _remedy(failure: AgentDeed, between: Sequence[AgentDeed]) -> tuple[str, tuple[str, ...]]:
+    edits = [deed for deed in between if deed.kind == EDIT]
+    acts = [deed for deed in between if deed.passed and _acts(deed)]
+    if not edits and not acts:
+        return BY_NOTHING, ()
+    belonging = [deed.subject for deed in edits if belongs(deed, failure)]
+    if belonging:
+        return BY_EDIT, tuple(dict.fromkeys(belonging))
+    installed = [deed.subject for deed in acts if _installs(deed, failure)]
+    if installed:
+        return BY_COMMAND, (installed[-1],)
+    reverted = [deed.subject for deed in acts if _reverts(deed) and (not edits or _names_any(deed, failure.names))]
+    return (BY_REVERT, (reverted[-1],)) if reverted else (UNCLEAR, ())
+
+
+def belongs(edit: AgentDeed, failure: AgentDeed) -> bool:
+    """Whether an edit has to do with a failure: its output names the file, or both speak of the same things."""
+    name = posixpath.basename(edit.subject)
+    stem = name.partition(".")[0]
+    known = set(failure.names)
+    if name in known or (failure.place and name in failure.place) or (len(stem) >= 4 and stem in known):
+        return True
+    return len(known & set(edit.names[1:])) >= SHARED_NAMES
+
+
+def _acts(deed: AgentDeed) -> bool:
+    """Whether a command changes something that a run could depend on."""
+    return any(words[0] in _INSTALLERS for words in programs(deed.subject)) or _reverts(deed)
+
+
+def _installs(deed: AgentDeed, failure: AgentDeed) -> bool:
+    words = {_plain(word) for line in programs(deed.subject) if line[0] in _INSTALLERS for word in line[1:]}
+    return bool(words & {_plain(name) for name in failure.names if len(name) >= 3})
+
+
+def _plain(word: str) -> str:
+    return re.split(r"[=<>\[@]", word.lower().replace("_", "-"))[0]
+
+
+def _reverts(deed: AgentDeed) -> bool:
+    return any(words[0] == "git" and words[1:2] and words[1] in _REVERTS for words in programs(deed.subject))
+
+
+def _names_any(deed: AgentDeed, names: Iterable[str]) -> bool:
+    given = {posixpath.basename(word) for line in programs(deed.subject) for word in line}
+    return bool(given & set(names))
+
+
+def _commit_subject(between: Sequence[AgentDeed]) -> str | None:
+    return next((subject for deed in reversed(between) if (subject := commit_subject(deed))), None)
+
+
+def commit_subject(deed: AgentDeed) -> str | None:
+    """The first line of the message of a commit that was made."""
+    if not deed.passed or not any(words[:2] == ["git", "commit"] for words in programs(deed.subject)):
+        return None
+    found = _MESSAGE.search(deed.subject)
+    message = next((part for part in found.groups() if part), "") if found else ""
+    return message.splitlines()[0].strip() or None if message else None
+
+
+def follow_commit(ctx: Context, commit: AgentDeed) -> None:
+    """A commit that says it mends something names what ended the errors that this session has just settled."""
+    subject = commit_subject(commit)
+    if subject is None or not _MENDS.match(subject):
+        return
+    rows = ctx.tx.all(
+        "SELECT * FROM dead_end WHERE workspace = ? AND session = ? AND committed IS NULL ORDER BY number DESC LIMIT 5",
+        ctx.workspace,
+        commit.session,
+    )
+    words = {word.lower() for word in re.findall(r"\w{3,}", subject)}
+    for pair in (load(DeadEnd, row) for row in rows):
+        told = {part for name in pair.names for part in re.findall(r"[a-z]{3,}", name.lower())}
+        if pair.is_known:
+            upsert(ctx.tx, ctx.workspace, replace(pair, committed=subject))
+        elif pair.remedy == UNCLEAR and len(words & told) >= SHARED_NAMES:
+            upsert(ctx.tx, ctx.workspace, replace(pair, remedy=BY_COMMIT, committed=subject))
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """What is known of a failure that was met before."""
+
+    times: int
+    by_itself: int
+    """How often it went away without a change."""
+    last: DeadEnd
+
+
+def met_before(ctx: Context, failure: Failure, command: str) -> Met | None:
+    """The failure among past ones with what ended it; None when that is not known or not clear."""
+    rows = ctx.tx.all(
+        "SELECT * FROM dead_end WHERE workspace = ? AND error_key = ? ORDER BY number DESC LIMIT ?",
+        ctx.workspace,
+        failure.key,
+        MOST_REMEMBERED,
+    )
+    return recognised(failure, command, [load(DeadEnd, row) for row in rows])
+
+
+def recognised(failure: Failure, command: str, known: Sequence[DeadEnd]) -> Met | None:
+    """Which of the past failures with the same line this one is, given newest first.
+
+    The same line may have several causes. The same place decides; without it, a telling line that was always ended
+    in one way.
+    """
+    here = [pair for pair in known if pair.place == failure.place and pair.command == command]
+    here = here or [pair for pair in known if pair.place == failure.place and failure.place is not None]
+    alike = here or (list(known) if failure.is_telling else [])
+    if not alike:
+        return None
+    by_itself = sum(pair.remedy == BY_NOTHING for pair in alike)
+    ended = [pair for pair in alike if pair.is_known]
+    if not ended:
+        return Met(len(alike), by_itself, alike[0]) if by_itself == len(alike) else None
+    # What comes and goes by itself was not ended by the edit that happened to come in between.
+    if by_itself and not here:
+        return None
+    one_way = len({pair.by_what for pair in ended}) == 1
+    return Met(len(alike), by_itself, ended[0]) if here or one_way else None
+
+
+def told(met: Met) -> str:
+    """In one line, as a fact."""
+    times = "once" if met.times == 1 else f"{met.times} times"
+    if not met.last.is_known:
+        return f"This error was met {times} before and went away when the command was run again without a change."
+    often = f"; {met.by_itself} of them went away by themselves" if met.by_itself else ""
+    when = f"{day_of(met.last.ts_ms)}, session {met.last.session[:8]}"
+    return f"This error was met {times} before{often}; last ended by {met.last.in_words()} ({when})."

@@ -28,6 +28,7 @@ MAY_IMPORT = {
     "faces.web": ("registry", "app", "store.database", "store.events", "faces.http"),
     "faces.hooks": ("registry", "app", "shim"),
     "faces.resident": ("registry", "app", "store.database", "faces.hooks", "faces.mcp", "shim"),
+    "faces.connect": ("faces.hooks.clients",),
     "faces.cli": (
         "registry",
         "app",
@@ -36,6 +37,7 @@ MAY_IMPORT = {
         "faces.mcp",
         "faces.web",
         "faces.hooks",
+        "faces.connect",
         "runner",
         "shim",
     ),
@@ -57,6 +59,7 @@ OWNERS = {
     "sse_starlette": ("faces.mcp",),
     "typer": ("faces.cli",),
     "rich": ("faces.cli",),
+    "yaml": ("faces.connect",),
 }
 
 

@@ -139,10 +139,11 @@ def test_a_misspelled_setting_is_named(clew: Shell, write: Writer) -> None:
     assert "Did you mean toolset?" in ran.err
 
 
+OWN = Path(sys.executable).parent / "clew"
 CONFIGURATIONS = [
     ("claude", ".claude.json", json.dumps({"mcpServers": {"clew": {"command": "clew", "args": ["serve"]}}})),
     ("codex", ".codex/config.toml", '[mcp_servers.clew]\ncommand = "clew"\nargs = ["serve"]\n'),
-    ("cursor", ".cursor/mcp.json", json.dumps({"mcpServers": {"memory": {"command": "/opt/bin/clew"}}})),
+    ("cursor", ".cursor/mcp.json", json.dumps({"mcpServers": {"memory": {"command": str(OWN)}}})),
     ("vscode", ".config/Code/User/mcp.json", json.dumps({"servers": {"clew": {"url": "http://127.0.0.1:1731/mcp"}}})),
 ]
 
@@ -162,7 +163,7 @@ def test_a_client_that_does_not_gets_the_line_that_adds_it(clew: Shell, person: 
     write(person / ".cursor" / "mcp.json", "{not json")
     ran = clew("doctor", "--json")
     assert ran.code == 0
-    assert finding(ran, "claude")["mend"].startswith("claude mcp add clew -- ")
+    assert finding(ran, "claude")["mend"] == "clew connect claude"
     assert "cannot be read" in finding(ran, "cursor")["detail"]
 
 

@@ -20,8 +20,11 @@ from urllib.parse import unquote
 from clew import __version__
 from clew.app import Clew
 from clew.errors import ClewError
-from clew.faces.cli.clients import CLIENTS, Client, Registration, Target, registrations, this_command
+from clew.faces.cli.connections import plan_for
 from clew.faces.cli.root import call, opened
+from clew.faces.connect.clients import CLIENTS, Client
+from clew.faces.connect.journal import Journal
+from clew.faces.connect.standing import Standing, standings
 from clew.settings import LOOPBACK, SETTINGS, Setting, Settings
 
 OLDEST = (3, 11)
@@ -313,17 +316,32 @@ def _listening_inodes(port: int) -> Iterator[str]:
 
 
 def check_clients(settings: Settings) -> Iterator[Finding]:
-    found = list(registrations(settings.project_root))
+    """What `clew connect` wrote into the clients that are installed here, and what people wrote there themselves."""
+    found = list(standings(plan_for(settings), settings.project_root, Journal.open(settings.home)))
     for client in CLIENTS.values():
         own = [entry for entry in found if entry.client is client]
-        yield from (note(client.name, entry.problem) for entry in own if entry.problem)
-        yield _client(client, [entry for entry in own if not entry.problem])
+        if own:
+            yield _client(client, own)
+    if not found:
+        yield note("clients", "no MCP client was found for this user", "clew connect claude (or another one)")
 
 
-def _client(client: Client, files: list[Registration]) -> Finding:
-    knowing = [str(entry.file) for entry in files if entry.registered]
-    if knowing:
-        return ok(client.name, f"{client.title} knows Clew: {', '.join(knowing)}")
-    seen = ", ".join(str(entry.file) for entry in files)
-    detail = f"{client.title} does not know Clew ({seen})" if seen else f"{client.title}: no configuration found here"
-    return note(client.name, detail, client.lines(Target(this_command()))[0])
+def _client(client: Client, pieces: list[Standing]) -> Finding:
+    mend = f"clew connect {client.name}"
+    unreadable = [entry.problem for entry in pieces if entry.problem]
+    if unreadable:
+        return note(client.name, "; ".join(unreadable), f"Mend the file, then: {mend}")
+    known = [entry for entry in pieces if entry.piece.what == "server" and entry.state != "missing"]
+    if not known:
+        files = ", ".join(str(entry.piece.file) for entry in pieces if entry.piece.what == "server")
+        return note(client.name, f"{client.title} does not know Clew ({files})", mend)
+    lost = [entry for entry in known if entry.lost]
+    if lost:
+        return problem(client.name, f"{lost[0].piece.file} starts {lost[0].lost}, which is not there", mend)
+    behind = [entry for entry in pieces if entry.gone or (entry.state == "stale" and entry.piece.what != "server")]
+    if behind:
+        what = ", ".join(f"{entry.piece.what} in {entry.piece.file}" for entry in behind)
+        return note(client.name, f"{client.title} knows Clew, but this is gone or of another release: {what}", mend)
+    files = ", ".join(str(entry.piece.file) for entry in known)
+    extras = sorted({entry.piece.what for entry in pieces if entry.state == "current"} - {"server"})
+    return ok(client.name, f"{client.title} knows Clew: {files}" + (f"; with {', '.join(extras)}" if extras else ""))

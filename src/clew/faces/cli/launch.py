@@ -17,7 +17,7 @@ from clew.settings import Settings, load_settings
 from clew.shim.options import Plain
 
 if TYPE_CHECKING:
-    from clew.faces.cli.clients import Target
+    from clew.faces.connect.servers import Target
 
 
 def serve(plain: Plain) -> int:
@@ -66,8 +66,8 @@ def serve_until_stopped(
 
 
 def show_addresses(settings: Settings, address: str, as_json: bool) -> None:
-    from clew.faces.cli.clients import Target, this_command
     from clew.faces.cli.output import show_json_line
+    from clew.faces.connect.servers import Target, this_command
 
     target = Target(this_command(), f"{address}/mcp", bool(settings.token))
     if as_json:
@@ -79,7 +79,7 @@ def show_addresses(settings: Settings, address: str, as_json: bool) -> None:
 
 
 def _describe(settings: Settings, address: str, target: Target) -> None:
-    from clew.faces.cli.clients import show_connections
+    from clew.faces.cli.connections import show_connections
     from clew.faces.cli.output import say
 
     store = "PostgreSQL" if settings.database_url else str(settings.database_file)

@@ -136,7 +136,7 @@ def root(ctx: typer.Context, home: Home = None, workspace: Workspace = None) -> 
     Examples:
 
     - `clew serve` is what an MCP client starts
-    - `clew connect claude` says how to tell it so
+    - `clew connect` tells every client that is found here
     - `clew call notes_commit content="Retries need jitter"` writes from the shell
     - `clew doctor` says what works, what does not, and how to mend it
     """

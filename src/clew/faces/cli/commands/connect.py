@@ -1,16 +1,24 @@
-"""`clew connect`: the exact lines that tell a client about this Clew."""
+"""`clew connect`: tell the clients of this user about this Clew, or take it out of them again."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from collections import Counter
+from typing import Annotated, Any
 
 import typer
 
 from clew.errors import ClewError
-from clew.faces.cli.clients import CLIENTS, Target, show_connections, this_command
-from clew.faces.cli.output import show_json
+from clew.faces.cli.connections import plan_for, printable, show_connections
+from clew.faces.cli.main import Exit
+from clew.faces.cli.output import complain, say, show_json
 from clew.faces.cli.root import settings_of
+from clew.faces.connect.changes import Change, apply, connection, removal
+from clew.faces.connect.clients import ALIASES, CLIENTS, Client, Plan
+from clew.faces.connect.journal import Journal
 from clew.settings import Settings
+
+_VERBS = {"create": "new", "change": "changed", "delete": "removed", "refused": "REFUSED"}
 
 
 def register(app: typer.Typer) -> None:
@@ -24,35 +32,139 @@ def _complete(incomplete: str) -> list[str]:
 def connect(
     ctx: typer.Context,
     client: Annotated[
-        str | None, typer.Argument(help="claude, codex, cursor or vscode; all when left out.", autocompletion=_complete)
+        list[str] | None,
+        typer.Argument(help=f"{', '.join(CLIENTS)}; all that are found here when left out.", autocompletion=_complete),
     ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
+    print_: Annotated[bool, typer.Option("--print", help="Print lines to copy, and change nothing.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Take Clew out again; files become what they were.")] = False,
     http: Annotated[bool, typer.Option("--http", help="For a server started with `clew serve --http`.")] = False,
+    hooks: Annotated[bool, typer.Option("--hooks/--no-hooks", help="Whether to write hooks too.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
 ) -> None:
-    """Print the lines that connect an MCP client to Clew. Changes nothing.
+    """Connect the MCP clients of this machine: server entry, hooks and skill, written into their own files.
+
+    Shows the differences and asks. Comments, order and formatting stay; each file is copied first and replaced at once.
+    A file that cannot be read is left alone. A second run changes nothing.
 
     Examples:
 
-    - `clew connect claude`
-    - `clew connect cursor --http`
-    - `$(clew connect codex --json | jq -r '.clients[0].lines[0]')` runs it at once
+    - `clew connect` connects every client that is found
+    - `clew connect claude codex --yes`
+    - `clew connect --remove --yes` takes all of it back
+    - `clew connect cursor --print` prints what belongs where
     """
-    names = [_client_name(client)] if client else list(CLIENTS)
     settings = settings_of(ctx)
-    target = Target(this_command(), _url(settings), bool(settings.token)) if http else Target(this_command())
-    if as_json:
-        found = [{"client": name, "title": CLIENTS[name].title, "lines": CLIENTS[name].lines(target)} for name in names]
-        show_json({"command": [*target.command, "serve"], "url": target.url, "clients": found})
+    plan = plan_for(settings, http, hooks)
+    if print_:
+        shown = [_named(name) for name in client or CLIENTS]
+        if as_json:
+            show_json(printable(plan.target, shown))
+        else:
+            show_connections(plan.target, shown)
+        return
+    journal = Journal.open(settings.home)
+    chosen = _chosen(client, plan, remove)
+    changes = removal(chosen, plan, journal) if remove else connection(chosen, plan, journal)
+    write = not dry_run and _agreed(changes, yes, as_json)
+    if write:
+        apply(changes, journal)
+    _report(chosen, changes, write, as_json, _notes(settings, plan, http))
+    raise typer.Exit(Exit.REFUSED if any(change.refusal for change in changes) else Exit.OK)
+
+
+def _chosen(names: list[str] | None, plan: Plan, remove: bool) -> list[Client]:
+    if names:
+        chosen = [_named(name) for name in dict.fromkeys(names)]
     else:
-        show_connections(target, names)
+        chosen = [entry for entry in CLIENTS.values() if remove or entry.is_installed(plan.places)]
+    able = [entry for entry in chosen if remove or entry.reaches(plan.target)]
+    if able:
+        return able
+    raise ClewError(
+        "NOT_FOUND",
+        "no client to connect was found here",
+        f"Name one, as in: clew connect claude. Known are {', '.join(CLIENTS)}.",
+    )
 
 
-def _url(settings: Settings) -> str:
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"http://{host}:{settings.port}/mcp"
+def _named(name: str) -> Client:
+    found = CLIENTS.get(ALIASES.get(name, name))
+    if found is None:
+        raise ClewError("INVALID_INPUT", f"no client is called {name!r}", f"Use one of {', '.join(CLIENTS)}.")
+    return found
 
 
-def _client_name(client: str) -> str:
-    if client in CLIENTS:
-        return client
-    raise ClewError("INVALID_INPUT", f"no client is called {client!r}", f"Use one of {', '.join(CLIENTS)}.")
+def _agreed(changes: list[Change], yes: bool, as_json: bool) -> bool:
+    """Whether to write. Without a person to ask, only `--yes` says so."""
+    waiting = [change for change in changes if change.action not in ("unchanged", "refused")]
+    if yes or not waiting:
+        return True
+    if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    _show_diffs(waiting)
+    return typer.confirm(f"Write {len(waiting)} files?")
+
+
+def _notes(settings: Settings, plan: Plan, http: bool) -> list[str]:
+    notes = []
+    if plan.hook is None:
+        notes.append("hooks are not written: clew-hook is not installed beside clew, or --no-hooks was given")
+    if not http and str(settings.origins.get("database_url", "")).startswith(("CLEW_", "flag")):
+        notes.append(f"CLEW_DATABASE_URL is not written into clients' files: put it into {settings.home / 'clew.toml'}")
+    return notes
+
+
+def _report(chosen: list[Client], changes: list[Change], written: bool, as_json: bool, notes: list[str]) -> None:
+    if as_json:
+        clients = [client.name for client in chosen]
+        show_json(
+            {"clients": clients, "written": written, "files": [_row(change) for change in changes], "notes": notes}
+        )
+        return
+    if not written:
+        _show_diffs(changes)
+    for change in changes:
+        if change.action != "unchanged" and (written or change.refusal):
+            say(f"{_VERBS[change.action]:8} {change.file}  ({', '.join(change.clients)}: {', '.join(change.whats)})")
+        if change.refusal:
+            complain(f"  {change.refusal}", "bold red")
+    _conclude(chosen, changes, written)
+    for note in notes:
+        say(f"note: {note}")
+
+
+def _row(change: Change) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "file": str(change.file),
+        "action": change.action,
+        "clients": list(change.clients),
+        "holds": list(change.whats),
+    }
+    if change.refusal:
+        return {**row, "reason": change.refusal}
+    return row if change.action == "unchanged" else {**row, "diff": change.diff()}
+
+
+def _show_diffs(changes: list[Change]) -> None:
+    for change in changes:
+        if change.action in ("unchanged", "refused"):
+            continue
+        for line in change.diff().splitlines():
+            style = {"+": "green", "-": "red"}.get(line[:1], "")
+            say(line, style)
+
+
+def _conclude(chosen: list[Client], changes: list[Change], written: bool) -> None:
+    counted = Counter(change.action for change in changes)
+    titles = ", ".join(client.title for client in chosen)
+    if counted["unchanged"] == len(changes):
+        say(f"Nothing to change: {titles}.")
+    elif written:
+        done = len(changes) - counted["unchanged"] - counted["refused"]
+        say(f"{done} files written: {titles}.", "bold green")
+        if not any(change.leaving for change in changes):
+            say("Restart the clients to see it; `clew doctor` checks it, `clew connect --remove` takes it back.")
+    else:
+        say(f"Nothing was written. Say --yes to write this: {titles}.")

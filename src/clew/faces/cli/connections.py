@@ -1,0 +1,70 @@
+"""What the command line says about clients: the plan for this installation, and lines to copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from clew.faces.cli.output import say
+from clew.faces.connect.clients import CLIENTS, Client, Plan, own_hook
+from clew.faces.connect.pieces import Server
+from clew.faces.connect.places import Places
+from clew.faces.connect.servers import Target, this_command
+from clew.settings import Settings
+
+PASSED_ON = {"home": "CLEW_HOME", "workspace": "CLEW_WORKSPACE"}
+"""Settings that a client's entry carries when they were given to `clew connect`: a desktop has another environment."""
+
+
+def plan_for(settings: Settings, http: bool = False, hooks: bool = True) -> Plan:
+    """What this installation would write. Hooks need `clew-hook`, which must stand beside `clew`."""
+    return Plan(Places(), target_for(settings, http), own_hook() if hooks else None)
+
+
+def target_for(settings: Settings, http: bool = False) -> Target:
+    if http:
+        return Target(this_command(absolute=True), address_of(settings), bool(settings.token))
+    given = ("flag", *PASSED_ON.values())
+    env = {
+        variable: str(Path(settings.home).absolute()) if name == "home" else str(getattr(settings, name))
+        for name, variable in PASSED_ON.items()
+        if settings.origins.get(name) in given
+    }
+    return Target(this_command(absolute=True), env=env)
+
+
+def address_of(settings: Settings) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{settings.port}/mcp"
+
+
+def lines_for(client: Client, target: Target) -> list[str]:
+    """How to add Clew to one client by hand: its own command where it has one, and what belongs into its file."""
+    if not client.reaches(target):
+        return [f"{client.title} cannot be told an address with a token; connect it without --http"]
+    lines = [client.by_hand(target)] if client.by_hand else []
+    for piece in client.pieces(Plan(Places(), target)):
+        if isinstance(piece, Server):
+            snippet = piece.format.put("", (*piece.table, "clew"), piece.entry).rstrip()
+            lines.append(f"in {piece.file}:\n{snippet}")
+    return lines
+
+
+def show_connections(target: Target, clients: Iterable[Client] | None = None) -> None:
+    """All that can be said of the named clients; without names one line each for those that have a command."""
+    if clients is None:
+        for client in CLIENTS.values():
+            if client.by_hand:
+                say(f"{client.title}: {client.by_hand(target)}")
+        say("All clients found here: clew connect" + (" --http" if target.url else ""))
+        return
+    for client in clients:
+        say(client.title, "bold")
+        for line in lines_for(client, target):
+            say("  " + line.replace("\n", "\n  "))
+
+
+def printable(target: Target, clients: Iterable[Client]) -> dict[str, Any]:
+    shown = [{"client": client.name, "title": client.title, "lines": lines_for(client, target)} for client in clients]
+    return {"command": [*target.command, "serve"], "url": target.url, "clients": shown}

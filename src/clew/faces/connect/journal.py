@@ -1,0 +1,118 @@
+"""What `clew connect` has written: each file as it was before, so that it can be restored byte for byte.
+
+The record and the copies stand in Clew's data directory, readable by their owner alone, since a client's file may hold
+keys. A file that nobody has changed since gets its former bytes back; one that was changed loses our pieces only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clew.canonical import sha256_hex
+from clew.errors import ClewError
+from clew.faces.connect.formats import Hollow
+
+FOLDER = "connect"
+RECORD = "written.json"
+COPIES = 5
+"""How many copies of a file are kept; an older one goes when a new one is made."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One file that was written."""
+
+    after: str
+    """The digest of what was written."""
+    copy: str | None
+    """The name of the copy that holds what was there before without our pieces; None: there was no file."""
+    clients: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    """The folders that were made for it, the outermost first."""
+    hollows: tuple[Hollow, ...] = ()
+
+
+@dataclass
+class Journal:
+    home: Path
+    records: dict[str, Record] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, home: Path) -> Journal:
+        """A record that cannot be read is taken for none: then our pieces are found by what they are."""
+        try:
+            found = json.loads((home / FOLDER / RECORD).read_text(encoding="utf-8"))
+            return cls(home, {path: _record(row) for path, row in found["files"].items()})
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return cls(home)
+
+    def of(self, file: Path) -> Record | None:
+        return self.records.get(str(file))
+
+    def before(self, file: Path, data: bytes) -> tuple[bytes | None] | None:
+        """What stood in the file before it was written, if it still holds what was written: `(None,)` is no file."""
+        record = self.of(file)
+        if record is None or record.after != sha256_hex(data):
+            return None
+        if record.copy is None:
+            return (None,)
+        try:
+            return ((self.home / FOLDER / record.copy).read_bytes(),)
+        except OSError:
+            return None
+
+    def keep(self, file: Path, data: bytes | None) -> str | None:
+        """Copy what a file holds, before it is written; the name of the copy."""
+        if data is None:
+            return None
+        name = f"{sha256_hex(str(file), 12)}-{sha256_hex(data, 12)}-{file.name}"
+        folder = self._folder()
+        place = folder / name
+        if not place.exists():
+            _write_private(place, data)
+        self._forget_old(folder, name)
+        return name
+
+    def note(self, file: Path, record: Record | None) -> None:
+        """Remember, or forget with None, and save at once: what is written and not noted cannot be restored."""
+        if record is None:
+            self.records.pop(str(file), None)
+        else:
+            self.records[str(file)] = record
+        rows = {path: asdict(row) for path, row in sorted(self.records.items())}
+        _write_private(self._folder() / RECORD, json.dumps({"version": 1, "files": rows}, indent=1).encode())
+
+    def _folder(self) -> Path:
+        folder = self.home / FOLDER
+        self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.mkdir(exist_ok=True, mode=0o700)
+        return folder
+
+    def _forget_old(self, folder: Path, name: str) -> None:
+        used = {record.copy for record in self.records.values()} | {name}
+        copies = sorted(folder.glob(f"{name[:12]}-*"), key=lambda copy: copy.stat().st_mtime_ns)
+        for copy in [copy for copy in copies if copy.name not in used][: max(0, len(copies) - COPIES)]:
+            copy.unlink(missing_ok=True)
+
+
+def _record(row: dict[str, Any]) -> Record:
+    hollows = tuple((tuple(path), inner) for path, inner in row["hollows"])
+    return Record(row["after"], row["copy"], tuple(row["clients"]), tuple(row["folders"]), hollows)
+
+
+def _write_private(place: Path, data: bytes) -> None:
+    draft = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(place)
+    except OSError as problem:
+        draft.unlink(missing_ok=True)
+        raise ClewError("IO_ERROR", f"{place}: {problem}", f"Make {place.parent} writable.") from problem

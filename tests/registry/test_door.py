@@ -84,6 +84,7 @@ def check(answer: Answer) -> None:
         assert error["hints"], error
 
 
+@pytest.mark.timeout(900)
 @given(data=st.data())
 @settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 def test_no_argument_object_breaks_the_door(shared: Clew, data: st.DataObject) -> None:

@@ -157,7 +157,6 @@ def list_blocks(ctx: Context, args: ListBlocks) -> dict[str, Any]:
             "total": len(found),
             "statuses": _counts(found),
             "next_offset": _following(args.offset + len(shown), {"total": len(found)}),
-            "truncated": False,
         }
 
 

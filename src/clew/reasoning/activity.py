@@ -57,7 +57,6 @@ def events_list(ctx: Context, args: EventsList) -> dict[str, Any]:
         "left_out": total - len(events),
         "last_seq": ctx.tx.value("SELECT max(seq) FROM event WHERE workspace = ?", ctx.workspace) or 0,
         "pagination": page_json(args.before, args.limit, len(events), on),
-        "truncated": False,
     }
 
 
@@ -113,7 +112,6 @@ def agents_active(ctx: Context, args: AgentsActive) -> dict[str, Any]:
             {"agent": row["agent"], "events": row["events"], "last": last[row["last"]].shown()} for row in shown
         ],
         "has_more": len(rows) > len(shown),
-        "truncated": False,
     }
 
 

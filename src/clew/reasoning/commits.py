@@ -269,7 +269,6 @@ def log(ctx: Context, args: Log) -> dict[str, Any]:
         "head_seq": point.seq if point.seq is not None else head(ctx, point.branch),
         "commits": [commit_json(ctx, row) for row in shown],
         "pagination": page_json(args.cursor, limit, len(shown), shown[-1]["seq"] if len(rows) > limit else None),
-        "truncated": False,
     }
 
 

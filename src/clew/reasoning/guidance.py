@@ -237,5 +237,4 @@ def think_playbook(ctx: Context, args: ThinkPlaybook) -> dict[str, Any]:
         "known": name in PLAYBOOKS,
         "supported": sorted(PLAYBOOKS),
         "template": playbook(name),
-        "truncated": False,
     }

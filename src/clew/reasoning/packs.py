@@ -85,7 +85,6 @@ def context(ctx: Context, args: ContextPack) -> dict[str, Any]:
         },
         **({"bridge": bridge} if bridge else {}),
         "as_of": seen_at(ctx, args),
-        "truncated": False,
     }
 
 
@@ -240,7 +239,6 @@ def pack_json(
         "stats": card_stats(found.candidates),
         "has_more": found.has_more,
         "as_of": found.seen_at,
-        "truncated": False,
     }
 
 
@@ -328,13 +326,10 @@ def context_pack_export(ctx: Context, args: ContextPackExport) -> dict[str, Any]
     with ctx.reading() as bound:
         pack = context(bound, args)
     given = [limit for limit in (args.max_chars, args.context_budget) if limit is not None]
-    default = budgets.escalated(PACK_BUDGET.default_for(ctx.connection.toolset) or 0, budgets.size(pack))
-    fit = budgets.fit(pack, PACK_BUDGET, min(given, default=default))
-    written = {"max_chars": fit.max_chars, "used_chars": fit.used_chars, "truncated": fit.truncated}
-    shown = {**fit.result, "budget": written}
+    shown, _ = budgets.bounded(pack, PACK_BUDGET, given, PACK_BUDGET.default_for(ctx.connection.toolset) or 0)
     data = canonical(redact(shown, canonical(shown))).encode()
     _write(path, data, args.out_file)
-    return {"workspace": ctx.workspace, "out_file": str(path), "bytes": len(data), "truncated": fit.truncated}
+    return {"workspace": ctx.workspace, "out_file": str(path), "bytes": len(data), "truncated": shown["truncated"]}
 
 
 def _place(root: Path, out_file: str) -> Path:

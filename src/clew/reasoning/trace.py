@@ -358,7 +358,6 @@ def trace_hydrate(ctx: Context, args: TraceHydrate) -> dict[str, Any]:
         "entries": entries,
         "sequential": sequential_graph(entries),
         "pagination": part.page(args.cursor, args.limit_steps),
-        "truncated": False,
     }
 
 
@@ -390,7 +389,6 @@ def trace_validate(ctx: Context, args: TraceValidate) -> dict[str, Any]:
         "checked": len(steps),
         "errors": errors,
         "has_more": part.has_more,
-        "truncated": False,
     }
 
 

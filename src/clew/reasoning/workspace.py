@@ -104,7 +104,6 @@ def status(ctx: Context, args: Status) -> dict[str, Any]:
         "last_task_event": (last := _last_task_event(ctx)),
         "last_event": last,
         "last_doc_entry": _last_entry(ctx),
-        "truncated": False,
     }
     if args.verbosity == "compact":
         return {**result, "next_action": {"tool": "tasks_snapshot", "args": {}}}

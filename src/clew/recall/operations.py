@@ -213,7 +213,6 @@ def prefetch(ctx: Context, args: Prefetch) -> dict[str, Any]:
         "results": results,
         "count": len(results),
         "notice": NOTICE,
-        "truncated": False,
     }
 
 

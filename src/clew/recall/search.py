@@ -252,7 +252,6 @@ class Search:
             "probability": verdict.probability,
             "arms": arms,
             "notice": NOTICE,
-            "truncated": False,
         }
         if self.request.counts:
             note_use(ctx, [found["_id"] for found in results], ctx.now_ms)

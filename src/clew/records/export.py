@@ -54,7 +54,6 @@ def export(ctx: Context, args: Export) -> dict[str, Any]:
         "notes": _slice(ctx, scope, scope.notes, args.notes_limit),
         "trace": {**trace, "sequential": sequential_graph(trace["entries"])},
         "chain": chain_heads(ctx),
-        "truncated": False,
     }
 
 

@@ -154,7 +154,7 @@ def _opened(ctx: Context, id: str, args: Open) -> Opened:
     if opened is None:
         raise unknown_record(id)
     around = surroundings(ctx, str(opened.get("id") or id), opened, args.limit)
-    shown = {"workspace": ctx.workspace, "truncated": False, **opened, **({"record": around} if around else {})}
+    shown = {"workspace": ctx.workspace, **opened, **({"record": around} if around else {})}
     return _compact(shown) if args.verbosity == "compact" else shown
 
 

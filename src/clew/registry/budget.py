@@ -131,7 +131,11 @@ def fit(result: Result, budget: Budget, limit: int) -> Fitted:
 
 
 def bounded(result: Result, budget: Budget, given: list[int], default: int | None) -> tuple[Result, Fitted | None]:
-    """The result within the smallest limit given, else within the default grown to fit; with its `budget` object."""
+    """The result within the smallest limit given, else within the default grown to fit; with its `budget` object.
+
+    Whoever may be cut says whether it was; an operation that cuts by itself has said so already.
+    """
+    result = {"truncated": False, **result}
     if not given and default is None:
         return result, None
     limit = min(given) if given else escalated(default or 0, size(result))

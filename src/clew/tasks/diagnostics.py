@@ -45,7 +45,6 @@ def diagnostics(ctx: Context, args: Diagnostics) -> dict[str, Any]:
         "issues": issues,
         "summary": summary(issues),
         "golden_path": [item for item in GOLDEN_PATH if catalogue().find(item["tool"])],
-        "truncated": False,
     }
 
 

@@ -70,7 +70,6 @@ def tasks_history(ctx: Context, args: History) -> dict[str, Any]:
         "workspace": ctx.workspace,
         "operations": [operation_json(_operation(row)) for row in rows[: args.limit]],
         "has_more": len(rows) > args.limit,
-        "truncated": False,
     }
 
 

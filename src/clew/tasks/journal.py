@@ -178,7 +178,6 @@ def tasks_delta(ctx: Context, args: Delta) -> dict[str, Any]:
         "events": [event_json(row, "task") for row in shown],
         # A stream has no end: the place to go on from is told even when nothing has happened after it yet.
         "pagination": {**page_json(args.since, args.limit, len(shown), last), "has_more": len(rows) > len(shown)},
-        "truncated": False,
     }
 
 

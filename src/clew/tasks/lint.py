@@ -415,7 +415,6 @@ def tasks_lint(ctx: Context, args: Lint) -> dict[str, Any]:
         "patches": [patch.to_json() for patch in sorted(found.patches, key=lambda patch: patch.id)],
         "actions": [action.to_json() for action in sorted(found.actions, key=lambda action: action.id)],
         "context_health": health,
-        "truncated": False,
     }
 
 

@@ -132,7 +132,6 @@ def open_job(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[st
         "events": [event_json(row) for row in rows[:limit]],
         "count": min(len(rows), limit),
         "has_more_events": len(rows) > limit,
-        "truncated": False,
     }
     if include_drafts:
         shown["prompt"], shown["meta"] = prompt_and_meta(ctx, job)
@@ -161,7 +160,6 @@ def open_job_event(ctx: Context, id: str, limit: int, include_drafts: bool) -> d
         "event": event,
         "job": _job_row(job),
         "context": {"events": before, "has_more_events": len(rows) > around + 1},
-        "truncated": False,
     }
 
 
@@ -191,7 +189,6 @@ def open_runner(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict
         "jobs": [_job_row(job) for job in jobs],
         "count": len(jobs),
         "has_more": len(rows) > limit,
-        "truncated": False,
     }
 
 

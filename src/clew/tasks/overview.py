@@ -180,7 +180,6 @@ def tasks_context(ctx: Context, args: ListWork) -> dict[str, Any]:
         "plans_pagination": plans_page,
         "tasks": shown_tasks,
         "tasks_pagination": tasks_page,
-        "truncated": False,
     }
 
 

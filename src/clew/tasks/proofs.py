@@ -264,7 +264,6 @@ def tasks_proofs(ctx: Context, args: Proofs) -> dict[str, Any]:
         "evidence": [_evidence_row(item, verdicts.get(item.id, {})) for item in found],
         "stale": [id for id, verdict in verdicts.items() if False in verdict.values()],
         "steps": [_step_json(step, states[step.id]) for step in steps],
-        "truncated": False,
     }
 
 

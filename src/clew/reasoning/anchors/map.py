@@ -84,7 +84,6 @@ def anchors_list(ctx: Context, args: AnchorsList) -> dict[str, Any]:
         "anchors": [anchor.to_json() for anchor in shown],
         "count": len(shown),
         "has_more": len(found) > len(shown),
-        "truncated": False,
     }
 
 
@@ -183,7 +182,6 @@ def anchors_bootstrap(ctx: Context, args: AnchorsBootstrap) -> dict[str, Any]:
         "count": len(done),
         "created": created,
         "updated": len(done) - created,
-        "truncated": False,
     }
 
 
@@ -303,7 +301,6 @@ def anchors_lint(ctx: Context, args: AnchorsLint) -> dict[str, Any]:
         "issues": [issue.to_json() for issue in shown],
         "count": len(shown),
         "has_more": len(issues) > len(shown),
-        "truncated": False,
     }
 
 

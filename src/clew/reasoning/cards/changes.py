@@ -164,7 +164,6 @@ def think_pins(ctx: Context, args: ThinkPins) -> dict[str, Any]:
         "graph_doc": scope.graph,
         "pins": [node_json(card) for card in page.nodes],
         "pagination": page.page(args.cursor, args.limit),
-        "truncated": False,
     }
 
 

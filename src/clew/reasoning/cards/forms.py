@@ -265,5 +265,4 @@ def think_template(ctx: Context, args: ThinkTemplate) -> dict[str, Any]:
         "type": kind,
         "supported_types": list(CARD_TYPES),
         "template": template(kind),
-        "truncated": False,
     }

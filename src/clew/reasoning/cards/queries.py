@@ -96,7 +96,6 @@ def think_query(ctx: Context, args: ThinkQuery) -> dict[str, Any]:
         **({"step_focus": step.to_json()} if step else {}),
         "cards": cards_json(ctx, scope, page.nodes, args.as_of),
         "pagination": page.page(args.cursor, args.limit),
-        "truncated": False,
     }
 
 
@@ -133,7 +132,6 @@ def think_context(ctx: Context, args: ThinkContext) -> dict[str, Any]:
         "stats": card_stats(cards),
         "cards": cards_json(ctx, scope, cards, args.as_of),
         "has_more": chosen.has_more,
-        "truncated": False,
     }
 
 
@@ -214,7 +212,6 @@ def think_next(ctx: Context, args: ThinkNext) -> dict[str, Any]:
         "graph_doc": scope.graph,
         **({"step_focus": step.to_json()} if step else {}),
         "candidate": cards_json(ctx, scope, [candidate], args.as_of)[0] if candidate else None,
-        "truncated": False,
     }
 
 

@@ -215,7 +215,6 @@ def graph_conflicts(ctx: Context, args: GraphConflicts) -> dict[str, Any]:
         "doc": doc,
         "conflicts": shown,
         "pagination": page_json(args.cursor, limit, len(shown), shown[-1]["seq"] if len(rows) > limit else None),
-        "truncated": False,
     }
 
 

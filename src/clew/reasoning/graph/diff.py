@@ -129,7 +129,6 @@ def graph_diff(ctx: Context, args: GraphDiff) -> dict[str, Any]:
         "doc": doc,
         "changes": [change_json(kind, state) for kind, state in shown],
         "pagination": page_json(args.cursor, limit, len(shown), more),
-        "truncated": False,
     }
 
 

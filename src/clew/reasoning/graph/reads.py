@@ -354,7 +354,6 @@ def graph_query(ctx: Context, args: GraphQuery) -> dict[str, Any]:
         "nodes": [node_json(node) for node in page.nodes],
         "edges": [edge_json(edge) for edge in edges],
         "pagination": page.page(args.cursor, limit),
-        "truncated": False,
     }
 
 

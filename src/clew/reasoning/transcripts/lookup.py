@@ -204,7 +204,6 @@ def transcripts_search(ctx: Context, args: TranscriptsSearch) -> dict[str, Any]:
         "scanned": scan.to_json(),
         "projects": sorted(hits.projects.values(), key=lambda item: (-item["hits"], item["id"])),
         "hits": hits.found,
-        "truncated": False,
     }
 
 
@@ -292,7 +291,6 @@ def transcripts_digest(ctx: Context, args: TranscriptsDigest) -> dict[str, Any]:
         "filters": {"cwd_prefix": scan.prefix, "mode": args.mode},
         "scanned": scan.to_json(),
         "digest": items,
-        "truncated": False,
     }
 
 

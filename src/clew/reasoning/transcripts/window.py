@@ -60,7 +60,7 @@ def transcripts_open(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:
         raise invalid("ref", "give exactly one of line and byte", kind="choose_one", fields=["line", "byte"])
     found = _read(ctx, args)
     _suggest_note(ctx, found["ref"]["path"], found["entries"])
-    return {"workspace": ctx.workspace, **found, "truncated": False}
+    return {"workspace": ctx.workspace, **found}
 
 
 def _read(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:

@@ -89,7 +89,6 @@ def tasks_jobs_list(ctx: Context, args: JobsList) -> dict[str, Any]:
         "jobs": [job_json(job) for job in jobs[:limit]],
         "count": min(len(jobs), limit),
         "has_more": len(jobs) > limit,
-        "truncated": False,
     }
 
 
@@ -147,7 +146,7 @@ def tasks_jobs_open(ctx: Context, args: JobsOpen) -> dict[str, Any]:
     """Show a job: its state and newest events; prompt and meta on request."""
     job = job_by_id(ctx, args.job)
     prompt, meta = prompt_and_meta(ctx, job) if args.include_prompt or args.include_meta else ("", {})
-    shown: dict[str, Any] = {"workspace": ctx.workspace, "job": job_json(job), "truncated": False}
+    shown: dict[str, Any] = {"workspace": ctx.workspace, "job": job_json(job)}
     if args.include_prompt:
         shown["prompt"] = prompt
     if args.include_meta:
@@ -215,5 +214,4 @@ def tasks_jobs_tail(ctx: Context, args: JobsTail) -> dict[str, Any]:
         "events": events,
         "count": len(events),
         "has_more": len(rows) > limit,
-        "truncated": False,
     }

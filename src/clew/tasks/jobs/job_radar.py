@@ -276,7 +276,6 @@ def _radar(ctx: Context, args: JobsRadar) -> dict[str, Any]:
         "jobs": _rows(ctx, jobs[:limit], leases),
         "count": min(len(jobs), limit),
         "has_more": len(jobs) > limit,
-        "truncated": False,
     }
     offline = _offline_json(ctx, clamped(args.offline_limit, 0, MOST_RUNNERS))
     if offline is not None:

@@ -225,5 +225,4 @@ def _answer(
         "latest_ref": stored.ref if stored else None,
         "updated": updated,
         "changed": changed,
-        "truncated": False,
     }

@@ -33,7 +33,12 @@ class Asked:
 
 
 class Matches:
-    """Counts of each asked term in each slot, and the scores that follow from them."""
+    """Counts of each asked term in each slot, and the scores that follow from them.
+
+    One formula serves chat turns and pages. A turn borrows words from its neighbours, because an answer is often spread
+    over several turns; a page stands for itself. `page_share` says where a collection lies between the two: 0 when all
+    items are short and continue each other, 1 when they are long or do not.
+    """
 
     def __init__(self, corpus: Corpus, visible: NDArray[np.bool_], asked: list[Asked], kernel: Kernel) -> None:
         self.corpus = corpus
@@ -44,6 +49,7 @@ class Matches:
         self.document_b = kernel.number("bm25", "document_b")
         fields = np.array([kernel.number("fields", name) for name in FIELDS], np.float32)
         self.lengths = corpus.lengths @ fields
+        # How alike an item and its neighbours are; items that only happen to stand in a row count for less.
         self.together = cohesion(corpus)
         self.cohesion = np.where(corpus.continues, 1, np.float32(kernel.number("context", "loose"))) * self.together
         self.size = max(int(visible.sum()), 1)
@@ -57,15 +63,18 @@ class Matches:
             for number in term.numbers:
                 self.counts[at] += term_counts(corpus.runs, number, fields, len(corpus))
         self.counts *= visible
+        # From here on the usual BM25: how many items hold each term, and how rare that makes it.
         self.held = np.count_nonzero(self.counts, axis=1)
         self.rarity = np.log1p((self.size - self.held + 0.5) / (self.held + 0.5)) * np.array([t.weight for t in asked])
+        # What an item would score that held every word of the question without end; scores are shares of it, so that
+        # they can be compared between questions. Words that the expansion added do not raise it.
         own = np.array([not term.added for term in asked], bool)
         self.best = float(self.rarity[own].sum()) * (self.k1 + 1) or 1.0
 
     def _by_length(self, kernel: Kernel, name: str) -> float:
-        """Between the number for remarks and the one for pages: that a remark is short says nothing about it.
+        """The number for chat turns and the one for pages, mixed by `page_share`.
 
-        What does not go on from others is a page, however short.
+        That a chat turn is short says nothing about it, so length hardly counts there.
         """
         share = self.page_share
         return (1 - share) * kernel.number("bm25", name) + share * kernel.number("bm25", f"long_{name}")
@@ -86,7 +95,11 @@ class Matches:
         return scores
 
     def folded(self, near: Neighbours, shares: Floats) -> Floats:
-        """BM25 of candidates with a share of their neighbours' words counted as their own, less for long items."""
+        """BM25 of candidates with a share of their neighbours' words counted as their own, less for long items.
+
+        `usual` is how much longer the average item becomes by what it borrows: the length of an item must be compared
+        with the average of items that were lengthened in the same way.
+        """
         size, long_words = near.slots.shape[1], self.long_words
         shares = np.concatenate((shares, np.zeros(size, np.float32)))[:size]
         held = shares * near.present * np.where(np.arange(size) > 0, self.cohesion[near.slots[:, :1]], 1)

@@ -11,6 +11,7 @@ import orjson
 from clew.index.items import Item, headed, item_terms
 from clew.index.search import links_of
 from clew.store.database import Row, Transaction, placeholders
+from clew.store.workspaces import last_write
 
 CHUNK = 500
 """So many items share the question what stands under their refs."""
@@ -63,8 +64,7 @@ def unindex_where(tx: Transaction, workspace: str, condition: str, *params: Any)
 def _drop(tx: Transaction, workspace: str, rows: list[Row]) -> int:
     if not rows:
         return 0
-    state = tx.one("SELECT seq, updated_at_ms FROM workspace WHERE id = ?", workspace)
-    seq, ts_ms = (state["seq"], state["updated_at_ms"]) if state else (0, 0)
+    seq, ts_ms = last_write(tx, workspace)
     ids = [row["id"] for row in rows]
     tx.many(_KEEP, [(seq + 1, ts_ms + 1, id) for id in ids])
     tx.many("DELETE FROM item WHERE id = ?", [(id,) for id in ids])

@@ -122,6 +122,33 @@ def ids_by_text(tx: Transaction, workspace: str, text: str, most: int = 20) -> l
     return [int(row["id"]) for row in tx.all(sql, workspace, text, text, most)]
 
 
+def item_named(tx: Transaction, workspace: str, ref: str) -> Row | None:
+    return tx.one("SELECT * FROM item WHERE workspace = ? AND ref = ?", workspace, ref)
+
+
+def source_of(tx: Transaction, workspace: str, ref: str) -> str | None:
+    """What kind of thing is found under a ref; None when nothing is."""
+    source = tx.value("SELECT source FROM item WHERE workspace = ? AND ref = ?", workspace, ref)
+    return None if source is None else str(source)
+
+
+def titles_of(tx: Transaction, workspace: str, source: str) -> list[str]:
+    """The titles of all items of one source, in the order in which they were first written."""
+    sql = "SELECT title FROM item WHERE workspace = ? AND source = ? AND title IS NOT NULL ORDER BY id"
+    return [row["title"] for row in tx.all(sql, workspace, source)]
+
+
+def refs_on_branch(tx: Transaction, workspace: str, branch: int, source: str) -> list[str]:
+    sql = "SELECT ref FROM item WHERE workspace = ? AND branch = ? AND source = ? ORDER BY ref"
+    return [row["ref"] for row in tx.all(sql, workspace, branch, source)]
+
+
+def count_items(tx: Transaction, workspace: str, most: int) -> int:
+    """How many things can be found; counted no further than `most`."""
+    counted = "SELECT 1 FROM item WHERE workspace = ? LIMIT ?"
+    return int(tx.value(f"SELECT count(*) FROM ({counted}) AS counted", workspace, most))
+
+
 def items_after(tx: Transaction, workspace: str, id: int, most: int) -> list[Row]:
     """Items in the order of their ids, for whoever walks all of them in batches."""
     return tx.all("SELECT * FROM item WHERE workspace = ? AND id > ? ORDER BY id LIMIT ?", workspace, id, most)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from clew.index.items import QUESTION
 from clew.index.postings import FIELD_COUNT, Ints, Names, Numbers, Run, build_run, cut, join_runs, kept_run
 from clew.store.database import Database, Row, Transaction, placeholders
-from clew.store.workspaces import find_workspace
+from clew.store.workspaces import find_workspace, next_count
 
 NO_DOCUMENT = -1
 CODED = ("source", "kind", "status", "speaker", "document")
@@ -311,11 +311,7 @@ def _sweep(tx: Transaction, workspace: str) -> int:
         for row in tx.all(f"SELECT DISTINCT number FROM {table} WHERE workspace = ? ORDER BY number", workspace)
     }
     _drop(tx, workspace, sorted(stored - chained))
-    sql = (
-        "INSERT INTO counter (workspace, name, value) VALUES (?, 'index_pack', 1)"
-        " ON CONFLICT (workspace, name) DO UPDATE SET value = counter.value + 1 RETURNING value"
-    )
-    return int(tx.value(sql, workspace))
+    return next_count(tx, workspace, "index_pack")
 
 
 def drop_segments(tx: Transaction, workspace: str) -> None:

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from clew.errors import shorten
-from clew.index.indexing import index_item
-from clew.index.items import Item
 from clew.ledger.chains import Chain, Point, resolve_all, seq_of
 from clew.ledger.cipher import MARKS, Reading, Reference
 from clew.ledger.sessions import LedgerSession, branch_name
@@ -184,15 +182,3 @@ def set_node_status(ctx: Context, session: LedgerSession, point: Point, status: 
         return False
     write_node(ctx, branch, GRAPH, replace(current, status=status), findable=False)
     return True
-
-
-def mark_item(ctx: Context, mark: Mark) -> None:
-    """Give a thought's item its new status."""
-    row = ctx.tx.one(
-        "SELECT source, seq, ts_ms, title, body, kind, branch, doc, event_ts_ms FROM item"
-        " WHERE workspace = ? AND ref = ?",
-        ctx.workspace,
-        mark.ref,
-    )
-    if row is not None:
-        index_item(ctx.tx, ctx.workspace, Item(ref=mark.ref, status=mark.status, **row))

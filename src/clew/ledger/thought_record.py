@@ -9,7 +9,7 @@ from typing import Any
 from clew.canonical import canonical
 from clew.errors import invalid
 from clew.ids import check_chain
-from clew.index.indexing import index_items
+from clew.index.indexing import index_items, mark_item
 from clew.index.items import Item
 from clew.ledger.chains import (
     MAIN,
@@ -25,7 +25,7 @@ from clew.ledger.chains import (
     taken,
 )
 from clew.ledger.cipher import Reading, read
-from clew.ledger.links import Linked, Mark, find_links, mark_item, node_id, put_thought, write_links
+from clew.ledger.links import Linked, Mark, find_links, node_id, put_thought, write_links
 from clew.ledger.sessions import UNTITLED, LedgerSession, search_words
 from clew.ledger.titles import first_sentence
 from clew.reasoning.documents import TRACE, append
@@ -127,7 +127,7 @@ def make_findable(ctx: Context, thoughts: Sequence[Recorded]) -> None:
             index_items(ctx.tx, ctx.workspace, waiting)
             waiting.clear()
         for mark in thought.marks:
-            mark_item(ctx, mark)
+            mark_item(ctx.tx, ctx.workspace, mark.ref, mark.status)
     index_items(ctx.tx, ctx.workspace, waiting)
 
 

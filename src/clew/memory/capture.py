@@ -12,6 +12,7 @@ from pydantic import Field
 
 from clew.errors import ClewError, invalid, shorten
 from clew.ids import check_name
+from clew.index.search import titles_of
 from clew.memory import blocks, signals
 from clew.memory.blocks import Block
 from clew.memory.files.directory import directory_of
@@ -122,8 +123,7 @@ class Echoes:
     """
 
     def __init__(self, ctx: Context) -> None:
-        sql = "SELECT title FROM item WHERE workspace = ? AND source = 'block' AND title IS NOT NULL ORDER BY id"
-        self.said = [frozenset(normal_words(row["title"])) for row in ctx.tx.all(sql, ctx.workspace)]
+        self.said = [frozenset(normal_words(title)) for title in titles_of(ctx.tx, ctx.workspace, "block")]
         self.places: dict[str, list[int]] = {}
         for place, words in enumerate(self.said):
             for word in words:

@@ -11,8 +11,7 @@ from clew.registry.budget import Budget, Drop, Follow, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Name, Whole, operation
-from clew.store.database import placeholders
-from clew.store.events import event_from
+from clew.store.events import EventFilter, busy_agents, events_about, events_at, last_event_seq
 
 LOOKED_AT = 5_000
 """Agents are looked for in this many of the newest events, so that a long log costs no more than a short one."""
@@ -45,9 +44,10 @@ class EventsList(Bounded):
 @operation("events_list", budget=EVENTS_BUDGET)
 def events_list(ctx: Context, args: EventsList) -> dict[str, Any]:
     """Show what happened in the workspace, newest first; `after` leaves out what you have seen."""
-    newest, params = _newest(ctx, args, args.limit)
-    events = [event_from(row).shown() for row in ctx.tx.all(newest, *params)]
-    total = _counted(ctx, args) if len(events) == args.limit else len(events)
+    wanted = EventFilter(tuple(args.types or ()), args.after, args.before)
+    events = [event.shown() for event in wanted.newest(ctx.tx, ctx.workspace, args.limit)]
+    full = len(events) == args.limit
+    total = wanted.count(ctx.tx, ctx.workspace, args.limit + COUNTED) if full else len(events)
     on = events[-1]["seq"] if total > len(events) else None
     return {
         "workspace": ctx.workspace,
@@ -55,34 +55,14 @@ def events_list(ctx: Context, args: EventsList) -> dict[str, Any]:
         "count": len(events),
         "total": total,
         "left_out": total - len(events),
-        "last_seq": ctx.tx.value("SELECT max(seq) FROM event WHERE workspace = ?", ctx.workspace) or 0,
+        "last_seq": last_event_seq(ctx.tx, ctx.workspace),
         "pagination": page_json(args.before, args.limit, len(events), on),
     }
 
 
-def _counted(ctx: Context, args: EventsList) -> int:
-    counted, params = _newest(ctx, args, args.limit + COUNTED)
-    return int(ctx.tx.value(f"SELECT count(*) FROM ({counted}) AS counted", *params))
-
-
-def _newest(ctx: Context, args: EventsList, limit: int) -> tuple[str, list[Any]]:
-    """The newest events that are asked for, each type by itself, for the index of types gives the order within one."""
-    bounds = (" AND seq > ?" if args.after is not None else "") + (" AND seq < ?" if args.before is not None else "")
-    given = [bound for bound in (args.after, args.before) if bound is not None]
-    kinds: list[str | None] = [*dict.fromkeys(args.types)] if args.types else [None]
-    parts, params = [], []
-    for kind in kinds:
-        where = "workspace = ?" + (" AND type = ?" if kind is not None else "") + bounds
-        parts.append(f"SELECT * FROM (SELECT * FROM event WHERE {where} ORDER BY seq DESC LIMIT ?) AS part")
-        params += [ctx.workspace, *([kind] if kind is not None else []), *given, limit]
-    return f"{' UNION ALL '.join(parts)} ORDER BY seq DESC LIMIT ?", [*params, limit]
-
-
-def events_about(ctx: Context, subject: str, limit: int, path: str | None = None) -> list[dict[str, Any]]:
+def history_of(ctx: Context, subject: str, limit: int, path: str | None = None) -> list[dict[str, Any]]:
     """What happened to one thing, or to one part of it, newest first."""
-    part, params = ("", []) if path is None else (" AND path = ?", [path])
-    sql = f"SELECT * FROM event WHERE workspace = ? AND subject = ?{part} ORDER BY seq DESC LIMIT ?"
-    events = [event_from(row) for row in ctx.tx.all(sql, ctx.workspace, subject, *params, limit)]
+    events = events_about(ctx.tx, ctx.workspace, subject, limit, path=path)
     return [
         {"event": event.type, "ts": rfc3339(event.ts_ms), **({"by": event.agent} if event.agent else {})}
         for event in events
@@ -96,16 +76,10 @@ class AgentsActive(Bounded):
 @operation("agents_active", budget=AGENTS_BUDGET)
 def agents_active(ctx: Context, args: AgentsActive) -> dict[str, Any]:
     """Show which agents wrote lately, each with how much and what it did last; the last one first."""
-    newest = int(ctx.tx.value("SELECT max(seq) FROM event WHERE workspace = ?", ctx.workspace) or 0)
-    rows = ctx.tx.all(
-        "SELECT agent, count(*) AS events, max(seq) AS last FROM event"
-        " WHERE workspace = ? AND seq > ? AND agent IS NOT NULL GROUP BY agent ORDER BY last DESC LIMIT ?",
-        ctx.workspace,
-        newest - LOOKED_AT,
-        args.limit + 1,
-    )
+    newest = last_event_seq(ctx.tx, ctx.workspace)
+    rows = busy_agents(ctx.tx, ctx.workspace, newest - LOOKED_AT, args.limit + 1)
     shown = rows[: args.limit]
-    last = {row["seq"]: event_from(row) for row in _events(ctx, [row["last"] for row in shown])}
+    last = {event.seq: event for event in events_at(ctx.tx, ctx.workspace, [row["last"] for row in shown])}
     return {
         "workspace": ctx.workspace,
         "agents": [
@@ -113,10 +87,3 @@ def agents_active(ctx: Context, args: AgentsActive) -> dict[str, Any]:
         ],
         "has_more": len(rows) > len(shown),
     }
-
-
-def _events(ctx: Context, seqs: list[int]) -> list[dict[str, Any]]:
-    if not seqs:
-        return []
-    sql = f"SELECT * FROM event WHERE workspace = ? AND seq IN ({placeholders(len(seqs))}) ORDER BY seq"
-    return ctx.tx.all(sql, ctx.workspace, *seqs)

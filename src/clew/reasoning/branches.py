@@ -12,6 +12,7 @@ from clew.errors import ClewError, suggest, unknown_id
 from clew.hooks import HookPoint
 from clew.ids import check_name
 from clew.index.indexing import unindex_where
+from clew.index.search import refs_on_branch
 from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, operation
@@ -265,14 +266,10 @@ def _unindex(ctx: Context, branch: Branch) -> None:
     """What stood on the branch is no longer found; a card that lives on elsewhere is found there."""
     from clew.reasoning.graph.writes import reindex_elsewhere  # the graph rests on branches
 
-    cards = ctx.tx.all(
-        "SELECT ref FROM item WHERE workspace = ? AND branch = ? AND source = 'card' ORDER BY ref",
-        ctx.workspace,
-        branch.id,
-    )
+    cards = refs_on_branch(ctx.tx, ctx.workspace, branch.id, "card")
     unindex_where(ctx.tx, ctx.workspace, "branch = ?", branch.id)
-    for row in cards:
-        reindex_elsewhere(ctx, row["ref"])
+    for card in cards:
+        reindex_elsewhere(ctx, card)
 
 
 branch_owner: HookPoint[Callable[[Context, int], str | None]] = HookPoint("branch_owner")

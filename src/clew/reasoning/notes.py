@@ -133,7 +133,7 @@ def show(ctx: Context, args: Show) -> dict[str, Any]:
     limit = max(args.limit, 1)
     part = tail(ctx, view(ctx, scope.branch, args.as_of), doc, args.cursor, limit)
     entries = entries_json(ctx, part.entries)
-    shown = {"entries": entries, "pagination": part.page(args.cursor, limit)}
+    shown: dict[str, Any] = {"entries": entries, "pagination": part.page(args.cursor, limit)}
     if args.doc_kind == "trace":
         shown["sequential"] = sequential_graph(entries)
     return {"workspace": ctx.workspace, "branch": scope.branch.name, "doc": doc, **shown}

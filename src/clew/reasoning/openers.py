@@ -16,7 +16,7 @@ from clew.reasoning.visibility import STEP
 from clew.registry.context import Context
 from clew.registry.record import Link, Opened, linker, opener
 from clew.store.database import Row
-from clew.store.events import event_from, event_id
+from clew.store.events import event_id, events_at
 
 
 def open_card(ctx: Context, id: str, limit: int) -> Opened | None:
@@ -122,10 +122,10 @@ def _refuse_misnamed(ctx: Context, id: str, row: Row | None) -> None:
 @opener("event")
 def open_event(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened | None:
     seq = int(id.removeprefix("evt_"))
-    row = ctx.tx.one("SELECT * FROM event WHERE workspace = ? AND seq = ?", ctx.workspace, seq)
-    if row is None:
+    found = events_at(ctx.tx, ctx.workspace, [seq])
+    if not found:
         return None
-    event = event_from(row)
+    event = found[0]
     return {
         "kind": "event",
         "id": event_id(event.seq),

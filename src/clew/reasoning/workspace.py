@@ -10,7 +10,7 @@ from clew import __version__
 from clew.clock import rfc3339
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import check_workspace
-from clew.index.search import index_gaps, vector_lags
+from clew.index.search import count_items, index_gaps, vector_lags
 from clew.reasoning.branches import branch_by_id
 from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.registry.budget import Budget, Drop
@@ -18,7 +18,7 @@ from clew.registry.catalogue import TIERS, catalogue
 from clew.registry.context import Context
 from clew.registry.lines import argument, command
 from clew.registry.operation import Bounded, Input, operation
-from clew.store.events import event_id
+from clew.store.events import last_of_topic
 from clew.store.workspaces import MAIN
 
 DEFAULTS = {"branch": MAIN, "docs": {"notes": NOTES, "graph": GRAPH, "trace": TRACE}}
@@ -224,10 +224,8 @@ def _chosen(ctx: Context, workspace: str, previous: str) -> dict[str, Any]:
 
 
 def _last_task_event(ctx: Context) -> dict[str, Any] | None:
-    row = ctx.tx.one(
-        "SELECT seq, ts_ms FROM event WHERE workspace = ? AND topic = 'tasks' ORDER BY seq DESC LIMIT 1", ctx.workspace
-    )
-    return {"event_id": event_id(row["seq"]), "ts": rfc3339(row["ts_ms"]), "ts_ms": row["ts_ms"]} if row else None
+    event = last_of_topic(ctx.tx, ctx.workspace, "tasks")
+    return {"event_id": event.id, "ts": rfc3339(event.ts_ms), "ts_ms": event.ts_ms} if event is not None else None
 
 
 def _last_entry(ctx: Context) -> dict[str, Any] | None:
@@ -240,6 +238,5 @@ def _last_entry(ctx: Context) -> dict[str, Any] | None:
 
 
 def _items(ctx: Context) -> dict[str, Any]:
-    counted = "SELECT 1 FROM item WHERE workspace = ? LIMIT ?"
-    found = int(ctx.tx.value(f"SELECT count(*) FROM ({counted}) AS counted", ctx.workspace, MOST_ITEMS + 1))
+    found = count_items(ctx.tx, ctx.workspace, MOST_ITEMS + 1)
     return {"items": min(found, MOST_ITEMS), "items_has_more": found > MOST_ITEMS}

@@ -32,6 +32,7 @@ from clew.registry.connection import Connection
 from clew.registry.context import Context
 from clew.registry.dispatch import Dispatcher
 from clew.registry.operation import Input, Name, operation
+from clew.store.workspaces import workspace_names
 from clew.surroundings import placed
 
 HUB = "https://huggingface.co"
@@ -160,7 +161,7 @@ def _switched(dispatcher: Dispatcher, where: str, model: str | None) -> dict[str
 
 def _workspaces(dispatcher: Dispatcher) -> list[str]:
     with dispatcher.database.read() as tx:
-        return [row["id"] for row in tx.all("SELECT id FROM workspace ORDER BY number")]
+        return workspace_names(tx)
 
 
 def unfinished(dispatcher: Dispatcher) -> str | None:

@@ -8,7 +8,8 @@ from pydantic import Field
 
 from clew.errors import ClewError, shorten, suggest, unknown_id
 from clew.ids import CONTROL, normal_id
-from clew.reasoning.activity import events_about
+from clew.index.search import item_named
+from clew.reasoning.activity import history_of
 from clew.reasoning.documents import branch_name
 from clew.reasoning.openers import open_card, summary
 from clew.records.links import ENDED, SOURCES, Ended, kind_by_form, links_of, retracted_among, retraction_of
@@ -190,8 +191,8 @@ def _as_it_stands(ended: Ended, opened: Opened) -> dict[str, Any]:
 def _history(ctx: Context, id: str, opened: Opened, limit: int) -> list[dict[str, Any]]:
     """What happened to a record, newest first; events of a step name its task and its path."""
     if opened["kind"] == "step":
-        return events_about(ctx, opened["task"], limit, opened["path"])
-    return events_about(ctx, id, limit)
+        return history_of(ctx, opened["task"], limit, opened["path"])
+    return history_of(ctx, id, limit)
 
 
 def _by_form(ctx: Context, id: str, args: Open) -> Opened | None:
@@ -202,8 +203,8 @@ def _by_form(ctx: Context, id: str, args: Open) -> Opened | None:
 
 def _by_source(ctx: Context, id: str, args: Open) -> Opened | None:
     """What search knows under this ref, cards apart."""
-    row = ctx.tx.one("SELECT * FROM item WHERE workspace = ? AND ref = ? AND source <> 'card'", ctx.workspace, id)
-    if row is None:
+    row = item_named(ctx.tx, ctx.workspace, id)
+    if row is None or row["source"] == "card":
         return None
     show = opener.find(SOURCES.get(row["source"], str(row["source"])))
     return show(ctx, id, args.limit, args.include_drafts) if show is not None else _item(ctx, row)

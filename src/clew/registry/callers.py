@@ -21,6 +21,7 @@ from clew.registry.connection import Connection
 from clew.store.database import Database
 from clew.store.meta import keep_meta, read_meta
 from clew.store.rows import Record, find, load
+from clew.store.workspaces import next_count
 
 if TYPE_CHECKING:
     from clew.registry.context import Context
@@ -66,13 +67,7 @@ def client_author(database: Database, connection: Connection, writes: bool) -> s
 
 def _next_number(database: Database, name: str) -> int:
     with database.write() as tx:
-        return int(
-            tx.value(
-                "INSERT INTO counter (workspace, name, value) VALUES ('', ?, 1)"
-                " ON CONFLICT (workspace, name) DO UPDATE SET value = counter.value + 1 RETURNING value",
-                f"client:{name}",
-            )
-        )
+        return next_count(tx, "", f"client:{name}")
 
 
 def base36(number: int) -> str:

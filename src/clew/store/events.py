@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import orjson
 
-from clew.store.database import Database, Row, Transaction
+from clew.store.database import Database, Row, Transaction, placeholders
 from clew.store.workspaces import EVENT_COLUMNS, chained
 
 logger = logging.getLogger(__name__)
@@ -70,6 +70,93 @@ def positions(tx: Transaction) -> dict[str, int]:
 def events_after(tx: Transaction, workspace: str, after: int, limit: int = PAGE) -> list[EventRow]:
     rows = tx.all("SELECT * FROM event WHERE workspace = ? AND seq > ? ORDER BY seq LIMIT ?", workspace, after, limit)
     return [event_from(row) for row in rows]
+
+
+def last_event_seq(tx: Transaction, workspace: str) -> int:
+    return int(tx.value("SELECT max(seq) FROM event WHERE workspace = ?", workspace) or 0)
+
+
+def events_at(tx: Transaction, workspace: str, seqs: list[int]) -> list[EventRow]:
+    """The events with these numbers, as far as they exist, in their order in time."""
+    if not seqs:
+        return []
+    sql = f"SELECT * FROM event WHERE workspace = ? AND seq IN ({placeholders(len(seqs))}) ORDER BY seq"
+    return [event_from(row) for row in tx.all(sql, workspace, *seqs)]
+
+
+def events_about(
+    tx: Transaction, workspace: str, subject: str, limit: int, topic: str | None = None, path: str | None = None
+) -> list[EventRow]:
+    """What happened to one thing, newest first; to one part of it, or as far as it concerns one topic."""
+    narrow = [(name, value) for name, value in (("topic", topic), ("path", path)) if value is not None]
+    where = "".join(f" AND {name} = ?" for name, _ in narrow)
+    sql = f"SELECT * FROM event WHERE workspace = ? AND subject = ?{where} ORDER BY seq DESC LIMIT ?"
+    return [event_from(row) for row in tx.all(sql, workspace, subject, *(value for _, value in narrow), limit)]
+
+
+def topic_events(tx: Transaction, workspace: str, topic: str, after: int, limit: int) -> list[EventRow]:
+    """Events of one topic, oldest first."""
+    sql = "SELECT * FROM event WHERE workspace = ? AND topic = ? AND seq > ? ORDER BY seq LIMIT ?"
+    return [event_from(row) for row in tx.all(sql, workspace, topic, after, limit)]
+
+
+def last_of_topic(tx: Transaction, workspace: str, topic: str) -> EventRow | None:
+    row = tx.one("SELECT * FROM event WHERE workspace = ? AND topic = ? ORDER BY seq DESC LIMIT 1", workspace, topic)
+    return event_from(row) if row is not None else None
+
+
+def busy_agents(tx: Transaction, workspace: str, after: int, limit: int) -> list[Row]:
+    """Who wrote after an event: agent, how many events, and the number of the last one; the latest first."""
+    sql = (
+        "SELECT agent, count(*) AS events, max(seq) AS last FROM event"
+        " WHERE workspace = ? AND seq > ? AND agent IS NOT NULL GROUP BY agent ORDER BY last DESC LIMIT ?"
+    )
+    return tx.all(sql, workspace, after, limit)
+
+
+@dataclass(frozen=True)
+class EventFilter:
+    """Which events of a workspace are wanted: of these types (all without any), between two numbers."""
+
+    types: tuple[str, ...] = ()
+    after: int | None = None
+    before: int | None = None
+
+    def newest(self, tx: Transaction, workspace: str, limit: int) -> list[EventRow]:
+        sql, params = self._sql(workspace, limit)
+        return [event_from(row) for row in tx.all(sql, *params)]
+
+    def count(self, tx: Transaction, workspace: str, most: int) -> int:
+        """How many there are; counted no further than `most`."""
+        sql, params = self._sql(workspace, most)
+        return int(tx.value(f"SELECT count(*) FROM ({sql}) AS counted", *params))
+
+    def _sql(self, workspace: str, limit: int) -> tuple[str, list[Any]]:
+        """Each type by itself, for the index of types gives the order within one type only."""
+        bounds = "".join(
+            text for text, given in ((" AND seq > ?", self.after), (" AND seq < ?", self.before)) if given is not None
+        )
+        given = [bound for bound in (self.after, self.before) if bound is not None]
+        kinds: list[str | None] = [*dict.fromkeys(self.types)] or [None]
+        parts, params = [], []
+        for kind in kinds:
+            where = "workspace = ?" + (" AND type = ?" if kind is not None else "") + bounds
+            parts.append(f"SELECT * FROM (SELECT * FROM event WHERE {where} ORDER BY seq DESC LIMIT ?) AS part")
+            params += [workspace, *([kind] if kind is not None else []), *given, limit]
+        return f"{' UNION ALL '.join(parts)} ORDER BY seq DESC LIMIT ?", [*params, limit]
+
+
+def subjects_changed(
+    tx: Transaction, workspace: str, types: tuple[str, ...], mentioning: str, after: int, since_ms: int, most: int
+) -> list[str]:
+    """Subjects of the events of these types whose payload holds a text, the last changed first."""
+    sql = (
+        "SELECT subject, max(seq) AS seq FROM event WHERE workspace = ? AND seq > ? AND ts_ms > ?"
+        f" AND type IN ({placeholders(len(types))}) AND payload LIKE ?"
+        " GROUP BY subject ORDER BY max(seq) DESC LIMIT ?"
+    )
+    rows = tx.all(sql, workspace, after, since_ms, *types, f"%{mentioning}%", most)
+    return [row["subject"] for row in rows]
 
 
 def first_broken_event(tx: Transaction, workspace: str) -> tuple[int, int | None]:

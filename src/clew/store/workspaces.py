@@ -72,11 +72,7 @@ class Workspace:
 
     def count(self, name: str) -> int:
         """The next number of a named counter, such as `card` or `task`."""
-        sql = (
-            "INSERT INTO counter (workspace, name, value) VALUES (?, ?, 1)"
-            " ON CONFLICT (workspace, name) DO UPDATE SET value = counter.value + 1 RETURNING value"
-        )
-        return int(self.tx.value(sql, self.id, name))
+        return next_count(self.tx, self.id, name)
 
     def emit(
         self,
@@ -133,6 +129,20 @@ def declare_events(types: dict[str, str]) -> None:
     EVENT_TYPES.update(types)
 
 
+def next_count(tx: Transaction, workspace: str, name: str) -> int:
+    """The next number of a counter; those of the whole store belong to the workspace without a name."""
+    sql = (
+        "INSERT INTO counter (workspace, name, value) VALUES (?, ?, 1)"
+        " ON CONFLICT (workspace, name) DO UPDATE SET value = counter.value + 1 RETURNING value"
+    )
+    return int(tx.value(sql, workspace, name))
+
+
+def last_count(tx: Transaction, workspace: str, name: str) -> int:
+    """The last number that a counter gave; 0 when it gave none."""
+    return int(tx.value("SELECT value FROM counter WHERE workspace = ? AND name = ?", workspace, name) or 0)
+
+
 def find_workspace(tx: Transaction, workspace: str) -> Row | None:
     lock = " FOR UPDATE" if tx.writable and tx.engine == "postgres" else ""
     return tx.one(f"SELECT * FROM workspace WHERE id = ?{lock}", workspace)
@@ -140,10 +150,7 @@ def find_workspace(tx: Transaction, workspace: str) -> Row | None:
 
 def create_workspace(tx: Transaction, workspace: str, now_ms: int) -> Row:
     """Insert the workspace with its branch `main` checked out; another process may have been first."""
-    number = tx.value(
-        "INSERT INTO counter (workspace, name, value) VALUES ('', 'workspace', 1)"
-        " ON CONFLICT (workspace, name) DO UPDATE SET value = counter.value + 1 RETURNING value"
-    )
+    number = next_count(tx, "", "workspace")
     added = tx.changed(
         "INSERT INTO workspace (id, number, seq, event_seq, checkout, created_at_ms, updated_at_ms)"
         " VALUES (?, ?, 0, 0, 1, ?, ?) ON CONFLICT (id) DO NOTHING",
@@ -168,6 +175,12 @@ def create_workspace(tx: Transaction, workspace: str, now_ms: int) -> Row:
 
 def workspace_names(tx: Transaction) -> list[str]:
     return [row["id"] for row in tx.all("SELECT id FROM workspace ORDER BY id")]
+
+
+def last_write(tx: Transaction, workspace: str) -> tuple[int, int]:
+    """The sequence number and the time of the workspace's last write; zeros when there is no such workspace."""
+    row = tx.one("SELECT seq, updated_at_ms FROM workspace WHERE id = ?", workspace)
+    return (row["seq"], row["updated_at_ms"]) if row is not None else (0, 0)
 
 
 def workspace_count(tx: Transaction) -> int:

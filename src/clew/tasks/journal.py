@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import orjson
 from pydantic import Field
 
 from clew.canonical import canonical
@@ -18,8 +17,7 @@ from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Name, operation
-from clew.store.database import Row
-from clew.store.events import event_id
+from clew.store.events import EventRow, topic_events
 from clew.store.workspaces import declare_events
 
 declare_events(
@@ -70,7 +68,7 @@ def write_event(
     ctx: Context, owner: str, type: str, payload: dict[str, Any], path: str | None = None
 ) -> dict[str, Any]:
     """The event of a mutation, ingested into the owner's trace; returned as callers see it."""
-    row = ctx.emit("tasks", type, owner, payload, path)
+    event = EventRow(**ctx.emit("tasks", type, owner, payload, path))
     scope = scope_of(ctx, owner)
     append(
         ctx,
@@ -79,24 +77,24 @@ def write_event(
         content=None,
         kind="event",
         doc_kind=TRACE,
-        source=event_id(row["seq"]),
+        source=event.id,
         event_type=type,
         subject=owner,
         path=path,
         item_source=None,
     )
-    return event_json(row)
+    return event_json(event)
 
 
-def event_json(row: Row, id_field: str = "task_id") -> dict[str, Any]:
+def event_json(event: EventRow, id_field: str = "task_id") -> dict[str, Any]:
     return {
-        "event_id": event_id(row["seq"]),
-        "ts": rfc3339(row["ts_ms"]),
-        "ts_ms": row["ts_ms"],
-        id_field: row["subject"],
-        "path": row["path"],
-        "type": row["type"],
-        "payload": row["payload"],
+        "event_id": event.id,
+        "ts": rfc3339(event.ts_ms),
+        "ts_ms": event.ts_ms,
+        id_field: event.subject,
+        "path": event.path,
+        "type": event.type,
+        "payload": event.payload,
     }
 
 
@@ -170,9 +168,9 @@ class Delta(Bounded):
 @operation("tasks_delta", intent="delta", budget=DELTA_BUDGET)
 def tasks_delta(ctx: Context, args: Delta) -> dict[str, Any]:
     """Read the task events of the workspace in order, on from an event you know."""
-    rows = task_events(ctx, position(args.since), args.limit + 1)
+    rows = topic_events(ctx.tx, ctx.workspace, "tasks", position(args.since), args.limit + 1)
     shown = rows[: args.limit]
-    last = event_id(shown[-1]["seq"]) if shown else args.since
+    last = shown[-1].id if shown else args.since
     return {
         "workspace": ctx.workspace,
         "events": [event_json(row, "task") for row in shown],
@@ -196,29 +194,3 @@ def position(since: str | None, field: str = "since") -> int:
             allowed=["evt_"],
         )
     return int(match.group(1))
-
-
-def task_events(ctx: Context, after: int, limit: int) -> list[Row]:
-    """Events of the whole workspace, oldest first."""
-    rows = ctx.tx.all(
-        "SELECT * FROM event WHERE workspace = ? AND topic = 'tasks' AND seq > ? ORDER BY seq LIMIT ?",
-        ctx.workspace,
-        after,
-        limit,
-    )
-    return [_with_payload(row) for row in rows]
-
-
-def last_events(ctx: Context, owner: str, limit: int) -> list[Row]:
-    """The newest events of one plan or task, oldest first."""
-    rows = ctx.tx.all(
-        "SELECT * FROM event WHERE workspace = ? AND subject = ? AND topic = 'tasks' ORDER BY seq DESC LIMIT ?",
-        ctx.workspace,
-        owner,
-        limit,
-    )
-    return [_with_payload(row) for row in reversed(rows)]
-
-
-def _with_payload(row: Row) -> Row:
-    return {**row, "payload": orjson.loads(row["payload"])}

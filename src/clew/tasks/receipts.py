@@ -17,7 +17,7 @@ from clew.errors import shorten, unknown_id
 from clew.registry.context import Context
 from clew.store.database import placeholders
 from clew.store.rows import Record, chunks, encoded, find, insert, load
-from clew.store.workspaces import chained
+from clew.store.workspaces import chained, last_count
 
 SEEN, CLAIMED, FAILED = "seen", "claimed", "failed"
 UNPROVEN, OVERRIDDEN = "unproven", "overridden"
@@ -299,7 +299,7 @@ class Break:
 
 def first_break(ctx: Context) -> tuple[int, Break | None]:
     """How many receipts the workspace has, and the first one that was changed, removed or slipped in."""
-    expected = ctx.tx.value("SELECT value FROM counter WHERE workspace = ? AND name = 'receipt'", ctx.workspace) or 0
+    expected = last_count(ctx.tx, ctx.workspace, "receipt")
     number, before = 0, ""
     for receipt in _all(ctx):
         number += 1

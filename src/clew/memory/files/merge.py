@@ -17,6 +17,7 @@ from clew.memory.blocks import Block
 from clew.memory.files.markdown import HEADER, ParsedFile, Part, parse_file
 from clew.registry.context import Context
 from clew.store.database import placeholders
+from clew.store.events import subjects_changed
 
 _STRIDE = 1 << 16
 """Texts are compared in slices of this many characters first: equal slices cost one comparison in C each."""
@@ -181,14 +182,10 @@ def stale_base(ctx: Context, path: str, base: str, edited: str) -> dict[str, str
 
 def _recent(ctx: Context, path: str) -> list[GovernedChange]:
     """What approval or rollback did to the file in the last minutes."""
-    sql = (
-        "SELECT subject, max(seq) AS seq FROM event WHERE workspace = ? AND seq > ? AND ts_ms > ?"
-        " AND type IN ('block_written', 'block_removed') AND payload LIKE ?"
-        " GROUP BY subject ORDER BY max(seq) DESC LIMIT ?"
-    )
     since = (ctx.ws.seq - MOST_SEQS, ctx.now_ms - RECENT_MS)
-    rows = ctx.tx.all(sql, ctx.workspace, *since, f'%"file":"{path}"%', MOST)
-    versions = [blocks.history(ctx, row["subject"], 2) for row in rows]
+    types = ("block_written", "block_removed")
+    changed = subjects_changed(ctx.tx, ctx.workspace, types, f'"file":"{path}"', *since, MOST)
+    versions = [blocks.history(ctx, id, 2) for id in changed]
     return [
         GovernedChange(found[-1], found[0] if len(found) > 1 else None)
         for found in versions

@@ -12,6 +12,7 @@ from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import check_kind, check_node_id, normal_tags
 from clew.index.indexing import index_item, unindex_item
 from clew.index.items import Item
+from clew.index.search import source_of
 from clew.index.substrings import index_substrings
 from clew.reasoning.anchors.registry import register_tags
 from clew.reasoning.branches import Branch
@@ -178,7 +179,7 @@ def reindex_elsewhere(ctx: Context, id: str) -> None:
 
 
 def _index_version(ctx: Context, branch: int, doc: str, state: Node) -> None:
-    if _holder(ctx, state.id) not in (None, "card"):
+    if source_of(ctx.tx, ctx.workspace, state.id) not in (None, "card"):
         return  # the id is also the ref of something else, which open prefers
     item = Item(
         ref=state.id,
@@ -197,13 +198,8 @@ def _index_version(ctx: Context, branch: int, doc: str, state: Node) -> None:
 
 
 def _unindex(ctx: Context, id: str) -> None:
-    if _holder(ctx, id) == "card":
+    if source_of(ctx.tx, ctx.workspace, id) == "card":
         unindex_item(ctx.tx, ctx.workspace, id)
-
-
-def _holder(ctx: Context, ref: str) -> str | None:
-    source = ctx.tx.value("SELECT source FROM item WHERE workspace = ? AND ref = ?", ctx.workspace, ref)
-    return None if source is None else str(source)
 
 
 def _missing(what: str, key: str, branch: Branch, doc: str) -> Exception:

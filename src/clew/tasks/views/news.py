@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-import orjson
-
 from clew.clock import rfc3339
 from clew.errors import shorten
 from clew.reasoning.branches import branch_by_id, chain
@@ -24,6 +22,7 @@ from clew.registry.context import Context
 from clew.registry.envelope import page_json
 from clew.registry.lines import one_line
 from clew.store.database import Row
+from clew.store.events import events_about
 from clew.tasks import journal
 from clew.tasks.evidence import Evidence, evidence_of
 from clew.tasks.views.material import Limits
@@ -54,16 +53,10 @@ def timeline_of(ctx: Context, id: str, limit: int, path: str | None = None) -> T
     """The last events of a plan or task; with a path, those of that step and below it among the last ones."""
     if limit == 0:
         return Timeline()
-    rows = ctx.tx.all(
-        "SELECT * FROM event WHERE workspace = ? AND subject = ? AND topic = 'tasks' ORDER BY seq DESC LIMIT ?",
-        ctx.workspace,
-        id,
-        limit if path is None else SCANNED,
-    )
+    found = events_about(ctx.tx, ctx.workspace, id, limit if path is None else SCANNED, "tasks")
     if path is not None:
-        rows = [row for row in rows if row["path"] == path or str(row["path"]).startswith(f"{path}.")][:limit]
-    events = [journal.event_json({**row, "payload": orjson.loads(row["payload"])}) for row in reversed(rows)]
-    return Timeline(events, limit)
+        found = [event for event in found if event.path == path or str(event.path).startswith(f"{path}.")][:limit]
+    return Timeline([journal.event_json(event) for event in reversed(found)], limit)
 
 
 LABEL = 140

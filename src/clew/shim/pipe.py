@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from itertools import chain
 
 from clew.shim.address import Unreachable
 from clew.shim.channel import Alone, ChildChannel, open_channel
@@ -91,9 +92,10 @@ class Pipe:
         self._sent = 0
         self._seen: int | None = None
         self._waiting: dict[Any, Asked] = {}
-        self._unwanted: set[Any] = set()
+        self._unwanted: dict[Any, bytes] = {}
         self._asked_of_client: set[Any] = set()
         self._finished = False
+        self._held = b""
 
     def run(self) -> int:
         receiver = threading.Thread(target=self._receive, name="clew-answers", daemon=True)
@@ -149,7 +151,8 @@ class Pipe:
                 channel = self._channel
             if channel is None:
                 return
-            for line in split_lines(iter(channel.receive, b"")):
+            held, self._held = self._held, b""
+            for line in split_lines(chain([held], iter(channel.receive, b""))):
                 self._deliver(line)
             with self._changed:
                 channel.close()
@@ -170,9 +173,15 @@ class Pipe:
             elif _is_id(id):
                 self._waiting.pop(id, None)
                 if id in self._unwanted:
-                    self._unwanted.discard(id)
+                    self._swallow(self._unwanted.pop(id))
                     return
             self._say(line)
+
+    def _swallow(self, line: bytes) -> None:
+        """An answer that the client has had. What it watches may have changed while nobody did."""
+        for uri, subscription in self._standing.watched.items():
+            if subscription == line:
+                self._say(_dumped({"method": "notifications/resources/updated", "params": {"uri": uri}}))
 
     def _heed(self, control: dict[str, Any]) -> None:
         with self._changed:
@@ -223,15 +232,25 @@ class Pipe:
         """A new channel that stands where the old one stood; `opening`: the client still waits for the handshake."""
         channel = self._open()
         self._sent = 0
+        self._held = b""
+        self._unwanted.clear()
         self._channel = channel
         self._reads = channel.reads or self._reads
         if self._standing.initialize is not None and not opening:
             self._repeat(self._standing.initialize)
+            self._await_handshake(channel)
             if self._standing.initialized is not None:
                 self._send(self._standing.initialized)
             for line in self._standing.requests():
                 self._repeat(line)
         self._changed.notify_all()
+
+    def _await_handshake(self, channel: Channel) -> None:
+        """Nothing may follow the handshake before it is answered: the server would not count as initialized."""
+        while self._unwanted and (chunk := channel.receive()):
+            *lines, self._held = (self._held + chunk).split(b"\n")
+            for line in lines:
+                self._deliver(line)
 
     def _open(self) -> Channel:
         try:
@@ -243,7 +262,7 @@ class Pipe:
         """Send a request whose answer the client has already, unless it is still waiting for it."""
         id = _object(line).get("id")
         if id not in self._waiting:
-            self._unwanted.add(id)
+            self._unwanted[id] = line
             self._send(line)
 
 

@@ -10,7 +10,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.faces.mcp.process import ROOT, environment
+from tests.faces.resident.shims import ending
+
+SERVERS = {
+    "in process": (["-m", "tests.faces.mcp.serve", "stdio"], "off"),
+    "through the resident server": (["-m", "clew", "serve"], "on"),
+}
+
+
+@pytest.fixture(params=SERVERS)
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Which way a client is served; it must not notice."""
+    with ending(tmp_path):
+        yield request.param
 
 
 class Lines:
@@ -42,11 +57,12 @@ class Lines:
 
 
 @contextmanager
-def stdio_process(home: Path) -> Iterator[Lines]:
+def stdio_process(home: Path, server: str = "in process") -> Iterator[Lines]:
+    words, resident = SERVERS[server]
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.faces.mcp.serve", "stdio"],
+        [sys.executable, *words],
         cwd=ROOT,
-        env=environment(home),
+        env=environment(home, CLEW_RESIDENT=resident),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -61,8 +77,8 @@ def stdio_process(home: Path) -> Iterator[Lines]:
             pipe.close()
 
 
-def test_a_client_that_skips_the_handshake_is_served(tmp_path: Path) -> None:
-    with stdio_process(tmp_path) as lines:
+def test_a_client_that_skips_the_handshake_is_served(tmp_path: Path, server: str) -> None:
+    with stdio_process(tmp_path, server) as lines:
         answer = lines.request(1, "tools/list", toolset="full")
         assert "notes_commit" in [tool["name"] for tool in answer["result"]["tools"]]
         lines.send({"method": "initialized"})
@@ -70,8 +86,8 @@ def test_a_client_that_skips_the_handshake_is_served(tmp_path: Path) -> None:
         assert lines.close() == ""
 
 
-def test_a_line_that_is_no_message_is_answered_with_its_error(tmp_path: Path) -> None:
-    with stdio_process(tmp_path) as lines:
+def test_a_line_that_is_no_message_is_answered_with_its_error(tmp_path: Path, server: str) -> None:
+    with stdio_process(tmp_path, server) as lines:
         lines.send("nonsense")
         assert lines.receive() | {"error": {}} == {"jsonrpc": "2.0", "id": None, "error": {}}
         lines.send('{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"text": "\\ud800"}}')
@@ -92,17 +108,18 @@ def framed(message: dict[str, Any]) -> bytes:
     return b"Content-Length: %d\r\nContent-Type: application/json\r\n\r\n%b" % (len(body), body)
 
 
-def test_a_client_that_frames_by_length_is_answered_in_kind(tmp_path: Path) -> None:
+def test_a_client_that_frames_by_length_is_answered_in_kind(tmp_path: Path, server: str) -> None:
     text = "Grüße " * 3_000  # characters are not bytes, and the answer takes several reads
     calls: list[dict[str, Any]] = [
         {"id": 1, "method": "tools/call", "params": {"name": "notes_commit", "arguments": {"content": text}}},
         {"method": "initialized"},
         {"id": 2, "method": "tools/call", "params": {"name": "show", "arguments": {"doc_kind": "notes"}}},
     ]
+    words, resident = SERVERS[server]
     process = subprocess.run(
-        [sys.executable, "-m", "tests.faces.mcp.serve", "stdio"],
+        [sys.executable, *words],
         cwd=ROOT,
-        env=environment(tmp_path),
+        env=environment(tmp_path, CLEW_RESIDENT=resident),
         input=b"".join(framed(call) for call in calls),
         stdout=subprocess.PIPE,
         check=True,
@@ -117,8 +134,8 @@ def test_a_client_that_frames_by_length_is_answered_in_kind(tmp_path: Path) -> N
     assert sorted(answers) == [1, 2]
 
 
-def test_requests_sent_before_the_end_of_the_input_are_answered(tmp_path: Path) -> None:
-    with stdio_process(tmp_path) as lines:
+def test_requests_sent_before_the_end_of_the_input_are_answered(tmp_path: Path, server: str) -> None:
+    with stdio_process(tmp_path, server) as lines:
         for id in range(5):
             arguments = {"content": f"note {id}"}
             lines.send({"id": id, "method": "tools/call", "params": {"name": "notes_commit", "arguments": arguments}})
@@ -127,8 +144,8 @@ def test_requests_sent_before_the_end_of_the_input_are_answered(tmp_path: Path) 
         assert all(answer["result"]["isError"] is False for answer in answers)
 
 
-def test_large_answers_and_messages_in_pieces_come_through_whole(tmp_path: Path) -> None:
-    with stdio_process(tmp_path) as lines:
+def test_large_answers_and_messages_in_pieces_come_through_whole(tmp_path: Path, server: str) -> None:
+    with stdio_process(tmp_path, server) as lines:
         text = "thread " * 40_000
         wrote = lines.request(1, "tools/call", name="notes_commit", arguments={"content": text})
         assert wrote["result"]["isError"] is False

@@ -9,6 +9,11 @@ from tests.faces.resident.shims import ending
 
 
 @pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
 def home(tmp_path: Path) -> Iterator[Path]:
     """A data directory whose resident server ends with the test."""
     with ending(tmp_path / "home"):

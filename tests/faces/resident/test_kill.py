@@ -1,0 +1,100 @@
+"""A resident server that is killed loses nothing acknowledged, and its clients go on."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.shim.pipe import UNKNOWN
+from tests.faces.resident.shims import Shim, resident, residents, until
+
+
+@pytest.fixture
+def shim(home: Path) -> Iterator[Shim]:
+    with Shim(home, CLEW_TOOLSET="full", CLEW_WORKSPACE_LOCK="false") as found:
+        yield found.open()
+
+
+def note(shim: Shim, id: int, **more: Any) -> None:
+    arguments = {"content": f"note {id}", "fmt": "json", **more}
+    shim.send("tools/call", {"name": "notes_commit", "arguments": arguments}, id)
+
+
+def text_of(answer: dict[str, Any]) -> str:
+    return str(answer["result"]["content"][0]["text"])
+
+
+def test_killed_in_the_middle_of_calls(home: Path, shim: Shim) -> None:
+    """Each write is there, or was answered with "outcome unknown"; none is there twice, and the next call works."""
+    kept: list[dict[str, Any]] = []
+    unknown: list[dict[str, Any]] = []
+    id = 100
+    for _ in range(4):
+        before = resident(home)
+        for _ in range(8):
+            id += 1
+            note(shim, id)
+        first = shim.receive()
+        os.kill(before, signal.SIGKILL)
+        for answer in (first, *(shim.receive() for _ in range(7))):
+            (unknown if text_of(answer) == UNKNOWN else kept).append(answer)
+        assert shim.call("status")["workspace"] == "probe"
+        until(lambda: residents(home) == [resident(home)])
+    assert len(kept) + len(unknown) == 32 and len(kept) >= 4
+    assert all(answer["result"]["isError"] for answer in unknown)
+    stored = [entry["content"] for entry in shim.call("show", doc_kind="notes", limit=100)["entries"]]
+    assert len(stored) == len(set(stored))
+    assert {f"note {answer['id']}" for answer in kept} <= set(stored)
+
+
+def test_calls_with_a_request_id_and_reads_are_asked_again(home: Path, shim: Shim) -> None:
+    shim.call("status")
+    os.kill(resident(home), signal.SIGSTOP)
+    for id in (101, 102):
+        note(shim, id, request_id=f"once-{id}")
+    shim.send("tools/call", {"name": "show", "arguments": {"doc_kind": "notes", "fmt": "json"}}, 103)
+    os.kill(resident(home), signal.SIGKILL)
+    answers = {answer["id"]: answer for answer in (shim.receive() for _ in range(3))}
+    assert sorted(answers) == [101, 102, 103]
+    assert not any(answer["result"]["isError"] for answer in answers.values())
+    stored = [entry["content"] for entry in shim.call("show", doc_kind="notes")["entries"]]
+    assert sorted(stored) == ["note 101", "note 102"]
+
+
+def test_the_connection_stays_itself(home: Path, shim: Shim) -> None:
+    task = shim.call("start", title="Find the leak", steps=["look", "mend"])
+    with Shim(home) as other:
+        other.open().call("start", title="Something else", steps=["look"])
+    shim.call("workspace_use", workspace="elsewhere")
+    os.kill(resident(home), signal.SIGKILL)
+    assert shim.call("status")["workspace"] == "elsewhere"
+    shim.call("workspace_use", workspace="probe")
+    closed = shim.call("close", step="s:0", unproven="I only looked")
+    assert closed["task"] == task["task"], "a step of the caller's own focus"
+
+
+def test_a_subscriber_still_hears_of_changes(home: Path, shim: Shim) -> None:
+    shim.call("status")
+    assert "result" in shim.ask("resources/subscribe", uri="thoughtbox://sessions")
+    before = resident(home)
+    os.kill(before, signal.SIGKILL)
+    # One at once, for what may have changed meanwhile, and one for what changes later.
+    assert shim.receive()["params"] == {"uri": "thoughtbox://sessions"}
+    assert resident(home) != before
+    shim.call("status")
+    shim.send("tools/call", {"name": "think", "arguments": {"text": "It leaks."}}, 300)
+    heard = [shim.receive(), shim.receive()]
+    assert {str(message.get("method", message.get("id"))) for message in heard} == {
+        "300",
+        "notifications/resources/updated",
+    }
+
+
+def test_the_end_of_input_is_still_the_end(home: Path, shim: Shim) -> None:
+    os.kill(resident(home), signal.SIGKILL)
+    assert shim.close() == 0

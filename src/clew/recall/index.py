@@ -17,6 +17,7 @@ from clew.index.segments import drop_segments, segment_stats
 from clew.memory.blocks import count_by_folder
 from clew.memory.categories import renew_files
 from clew.memory.files.directory import shown_root
+from clew.memory.files.repair import file_disagreements
 from clew.memory.files.sync import sync
 from clew.memory.kernels import names as kernel_names
 from clew.recall.filler import fill, install_pgvector
@@ -31,14 +32,21 @@ BATCH = 500
 declare_events({"index_rebuilt": "The search index of a workspace was built anew."})
 
 
-class NoArguments(Input):
-    pass
+class IndexStats(Input):
+    check_files: Annotated[
+        bool, Field(description="Also compare every memory file with what the store says of it; reads all of them.")
+    ] = False
 
 
 @operation("index_stats", mode="own", bare=lambda result: result)
-def index_stats(ctx: Context, args: NoArguments) -> dict[str, Any]:
+def index_stats(ctx: Context, args: IndexStats) -> dict[str, Any]:
     """Say what the search index holds: items by source, words, vectors and what still waits for one."""
     sync(ctx)
+    found = _stats(ctx)
+    return {**found, "file_disagreements": file_disagreements(ctx)} if args.check_files else found
+
+
+def _stats(ctx: Context) -> dict[str, Any]:
     with ctx.reading() as bound:
         counts, folders = count_by_source(bound.tx, bound.workspace), count_by_folder(bound)
         return {

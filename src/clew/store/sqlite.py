@@ -25,6 +25,7 @@ from clew.errors import ClewError
 from clew.store.backup import copy_store, opened_backup, renew_epoch, write_over
 from clew.store.companions import Companions
 from clew.store.database import OUTCOME_UNKNOWN, Row, outcome_unknown
+from clew.store.file_system import network_file_system, warn_of_network
 from clew.store.migrations import latest, pending, statements, too_new
 
 BUSY_SECONDS = 20.0
@@ -280,7 +281,12 @@ class SqliteDatabase:
             return _pragma(link.connection, "user_version")
 
     def describe(self) -> dict[str, Any]:
-        return {"engine": "sqlite", "version": apsw.sqlite_lib_version(), "file": str(self.path)}
+        return {
+            "engine": "sqlite",
+            "version": apsw.sqlite_lib_version(),
+            "file": str(self.path),
+            "network_file_system": network_file_system(self.path),
+        }
 
     def backup(self, target: Path) -> int:
         """Write a snapshot of the store to a new file while others go on; returns its size."""
@@ -346,6 +352,7 @@ class SqliteDatabase:
             connection = apsw.Connection(str(self.path))
             try:
                 self._prepare(connection)
+                warn_of_network(self.path)
                 self._file = _identity(str(self.path))
                 return Link(connection, self.path, self._lineage)
             except BaseException:
@@ -401,7 +408,7 @@ def migrate(connection: apsw.Connection, path: Path, seconds: float) -> None:
         raise too_new(str(path), version)
     if version == 0 and _pragma(connection, "application_id") not in (0, APPLICATION_ID):
         raise ClewError("STORE_CORRUPT", f"{path} is a database of another program", "Choose another CLEW_HOME.")
-    _enter_wal(connection, seconds)
+    _enter_wal(connection, path, seconds)
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = _pragma(connection, "user_version")
@@ -416,17 +423,28 @@ def migrate(connection: apsw.Connection, path: Path, seconds: float) -> None:
         raise
 
 
-def _enter_wal(connection: apsw.Connection, seconds: float) -> None:
+def _enter_wal(connection: apsw.Connection, path: Path, seconds: float) -> None:
     """The switch to WAL does not call the busy handler, so it is retried by hand."""
     deadline = time.monotonic() + seconds
     while True:
         try:
-            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+            if connection.execute("PRAGMA journal_mode = WAL").fetchall() != [("wal",)]:
+                raise _without_shared_memory(path)
             return
         except apsw.BusyError:
             if time.monotonic() > deadline:
                 raise
             time.sleep(random.uniform(0.002, 0.01))
+
+
+def _without_shared_memory(path: Path) -> ClewError:
+    kind = network_file_system(path)
+    named = f", a network file system ({kind})," if kind else ""
+    return ClewError(
+        "STORE_UNAVAILABLE",
+        f"{path.parent}{named} offers no shared memory, which many processes on one store need",
+        "Set CLEW_HOME to a directory on a local disk, or CLEW_DATABASE_URL to a PostgreSQL.",
+    )
 
 
 @contextmanager

@@ -12,6 +12,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from clew.app import open_clew
+from clew.faces.cli.checks import check_store
+from clew.settings import load_settings
+from clew.store import file_system
 from tests.faces.cli.conftest import Ran, Shell, Writer
 
 
@@ -242,3 +246,28 @@ def test_a_running_clew_is_recognised(clew: Shell) -> None:
         ran = clew("doctor", "--json", env={"CLEW_PORT": str(port)})
         server.terminate()
     assert finding(ran, "port")["state"] == "ok"
+
+
+def test_a_store_on_a_network_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_system, "_number", lambda _: 0x6969)  # as the kernel says of NFS
+    clew = open_clew(load_settings({"home": tmp_path / "home", "workspace": "ws"}, {}, tmp_path))
+    (found,) = [item for item in check_store(clew) if item.check == "disk"]
+    clew.close()
+    assert found.state == "note"
+    assert "(nfs)" in found.detail
+    assert "CLEW_HOME" in found.mend
+
+
+def test_files_and_store_that_say_different_things_are_a_problem_that_scan_mends(clew: Shell, write: Writer) -> None:
+    memory = clew.home / "workspaces" / "ws" / "memory"
+    clew("--workspace", "ws", "call", "notes_commit", "content=here")
+    write(memory / "decisions" / "DECISIONS.md", "[D-20270101-001]\nStatement: Use SQLite\nStatus: active\n")
+    healthy = clew("--workspace", "ws", "doctor", "--json")
+    assert finding(healthy, "files")["state"] == "ok", healthy.out
+    with sqlite3.connect(clew.home / "clew.db") as database:
+        database.execute("UPDATE block_file SET bytes = bytes + 7")
+    damaged = clew("--workspace", "ws", "doctor", "--json")
+    assert "DECISIONS.md" in finding(damaged, "files")["detail"]
+    assert damaged.code == 3
+    clew("--workspace", "ws", "call", "scan")
+    assert finding(clew("--workspace", "ws", "doctor", "--json"), "files")["state"] == "ok"

@@ -169,6 +169,7 @@ def check_store(clew: Clew) -> Iterator[Finding]:
         return
     if clew.settings.database_url is None:
         yield _private(clew.settings)
+        yield _local(clew)
     yield from _answers(clew)
 
 
@@ -202,6 +203,17 @@ def _private(settings: Settings) -> Finding:
     return ok("permissions", f"{settings.home} is yours alone")
 
 
+def _local(clew: Clew) -> Finding:
+    kind = clew.database.describe().get("network_file_system")
+    if kind is None:
+        return ok("disk", "the store lies on a disk of this machine")
+    return note(
+        "disk",
+        f"{clew.settings.home} lies on a network file system ({kind}): two machines would damage the store",
+        "Let one machine use it at a time, or set CLEW_HOME to a local disk or CLEW_DATABASE_URL to a PostgreSQL.",
+    )
+
+
 def _answers(clew: Clew) -> Iterator[Finding]:
     """A real call, the way an agent makes it."""
     answer = call(clew, "status", {})
@@ -212,18 +224,28 @@ def _answers(clew: Clew) -> Iterator[Finding]:
     result = answer.envelope["result"]
     yield ok("call", f"status answers for workspace {result.get('workspace', clew.settings.workspace)}")
     yield _index(result.get("index"))
-    yield _agreement(clew)
+    yield from _agreement(clew)
 
 
-def _agreement(clew: Clew) -> Finding:
-    answer = call(clew, "index_stats", {})
+def _agreement(clew: Clew) -> Iterator[Finding]:
+    answer = call(clew, "index_stats", {"check_files": True})
     error = answer.envelope["error"]
     if error:
-        return problem("agreement", f"{error['code']}: {error['message']}", error.get("recovery", ""), error["code"])
+        yield problem("agreement", f"{error['code']}: {error['message']}", error.get("recovery", ""), error["code"])
+        return
     wrong = answer.envelope["result"].get("disagreements", [])
     if wrong:
-        return problem("agreement", "; ".join(wrong), "clew call reindex", "STORE_CORRUPT")
-    return ok("agreement", "the search index says what the data says")
+        yield problem("agreement", "; ".join(wrong), "clew call reindex", "STORE_CORRUPT")
+    else:
+        yield ok("agreement", "the search index says what the data says")
+    yield _files(answer.envelope["result"].get("file_disagreements", []))
+
+
+def _files(wrong: list[str]) -> Finding:
+    if not wrong:
+        return ok("files", "the memory files say what the store says")
+    shown = "; ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
+    return problem("files", shown, "clew call scan: it mends what it can and names what is left", "STORE_CORRUPT")
 
 
 def _index(index: Any) -> Finding:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from clew.errors import ClewError
 from clew.memory.files import places
+from clew.memory.files.directory import Directory, directory_of
 from clew.memory.files.edits import rendered
 from clew.memory.files.markdown import GAP
 from clew.memory.files.places import Standing, size
@@ -29,6 +31,30 @@ def disagreements(ctx: Context) -> list[Disagreement]:
     stray = [Disagreement(row["file"], f"{row['id']} has a place in it and is gone") for row in _without_block(ctx)]
     sizes = [found for file in _files(ctx) if (found := _wrong_size(ctx, file)) is not None]
     return sorted([*lost, *stray, *sizes], key=lambda found: (found.file, found.problem))
+
+
+def file_disagreements(ctx: Context) -> list[str]:
+    """Those, and every file that does not say what the store says. For after a sync, which reads hand edits in."""
+    with ctx.reading() as bound:
+        found = disagreements(bound)
+        directory = directory_of(bound)
+        if directory is not None and directory.root.is_dir():
+            found += [item for file in _files(bound) if (item := _differs(bound, directory, file)) is not None]
+    return [f"{item.file}: {item.problem}" for item in found]
+
+
+def _differs(ctx: Context, directory: Directory, file: str) -> Disagreement | None:
+    text = rendered(ctx, file)
+    odd = directory.oddity(file)
+    if odd is not None:
+        return Disagreement(file, odd)
+    try:
+        data = directory.read(file)
+    except ClewError as problem:
+        return Disagreement(file, problem.message)
+    if data is None:
+        return Disagreement(file, "the store has blocks for it, and it is not there") if text else None
+    return None if data == text.encode() else Disagreement(file, "it does not say what the store says")
 
 
 def mend(ctx: Context, found: list[Disagreement]) -> None:

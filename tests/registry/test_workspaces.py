@@ -10,23 +10,26 @@ import pytest
 
 from clew.app import Clew, open_clew
 from clew.registry import permission
+from clew.registry.catalogue import import_everything
 from clew.registry.connection import Connection
+from clew.registry.operation import declared
 from clew.registry.permission import is_slip
 from clew.settings import load_settings
-from clew.store.workspaces import workspace_names
+from clew.store.workspaces import find_workspace, workspace_names
 
 
 class Project:
     """A directory with a Clew of its own over a store that others use too."""
 
-    def __init__(self, place: Path, home: Path, toml: str = "") -> None:
+    def __init__(self, place: Path, store: dict[str, Any], toml: str = "") -> None:
         place.mkdir(parents=True, exist_ok=True)
         (place / ".git").mkdir(exist_ok=True)
         if toml:
             (place / "clew.toml").write_text(toml)
-        self.clew: Clew = open_clew(load_settings({}, {"CLEW_HOME": str(home)}, place))
+        environ = {"CLEW_HOME": str(store["home"]), "CLEW_DATABASE_URL": store.get("database_url") or ""}
+        self.clew: Clew = open_clew(load_settings({}, environ, place))
 
-    def call(self, name: str, **arguments: Any) -> dict[str, Any]:
+    def call(self, name: str, /, **arguments: Any) -> dict[str, Any]:
         return self.clew.dispatcher.call(name, arguments, Connection(toolset="full")).envelope
 
     def note(self, text: str, **arguments: Any) -> dict[str, Any]:
@@ -42,16 +45,16 @@ class Project:
 
 
 @pytest.fixture
-def api(tmp_path: Path) -> Iterator[Project]:
-    project = Project(tmp_path / "one" / "api", tmp_path / "home")
+def api(tmp_path: Path, database_flags: dict[str, Any]) -> Iterator[Project]:
+    project = Project(tmp_path / "one" / "api", database_flags)
     yield project
     project.clew.close()
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> Iterator[Project]:
+def other(tmp_path: Path, database_flags: dict[str, Any]) -> Iterator[Project]:
     """Another project whose directory has the same name, over the same store."""
-    project = Project(tmp_path / "two" / "api", tmp_path / "home")
+    project = Project(tmp_path / "two" / "api", database_flags)
     yield project
     project.clew.close()
 
@@ -70,11 +73,13 @@ def test_the_second_one_reads_nothing_of_the_first(api: Project, other: Project)
     assert other.workspaces() == ["api"]
 
 
-def test_each_keeps_its_own_after_a_restart(api: Project, other: Project, tmp_path: Path) -> None:
+def test_each_keeps_its_own_after_a_restart(
+    api: Project, other: Project, tmp_path: Path, database_flags: dict[str, Any]
+) -> None:
     api.note("ours")
     other.note("theirs")
     for place, notes in (("one", ["ours"]), ("two", ["theirs"])):
-        again = Project(tmp_path / place / "api", tmp_path / "home")
+        again = Project(tmp_path / place / "api", database_flags)
         assert again.notes() == notes
         again.clew.close()
 
@@ -86,9 +91,11 @@ def test_a_workspace_of_before_without_a_mark_goes_on_working(api: Project, othe
     assert other.notes() == ["ours"]
 
 
-def test_projects_that_name_one_workspace_share_it(api: Project, tmp_path: Path) -> None:
+def test_projects_that_name_one_workspace_share_it(
+    api: Project, tmp_path: Path, database_flags: dict[str, Any]
+) -> None:
     api.note("ours")
-    named = Project(tmp_path / "three" / "x", tmp_path / "home", 'workspace = "api"\n')
+    named = Project(tmp_path / "three" / "x", database_flags, 'workspace = "api"\n')
     assert named.notes() == ["ours"]
     named.clew.close()
 
@@ -101,6 +108,23 @@ def test_reading_makes_no_workspace(api: Project, name: str) -> None:
     # A refusal bears the time of its call.
     assert {**first, "timestamp": ""} == {**again, "timestamp": ""}
     assert api.workspaces() == []
+
+
+def test_reading_an_unknown_workspace_waits_for_no_writer(api: Project) -> None:
+    """Every read, while somebody writes: an unknown workspace reads as an empty one and is not made for it."""
+    import_everything()
+    reads = [found for found in declared().values() if not found.writes and found.mode != "own"]
+    assert len(reads) > 50
+    api.note("there is a store")
+    with api.clew.database.write() as tx:
+        find_workspace(tx, "api")
+        tx.run("UPDATE counter SET value = value WHERE workspace = ''")  # as whoever makes a workspace
+        answers = {found.name: api.call(found.name, **{**found.example, "workspace": "elsewhere"}) for found in reads}
+    codes = {name: (answer["error"] or {}).get("code") for name, answer in answers.items()}
+    bad = {"INTERNAL", "STORE_LOCKED", "STORE_ERROR", "STORE_UNAVAILABLE"}
+    assert {name: code for name, code in codes.items() if code in bad} == {}
+    assert sum(code is None for code in codes.values()) > 20
+    assert api.workspaces() == ["api"]
 
 
 def test_writing_into_a_slip_of_a_known_name_is_refused_with_the_known_one(api: Project) -> None:

@@ -16,9 +16,9 @@ from clew.index.search import refs_on_branch
 from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, operation
+from clew.store.workspaces import MAIN, MAIN_ID
 
 MAX_DEPTH = 32
-ROOT = 1
 END = 2**62
 
 
@@ -39,6 +39,8 @@ class Link:
     cutoff: int
 
 
+UNBORN_MAIN = Branch(MAIN_ID, MAIN, None, None, 0)
+"""The branch of a workspace in which nothing was ever written."""
 _SELECT = "SELECT id, name, base_id, base_seq, created_at_ms FROM branch"
 
 
@@ -58,7 +60,7 @@ def branch_named(ctx: Context, name: str, field: str = "branch") -> Branch:
 def find_branch(ctx: Context, name: str) -> Branch | None:
     row = ctx.tx.one(f"{_SELECT} WHERE workspace = ? AND name = ? AND deleted_at_ms IS NULL", ctx.workspace, name)
     if row is None:
-        return None
+        return UNBORN_MAIN if ctx.ws.unborn and name == MAIN else None
     branch = ctx.memo["branch", row["id"]] = Branch(**row)
     return branch
 
@@ -69,6 +71,8 @@ def branch_by_id(ctx: Context, number: int) -> Branch:
     if known is not None:
         return known
     row = ctx.tx.one(f"{_SELECT} WHERE workspace = ? AND id = ?", ctx.workspace, number)
+    if row is None and ctx.ws.unborn and number == MAIN_ID:
+        return UNBORN_MAIN
     if row is None:
         raise ClewError("INTERNAL", f"branch number {number} is not stored")
     branch = ctx.memo["branch", number] = Branch(**row)
@@ -191,6 +195,8 @@ def branch_list(ctx: Context, args: BranchList) -> dict[str, Any]:
         ctx.workspace,
         args.limit + 1,
     )
+    if ctx.ws.unborn:
+        rows = [{"name": MAIN, "base_branch": None, "base_seq": None, "created_at_ms": 0}]
     shown = rows[: args.limit]
     return {
         "workspace": ctx.workspace,
@@ -295,7 +301,7 @@ def _refuse_in_use(ctx: Context, branch: Branch) -> None:
         branch.id,
     )
     owner = _owner(ctx, branch)
-    if branch.id == ROOT:
+    if branch.id == MAIN_ID:
         problem, way = "is the root of the workspace", suggest("branch_list", "Shows the other branches.")
     elif ctx.ws.checkout == branch.id:
         problem, way = "is checked out", suggest("branch_list", "Shows branches to check out instead.")

@@ -13,7 +13,7 @@ from clew.registry.connection import Connection
 from clew.registry.permission import check_not_mistyped, check_room
 from clew.settings import Settings
 from clew.store.database import Database, Row, Transaction, committed
-from clew.store.workspaces import Workspace, create_workspace, find_workspace
+from clew.store.workspaces import Workspace, create_workspace, find_workspace, unborn_workspace
 
 if TYPE_CHECKING:
     from clew.registry.dispatch import Dispatcher
@@ -109,25 +109,9 @@ class Context:
 
     @contextmanager
     def reading(self) -> Iterator[Context]:
+        """One state of the store. A workspace that nobody wrote in reads as an empty one; reading never makes it."""
         with self.database.read() as tx:
-            row = find_workspace(tx, self.workspace)
-            if row is not None:
-                yield self._bound(tx, row)
-                return
-        with self._without_workspace() as bound:
-            yield bound
-
-    @contextmanager
-    def _without_workspace(self) -> Iterator[Context]:
-        """Reading never makes a workspace: what is read stands in a new one, which is undone at the end."""
-        try:
-            with self.database.write() as tx:
-                bound = self._bound(tx, create_workspace(tx, self.workspace, 0))
-                self.remarks.state_ms = 0
-                yield bound
-                raise _Undone
-        except _Undone:
-            pass
+            yield self._bound(tx, find_workspace(tx, self.workspace) or unborn_workspace(self.workspace))
 
     @contextmanager
     def writing(self) -> Iterator[Context]:
@@ -189,7 +173,3 @@ class Context:
             f"workspace={self.workspace} did not exist; this call made it",
             f"Calls that name no workspace go to {self.settings.workspace}.",
         )
-
-
-class _Undone(Exception):
-    """Ends a transaction that must leave nothing."""

@@ -10,7 +10,9 @@ from clew.clock import Clock
 from clew.errors import ClewError
 from clew.store.database import Row, Transaction
 
-MAIN = "main"
+MAIN, MAIN_ID = "main", 1
+UNBORN = 0
+"""The number of a workspace that is only read; those that are stored are counted from 1."""
 SLACK_MS = 120_000
 """Clocks of machines that share a store, and corrections of a clock, differ by seconds."""
 
@@ -42,6 +44,8 @@ class Workspace:
         self.focus: str | None = row["focus"]
         self.project_guard: str | None = row["project_guard"]
         self.created_at_ms: int = row["created_at_ms"]
+        self.unborn = row["number"] == UNBORN
+        """Nothing was ever written in it: it is read as a new one would be, and is not stored."""
         self.updated_at_ms: int = row["updated_at_ms"]
         self.agent = agent
         self._clock = clock
@@ -146,6 +150,13 @@ def last_count(tx: Transaction, workspace: str, name: str) -> int:
 def find_workspace(tx: Transaction, workspace: str) -> Row | None:
     lock = " FOR UPDATE" if tx.writable and tx.engine == "postgres" else ""
     return tx.one(f"SELECT * FROM workspace WHERE id = ?{lock}", workspace)
+
+
+def unborn_workspace(workspace: str) -> Row:
+    """The row of a workspace in which nothing was ever written, for those who read it."""
+    nothing = dict.fromkeys(("event_digest", "focus", "project_guard"))
+    zero = dict.fromkeys(("seq", "event_seq", "created_at_ms", "updated_at_ms"), 0)
+    return {"id": workspace, "number": UNBORN, "checkout": MAIN_ID, **zero, **nothing}
 
 
 def create_workspace(tx: Transaction, workspace: str, now_ms: int) -> Row:

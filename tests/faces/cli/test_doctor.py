@@ -255,7 +255,7 @@ def test_a_store_on_a_network_is_noted(tmp_path: Path, monkeypatch: pytest.Monke
     clew.close()
     assert found.state == "note"
     assert "(nfs)" in found.detail
-    assert "CLEW_HOME" in found.mend
+    assert "CLEW_HOME" in (found.mend or "")
 
 
 def test_files_and_store_that_say_different_things_are_a_problem_that_scan_mends(clew: Shell, write: Writer) -> None:

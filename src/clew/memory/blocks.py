@@ -392,7 +392,7 @@ def standing(id: str, text: str, gap: str) -> Standing:
 UNSEARCHED = frozenset(
     """
     Status Date Created ReviewBy Priority Confidence ContentHash Fingerprint Digest Ops Tags Owner
-    Type Source Proposal Action Supersedes SupersededBy Sources Diff RestsOn Author
+    Type Source Proposal Action Supersedes SupersededBy Sources Diff RestsOn Author DiaID
     GuardPaths GuardCommands GuardMust GuardMustNot GuardAction GuardMessage
     """.split()  # noqa: SIM905
 )
@@ -416,10 +416,21 @@ _SHORT = re.compile(r"(?<![\w-])(?:D|R|U|X|L|F)-\d{1,7}(?![\w-])")
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
+PRIVATE = "agents/"
+ARCHIVED = "_ARCHIVE.md"
+TALK = ("DIA", "FACT")
+"""Prefixes of turns of a talk and of facts drawn from them, whose ids name neither speaker nor turn."""
+
+
 def searchable(block: Block) -> bool:
-    """Whether search may show the block. Proposals are found through their signals."""
+    """Whether search may show the block. Proposals are found through their signals.
+
+    What an agent keeps for itself (`agents/<id>/`) and what was put away (`*_ARCHIVE.md`) is kept, and not searched.
+    """
     kind = block.kind
-    return kind.searched and (not kind.searched_as or block.status in kind.searched_as)
+    if not kind.searched or block.file.startswith(PRIVATE) or block.file.endswith(ARCHIVED):
+        return False
+    return block.status not in kind.hidden_as and (not kind.searched_as or block.status in kind.searched_as)
 
 
 def search_item(block: Block) -> Item:
@@ -439,15 +450,24 @@ def search_item(block: Block) -> Item:
         status=block.status,
         doc=block.file,
         event_ts_ms=event_ts(block.fields.get("Date")),
-        speaker=block.get("Speaker") or _tagged(block, "speaker"),
+        speaker=block.get("Speaker") or _speaker(block),
         review_by=block.review_by,
         links=links_of(block.fields),
     )
 
 
-def _tagged(block: Block, name: str) -> str | None:
-    """`speaker:ada` among the tags names the speaker."""
-    return next((tag.partition(":")[2].strip() for tag in block.tags if tag.startswith(f"{name}:")), None)
+def _speaker(block: Block) -> str | None:
+    """Whom the tags name: `speaker:ada`, or in a talk the first tag that is written like a name (`FACT, Caroline`)."""
+    said = (tag.partition(":")[2].strip() for tag in block.tags if tag.startswith("speaker:"))
+    names = (tag for tag in block.tags if prefix_of(block.id) in TALK and tag.istitle())
+    return next(said, None) or next(names, None)
+
+
+def turns(ctx: Context, ids: Iterable[str]) -> dict[str, str]:
+    """Blocks of a talk -> the turn (`DiaID`) they stand for."""
+    wanted = [id for id in ids if prefix_of(id) in TALK]
+    found = current(ctx, ids=wanted) if wanted else []
+    return {block.id: block.get("DiaID") for block in found if block.get("DiaID")}
 
 
 def links_of(fields: dict[str, Value]) -> tuple[tuple[str, str], ...]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import Field
 
-from clew.errors import invalid, shorten, suggest
+from clew.errors import shorten, suggest
 from clew.index.terms import terms
 from clew.memory.blocks import headline
 from clew.memory.files import plain_files
@@ -209,15 +209,13 @@ SUMMARY_CHARS = 2000
 
 
 class CategorySummary(Input):
-    topic: Annotated[str, Field(min_length=1, max_length=2000, description="What the summaries should be about.")]
+    topic: Annotated[str, Field(max_length=2000, description="What the summaries should be about.")]
     limit: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER, description="Most categories, 1 to 10.")] = 3
 
 
 @operation("category_summary", mode="own", bare=lambda result: result, example={"topic": "database infrastructure"})
 def category_summary(ctx: Context, args: CategorySummary) -> dict[str, Any]:
     """Sum up what is known of a topic, by category: architecture, people, bugs, goals and so on."""
-    if not args.topic.strip():
-        raise invalid("topic", "must not be empty", "Say what the summaries should be about.", kind="non_empty")
     limit = min(max(args.limit, 1), 10)
     sync(ctx)
     with ctx.reading() as bound:
@@ -228,7 +226,8 @@ def category_summary(ctx: Context, args: CategorySummary) -> dict[str, Any]:
     points = {name: named.get(name, 0) + bool(saying[name]) for name in found}
     matched = sorted((name for name in found if points[name]), key=lambda name: -points[name])[:limit]
     if not matched:
-        ctx.suggest(suggest("recall", "Searches the blocks themselves.", query=args.topic))
+        if args.topic.strip():
+            ctx.suggest(suggest("recall", "Searches the blocks themselves.", query=args.topic))
         hint = "No block of any category is about this. Run reindex to renew the files, or add blocks with such tags."
         return {"topic": args.topic, "status": "no_categories", "hint": hint}
     content = [_summary(name, found[name], saying[name]) for name in matched]

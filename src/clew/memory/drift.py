@@ -314,6 +314,7 @@ def _keep(ctx: Context, found: list[Drift], *, looked_at_code: bool) -> dict[str
         block = _open(ctx, drift) if old is None else _renew(ctx, old, drift)
         if block.status == "open":
             opened[block.id] = drift
+    _fold_in(ctx, {drift.signal for drift in opened.values()})
     for (signal, _), block in sorted(known.items()):
         if block.status != "resolved" and (looked_at_code or signal != CODE):
             text = set_field(_plain(block), "Status", "resolved")
@@ -334,6 +335,14 @@ def _known(ctx: Context) -> dict[tuple[str, str], Block]:
     """Entries that a scan made; what a person wrote into the file stays as it is."""
     made = [block for block in blocks.current(ctx, prefix="DREF") if block.get("Signal") and block.get("Subject")]
     return {(block.get("Signal"), block.get("Subject")): block for block in reversed(made)}
+
+
+def _fold_in(ctx: Context, signals: set[str]) -> None:
+    """Mind-Mem keeps one entry for all findings of a signal. It is resolved where each has an entry of its own here."""
+    for block in blocks.current(ctx, prefix="DREF", status="open"):
+        if block.get("Signal") in signals and not block.get("Subject"):
+            text = set_field(_plain(block), "Status", "resolved")
+            blocks.write(ctx, block.id, set_field(text, "Resolution", "each finding has an entry"), origin="scan")
 
 
 def _open(ctx: Context, drift: Drift) -> Block:

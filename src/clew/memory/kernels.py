@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any
 
+import orjson
 from pydantic import Field
 
 from clew.errors import ClewError, shorten, suggest
+from clew.memory import foreign_kernels
 from clew.memory.files import plain_files
-from clew.memory.files.directory import root_of
+from clew.memory.files.directory import CONFIGURATION, KERNELS, root_of
 from clew.memory.files.sync import sync
 from clew.memory.kernel_defaults import DEFAULTS, Key, Setting, kernel_text
 from clew.registry.context import Context
@@ -32,6 +34,8 @@ class Loaded:
     config: Config
     values: Values
     problems: list[str]
+    unused: list[str]
+    """Keys that Mind-Mem ships and Clew's recall does not have."""
 
 
 def kernel(ctx: Context, name: str) -> Values:
@@ -48,13 +52,25 @@ def _warn_of(ctx: Context, name: str, loaded: Loaded) -> None:
 
 def every_kernel(ctx: Context) -> Values:
     """The sections of all shipped kernels together; no two have a section of the same name."""
-    texts = plain_files.texts(ctx, "mind")
+    texts = plain_files.texts(ctx, KERNELS, CONFIGURATION)
     sections: Values = {}
     for name in DEFAULTS:
         loaded = parse(name, texts.get(path_of(name)) or kernel_text(name))
         _warn_of(ctx, name, loaded)
         sections.update(loaded.values)
+    if not vectors_wanted(texts.get(CONFIGURATION, "")):
+        sections["vector"] = {**sections["vector"], "enabled": False}
     return sections
+
+
+@lru_cache(maxsize=64)
+def vectors_wanted(configuration: str) -> bool:
+    """Whether mind-mem.json leaves the search by meaning on: `recall.vector_enabled: false` turns it off."""
+    try:
+        recall = orjson.loads(configuration or "{}").get("recall")
+    except (orjson.JSONDecodeError, AttributeError):
+        return True
+    return not isinstance(recall, dict) or recall.get("vector_enabled") is not False
 
 
 def load(ctx: Context, name: str) -> Loaded:
@@ -67,42 +83,68 @@ def path_of(name: str) -> str:
 
 @lru_cache(maxsize=64)
 def parse(name: str, text: str) -> Loaded:
-    """Read a kernel; keys that nothing reads and values out of range are problems."""
-    specs = DEFAULTS.get(name, {})
-    values: Values = {section: {key: spec.default for key, spec in keys.items()} for section, keys in specs.items()}
-    config: Config = {}
-    problems: list[str] = []
-    section = ""
+    """Read a kernel; keys that nothing reads and values out of range are problems.
+
+    A kernel that Clew does not have steers nothing, so nothing in it is a problem: it may be a person's own, or code.
+    """
+    reader = _Reader(name)
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.split("#", 1)[0].strip()
-        if not line:
-            continue
-        try:
-            section = _take(line, section, config, specs, values)
-        except ValueError as problem:
-            problems.append(f"{path_of(name)} line {number}: {problem}")
-    return Loaded(config, values, problems)
+        if line:
+            try:
+                reader.take(line)
+            except ValueError as problem:
+                reader.problems.append(f"{path_of(name)} line {number}: {problem}")
+    problems = reader.problems if name in DEFAULTS else []
+    return Loaded(reader.config, reader.values, problems, reader.unused)
 
 
-def _take(line: str, section: str, config: Config, specs: dict[str, dict[str, Key]], values: Values) -> str:
-    header = _SECTION.fullmatch(line)
-    if header:
-        config.setdefault(header.group(1), {})
-        if header.group(1) not in specs:
-            raise ValueError(f"section {header.group(1)} is unknown; known: {', '.join(specs) or 'none'}")
-        return header.group(1)
-    pair = _PAIR.fullmatch(line)
-    if not pair:
-        raise ValueError(f"{shorten(line, 60)!r} is neither a [section] nor key = value")
-    key, value = pair.group(1), pair.group(2).strip()
-    config.setdefault(section, {})[key] = value
-    spec = specs.get(section, {}).get(key)
-    if spec is None:
-        raise ValueError(
-            f"key {section}.{key} is read by nothing; known: {', '.join(specs.get(section, {})) or 'none'}"
-        )
-    values[section][key] = typed(f"{section}.{key}", value, spec)
-    return section
+class _Reader:
+    """Takes the lines of a kernel one by one."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.specs = DEFAULTS.get(name, {})
+        self.values: Values = {
+            section: {key: spec.default for key, spec in keys.items()} for section, keys in self.specs.items()
+        }
+        self.config: Config = {}
+        self.problems: list[str] = []
+        self.unused: list[str] = []
+        self.section = ""
+
+    def take(self, line: str) -> None:
+        header, pair = _SECTION.fullmatch(line), _PAIR.fullmatch(line)
+        if header:
+            self._open(header.group(1))
+        elif pair:
+            self._set(pair.group(1), pair.group(2).strip())
+        else:
+            raise ValueError(f"{shorten(line, 60)!r} is neither a [section] nor key = value")
+
+    def _open(self, section: str) -> None:
+        self.section = section
+        self.config.setdefault(section, {})
+        if section not in self.specs and section not in foreign_kernels.KNOWN.get(self.name, ()):
+            raise ValueError(f"section {section} is unknown; known: {', '.join(self.specs) or 'none'}")
+
+    def _set(self, key: str, value: str) -> None:
+        self.config.setdefault(self.section, {})[key] = value
+        spec = self.specs.get(self.section, {}).get(key)
+        if spec is not None:
+            self.values[self.section][key] = typed(f"{self.section}.{key}", value, spec)
+        elif foreign_kernels.is_foreign(self.name, self.section, key):
+            self._set_foreign(key, value)
+        else:
+            known = ", ".join(self.specs.get(self.section, {})) or "none"
+            raise ValueError(f"key {self.section}.{key} is read by nothing; known: {known}")
+
+    def _set_foreign(self, key: str, value: str) -> None:
+        meant = foreign_kernels.scaled(self.name, self.section, key, value)
+        if meant is None:
+            self.unused.append(f"{self.section}.{key}")
+        else:
+            self.values[self.section][meant[0]] = meant[1]
 
 
 def typed(name: str, value: str, spec: Key) -> Setting:
@@ -154,7 +196,13 @@ def list_mind_kernels(ctx: Context, args: NoArguments) -> dict[str, Any]:
 def _summary(ctx: Context, name: str) -> dict[str, Any]:
     loaded = load(ctx, name)
     summary: dict[str, Any] = {"name": name, "sections": list(loaded.config), "path": shown_path(ctx, name)}
-    return {**summary, "problems": loaded.problems} if loaded.problems else summary
+    return {**summary, **_remarks(loaded)}
+
+
+def _remarks(loaded: Loaded) -> dict[str, Any]:
+    """What of the file does not count, for those who look at it; empty when all of it does."""
+    told = {"problems": loaded.problems, "unused": loaded.unused}
+    return {name: items for name, items in told.items() if items}
 
 
 def shown_path(ctx: Context, name: str) -> str:
@@ -173,7 +221,7 @@ def get_mind_kernel(ctx: Context, args: KernelName) -> dict[str, Any]:
             raise _unknown(f"Kernel {args.name!r} not found", "UNKNOWN_ID")
         loaded = load(bound, args.name)
         found: dict[str, Any] = {"name": args.name, "path": shown_path(bound, args.name), "config": loaded.config}
-        return {**found, "problems": loaded.problems} if loaded.problems else found
+        return {**found, **_remarks(loaded)}
 
 
 def _unknown(message: str, code: str) -> ClewError:

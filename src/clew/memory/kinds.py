@@ -20,6 +20,8 @@ class Kind:
     searched: bool = True
     searched_as: tuple[str, ...] = ()
     """Statuses under which a block can be found; empty: under any."""
+    hidden_as: tuple[str, ...] = ()
+    """Statuses under which it cannot."""
 
 
 _OPEN = ("open", "resolved", "deferred")
@@ -102,7 +104,12 @@ _TABLE = (
     Kind("AR", "receipt", "intelligence/applied", searched=False),
     Kind("W", "summary", "summaries/weekly"),
     Kind(
-        "FACT", "fact", "shared/intelligence/LEDGER.md", live=("pending-review", "accepted"), searched_as=("accepted",)
+        "FACT",
+        "fact",
+        "shared/intelligence/LEDGER.md",
+        live=("pending-review", "accepted"),
+        # Shared facts wait for review. Facts that stand elsewhere, such as cards of a talk, are like any other block.
+        hidden_as=("pending-review", "rejected"),
     ),
 )
 KINDS: dict[str, Kind] = {kind.prefix: kind for kind in _TABLE}

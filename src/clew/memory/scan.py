@@ -88,6 +88,7 @@ def count_blocks(ctx: Context, report: Report) -> None:
     report.checks["decisions"] = counts(ctx, "D")
     report.checks["contradictions"] = blocks.count(ctx, "C", KINDS["C"].live)
     report.checks["drift_items"] = blocks.count(ctx, "DREF", KINDS["DREF"].live)
+    report.checks["staged_proposals"] = blocks.count(ctx, "P", ["staged"])
     report.checks["pending_signals"] = blocks.count(ctx, "SIG", KINDS["SIG"].live)
 
 
@@ -158,7 +159,6 @@ def governance_state(ctx: Context, report: Report) -> None:
     """A state file that cannot be read stops all applying, so it must be seen."""
     loaded = policy.load(ctx)
     report.checks["governance_mode"] = loaded.governance.governance_mode
-    report.checks["staged_proposals"] = blocks.count(ctx, "P", ["staged"])
     if loaded.problem:
         report.find("state", loaded.problem, file=policy.STATE_FILE)
 
@@ -180,8 +180,12 @@ def rejected_values(ctx: Context, report: Report) -> None:
 def kernel_files(ctx: Context, report: Report) -> None:
     """Kernel lines that were rejected."""
     for name in kernels.names(ctx):
-        for problem in kernels.load(ctx, name).problems:
+        loaded = kernels.load(ctx, name)
+        for problem in loaded.problems:
             report.find("kernel", problem, file=kernels.path_of(name))
+        if loaded.unused:
+            said = f"{len(loaded.unused)} keys of Mind-Mem steer nothing here: {', '.join(loaded.unused)}"
+            report.find("kernel", said, file=kernels.path_of(name))
 
 
 CHECKS: tuple[Check, ...] = (

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from clew.errors import ClewError, invalid, suggest, unknown_id
+from clew.errors import ClewError, suggest, unknown_id
 from clew.index.search import items_by_ref
 from clew.memory import blocks, categories
 from clew.memory.files.sync import sync
@@ -53,11 +53,9 @@ class Recall(Bounded):
         **dict.fromkeys(("kind", "type", "types"), "kinds"),
     }
 
-    query: Annotated[str, Field(min_length=1, max_length=4000, description="What to look for, in your own words.")]
+    query: Annotated[str, Field(max_length=4000, description="What to look for, in your own words.")]
     limit: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER, description="Most results, 1 to 100.")] = 10
-    active_only: Annotated[bool, Field(description="Only what still holds: status active, open, todo or doing.")] = (
-        False
-    )
+    active_only: Annotated[bool, Field(description="Only what holds: active blocks, open records.")] = False
     sources: Annotated[list[Source] | None, Field(max_length=8, description="What to search; default: everything.")] = (
         None
     )
@@ -99,7 +97,7 @@ def hybrid_search(ctx: Context, args: Recall) -> dict[str, Any]:
 
 def _searched(ctx: Context, args: Recall) -> dict[str, Any]:
     if not args.query.strip():
-        raise invalid("query", "must not be empty", "Say what to look for.", kind="non_empty")
+        return {"query": args.query, "results": [], "count": 0, "notice": NOTICE, "truncated": False}
     request = Request(
         query=args.query,
         limit=min(max(args.limit, 1), 100),

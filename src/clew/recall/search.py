@@ -14,7 +14,7 @@ from clew.clock import rfc3339
 from clew.errors import ClewError, invalid
 from clew.index.search import items_by_id, items_of_past
 from clew.index.vectors import lag
-from clew.memory.blocks import locate
+from clew.memory.blocks import locate, turns
 from clew.memory.files.sync import sync
 from clew.recall.answer import NOTICE, excerpt, replaced_by, replaces_json, result_json
 from clew.recall.corpus import Corpus
@@ -159,9 +159,16 @@ class Search:
         if self.request.kinds:
             visible &= _of_kinds(corpus, frozenset(self.request.kinds))
         if self.request.active_only:
-            codes = [code for status, code in corpus.statuses.items() if status.lower() in ACTIVE]
-            visible &= np.isin(corpus.status, codes)
+            visible &= self._holding(corpus)
         return visible
+
+    def _holding(self, corpus: Corpus) -> NDArray[np.bool_]:
+        """What holds. Of blocks only those whose status is `active`: the contract of the memory files says so."""
+        active = [code for status, code in corpus.statuses.items() if status.lower() == "active"]
+        alive = [code for status, code in corpus.statuses.items() if status.lower() in ACTIVE]
+        others = corpus.source != corpus.sources.get("block", -1)
+        found: NDArray[np.bool_] = np.isin(corpus.status, active) | (others & np.isin(corpus.status, alive))
+        return found
 
     def _ranked(
         self, ctx: Context, corpus: Corpus, query: Query, kernel: Kernel, visible: NDArray[np.bool_]
@@ -232,13 +239,15 @@ class Search:
         replaced = replaced_by(ranked, shown)
         heirs = self._heirs(ctx, ranked, shown, query)
         rows = self._rows(ctx, [int(ranked.scene.corpus.ids[slot]) for slot in (*shown, *chain(*replaced.values()))])
-        places = locate(ctx, [row["ref"] for row in rows.values() if row["source"] == "block"])
+        held = [row["ref"] for row in rows.values() if row["source"] == "block"]
+        places, talk = locate(ctx, held), turns(ctx, held)
         results = []
         for at in order:
             row = rows.get(int(ranked.scene.corpus.ids[ranked.slots[at]]))
             if row is not None:
                 found = result_json(row, ranked, at, query, ctx.now_ms, self.request.explain)
                 found["file"], found["line"] = places.get(row["ref"], ("", 0))
+                found["DiaID"] = talk.get(row["ref"], found["DiaID"])
                 old = [rows.get(int(ranked.scene.corpus.ids[slot])) for slot in replaced.get(int(ranked.slots[at]), ())]
                 found |= replaces_json([row for row in old if row is not None], query)
                 found |= _replaced_json(heirs.get(int(ranked.slots[at])), ranked.scene.corpus)

@@ -34,7 +34,7 @@ def test_a_call_means_what_it_would_mean_in_its_own_process(home: Path, tmp_path
         answer, strange = ask(home, tmp_path, "recall", query="retries jitter", fmt="json")
         assert answer is not None and answer["ok"] and "jitter" in answer["text"]
         assert not strange, "the shim must stay light"
-        refused, _ = ask(home, tmp_path, "recall", query="")
+        refused, _ = ask(home, tmp_path, "recall", query="x", limit="many")
         assert refused is not None and not refused["ok"] and refused["envelope"]["error"]["code"] == "INVALID_INPUT"
 
 

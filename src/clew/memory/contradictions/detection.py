@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clew.ids import MENTIONED
 from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.contradictions.signatures import conflict, signatures
@@ -30,6 +31,9 @@ COMPARED = ("D", "R", "U", "X", "F")
 LEARNED = ("L",)
 """Kinds that are only looked up for repeats: a lesson tells what happened, and two events do not contradict."""
 ORIGIN = "contradictions"
+SOURCE = "clew"
+MAKER = "scan"
+"""By whom the proposals are that resolve contradictions."""
 CANDIDATES = 60
 """Decisions compared with a changed one, those that share most words first: bounds the cost of one write."""
 MOST_CHARS = 4_000
@@ -190,7 +194,15 @@ def _succeeds(one: Block, other: Block) -> bool:
 
 
 def objects(block: Block) -> tuple[str, ...]:
-    return tuple(sorted(item for item in listed(block.fields.get("Objects")) if prefix_of(item) in COMPARED))
+    """The records that an entry is about; one written by hand may name them in a sentence only."""
+    said = f"{block.get('Statement')} {block.get('Evidence')}"
+    named = listed(block.fields.get("Objects")) or MENTIONED.findall(said)
+    return tuple(sorted({item for item in named if prefix_of(item) in COMPARED}))
+
+
+def _ours(entry: Block) -> bool:
+    """Whether Clew made the entry. One of a person or of Mind-Mem holds as long as both sides do."""
+    return SOURCE in listed(entry.fields.get("Sources"))
 
 
 def _known(ctx: Context) -> dict[tuple[str, ...], Block]:
@@ -225,7 +237,7 @@ def _text(id: str, day: str, found: Found) -> str:
             "Status: open",
             "Resolution: none",
             "Sources:",
-            "- clew",
+            f"- {SOURCE}",
         )
     )
 
@@ -236,14 +248,32 @@ def settle(ctx: Context, touched: set[str] | None) -> None:
     chosen = [item for item in entries if touched is None or touched & set(objects(item))]
     ids = [id for item in chosen for id in objects(item)]
     live = {block.id: block for block in _live(ctx, ids)} if ids else {}
-    for entry in chosen:
-        sides = [live[id] for id in objects(entry) if id in live]
-        if len(objects(entry)) != 2:
+    first: dict[tuple[str, ...], str] = {}
+    ended = set()
+    for entry in sorted(chosen, key=lambda entry: (not _ours(entry), entry.id)):
+        pair = objects(entry)
+        if len(pair) != 2:
             continue  # written by hand about something else
-        if len(sides) < 2 or _compare(*_ordered(sides[0], sides[1])) is None:
-            text = set_field(entry.text, "Status", "resolved")
-            text = set_field(text, "Resolution", f"no longer so on {blocks.day_of(ctx.now_ms)}")
-            blocks.write(ctx, entry.id, text, origin=ORIGIN)
+        sides = [live[id] for id in pair if id in live]
+        if len(sides) < 2 or (_ours(entry) and _compare(*_ordered(sides[0], sides[1])) is None):
+            ended.add(_resolve(ctx, entry, f"no longer so on {blocks.day_of(ctx.now_ms)}"))
+        elif first.setdefault(pair, entry.id) != entry.id:
+            _resolve(ctx, entry, f"the same pair as {first[pair]}")
+    _withdraw(ctx, ended)
+
+
+def _resolve(ctx: Context, entry: Block, why: str) -> str:
+    text = set_field(set_field(entry.text, "Status", "resolved"), "Resolution", why)
+    return blocks.write(ctx, entry.id, text, origin=ORIGIN).id
+
+
+def _withdraw(ctx: Context, entries: set[str]) -> None:
+    """Proposals that a scan made to resolve a contradiction end with it: applied later they would do harm."""
+    for proposal in blocks.current(ctx, prefix="P", status="staged") if entries else []:
+        ended = entries.intersection(listed(proposal.fields.get("Evidence")))
+        if ended and proposal.get("ProposedBy") == MAKER:
+            text = set_field(set_field(proposal.text, "Status", "expired"), "Reason", f"{min(ended)} is resolved")
+            blocks.write(ctx, proposal.id, text, origin=ORIGIN)
 
 
 def check(ctx: Context, report: Report) -> None:

@@ -16,7 +16,7 @@ from clew.clock import rfc3339
 from clew.errors import suggest
 from clew.memory import blocks
 from clew.memory.blocks import Block
-from clew.memory.contradictions.detection import PREFIX, objects, settle, statement_of
+from clew.memory.contradictions.detection import MAKER, PREFIX, objects, settle, statement_of
 from clew.memory.contradictions.signatures import signatures
 from clew.memory.files.writes import governed
 from clew.memory.governance import policy, proposals
@@ -29,7 +29,6 @@ from clew.registry.operation import Input, operation
 if TYPE_CHECKING:
     from clew.memory.scan import Report
 
-MAKER = "scan"
 DAY_MS = 86_400_000
 
 

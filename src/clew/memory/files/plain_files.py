@@ -26,10 +26,13 @@ def first_origin(ctx: Context, path: str) -> str | None:
     return str(found) if found is not None else None
 
 
-def texts(ctx: Context, folder: str) -> dict[str, str]:
-    """The files of a folder: path to text."""
-    sql = "SELECT path, text FROM plain_file WHERE workspace = ? AND until IS NULL AND path LIKE ? ORDER BY path"
-    return {row["path"]: row["text"] for row in ctx.tx.all(sql, ctx.workspace, f"{folder}/%")}
+def texts(ctx: Context, folder: str, besides: str = "") -> dict[str, str]:
+    """The files of a folder, and one besides: path to text."""
+    sql = (
+        "SELECT path, text FROM plain_file WHERE workspace = ? AND until IS NULL AND (path LIKE ? OR path = ?)"
+        " ORDER BY path"
+    )
+    return {row["path"]: row["text"] for row in ctx.tx.all(sql, ctx.workspace, f"{folder}/%", besides)}
 
 
 def paths(ctx: Context, folder: str) -> list[str]:

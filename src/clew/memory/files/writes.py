@@ -58,9 +58,11 @@ def _ever(ctx: Context, paths: list[str]) -> set[str]:
 
 @contextmanager
 def failing(**shown: Any) -> Iterator[None]:
-    """A refusal carries the fields by which the seed's clients recognise it."""
+    """A refusal carries the fields by which the seed's clients recognise it; `...` stands for what the refusal says."""
     try:
         yield
     except ClewError as problem:
-        problem.details = {**shown, **problem.details}
+        said = {"message": problem.message, "log": f"refused: {problem.message}", "next_step": problem.recovery}
+        told = {name: said.get(name) if value is ... else value for name, value in shown.items()}
+        problem.details = {**told, **problem.details}
         raise

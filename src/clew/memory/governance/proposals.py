@@ -174,6 +174,12 @@ def created_ms(proposal: Block) -> int:
     return _moment(proposal.get("Created")) or proposal.ts_ms
 
 
+def made_on(proposal: Block) -> str:
+    """The day that a proposal was made on, as it or its id says; ours name the moment, Mind-Mem's only the day."""
+    day = proposal.get("Created")[:10].replace("-", "")
+    return day if len(day) == 8 and day.isdigit() else proposal.id.split("-")[1]
+
+
 def _moment(text: str) -> int | None:
     try:
         return int(datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(UTC).timestamp() * 1000)

@@ -42,7 +42,8 @@ class ApproveApply(Input):
 def approve_apply(ctx: Context, args: ApproveApply) -> dict[str, Any]:
     """Apply a staged proposal; a dry run by default."""
     id = check_proposal_id(args.proposal_id)
-    with failing(status="failed", proposal_id=id, dry_run=args.dry_run, success=False):
+    told = {"message": ..., "log": ..., "next_step": ...}
+    with failing(status="failed", proposal_id=id, dry_run=args.dry_run, success=False, **told):
         if args.dry_run:
             sync(ctx)
             with ctx.reading() as bound:
@@ -165,7 +166,7 @@ class RollbackProposal(Input):
 def rollback_proposal(ctx: Context, args: RollbackProposal) -> dict[str, Any]:
     """Take back exactly what an applied proposal changed."""
     ts = check_receipt_ts(args.receipt_ts)
-    with failing(status="rollback_failed", receipt_ts=ts, success=False), governed(ctx) as bound:
+    with failing(status="rollback_failed", receipt_ts=ts, success=False, log=...), governed(ctx) as bound:
         receipt = receipts.find(bound, ts)
         log = receipts.roll_back(bound, receipt, args.merge)
         return {
@@ -237,7 +238,7 @@ def list_proposals(ctx: Context, args: ListProposals) -> dict[str, Any]:
     sync(ctx)
     with ctx.reading() as bound:
         found = blocks.current(bound, prefix="P", status=None if args.status == "any" else args.status)
-        newest = sorted(found, key=lambda block: block.id, reverse=True)
+        newest = sorted(found, key=lambda block: (proposals.made_on(block), block.id), reverse=True)
         return {"proposals": [_shown(bound, block) for block in newest[: args.limit]], "total": len(found)}
 
 

@@ -1,0 +1,195 @@
+"""What a client of Mind-Mem sends and reads, pinned in its own words: the text of each answer is the seed's JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from clew.app import Clew
+from tests.contract.mind_mem import DECISIONS, decision
+from tests.memory.conftest import Memory
+
+TURN = "[FACT-001]\nDate: 2026-01-02\nStatus: active\nStatement: The quokka sleeps\nTags: FACT, Caroline\nDiaID: D1:4\n"
+
+
+@pytest.fixture
+def memory(make_clew: Callable[..., Clew], tmp_path: Path) -> Memory:
+    return Memory(make_clew(memory_dir=tmp_path / "memory"), tmp_path / "memory")
+
+
+def said(memory: Memory, name: str, **arguments: Any) -> Any:
+    """The text of an answer, as a client of the original reads it."""
+    return orjson.loads(memory.answer(name, **arguments).text)
+
+
+@pytest.fixture
+def filled(memory: Memory) -> Memory:
+    """A few blocks of each kind that a search must tell apart."""
+    blocks = [decision("D-20260801-001", "The service uses Kafka"), TURN]
+    memory.edit(DECISIONS, "\n---\n\n".join(blocks))
+    memory.edit("decisions/DECISIONS_ARCHIVE.md", decision("D-20200101-001", "The service uses heron queues"))
+    memory.edit("agents/bot1/decisions/DECISIONS.md", decision("D-20250102-001", "The service feeds the okapi"))
+    memory("propose_update", block_type="task", statement="Restart the service with Kafka")
+    memory("approve_apply", proposal_id=memory("list_proposals")["proposals"][0]["proposal_id"], dry_run=False)
+    return memory
+
+
+def test_what_agents_keep_for_themselves_and_archives_are_not_searched(filled: Memory) -> None:
+    assert said(filled, "recall", query="okapi") == []
+    assert said(filled, "recall", query="heron") == []
+    assert filled("open", id="D-20250102-001")["block"]["file"] == "agents/bot1/decisions/DECISIONS.md"
+
+
+def test_a_fact_is_found_with_its_speaker_and_its_turn(filled: Memory) -> None:
+    hit = said(filled, "recall", query="quokka")[0]
+    assert (hit["_id"], hit["speaker"], hit["DiaID"]) == ("FACT-001", "Caroline", "D1:4")
+    assert "D1:4" not in hit["excerpt"]
+
+
+@pytest.mark.parametrize("name", ["recall", "hybrid_search"])
+def test_active_only_gives_blocks_with_that_status_only(filled: Memory, name: str) -> None:
+    found = said(filled, name, query="service Kafka", active_only=True)
+    assert {hit["status"] for hit in found} == {"active"}
+    assert {hit["status"] for hit in said(filled, name, query="service Kafka")} >= {"active", "todo"}
+
+
+def test_an_empty_question_finds_nothing(filled: Memory) -> None:
+    assert said(filled, "recall", query="") == []
+    assert said(filled, "hybrid_search", query="  ") == []
+    assert said(filled, "category_summary", topic="")["status"] == "no_categories"
+
+
+def test_numbers_and_truths_may_be_strings(filled: Memory) -> None:
+    assert len(said(filled, "recall", query="service", limit="1", active_only="true")) == 1
+    assert len(said(filled, "recall", query="service", limit=1.0)) == 1
+
+
+def test_refused_applies_and_rollbacks_have_the_fields_of_the_tables(memory: Memory) -> None:
+    failed = said(memory, "approve_apply", proposal_id="P-20260101-001", dry_run=False)
+    assert (failed["status"], failed["success"], failed["dry_run"]) == ("failed", False, False)
+    assert failed["proposal_id"] == "P-20260101-001"
+    assert "P-20260101-001" in failed["message"]
+    assert "P-20260101-001" in failed["log"]
+    assert failed["next_step"]
+    back = said(memory, "rollback_proposal", receipt_ts="20260101-000000")
+    assert (back["status"], back["success"], back["receipt_ts"]) == ("rollback_failed", False, "20260101-000000")
+    assert "20260101-000000" in back["log"]
+
+
+def test_the_figures_of_a_scan_agree_with_each_other(memory: Memory) -> None:
+    memory.edit(
+        DECISIONS,
+        decision("D-20260101-001", "Sessions live in Redis", Priority="P3")
+        + "\n\n"
+        + decision("D-20260301-001", "Sessions live in PostgreSQL", Priority="P3"),
+    )
+    checks = memory("scan")["checks"]
+    assert len(checks["proposed_resolutions"]) == checks["staged_proposals"] == checks["contradictions"] == 1
+    staged = checks["proposed_resolutions"][0]
+    memory.edit(DECISIONS, decision("D-20260101-001", "Sessions live in Redis"))
+    assert memory("scan")["checks"]["contradictions"] == 0
+    listed = {item["proposal_id"]: item["status"] for item in memory("list_proposals")["proposals"]}
+    assert listed[staged] == "expired", "what resolved a contradiction ends with it"
+
+
+ENTRY = "[{id}]\nDate: 2026-09-01\nSeverity: high\nStatement: {said}\n{objects}Status: open\nResolution: none\n"
+
+
+def test_one_entry_stands_for_one_pair_whoever_wrote_it(memory: Memory) -> None:
+    memory.edit(DECISIONS, decision("D-20260801-001", "Alpha") + "\n\n" + decision("D-20260818-001", "Beta"))
+    sentence = "D-20260801-001 and D-20260818-001 cannot both hold"
+    listing = "Objects:\n- D-20260801-001\n- D-20260818-001\n"
+    entries = [
+        ENTRY.format(id="C-20260901-001", said=sentence, objects=""),
+        ENTRY.format(id="C-20260902-001", said="the scanner says so", objects=listing),
+        ENTRY.format(id="C-20260903-001", said="the scanner says so again", objects=listing),
+    ]
+    memory.edit("intelligence/CONTRADICTIONS.md", "\n---\n\n".join(entries))
+    assert memory("scan")["checks"]["contradictions"] == 1
+    found = memory("list_contradictions")
+    assert [item["contradiction_id"] for item in found["resolutions"]] == ["C-20260901-001"]
+
+
+def test_drift_that_mind_mem_summed_up_is_not_counted_twice(memory: Memory) -> None:
+    memory("propose_update", block_type="task", statement="Restart the service")
+    memory("approve_apply", proposal_id=memory("list_proposals")["proposals"][0]["proposal_id"], dry_run=False)
+    memory.edit("tasks/TASKS.md", memory.read("tasks/TASKS.md").replace("Status: todo", "Status: blocked"))
+    summed = "[DREF-20260901-001]\nDate: 2026-09-01\nSignal: stalled_tasks\nSummary: 1 task stands\nStatus: open\n"
+    memory.edit("intelligence/DRIFT.md", summed)
+    checks = memory("scan")["checks"]
+    assert (checks["drift"], checks["drift_items"]) == ({"stalled_tasks": 1}, 1)
+
+
+def test_kernels_of_mind_mem_are_read_honoured_where_they_can_be_and_named_once(memory: Memory) -> None:
+    memory.propose("Use Redis")
+    weights = "[bm25]\nk1 = 1.2\n[fields]\nStatement = 6.0\nContext = 0.5\n[retrieval]\nwide_k = 200\n"
+    memory.edit("mind/recall.mind", weights)
+    memory.edit("mind/bm25.mind", "fn score(x: f32) -> f32 {\n    return x * 2.0\n}\n")
+    memory.edit("mind/own.mind", "[alpha]\nx = 1\n")
+    shown = memory("get_mind_kernel", name="recall")
+    assert shown["config"]["fields"] == {"Statement": "6.0", "Context": "0.5"}
+    assert shown["config"]["retrieval"] == {"wide_k": "200"}
+    assert shown["unused"] == ["fields.Context", "retrieval.wide_k"]
+    assert "problems" not in shown
+    assert memory("get_mind_kernel", name="own")["config"] == {"alpha": {"x": "1"}}
+    answer = memory.answer("recall", query="Redis")
+    assert not [warning for warning in answer.envelope["warnings"] if warning["code"] == "KERNEL_REJECTED"]
+    assert [item["file"] for item in memory("scan")["findings"] if item["check"] == "kernel"] == ["mind/recall.mind"]
+
+
+def test_a_tuned_field_weight_counts(memory: Memory) -> None:
+    memory.edit(
+        DECISIONS,
+        decision("D-20260801-001", "Kafka carries events") + "\n\n" + decision("D-2", "Tea", Rationale="Kafka"),
+    )
+    before = said(memory, "recall", query="kafka", explain=True)[0]
+    memory.edit("mind/recall.mind", "[fields]\nStatement = 9.0\n")
+    after = said(memory, "recall", query="kafka", explain=True)[0]
+    assert (before["_id"], after["_id"]) == ("D-20260801-001", "D-20260801-001")
+    assert after["score"] > before["score"]
+
+
+def test_every_kernel_that_is_listed_can_be_edited(memory: Memory) -> None:
+    memory.edit("memory/intel-state.json", '{"governance_mode": "propose"}')
+    memory.propose("Use Redis")
+    for kernel in said(memory, "list_mind_kernels"):
+        assert (memory.root / "mind" / f"{kernel['name']}.mind").is_file()
+
+
+def test_the_configuration_turns_the_search_by_meaning_off(memory: Memory) -> None:
+    from clew.memory.kernels import every_kernel
+
+    memory.edit("mind-mem.json", '{"recall": {"vector_enabled": false}}')
+    memory("list_proposals")
+    with memory.context().reading() as ctx:
+        assert every_kernel(ctx)["vector"]["enabled"] is False
+
+
+def test_a_state_that_cannot_be_read_applies_nothing(memory: Memory) -> None:
+    proposed = memory.propose("Use Redis")
+    memory.edit("memory/intel-state.json", "{ this is no JSON")
+    failed = said(memory, "approve_apply", proposal_id=proposed["proposal_id"], dry_run=False)
+    assert "detect_only" in failed["message"]
+    memory.edit("memory/intel-state.json", '{"governance_mode": "propose", "anything": {"else": 1}}')
+    assert said(memory, "approve_apply", proposal_id=proposed["proposal_id"], dry_run=False)["status"] == "applied"
+
+
+def test_an_action_that_there_is_not_is_refused(filled: Memory) -> None:
+    assert filled.error("memory_evolution", block_id="D-20260801-001", action="bogus")["code"] == "INVALID_INPUT"
+
+
+@pytest.mark.parametrize(
+    ("bearer", "own", "status"),
+    [("right", "", 200), ("", "right", 200), ("wrong", "right", 200), ("right", "wrong", 200), ("wrong", "wrong", 401)],
+)
+def test_either_header_with_the_token_lets_in(bearer: str, own: str, status: int) -> None:
+    from starlette.datastructures import Headers
+
+    from clew.faces.http import has_token
+
+    sent = {**({"authorization": f"Bearer {bearer}"} if bearer else {}), **({"x-mindmem-token": own} if own else {})}
+    assert has_token(Headers(sent), "right") == (status == 200)

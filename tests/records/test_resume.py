@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -104,3 +104,46 @@ def test_records_that_were_not_read_are_counted(clew: Clew, agent: Caller, monke
         write_block(ctx, "decision", 6, "given up", Status="revoked")
     text = agent.answer("resume", task="TASK-001").text
     assert "decisions (2 of 6)" in text and "more: 4 decisions" in text
+
+
+def test_after_the_last_task_what_is_unproven_and_open_is_still_told(clew: Clew) -> None:
+    first = connect(clew, "claude", "one")
+    first("start", title="Merge", steps=["reader; test: pytest -q", "writer; test: make check", "docs"])
+    first("remember", text="May two files define one key?", kind="question")
+    first("close", proof={"command": "pytest -q", "exit_code": 0})
+    first("close", unproven="no compiler here")
+    first("close", unproven="prose")
+    first("remember", text="Keys are upper case", kind="rule")
+    text = connect(clew, "codex", "two").answer("resume").text
+    assert "0 open tasks" in text and "unproven (3)" in text
+    assert "TASK-001 s:0 reader (CLAIMED: pytest -q -> exit 0" in text
+    assert "TASK-001 s:1 writer (UNPROVEN: no compiler here)" in text
+    assert "May two files define one key?" in text and "Keys are upper case" in text
+
+
+def test_many_unproven_steps_of_the_past_are_counted_and_push_out_no_rule(clew: Clew) -> None:
+    call = connect(clew, "claude", "one")
+    call("start", title="Old", steps=[f"step number {number} of a long task" for number in range(40)])
+    for _ in range(40):
+        call("close", unproven="it was long ago")
+    for number in range(10):
+        call("remember", text=f"Rule {number}: the module of this number is read before it is changed", kind="rule")
+    text = connect(clew, "codex", "two").answer("resume").text
+    assert "unproven (5 of 40)" in text and "35 unproven steps" in text and "rules (10)" in text
+
+
+def test_an_empty_workspace_names_those_that_hold_something(clew: Clew) -> None:
+    call = connect(clew, "claude", "one")
+    call("remember", text="Keys are upper case", kind="rule", workspace="acme/api")
+    text = call.answer("resume").text
+    assert "This workspace is empty; others here: acme/api (" in text
+    assert "Keys are upper case" in call.answer("resume", workspace="acme/api").text
+    assert [row["workspace"] for row in call("workspace_list")["workspaces"]] == ["acme/api"]
+    call("remember", text="Values are trimmed", kind="rule")
+    assert "others here" not in call.answer("resume").text
+
+
+def test_a_locked_server_names_no_other_workspace(make_clew: Callable[..., Clew]) -> None:
+    connect(make_clew(), "claude", "one")("remember", text="Keys are upper case", kind="rule", workspace="acme/api")
+    locked = connect(make_clew(workspace_lock=True), "claude", "two")
+    assert "acme/api" not in locked.answer("resume").text and locked("workspace_list")["count"] == 0

@@ -116,6 +116,17 @@ def items_by_ref(tx: Transaction, workspace: str, refs: list[str]) -> list[Row]:
     return tx.all(sql, workspace, *sorted(refs))
 
 
+def newest_items(
+    tx: Transaction, workspace: str, source: str, kinds: tuple[str, ...], status: str, most: int
+) -> list[Row]:
+    """The newest items of some kinds of a source that have a status."""
+    sql = (
+        f"SELECT * FROM item WHERE workspace = ? AND source = ? AND kind IN ({placeholders(len(kinds))})"
+        " AND status = ? ORDER BY seq DESC LIMIT ?"
+    )
+    return tx.all(sql, workspace, source, *kinds, status, most)
+
+
 def ids_by_text(tx: Transaction, workspace: str, text: str, most: int = 20) -> list[int]:
     """The newest items that say exactly this. Looks at every row, so only for texts that no index can find."""
     sql = "SELECT id FROM item WHERE workspace = ? AND (title = ? OR body = ?) ORDER BY id DESC LIMIT ?"

@@ -13,11 +13,12 @@ from clew.ids import check_workspace
 from clew.index.search import count_items, index_gaps, vector_lags
 from clew.reasoning.branches import branch_by_id
 from clew.reasoning.documents import GRAPH, NOTES, TRACE
-from clew.registry.budget import Budget, Drop
+from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.catalogue import TIERS, catalogue
 from clew.registry.context import Context
 from clew.registry.lines import argument, command
 from clew.registry.operation import Bounded, Input, operation
+from clew.registry.permission import MOST_WORKSPACES, other_workspaces
 from clew.store.events import last_of_topic
 from clew.store.workspaces import MAIN
 
@@ -121,6 +122,47 @@ def status(ctx: Context, args: Status) -> dict[str, Any]:
     }
 
 
+class WorkspaceList(Bounded):
+    limit: Annotated[int, Field(ge=1, le=1000, description="Most workspaces to list, the last changed first.")] = 50
+
+
+def list_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    shown = [_workspace_line(row) for row in result["workspaces"]]
+    left = result["count"] - len(result["workspaces"])
+    return [*(shown or ["no workspace holds anything yet"]), *([f"and {left} more"] if left else [])]
+
+
+def _workspace_line(row: dict[str, Any]) -> str:
+    mark = " (in use)" if row["current"] else ""
+    return f"{row['workspace']}{mark}: {row['events']} events, changed {row['changed'][:10]}"
+
+
+@operation(
+    "workspace_list",
+    portal=True,
+    lines=list_lines,
+    budget=Budget((Trim("workspaces", drop="last"),), 16_000, keep=("count",)),
+)
+def workspace_list(ctx: Context, args: WorkspaceList) -> dict[str, Any]:
+    """List the workspaces that hold something and that you may name, the last changed first."""
+    others = other_workspaces(ctx, MOST_WORKSPACES)
+    own = [{"id": ctx.workspace, "events": ctx.ws.event_seq, "updated_at_ms": ctx.ws.updated_at_ms}]
+    found = sorted([*(own if ctx.ws.event_seq else []), *others], key=lambda row: (-row["updated_at_ms"], row["id"]))
+    return {
+        "workspaces": [
+            {
+                "workspace": row["id"],
+                "current": row["id"] == ctx.workspace,
+                "events": row["events"],
+                "changed": rfc3339(row["updated_at_ms"]),
+            }
+            for row in found[: args.limit]
+        ],
+        "count": len(found),
+        "truncated": False,
+    }
+
+
 class WorkspaceUse(Input):
     pass
 
@@ -139,7 +181,7 @@ def workspace_use(ctx: Context, args: WorkspaceUse) -> dict[str, Any]:
             "workspace",
             "is required",
             "Name the workspace to use.",
-            [suggest("status", "Shows the workspace in use.")],
+            [suggest("workspace_list", "Lists the workspaces that hold something.", "high")],
             kind="missing_required",
         )
     previous = _durable(ctx).workspace_override or ctx.settings.workspace

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import permutations
 
 from clew.ids import ANCHOR
+from clew.index.search import newest_items
 from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.contradictions.resolutions import open_entries
@@ -210,6 +211,21 @@ def _cards(ctx: Context, work: Work | None, topic: Topic) -> list[Entry]:
     return list(entries.values())
 
 
+def open_cards(ctx: Context, most: int) -> tuple[Entry, ...]:
+    """What is open anywhere in the workspace, of whatever task, newest first."""
+    rows = newest_items(ctx.tx, ctx.workspace, "card", ("question", "hypothesis"), "open", most)
+    gone = retracted_among(ctx, [row["ref"] for row in rows])
+    return tuple(
+        Entry(row["kind"], row["ref"], row["title"] or row["body"] or "", _open_label(row["kind"]), 1.0)
+        for row in rows
+        if row["ref"] not in gone
+    )
+
+
+def _open_label(kind: str) -> str:
+    return "hypothesis" if kind == "hypothesis" else ""
+
+
 def _in_force(ctx: Context, scope: Scope) -> list[tuple[Node, str]]:
     page = nodes(ctx, scope.branch, scope.graph, types=("decision", "question", "hypothesis"), limit=MOST_READ)
     live = [card for card in page.nodes if card.status not in FALLEN]
@@ -226,7 +242,7 @@ def _in_force(ctx: Context, scope: Scope) -> list[tuple[Node, str]]:
 def _card_entry(card: Node, rank: float, alarm: str) -> Entry:
     rejected = card.type == "decision" and card.status == "rejected"
     kind = "rejected" if rejected else card.type
-    label = "REJECTED" if rejected else "hypothesis" if kind == "hypothesis" else ""
+    label = "REJECTED" if rejected else _open_label(kind)
     label = ", ".join(part for part in (label, "draft" if is_draft(card.tags) else "") if part)
     text = f"{card.title}: {card.text}" if card.title and card.text else card.title or card.text or ""
     return Entry(kind, card.id, text, label, rank, alarm)

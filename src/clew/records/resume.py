@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -11,16 +12,17 @@ from clew.memory import blocks
 from clew.memory.files.sync import sync
 from clew.memory.governance.proposals import statement_of
 from clew.records.brief import Brief, Entry, Section, brief_json, fit
-from clew.records.relevance import Records, Topic, recall_of, records_of, topic_of
+from clew.records.relevance import Records, Topic, open_cards, recall_of, records_of, topic_of
 from clew.records.work import proving
 from clew.registry.callers import last_state, own_focus, unseen_since
 from clew.registry.context import Context
 from clew.registry.lines import command, one_line
 from clew.registry.operation import Input, Name, operation
+from clew.registry.permission import other_workspaces
 from clew.store.events import EventRow, events_after
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import Work, find_work, open_plans, open_tasks, tasks_of, work_by_id
-from clew.tasks.proofs import Proof
+from clew.tasks.proofs import Proof, unproven_since
 from clew.tasks.steps import Step, first_open
 from clew.tasks.views.outlook import OVER
 from clew.tasks.views.standing import Part, Standing, Wish, standing_of
@@ -28,6 +30,9 @@ from clew.tasks.views.standing import Part, Standing, Wish, standing_of
 DEFAULT_CHARS = 2_000
 MOST_TASKS = 30
 MOST_EVENTS = 300
+MOST_UNPROVEN = 5
+MOST_OPEN = 30
+MOST_OTHERS = 5
 ALARM = 90
 PEOPLE = ("", "observatory", "clew-cli")
 """Authors behind which a person sits: the page, the shell, an edited file."""
@@ -189,7 +194,7 @@ def _since(ctx: Context) -> Section:
     first = max(since, ctx.ws.event_seq - MOST_EVENTS)
     deeds: dict[tuple[str, str], list[str]] = {}
     for event in reversed(events_after(ctx.tx, ctx.workspace, first, MOST_EVENTS)):
-        if event.type in VERBS and event.agent != ctx.agent:
+        if event.type in VERBS and event.agent != ctx.agent and not _is_proof(event):
             things = deeds.setdefault((_who(event), VERBS[event.type]), [])
             thing = _thing(event)
             if thing not in things:
@@ -198,6 +203,11 @@ def _since(ctx: Context) -> Section:
     return Section(
         "since", tuple(entries), inline=True, heading="since you were here:", unread=first - since, unread_kind="event"
     )
+
+
+def _is_proof(event: EventRow) -> bool:
+    """A run of `clew prove`: mostly the caller's own shell, and the step shows its grade anyway."""
+    return event.type == "evidence_captured" and event.agent == "clew-prove"
 
 
 def _who(event: EventRow) -> str:
@@ -271,13 +281,44 @@ def _of_plans(ctx: Context, plan: Work | None, recalled: dict[str, float]) -> Br
         sections=(
             Section("work", work),
             Section("doubts", records.doubts),
-            *_record_sections(records),
+            _unproven(ctx, plan),
+            *_record_sections(replace(records, open=_open_anywhere(ctx, records))),
             _since(ctx),
         ),
         waits=_waits(ctx, None),
-        next=command("resume", {"task": tasks[0].id}) if tasks else "start, with the title of what is to be done",
+        next=command("resume", {"task": tasks[0].id}) if tasks else _begin(ctx),
         again={"task": plan.id} if plan else {},
     )
+
+
+def _begin(ctx: Context) -> str:
+    """What to do where nothing is to be done; in an empty workspace, what is kept may be in another one."""
+    begin = "start, with the title of what is to be done"
+    others = other_workspaces(ctx, MOST_OTHERS) if not ctx.ws.event_seq else []
+    if not others:
+        return begin
+    named = ", ".join(f"{row['id']} ({row['events']} events)" for row in others)
+    return f"{begin}. This workspace is empty; others here: {named}; workspace={others[0]['id']} in a call reads one"
+
+
+def _unproven(ctx: Context, plan: Work | None) -> Section:
+    """What finished tasks were closed on without proof: it stays listed until it is proven."""
+    found = unproven_since(ctx)
+    if plan is not None:
+        mine = {task.id for task in tasks_of(ctx, plan.id)}
+        found = [(step, proof) for step, proof in found if step.task in mine]
+    entries = [
+        Entry("unproven step", f"{step.task} {step.path}", step.title, rank=1.0, alarm=shorten(proof.line(), ALARM))
+        for step, proof in found[:MOST_UNPROVEN]
+    ]
+    left = max(0, len(found) - MOST_UNPROVEN)
+    return Section("unproven", tuple(entries), unread=left, unread_kind="unproven step")
+
+
+def _open_anywhere(ctx: Context, records: Records) -> tuple[Entry, ...]:
+    """Open questions of every task: without a task in hand, none of them is somebody else's business."""
+    known = {entry.id for entry in records.open}
+    return (*records.open, *(entry for entry in open_cards(ctx, MOST_OPEN) if entry.id not in known))
 
 
 def _left(ctx: Context, plan: Work) -> list[Work]:

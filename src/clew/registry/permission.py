@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clew.errors import ClewError, suggest
 from clew.settings import PLACE, Settings
-from clew.store.database import Database, Transaction
-from clew.store.workspaces import find_workspace, workspace_count, workspace_names
+from clew.store.database import Database, Row, Transaction
+from clew.store.workspaces import find_workspace, last_used_workspaces, workspace_count, workspace_names
+
+if TYPE_CHECKING:
+    from clew.registry.context import Context
 
 MOST_WORKSPACES = 10_000
 """A loop over wrong names ends here; a person who needs more has more than one store."""
@@ -35,6 +38,15 @@ def permitted(settings: Settings, workspace: str) -> str:
             suggestions=[suggest("status", "Shows the workspaces that are allowed.")],
         )
     return workspace
+
+
+def other_workspaces(ctx: Context, most: int) -> list[Row]:
+    """Workspaces beside the one of the call that hold something and that the caller may name, the last changed first.
+
+    A person at this machine's shell may look at the store anyway.
+    """
+    found = [row for row in last_used_workspaces(ctx.tx, MOST_WORKSPACES) if row["id"] != ctx.workspace]
+    return [row for row in found if ctx.connection.local or _permits(ctx.settings, row["id"])][:most]
 
 
 def own_workspace(settings: Settings, database: Database) -> tuple[Settings, bool]:

@@ -194,5 +194,14 @@ def last_write(tx: Transaction, workspace: str) -> tuple[int, int]:
     return (row["seq"], row["updated_at_ms"]) if row is not None else (0, 0)
 
 
+def last_used_workspaces(tx: Transaction, most: int) -> list[Row]:
+    """Workspaces that hold something, the last changed first: id, number of events, when it changed."""
+    return tx.all(
+        "SELECT id, event_seq AS events, created_at_ms, updated_at_ms FROM workspace WHERE event_seq > 0"
+        " ORDER BY updated_at_ms DESC, id LIMIT ?",
+        most,
+    )
+
+
 def workspace_count(tx: Transaction) -> int:
     return int(tx.value("SELECT count(*) FROM workspace"))

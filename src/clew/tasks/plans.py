@@ -131,6 +131,17 @@ def open_tasks(ctx: Context, limit: int) -> list[Work]:
     return [load(Work, row) for row in rows]
 
 
+def finished_tasks(ctx: Context, limit: int) -> list[Work]:
+    """Tasks that are done, the last touched first."""
+    rows = ctx.tx.all(
+        "SELECT * FROM work WHERE workspace = ? AND kind = 'task' AND status = 'DONE'"
+        " ORDER BY updated_at_ms DESC, number DESC LIMIT ?",
+        ctx.workspace,
+        limit,
+    )
+    return [load(Work, row) for row in rows]
+
+
 def open_plans(ctx: Context) -> list[Work]:
     """Plans that are not over, oldest first."""
     rows = ctx.tx.all(

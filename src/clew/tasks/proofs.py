@@ -20,6 +20,7 @@ from clew.registry.operation import Bounded, operation
 from clew.store.rows import load
 from clew.tasks.commands import cannot_fail, named_commands, same_command
 from clew.tasks.evidence import NOTHING, Evidence, evidence_of, linked
+from clew.tasks.plans import finished_tasks
 from clew.tasks.receipts import (
     CLAIMED,
     FAILED,
@@ -31,7 +32,7 @@ from clew.tasks.receipts import (
     latest_receipts,
     write_receipt,
 )
-from clew.tasks.steps import Step, steps_of
+from clew.tasks.steps import Step, done_steps, steps_of
 from clew.tasks.targets import OfWork, target_work
 
 
@@ -141,6 +142,21 @@ def proof_states(ctx: Context, steps: Sequence[Step]) -> dict[str, Proof]:
         step.id: _judge(step, receipts.get(step.id, []), bool(given.get(step.id, NOTHING).proof), checkout)
         for step in steps
     }
+
+
+RECENT = 30
+"""Finished tasks whose proofs are looked at without being asked for."""
+DOUBTED = (CLAIMED, UNPROVEN, FAILED, OVERRIDDEN)
+
+
+def unproven_since(ctx: Context) -> list[tuple[Step, Proof]]:
+    """Done steps of the tasks that ended last which nobody has proven, newest task first.
+
+    That files changed after a task was finished is the usual course of work, so stale proofs are not among them.
+    """
+    steps = done_steps(ctx, [task.id for task in finished_tasks(ctx, RECENT)])
+    states = proof_states(ctx, steps)
+    return [(step, states[step.id]) for step in steps if states[step.id].state in DOUBTED]
 
 
 def _judge(step: Step, receipts: list[Receipt], has_evidence: bool, checkout: Checkout) -> Proof:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -9,7 +10,8 @@ from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import STEP, STEP_PATH
 from clew.reasoning.scope import StepFocus, step_finder
 from clew.registry.context import Context
-from clew.store.rows import Record, load
+from clew.store.database import placeholders
+from clew.store.rows import Record, chunks, load
 from clew.tasks.plans import Work
 
 CHECKPOINTS = ("criteria", "tests", "security", "perf", "docs")
@@ -116,6 +118,21 @@ def steps_of(ctx: Context, task: str) -> list[Step]:
     """All steps of a task in the order of their paths."""
     rows = ctx.tx.all("SELECT * FROM step WHERE workspace = ? AND task = ?", ctx.workspace, task)
     return sorted((load(Step, row) for row in rows), key=lambda step: path_key(step.path))
+
+
+def done_steps(ctx: Context, tasks: Sequence[str]) -> list[Step]:
+    """The done steps of some tasks, in the order of the tasks and of their paths."""
+    found = [
+        load(Step, row)
+        for part in chunks(list(tasks))
+        for row in ctx.tx.all(
+            f"SELECT * FROM step WHERE workspace = ? AND completed = 1 AND task IN ({placeholders(len(part))})",
+            ctx.workspace,
+            *part,
+        )
+    ]
+    place = {task: at for at, task in enumerate(tasks)}
+    return sorted(found, key=lambda step: (place[step.task], path_key(step.path)))
 
 
 def path_key(path: str) -> tuple[int, ...]:

@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "runner": ("registry", "app", "store.events"),
     "faces.http": (),
     "faces.mcp": ("registry", "app", "store.database", "store.events", "faces.http", "faces.web", "shim"),
-    "faces.web": ("registry", "app", "store.database", "store.events", "faces.http"),
+    "faces.web": ("registry", "app", "store.database", "store.events", "faces.http", "faces.connect"),
     "faces.hooks": ("registry", "app", "shim"),
     "faces.resident": ("registry", "app", "store.database", "faces.hooks", "faces.mcp", "shim"),
     "faces.connect": ("faces.hooks.clients",),

@@ -34,6 +34,12 @@ FLAGS = (
     "--force-device-scale-factor=1",
 )
 PATIENCE = 30
+WHO = """
+try {
+  if (localStorage.getItem("clew.name") === null) localStorage.setItem("clew.name", '"Tess Tester"');
+} catch {}
+"""
+"""Somebody who has said who they are, as everybody has after the first thing they did."""
 
 
 def programs() -> tuple[str, str] | None:
@@ -52,6 +58,7 @@ def chromium(profile: Path) -> Iterator[webdriver.Chrome]:
     options.binary_location = found[0]
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(found[1]))
+    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WHO})
     try:
         yield driver
     finally:

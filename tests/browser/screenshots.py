@@ -35,37 +35,34 @@ class Shot:
 def shots(story: Story) -> list[Shot]:
     card = "document.querySelector('[data-card=D-lease]').dispatchEvent(new Event('click'))"
     why = "document.querySelector('.result details').open = true"
-    unfold = "document.querySelectorAll('#history details').forEach((part) => { part.open = true })"
-    asked = "memory/recall/why%20were%20seats%20sold%20twice/all"
-    cents = story.call("list_blocks", words="cents")["blocks"][0]["block_id"]
+    asked = "know/recall/why%20were%20seats%20sold%20twice/all"
     return [
-        Shot("home", "home", "#log li"),
+        Shot("inbox", "inbox", "#needs-you"),
+        Shot("now", "now", "#workers"),
         Shot(
             "reasoning",
-            f"reasoning/{story.session}",
+            f"now/session/{story.session}",
             ".node",
             "document.querySelector('.node').click()",
             "#detail .figures",
         ),
-        Shot("cards", "cards/main", "[data-card]", card, "#card h2"),
-        Shot("diff", "cards/main/diff/lease-first", "#diff-cards"),
-        Shot("conflicts", "cards/main/conflicts", "[data-conflict]"),
-        Shot("work", "work", ".board"),
-        Shot("task", f"work/{story.task}", "#steps .proofs"),
-        Shot("jobs", "jobs", "#open-jobs"),
-        Shot("job", f"jobs/{story.job_ids[0]}", "#thread li"),
+        Shot("cards", "know/cards/main", "[data-card]", card, "#card h2"),
+        Shot("diff", "know/cards/main/diff/lease-first", "#diff-cards"),
+        Shot("board", "now/board", ".board"),
+        Shot("task", f"now/board/{story.task}", "#steps .proofs"),
+        Shot("jobs", "now/job", "#open-jobs"),
+        Shot("job", f"now/job/{story.job_ids[0]}", "#thread li"),
         Shot("recall", asked, ".result", why),
-        Shot("blocks", "memory/blocks", "#blocks li"),
-        Shot("block", f"memory/blocks/{cents}", "#history", unfold),
-        Shot("review", "memory/review", "article.proposal"),
-        Shot("contradictions", "memory/contradictions", "[data-pair]"),
-        Shot("health", "memory/health", "#findings"),
-        Shot("map", "map/a%3Ainventory", "#lens h2"),
+        Shot("blocks", "know/blocks", "#blocks li"),
+        Shot("panel", "now/board", ".board", f"location.hash = '#/ws/o/{story.task}'", "#panel .record-title"),
+        Shot("history", "history", "#log li"),
+        Shot("health", "settings/health", "main h1"),
+        Shot("areas", "know/areas/a%3Ainventory", "#lens h2"),
     ]
 
 
 def take(page: Page, shot: Shot, suffix: str) -> None:
-    page.open(shot.place)
+    page.open(f"ws/{shot.place}")
     page.until(f"document.querySelector(arguments[0]) && {SETTLED}", shot.ready)
     page.js(shot.act)
     page.until("document.querySelector(arguments[0])", shot.then)
@@ -76,7 +73,7 @@ def take(page: Page, shot: Shot, suffix: str) -> None:
 
 
 def choose_theme(page: Page, theme: str) -> None:
-    page.open("home")
+    page.open("ws/inbox")
     page.until("document.querySelector('#tabs a')")
     page.js("localStorage.setItem('clew.theme', JSON.stringify(arguments[0]))", theme)
 
@@ -99,7 +96,7 @@ def main() -> None:
                 driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", SMALL)
                 choose_theme(page, "light")
                 for shot in wanted:
-                    if shot.name in {"home", "task"}:
+                    if shot.name in {"inbox", "panel"}:
                         take(page, shot, "small")
                 print(*page.problems(), sep="\n")
         finally:

@@ -12,13 +12,13 @@ from clew.ledger.garden import pattern_named
 from clew.ledger.links import node_id, session_branch, set_node_status
 from clew.ledger.notebooks.books import cell_json, cells_of, notebook_json, notebook_named
 from clew.ledger.session_operations import branches_json
-from clew.ledger.sessions import session_json, session_named
+from clew.ledger.sessions import find_session, session_json, session_named
 from clew.ledger.thought_rows import Thought, newest_thoughts, thought_by_seq, thought_json
 from clew.reasoning.documents import GRAPH
 from clew.reasoning.premises import suspects
 from clew.reasoning.scope import Scope
 from clew.registry.context import Context
-from clew.registry.record import Link, Retracted, Retraction, linker, opener, retracter
+from clew.registry.record import Link, Named, Retracted, Retraction, linker, namer, opener, retracter
 
 SUMMARY = 160
 MOST_CELL = 1000
@@ -27,6 +27,12 @@ _LINKS = (
     " ON thought.workspace = thought_link.workspace AND thought.seq = thought_link.{other}"
     " WHERE thought_link.workspace = ? AND thought_link.{own} = ? ORDER BY thought_link.{other}, relation LIMIT ?"
 )
+
+
+@namer("session")
+def session_names(ctx: Context, ids: list[str]) -> list[Named]:
+    found = [find_session(ctx, id) for id in ids]
+    return [Named(session.id, "session", session.title, session.status) for session in found if session]
 
 
 @opener("session")

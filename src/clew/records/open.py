@@ -71,7 +71,7 @@ TOLD = 8
 
 def open_lines(result: Opened, default_workspace: str) -> list[str]:
     """What it is, what it says, how it ended, and its links both ways."""
-    inner = _inner(result)
+    inner = inner_of(result)
     status = inner.get("status") or inner.get("grade") or result.get("status")
     facts = ", ".join(str(fact) for fact in (inner.get("type") or result["kind"], status) if fact)
     lines = [f"{result.get('id') or result.get('ref')} ({facts}): {result.get('summary', '')}"]
@@ -81,7 +81,7 @@ def open_lines(result: Opened, default_workspace: str) -> list[str]:
     return lines + _work_lines(result) + _record_lines(result.get("record", {}))
 
 
-def _inner(result: Opened) -> dict[str, Any]:
+def inner_of(result: Opened) -> dict[str, Any]:
     """The part of an answer that holds the thing itself; it is named after its kind."""
     named = [result.get(name) for name in (result["kind"], "card", "block", "entry", "item", "receipt", "step")]
     return next((part for part in named if isinstance(part, dict)), {})
@@ -164,7 +164,7 @@ def surroundings(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str,
     links, ended = links_of(ctx, id, limit), retraction_of(ctx, id)
     replacing = [link.end for link in links.outgoing if link.rel == "replaces"]
     taken_back = retracted_among(ctx, [*replacing, *links.premises()])
-    history = [] if "history" in opened else _history(ctx, id, opened, limit)
+    history = [] if "history" in opened else events_of(ctx, id, opened, limit)
     parts = {
         "retraction": _as_it_stands(ended, opened) if ended is not None else None,
         "replaces": [{"id": old, "why": taken_back[old].why if old in taken_back else None} for old in replacing],
@@ -188,7 +188,7 @@ def _as_it_stands(ended: Ended, opened: Opened) -> dict[str, Any]:
     return {**shown, "status": now, "waits_for": None} if now in ENDED else shown
 
 
-def _history(ctx: Context, id: str, opened: Opened, limit: int) -> list[dict[str, Any]]:
+def events_of(ctx: Context, id: str, opened: Opened, limit: int) -> list[dict[str, Any]]:
     """What happened to a record, newest first; events of a step name its task and its path."""
     if opened["kind"] == "step":
         return history_of(ctx, opened["task"], limit, opened["path"])

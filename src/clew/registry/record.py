@@ -1,7 +1,8 @@
 """What a domain offers for the records it keeps, so that one call works on every id.
 
 A domain decorates its functions: `@opener("task", "plan")` shows a record, `@linker(...)` names what it is linked to,
-`@retracter(...)` takes it back; `@refresh("block")` and `@writer("block")` are for records that also stand in files.
+`@retracter(...)` takes it back, `@namer(...)` says what many of them are called; `@refresh("block")` and
+`@writer("block")` are for records that also stand in files.
 The keys are kinds of ids (`clew.ids.PATTERNS`) or kinds of what search finds.
 """
 
@@ -22,6 +23,23 @@ Opener = Callable[[Context, str, int, bool], Opened | None]
 opener: HookPoint[Opener] = HookPoint("opener")
 refresh: HookPoint[Callable[[Context], object]] = HookPoint("refresh")
 """Called before a record of this kind is opened, outside of any transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a list says of a record: what it is, what it is called, and how it stands."""
+
+    id: str
+    kind: str
+    title: str
+    status: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"id": self.id, "kind": self.kind, "title": self.title, "status": self.status}
+
+
+namer: HookPoint[Callable[[Context, list[str]], list[Named]]] = HookPoint("namer")
+"""`(ctx, ids)` -> those of the ids that there are, in one question to the store."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from typing import Any
 from clew.errors import shorten, suggest
 from clew.ids import JOB_EVENT
 from clew.registry.context import Context
-from clew.registry.record import Opened, opener
-from clew.store.rows import load
-from clew.tasks.evidence import evidence_by_id, evidence_json
+from clew.registry.record import Named, Opened, namer, opener
+from clew.store.rows import find_many, load
+from clew.tasks.evidence import Evidence, evidence_by_id, evidence_json
 from clew.tasks.gates import gate_of
 from clew.tasks.jobs.attention import attention_of
 from clew.tasks.jobs.job import QUEUED, RUNNING, Job, job_by_id, job_json, prompt_and_meta
@@ -17,12 +17,46 @@ from clew.tasks.jobs.runners import OFFLINE, Lease, find_lease
 from clew.tasks.jobs.thread import event_json, newest_events
 from clew.tasks.leases import lease_json, lease_of
 from clew.tasks.overview import rows_json
-from clew.tasks.plans import work_by_id
-from clew.tasks.receipts import receipt_by_id, receipt_json
-from clew.tasks.steps import find_step
+from clew.tasks.plans import Work, work_by_id
+from clew.tasks.receipts import Receipt, receipt_by_id, receipt_json
+from clew.tasks.steps import Step, find_step
 from clew.tasks.task_nodes import nodes_of
 from clew.tasks.views.sections import OPENED, sections_json
 from clew.tasks.views.standing import everything, standing_of
+
+
+@namer("plan", "task")
+def work_names(ctx: Context, ids: list[str]) -> list[Named]:
+    found = find_many(ctx.tx, ctx.workspace, Work, ids)
+    return [Named(work.id, work.kind, work.title, work.status) for work in found]
+
+
+@namer("step")
+def step_names(ctx: Context, ids: list[str]) -> list[Named]:
+    found = find_many(ctx.tx, ctx.workspace, Step, ids)
+    return [Named(step.id, "step", step.title, _step_status(step)) for step in found]
+
+
+def _step_status(step: Step) -> str:
+    return "done" if step.completed else "blocked" if step.blocked else "open"
+
+
+@namer("job")
+def job_names(ctx: Context, ids: list[str]) -> list[Named]:
+    return [Named(job.id, "job", job.title, job.status) for job in find_many(ctx.tx, ctx.workspace, Job, ids)]
+
+
+@namer("receipt")
+def receipt_names(ctx: Context, ids: list[str]) -> list[Named]:
+    found = find_many(ctx.tx, ctx.workspace, Receipt, ids)
+    return [Named(item.id, "receipt", shorten(item.command or item.text, 140), item.grade) for item in found]
+
+
+@namer("evidence")
+def evidence_names(ctx: Context, ids: list[str]) -> list[Named]:
+    return [
+        Named(item.id, "evidence", shorten(item.text, 140)) for item in find_many(ctx.tx, ctx.workspace, Evidence, ids)
+    ]
 
 
 @opener("plan", "task")

@@ -27,11 +27,17 @@ PROVES, PART_OF, ABOUT = "proves", "part_of", "about"
 
 @linker("plan", "task")
 def work_links(ctx: Context, id: str, limit: int) -> list[Link]:
-    """The plan above, and the tasks or steps below."""
+    """The plan above, the tasks or steps below, and the jobs that were given for it."""
     work = work_by_id(ctx, id)
     below = [step.id for step in steps_of(ctx, id)] if work.is_task else [task.id for task in tasks_of(ctx, id)]
     above = [Link(id, PART_OF, work.parent)] if work.parent else []
-    return above + [Link(part, PART_OF, id) for part in below[:limit]]
+    sql = "SELECT id FROM job WHERE workspace = ? AND task = ? ORDER BY number DESC LIMIT ?"
+    jobs = ctx.tx.all(sql, ctx.workspace, id, limit)
+    return [
+        *above,
+        *(Link(part, PART_OF, id) for part in below[:limit]),
+        *(Link(row["id"], ABOUT, id) for row in jobs),
+    ]
 
 
 @linker("step")
@@ -76,6 +82,13 @@ def receipt_links(ctx: Context, id: str, limit: int) -> list[Link]:
     found = [Link(id, ABOUT if receipt.grade in (FAILED, *WAIVERS) else PROVES, receipt.entity)]
     found += [Link(id, PART_OF, receipt.evidence)] if receipt.evidence else []
     return found + ([Link(id, "repeats", receipt.again)] if receipt.again else [])
+
+
+@linker("job")
+def job_links(ctx: Context, id: str, limit: int) -> list[Link]:
+    """The task that a job was given for."""
+    job = job_by_id(ctx, id)
+    return [Link(id, ABOUT, job.task)] if job.task else []
 
 
 @retracter("plan", "task")

@@ -7,11 +7,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from selenium.webdriver.common.actions.action_builder import ActionBuilder
 
 from tests.browser import stage
 from tests.browser.chromium import Page
 from tests.browser.story import Story
 from tests.faces.web.server import Server
+
+SEEN = """(node) => {
+  if (!node?.checkVisibility({checkOpacity: true, checkVisibilityCSS: true})) return false;
+  const box = node.getBoundingClientRect();
+  return box.width > 0 && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
+}"""
+HITTABLE = """(() => {
+  const node = document.querySelector(arguments[0]);
+  if (!node?.checkVisibility()) return null;
+  const box = node.getBoundingClientRect();
+  const x = box.x + box.width / 2, y = box.y + box.height / 2;
+  const hit = document.elementFromPoint(x, y);
+  return hit && (node.contains(hit) || hit.closest("label")?.contains(node)) ? [x, y] : null;
+})()"""
 
 
 class Reader(Page):
@@ -26,6 +41,33 @@ class Reader(Page):
             selector,
             text,
         )
+
+    def press_on(self, selector: str) -> None:
+        """A press of the pointer in the middle of an element, as a hand does: it must be visible, within the window
+        and not covered by anything else."""
+        x, y = self.until(HITTABLE, selector)
+        actions = ActionBuilder(self.driver, duration=10)
+        pointer: Any = actions.pointer_action
+        pointer.move_to_location(round(x), round(y)).pointer_down().pointer_up()
+        actions.perform()
+
+    def keys(self, *keys: str) -> None:
+        """Keys one after the other, to whatever has the focus."""
+        actions = ActionBuilder(self.driver)
+        board: Any = actions.key_action
+        for key in keys:
+            board.key_down(key).key_up(key)
+        actions.perform()
+
+    def chord(self, held: str, key: str) -> None:
+        actions = ActionBuilder(self.driver)
+        board: Any = actions.key_action
+        board.key_down(held).key_down(key).key_up(key).key_up(held)
+        actions.perform()
+
+    def seen(self, selector: str) -> bool:
+        """Whether a person sees it: drawn, and within the window."""
+        return self.there(f"({SEEN})(document.querySelector(arguments[0]))", selector)
 
     def value(self, selector: str) -> str:
         return str(self.js("return document.querySelector(arguments[0]).value", selector))

@@ -14,7 +14,7 @@ from tests.browser.screenshots import SMALL, Shot, shots
 from tests.browser.story import Story
 
 CONTRAST = Path(__file__).with_name("contrast.js").read_text()
-PAGES = ["home", "reasoning", "cards", "work", "jobs", "memory", "map"]
+PLACES = ["inbox", "now", "know", "history"]
 STICKS_OUT = """
 const width = document.documentElement.clientWidth, main = document.getElementById("main");
 const cuts = (node) => ["auto", "scroll", "hidden"].includes(getComputedStyle(node).overflowX);
@@ -50,7 +50,7 @@ def small(driver: Any) -> Iterator[None]:
 
 def visit(page: Reader, shot: Shot) -> None:
     """Goes there as a link does, without loading anew; what was shown before must be gone."""
-    page.js("document.querySelector('main > *').dataset.old = ''; location.hash = '#/' + arguments[0]", shot.place)
+    page.js("document.querySelector('main > *').dataset.old = ''; location.hash = '#/ws/' + arguments[0]", shot.place)
     page.until("!document.querySelector('main > [data-old]') && document.querySelector(arguments[0])", shot.ready)
     page.settled()
     page.js(shot.act)
@@ -58,7 +58,7 @@ def visit(page: Reader, shot: Shot) -> None:
 
 
 def test_text_keeps_its_contrast_on_every_page_in_both_themes(page: Reader, story: Story) -> None:
-    page.open("work")
+    page.open("ws/now/board")
     page.settled()
     page.js(FAINT)
     assert page.js(CONTRAST)["problems"], "the measure sees what is faint"
@@ -74,7 +74,7 @@ def test_text_keeps_its_contrast_on_every_page_in_both_themes(page: Reader, stor
 
 
 def test_nothing_sticks_out_of_a_small_screen(page: Reader, story: Story, small: None) -> None:
-    page.open("work")
+    page.open("ws/now/board")
     page.settled()
     found = []
     for shot in shots(story):
@@ -86,48 +86,65 @@ def test_nothing_sticks_out_of_a_small_screen(page: Reader, story: Story, small:
 
 
 def test_everything_is_reached_on_a_small_screen(page: Reader, small: None) -> None:
-    page.open("home")
-    page.until("document.querySelectorAll('#tabs a').length === arguments[0]", len(PAGES))
-    for name in [*PAGES[1:], "home"]:
-        page.js("document.querySelector(arguments[0]).scrollIntoView()", f'#tabs [data-page="{name}"]')
-        page.find(f'#tabs [data-page="{name}"]').click()
+    page.open("ws/inbox")
+    page.settled()
+    for name in [*PLACES[1:], "inbox"]:
+        page.press_on(f'#tabs [data-page="{name}"]')
         page.until("document.querySelector('#tabs a[aria-current]')?.dataset.page === arguments[0]", name)
 
 
 def test_titles_and_addresses(page: Reader, story: Story) -> None:
     for place, title in (
-        (f"work/{story.task}", f"{story.task} · Work · Clew"),
-        ("memory/review", "Review · Memory · Clew"),
-        ("nowhere", "Home · Clew"),
-        ("cards/%E0%A4%A", "Cards · Clew"),
+        ("ws/now/board", "Board · Now · Clew"),
+        ("ws", "Inbox · Clew"),
+        ("ws/nowhere", "Inbox · Clew"),
+        ("ws/know/cards/%E0%A4%A", "Cards · Clew"),
     ):
         page.open(place)
         page.settled()
         page.until("document.title.endsWith(arguments[0])", title)
     job = story.job_ids[0]
-    page.open(f"jobs/{job}")
+    page.open(f"ws/now/job/{job}")
     page.says("h1", "Replay the peak")
     page.reload()
     page.says("h1", "Replay the peak")
-    page.until("document.title === arguments[0]", f"{job} · Jobs · Clew")
 
 
-def test_keys_lead_to_every_page(page: Reader) -> None:
-    page.open("home")
-    page.until("document.querySelector('#tabs a[aria-current]')")
-    for key, name in zip("rcwjmah", [*PAGES[1:], "home"], strict=True):
-        page.press("g", key)
+def test_addresses_of_earlier_versions_still_lead_there(page: Reader, story: Story) -> None:
+    for old, new in (
+        ("home", "#/ws/inbox"),
+        (f"work/{story.task}", f"#/ws/now/board/{story.task}"),
+        (f"reasoning/{story.session}", f"#/ws/now/session/{story.session}"),
+        ("memory/review", "#/ws/inbox"),
+        ("cards/main/diff/lease-first", "#/ws/know/cards/main/diff/lease-first"),
+        ("map/a%3Ainventory", "#/ws/know/areas/a%3Ainventory"),
+    ):
+        page.open(old)
+        page.until("location.hash.startsWith(arguments[0])", new)
+        page.settled()
+        assert not page.all("main > .problem")
+
+
+def test_keys_lead_to_every_place(page: Reader) -> None:
+    page.open("ws/inbox")
+    page.settled()
+    for key, name in zip("nkhi", [*PLACES[1:], "inbox"], strict=True):
+        page.keys("g", key)
         page.until("document.querySelector('#tabs a[aria-current]')?.dataset.page === arguments[0]", name)
+    page.keys("?")
+    page.says("#keys-help", "Find anything, go anywhere")
+    page.keys(Keys.ESCAPE)
+    page.gone("#keys-help")
 
 
 def test_the_tab_key_reaches_the_content_and_is_seen(page: Reader) -> None:
-    page.open("work")
+    page.open("ws/now/board")
     page.settled()
     page.find("body").send_keys(Keys.TAB)
     assert page.there("document.activeElement.matches('.skip')")
     page.driver.switch_to.active_element.send_keys(Keys.ENTER)
     page.until("document.activeElement.id === 'main'")
-    assert page.js("return location.hash") == "#/work", "skipping does not leave the page"
+    assert page.js("return location.hash") == "#/ws/now/board", "skipping does not leave the page"
     page.driver.switch_to.active_element.send_keys(Keys.TAB)
     ring = "getComputedStyle(document.activeElement).outlineStyle"
     assert page.there("document.querySelector('main').contains(document.activeElement)")
@@ -140,7 +157,7 @@ def test_light_and_dark(page: Reader, driver: Any) -> None:
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", told)
 
     theme = "document.documentElement.dataset.theme === arguments[0]"
-    page.open("home")
+    page.open("ws/inbox")
     page.until("document.querySelector('#tabs a')")
     try:
         for scheme in ("dark", "light"):
@@ -161,7 +178,7 @@ def test_light_and_dark(page: Reader, driver: Any) -> None:
 
 def test_who_wants_no_motion_gets_none(page: Reader, driver: Any) -> None:
     told = {"features": [{"name": "prefers-reduced-motion", "value": "reduce"}]}
-    page.open("home")
+    page.open("ws/inbox")
     page.settled()
     try:
         assert page.js(MOVING) == "waiting"

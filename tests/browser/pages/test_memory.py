@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from selenium.webdriver.common.keys import Keys
+
 from tests.browser.pages.conftest import Reader
 from tests.conftest import Caller
 
@@ -78,22 +80,24 @@ def test_blocks_are_found_and_shown_with_history_and_provenance(page: Reader, ag
     block = decide(agent, "Ship wombats by rail", rationale="They dislike flying")
     change = {"op": "update_field", "target": block, "field": "Rationale", "value": "They love trains"}
     proposal = agent("propose_edit", ops=[change], rationale="Kinder")["proposal_id"]
-    receipt = agent("approve_apply", proposal_id=proposal, dry_run=False)["receipt_ts"]
-    page.open("memory/blocks")
+    agent("approve_apply", proposal_id=proposal, dry_run=False)
+    page.open("ws/know/blocks")
     page.type("#blocks-search", "wombats")
     page.until("document.querySelectorAll('#blocks li').length === 1")
     assert page.js("return document.activeElement.id") == "blocks-search", "typing goes on while the list changes"
-    page.click("#blocks li a")
-    page.says("#block h2", "Ship wombats by rail")
-    for words in (proposal, receipt, "decisions/DECISIONS.md:", "approved proposal"):
-        page.says("#provenance", words)
-    page.click('[data-version="2"] summary')
-    page.says('[data-version="2"] .removed', "-Rationale: They dislike flying")
-    page.says('[data-version="2"] .added', "+Rationale: They love trains")
-    page.says('[data-version="1"] .diff', "+Statement: Ship wombats by rail")
-    page.click('[data-act="rollback"]')
-    page.says("#block", "They dislike flying")
-    page.says("#history", "Version 3")
+    page.press_on("#blocks li a")
+    page.says("#panel .record-title", "Ship wombats by rail")
+    for words in ("They love trains", "decisions/DECISIONS.md:", "Where it comes from", "proposal"):
+        page.says("#panel", words)
+    page.press_on('#panel [data-version="2"] summary')
+    page.says('#panel [data-version="2"] .removed', "-Rationale: They dislike flying")
+    page.says('#panel [data-version="2"] .added', "+Rationale: They love trains")
+    page.press_on(f'#panel [data-version="2"] a[href$="{proposal}"]')
+    page.says("#panel .record-title", "Change Rationale of “Ship wombats by rail”")
+    page.keys(Keys.ESCAPE)
+    page.gone("#panel > *")
+    assert page.js("return location.hash") == "#/ws/know/blocks", "the place below is still there"
+    assert page.seen("#blocks li a")
 
 
 def test_overdue_reviews_are_listed(page: Reader, agent: Caller) -> None:
@@ -163,7 +167,7 @@ def test_a_refused_approval_is_explained(page: Reader, agent: Caller) -> None:
     try:
         page.click(f'{card(proposal)} [data-act="approve"]')
         page.says("#notices [role=alert]", "detect_only")
-        page.says("#notices [role=alert]", "clew call governance mode=propose")
+        page.says("#notices [role=alert]", " call governance mode=propose")
         assert "{" not in page.text("#notices [role=alert]"), "no raw JSON"
         page.click("#notices button:last-of-type")
     finally:

@@ -14,21 +14,20 @@ from tests.faces.web.server import Server
 
 TOKEN = "marlinspike"
 EMPTY = {
-    "cards": "clew call think_card",
-    "work": "clew call tasks_macro_start",
-    "jobs": "clew call tasks_jobs_create",
-    "memory": "clew call recall",
-    "memory/blocks": "clew call propose_update",
-    "memory/review": "clew call propose_update",
-    "memory/contradictions": "No contradictions",
-    "map": "clew call anchors_bootstrap",
+    "cards": " call think_card",
+    "work": " call tasks_macro_start",
+    "jobs": " call tasks_jobs_create",
+    "memory": " call recall",
+    "memory/blocks": " call propose_update",
+    "map": " call anchors_bootstrap",
     "reasoning": "No session yet",
 }
 """What an empty page teaches."""
 WRITE = """
 const done = arguments[arguments.length - 1];
 const note = { title: "Written with the token", content: "as the page writes" };
-import("/static/js/api.js").then(({ call }) => call("notes_commit", note)).then(() => done());
+const main = document.querySelector("script[type=module]").src;
+import(new URL("api.js", main)).then(({ call }) => call("notes_commit", note)).then(() => done());
 """
 
 
@@ -44,6 +43,7 @@ def test_the_page_asks_for_the_token(driver: Any, guarded: Server) -> None:
     driver.get(guarded.address)
     page.says("h1", "asks for its token")
     assert not page.all("#tabs a"), "nothing is shown before"
+    assert not page.seen("#workspace") and not page.seen("#link"), "no empty box, no word of a connection"
     with pytest.raises(HTTPError) as refused:
         guarded.call("notes_commit", content="x")
     assert refused.value.code == 401
@@ -53,13 +53,13 @@ def test_the_page_asks_for_the_token(driver: Any, guarded: Server) -> None:
     page.type("#token", TOKEN)
     page.submit("form.login")
     page.find("#tabs a")
-    page.says("h1", "Workspace ws")
+    page.find("#tabs [aria-current]")
     page.reload()
-    page.says("h1", "Workspace ws")
+    page.find("#tabs [aria-current]")
     for place, words in EMPTY.items():
         page.js("location.hash = '#/' + arguments[0]", place)
         page.says(".teach, .empty", words)
-    page.js("location.hash = '#/home'")
+    page.js("location.hash = '#/ws/now'")
     page.driver.execute_async_script(WRITE)
     page.says("#log", "Written with the token")
     # The server goes away now; nobody must try to reach it, nor blame the next test for what was refused here.

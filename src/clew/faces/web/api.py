@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
@@ -11,8 +12,12 @@ from starlette.responses import JSONResponse, Response
 
 from clew import __version__
 from clew.errors import ClewError
+from clew.faces.connect.clients import CLIENTS
+from clew.faces.connect.servers import Target, this_command
+from clew.faces.web.assets import tag
 from clew.faces.web.gate import Gate, refusal
 from clew.faces.web.snapshots import ask, page_connection, snapshot
+from clew.ids import AGENT
 from clew.registry.catalogue import catalogue
 
 if TYPE_CHECKING:
@@ -21,6 +26,8 @@ if TYPE_CHECKING:
 
 
 JSON = "application/json"
+AUTHOR_HEADER = "x-clew-author"
+"""Who sits at the page: the author of what the call writes."""
 
 
 class Calls:
@@ -40,10 +47,13 @@ class Calls:
             return refusal(400, "the body is not JSON")
         if not isinstance(body, dict) or not isinstance(body.get("name"), str):
             return refusal(400, "expected {name, arguments}")
-        return await anyio.to_thread.run_sync(self._answer, body["name"], body.get("arguments"))
+        author = request.headers.get(AUTHOR_HEADER) or None
+        if author is not None and AGENT.fullmatch(author) is None:
+            return refusal(400, f"{AUTHOR_HEADER}: small letters, digits, dots and hyphens")
+        return await anyio.to_thread.run_sync(self._answer, body["name"], body.get("arguments"), author)
 
-    def _answer(self, name: str, arguments: Any) -> Response:
-        answer = self._clew.dispatcher.call(name, arguments, page_connection())
+    def _answer(self, name: str, arguments: Any, author: str | None) -> Response:
+        answer = self._clew.dispatcher.call(name, arguments, page_connection(author))
         content = orjson.dumps({**answer.envelope, "lines": answer.lines})
         return Response(content, media_type=JSON, headers={"Cache-Control": "no-store"})
 
@@ -62,6 +72,11 @@ class Calls:
                 "workspace": settings.workspace,
                 "workspaces": workspaces,
                 "operations": [entry.name for entry in catalogue().operations],
+                "assets": tag(),
+                "locked": settings.workspace_lock,
+                "home": str(settings.home),
+                "command": shlex.join(this_command()),
+                "connect": _connect_lines(f"{request.base_url}mcp", settings.token is not None),
             }
         return Response(orjson.dumps(known), media_type=JSON, headers={"Cache-Control": "no-store"})
 
@@ -129,6 +144,16 @@ class Api:
 
     def _workspace(self, request: Request) -> str:
         return request.query_params.get("workspace") or self._clew.settings.workspace
+
+
+def _connect_lines(url: str, guarded: bool) -> list[dict[str, Any]]:
+    """How each client is told about this very server: the address that the browser reached it at."""
+    target = Target(this_command(), url, guarded)
+    return [
+        {"client": client.title, "lines": [client.by_hand(target)]}
+        for client in CLIENTS.values()
+        if client.by_hand and client.reaches(target)
+    ]
 
 
 def _number(text: str | None, default: int) -> int:

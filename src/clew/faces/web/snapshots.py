@@ -26,9 +26,9 @@ EVENTS = {
 }
 
 
-def page_connection() -> Connection:
-    """People see everything; nothing is remembered between calls."""
-    return Connection(toolset="full", durable=False, client="observatory")
+def page_connection(author: str | None = None) -> Connection:
+    """People see everything; nothing is remembered between calls. `author` is the person who sits at the page."""
+    return Connection(toolset="full", durable=False, client="observatory", agent_id=author)
 
 
 def ask(clew: Clew, name: str, workspace: str, **arguments: Any) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.lines import argument, command, one_line
 from clew.registry.operation import Bounded, Input, Name, Text, operation
-from clew.registry.record import opener
+from clew.registry.record import Named, namer, opener
 from clew.store.database import placeholders
 from clew.store.rows import load
 
@@ -203,6 +203,12 @@ def anchor_snapshot(ctx: Context, args: AnchorSnapshot) -> dict[str, Any]:
         "count": len(places),
         "truncated": len(places) > args.limit,
     }
+
+
+@namer("anchor")
+def anchor_names(ctx: Context, ids: list[str]) -> list[Named]:
+    found = [find_anchor(ctx, id) for id in ids]
+    return [Named(anchor.id, "anchor", anchor.title, anchor.status) for anchor in found if anchor]
 
 
 @opener("anchor")

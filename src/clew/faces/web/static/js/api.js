@@ -1,5 +1,6 @@
 // Calls go through the same operations that agents use.
 
+import { author } from "./people.js";
 import { state } from "./state.js";
 
 export class Refused extends Error {
@@ -17,22 +18,40 @@ export const pageKey = () => localStorage.getItem(KEY) ?? "";
 export const keepKey = (key) => localStorage.setItem(KEY, key);
 
 export async function send(path, body) {
-  const response = await fetch(path, {
+  const response = await reach(path, {
     method: body === undefined ? "GET" : "POST",
     headers:
       body === undefined
         ? { "x-clew-key": pageKey() }
-        : { "content-type": "application/json", "x-clew-page": "1", "x-clew-key": pageKey() },
+        : {
+            "content-type": "application/json",
+            "x-clew-page": "1",
+            "x-clew-key": pageKey(),
+            "x-clew-author": author(),
+          },
     body: body === undefined ? undefined : JSON.stringify(body),
     credentials: "same-origin",
   });
-  const answer = await response.json();
+  const answer = await response.json().catch(() => ({}));
+  // The token was changed, or the server was started anew: then the page asks for it again.
+  if (response.status === 401 && path !== "/page/login")
+    window.dispatchEvent(new Event("clew-locked"));
   if (!response.ok)
     throw new Refused({
       code: String(response.status),
       message: answer.error ?? response.statusText,
     });
   return answer;
+}
+
+export class Unreachable extends Error {}
+
+async function reach(path, request) {
+  try {
+    return await fetch(path, request);
+  } catch {
+    throw new Unreachable("The server does not answer. This page goes on by itself when it does.");
+  }
 }
 
 // The whole envelope of an operation.

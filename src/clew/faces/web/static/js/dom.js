@@ -13,13 +13,35 @@ export function svg(tag, attributes = {}, ...children) {
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
-    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    if (name.startsWith("on")) listen(node, name.slice(2), value);
     else if (name === "data")
       for (const [key, text] of Object.entries(value)) node.dataset[key] = text;
     else node.setAttribute(name, value === true ? "" : String(value));
   }
   append(node, children);
   return node;
+}
+
+/** @type {WeakMap<Node, Record<string, Function | null>>} */
+const handlers = new WeakMap();
+
+// Handlers can be exchanged, so that an element may stay when what it stands for is drawn anew.
+function listen(node, type, handler) {
+  let own = handlers.get(node);
+  if (!own) {
+    own = {};
+    handlers.set(node, own);
+  }
+  if (!(type in own)) node.addEventListener(type, (event) => own[type]?.(event));
+  own[type] = handler;
+}
+
+// Lets an element do what another one, which it stays in place of, would do.
+export function adopt(node, other) {
+  const mine = handlers.get(node) ?? {},
+    theirs = handlers.get(other) ?? {};
+  for (const type of Object.keys(mine)) if (!(type in theirs)) mine[type] = null;
+  for (const [type, handler] of Object.entries(theirs)) listen(node, type, handler);
 }
 
 export function append(node, children) {
@@ -40,7 +62,7 @@ export function shorten(text, limit) {
   return plain.length > limit ? `${plain.slice(0, limit - 1)}…` : plain;
 }
 
-// "3 minutes ago", with the exact moment on hover; `refresh` keeps it true.
+// "3 minutes ago", after a week "12 Nov", with the exact moment on hover; `refresh` keeps it true.
 export function ago(stamp) {
   const at = typeof stamp === "number" ? stamp : Date.parse(stamp);
   if (!Number.isFinite(at)) return "";
@@ -54,15 +76,25 @@ export function ago(stamp) {
 function since(at) {
   const seconds = Math.max(0, Math.round((Date.now() - at) / 1000));
   if (seconds < 60) return "just now";
+  if (seconds > WEEK) return day(at);
   const [unit, size] =
     seconds < 3600 ? ["minute", 60] : seconds < 86400 ? ["hour", 3600] : ["day", 86400];
   const count = Math.floor(seconds / size);
   return `${count} ${unit}${count === 1 ? "" : "s"} ago`;
 }
 
+const WEEK = 7 * 86400;
+
+// "12 Nov", with the year when it is another one.
+export function day(at) {
+  const date = new Date(at);
+  const year = date.getFullYear() === new Date().getFullYear() ? undefined : "numeric";
+  return date.toLocaleDateString(undefined, { day: "numeric", month: "short", year });
+}
+
 export function refresh() {
   /** @type {NodeListOf<HTMLTimeElement>} */
-  const times = document.querySelectorAll("main time[datetime]");
+  const times = document.querySelectorAll("time[datetime]:not([data-fixed])");
   for (const node of times) {
     const text = since(Date.parse(node.dateTime));
     if (node.textContent !== text) node.textContent = text;
@@ -82,14 +114,6 @@ export async function copy(text) {
     document.execCommand("copy");
     area.remove();
   }
-}
-
-let notices;
-export function notice(text, kind = "info") {
-  notices ??= document.getElementById("notices");
-  const line = el("p", { class: `notice ${kind}` }, text);
-  notices.append(line);
-  setTimeout(() => line.remove(), 6000);
 }
 
 export function copyButton(text, label = "copy") {

@@ -114,11 +114,11 @@ function nameOf({ type, subject, payload, path }, names) {
 }
 
 function whereTo({ type, subject, payload }) {
-  if (type.startsWith("graph_conflict")) return link("cards", "main", "conflicts");
+  if (type.startsWith("graph_conflict")) return link("know", "cards", "main", "conflicts");
   if (type.startsWith("card_") || type === "graph_applied")
-    return link("cards", payload?.branch ?? "main");
-  if (type.startsWith("branch_")) return link("cards", subject);
-  if (type.startsWith("runner_")) return link("jobs");
+    return link("know", "cards", payload?.branch ?? "main");
+  if (type.startsWith("branch_")) return link("know", "cards", subject);
+  if (type.startsWith("runner_")) return link("now", "job");
   return placeOf(subject);
 }
 

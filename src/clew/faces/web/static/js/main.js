@@ -1,158 +1,106 @@
-// Starts the page: asks what there is, draws the tabs, shows the page that the address names.
+// Starts the page: asks what there is, draws the bar, and from then on follows the address.
 
 import { send } from "./api.js";
-import { el, notice, refresh, replace } from "./dom.js";
-import { explain, title } from "./parts.js";
-import { link, place } from "./router.js";
+import { drawBar, nextTheme, showConnection } from "./bar.js";
+import { el, refresh, replace } from "./dom.js";
+import { keymap, pressed, showKeys } from "./keys.js";
+import { skip, start as startShowing } from "./navigation.js";
+import { undoLast } from "./notices.js";
+import { explain } from "./parts.js";
+import { recallName } from "./people.js";
+import { PLACES } from "./places.js";
+import { go } from "./router.js";
+import { follow as followScroll } from "./scroll.js";
+import { search } from "./search.js";
 import { feed } from "./socket.js";
-import { remember, remembered, state } from "./state.js";
+import { remembered, state } from "./state.js";
 import { askForToken } from "./token.js";
 
-const PAGES = [
-  ["home", "Home", "h"],
-  ["reasoning", "Reasoning", "r"],
-  ["cards", "Cards", "c"],
-  ["work", "Work", "w"],
-  ["jobs", "Jobs", "j"],
-  ["memory", "Memory", "m"],
-  ["map", "Map", "a"],
-];
 const REFRESH = 20_000;
-
 const main = document.getElementById("main");
-let leave = null;
-let shown = 0;
 
 async function start() {
+  recallName();
   document.getElementById("theme").addEventListener("click", nextTheme);
   document.querySelector(".skip").addEventListener("click", skip);
-  const known = await send("/page/state");
-  if (!known.open) return askForToken(main);
-  state.version = known.version;
-  state.workspaces = known.workspaces;
-  state.operations = new Set(known.operations);
+  window.addEventListener("keydown", pressed);
+  window.addEventListener("clew-locked", () => lock());
+  const known = await learn();
+  if (!known.open) return lock();
   const wanted = remembered("workspace", known.workspace);
   state.workspace = known.workspaces.includes(wanted) ? wanted : known.workspace;
-  drawWorkspaces();
-  drawTabs();
-  feed.watch(showLink);
+  drawBar(learn);
+  globalKeys();
+  followScroll(main);
+  feed.watch(showConnection);
   feed.open();
-  window.addEventListener("hashchange", show);
-  window.addEventListener("keydown", keys);
   setInterval(refresh, REFRESH);
-  await show();
+  await startShowing(main, learn);
 }
 
-// What was shown stays until the next page is ready, so that nothing flickers.
-async function show() {
-  const { page, parts } = place();
-  const turn = ++shown;
-  leave?.();
-  leave = null;
-  const known = PAGES.some(([name]) => name === page) ? page : "home";
-  markTab(known);
-  main.setAttribute("aria-busy", "true");
-  try {
-    const [module] = await Promise.all([import(`./pages/${known}.js`), feed.begin()]);
-    if (turn !== shown) return;
-    const ended = await module.show(main, parts);
-    if (turn === shown) leave = ended ?? null;
-    else ended?.();
-  } catch (problem) {
-    if (turn === shown)
-      replace(
-        main,
-        el(
-          "section",
-          { class: "problem", role: "alert" },
-          el("h1", {}, "This could not be shown"),
-          explain(problem),
-        ),
-      );
-  } finally {
-    if (turn === shown) main.removeAttribute("aria-busy");
-  }
+// What the server says of itself; asked again when a workspace turns up that nobody knew.
+async function learn() {
+  const known = await send("/page/state");
+  state.version = known.version;
+  state.guarded = known.token_needed;
+  if (!known.open) return known;
+  state.workspaces = known.workspaces;
+  state.operations = new Set(known.operations);
+  for (const name of ["home", "command", "locked", "assets", "connect"])
+    state[name] = known[name] ?? state[name];
+  return known;
 }
 
-// The page's own address must not change: it says what is shown.
-function skip(event) {
-  event.preventDefault();
-  main.focus();
+let locked = false;
+function lock() {
+  if (locked) return;
+  locked = true;
+  document.body.dataset.locked = "";
+  askForToken(main);
 }
 
-function drawTabs() {
-  const tabs = PAGES.map(([name, words, key]) =>
-    el("a", { href: link(name), data: { page: name }, title: `${words} (g ${key})` }, words),
+function globalKeys() {
+  const places = Object.fromEntries(
+    PLACES.map(({ name, words, key }) => [`g ${key}`, [words, () => go(name)]]),
   );
-  replace(document.getElementById("tabs"), tabs);
-}
-
-function markTab(page) {
-  /** @type {NodeListOf<HTMLAnchorElement>} */
-  const tabs = document.querySelectorAll("#tabs a");
-  for (const tab of tabs) {
-    if (tab.dataset.page === page) {
-      tab.setAttribute("aria-current", "page");
-      tab.scrollIntoView({ block: "nearest", inline: "nearest" });
-    } else tab.removeAttribute("aria-current");
-  }
-  title(PAGES.find(([name]) => name === page)[1]);
-}
-
-function drawWorkspaces() {
-  const select = /** @type {HTMLSelectElement} */ (document.getElementById("workspace"));
-  replace(
-    select,
-    state.workspaces.map((name) =>
-      el("option", { value: name, selected: name === state.workspace }, name),
-    ),
-  );
-  select.addEventListener("change", () => {
-    state.workspace = select.value;
-    remember("workspace", select.value);
-    show();
+  keymap("Everywhere", {
+    ...places,
+    "Ctrl-k": ["Find anything, go anywhere", () => search()],
+    "/": ["Find here, or anywhere", () => toSearch()],
+    c: ["Create", async () => (await import("./create.js")).create()],
+    z: ["Undo what was done last", () => undoLast()],
+    t: ["Light, dark or as the system", nextTheme],
+    "?": ["These keys", showKeys],
+    g: ["", () => false],
+  });
+  // Ctrl-K also while something is being typed.
+  window.addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      search();
+    }
   });
 }
 
-function showLink(now) {
-  const sign = document.getElementById("link");
-  sign.textContent = now === "closed" ? "reconnecting" : "live";
-  sign.className = `badge ${now === "closed" ? "bad" : "good"}`;
-  if (now === "again") window.dispatchEvent(new Event("clew-again"));
-}
-
-const THEMES = ["auto", "light", "dark"];
-function nextTheme() {
-  const now = remembered("theme", "auto");
-  const next = THEMES[(THEMES.indexOf(now) + 1) % THEMES.length];
-  remember("theme", next);
-  window.dispatchEvent(new Event("clew-theme"));
-  notice(`Theme: ${next}`);
-}
-
-let waiting = false;
-function keys(event) {
-  if (
-    event.target.closest("input, textarea, select") ||
-    event.ctrlKey ||
-    event.metaKey ||
-    event.altKey
-  )
-    return;
-  const page = PAGES.find(([, , key]) => key === event.key);
-  if (waiting && page) location.hash = link(page[0]);
-  waiting = event.key === "g";
-  if (event.key === "t") nextTheme();
-  if (event.key === "/") {
-    /** @type {HTMLInputElement | null} */
-    const search = main.querySelector("input[type=search]");
-    if (search) {
-      event.preventDefault();
-      search.focus();
-    }
-  }
+// The search field of what is shown; where there is none, the one for everything.
+function toSearch() {
+  const fields = /** @type {NodeListOf<HTMLInputElement>} */ (
+    main.querySelectorAll("[data-search]")
+  );
+  const shown = [...fields].find((field) => field.checkVisibility());
+  if (shown) shown.focus();
+  else search();
 }
 
 start().catch((problem) =>
-  replace(main, el("section", { class: "problem", role: "alert" }, explain(problem))),
+  replace(
+    main,
+    el(
+      "section",
+      { class: "problem", role: "alert" },
+      el("h1", {}, "Clew cannot be reached"),
+      explain(problem),
+      el("p", {}, el("button", { type: "button", onclick: () => location.reload() }, "Try again")),
+    ),
+  ),
 );

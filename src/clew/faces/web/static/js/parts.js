@@ -1,12 +1,25 @@
 // What every page is made of: heads, cards, badges, commands to copy, empty states that teach,
 // problems in plain words.
 
-import { copyButton, el, notice } from "./dom.js";
-import { IDS } from "./facts.js";
-import { link } from "./router.js";
+import { commandFor, placeOfCall } from "./commands.js";
+import { copy, copyButton, el, shorten } from "./dom.js";
+import { icon, kindWord } from "./kinds.js";
+import { notice } from "./notices.js";
+import { named } from "./people.js";
+import { objectLink } from "./router.js";
 
+// The title of the page; what waits in the Inbox stands before it, so that a tab shows it.
 export function title(...words) {
-  document.title = [...words, "Clew"].join(" · ");
+  titled = [...words, "Clew"].join(" · ");
+  countInTitle(waiting);
+}
+
+let titled = "Clew",
+  waiting = 0;
+
+export function countInTitle(count) {
+  waiting = count;
+  document.title = count ? `(${count}) ${titled}` : titled;
 }
 
 export function head(words, lead, ...tools) {
@@ -52,7 +65,9 @@ export function badge(words, kind = "") {
 }
 
 export function chip(words, kind = "") {
-  return words ? el("span", { class: `chip ${kind}` }, words) : null;
+  // Kinds get a prefix: a task's chip must not look like a task's card on the board.
+  const own = /^(kind|card)-/.test(kind) ? kind : `chip-${kind}`;
+  return words ? el("span", { class: `chip ${own}` }, words) : null;
 }
 
 export function command(text) {
@@ -84,9 +99,17 @@ export function explain(problem) {
       .slice(0, 2)
       .map((way) => [
         way.reason ? el("p", { class: "quiet" }, sentence(way.reason)) : null,
-        command(callText(way.target, way.params)),
+        wayOut(way),
       ]),
   ];
+}
+
+// A link where the page can do it itself, else the command.
+function wayOut({ target, params }) {
+  const place = placeOfCall(target, params ?? {});
+  return place
+    ? el("p", {}, el("a", { class: "button", href: place.href }, place.words))
+    : command(commandFor(target, params));
 }
 
 export function sentence(text) {
@@ -94,17 +117,7 @@ export function sentence(text) {
   return words ? words[0].toUpperCase() + words.slice(1) : "It did not work";
 }
 
-// A call as one would type it into a terminal.
-export function callText(name, params = {}) {
-  const shown = Object.entries(params).filter(([, value]) => value !== null && value !== undefined);
-  const value = (given) =>
-    typeof given === "string" && /^[\w.:@/-]+$/.test(given)
-      ? given
-      : quoted(typeof given === "string" ? given : JSON.stringify(given));
-  return ["clew call", name, ...shown.map(([key, given]) => `${key}=${value(given)}`)].join(" ");
-}
-
-const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+export const callText = commandFor;
 
 export function problemCard(problem) {
   return el(
@@ -129,12 +142,19 @@ export function problemNotice(problem) {
   document.getElementById("notices").append(box);
 }
 
-// Runs what a button stands for; says what came of it. Returns whether it worked.
-export async function act(button, run, said) {
+/**
+ * Runs what a button stands for; says what came of it. Returns whether it worked.
+ * @param {any} button
+ * @param {() => any} run
+ * @param {string} [said]
+ * @param {((result: any) => any) | null} [undo] takes it back, given what `run` answered
+ */
+export async function act(button, run, said, undo = null) {
+  if (!(await named())) return false;
   button.disabled = true;
   try {
-    await run();
-    if (said) notice(said);
+    const result = await run();
+    if (said) notice(said, "info", undo ? () => undo(result) : null);
     return true;
   } catch (problem) {
     problemNotice(problem);
@@ -168,26 +188,90 @@ export function several(count, one, many = `${one}s`) {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-const FORMS = Object.fromEntries(
-  Object.entries(IDS).map(([kind, form]) => [kind, new RegExp(form)]),
-);
-
-// The page that shows an id best; null when none does. What a session's id begins with is one of its thoughts.
-export function placeOf(id) {
-  const name = String(id ?? "");
-  const is = (...kinds) => kinds.some((kind) => FORMS[kind].test(name));
-  if (is("task", "plan")) return link("work", name);
-  if (is("job")) return link("jobs", name);
-  if (is("anchor")) return link("map", name);
-  if (is("proposal")) return link("memory", "review", name);
-  if (is("contradiction")) return link("memory", "contradictions");
-  if (is("block")) return link("memory", "blocks", name);
-  if (FORMS.session.test(name.slice(0, 36)))
-    return link("reasoning", name.slice(0, 36), ...(name.length > 36 ? [name] : []));
-  return null;
-}
+// Every id leads to its record, which opens beside what is shown.
+export const placeOf = (id) => (id ? objectLink(String(id)) : null);
 
 export function idLink(id) {
-  const href = placeOf(id);
-  return href ? el("a", { class: "id", href }, id) : el("span", { class: "id" }, id);
+  return el("a", { class: "id", href: objectLink(id) }, id);
+}
+
+// An id as people need it: small, grey, copied by a press.
+export function idTag(id) {
+  const button = el(
+    "button",
+    {
+      type: "button",
+      class: "id tag",
+      title: `Copy ${id}`,
+      "aria-label": `Copy the id ${id}`,
+      onclick: async () => {
+        await copy(id);
+        notice(`Copied ${id}`);
+      },
+    },
+    shorten(id, 44),
+  );
+  return button;
+}
+
+// A record in a list: the icon of its kind in a column of its own, then its words as a link.
+export function recordLink({ id, kind, title: words }, ...more) {
+  return el(
+    "span",
+    { class: "record" },
+    el("span", { class: "kind", title: kindWord(kind) }, icon(kind)),
+    el(
+      "a",
+      { class: "what", href: objectLink(id) },
+      el("span", { class: "hidden-text" }, `${kindWord(kind)}: `),
+      shorten(words || id, 160),
+    ),
+    more,
+  );
+}
+
+const TONES = {
+  active: "good",
+  done: "good",
+  DONE: "good",
+  seen: "good",
+  applied: "good",
+  accepted: "good",
+  completed: "good",
+  open: "info",
+  ACTIVE: "info",
+  RUNNING: "info",
+  staged: "info",
+  proposed: "info",
+  claimed: "warn",
+  PARKED: "warn",
+  deferred: "warn",
+  superseded: "warn",
+  stale: "bad",
+  blocked: "bad",
+  failed: "bad",
+  FAILED: "bad",
+  rejected: "bad",
+  retracted: "bad",
+  revoked: "bad",
+  unproven: "bad",
+};
+
+export function statusBadge(status) {
+  return status
+    ? badge(String(status).toLowerCase().replaceAll("_", " "), TONES[status] ?? "")
+    : null;
+}
+
+// Prose in the face of the text; blank lines part paragraphs, single line breaks stay.
+export function prose(text) {
+  const parts = String(text ?? "")
+    .trim()
+    .split(/\n\s*\n/)
+    .filter(Boolean);
+  return el(
+    "div",
+    { class: "prose", dir: "auto" },
+    parts.map((part) => el("p", {}, part)),
+  );
 }

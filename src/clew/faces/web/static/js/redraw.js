@@ -1,44 +1,68 @@
-// Draws a part of the page again without disturbing whoever uses it: what did not change stays the
-// same element, what is being typed and what was unfolded is kept here, outside of what is drawn,
-// and the focus returns to where it was.
+// Draws a part of the page again without disturbing whoever uses it. The new picture is laid over
+// the old one element by element: what is the same stays the same element, with its scroll, its
+// selection and its focus. Lists are matched by `data-key`. What is being typed and what was
+// unfolded is kept here, outside of what is drawn.
+//
+// An element with `data-own` is drawn by a script that holds on to its parts (a graph): it is
+// replaced as a whole when it differs, and where it was scrolled to is carried over.
 
-import { append, el } from "./dom.js";
+import { adopt, append, el } from "./dom.js";
 
 const drafts = new Map();
 const unfolded = new Map();
 
-// An input whose text survives any redraw. `key` names it within the whole page.
+// An input whose text survives any redraw. `key` names it within the whole page; read it with
+// `typed(key)`, since the element on the page may be an older one than the one made here.
 export function draft(tag, key, attributes = {}) {
+  /** @type {Record<string, any>} */
+  const { oninput, ...rest } = attributes;
   const node = el(tag, {
-    ...attributes,
-    data: { ...attributes.data, draft: key },
-    oninput: () => drafts.set(key, node.value),
+    ...rest,
+    data: { ...rest.data, draft: key },
+    oninput: (event) => {
+      drafts.set(key, event.currentTarget.value);
+      oninput?.(event);
+    },
   });
   node.value = drafts.get(key) ?? "";
   return node;
 }
 
+export const typed = (key) => drafts.get(key) ?? "";
+
+// Puts a text into a draft, on the page too.
+export function setDraft(key, text) {
+  drafts.set(key, text);
+  const node = shownDraft(key);
+  if (node) node.value = text;
+}
+
 export function forget(key) {
   drafts.delete(key);
+  const node = shownDraft(key);
+  if (node) node.value = "";
 }
+
+const shownDraft = (key) =>
+  /** @type {HTMLInputElement | null} */ (
+    document.querySelector(`[data-draft="${CSS.escape(key)}"]`)
+  );
 
 // A section that stays open or shut as its reader left it.
 export function fold(key, summary, ...children) {
-  const node = el(
+  return el(
     "details",
     {
       data: { fold: key },
       open: unfolded.get(key) ?? false,
-      ontoggle: () => unfolded.set(key, node.open),
+      ontoggle: (event) => unfolded.set(key, event.currentTarget.open),
     },
     el("summary", {}, summary),
     children,
   );
-  return node;
 }
 
-// Puts the children in place of the old ones; those with the same `data-key` that look the same
-// stay.
+// Puts the children in place of the old ones.
 export function redraw(container, ...children) {
   const focus = focused(container);
   const wanted = append(document.createDocumentFragment(), children);
@@ -54,48 +78,110 @@ export function swap(old, node) {
   focus?.();
 }
 
+const keyOf = (node) => node.dataset?.key;
+
+// Keyed children are matched by their key, the others in their order by what they are.
 function reconcile(container, wanted) {
-  const known = new Map(
-    [...container.children]
-      .filter((child) => child.dataset.key)
-      .map((child) => [child.dataset.key, child]),
-  );
-  const kept = wanted.map((node) => keep(known.get(node.dataset?.key), node));
+  const keyed = new Map(),
+    plain = [];
+  for (const child of container.childNodes) {
+    const key = keyOf(child);
+    if (key !== undefined) keyed.set(key, child);
+    else plain.push(child);
+  }
+  const partner = (node) => {
+    const key = keyOf(node);
+    if (key !== undefined) return keyed.get(key);
+    const at = plain.findIndex((child) => child.nodeName === node.nodeName);
+    return at < 0 ? undefined : plain.splice(0, at + 1)[at];
+  };
+  const kept = wanted.map((node) => keep(partner(node), node));
   const stay = new Set(kept);
   for (const child of [...container.childNodes]) if (!stay.has(child)) child.remove();
-  kept.forEach((node, index) => {
-    if (container.childNodes[index] !== node)
-      container.insertBefore(node, container.childNodes[index] ?? null);
-  });
+  let at = container.firstChild;
+  for (const node of kept) {
+    if (node === at) at = at.nextSibling;
+    else container.insertBefore(node, at);
+  }
 }
 
-// The old element where it will do. A list is gone through item by item, so that a new item leaves
-// the others alone.
+// The old node where it will do, made to look and act like the new one.
 function keep(old, node) {
-  if (!old || old.tagName !== node.tagName) return node;
-  if (old.isEqualNode(node)) return old;
-  if (node.dataset.list === undefined) return node;
-  for (const name of ["class", "id", "aria-label", "data-status"])
-    if (node.hasAttribute(name)) old.setAttribute(name, node.getAttribute(name));
+  if (!old || old === node || old.nodeName !== node.nodeName || old.nodeType !== node.nodeType)
+    return node;
+  if (node.nodeType !== Node.ELEMENT_NODE) {
+    if (old.data !== node.data) old.data = node.data;
+    return old;
+  }
+  if (node.dataset.own !== undefined) return keepOwn(old, node);
+  if (old.dataset.draft !== node.dataset.draft || old.id !== node.id) return node;
+  adopt(old, node);
+  dress(old, node);
   reconcile(old, [...node.childNodes]);
+  if (node.nodeName === "SELECT" && old !== document.activeElement) old.value = node.value;
   return old;
 }
 
+function keepOwn(old, node) {
+  if (old.isEqualNode(node)) return old;
+  const moved = [old, ...old.querySelectorAll("*")]
+    .filter((part) => part.scrollTop || part.scrollLeft)
+    .map((part) => [pathTo(old, part), part.scrollLeft, part.scrollTop]);
+  requestAnimationFrame(() => {
+    for (const [path, left, top] of moved)
+      path.reduce((part, index) => part?.children[index], node)?.scrollTo(left, top);
+  });
+  return node;
+}
+
+function pathTo(root, part) {
+  const path = [];
+  for (let at = part; at !== root; at = at.parentElement)
+    path.unshift([...at.parentElement.children].indexOf(at));
+  return path;
+}
+
+function dress(old, node) {
+  for (const { name } of [...old.attributes])
+    if (!node.hasAttribute(name) && !(name === "open" && node.dataset.fold === undefined))
+      old.removeAttribute(name);
+  for (const { name, value } of node.attributes)
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  if (node.type === "checkbox" && old.checked !== node.checked) old.checked = node.checked;
+}
+
+// The way back for the focus: to the same element if it is still there, else to what took its place
+// in its list, else to the part that was drawn. It never falls to the page's body.
 function focused(container) {
-  const now = /** @type {HTMLInputElement} */ (document.activeElement);
+  const now = /** @type {HTMLElement} */ (document.activeElement);
   if (!container.contains(now) || now === container) return null;
-  const selector = now.dataset.draft
-    ? `[data-draft="${CSS.escape(now.dataset.draft)}"]`
-    : now.id
-      ? `#${CSS.escape(now.id)}`
-      : null;
-  if (!selector) return null;
-  const { selectionStart, selectionEnd } = now;
+  const { selectionStart, selectionEnd } = /** @type {HTMLInputElement} */ (now);
+  const row = now.closest("[data-key]");
+  const index = row ? [...row.parentElement.children].indexOf(row) : -1;
+  const list = row?.parentElement;
   return () => {
-    /** @type {HTMLInputElement | null} */
-    const then = container.querySelector(selector);
-    if (!then || then === document.activeElement) return;
-    then.focus({ preventScroll: true });
-    if (typeof selectionStart === "number") then.setSelectionRange(selectionStart, selectionEnd);
+    if (now === document.activeElement) return;
+    if (container.contains(now)) return refocus(now, selectionStart, selectionEnd);
+    const same = container.querySelector(sameAs(now));
+    if (same) return refocus(same, selectionStart, selectionEnd);
+    const near = list?.isConnected
+      ? list.children[Math.min(index, list.children.length - 1)]
+      : null;
+    const target = near?.querySelector("a, button, input, [tabindex]") ?? near ?? container;
+    if (!target.matches("a, button, input, [tabindex]")) target.tabIndex = -1;
+    refocus(target);
   };
+}
+
+function sameAs(node) {
+  if (node.dataset.draft) return `[data-draft="${CSS.escape(node.dataset.draft)}"]`;
+  if (node.id) return `#${CSS.escape(node.id)}`;
+  const key = node.closest("[data-key]")?.dataset.key;
+  const act = node.dataset.act;
+  return key && act ? `[data-key="${CSS.escape(key)}"] [data-act="${CSS.escape(act)}"]` : ":not(*)";
+}
+
+function refocus(node, start, end) {
+  node.focus({ preventScroll: true });
+  if (typeof start === "number" && node.setSelectionRange) node.setSelectionRange(start, end);
 }

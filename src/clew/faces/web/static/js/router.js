@@ -1,9 +1,20 @@
-// `#/page/part/part`: which page is shown, and what of it.
+// Addresses: `#/WORKSPACE/PLACE/part/part?key=value`. A workspace may hold a slash, so each part is
+// encoded.
 
-export function place() {
-  const parts = location.hash.replace(/^#\/?/, "").split("/").filter(Boolean).map(decoded);
-  return { page: parts[0] || "home", parts: parts.slice(1) };
+import { state } from "./state.js";
+
+/**
+ * @typedef {{workspace: string, place: string, parts: string[], query: URLSearchParams}} Address
+ * @param {string} hash
+ * @returns {Address}
+ */
+export function parse(hash) {
+  const [path, query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const [workspace = "", place = "", ...parts] = path.split("/").filter(Boolean).map(decoded);
+  return { workspace, place, parts, query: new URLSearchParams(query) };
 }
+
+export const address = () => parse(location.hash);
 
 // An address that somebody mistyped still leads somewhere.
 function decoded(part) {
@@ -14,11 +25,29 @@ function decoded(part) {
   }
 }
 
-export function link(page, ...parts) {
-  const words = [page, ...parts].map((part) => encodeURIComponent(String(part)));
-  return `#/${words.join("/")}`;
+// The address of a place in the workspace that is shown. A last argument that is an object becomes
+// the query; what is empty in it is left out.
+export function link(place, ...parts) {
+  return linkIn(state.workspace, place, ...parts);
 }
 
-export function go(page, ...parts) {
-  location.hash = link(page, ...parts);
+export function linkIn(workspace, place, ...parts) {
+  const last = parts.at(-1);
+  const query = last !== null && typeof last === "object" ? parts.pop() : {};
+  const words = [workspace, place, ...parts].map((part) => encodeURIComponent(String(part)));
+  const asked = Object.entries(query).filter(([, value]) => value !== "" && value != null);
+  const tail = asked.length ? `?${new URLSearchParams(Object.fromEntries(asked))}` : "";
+  return `#/${words.join("/")}${tail}`;
+}
+
+// The address of any record; it opens beside whatever is shown.
+export const objectLink = (id) => link("o", id);
+
+export function go(place, ...parts) {
+  location.hash = link(place, ...parts);
+}
+
+// Changes what the address says without going anywhere: a filter, a chosen row.
+export function rewrite(href) {
+  history.replaceState(history.state, "", href);
 }

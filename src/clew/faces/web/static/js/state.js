@@ -1,6 +1,18 @@
-// What the whole page shares: who it talks to and which workspace it shows.
+// What the whole page shares: who it talks to, which workspace it shows, who sits here.
 
-export const state = { workspace: "", workspaces: [], operations: new Set(), version: "" };
+export const state = {
+  workspace: "",
+  workspaces: [],
+  operations: new Set(),
+  version: "",
+  home: "",
+  command: "clew",
+  connect: [],
+  assets: "",
+  locked: false,
+  guarded: false,
+  person: "",
+};
 
 export function remembered(key, fallback) {
   try {

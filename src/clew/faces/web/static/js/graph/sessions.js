@@ -83,7 +83,7 @@ export class SessionList {
       el(
         "a",
         {
-          href: link("reasoning", item.id),
+          href: link("now", "session", item.id),
           "aria-current": item.id === this.chosen ? "true" : null,
           data: { session: item.id },
         },

@@ -31,7 +31,7 @@ export async function show(main, [scope = "main", asked = "graph", other]) {
   const tabs = views(
     "View",
     VIEWS.map(([name, words]) => [
-      link("cards", scope, ...(name === "graph" ? [] : [name])),
+      link("know", "cards", scope, ...(name === "graph" ? [] : [name])),
       name,
       words,
     ]),
@@ -73,7 +73,7 @@ export function chooser(
   names,
   chosen,
   label = "Branch",
-  pick = (name) => go("cards", name),
+  pick = (name) => go("know", "cards", name),
   id = "branch",
 ) {
   const known = names.includes(chosen) ? names : [chosen, ...names];

@@ -1,15 +1,16 @@
 // The live graph of a thought session, beside the list of sessions and the details of one thought.
 
 import { call, knows } from "../api.js";
-import { el, notice, replace, shorten } from "../dom.js";
+import { el, replace, shorten } from "../dom.js";
 import { Detail } from "../graph/detail.js";
 import { KINDS } from "../graph/kinds.js";
 import { SessionModel } from "../graph/model.js";
 import { Openings } from "../graph/openings.js";
 import { SessionList } from "../graph/sessions.js";
 import { GraphView } from "../graph/view.js";
+import { notice } from "../notices.js";
 import { several } from "../parts.js";
-import { go, link } from "../router.js";
+import { go, link, rewrite } from "../router.js";
 import { feed } from "../socket.js";
 
 const OPENING = 400,
@@ -41,7 +42,7 @@ class ReasoningPage {
   async start() {
     const found = await call("session_list", { limit: 100, max_chars: 200_000 });
     if (!found.sessions.length && !this.sessionId) return this.#waitForTheFirst();
-    if (!this.sessionId) return go("reasoning", found.sessions[0].id);
+    if (!this.sessionId) return go("now", "session", found.sessions[0].id);
     this.#draw();
     this.sessions.show(found);
     this.ends.push(
@@ -67,7 +68,7 @@ class ReasoningPage {
     );
     this.ends.push(
       feed.on("events", (event, data) => {
-        if (event === "session_started") go("reasoning", data.subject);
+        if (event === "session_started") go("now", "session", data.subject);
       }),
     );
   }
@@ -114,6 +115,7 @@ class ReasoningPage {
       type: "search",
       id: "find",
       placeholder: "Find in this session ( / )",
+      data: { search: "" },
       "aria-label": "Find in this session",
       oninput: () => this.#find(search.value),
     });
@@ -280,11 +282,7 @@ class ReasoningPage {
     this.slider.max = this.model.length;
     this.slider.value = count;
     if (!isLast && count) this.view.reveal(this.model.order[count - 1]);
-    history.replaceState(
-      null,
-      "",
-      link("reasoning", this.sessionId, ...(isLast ? [] : [`@${count}`])),
-    );
+    rewrite(link("now", "session", this.sessionId, ...(isLast ? [] : [`@${count}`])));
   }
 
   #live() {
@@ -336,7 +334,7 @@ class ReasoningPage {
     if (!record) return;
     this.view.select(id);
     if (center) this.view.show(id);
-    history.replaceState(null, "", link("reasoning", this.sessionId, id));
+    rewrite(link("now", "session", this.sessionId, id));
     this.detail
       .show(this.model, this.openings, record)
       .catch((problem) => notice(problem.message, "bad"));
@@ -345,7 +343,7 @@ class ReasoningPage {
   #unselect() {
     this.view.select(null);
     this.view.frame.focus();
-    history.replaceState(null, "", link("reasoning", this.sessionId));
+    rewrite(link("now", "session", this.sessionId));
   }
 }
 

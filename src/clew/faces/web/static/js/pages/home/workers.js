@@ -47,7 +47,7 @@ function runnerRow(runner, names) {
     kind: "runner",
     name: runner.runner_id,
     text,
-    href: job ? link("jobs", job) : link("jobs"),
+    href: job ? link("now", "job", job) : link("now", "job"),
     at: runner.updated_at_ms,
     active: runner.status !== "offline",
     tone: runner.status === "offline" ? "bad" : "good",
@@ -61,7 +61,7 @@ function sessionRow(item) {
     kind: "session",
     name: item.title || "Untitled session",
     text: `${item.thoughtCount} thought${item.thoughtCount === 1 ? "" : "s"}`,
-    href: link("reasoning", item.id),
+    href: link("now", "session", item.id),
     at,
     active: lately(at),
   };

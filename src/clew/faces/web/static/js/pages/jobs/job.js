@@ -32,7 +32,12 @@ export async function jobParts(id) {
       el(
         "div",
         {},
-        el("p", { class: "crumb" }, el("a", { href: link("jobs") }, "Jobs"), ` / ${job.job_id}`),
+        el(
+          "p",
+          { class: "crumb" },
+          el("a", { href: link("now", "job") }, "Jobs"),
+          ` / ${job.job_id}`,
+        ),
         el("h1", {}, shorten(job.title, 140)),
         el(
           "p",

@@ -1,8 +1,9 @@
 // Runners and jobs; those that need somebody come first and say what they need.
 
 import { call } from "../../api.js";
+import { clewCommand } from "../../commands.js";
 import { ago, el, shorten } from "../../dom.js";
-import { badge, callText, card, head, nothing, several, teach } from "../../parts.js";
+import { badge, callText, card, command, head, nothing, several, teach } from "../../parts.js";
 import { link } from "../../router.js";
 
 // The same marks that the radar's lines have.
@@ -54,7 +55,7 @@ export async function radarParts() {
           : null,
         all.has_more ? nothing("Older jobs are left out.") : null,
       ),
-      runnersCard(runners, found.runner_diagnostics?.issues ?? []),
+      runnersCard(runners, found),
     ),
   ];
 }
@@ -81,7 +82,7 @@ function jobRow(job) {
         )
       : null,
     stateBadge(job.status),
-    el("a", { class: "what", href: link("jobs", job.job_id) }, shorten(job.title, 100)),
+    el("a", { class: "what", href: link("now", "job", job.job_id) }, shorten(job.title, 100)),
     el("span", { class: "id" }, job.job_id),
     ago(job.updated_at_ms),
     job.last?.message && job.last.kind !== "created"
@@ -96,7 +97,8 @@ function jobRow(job) {
   );
 }
 
-function runnersCard(runners, issues) {
+function runnersCard(runners, found) {
+  const issues = found.runner_diagnostics?.issues ?? [];
   return el(
     "aside",
     { class: "card", id: "runners", data: { key: "runners" } },
@@ -105,7 +107,7 @@ function runnersCard(runners, issues) {
       ? el("ul", { class: "lines" }, runners.map(runnerRow))
       : [
           nothing("No runner is known. One is started beside the server:"),
-          el("code", {}, "clew runner"),
+          command(found.runner_bootstrap?.cmd ?? clewCommand("runner")),
         ],
     issues.map((issue) =>
       el(
@@ -131,7 +133,10 @@ function runnerRow(runner) {
       "p",
       { class: "quiet" },
       runner.active_job_id
-        ? ["works on ", el("a", { href: link("jobs", runner.active_job_id) }, runner.active_job_id)]
+        ? [
+            "works on ",
+            el("a", { href: link("now", "job", runner.active_job_id) }, runner.active_job_id),
+          ]
         : runner.status === "offline"
           ? "its lease has run out"
           : "waits for a job",
@@ -147,6 +152,6 @@ function empty() {
       title: "Measure the lock",
       prompt: "Run make bench and report p95.",
     }),
-    "clew runner",
+    clewCommand("runner"),
   );
 }

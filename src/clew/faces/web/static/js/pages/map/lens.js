@@ -56,7 +56,7 @@ function drawn({ anchor, cards, tasks, stats }) {
               {},
               el(
                 "a",
-                { href: link("work", task.task) },
+                { href: link("now", "board", task.task) },
                 `${task.task} ${shorten(task.title ?? "", 60)}`,
               ),
               " ",

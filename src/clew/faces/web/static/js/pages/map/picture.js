@@ -209,7 +209,7 @@ function border(box, other) {
 }
 
 function box(anchor, spot, chosen, holds) {
-  const open = () => go("map", anchor.id);
+  const open = () => go("know", "areas", anchor.id);
   const keyed = (event) => {
     if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();

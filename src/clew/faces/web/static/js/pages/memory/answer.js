@@ -146,7 +146,7 @@ function counted(values) {
 }
 
 function reference(item) {
-  const href = item.source === "card" ? link("cards") : placeOf(item._id);
+  const href = item.source === "card" ? link("know", "cards") : placeOf(item._id);
   return href
     ? el("a", { class: "id", href }, shorten(item._id, 60))
     : el("span", { class: "id" }, shorten(item._id, 60));

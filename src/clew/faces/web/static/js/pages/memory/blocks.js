@@ -3,7 +3,7 @@
 import { call } from "../../api.js";
 import { ago, el, shorten } from "../../dom.js";
 import { badge, callText, chip, nothing, several, teach } from "../../parts.js";
-import { draft } from "../../redraw.js";
+import { draft, typed } from "../../redraw.js";
 import { link } from "../../router.js";
 
 const KINDS = [
@@ -30,19 +30,20 @@ export async function blocksParts(_rest, again) {
   const search = draft("input", "blocks.words", {
     type: "search",
     id: "blocks-search",
+    data: { search: "" },
     placeholder: "Find in blocks ( / )",
     "aria-label": "Find in blocks",
+    oninput: () => again(),
     class: "grow",
   });
   const found = await call("list_blocks", {
     kind: chosen.kind,
     status: chosen.status || undefined,
     overdue: chosen.overdue,
-    words: search.value,
+    words: typed("blocks.words"),
     limit: PAGE,
     max_chars: 400_000,
   });
-  search.addEventListener("input", () => again());
   const change = (name) => (event) => {
     chosen[name] = event.target.type === "checkbox" ? event.target.checked : event.target.value;
     again();
@@ -55,7 +56,7 @@ export async function blocksParts(_rest, again) {
     ]),
   ];
   const untouched =
-    chosen.kind === "knowledge" && !chosen.status && !chosen.overdue && !search.value;
+    chosen.kind === "knowledge" && !chosen.status && !chosen.overdue && !typed("blocks.words");
   return [
     el(
       "div",
@@ -118,11 +119,7 @@ function row(block) {
     "li",
     { data: { key: block.block_id } },
     chip(block.kind, block.kind),
-    el(
-      "a",
-      { class: "what", href: link("memory", "blocks", block.block_id) },
-      shorten(block.says, 140),
-    ),
+    el("a", { class: "what", href: link("o", block.block_id) }, shorten(block.says, 140)),
     badge(block.status, { active: "good", superseded: "warn", revoked: "warn" }[block.status]),
     block.review_due ? badge(`review by ${block.review_by}`, "warn") : null,
     el("span", { class: "id" }, block.block_id),

@@ -3,7 +3,7 @@
 import { envelope } from "../../api.js";
 import { el, replace } from "../../dom.js";
 import { callText, problemCard, teach } from "../../parts.js";
-import { link } from "../../router.js";
+import { link, rewrite } from "../../router.js";
 import { answerParts } from "./answer.js";
 
 const SOURCES = [
@@ -46,6 +46,7 @@ export function showRecall(
     id: "query",
     required: true,
     maxlength: 4000,
+    data: { search: "" },
     placeholder: "Ask in your own words ( / )",
     "aria-label": "Question",
     class: "grow",
@@ -98,11 +99,9 @@ const label = (words, field) => el("label", { class: "field" }, words, field);
 let turn = 0;
 async function answer(results, query, { sources, intent, holds, day }) {
   const mine = ++turn;
-  history.replaceState(
-    null,
-    "",
+  rewrite(
     link(
-      "memory",
+      "know",
       "recall",
       query,
       sources.value,

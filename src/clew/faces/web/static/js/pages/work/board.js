@@ -44,7 +44,7 @@ function planCard(plan, tasks) {
   const done = own.filter((task) => task.status === "DONE").length;
   return el(
     "a",
-    { class: "plan card", href: link("work", plan.id), data: { key: plan.id } },
+    { class: "plan card", href: link("now", "board", plan.id), data: { key: plan.id } },
     el("span", { class: "quiet" }, `${plan.id} · ${plan.status.toLowerCase()}`),
     el("strong", {}, shorten(plan.title, 80)),
     el("progress", { max: Math.max(1, own.length), value: done, "aria-label": "Tasks done" }),
@@ -80,7 +80,7 @@ function taskCard(task, plan, focused) {
     .map(Number);
   return el(
     "a",
-    { class: "task", href: link("work", task.id), data: { key: task.id } },
+    { class: "task", href: link("now", "board", task.id), data: { key: task.id } },
     el(
       "span",
       { class: "quiet" },

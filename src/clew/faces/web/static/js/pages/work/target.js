@@ -1,6 +1,7 @@
 // One plan or task: where it stands, what comes next, its steps or tasks, its timeline.
 
 import { call, envelope, tryCall } from "../../api.js";
+import { commandOfLine } from "../../commands.js";
 import { ago, el, shorten } from "../../dom.js";
 import { describe } from "../../happenings.js";
 import { badge, command, nothing, title } from "../../parts.js";
@@ -59,8 +60,10 @@ function headOf(target, plans) {
       el(
         "p",
         { class: "crumb" },
-        el("a", { href: link("work") }, "Work"),
-        plan ? [" / ", el("a", { href: link("work", plan.id) }, shorten(plan.title, 60))] : null,
+        el("a", { href: link("now", "board") }, "Work"),
+        plan
+          ? [" / ", el("a", { href: link("now", "board", plan.id) }, shorten(plan.title, 60))]
+          : null,
         ` / ${target.id}`,
       ),
       el("h1", {}, shorten(target.title, 140)),
@@ -79,7 +82,7 @@ function headOf(target, plans) {
         ),
       ),
     ),
-    el("a", { href: link("cards", target.id) }, `Cards of this ${target.kind}`),
+    el("a", { href: link("know", "cards", target.id) }, `Cards of this ${target.kind}`),
   );
 }
 
@@ -98,7 +101,7 @@ function nextCard(answer, radar, target) {
     { class: "card next", id: "next", data: { key: "next" } },
     el("header", {}, el("h2", {}, `Next: ${radar?.now ?? ""}`)),
     why ? el("p", { class: "quiet" }, `First: ${why}.`) : null,
-    commands.map((line) => command(line.replace(/^CMD:\s*/, ""))),
+    commands.map((line) => command(commandOfLine(line))),
     radar?.verify?.length
       ? el(
           "div",

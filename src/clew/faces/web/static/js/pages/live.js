@@ -1,50 +1,30 @@
-// What changed since you last looked, who is working, what needs you.
+// Who is working, and every event as it happens.
 
 import { call } from "../api.js";
+import { clewCommand } from "../commands.js";
 import { el, replace } from "../dom.js";
 import { keepDrawn } from "../news.js";
 import { callText, head, problemNotice, several, teach } from "../parts.js";
 import { redraw, swap } from "../redraw.js";
 import { state } from "../state.js";
-import { changesCard } from "./home/changes.js";
 import { gather, ROOM } from "./home/gather.js";
 import { LogLines, logCard } from "./home/log.js";
-import { needsCard } from "./home/needs.js";
-import { lookedUntil, visit } from "./home/visits.js";
 import { workersCard } from "./home/workers.js";
 
-// A line of the log appears at once; what takes a dozen questions to know is asked anew at most
+// A line of the log appears at once; what takes several questions to know is asked anew at most
 // this often.
 const PAUSE = 1500;
 
 export async function show(main) {
-  const since = visit(state.workspace);
   const body = el("div", { class: "page home" });
   const log = new LogLines();
   const draw = async () => {
-    const known = await gather(since.mark);
+    const known = await gather(0);
     log.begin(known.newest, known.names);
-    lookedUntil(state.workspace, known.last);
-    const seen = () => {
-      since.mark = known.last;
-      lookedUntil(state.workspace, known.last, true);
-      draw();
-    };
     redraw(
       body,
-      head(`Workspace ${state.workspace}`, lead(known)),
-      known.last <= 1
-        ? begin()
-        : [
-            el(
-              "div",
-              { class: "home-top", data: { key: "top", list: "" } },
-              needsCard(known.needs),
-              workersCard(known.workers),
-            ),
-            changesCard(known, since, seen),
-            logCard(log, goBack),
-          ],
+      head("Now", lead(known)),
+      known.last <= 1 ? begin() : [workersCard(known.workers), logCard(log, goBack)],
     );
     if (!body.isConnected) replace(main, body);
   };
@@ -68,22 +48,16 @@ export async function show(main) {
   return keepDrawn(draw, news, PAUSE);
 }
 
-function lead({ needs, workers }) {
+function lead({ workers }) {
   const busy = workers.filter((worker) => worker.active).length;
-  return [
-    needs.total
-      ? `${several(needs.total, "thing")} ${needs.total === 1 ? "needs" : "need"} you`
-      : "Nothing needs you",
-    busy ? ` · ${several(busy, "agent")} at work` : "",
-    state.version ? ` · Clew ${state.version}` : "",
-  ].join("");
+  return `Workspace ${state.workspace}${busy ? ` · ${several(busy, "one", "")} at work` : ""}`;
 }
 
 function begin() {
   return teach(
     "Nothing has happened here yet",
     "Connect an agent, or write the first lines yourself; everything that any process writes appears here by itself.",
-    "claude mcp add clew -- clew serve",
+    `claude mcp add clew -- ${clewCommand("serve")}`,
     callText("notes_commit", { content: "The first thing worth keeping" }),
     callText("tasks_macro_start", { task_title: "The first task" }),
   );

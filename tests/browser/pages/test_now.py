@@ -1,47 +1,16 @@
-"""Home: what needs you, who is working, what changed since you last looked, the log as it grows."""
+"""Now and History: who is working, what changed since you last looked, the log as it grows."""
 
 from __future__ import annotations
 
 from clew.registry.connection import Connection
 from tests.browser.pages.conftest import Reader
-from tests.browser.pages.test_cards import conflict
-from tests.browser.pages.test_jobs import claimed, report
-from tests.browser.pages.test_memory import decide, propose
+from tests.browser.pages.test_jobs import claimed
+from tests.browser.pages.test_memory import decide
 from tests.conftest import Caller
 
 AGO = "const key = 'clew.seen.ws', known = JSON.parse(localStorage.getItem(key)); known.at -= 3_600_000;"
 LEAVE = f"{AGO} localStorage.setItem(key, JSON.stringify(known))"
 """As if the last look were an hour old."""
-
-
-def need(words: str) -> str:
-    script = "[...document.querySelectorAll('#needs-you li')].find((row) => row.textContent.includes(%r))"
-    return script % words
-
-
-def test_everything_that_needs_somebody_is_listed_with_its_place(page: Reader, agent: Caller) -> None:
-    proposal = propose(agent, "Ask the gulls before docking")
-    job, claim = claimed(agent, "Ask the pilot")
-    report(agent, job, claim, "question", "Port or starboard?")
-    conflict(agent, "needed")
-    decide(agent, "Use tin whistles in fog")
-    decide(agent, "Do not use tin whistles in fog")
-    decide(agent, "Tar the piles every spring", review_by="2024-05-01")
-    steps = [{"title": "Sign the treaty", "success_criteria": ["signed"]}]
-    task = agent("tasks_macro_start", plan_title="Peace", task_title="Gulls", steps=steps)["task_id"]
-    agent("tasks_block", task=task, path="s:0", blocked=True, reason="No gull can write")
-    page.open("home")
-    for words, place in (
-        ("Ask the gulls before docking", f"memory/review/{proposal}"),
-        ("Port or starboard?", f"jobs/{job}"),
-        ("needed: changed on try-needed and on main", "cards/main/conflicts"),
-        ("Use tin whistles in fog / Do not use tin whistles in fog", "memory/contradictions"),
-        ("No gull can write", f"work/{task}"),
-        ("Tar the piles every spring (by 2024-05-01)", "memory/blocks/"),
-    ):
-        page.until(f"{need(words)}?.querySelector('a').hash.includes({place!r})")
-    agent("tasks_block", task=task, path="s:0", blocked=False)
-    page.until(f"!{need('No gull can write')}")
 
 
 def test_who_is_working_on_what(page: Reader, agent: Caller) -> None:
@@ -50,7 +19,7 @@ def test_who_is_working_on_what(page: Reader, agent: Caller) -> None:
     job, _ = claimed(agent, "Splice the mainbrace")
     session = agent("start_new", title="Why does the bilge smell?")["sessionId"]
     agent("thought", thought="It is the herring", nextThoughtNeeded=True, sessionId=session)
-    page.open("home")
+    page.open("ws/now")
     page.says('[data-worker="deckhand"]', "agent")
     page.says('[data-worker="runner:quay"]', f"works on {job} Splice the mainbrace")
     page.says('[data-worker="Why does the bilge smell?"]', "1 thought")
@@ -60,7 +29,7 @@ def test_who_is_working_on_what(page: Reader, agent: Caller) -> None:
 def test_what_changed_since_the_last_look(page: Reader, agent: Caller) -> None:
     steps = [{"title": "Count the oars", "success_criteria": ["counted"]}]
     task = agent("tasks_macro_start", plan_title="Oars", task_title="Inventory", steps=steps)["task_id"]
-    page.open("home")
+    page.open("ws/history")
     page.says("#log", "Inventory")
     page.click("#seen")
     page.says("#changes", "Nothing has changed")
@@ -70,7 +39,7 @@ def test_what_changed_since_the_last_look(page: Reader, agent: Caller) -> None:
     session = agent("start_new", title="Oars or sails?")["sessionId"]
     for number in range(3):
         agent("thought", thought=f"thought {number}", nextThoughtNeeded=True, sessionId=session)
-    page.open("home")
+    page.open("ws/history")
     page.says("#changes h2", "Since you last looked")
     page.says('[data-group="done"]', "step closed")
     page.says('[data-group="done"]', "Inventory")
@@ -84,14 +53,14 @@ def test_what_changed_since_the_last_look(page: Reader, agent: Caller) -> None:
 def test_what_does_not_fit_is_said(page: Reader, agent: Caller) -> None:
     for number in range(12):
         agent("branch_create", name=f"mooring-{number}", from_="main")
-    page.open("home")
+    page.open("ws/history")
     page.says('[data-group="begun"]', "more")
     assert len(page.all('[data-group="begun"] li')) == 6
 
 
 def test_the_log_begins_full_and_grows(page: Reader, agent: Caller) -> None:
     agent("notes_commit", content="before", title="Written before anybody looked")
-    page.open("home")
+    page.open("ws/history")
     page.says("#log li", "Written before anybody looked")
     page.js("window.untouched = document.querySelector('#log li')")
     agent("notes_commit", content="now", title="Written while somebody looks")
@@ -103,7 +72,7 @@ def test_the_log_says_how_much_is_older_and_goes_back_to_it(page: Reader, agent:
     agent("notes_commit", content="first", title="The keel is laid")
     for number in range(90):
         agent("notes_commit", content=f"plank {number}", title=f"Plank {number}")
-    page.open("home")
+    page.open("ws/history")
     page.says("#log", "Plank 89")
     assert "The keel is laid" not in page.text("#log")
     page.until("/^[0-9]+ older events left out/.test(document.querySelector('#log-older')?.textContent)")

@@ -1,0 +1,124 @@
+"""The page's own files: each has an address that changes with the files, so that a browser asks for it once.
+
+`/static/TAG/js/main.js` may be kept for ever: TAG is the digest of all files. Modules name each other by relative
+addresses, so they stay within one tag, and an old page never mixes with new files. `/static/js/main.js` works too and
+is checked each time.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from clew.canonical import digest
+
+FOLDER = Path(__file__).with_name("static")
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+        " font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Cache-Control": "no-cache",
+}
+FOR_EVER = "public, max-age=31536000, immutable"
+ENTRY = "js/main.js"
+_STATIC_IMPORT = re.compile(r"""^\s*(?:import|export)\b[^;"']*?\bfrom\s*["'](\.[^"']+)["']""", re.MULTILINE)
+_ANY_IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*\(?\s*["'](\.[^"']+)["']""")
+
+
+@dataclass(frozen=True)
+class Asset:
+    data: bytes
+    kind: str
+    etag: str
+
+
+@cache
+def assets() -> dict[str, Asset]:
+    """Every file by its path. Only what lies here can be asked for, so no path can lead elsewhere."""
+    found = {}
+    for path in sorted(FOLDER.rglob("*")):
+        if path.suffix in TYPES:
+            data = path.read_bytes()
+            found[path.relative_to(FOLDER).as_posix()] = Asset(data, TYPES[path.suffix], f'"{digest(data)}"')
+    return found
+
+
+@cache
+def tag() -> str:
+    """Names all files together; another file, another tag."""
+    return digest("\n".join(f"{name} {asset.etag}" for name, asset in assets().items()))[:16]
+
+
+def preloads(entry: str = ENTRY) -> list[str]:
+    """The modules that the page needs to begin, in the order they are met: the browser asks for all of them at once."""
+    found: list[str] = []
+    waiting = [entry]
+    while waiting:
+        name = waiting.pop(0)
+        if name not in found and name in assets():
+            found.append(name)
+            text = assets()[name].data.decode()
+            waiting += [_resolved(name, other) for other in _STATIC_IMPORT.findall(text)]
+    return found
+
+
+def imports_of(name: str) -> list[str]:
+    """Everything a module imports, now or later; for the test that nothing is named that is not there."""
+    return [_resolved(name, other) for other in _ANY_IMPORT.findall(assets()[name].data.decode())]
+
+
+def _resolved(module: str, relative: str) -> str:
+    parts: list[str] = []
+    for part in (PurePosixPath(module).parent / relative).parts:
+        if part == "..":
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    return "/".join(parts)
+
+
+@cache
+def page() -> Asset:
+    """index.html with the addresses of this tag, and a line for each module that is needed at once."""
+    text = assets()["index.html"].data.decode().replace('"/static/', f'"/static/{tag()}/')
+    lines = "".join(f'  <link rel="modulepreload" href="/static/{tag()}/{name}">\n' for name in preloads())
+    data = text.replace("</head>", f"{lines}</head>").encode()
+    return Asset(data, TYPES[".html"], f'"{digest(data)}"')
+
+
+class Static:
+    async def page(self, request: Request) -> Response:
+        return _response(request, page(), HEADERS["Cache-Control"])
+
+    async def file(self, request: Request) -> Response:
+        first, _, rest = request.path_params["path"].partition("/")
+        tagged = first == tag()
+        found = assets().get(rest if tagged else request.path_params["path"])
+        if found is None:
+            return Response("no such file", 404, HEADERS, "text/plain")
+        return _response(request, found, FOR_EVER if tagged else HEADERS["Cache-Control"])
+
+
+def _response(request: Request, asset: Asset, cached: str) -> Response:
+    headers = {**HEADERS, "Cache-Control": cached, "ETag": asset.etag}
+    if request.headers.get("if-none-match") == asset.etag:
+        return Response(status_code=304, headers=headers)
+    return Response(asset.data, 200, headers, asset.kind)

@@ -1,0 +1,67 @@
+// Commands to copy. Each names its program, its store and its workspace, so that it does in any
+// terminal what it would do here.
+
+import { link, objectLink } from "./router.js";
+import { state } from "./state.js";
+
+const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+const plain = (text) => (/^[\w.:@/+,=-]+$/.test(text) ? text : quoted(text));
+
+// `clew --home HOME --workspace NAME word word`; a flag is a word that begins with --.
+export function clewCommand(...words) {
+  const where = [...(state.home ? ["--home", state.home] : []), "--workspace", state.workspace];
+  return [
+    state.command || "clew",
+    ...where.map(plain),
+    ...words.map((word) => plain(String(word))),
+  ].join(" ");
+}
+
+// A call of an operation as one would type it.
+export function commandFor(name, params = {}) {
+  const shown = Object.entries(params ?? {}).filter(
+    ([key, value]) => value !== null && value !== undefined && key !== "workspace",
+  );
+  const value = (given) => (typeof given === "string" ? given : JSON.stringify(given));
+  return [
+    clewCommand("call", name),
+    ...shown.map(([key, given]) => `${key}=${plain(value(given))}`),
+  ].join(" ");
+}
+
+// A line that the server suggests, `name key=value ...`, as a command that works.
+export function commandOfLine(line) {
+  const words = String(line).replace(/^CMD:\s*/, "");
+  return /^[a-z]\w*( |$)/.test(words) && state.operations.has(words.split(" ")[0])
+    ? `${clewCommand("call")} ${words}`
+    : words;
+}
+
+const PLACES = {
+  open: ({ id }) => id && { href: objectLink(id), words: `Open ${id}` },
+  list_proposals: () => ({ href: link("inbox"), words: "Show what waits" }),
+  list_contradictions: () => ({ href: link("inbox"), words: "Show what waits" }),
+  tasks_context: () => ({ href: link("now", "board"), words: "Show all plans and tasks" }),
+  tasks_jobs_list: () => ({ href: link("now", "job"), words: "Show all jobs" }),
+  session_list: () => ({ href: link("now", "session"), words: "Show all sessions" }),
+  list_blocks: () => ({ href: link("know", "blocks"), words: "Show all that is remembered" }),
+  status: () => ({ href: link("now"), words: "Show what is going on" }),
+  branch_list: () => ({ href: link("know", "cards"), words: "Show the cards" }),
+};
+
+// Calls that show one record, and the argument that names it.
+const SHOWS = {
+  tasks_snapshot: ["task", "plan"],
+  tasks_resume: ["task", "plan"],
+  tasks_radar: ["task", "plan"],
+  tasks_jobs_open: ["job"],
+  block_history: ["block_id"],
+  session_get: ["sessionId"],
+  record_view: ["id"],
+};
+
+// Where the page itself does what a suggested call would do.
+export function placeOfCall(name, params) {
+  const id = (SHOWS[name] ?? []).map((argument) => params[argument]).find(Boolean);
+  return id ? PLACES.open({ id }) : (PLACES[name]?.(params) ?? null);
+}

@@ -1,0 +1,114 @@
+// Keys: maps that come and go with what is shown, `?` that lists them, Escape that closes what was
+// opened last.
+
+import { el } from "./dom.js";
+
+/** @type {{title: string, keys: Record<string, [string, (event: KeyboardEvent) => any]>}[]} */
+const maps = [];
+/** @type {(() => any)[]} */
+const layers = [];
+
+// `keys` is `{key: [words, run]}`; the newest map is asked first. Returns the call that ends it.
+export function keymap(title, keys) {
+  const map = { title, keys };
+  maps.unshift(map);
+  return () => void maps.splice(maps.indexOf(map), 1);
+}
+
+// `close` is called by Escape while it is the last one opened. Returns the call that takes it off.
+export function onEscape(close) {
+  layers.push(close);
+  return () => {
+    const at = layers.lastIndexOf(close);
+    if (at >= 0) layers.splice(at, 1);
+  };
+}
+
+const TYPING = "input:not([type=checkbox]):not([type=radio]):not([type=range]), textarea, select";
+let leader = "";
+
+export function pressed(event) {
+  if (event.key === "Escape") return closeLast(event);
+  const target = /** @type {Element} */ (event.target);
+  if (event.altKey || target.closest?.(TYPING) || target.closest?.("dialog")) return;
+  const chord = event.ctrlKey || event.metaKey ? `Ctrl-${event.key.toLowerCase()}` : event.key;
+  const wanted = leader ? `${leader} ${chord}` : chord;
+  leader = !leader && chord === "g" ? "g" : "";
+  const found = maps.find(({ keys }) => keys[wanted]);
+  // Enter and Space belong to the button or link that has the focus.
+  if (!found || ([" ", "Enter"].includes(event.key) && target.closest?.("button, a, summary")))
+    return;
+  if (found.keys[wanted][1](event) !== false) event.preventDefault();
+}
+
+function closeLast(event) {
+  const close = layers.at(-1);
+  if (close) {
+    event.preventDefault();
+    close();
+    return;
+  }
+  const typed = /** @type {HTMLElement} */ (event.target);
+  if (typed.matches?.(TYPING)) typed.blur();
+}
+
+export function showKeys() {
+  const part = ({ title, keys }) =>
+    el(
+      "section",
+      {},
+      el("h3", {}, title),
+      el(
+        "dl",
+        { class: "keys" },
+        Object.entries(keys)
+          .filter(([, [words]]) => words)
+          .flatMap(([key, [words]]) => [
+            el(
+              "dt",
+              {},
+              key.split(" ").map((one) => el("kbd", {}, NAMES[one] ?? one)),
+            ),
+            el("dd", {}, words),
+          ]),
+      ),
+    );
+  dialog("Keys", "keys-help", el("div", { class: "columns" }, maps.map(part)));
+}
+
+const NAMES = { " ": "Space", ArrowDown: "↓", ArrowUp: "↑" };
+
+// One dialog for everything: Escape and a press beside it close it, the focus goes back.
+export function dialog(title, id, ...children) {
+  const before = /** @type {HTMLElement} */ (document.activeElement);
+  const box = /** @type {HTMLDialogElement} */ (
+    el(
+      "dialog",
+      { class: "dialog", id, "aria-label": title },
+      el(
+        "header",
+        {},
+        el("h2", {}, title),
+        el(
+          "button",
+          { type: "button", class: "icon", "aria-label": `Close ${title}`, onclick: () => shut() },
+          "×",
+        ),
+      ),
+      children,
+    )
+  );
+  const done = onEscape(() => shut());
+  const shut = () => {
+    done();
+    box.remove();
+    if (before?.isConnected) before.focus({ preventScroll: true });
+  };
+  box.addEventListener("cancel", (event) => event.preventDefault());
+  box.addEventListener("pointerdown", (event) => {
+    if (event.target === box) shut();
+  });
+  document.body.append(box);
+  box.showModal();
+  return { box, shut };
+}

@@ -1,0 +1,228 @@
+// Shows what the address names: a view of a place, with the panel of a record beside it or not.
+
+import { Unreachable } from "./api.js";
+import { markPlace } from "./bar.js";
+import { el, replace } from "./dom.js";
+import { movedTo } from "./moved.js";
+import { closePanel, openPanel, panelId } from "./object/panel.js";
+import { explain, title } from "./parts.js";
+import { placeNamed, viewOf } from "./places.js";
+import { address, link, linkIn } from "./router.js";
+import { arrive, restore } from "./scroll.js";
+import { feed } from "./socket.js";
+import { remember, state } from "./state.js";
+
+/** @type {HTMLElement} */
+let main;
+let learn;
+let turn = 0;
+// What is drawn in `main`: its view, the call that ends it, and the one that follows its addresses.
+let drawn = { view: null, workspace: "", end: null, move: null, hash: "", failed: false };
+// The address that lies under the panel.
+let under = "";
+
+export async function start(element, learnAgain) {
+  main = element;
+  learn = learnAgain;
+  window.addEventListener("hashchange", (event) => show(new URL(event.oldURL).hash));
+  // What could not be shown is tried again when the server is back.
+  window.addEventListener("clew-again", () => {
+    if (drawn.failed) show();
+  });
+  await show();
+}
+
+export const isNew = (workspace, place) =>
+  state.workspaces.includes(workspace) &&
+  (!place || place === "o" || place === "agents" || placeNamed(place) !== undefined);
+
+// Gives the address its full form; false when it leads to a workspace that is not there.
+async function settle() {
+  const words = location.hash
+    .replace(/^#\/?/, "")
+    .split("?")[0]
+    .split("/")
+    .filter(Boolean)
+    .map(decodeURIComponentSafely);
+  const moved = movedTo(words, isNew);
+  if (moved || !words.length) {
+    const [place, ...parts] = moved ?? ["inbox"];
+    history.replaceState(history.state, "", link(place, ...parts));
+    return true;
+  }
+  if (!state.workspaces.includes(words[0])) await learn();
+  if (!state.workspaces.includes(words[0])) return false;
+  if (words.length === 1) history.replaceState(history.state, "", linkIn(words[0], "inbox"));
+  return true;
+}
+
+function decodeURIComponentSafely(word) {
+  try {
+    return decodeURIComponent(word);
+  } catch {
+    return word;
+  }
+}
+
+export async function show(before = "") {
+  const mine = ++turn;
+  const fresh = !drawn.view;
+  if (!(await settle().catch(() => true))) return unknownWorkspace(mine);
+  if (mine !== turn) return;
+  const to = address();
+  if (to.workspace !== state.workspace) {
+    state.workspace = to.workspace;
+    remember("workspace", to.workspace);
+    window.dispatchEvent(new Event("clew-workspace"));
+  }
+  if (to.place === "o" && to.parts.length) {
+    if (!fresh && drawn.workspace === to.workspace && !drawn.failed) {
+      if (!panelId()) under = before || drawn.hash;
+      arrive();
+      return openPanel(to.parts.join("/"), () => (location.hash = under));
+    }
+    return draw(mine, wholeObject, to.parts, to.query, "o");
+  }
+  closePanel();
+  const here = location.hash;
+  if (!drawn.failed && here === under && drawn.workspace === to.workspace) {
+    under = "";
+    arrive();
+    return;
+  }
+  under = "";
+  const place = to.place === "agents" ? AGENTS : (placeNamed(to.place) ?? placeNamed("inbox"));
+  const { view, rest } = viewOf(place, to.parts);
+  if (!drawn.failed && drawn.view === view && drawn.move && drawn.workspace === to.workspace) {
+    markPlace(place, view);
+    arrive();
+    drawn.hash = here;
+    return drawn.move(rest, to.query);
+  }
+  await draw(mine, view, rest, to.query, place.name, place);
+}
+
+const wholeObject = { name: "o", words: "Record", load: () => import("./object/whole.js") };
+const AGENTS = {
+  name: "agents",
+  words: "Agents",
+  views: [{ name: "one", words: "Agents", load: () => import("./pages/agents.js") }],
+};
+
+// What was shown stays until the next page is ready, so that nothing flickers.
+async function draw(mine, view, parts, query, name, place = null) {
+  const first = !drawn.view;
+  drawn.end?.();
+  drawn = {
+    view,
+    workspace: state.workspace,
+    end: null,
+    move: null,
+    hash: location.hash,
+    failed: false,
+  };
+  const kept = arrive();
+  markPlace(place ?? { name, views: [] }, view);
+  title(view.words === place?.words || !place ? view.words : `${view.words} · ${place.words}`);
+  main.setAttribute("aria-busy", "true");
+  try {
+    const [module] = await Promise.all([view.load(), feed.begin()]);
+    if (mine !== turn) return;
+    const shown = await module.show(main, parts, query);
+    const { end, move = null } = typeof shown === "function" ? { end: shown } : (shown ?? {});
+    if (mine !== turn) return void end?.();
+    drawn = { ...drawn, end, move };
+    arrived(kept, first);
+  } catch (problem) {
+    if (mine === turn) failed(problem);
+  } finally {
+    if (mine === turn) main.removeAttribute("aria-busy");
+  }
+}
+
+// Scrolls to where one was, and lets a reader of the screen hear where one is.
+function arrived(kept, first) {
+  restore(kept);
+  document.getElementById("said").textContent = document.title;
+  const now = document.activeElement;
+  if (first || main.contains(now) || now?.closest("dialog, #panel")) return;
+  const heading = main.querySelector("h1") ?? main;
+  if (!heading.hasAttribute("tabindex")) heading.setAttribute("tabindex", "-1");
+  /** @type {HTMLElement} */ (heading).focus({ preventScroll: true });
+}
+
+function failed(problem) {
+  drawn.failed = true;
+  // A file that is gone means that the server has another version now.
+  if (!(problem instanceof Unreachable) && /dynamically imported module/.test(problem.message))
+    learn()
+      .then(({ assets }) => {
+        if (assets && !import.meta.url.includes(assets)) location.reload();
+      })
+      .catch(() => {});
+  replace(
+    main,
+    el(
+      "section",
+      { class: "problem", role: "alert" },
+      el("h1", {}, "This could not be shown"),
+      explain(readable(problem)),
+      el(
+        "p",
+        { class: "row" },
+        el("button", { type: "button", id: "again", onclick: () => show() }, "Try again"),
+        wayBack(),
+      ),
+    ),
+  );
+}
+
+// From something that is not there to the list it would stand in.
+function wayBack() {
+  const place = placeNamed(address().place) ?? placeNamed("inbox");
+  const { view, rest } = viewOf(place, address().parts);
+  const [words, href] =
+    rest.length && place.name !== "inbox"
+      ? [`Show all: ${view.words}`, link(place.name, view.name)]
+      : ["Go to the Inbox", link("inbox")];
+  return el("a", { class: "button", id: "way-back", href }, words);
+}
+
+const readable = (problem) =>
+  /fetch|import/i.test(problem.message)
+    ? new Unreachable("The server does not answer. This page goes on by itself when it does.")
+    : problem;
+
+function unknownWorkspace(mine) {
+  if (mine !== turn) return;
+  const { workspace } = address();
+  title("No such workspace");
+  drawn.end?.();
+  drawn = { view: null, workspace: "", end: null, move: null, hash: location.hash, failed: true };
+  replace(
+    main,
+    el(
+      "section",
+      { class: "problem", role: "alert" },
+      el("h1", {}, `There is no workspace “${workspace}” here`),
+      el(
+        "p",
+        {},
+        "It may be on another server, or nothing was written into it yet. These are here:",
+      ),
+      el(
+        "ul",
+        { class: "plain" },
+        state.workspaces.map((name) =>
+          el("li", {}, el("a", { href: linkIn(name, "inbox") }, name)),
+        ),
+      ),
+    ),
+  );
+}
+
+// The page's own address must not change: it says what is shown.
+export function skip(event) {
+  event.preventDefault();
+  main.focus();
+}

@@ -1,0 +1,11 @@
+// A record on a page of its own: what a shared address shows when nothing else is open.
+
+import { el, replace } from "../dom.js";
+import { followRecord } from "./record.js";
+
+export async function show(main, parts) {
+  const body = el("div", { class: "page whole" });
+  const end = await followRecord(body, parts.join("/"), "h1");
+  replace(main, body);
+  return end;
+}

@@ -1,0 +1,143 @@
+// What can be done with work: plans, tasks, steps and jobs.
+
+import { call } from "../api.js";
+
+const STATUSES = [
+  ["TODO", "to do"],
+  ["ACTIVE", "in work"],
+  ["PARKED", "parked"],
+  ["DONE", "done"],
+  ["CANCELED", "canceled"],
+];
+
+const named = (view) => (view.kind === "plan" ? { plan: view.id } : { task: view.id });
+
+const undoWork = (view) => call("tasks_undo", named(view));
+
+const EDIT = {
+  name: "edit",
+  words: "Edit",
+  asks: (view) => [
+    { name: "title", words: "Title", value: view.title, required: true },
+    {
+      name: "description",
+      words: "Description",
+      value: view.shown?.target?.description ?? "",
+      rows: 4,
+    },
+    { name: "priority", words: "Priority", value: view.shown?.target?.priority ?? "" },
+  ],
+  run: (view, { title, description, priority }) =>
+    call("tasks_edit", {
+      ...named(view),
+      title,
+      description: description || undefined,
+      priority: priority || undefined,
+    }),
+  said: "Changed",
+  undo: undoWork,
+};
+
+const STATUS = {
+  name: "status",
+  words: "Set status",
+  asks: (view) => [{ name: "status", words: "Status", value: view.status, options: STATUSES }],
+  run: (view, { status }) => call("tasks_complete", { ...named(view), status }),
+  said: "Status set",
+};
+
+const ADD_STEP = {
+  name: "add-step",
+  words: "Add a step",
+  asks: () => [
+    { name: "title", words: "What is to be done", required: true },
+    { name: "done", words: "Done when", hint: "What must be true then." },
+    { name: "test", words: "Test", hint: "A command that proves it; may stay empty." },
+  ],
+  run: (view, { title, done, test }) =>
+    call("tasks_decompose", {
+      task: view.id,
+      steps: [{ title, success_criteria: [done || title], ...(test ? { tests: [test] } : {}) }],
+    }),
+  said: "Step added",
+  undo: undoWork,
+};
+
+const at = (view) => ({ task: view.shown.task, step_id: view.id });
+
+// A step closes with a proof, or openly without one: the same rules as for agents.
+const CLOSE = {
+  name: "close",
+  words: "Close",
+  primary: true,
+  asks: (view) => [
+    {
+      name: "command",
+      words: "Proof: the command that was run",
+      value: view.shown.step?.tests?.[0] ?? "",
+      hint: "What you say here counts as claimed. A run that Clew saw (clew prove) counts as seen.",
+    },
+    { name: "exit", words: "Its exit code", kind: "number", value: "0" },
+    { name: "output", words: "What it printed", rows: 3 },
+    { name: "unproven", words: "Or: why it is closed without proof" },
+    { name: "note", words: "Note" },
+  ],
+  run: (view, { command, exit, output, unproven, note }) =>
+    call("close", {
+      task: view.shown.task,
+      step: view.id,
+      note: note || undefined,
+      ...(unproven
+        ? { unproven }
+        : { proof: { command, exit_code: Number(exit || 0), ...(output ? { output } : {}) } }),
+    }),
+  said: "Closed",
+  undo: (view) => call("tasks_undo", { task: view.shown.task }),
+};
+
+const BLOCK = {
+  name: "block",
+  words: "Block",
+  asks: () => [{ name: "reason", words: "What does it wait for?", required: true, rows: 2 }],
+  run: (view, { reason }) => call("tasks_block", { ...at(view), blocked: true, reason }),
+  said: "Blocked",
+  undo: (view) => call("tasks_block", { ...at(view), blocked: false }),
+};
+
+const UNBLOCK = {
+  name: "unblock",
+  words: "Unblock",
+  primary: true,
+  run: (view) => call("tasks_block", { ...at(view), blocked: false }),
+  said: "Unblocked",
+  undo: (view) =>
+    call("tasks_block", { ...at(view), blocked: true, reason: view.shown.step?.block_reason }),
+};
+
+const NOTE = {
+  name: "note",
+  words: "Add a note",
+  asks: () => [{ name: "note", words: "Note", required: true, rows: 3 }],
+  run: (view, { note }) => call("tasks_note", { ...at(view), note }),
+  said: "Noted",
+};
+
+const REQUEUE = {
+  name: "requeue",
+  words: "Queue again",
+  asks: () => [{ name: "reason", words: "Why", required: true }],
+  run: (view, { reason }) => call("tasks_jobs_requeue", { job: view.id, reason }),
+  said: "Queued again",
+};
+
+export const WORK = {
+  plan: () => [STATUS, EDIT],
+  task: () => [STATUS, ADD_STEP, EDIT],
+  step: (view) =>
+    view.status === "done"
+      ? [NOTE]
+      : view.status === "blocked"
+        ? [UNBLOCK, NOTE]
+        : [CLOSE, BLOCK, NOTE],
+  job: (view) => (view.status === "QUEUED" ? [] : [REQUEUE]),
+};

@@ -1,0 +1,8 @@
+// How memory does.
+
+import { el, replace } from "../dom.js";
+import { head } from "../parts.js";
+
+export async function show(main) {
+  replace(main, el("div", { class: "page" }, head("Insight")));
+}

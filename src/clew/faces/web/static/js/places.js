@@ -1,0 +1,78 @@
+// The places of the page and the views within them: one table, from which the bar, the keys, the
+// addresses and Ctrl-K are made. A view's module exports
+// `show(main, parts, query)`, which draws and returns the call that ends it, or
+// `{end, move(parts, query)}` when it can follow its own addresses without being drawn anew.
+
+export const PLACES = [
+  {
+    name: "inbox",
+    words: "Inbox",
+    key: "i",
+    asks: "What needs you",
+    views: [
+      { name: "all", words: "Inbox", load: () => import("./pages/inbox.js") },
+      { name: "later", words: "Later", load: () => import("./pages/inbox.js") },
+    ],
+    hides: true,
+  },
+  {
+    name: "now",
+    words: "Now",
+    key: "n",
+    asks: "What is going on",
+    views: [
+      { name: "live", words: "Live", load: () => import("./pages/live.js") },
+      { name: "board", words: "Board", load: () => import("./pages/work.js") },
+      { name: "session", words: "Reasoning", load: () => import("./pages/reasoning.js") },
+      { name: "job", words: "Jobs", load: () => import("./pages/jobs.js") },
+    ],
+  },
+  {
+    name: "know",
+    words: "Know",
+    key: "k",
+    asks: "What we know, and why",
+    views: [
+      { name: "recall", words: "Recall", load: () => import("./pages/know.js") },
+      { name: "blocks", words: "Memory", load: () => import("./pages/know.js") },
+      { name: "cards", words: "Cards", load: () => import("./pages/cards.js") },
+      { name: "areas", words: "Areas", load: () => import("./pages/map.js") },
+    ],
+  },
+  {
+    name: "history",
+    words: "History",
+    key: "h",
+    asks: "How it came to this",
+    views: [{ name: "log", words: "Log", load: () => import("./pages/history.js") }],
+  },
+  {
+    name: "insight",
+    words: "Insight",
+    key: "s",
+    aside: true,
+    asks: "How memory does",
+    views: [{ name: "figures", words: "Insight", load: () => import("./pages/insight.js") }],
+  },
+  {
+    name: "settings",
+    words: "Settings",
+    key: ",",
+    aside: true,
+    asks: "You, workspaces, governance, health, connecting, export",
+    views: [
+      { name: "you", words: "You and this Clew", load: () => import("./pages/settings.js") },
+      { name: "health", words: "Health", load: () => import("./pages/settings.js") },
+    ],
+  },
+];
+
+/** @param {string} name */
+export const placeNamed = (name) => PLACES.find((place) => place.name === name);
+
+// The view that an address means, and what is left of the address for it: a first part that names
+// no view belongs to the first one, so `#/W/inbox/P-1` is an item of the Inbox.
+export function viewOf(place, parts) {
+  const view = place.views.find(({ name }) => name === parts[0]);
+  return view ? { view, rest: parts.slice(1) } : { view: place.views[0], rest: parts };
+}

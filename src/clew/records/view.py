@@ -1,0 +1,202 @@
+"""record_view: one record as a person reads it: what it says, who wrote it, what it came from, what it is linked to.
+
+`open` shows what a store keeps; this answers the same questions for every kind in the same shape, with names in
+place of ids, so that one page can show anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from clew.ledger import cipher
+from clew.memory import blocks
+from clew.records.links import Links, kind_by_form, links_of
+from clew.records.names import names_of
+from clew.records.open import Open, bare_id, events_of, find_record, inner_of, surroundings, unknown_record
+from clew.registry.budget import Budget, Clip, Drop, Trim
+from clew.registry.context import Context
+from clew.registry.operation import Bounded, Name, operation
+from clew.registry.record import Named, Opened, refresh
+
+MOST_BACK, MOST_ON = 6, 3
+"""How far the chain of origin goes back from a record, and on to what came of it."""
+CAME_FROM = ("derives", "rests_on", "answers", "proves", "repeats", "part_of", "about", "depends_on", "replaces")
+"""Relations that lead from a record to what it came from, the most telling first."""
+CAME_OF_IT = ("derives", "rests_on", "answers", "proves", "depends_on", "replaces", "about")
+"""The same seen from the other end. Parts are left out: a task does not come to its steps but consists of them."""
+VIEW_BUDGET = Budget(
+    (
+        Clip("versions[].diff", 4000),
+        Clip("text", 20_000),
+        Trim("events", drop="last", floor=5),
+        Trim("versions", drop="last", floor=3),
+        *(Trim(name, drop="last", floor=10) for name in ("incoming", "outgoing")),
+        Drop("shown"),
+        Clip("text", 2000),
+        *(Trim(name, drop="last") for name in ("events", "versions", "incoming", "outgoing", "chain")),
+    ),
+    {"core": 8_000, "daily": 16_000, "full": 60_000},
+    keep=("workspace", "id", "kind", "title"),
+)
+
+
+class RecordView(Bounded):
+    synonyms: ClassVar[dict[str, str]] = dict.fromkeys(("ref", "record_id", "record", "block_id", "card_id"), "id")
+
+    id: Annotated[Name, Field(min_length=1, description="Any id that open takes.")]
+    limit: Annotated[int, Field(ge=1, le=100, description="Most links, versions and events to show.")] = 40
+
+
+@operation("record_view", mode="own", budget=VIEW_BUDGET, example={"id": "CARD-1"})
+def record_view(ctx: Context, args: RecordView) -> dict[str, Any]:
+    """Show any record as a person reads it: its sentence, author, origin, links both ways by name, and versions."""
+    id = bare_id(ctx, args.id)
+    catch_up = refresh.find(kind_by_form(id) or "")
+    if catch_up is not None:
+        catch_up(ctx)
+    with ctx.reading() as bound:
+        # Reading what is linked asks for one more than is shown: so the page can say that something is left out.
+        opened = find_record(bound, id, Open(id=id, limit=min(args.limit, 50), include_drafts=True))
+        if opened is None:
+            raise unknown_record(id)
+        return _view(bound, str(opened.get("id") or opened.get("ref") or id), opened, args.limit)
+
+
+def _view(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str, Any]:
+    around = surroundings(ctx, id, opened, min(limit, 50))
+    links = links_of(ctx, id, limit + 1)
+    chain = chain_of(ctx, id, opened, links)
+    names = names_of(
+        ctx, [id, *(link.start for link in links.incoming), *(link.end for link in links.outgoing), *chain]
+    )
+    events = [] if opened["kind"] == "block" else events_of(ctx, id, opened, limit)
+    said = _said(opened, names[id])
+    if events and len(events) < limit:  # the first event is the one that made it
+        said |= {"author": said["author"] or events[-1].get("by")}
+        said |= {"created_ms": said["created_ms"] or _moment(events[-1]["ts"])}
+    return {
+        "workspace": ctx.workspace,
+        **said,
+        "chain": [{**names[other].to_json(), "here": other == id} for other in chain] if len(chain) > 1 else [],
+        "incoming": [{"rel": link.rel, **names[link.start].to_json()} for link in links.incoming[:limit]],
+        "outgoing": [{"rel": link.rel, **names[link.end].to_json()} for link in links.outgoing[:limit]],
+        "more_links": len(links.incoming) > limit or len(links.outgoing) > limit,
+        "rests_on_it": len(around.get("rests_on_it", [])),
+        "fallen_premises": around.get("fallen_premises", []),
+        "retraction": around.get("retraction"),
+        "versions": _versions(opened),
+        "versions_total": opened.get("versions") if isinstance(opened.get("versions"), int) else None,
+        "events": events,
+        "shown": {name: part for name, part in opened.items() if name not in ("history", "links", "events", "record")},
+        "truncated": False,
+    }
+
+
+def _said(opened: Opened, named: Named) -> dict[str, Any]:
+    inner = inner_of(opened)
+    fields: dict[str, Any] = inner.get("fields") or {}
+    head = opened.get("head") or {}
+    text = next((inner[name] for name in TEXTS if isinstance(inner.get(name), str) and inner[name]), "")
+    if opened["kind"] == "thought":
+        text = cipher.read(text).content
+    if opened["kind"] == "block":
+        text = str(fields.get("Text") or fields.get("Description") or fields.get("Context") or "")
+    return {
+        "id": named.id,
+        "kind": _kind(opened, inner),
+        "type": inner.get("type"),
+        "title": _title(opened, inner, named),
+        "text": text,
+        "why": fields.get("Rationale") if fields.get("Rationale") != "none" else None,
+        "status": opened.get("status") or inner.get("status") or inner.get("grade") or named.status,
+        "author": head.get("agent") or inner.get("agent"),
+        "created_ms": inner.get("created_at_ms") or _moment(inner.get("createdAt") or inner.get("timestamp")),
+        "changed_ms": head.get("ts_ms") or inner.get("updated_at_ms") or inner.get("ts_ms") or inner.get("last_ts_ms"),
+    }
+
+
+TEXTS = ("text", "content", "body", "thought", "description", "summary")
+
+
+def _kind(opened: Opened, inner: dict[str, Any]) -> str:
+    """What it is in one word: a decision, a note, a hypothesis card."""
+    if opened["kind"] == "block":
+        return str(inner.get("type") or "block")
+    return {"doc_entry": "note"}.get(opened["kind"], str(opened["kind"]))
+
+
+def _title(opened: Opened, inner: dict[str, Any], named: Named) -> str:
+    if opened["kind"] == "conflict":
+        conflict = opened["conflict"]
+        return f"{conflict['key']}: changed on {conflict['from']} and on {conflict['into']}"
+    own = inner.get("title") if isinstance(inner.get("title"), str) else None
+    return own or (named.title if named.title != named.id else str(opened.get("summary") or named.id))
+
+
+def _moment(stamp: Any) -> int | None:
+    return int(datetime.fromisoformat(stamp).timestamp() * 1000) if isinstance(stamp, str) else None
+
+
+def _versions(opened: Opened) -> list[dict[str, Any]]:
+    return opened["history"] if isinstance(opened.get("history"), list) else []
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """One direction along the chain of origin."""
+
+    steps: Callable[[Context, str, Opened | None, Links], Iterator[str]]
+    most: int
+
+
+def chain_of(ctx: Context, id: str, opened: Opened, links: Links) -> list[str]:
+    """What a record came from, itself, and what came of it, as one line: thought, signal, proposal, decision, proof."""
+    back = _walk(ctx, id, opened, links, _Walk(_sources, MOST_BACK), {id})
+    on = _walk(ctx, id, opened, links, _Walk(_results, MOST_ON), {id, *back})
+    return [*reversed(back), id, *on]
+
+
+def _walk(ctx: Context, id: str, opened: Opened | None, links: Links, walk: _Walk, seen: set[str]) -> list[str]:
+    found: list[str] = []
+    seen = set(seen)
+    while len(found) < walk.most:
+        nearest = next((other for other in walk.steps(ctx, id, opened, links) if other not in seen), None)
+        if nearest is None:
+            break
+        found.append(nearest)
+        seen.add(nearest)
+        id, opened, links = nearest, None, links_of(ctx, nearest, 20)
+    return found
+
+
+def _sources(ctx: Context, id: str, opened: Opened | None, links: Links) -> Iterator[str]:
+    """What a record may have come from, the most telling first: the proposal that made a block, then links."""
+    if kind_by_form(id) == "block":
+        yield from _block_sources(ctx, id)
+    for rel in CAME_FROM:
+        yield from (link.end for link in links.outgoing if link.rel == rel)
+
+
+def _block_sources(ctx: Context, id: str) -> Iterator[str]:
+    versions = blocks.history(ctx, id)
+    first = next((version for version in versions if version.cause and version.cause != id), None)
+    if first is not None and first.cause:
+        yield first.cause
+    if versions:
+        signal = versions[-1].get("Signal")
+        yield from [signal] if signal else []
+
+
+def _results(ctx: Context, id: str, opened: Opened | None, links: Links) -> Iterator[str]:
+    """What came of a record: the block that a proposal made, the proposal of a signal, what rests on it."""
+    if kind_by_form(id) == "block":
+        now = blocks.find(ctx, id)
+        named = [now.get("Proposal") if now and id.startswith("SIG-") else "", now.get("TargetBlock") if now else ""]
+        yield from (other for other in named if other and blocks.find(ctx, other) is not None)
+    for rel in CAME_OF_IT:
+        yield from (link.start for link in links.incoming if link.rel == rel)

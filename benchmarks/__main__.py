@@ -9,7 +9,18 @@ import pkgutil
 import sys
 from pathlib import Path
 
-SUPPORT = {"__main__", "recall", "agents", "report", "client", "http_client", "bare", "samples", "stores"}
+SUPPORT = {
+    "__main__",
+    "recall",
+    "agents",
+    "report",
+    "client",
+    "http_client",
+    "bare",
+    "samples",
+    "stores",
+    "transcripts",
+}
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 

@@ -37,7 +37,7 @@ _INSTALLERS = frozenset(
     {"pip", "pip3", "uv", "npm", "pnpm", "yarn", "apt", "apt-get", "brew", "cargo", "go", "gem", "poetry"}
 )
 _REVERTS = frozenset({"revert", "restore", "reset", "stash", "checkout"})
-_MESSAGE = re.compile(r"(?:-m|--message)[ =]+(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|(\S+))")
+_MESSAGE = re.compile(r"(?:-[a-zA-Z]{0,5}m|--message)[ =]+(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|(\S+))")
 _MENDS = re.compile(r"\s*(?:fix|revert|hotfix|repair|mend|correct|resolve)", re.IGNORECASE)
 
 
@@ -221,12 +221,13 @@ def met_before(ctx: Context, failure: Failure, command: str) -> Met | None:
 def recognised(failure: Failure, command: str, known: Sequence[DeadEnd]) -> Met | None:
     """Which of the past failures with the same line this one is, given newest first.
 
-    The same line may have several causes. The same place decides; without it, a telling line that was always ended
-    in one way.
+    The same line may have several causes. The same place decides. Without it a telling line must always have been
+    ended in one way, and be one that has no place, or that the same command mended wherever it came up.
     """
     here = [pair for pair in known if pair.place == failure.place and pair.command == command]
     here = here or [pair for pair in known if pair.place == failure.place and failure.place is not None]
-    alike = here or (list(known) if failure.is_telling else [])
+    anywhere = [it for it in known if None in (it.place, failure.place) or it.remedy == BY_COMMAND]
+    alike = here or (anywhere if failure.is_telling else [])
     if not alike:
         return None
     by_itself = sum(pair.remedy == BY_NOTHING for pair in alike)

@@ -124,7 +124,7 @@ class Check:
         if not deed.command:
             return False
         for command in _read(deed.command):
-            if any(command_matches(pattern, command.line) for pattern in self.commands):
+            if any(command_matches(pattern, command.named) for pattern in self.commands):
                 if self._offends(command.line):
                     return True
             elif self.paths and not self.must and not self.must_not and self._writes(command, deed.folder):

@@ -38,9 +38,14 @@ class Simple:
     """Where it runs, seen from where the line began."""
 
     @property
+    def named(self) -> list[str]:
+        """The words, the program by its name alone."""
+        return [posixpath.basename(self.words[0]), *self.words[1:]] if self.words else []
+
+    @property
     def line(self) -> str:
-        """The words with one blank between them; the program by its name alone."""
-        return " ".join([posixpath.basename(self.words[0]), *self.words[1:]]) if self.words else ""
+        """The words with one blank between them."""
+        return " ".join(self.named)
 
     @property
     def writes(self) -> list[str]:

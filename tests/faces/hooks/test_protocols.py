@@ -1,0 +1,314 @@
+"""`clew-hook` as clients start it: every event of Claude Code, Codex and Cursor, with a server and without one."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.app import Clew, open_clew
+from clew.faces.hooks import launcher
+from clew.faces.hooks.clients import CLIENTS as NAMES
+from clew.faces.hooks.clients import ENTRIES, EVENTS, entries_of
+from clew.faces.hooks.payload import arguments_of, directory_of
+from clew.faces.hooks.reply import reply_of
+from clew.registry.connection import Connection
+from clew.settings import load_settings
+from clew.shim.address import PROTOCOL, package_stamp
+from tests.conftest import Caller
+from tests.faces.hooks.stub import CLIENTS, LAUNCHER, ClaudeCode, Codex, Cursor, StubClient
+from tests.faces.resident.shims import ending, resident, residents, until
+
+FAILURE = "E       KeyError: 'timeout'\nFAILED tests/test_parser.py::test_load - KeyError: 'timeout'\n1 failed"
+
+
+def project(place: Path, **flags: Any) -> Clew:
+    settings = load_settings({"home": place / "home", "embedding_model": "none", **flags}, {}, place / "project")
+    return open_clew(settings)
+
+
+def filled(place: Path) -> str:
+    """A project with a decision, a task in focus, and a guard that a person has approved."""
+    (place / "project").mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(place / "project")], check=True)
+    (place / "project" / "parser.py").write_text("timeout = 1\n")
+    clew = project(place)
+    call = Caller(clew, "agent")
+    call("remember", text="The retry queue uses exponential backoff with jitter", kind="decision", why="herds")
+    guard = {"commands": ["git push * --force"], "action": "ask", "message": "Use --force-with-lease."}
+    rule = str(call("remember", text="A shared branch is never rewritten", kind="rule", guard=guard)["id"])
+    task = str(call("start", title="Parse env files", steps=["parser; test: pytest -q"])["task"])
+    Caller(clew)("tasks_focus_set", task=task)
+    shell = Connection(toolset="full", client="clew-cli", durable=False, local=True)
+    assert clew.dispatcher.call("guard_approve", {"id": rule}, shell).ok
+    clew.close()
+    return task
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """One project with a resident server for all tests of this module; sessions do not meet."""
+    place = tmp_path_factory.mktemp("served")
+    task = filled(place)
+    with ending(place / "home"):
+        client = ClaudeCode(place / "home", place / "project", "warm-up")
+        until(lambda: client.fire("session-start", source="startup").context)
+        yield place, task
+
+
+@pytest.mark.parametrize("kind", CLIENTS, ids=lambda kind: kind.name)
+def test_a_whole_session_of_each_client(kind: type[Any], served: tuple[Path, str]) -> None:
+    place, task = served
+    client = kind(place / "home", place / "project", f"whole-{kind.name}")
+    start = client.fire("session-start", source="startup")
+    assert task in start.context and len(start.context.encode()) <= 1800
+    assert client.fire("session-start", source="startup").context == "", "installed twice"
+    asked = client.fire("prompt", prompt="Why does the retry queue use exponential backoff?")
+    said = asked.context or client.runs("ls", "parser.py").context
+    assert "exponential backoff with jitter" in said
+    assert client.fire("prompt", prompt="Why does the retry queue use exponential backoff?").context == ""
+    refused = client.wants("cd api && git push origin --force")
+    assert refused.decision == ("ask" if kind is ClaudeCode else "deny")
+    assert "R-1" in refused.reason and "clew guards override" in refused.reason
+    assert client.wants("git push --force-with-lease").decision == ""
+    client.edits("parser.py", "timeout = 1", "timeout = 2")
+    client.runs("pytest -q", error=FAILURE)
+    client.edits("parser.py", "timeout = 2", "timeout = 3")
+    assert client.runs("pytest -q", "3 passed").code == 0
+    client.fire("pre-compact", trigger="auto")
+    assert client.fire("stop", stop_hook_active=False).decision == ""
+    assert client.fire("session-end", reason="other").code == 0
+
+
+def test_what_a_client_ran_is_seen_and_known_in_the_next_session(served: tuple[Path, str]) -> None:
+    place, task = served
+    client = Codex(place / "home", place / "project", "seen-1")
+    client.runs("pytest -q", error=FAILURE.replace("timeout", "quota"))
+    client.edits("parser.py", "quota = 1", "quota = 2\nload = 3")
+    client.runs("pytest -q", "3 passed")
+    clew = project(place)
+    proof = Caller(clew)("tasks_proofs", task=task)["steps"][0]
+    receipt = Caller(clew)("open", id=proof["receipt"])["receipt"]
+    clew.close()
+    assert (receipt["source"], receipt["grade"]) == ("hook", "seen")
+    told = Cursor(place / "home", place / "project", "seen-2").runs(
+        "pytest -q", error=FAILURE.replace("timeout", "quota")
+    )
+    assert "editing parser.py" in told.context
+
+
+def test_sub_agents_and_stops_that_go_on_are_left_alone(served: tuple[Path, str]) -> None:
+    place, _ = served
+    client = ClaudeCode(place / "home", place / "project", "sub")
+    assert client.fire("session-start", source="startup", agent_id="a-1", agent_type="Explore").context == ""
+    assert client.fire("stop", stop_hook_active=True).notice == ""
+    assert client.fire("prompt", prompt="Why does the retry queue use exponential backoff", source="sdk").context == ""
+
+
+def test_another_project_of_the_same_home_hears_nothing_of_this_one(served: tuple[Path, str], tmp_path: Path) -> None:
+    place, _ = served
+    (tmp_path / "other").mkdir()
+    client = ClaudeCode(place / "home", tmp_path / "other", "elsewhere")
+    heard = (
+        client.fire("session-start", source="startup"),
+        client.fire("prompt", prompt="retry queue exponential backoff"),
+    )
+    assert [(it.context, it.code) for it in heard] == [("", 0), ("", 0)]
+
+
+def test_cursor_running_claudes_hook_is_answered_as_cursor_and_once(served: tuple[Path, str]) -> None:
+    place, task = served
+    client = Cursor(place / "home", place / "project", "twice")
+    twin = Cursor(place / "home", place / "project", "twice")
+    twin.name = "claude"
+    first = client.fire("session-start")
+    payload = json.dumps(client.base("session-start")).encode()
+    second = subprocess.run(
+        [sys.executable, "-I", "-S", str(LAUNCHER), "session-start", "--client", "claude"],
+        input=payload,
+        capture_output=True,
+        env=client.env,
+        timeout=60,
+        check=True,
+    )
+    assert task in first.context and second.stdout == b""
+
+
+ALL: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("session-start", {"source": "startup"}),
+    ("prompt", {"prompt": "Why does the retry queue use exponential backoff?"}),
+    ("pre-tool", {"tool_name": "Bash", "tool_input": {"command": "git push --force"}}),
+    (
+        "post-tool",
+        {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {"stdout": "", "stderr": ""}},
+    ),
+    ("tool-failed", {"tool_name": "Bash", "tool_input": {"command": "ls"}, "error": "Exit code 2\nno"}),
+    ("pre-compact", {"trigger": "auto"}),
+    ("stop", {}),
+    ("task-completed", {"task_id": "1", "task_subject": "x"}),
+    ("session-end", {"reason": "other"}),
+)
+
+
+def silent(client: StubClient) -> None:
+    for event, payload in ALL:
+        heard = client.fire(event, **payload)
+        assert (heard.context, heard.decision, heard.notice, heard.code) == ("", "", "", 0), event
+
+
+def test_without_an_installation_nothing_happens_and_nothing_is_made(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    silent(ClaudeCode(tmp_path / "home", tmp_path / "project", "s", None))
+    assert not (tmp_path / "home").exists()
+
+
+def test_what_an_absent_server_missed_is_taken_over_by_the_next_command(tmp_path: Path) -> None:
+    task = filled(tmp_path)
+    client = ClaudeCode(tmp_path / "home", tmp_path / "project", "absent", CLEW_RESIDENT="off")
+    with ending(tmp_path / "home"):
+        assert (
+            client.runs("pytest -q && echo token=abc123DEF456", error=f"<private>hidden</private>{FAILURE}").context
+            == ""
+        )
+        assert client.fire("session-end", reason="other").code == 0
+        spool = tmp_path / "home" / "spool" / "moments.jsonl"
+        text = spool.read_text()
+        assert len(text.splitlines()) == 2 and "hidden" not in text and "abc123DEF456" not in text
+        assert spool.stat().st_mode & 0o077 == 0
+        done = subprocess.run(
+            [sys.executable, "-m", "clew", "resume"], cwd=client.project, env=client.env, capture_output=True, text=True
+        )
+        assert done.returncode == 0 and task in done.stdout, done.stderr
+        assert not spool.exists()
+        clew = project(tmp_path)
+        with clew.database.read() as tx:
+            assert tx.value("SELECT count(*) FROM agent_deed WHERE exit_code = 1") == 1
+            assert tx.value("SELECT count(*) FROM agent_session WHERE ended_ms IS NOT NULL") == 1
+        clew.close()
+
+
+def test_a_killed_server_is_missed_by_nobody_and_comes_back(tmp_path: Path) -> None:
+    task = filled(tmp_path)
+    with ending(tmp_path / "home"):
+        client = ClaudeCode(tmp_path / "home", tmp_path / "project", "killed")
+        until(lambda: client.fire("session-start", source="startup").context)
+        os.kill(resident(tmp_path / "home"), 9)
+        until(lambda: not residents(tmp_path / "home"))
+        (tmp_path / "home" / "spool" / "starting").unlink(missing_ok=True)
+        assert client.runs("pytest -q", error=FAILURE).code == 0
+        later = ClaudeCode(tmp_path / "home", tmp_path / "project", "after")
+        until(lambda: task in later.fire("session-start", source="startup").context)
+        until(lambda: not (tmp_path / "home" / "spool" / "moments.jsonl").exists())
+
+
+def test_a_server_that_never_answers_is_left_in_time(tmp_path: Path) -> None:
+    filled(tmp_path)
+    folder = tmp_path / "home" / "resident"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as deaf:
+        path = f"/tmp/clew-deaf-{os.getpid()}"
+        deaf.bind(path)
+        deaf.listen(64)
+        told = {"protocol": PROTOCOL, "pid": os.getpid(), "stamp": package_stamp(), "secret": "x", "socket": path}
+        (folder / "address.json").write_text(json.dumps(told))
+        try:
+            silent(ClaudeCode(tmp_path / "home", tmp_path / "project", "slow", None))
+        finally:
+            Path(path).unlink()
+    assert residents(tmp_path / "home") == [], "one that is only slow is not started again"
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"session_id": 5}', b"x" * 3_000_000])
+def test_whatever_comes_in_the_hook_ends_with_0(served: tuple[Path, str], data: bytes) -> None:
+    place, _ = served
+    for event in ("session-start", "pre-tool", "no-such-event", ""):
+        heard = ClaudeCode(place / "home", place / "project", "odd").send(event, data)
+        assert (heard.code, heard.context) == (0, "")
+
+
+def test_a_client_that_keeps_the_pipe_open_is_answered(served: tuple[Path, str]) -> None:
+    place, task = served
+    client = ClaudeCode(place / "home", place / "project", "open-pipe")
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", str(LAUNCHER), "session-start", "--client", "claude"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=client.env,
+        cwd=client.project,
+    )
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(json.dumps({**client.base("session-start"), "source": "startup"}).encode())
+    process.stdin.flush()
+    ended = threading.Timer(50, process.kill)
+    ended.start()
+    text = process.stdout.read().decode()
+    ended.cancel()
+    assert process.wait(60) == 0 and task in text
+    process.stdin.close()
+    process.stdout.close()
+
+
+def test_the_hook_imports_nothing_heavy() -> None:
+    names = "clew.faces.hooks.launcher, clew.faces.hooks.clients, clew.faces.hooks.payload, clew.faces.hooks.reply"
+    code = f"import {names}, clew.shim.call, sys; print(*sys.modules)"
+    found = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    heavy = {
+        "dataclasses",
+        "typing",
+        "pathlib",
+        "pydantic",
+        "sqlite3",
+        "apsw",
+        "asyncio",
+        "subprocess",
+        "inspect",
+        "logging",
+    }
+    assert not heavy & set(found)
+
+
+def test_the_table_names_every_event_and_the_command_stays_stable() -> None:
+    assert {entry.event for entry in ENTRIES} == set(EVENTS)
+    assert all(entries_of(name) for name in NAMES)
+    first = entries_of("claude")[0]
+    assert first.command == "clew-hook session-start --client claude"
+
+
+def test_a_stop_that_is_set_to_block_is_put_in_each_clients_words() -> None:
+    answer = {"decision": "block", "reason": "TASK-001 s:0 is not proven"}
+    assert reply_of("claude", "stop", answer)[0] == {"decision": "block", "reason": "TASK-001 s:0 is not proven"}
+    assert reply_of("cursor", "stop", answer)[0] == {"followup_message": "TASK-001 s:0 is not proven"}
+    assert reply_of("claude", "task-completed", answer) == ({}, 2, "TASK-001 s:0 is not proven")
+    assert reply_of("codex", "stop", {"notice": "x"})[0] == {"systemMessage": "x"}
+
+
+def test_payloads_are_read_under_the_names_that_clients_use(tmp_path: Path) -> None:
+    base = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "make"}}
+    text = arguments_of("codex", "post-tool", {**base, "tool_response": "Process exited with code 3\nOutput: no"})
+    assert text is not None and text["exit_code"] == 3
+    unknown = arguments_of("gemini", "post-tool", {**base, "tool_name": "run_shell_command", "tool_response": "done"})
+    assert unknown is not None and unknown["exit_code"] is None
+    stopped = {"stdout": "", "stderr": "", "interrupted": True}
+    cut = arguments_of("claude", "post-tool", {**base, "tool_response": stopped})
+    assert cut is not None and cut["exit_code"] is None
+    assert arguments_of("claude", "pre-tool", {**base, "tool_name": "Read"}) is None
+    several = {
+        "file_path": "a.py",
+        "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}],
+    }
+    many = arguments_of("claude", "pre-tool", {**base, "tool_name": "MultiEdit", "tool_input": several})
+    assert many is not None and (many["text"], many["before"]) == ("b\nd", "a\nc")
+    inner = tmp_path / "src"
+    inner.mkdir()
+    assert directory_of({"cwd": str(inner)}, {"CLAUDE_PROJECT_DIR": str(tmp_path)}, "/") == str(tmp_path)
+    assert launcher.age() >= 0

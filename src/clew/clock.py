@@ -16,6 +16,13 @@ def system_clock() -> int:
 
 
 @lru_cache(maxsize=4096)
+def iso_millis(ts_ms: int) -> str:
+    """UTC with all three digits of the milliseconds, so that times sort as text: 2026-11-15T10:00:00.250Z."""
+    moment = datetime.fromtimestamp(ts_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{moment}.{ts_ms % 1000:03d}Z"
+
+
+@lru_cache(maxsize=4096)
 def rfc3339(ts_ms: int) -> str:
     """UTC with millisecond precision, trailing zeros trimmed: 2026-11-15T10:00:00.25Z."""
     moment = datetime.fromtimestamp(ts_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")

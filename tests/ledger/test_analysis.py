@@ -52,7 +52,7 @@ def test_an_empty_session_has_figures_too(thinker: Thinker) -> None:
 
 def test_backward_thinking_is_complete_when_the_newest_thought_says_so(thinker: Thinker) -> None:
     thinker.think("goal", thoughtNumber=3)
-    session = thinker.think("start", thoughtNumber=1, nextThoughtNeeded=False)["sessionId"]
+    session = thinker.think("start", thoughtNumber=1, nextThoughtNeeded=False)["closedSessionId"]
     assert thinker("session_analyze", sessionId=session)["quality"]["isComplete"]
 
 

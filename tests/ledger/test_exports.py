@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.app import Clew
+from clew.ledger.exchange import documents
 from tests.ledger.conftest import Thinker, fresh_thinker
 from tests.suggestions import run_suggestions
 
@@ -90,7 +91,7 @@ def test_markdown_reads_well_without_its_marks(thinker: Thinker) -> None:
     session = thinker.think("S2|R|^S1|third")["sessionId"]
     plain = thinker("session_export", sessionId=session, format="markdown", includeMetadata=False)["content"]
     assert plain == (
-        "# Slow search\n\n## Main Thread\n\n### Thought 1/1\n\nfirst\n\n### Thought 2/2 [R1]\n\nS2|R|^S1|third\n\n"
+        "## Main Thread\n\n### Thought 1/1\n\nfirst\n\n### Thought 2/2 [R1]\n\nS2|R|^S1|third\n\n"
         "## Branch alt (from thought 1)\n\n### Thought 2/2\n\nsecond\n"
     )
     marked = thinker("session_export", sessionId=session, format="markdown")["content"]
@@ -99,7 +100,9 @@ def test_markdown_reads_well_without_its_marks(thinker: Thinker) -> None:
 
 def test_cipher_lines_are_short(thinker: Thinker) -> None:
     thinker.think("S1|O|slow\nvery")
-    session = thinker.think("S2|H|S1|cache", branchId="alt", branchFromThought=1, nextThoughtNeeded=False)["sessionId"]
+    session = thinker.think("S2|H|S1|cache", branchId="alt", branchFromThought=1, nextThoughtNeeded=False)[
+        "closedSessionId"
+    ]
     content = thinker("session_export", sessionId=session, format="cipher", includeMetadata=False)["content"]
     assert content == "[1/1]: S1|O|slow\\nvery\n[2/2] [B:alt<S1] [E:]: S2|H|S1|cache\n"
 
@@ -177,9 +180,11 @@ def test_a_completed_session_is_copied_to_a_file_that_imports(thinker: Thinker) 
     assert thinker("session_import", content=content, workspace="other")["added"] == 1
 
 
-def test_an_export_too_large_for_an_answer_is_written_to_files_instead(thinker: Thinker) -> None:
-    thinker.think("long " * 150_000)
-    session = thinker.think("longer " * 130_000)["sessionId"]
+def test_an_export_too_large_for_an_answer_is_written_to_a_file_instead(
+    thinker: Thinker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = thinker.think("long " * 300)["sessionId"]
+    monkeypatch.setattr(documents, "LONGEST", 1000)
     answer = thinker.answer("session_export", sessionId=session)
-    assert answer.envelope["error"]["code"] == "INVALID_INPUT"
+    assert answer.envelope["error"]["code"] == "UNAVAILABLE"
     run_suggestions(thinker.clew, answer, thinker.session)

@@ -116,7 +116,7 @@ def test_every_shape_of_a_call_means_the_same(thinker: Thinker, call: dict[str, 
         ({"operation": "thought", "thought": "", "nextThoughtNeeded": True}, "INVALID_PAYLOAD"),
         ({"operation": "thought", "thought": {"text": 7}, "nextThoughtNeeded": True}, "INVALID_PAYLOAD"),
         ({"operation": "thought", "thought": "x", "nextThoughtNeeded": True, "thoughtNumber": 2.5}, "INVALID_PAYLOAD"),
-        ({"operation": "thought", "thought": "x", "nextThoughtNeeded": True, "thoughtNumber": 0}, "INVALID_PAYLOAD"),
+        ({"operation": "thought", "thought": "x", "nextThoughtNeeded": True, "thoughtNumber": -4}, "INVALID_PAYLOAD"),
         ({"operation": "thought", "thought": "x", "nextThoughtNeeded": True, "branchId": "a/../b"}, "INVALID_PAYLOAD"),
         (
             {"operation": "thought", "thought": "x", "nextThoughtNeeded": True, "revisesThought": 77},

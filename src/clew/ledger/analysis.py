@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from clew.clock import rfc3339
+from clew.clock import iso_millis
 from clew.ledger.chains import Point
-from clew.ledger.inputs import LedgerInput, SessionRef
+from clew.ledger.inputs import Id, LedgerInput, SessionRef
 from clew.ledger.sessions import LedgerSession, session_named
 from clew.reasoning.documents import entry_join
 from clew.registry.context import Context
@@ -50,8 +49,8 @@ class Step:
     kind: str | None
     is_revision: bool
     forks: bool
-    next_needed: bool
-    total: int
+    revises: int | None
+    origin: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ class Arrow:
 
 def steps_of(ctx: Context, session: LedgerSession) -> list[Step]:
     rows = ctx.tx.all(
-        "SELECT chain, number, seq, ts_ms, kind, is_revision, from_number, next_needed, total FROM thought"
+        "SELECT chain, number, seq, ts_ms, kind, is_revision, from_number, revises_number FROM thought"
         " WHERE workspace = ? AND session = ? ORDER BY seq",
         ctx.workspace,
         session.id,
@@ -83,8 +82,8 @@ def _step(row: Row, seen: set[str]) -> Step:
         row["kind"],
         bool(row["is_revision"]),
         forks,
-        bool(row["next_needed"]),
-        row["total"],
+        row["revises_number"],
+        row["from_number"],
     )
 
 
@@ -106,96 +105,164 @@ class SessionAnalyze(LedgerInput):
 @operation("session_analyze", aliases=("session.analyze",), example=EXAMPLE)
 def session_analyze(ctx: Context, args: SessionAnalyze) -> dict[str, Any]:
     """Count what a session's shape says: linearity, revisions, branches, completion, open hypotheses."""
-    session = session_named(ctx, args.session_id)
-    return analyzed(session, steps_of(ctx, session), arrows_of(ctx, session))
+    return analyzed(ctx, session_named(ctx, args.session_id))
 
 
-def analyzed(session: LedgerSession, steps: list[Step], arrows: list[Arrow]) -> dict[str, Any]:
-    structure, quality = _structure(steps), _quality(session, steps)
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What the store counts of a session's thoughts; no thought is read for it."""
+
+    thoughts: int
+    revisions: int
+    main: int
+    main_total: int
+    total: int
+    first_ms: int
+    last_ms: int
+    last_main: int
+    last_branch: int
+    main_forks: int
+    branches: int
+    forked: int
+    ended: bool
+
+    @property
+    def duration(self) -> int:
+        return self.last_ms - self.first_ms
+
+    @property
+    def completion(self) -> float:
+        if self.ended or not self.thoughts:
+            return float(self.ended)
+        done, planned = (self.main, self.main_total) if self.main else (self.thoughts, self.total)
+        return round(min(1.0, done / planned), 2)
+
+
+_FIGURES = """
+SELECT count(*) AS thoughts,
+       coalesce(sum(is_revision), 0) AS revisions,
+       coalesce(sum(CASE WHEN chain = '' THEN 1 ELSE 0 END), 0) AS main,
+       coalesce(max(CASE WHEN chain = '' THEN total END), 0) AS main_total,
+       coalesce(max(total), 0) AS total,
+       coalesce(min(ts_ms), 0) AS first_ms,
+       coalesce(max(ts_ms), 0) AS last_ms,
+       coalesce(max(CASE WHEN chain = '' THEN seq END), 0) AS last_main,
+       coalesce(max(CASE WHEN chain <> '' THEN seq END), 0) AS last_branch,
+       coalesce(sum(CASE WHEN chain = '' AND from_number IS NOT NULL AND is_revision = 0 THEN 1 ELSE 0 END), 0)
+           AS main_forks
+FROM thought WHERE workspace = ? AND session = ?
+"""
+_BRANCHES = """
+SELECT count(*) AS branches,
+       coalesce(sum(CASE WHEN thought.from_number IS NOT NULL AND is_revision = 0 THEN 1 ELSE 0 END), 0) AS forked
+FROM ledger_chain JOIN thought ON thought.workspace = ledger_chain.workspace AND thought.seq = ledger_chain.created_seq
+WHERE ledger_chain.workspace = ? AND ledger_chain.session = ? AND ledger_chain.chain <> ''
+"""
+"""A branch forks once, with its first thought."""
+_LAST = "SELECT next_needed FROM thought WHERE workspace = ? AND session = ? ORDER BY seq DESC LIMIT 1"
+
+
+def figures_of(ctx: Context, session: LedgerSession) -> Figures:
+    key = (ctx.workspace, session.id)
+    counted, branched = ctx.tx.one(_FIGURES, *key), ctx.tx.one(_BRANCHES, *key)
+    assert counted is not None and branched is not None
+    return Figures(
+        **{name: int(value) for name, value in (counted | branched).items()}, ended=ctx.tx.value(_LAST, *key) == 0
+    )
+
+
+def analyzed(ctx: Context, session: LedgerSession) -> dict[str, Any]:
+    figures = figures_of(ctx, session)
+    structure = _structure(figures)
     metadata = {
         "title": session.title,
         "tags": list(session.tags),
-        "thoughtCount": len(steps),
-        "branchCount": len(_branches(steps)),
-        "revisionCount": _revisions(steps),
-        "duration": _duration(steps),
-        "createdAt": rfc3339(session.created_at_ms),
-        "lastUpdatedAt": rfc3339(session.updated_at_ms),
+        "thoughtCount": figures.thoughts,
+        "branchCount": figures.branches,
+        "revisionCount": figures.revisions,
+        "duration": figures.duration,
+        "createdAt": iso_millis(session.created_at_ms),
+        "lastUpdatedAt": iso_millis(session.updated_at_ms),
     }
     return {
         "sessionId": session.id,
         "metadata": metadata,
         "structure": structure,
-        "quality": quality,
-        "content": _content(steps, arrows),
+        "quality": _quality(session, figures),
+        "content": _content(ctx, session),
         "linearity": structure["linearityScore"],
         "density": structure["thoughtDensity"],
-        "completion": _completion(steps),
-        "branchCount": metadata["branchCount"],
+        "completion": figures.completion,
+        "branchCount": figures.branches,
         "explained": EXPLAINED,
     }
 
 
-def _branches(steps: list[Step]) -> set[str]:
-    return {step.point.chain for step in steps} - {""}
-
-
-def _revisions(steps: list[Step]) -> int:
-    return sum(step.is_revision for step in steps)
-
-
-def _duration(steps: list[Step]) -> int:
-    times = [step.ts_ms for step in steps]
-    return max(times) - min(times) if times else 0
-
-
-def _structure(steps: list[Step]) -> dict[str, Any]:
-    count = len(steps) or 1
-    turns = sum(step.is_revision or step.forks for step in steps)
-    minutes = _duration(steps) / 60_000
+def _structure(figures: Figures) -> dict[str, Any]:
+    count = figures.thoughts or 1
+    turns = figures.revisions + figures.main_forks + figures.forked
+    minutes = figures.duration / 60_000
     return {
         "linearityScore": round(max(0.0, 1 - turns / count), 2),
-        "revisionRate": round(_revisions(steps) / count, 2),
-        "maxDepth": len(_branches(steps)),
-        "thoughtDensity": round(len(steps) / minutes, 2) if minutes else 0.0,
+        "revisionRate": round(figures.revisions / count, 2),
+        "maxDepth": figures.branches,
+        "thoughtDensity": round(figures.thoughts / minutes, 2) if minutes else 0.0,
     }
 
 
-def _quality(session: LedgerSession, steps: list[Step]) -> dict[str, Any]:
-    last_branch = max((step.seq for step in steps if step.point.chain), default=None)
+def _quality(session: LedgerSession, figures: Figures) -> dict[str, Any]:
     return {
         "critiqueRequests": session.critique_count,
-        "hasConvergence": last_branch is not None
-        and any(step.seq > last_branch for step in steps if not step.point.chain),
-        "isComplete": bool(steps) and not steps[-1].next_needed,
+        "hasConvergence": 0 < figures.last_branch < figures.last_main,
+        "isComplete": figures.ended,
     }
 
 
-def _completion(steps: list[Step]) -> float:
-    if not steps:
-        return 0.0
-    if not steps[-1].next_needed:
-        return 1.0
-    main = [step for step in steps if not step.point.chain] or steps
-    return round(min(1.0, len(main) / max(step.total for step in main)), 2)
+_KINDS = (
+    "SELECT kind, count(*) AS n FROM thought WHERE workspace = ? AND session = ? AND kind IS NOT NULL GROUP BY kind"
+)
+_RELATIONS = """
+SELECT relation, count(*) AS n FROM thought JOIN thought_link
+ON thought_link.workspace = thought.workspace AND thought_link.from_seq = thought.seq
+WHERE thought.workspace = ? AND thought.session = ? GROUP BY relation
+"""
+_UNTOUCHED = """
+SELECT chain, number FROM thought WHERE workspace = ? AND session = ? AND kind = 'H' AND NOT EXISTS (
+    SELECT 1 FROM thought_link WHERE thought_link.workspace = thought.workspace
+    AND thought_link.to_seq = thought.seq AND relation <> 'refers')
+ORDER BY seq LIMIT ?
+"""
+_BARE = """
+SELECT chain, number FROM thought WHERE workspace = ? AND session = ? AND kind = 'C' AND NOT EXISTS (
+    SELECT 1 FROM thought_link WHERE thought_link.workspace = thought.workspace
+    AND thought_link.from_seq = thought.seq)
+ORDER BY seq LIMIT ?
+"""
 
 
-def _content(steps: list[Step], arrows: list[Arrow]) -> dict[str, Any]:
-    touched = {arrow.to_seq for arrow in arrows if arrow.relation != "refers"}
-    resting = {arrow.from_seq for arrow in arrows}
-    kinds = Counter(step.kind for step in steps if step.kind)
-    relations = Counter(arrow.relation for arrow in arrows)
+def _content(ctx: Context, session: LedgerSession) -> dict[str, Any]:
+    key = (ctx.workspace, session.id)
+
+    def points(sql: str) -> list[str]:
+        return [Point(row["chain"], row["number"]).short for row in ctx.tx.all(sql, *key, SHOWN)]
+
     return {
-        "types": dict(sorted(kinds.items())),
-        "links": dict(sorted(relations.items())),
-        "openHypotheses": [s.point.short for s in steps if s.kind == "H" and s.seq not in touched][:SHOWN],
-        "unsupportedConclusions": [s.point.short for s in steps if s.kind == "C" and s.seq not in resting][:SHOWN],
+        "types": {row["kind"]: row["n"] for row in sorted(ctx.tx.all(_KINDS, *key), key=lambda row: row["kind"])},
+        "links": {
+            row["relation"]: row["n"] for row in sorted(ctx.tx.all(_RELATIONS, *key), key=lambda row: row["relation"])
+        },
+        "openHypotheses": points(_UNTOUCHED),
+        "unsupportedConclusions": points(_BARE),
     }
 
 
 class Options(StrictModel):
     includeTimeline: bool = False
-    compareWith: Annotated[list[Annotated[str, Field(max_length=128)]], Field(max_length=20)] = []
+    compareWith: Annotated[Id | list[Id], Field(description="A session, or up to 20.")] = []
+
+    @property
+    def others(self) -> list[str]:
+        return [self.compareWith] if isinstance(self.compareWith, str) else self.compareWith[:20]
 
 
 class DeepAnalysis(LedgerInput):
@@ -224,9 +291,9 @@ def deep_analysis(ctx: Context, args: DeepAnalysis) -> dict[str, Any]:
     result |= {names[name]: parts[name] for name in wanted}
     if args.options.includeTimeline:
         result["timeline"] = _timeline(session, steps)
-    if args.options.compareWith:
-        result["comparison"] = [_compared(ctx, other) for other in args.options.compareWith]
-    return result
+    if args.options.others:
+        result["comparison"] = [_compared(ctx, other) for other in args.options.others]
+    return result | {"timestamp": iso_millis(ctx.ws.updated_at_ms)}
 
 
 def _patterns(ctx: Context, session: LedgerSession, steps: list[Step]) -> dict[str, Any]:
@@ -262,21 +329,36 @@ def _decisions(steps: list[Step]) -> list[dict[str, Any]]:
             "revision" if step.is_revision else "branch" if step.forks else "conclusion" if step.kind == "C" else None
         )
         if kind:
-            found.append({"thoughtNumber": step.point.number, "branchId": step.point.chain or None, "type": kind})
+            place = {"thoughtNumber": step.point.number, "branchId": step.point.chain or None, "type": kind}
+            reference = step.revises if kind == "revision" else step.origin if kind == "branch" else None
+            found.append({**place, **({"reference": reference} if reference is not None else {})})
     return found[:200]
 
 
 def _timeline(session: LedgerSession, steps: list[Step]) -> dict[str, Any]:
     return {
-        "createdAt": rfc3339(session.created_at_ms),
-        "updatedAt": rfc3339(session.updated_at_ms),
-        "firstThought": rfc3339(steps[0].ts_ms) if steps else None,
-        "lastThought": rfc3339(steps[-1].ts_ms) if steps else None,
+        "createdAt": iso_millis(session.created_at_ms),
+        "updatedAt": iso_millis(session.updated_at_ms),
+        "firstThought": iso_millis(steps[0].ts_ms) if steps else None,
+        "lastThought": iso_millis(steps[-1].ts_ms) if steps else None,
         "durationMs": _duration(steps),
     }
 
 
 def _compared(ctx: Context, other: str) -> dict[str, Any]:
     session = session_named(ctx, other)
-    steps = steps_of(ctx, session)
-    return {"sessionId": session.id, "title": session.title, "thoughtCount": len(steps), **_structure(steps)}
+    figures = figures_of(ctx, session)
+    return {"sessionId": session.id, "title": session.title, "thoughtCount": figures.thoughts, **_structure(figures)}
+
+
+def _branches(steps: list[Step]) -> set[str]:
+    return {step.point.chain for step in steps} - {""}
+
+
+def _revisions(steps: list[Step]) -> int:
+    return sum(step.is_revision for step in steps)
+
+
+def _duration(steps: list[Step]) -> int:
+    times = [step.ts_ms for step in steps]
+    return max(times) - min(times) if times else 0

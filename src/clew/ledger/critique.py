@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from clew.canonical import canonical
-from clew.clock import rfc3339
+from clew.clock import iso_millis
 from clew.ledger.chains import Point
 from clew.ledger.exchange.imports import storable
 from clew.ledger.sessions import LedgerSession
@@ -84,7 +84,7 @@ def _before(ctx: Context, thought: Thought) -> list[Thought]:
 
 def _keep(ctx: Context, seq: int, said: dict[str, Any]) -> dict[str, Any]:
     with ctx.writing() as bound:
-        said = {**said, "timestamp": rfc3339(bound.now_ms)}
+        said = {**said, "timestamp": iso_millis(bound.now_ms)}
         bound.tx.run(
             "UPDATE thought SET critique = ? WHERE workspace = ? AND seq = ?", canonical(said), ctx.workspace, seq
         )

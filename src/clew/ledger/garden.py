@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from clew.canonical import canonical
-from clew.clock import rfc3339
+from clew.clock import iso_millis
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import CHAIN
 from clew.index.indexing import index_item, unindex_item
@@ -50,8 +50,8 @@ class Pattern:
             "content": self.content if full else None,
             "derivedFromSessions": list(self.sessions),
             "createdBy": self.created_by,
-            "createdAt": rfc3339(self.created_at_ms),
-            "updatedAt": rfc3339(self.updated_at_ms),
+            "createdAt": iso_millis(self.created_at_ms),
+            "updatedAt": iso_millis(self.updated_at_ms),
         }
         return {name: value for name, value in shown.items() if value is not None}
 
@@ -69,8 +69,9 @@ class Note:
             "id": self.id,
             "title": self.title,
             "content": self.content if full else None,
-            "createdAt": rfc3339(self.created_at_ms),
-            "updatedAt": rfc3339(self.updated_at_ms),
+            "uri": f"thoughtbox://knowledge/scratchpad/{self.id}",
+            "createdAt": iso_millis(self.created_at_ms),
+            "updatedAt": iso_millis(self.updated_at_ms),
         }
         return {name: value for name, value in shown.items() if value is not None}
 

@@ -49,6 +49,13 @@ SEED_CODES = frozenset(
 )
 
 
+OPERATIONS = (
+    "get_state", "list_sessions", "navigate", "load_context", "start_new", "list_roots", "bind_root", "cipher",
+    "thought", "read_thoughts", "get_structure", "deep_analysis", "session", "notebook", "mental_models", "knowledge",
+)  # fmt: skip
+"""What the list of tools names. Any operation of the ledger is understood under its own name as well."""
+
+
 class Gateway(LedgerInput):
     """Its own arguments are loose: what they hold is checked by the operation they lead to."""
 
@@ -57,9 +64,8 @@ class Gateway(LedgerInput):
     operation: Annotated[
         Any,
         Field(
-            json_schema_extra={"type": "string"},
-            description="get_state, start_new, load_context, list_sessions, navigate, list_roots, bind_root, cipher,"
-            " thought, read_thoughts, get_structure, deep_analysis, session, notebook, mental_models, knowledge.",
+            json_schema_extra={"type": "string", "enum": list(OPERATIONS)},
+            description="What to do; session, notebook, mental_models and knowledge need a subOperation.",
         ),
     ] = None
     sub_operation: Annotated[
@@ -99,16 +105,16 @@ def thoughtbox_gateway(ctx: Context, args: Gateway) -> Answer:
         again = {"workspace": elsewhere, "operation": route.wire, "args": {**route.arguments, "workspace": None}}
         return ctx.dispatcher.call(GATEWAY, again, ctx.connection, ctx.progress)
     try:
-        check_stage(ctx, route.wire, peek_place(ctx, route.session), route.session)
+        check_stage(ctx, wire_name(route.entry), peek_place(ctx, route.session), route.session)
     except ClewError as error:
-        return _refused(ctx, error)
+        return _refused(ctx, error, route)
     given = {"workspace": ctx.workspace, **_accepted(route)} if args.workspace else _accepted(route)
     answer = ctx.dispatcher.call(route.entry.name, given, ctx.connection, ctx.progress)
-    return answer if answer.input_required is not None else _translated(ctx, answer)
+    return answer if answer.input_required is not None else _translated(ctx, answer, route)
 
 
-def _refused(ctx: Context, error: ClewError) -> Answer:
-    return _translated(ctx, Answer(False, failure(error, [], list(error.suggestions), ctx.clock())))
+def _refused(ctx: Context, error: ClewError, route: Route | None = None) -> Answer:
+    return _translated(ctx, Answer(False, failure(error, [], list(error.suggestions), ctx.clock())), route)
 
 
 def routed(args: Gateway) -> Route:
@@ -196,15 +202,16 @@ def _accepted(route: Route) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if name not in {"sessionId", "session_id"}}
 
 
-def _translated(ctx: Context, answer: Answer) -> Answer:
+def _translated(ctx: Context, answer: Answer, route: Route | None = None) -> Answer:
     """The same answer in the gateway's words: seed codes, suggestions that lead through the gateway, plain text."""
     suggestions = fitted(list(_through_gateway(answer.envelope["suggestions"])), catalogue(), ctx.connection.toolset)
     envelope = {**answer.envelope, "suggestions": suggestions}
     if not answer.ok:
         envelope["error"] = seed_error(envelope["error"])
-        return _in_json(envelope, _error_object(envelope["error"]))
+        return _in_json(envelope, _error_object(envelope["error"], route))
     if isinstance(envelope["result"].get("text"), str):
-        return Answer(True, envelope, envelope["result"]["text"])
+        said = [f"Warning: {text}" for text in _warnings(envelope)]
+        return Answer(True, envelope, "\n".join([envelope["result"]["text"], *said]))
     return _in_json(envelope, _object_shown(envelope))
 
 
@@ -220,17 +227,57 @@ def seed_error(error: dict[str, Any]) -> dict[str, Any]:
     return {**error, "code": translated, "details": {**error.get("details", {}), "code": code}}
 
 
-def _error_object(error: dict[str, Any]) -> dict[str, Any]:
+def _error_object(error: dict[str, Any], route: Route | None) -> dict[str, Any]:
+    """What is wrong and what a right call looks like, all of it in the text: many clients show nothing else."""
     details = {name: value for name, value in error.get("details", {}).items() if name != "example"}
     shown = {"error": error["message"], "code": error["code"], "suggestion": error.get("recovery")}
+    if route is not None:
+        details = {**_failed(route), **details}
+    if route is not None and "example" in error.get("details", {}):
+        details |= _wanted(route)
+        shown["suggestion"] = _without_place(error.get("recovery"))
     return {**details, **{name: value for name, value in shown.items() if value is not None}} | {"code": error["code"]}
+
+
+def _failed(route: Route) -> dict[str, Any]:
+    """The mark of a failure that the clients of each group look at."""
+    group = wire_name(route.entry).partition(".")[0]
+    if group in ("session", "notebook"):
+        return {"success": False}
+    return {"status": "failed"} if group == "thought" else {}
+
+
+def _wanted(route: Route) -> dict[str, Any]:
+    """The arguments of the operation, and a call through the gateway that is well-formed."""
+    schema, example = route.entry.input_schema, {"operation": wire_name(route.entry)}
+    required = list(schema.get("required", []))
+    known = [name for name in schema.get("properties", {}) if name not in ("workspace", *required)]
+    choices = {name: field["enum"] for name, field in schema.get("properties", {}).items() if "enum" in field}
+    return {
+        "required": required,
+        "optional": known,
+        "received": sorted(route.arguments),
+        **({"choices": choices} if choices else {}),
+        "example": {**example, **({"args": route.entry.example} if route.entry.example else {})},
+    }
+
+
+def _without_place(recovery: str | None) -> str | None:
+    """The general advice speaks of the envelope, of which this text shows only parts."""
+    if recovery is None or "details.example" in recovery:
+        return "Compare the call with example; required and optional name its arguments."
+    return recovery
+
+
+def _warnings(envelope: dict[str, Any]) -> list[str]:
+    return [f"{item['message']} {item['recovery']}" for item in envelope["warnings"]]
 
 
 def _object_shown(envelope: dict[str, Any]) -> dict[str, Any]:
     result = envelope["result"]
     if not result.get("budget", {}).get("truncated"):
         result = {name: value for name, value in result.items() if name != "budget"}
-    said = [f"{item['message']} {item['recovery']}" for item in envelope["warnings"]]
+    said = _warnings(envelope)
     return {**result, "warnings": said} if said else result
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -76,7 +76,7 @@ def knowledge_create_pattern(ctx: Context, args: CreatePattern) -> dict[str, Any
     for session in draft.sessions:
         session_named(ctx, session)
     pattern = write_pattern(ctx, replace(draft, id=free_id(ctx, draft.title, args.id)))
-    return {"pattern": pattern.to_dict(), "uri": f"thoughtbox://knowledge/patterns/{pattern.id}"}
+    return {"success": True, "pattern": pattern.to_dict(), "uri": f"thoughtbox://knowledge/patterns/{pattern.id}"}
 
 
 def _drafted(ctx: Context, args: CreatePattern) -> Pattern:
@@ -258,6 +258,8 @@ MOST_CONTENT = 1_000_000
 
 
 class WriteScratchpad(LedgerInput):
+    synonyms: ClassVar[dict[str, str]] = {**LedgerInput.synonyms, "topic": "title"}
+
     id: Annotated[Id | None, Field(description="Topic slug; default: made from the title.")] = None
     title: Annotated[Title | None, Field(description="Title; needed for a new note.")] = None
     content: Annotated[Text, Field(description="The note in Markdown.")]
@@ -283,10 +285,12 @@ def knowledge_write_scratchpad(ctx: Context, args: WriteScratchpad) -> dict[str,
         note = replace(before, title=args.title or before.title, content=content, updated_at_ms=ctx.now_ms)
     if len(note.content) > MOST_CONTENT:
         raise invalid("content", f"the note would be longer than {MOST_CONTENT} characters", "Start another note.")
-    return {"note": write_note(ctx, note).to_dict()}
+    return {"success": True, "note": write_note(ctx, note).to_dict()}
 
 
 class ReadScratchpad(LedgerInput):
+    synonyms: ClassVar[dict[str, str]] = {**LedgerInput.synonyms, "topic": "id"}
+
     id: Annotated[Id, Field(description="Topic slug.")]
 
 

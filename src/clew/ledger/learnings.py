@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from clew.canonical import canonical
-from clew.clock import rfc3339
+from clew.clock import iso_millis
 from clew.errors import shorten, suggest
-from clew.ledger.analysis import Arrow, analyzed, arrows_of, steps_of
+from clew.ledger.analysis import Arrow, analyzed, arrows_of
 from clew.ledger.chains import MAIN, Point
 from clew.ledger.cipher import read
 from clew.ledger.inputs import Id, LedgerInput, Number, SessionRef
@@ -125,9 +125,9 @@ def _fallen(shape: Shape, thought: Thought) -> bool:
 
 def _signal(ctx: Context, session: LedgerSession) -> Learning:
     """The session in one line of figures, to compare sessions by."""
-    figures = analyzed(session, steps_of(ctx, session), arrows_of(ctx, session))
+    figures = analyzed(ctx, session)
     line: dict[str, Any] = {
-        "timestamp": rfc3339(session.updated_at_ms),
+        "timestamp": iso_millis(session.updated_at_ms),
         "session": session.id,
         "signal": "success" if figures["quality"]["isComplete"] else "incomplete",
         "metrics": {
@@ -164,6 +164,7 @@ class KeyMoment(StrictModel):
     type: Literal["decision", "pivot", "insight", "revision", "branch"] = "insight"
     branchId: Id | None = None
     significance: Annotated[float | str | None, Field(description="Why it matters.")] = None
+    summary: Annotated[str | None, Field(max_length=2000, description="What it says, in your words.")] = None
 
 
 class ExtractLearnings(LedgerInput):
@@ -227,7 +228,10 @@ def _from_moment(thought: Thought, moment: KeyMoment, thoughts: dict[Point, Thou
     why = f" ({moment.significance})" if moment.significance is not None else ""
     lesson = f"{'Corrected' if wrong else moment.type.capitalize()}{why}"
     parts: Parts = [("Before", [revised] if revised else []), ("Thought", [thought])]
-    return _learned("anti-pattern" if wrong else "pattern", lesson, thought, parts, 0)
+    learned = _learned("anti-pattern" if wrong else "pattern", lesson, thought, parts, 0)
+    if not moment.summary or not moment.summary.strip():
+        return learned
+    return replace(learned, content=f"{moment.summary.strip()}\n\n{learned.content}")
 
 
 def learning_json(session: LedgerSession, item: Learning) -> dict[str, Any]:
@@ -241,7 +245,7 @@ def learning_json(session: LedgerSession, item: Learning) -> dict[str, Any]:
             "sourceSession": session.id,
             "sourceThoughts": [thought.point.number for thought in item.sources],
             "sourceNodes": [thought.node_id for thought in item.sources],
-            "extractedAt": rfc3339(session.updated_at_ms),
+            "extractedAt": iso_millis(session.updated_at_ms),
             "behaviorCharacteristics": _scores(item),
         },
     }

@@ -12,7 +12,7 @@ from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ledger.inputs import LedgerInput, MaybeSession
 from clew.ledger.session_start import Part, Work
 from clew.ledger.sessions import WORK, Query, find_sessions, session_json, work_tags
-from clew.ledger.stages import GATEWAY, keep_place, place_of
+from clew.ledger.stages import GATEWAY, LEFT, checked_domain, keep_place, place_of
 from clew.registry.connection import InputFailed
 from clew.registry.context import Context
 from clew.registry.operation import operation
@@ -34,7 +34,7 @@ def navigate(ctx: Context, args: Navigate) -> dict[str, Any]:
     """Choose a project, task or aspect that sessions are about, or a domain of mental models."""
     nested = args.target or Work()
     wanted = {name: getattr(args, name) or getattr(nested, name) for name in (*WORK, "domain")}
-    domain = wanted.pop("domain")
+    domain = checked_domain(wanted.pop("domain"))
     chosen = {name: value for name, value in wanted.items() if value}
     if not chosen and not domain:
         raise invalid(
@@ -46,7 +46,7 @@ def navigate(ctx: Context, args: Navigate) -> dict[str, Any]:
         )
     found = _known(ctx, chosen)
     place = place_of(ctx, args.session_id)
-    place = replace(place, work=chosen or place.work, domain=domain or place.domain)
+    place = replace(place, work=chosen or place.work, domain=None if domain == LEFT else domain or place.domain)
     keep_place(ctx, place)
     if not ctx.connection.durable and place.session is None:
         ctx.warn("NOT_KEPT", "This connection keeps nothing between calls.", "Pass the sessionId of a session.")

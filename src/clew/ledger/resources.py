@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from clew.canonical import canonical
-from clew.clock import rfc3339
+from clew.clock import iso_millis
 from clew.errors import ClewError
 from clew.ledger.chains import MAIN, Point, chains_of, no_thought, seq_of
 from clew.ledger.cipher import KINDS, kind_letter
 from clew.ledger.exchange.documents import export_json
 from clew.ledger.exchange.formats import render_markdown
-from clew.ledger.garden import pattern_named
+from clew.ledger.garden import note_named, pattern_named
 from clew.ledger.guides import guide
 from clew.ledger.knowledge import KnowledgeStats, knowledge_stats
 from clew.ledger.session_operations import branches_json
@@ -112,6 +112,13 @@ def pattern(ctx: Context, id: str) -> str:
     """A pattern of the knowledge zone in Markdown."""
     found = pattern_named(ctx, id)
     return f"# {found.title}\n\n{found.description}\n\n{found.content}\n"
+
+
+@resource("thoughtbox://knowledge/scratchpad/{id}", name="scratchpad-note", title="A scratchpad note")
+def scratchpad_note(ctx: Context, id: str) -> str:
+    """A note of the scratchpad in Markdown."""
+    found = note_named(ctx, id)
+    return f"# {found.title}\n\n{found.content}\n"
 
 
 @resource("thoughtbox://sessions", name="sessions", title="Thought sessions", mime_type=JSON)
@@ -280,7 +287,7 @@ def _brief(thought: Thought) -> dict[str, Any]:
     return {
         "thoughtNumber": thought.point.number,
         "thought": thought.text,
-        "timestamp": rfc3339(thought.ts_ms),
+        "timestamp": iso_millis(thought.ts_ms),
         "type": thought.kind,
         "isRevision": thought.is_revision,
         "branchId": thought.point.chain or None,

@@ -27,7 +27,7 @@ from clew.ledger.sessions import (
     touch_session,
     work_tags,
 )
-from clew.ledger.stages import GATEWAY, STAGES, Place, keep_place, moved, place_of, stored
+from clew.ledger.stages import GATEWAY, LEFT, STAGES, Place, checked_domain, keep_place, moved, place_of, stored
 from clew.ledger.thought_rows import newest_thoughts, thought_json
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
@@ -83,7 +83,8 @@ def start_new(ctx: Context, args: StartNew) -> dict[str, Any]:
         if work["project"]:
             ctx.warn("PROJECT_FROM_ROOT", f"The bound root says project {before.root}.", "bind_root another root.")
         work["project"] = before.root
-    domain = work.pop("domain") or (before.domain if ctx.connection.durable else None)
+    chosen = checked_domain(work.pop("domain"))
+    domain = None if chosen == LEFT else chosen  # a session that names none is about none
     label = " / ".join(value for value in (work[name] for name in WORK) if value)
     tags = (*args.session_tags, *work_tags(work))
     draft = replace(before, cipher=before.cipher or args.cipher, domain=domain)
@@ -199,6 +200,7 @@ def get_state(ctx: Context, args: GetState) -> dict[str, Any]:
     lines += [f"{name.capitalize()}: {value}" for name, value in facts.items()]
     lines += [f"Active session: {session.id} {session.title}"] if session else []
     lines.append(f"Next: {('start_new or load_context', 'cipher', 'thought', 'thought')[place.stage]}.")
+    offer_import(ctx)
     if place.stage == 0:
         ctx.suggest(
             suggest(GATEWAY, "Starts a session and opens thinking.", "high", operation="start_new", cipher=True)
@@ -239,6 +241,19 @@ def cipher(ctx: Context, args: CipherInput) -> dict[str, Any]:
     return {**_standing(place), "uri": "thoughtbox://cipher", "text": guide("cipher")}
 
 
+def offer_import(ctx: Context) -> None:
+    """A data directory that Thoughtbox wrote holds sessions that the store does not know yet."""
+    projects = ctx.settings.home / "projects"
+    if not projects.is_dir() or find_sessions(ctx, Query(limit=1)).total:
+        return
+    ctx.warn(
+        "IMPORT_OFFERED",
+        f"{ctx.settings.home} is a directory of Thoughtbox; its sessions are not in the store yet.",
+        "Import them with import_thoughtbox, or `clew import thoughtbox` in a shell.",
+    )
+    ctx.suggest(suggest("import_thoughtbox", "Reads the sessions of the data directory.", "high"))
+
+
 class Filters(StrictModel):
     project: Part | None = None
     task: Part | None = None
@@ -263,6 +278,8 @@ def list_sessions(ctx: Context, args: ListSessions) -> dict[str, Any]:
     work = {name: getattr(args, name) or getattr(nested, name) for name in WORK}
     search = args.search or nested.search
     found = find_sessions(ctx, Query(tuple(work_tags(work)), search, limit=nested.limit or args.limit))
+    if not found.total:
+        offer_import(ctx)
     given = {**{name: value for name, value in work.items() if value}, **({"search": search} if search else {})}
     said = ", ".join(f"{name}={value}" for name, value in given.items()) or "none"
     lines = [f"Found {found.total} sessions (filters: {said})"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import uuid
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
 from clew.canonical import canonical
-from clew.clock import rfc3339
+from clew.clock import iso_millis
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import normal_tags
 from clew.index.search import last_change, matching
@@ -259,13 +260,19 @@ def session_json(session: LedgerSession) -> dict[str, Any]:
         "status": session.status,
         "thoughtCount": session.thought_count,
         "branchCount": session.branch_count,
-        "createdAt": rfc3339(session.created_at_ms),
-        "updatedAt": rfc3339(session.updated_at_ms),
-        "lastAccessedAt": rfc3339(session.accessed_at_ms),
+        "partitionPath": partition(session.created_at_ms),
+        "createdAt": iso_millis(session.created_at_ms),
+        "updatedAt": iso_millis(session.updated_at_ms),
+        "lastAccessedAt": iso_millis(session.accessed_at_ms),
     }
     if session.completed_at_ms is not None:
-        shown["completedAt"] = rfc3339(session.completed_at_ms)
+        shown["completedAt"] = iso_millis(session.completed_at_ms)
     return {name: value for name, value in shown.items() if value is not None}
+
+
+def partition(at_ms: int) -> str:
+    """The month a session was started in, as the seed's directories are named."""
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m")
 
 
 ORDERS = {"createdAt": "created_at_ms", "updatedAt": "updated_at_ms", "title": "title"}

@@ -17,6 +17,37 @@ from clew.registry.context import Context
 STAGES = ("entry", "init_complete", "cipher_loaded", "domain_active")
 
 
+DOMAINS: dict[str, tuple[str, ...]] = {
+    "debugging": ("rubber-duck", "five-whys"),
+    "planning": (
+        "pre-mortem", "assumption-surfacing", "fermi-estimation", "decomposition", "time-horizon-shifting",
+        "impact-effort-grid", "inversion",
+    ),
+    "architecture": ("trade-off-matrix", "abstraction-laddering", "decomposition", "constraint-relaxation"),
+    "decision-making": ("steelmanning", "trade-off-matrix", "opportunity-cost", "time-horizon-shifting"),
+    "risk-management": ("pre-mortem", "adversarial-thinking", "inversion"),
+    "development": ("rubber-duck", "five-whys", "decomposition"),
+    "research": ("assumption-surfacing", "fermi-estimation", "abstraction-laddering"),
+    "problem-solving": (),
+    "analysis": (),
+}  # fmt: skip
+"""What work may be about, and the mental models for it; those tagged with the domain belong to it as well."""
+LEFT = "none"
+"""Given as a domain, it leaves the one that was chosen."""
+
+
+def checked_domain(domain: str | None, own: frozenset[str] = frozenset()) -> str | None:
+    if domain is None or domain in DOMAINS or domain in own or domain == LEFT:
+        return domain
+    raise ClewError(
+        "INVALID_INPUT",
+        f"domain: there is no domain {domain[:60]!r}",
+        f"Use one of {', '.join(DOMAINS)}, or {LEFT} to leave it.",
+        [{"kind": "choice", "field": "domain", "allowed": [*DOMAINS, LEFT]}],
+        details={"availableDomains": list(DOMAINS)},
+    )
+
+
 @dataclass(frozen=True)
 class Place:
     session: str | None = None

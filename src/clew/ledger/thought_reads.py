@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import Field
 
-from clew.clock import rfc3339
+from clew.clock import iso_millis
 from clew.errors import ClewError, suggest
 from clew.ledger.chains import MAIN, Point, chains_of, find_chain, no_thought
 from clew.ledger.cipher import kind_letter
@@ -238,7 +238,7 @@ def _outlined(row: Row) -> dict[str, Any]:
         "branchFromThought": row["from_number"],
         "branchFromBranch": row["from_chain"] or None,
         "critique": _critique(row["critique"]),
-        "timestamp": rfc3339(row["ts_ms"]),
+        "timestamp": iso_millis(row["ts_ms"]),
         "seq": row["seq"],
         "thought": row.get("opening"),
         "length": row.get("length"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from clew.clock import rfc3339
+from clew.clock import iso_millis
 from clew.ledger.chains import MAIN, Point
 from clew.ledger.links import node_id
 from clew.reasoning.documents import entry_join
@@ -129,7 +129,7 @@ def thought_json(thought: Thought) -> dict[str, Any]:
         "type": thought.kind,
         "critique": thought.critique,
         "agent": thought.agent,
-        "timestamp": rfc3339(thought.ts_ms),
+        "timestamp": iso_millis(thought.ts_ms),
         "seq": thought.seq,
     }
     return {name: value for name, value in shown.items() if value is not None}

@@ -13,18 +13,20 @@ from pydantic import Field
 
 from clew.errors import invalid
 from clew.ledger import critique
-from clew.ledger.chains import MAIN, Chain, chains_of, session_and_chain
+from clew.ledger.chains import MAIN, Chain, Point, chains_of, has_thought, session_and_chain
 from clew.ledger.cipher import described, kind_letter
 from clew.ledger.exchange.documents import export_json
 from clew.ledger.guides import guide
 from clew.ledger.inputs import Id, Kind, LedgerInput, MaybeSession, Number, SessionTitle, Tags
 from clew.ledger.links import node_id
 from clew.ledger.sessions import (
+    COMPLETED,
     UNTITLED,
     LedgerSession,
     NewSession,
     change_session,
     complete_session,
+    one_line,
     reopen_session,
     session_named,
     start_session,
@@ -152,14 +154,32 @@ def _session(ctx: Context, args: ThoughtInput, place: Place) -> tuple[LedgerSess
     wanted = args.session_id or place.session
     if wanted is not None:
         session, chain = session_and_chain(ctx, wanted, args.branch_id or MAIN)
-        return _named_by_first(ctx, session, args), chain
+        if args.session_id or not _begins_anew(ctx, session, args):
+            return _named_by_first(ctx, session, args), chain
     tags = (*(args.session_tags or ()), *work_tags(dict(place.work)))
     return start_session(ctx, NewSession(args.session_title or UNTITLED, tags=tags)), None
 
 
+def _begins_anew(ctx: Context, session: LedgerSession, args: ThoughtInput) -> bool:
+    """After a final thought, another title or a second number 1 says plainly that a new chain is meant."""
+    if session.status != COMPLETED or args.branch_id:
+        return False
+    if args.session_title is not None and one_line(args.session_title) != session.title:
+        return True
+    return args.thought_number == 1 and has_thought(ctx, session.id, Point(MAIN, 1))
+
+
 def _named_by_first(ctx: Context, session: LedgerSession, args: ThoughtInput) -> LedgerSession:
     """The first thought may still name and tag a session; later ones may not, as session_update is there for that."""
-    if session.thought_count or not (args.session_title or args.session_tags):
+    if not (args.session_title or args.session_tags):
+        return session
+    if session.thought_count:
+        if args.session_title not in (None, session.title) or not set(args.session_tags or ()) <= set(session.tags):
+            ctx.warn(
+                "TITLE_IGNORED",
+                "The session has its title and tags from its first thought.",
+                "Change them with session.update.",
+            )
         return session
     tags = tag_list([*session.tags, *(args.session_tags or ())])
     return change_session(ctx, session, args.session_title or session.title, session.description, tags)
@@ -206,7 +226,9 @@ def _answer(ctx: Context, args: ThoughtInput, recorded: Recorded, reopened: bool
             f"The text says S{said}; the thought is number {plan.point.number}.",
             f"Refer to it as S{plan.point.number}.",
         )
-    return answer | _more(ctx, args, recorded) if args.verbose else answer
+    if args.verbose:
+        return answer | _counts(ctx, args, recorded) | _more(recorded) | _guidance(args, recorded)
+    return answer if args.next_thought_needed else answer | _counts(ctx, args, recorded)
 
 
 def _understood(recorded: Recorded) -> dict[str, Any]:
@@ -221,14 +243,30 @@ def _understood(recorded: Recorded) -> dict[str, Any]:
     return said
 
 
-def _more(ctx: Context, args: ThoughtInput, recorded: Recorded) -> dict[str, Any]:
-    plan, session = recorded.plan, _counted(recorded)
-    ids = {"prev": plan.prev, "revisesNode": plan.revised, "branchOrigin": plan.origin}
+def _counts(ctx: Context, args: ThoughtInput, recorded: Recorded) -> dict[str, Any]:
+    """What a verbose answer and the answer to a final thought tell."""
+    session = _counted(recorded)
     return {
-        "totalThoughts": plan.total,
+        "totalThoughts": recorded.plan.total,
         "nextThoughtNeeded": args.next_thought_needed,
         "branches": [chain.chain for chain in chains_of(ctx, session.id, limit=100)],
         "thoughtHistoryLength": session.thought_count,
+    }
+
+
+def _guidance(args: ThoughtInput, recorded: Recorded) -> dict[str, Any]:
+    """Addresses of what may help now. The texts are long; who wants one reads the resource, or asks for the guide."""
+    plan = recorded.plan
+    ends = plan.point.number == 1 or (args.total_thoughts is not None and plan.point.number == plan.total)
+    links = ["thoughtbox://patterns-cookbook"] if ends else []
+    links += ["thoughtbox://guidance/parallel-verification"] if plan.opens_branch else []
+    return {"resources": links} if links else {}
+
+
+def _more(recorded: Recorded) -> dict[str, Any]:
+    plan, session = recorded.plan, recorded.session
+    ids = {"prev": plan.prev, "revisesNode": plan.revised, "branchOrigin": plan.origin}
+    return {
         "node": {
             "id": node_id(session.id, plan.point),
             **{name: node_id(session.id, point) if point else None for name, point in ids.items()},
@@ -239,7 +277,7 @@ def _more(ctx: Context, args: ThoughtInput, recorded: Recorded) -> dict[str, Any
 
 def closing(ctx: Context, session: str) -> dict[str, Any]:
     """What the answer to a final thought adds. A copy that cannot be written is a warning: the session is stored."""
-    closed: dict[str, Any] = {"sessionClosed": True, "closedSessionId": session}
+    closed: dict[str, Any] = {"sessionId": None, "sessionClosed": True, "closedSessionId": session}
     with ctx.reading() as bound:
         exported = export_json(bound, session_named(bound, session))
     try:

@@ -1,4 +1,5 @@
-"""Arguments that were meant well: `"5"` for 5, one string for a list of one, JSON inside a string, `camelCase` names.
+"""Arguments that were meant well: `"5"` for 5, one string for a list of one, JSON inside a string, `camelCase` names,
+0 or an empty text for an optional argument that takes neither.
 
 Strict validation comes first, so a correct call pays nothing. Only when it fails are the refused values read once more,
 each in the few ways in which a model writes the right thing in the wrong form. A reading counts only if the input model
@@ -60,6 +61,8 @@ def _readings(model: type[BaseModel], data: dict[str, Any], fault: Any) -> Itera
     path = _path_in(data, fault["loc"])
     if kind == "extra_forbidden" and len(fault["loc"]) == 1:
         yield from _renamed(model, data, str(fault["loc"][0]))
+    elif _is_blank(model, data, fault):
+        yield {name: value for name, value in data.items() if name != fault["loc"][0]}
     elif path and kind != "missing":
         # A union reports its members' faults one level too deep, so the value above may be the one that was meant.
         for place in (path, path[:-1]):
@@ -67,6 +70,20 @@ def _readings(model: type[BaseModel], data: dict[str, Any], fault: Any) -> Itera
                 value = _at(data, place)
                 for reading in _forms(value, fault):
                     yield _with(data, place, reading)
+
+
+_TOO_LITTLE = frozenset(
+    {"greater_than_equal", "greater_than", "string_too_short", "too_short", "string_pattern_mismatch"}
+)
+
+
+def _is_blank(model: type[BaseModel], data: dict[str, Any], fault: Any) -> bool:
+    """Some models fill in every optional argument, with 0 or an empty text where they mean nothing."""
+    if fault["type"] not in _TOO_LITTLE or not fault["loc"] or data.get(fault["loc"][0]) not in (0, "", []):
+        return False
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
+    field = fields.get(fault["loc"][0])
+    return field is not None and not field.is_required() and field.default is None
 
 
 def _renamed(model: type[BaseModel], data: dict[str, Any], given: str) -> Iterator[dict[str, Any]]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
+from clew.clock import iso_millis
 from clew.errors import ClewError
 from clew.faces.web.snapshots import EVENTS, written
 from clew.registry.redaction import redact
@@ -169,6 +170,16 @@ def short_event(event: EventRow) -> tuple[str, dict[str, Any]]:
 def session_event(event: EventRow) -> tuple[str, dict[str, Any]]:
     names = {"session_started": "session:started", "session_completed": "session:ended"}
     data = {"sessionId": event.subject, "title": event.payload.get("title"), "event": event.type, **event.payload}
+    if event.type == "session_started":
+        data["session"] = {
+            "id": event.subject,
+            "title": event.payload.get("title"),
+            "tags": event.payload.get("tags", []),
+            "createdAt": iso_millis(event.ts_ms),
+            "status": "active",
+        }
+    if event.type == "session_completed":
+        data["finalThoughtCount"] = event.payload.get("thoughts")
     return names.get(event.type, "session:changed"), data
 
 

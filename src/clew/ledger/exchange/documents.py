@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import orjson
 from pydantic import Field
 
 from clew.canonical import canonical
-from clew.clock import rfc3339
+from clew.clock import iso_millis
 from clew.errors import ClewError, invalid, suggest
+from clew.ids import confined
 from clew.ledger.chains import Point, chains_of
 from clew.ledger.cipher import anchors
 from clew.ledger.exchange import formats
@@ -20,10 +21,10 @@ from clew.ledger.inputs import LedgerInput, SessionRef
 from clew.ledger.links import node_id
 from clew.ledger.sessions import LedgerSession, session_json, session_named
 from clew.ledger.thought_rows import Revisions, Thought, every_thought
-from clew.registry.budget import LARGEST
 from clew.registry.context import Context
 from clew.registry.operation import Text, operation
 from clew.store.database import Row
+from clew.surroundings import placed
 
 VERSION = "1.0"
 
@@ -38,7 +39,7 @@ def export_json(ctx: Context, session: LedgerSession, resolve_anchors: bool = Tr
         "session": exported_session(ctx, session),
         "nodes": [node_json(thought, following, revisions) for thought in thoughts],
         "revisionAnalysis": revisions.analysis(),
-        "exportedAt": rfc3339(ctx.ws.updated_at_ms),
+        "exportedAt": iso_millis(ctx.ws.updated_at_ms),
     }
     if resolve_anchors:
         exported["crossReferences"] = cross_references(ctx, session.id, thoughts)
@@ -50,15 +51,9 @@ def exported_session(ctx: Context, session: LedgerSession) -> dict[str, Any]:
     return {
         **session.extra,
         **session_json(session),
-        "partitionPath": partition(session.created_at_ms),
         **({"critiqueCount": session.critique_count} if session.critique_count else {}),
         **({"branchNames": labels} if labels else {}),
     }
-
-
-def partition(at_ms: int) -> str:
-    """The month a session was started in, as the seed's directories are named."""
-    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m")
 
 
 def followers(thoughts: list[Thought]) -> dict[Point, list[str]]:
@@ -106,12 +101,15 @@ def data_json(thought: Thought) -> dict[str, Any]:
         "thoughtNumber": thought.point.number,
         "totalThoughts": thought.total,
         "nextThoughtNeeded": thought.next_needed,
-        "timestamp": rfc3339(thought.ts_ms),
+        "timestamp": iso_millis(thought.ts_ms),
         **{name: value for name, value in optional.items() if value is not None},
     }
 
 
 Format = Literal["json", "markdown", "cipher"]
+ENDINGS = {"json": "json", "markdown": "md", "cipher": "cipher.txt"}
+LONGEST = 50_000_000
+"""Characters of an answer: some 40,000 thoughts. An export is one document, of no use in part."""
 
 
 class SessionExport(LedgerInput):
@@ -119,6 +117,10 @@ class SessionExport(LedgerInput):
     format: Annotated[Format, Field(description="json is complete; markdown is for people; cipher is short.")] = "json"
     include_metadata: Annotated[bool, Field(description="Markdown and cipher: with what an import needs.")] = True
     resolve_anchors: Annotated[bool, Field(description="JSON: say what @keyword:S25 points at.")] = True
+    destination: Annotated[
+        str | None,
+        Field(max_length=4000, description="Write it to a file in this directory, below <data directory>/exports."),
+    ] = None
 
 
 @operation(
@@ -131,15 +133,41 @@ def session_export(ctx: Context, args: SessionExport) -> dict[str, Any]:
     """Export a session with all its branches, as JSON, Markdown or cipher; each can be imported again."""
     session = session_named(ctx, args.session_id)
     content = _written(export_json(ctx, session, args.resolve_anchors), args)
-    if len(content) > LARGEST:
+    result = {"sessionId": session.id, "format": args.format}
+    if args.destination is not None:
+        return {**result, "exportPath": str(_kept(ctx, args, content)), "characters": len(content)}
+    if len(content) > LONGEST:
         raise ClewError(
-            "INVALID_INPUT",
+            "UNAVAILABLE",
             f"the export has {len(content)} characters, which is more than an answer may hold",
-            "Write it to files with export_thoughtbox, or read it page by page with session_get.",
-            [{"kind": "range", "field": "sessionId", "le": LARGEST}],
-            [suggest("export_thoughtbox", "Writes it to files.", "high", path=session.id, sessionIds=[session.id])],
+            "Let it be written to a file with destination.",
+            suggestions=[
+                suggest(
+                    "session_export",
+                    "Writes it to a file.",
+                    "high",
+                    sessionId=session.id,
+                    format=args.format,
+                    destination=".",
+                )
+            ],
         )
-    return {"sessionId": session.id, "format": args.format, "content": content}
+    return {**result, "content": content}
+
+
+def _kept(ctx: Context, args: SessionExport, content: str) -> Path:
+    """A person at the shell may name any directory; everyone else one below the exports."""
+    given = args.destination or "."
+    folder = placed(given).resolve() if ctx.connection.local else confined(ctx.settings.home / "exports", given)
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = folder / f"{args.session_id}.{ENDINGS[args.format]}"
+        part = path.with_suffix(".tmp")
+        part.write_text(content, encoding="utf-8")
+        part.replace(path)
+    except OSError as problem:
+        raise ClewError("IO_ERROR", f"{folder} cannot be written: {problem}", "Name another destination.") from None
+    return path
 
 
 def _written(exported: dict[str, Any], args: SessionExport) -> str:

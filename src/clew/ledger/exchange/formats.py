@@ -141,7 +141,7 @@ def render_markdown(exported: dict[str, Any], marks: bool = True) -> str:
 
 def _header(session: dict[str, Any], marks: bool) -> list[str]:
     if not marks:
-        return [f"# {session['title']}", ""]
+        return []
     head = [f"{_SESSION}{_json(session)}{_CLOSE}", f"# {session['title']}", ""]
     head += [f"**Tags:** {', '.join(session['tags'])}"] if session.get("tags") else []
     head += [f"**Created:** {session['createdAt']}", f"**Thoughts:** {session['thoughtCount']}", "", "---", ""]

@@ -366,13 +366,26 @@ def _known(
     return None
 
 
+def _ended_ms(ctx: Context, session: LedgerSession) -> int | None:
+    """When the newest thought was written, if it needs no other."""
+    newest = ctx.tx.one(
+        "SELECT next_needed, ts_ms FROM thought WHERE workspace = ? AND session = ?"
+        " ORDER BY ts_ms DESC, seq DESC LIMIT 1",
+        ctx.workspace,
+        session.id,
+    )
+    return int(newest["ts_ms"]) if newest is not None and not newest["next_needed"] else None
+
+
 def _finish(ctx: Context, session: LedgerSession, head: dict[str, Any], fresh: bool) -> None:
     """The figures that only the export knows."""
     if not fresh:
         return
     now = session_named(ctx, session.id)
-    completed = time_ms(head.get("completedAt"))
-    status = COMPLETED if head.get("status") == COMPLETED else ACTIVE
+    completed = time_ms(head.get("completedAt")) or _ended_ms(ctx, session)
+    # Thoughtbox keeps no status: a session whose newest thought needs no other is finished.
+    given = head.get("status", COMPLETED if completed is not None else ACTIVE)
+    status = COMPLETED if given == COMPLETED else ACTIVE
     ctx.tx.run(
         "UPDATE ledger_session SET status = ?, completed_at_ms = ?, updated_at_ms = ?, accessed_at_ms = ?,"
         " critique_count = ?, title = ? WHERE workspace = ? AND id = ?",

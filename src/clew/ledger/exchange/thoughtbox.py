@@ -36,15 +36,20 @@ def allowed_path(ctx: Context, given: str, folder: str) -> Path:
 
 class ImportThoughtbox(LedgerInput):
     path: Annotated[
-        str, Field(min_length=1, max_length=4000, description="Directory; below <data directory>/imports over MCP.")
-    ]
+        str | None,
+        Field(
+            max_length=4000,
+            description="Directory; below <data directory>/imports over MCP. Default: the data directory itself, which"
+            " THOUGHTBOX_DATA_DIR may have named.",
+        ),
+    ] = None
     dry_run: Annotated[bool, Field(description="Only say what would be imported.")] = False
 
 
 @operation("import_thoughtbox", writes=True, mode="own", idempotent=True, example={"path": "dot-thoughtbox"})
 def import_thoughtbox(ctx: Context, args: ImportThoughtbox) -> dict[str, Any]:
     """Import the sessions of a Thoughtbox directory; running it again adds only what is new."""
-    base = allowed_path(ctx, args.path, "imports")
+    base = allowed_path(ctx, args.path, "imports") if args.path else ctx.settings.home
     if not base.is_dir():
         raise ClewError(
             "NOT_FOUND", f"{base} is not a directory", "Name a Thoughtbox directory, such as ~/.thoughtbox."

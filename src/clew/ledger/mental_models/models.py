@@ -14,7 +14,7 @@ from pydantic import Field
 
 from clew.errors import ClewError, suggest, unknown_id
 from clew.ledger.inputs import LedgerBounded, LedgerInput, MaybeSession
-from clew.ledger.stages import peek_place
+from clew.ledger.stages import DOMAINS, peek_place
 from clew.registry.arguments import nearest
 from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context
@@ -128,7 +128,7 @@ LIST_BUDGET = Budget((Trim("models", drop="last", count="count"),), 16_000)
 class GetModel(LedgerInput):
     synonyms: ClassVar[dict[str, str]] = {"model": "modelId", "name": "modelId", "session_id": "sessionId"}
 
-    model_id: Annotated[Name, Field(min_length=1, description="Such as five-whys.")]
+    model_id: Annotated[Name | None, Field(description="Such as five-whys.")] = None
 
 
 @operation(
@@ -139,6 +139,15 @@ class GetModel(LedgerInput):
 )
 def get_model(ctx: Context, args: GetModel) -> dict[str, Any]:
     """Get a mental model as text: when to use it, how, an example, what to avoid."""
+    if not args.model_id:
+        raise ClewError(
+            "INVALID_INPUT",
+            "modelId: is required",
+            "Name one of availableModels.",
+            [{"kind": "missing_required", "field": "modelId"}],
+            [suggest("mental_models_list_models", "Shows the models there are.")],
+            {"availableModels": list(models(ctx.settings.home))},
+        )
     model = model_named(ctx, args.model_id)
     return {"name": model.name, "title": model.title, "tags": list(model.tags), "content": model.content}
 
@@ -155,11 +164,12 @@ def list_models(ctx: Context, args: ListModels) -> dict[str, Any]:
     wanted = [tag for tag in (args.tag, *(args.tags or ())) if tag]
     _check_tags(ctx, wanted)
     domain = None if wanted else _domain(ctx, args.session_id)
-    chosen = wanted or ([domain] if domain in tags_of(ctx.settings.home) else [])
-    found = [model for model in models(ctx.settings.home).values() if set(chosen) <= set(model.tags)]
+    found = [model for model in models(ctx.settings.home).values() if set(wanted) <= set(model.tags)]
+    if domain is not None:
+        found = [model for model in found if model.name in DOMAINS.get(domain, ()) or domain in model.tags]
     result: dict[str, Any] = {"models": [_listed(model) for model in found], "count": len(found)}
-    if chosen:
-        result["filter"] = ", ".join(str(tag) for tag in chosen)
+    if wanted or domain:
+        result["filter"] = ", ".join(wanted or [str(domain)])
     if unreadable := problems(ctx.settings.home):
         result["unreadable"] = unreadable
     return result
@@ -236,6 +246,29 @@ def complete_tag(ctx: Context, value: str) -> list[str]:
 
 def complete_model(ctx: Context, value: str) -> list[str]:
     return [name for name in models(ctx.settings.home) if name.startswith(value.lower())]
+
+
+@resource(
+    "thoughtbox://mental-models/{tag}",
+    name="mental-models-by-tag",
+    title="Mental models with a tag",
+    mime_type="application/json",
+    completers={"tag": complete_tag},
+)
+def tag_directory(ctx: Context, tag: str) -> str:
+    """The mental models with one tag, each with its address."""
+    tags = tags_of(ctx.settings.home)
+    if tag not in tags:
+        raise unknown_id("tag of mental models", tag, f"Use one of {', '.join(tags)}.")
+    found = [{**_addressed(tag, m), "description": m.description, "all_tags": list(m.tags)} for m in _tagged(ctx, tag)]
+    shown = {
+        "tag": tag,
+        "description": tags[tag],
+        "uri": f"thoughtbox://mental-models/{tag}",
+        "models": found,
+        "count": len(found),
+    }
+    return orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode()
 
 
 @resource(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clew.clock import iso_millis
 from clew.errors import ClewError, suggest, unknown_id
 from clew.ledger.notebooks.srcmd import PACKAGE, Book, Cell
 from clew.registry.context import Context
@@ -150,14 +151,14 @@ def cell_json(row: Row) -> dict[str, Any]:
         "status": row["status"],
         "output": row["output"],
         "error": row["error"],
-        "executedAt": row["executed_at_ms"],
+        "executedAt": iso_millis(row["executed_at_ms"]) if row["executed_at_ms"] else None,
         **({"language": row["language"]} if row["type"] == "code" else {}),
     }
 
 
 def short_cell(row: Row) -> dict[str, Any]:
     if row["type"] not in EXECUTABLE:
-        return {"id": row["id"], "type": row["type"], "text": row["content"][:200]}
+        return {"id": row["id"], "type": row["type"], "text": row["content"]}
     return {
         "id": row["id"],
         "type": row["type"],

@@ -17,6 +17,15 @@ from clew.surroundings import environment, home_directory
 _IMPORT = re.compile(r"""(?P<head>\bfrom\s*|\bimport\s*\(?\s*)(?P<quote>["'])(?P<name>[^"'\n]+)(?P=quote)""")
 _PACKAGE = re.compile(r"(?P<package>(?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*)(?P<path>/.*)?")
 MAX_DEPTH = 20
+NODE_MODULES = frozenset(
+    {
+        "assert", "async_hooks", "buffer", "child_process", "cluster", "console", "constants", "crypto", "dgram", "dns",
+        "domain", "events", "fs", "http", "http2", "https", "module", "net", "os", "path", "perf_hooks", "process",
+        "punycode", "querystring", "readline", "stream", "string_decoder", "timers", "tls", "tty", "url", "util", "v8",
+        "vm", "worker_threads", "zlib",
+    }
+)  # fmt: skip
+"""Node's own modules, which its programs import without a prefix. What they may do is what any cell may do."""
 
 
 def data_address(source: str, filename: str) -> str:
@@ -47,9 +56,11 @@ def _resolve(name: str, cells: dict[str, str], packages: dict[str, str], above: 
         known = name[2:]
         return data_address(linked(known, cells, packages, above), known) if known in cells else None
     match = _PACKAGE.fullmatch(name)
-    if match is None or match.group("package") not in packages:
+    if match is None:
         return None
     package = match.group("package")
+    if package not in packages:
+        return f"node:{name}" if package in NODE_MODULES else None
     return f"npm:{package}@{packages[package]}{match.group('path') or ''}"
 
 

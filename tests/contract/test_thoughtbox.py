@@ -1,0 +1,311 @@
+"""Thoughtbox's contract at the wire: what a client of it sends through the gateway, and the text it reads.
+
+Written from the dossier and the list of deviations. Where Clew does something else on purpose,
+docs/contracts/thoughtbox.toml says so and names the test here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.app import Clew
+from clew.registry.catalogue import catalogue
+from clew.registry.connection import Connection
+
+
+class Client:
+    """One connection that knows nothing but the gateway."""
+
+    def __init__(self, clew: Clew) -> None:
+        self.clew = clew
+        self.connection = Connection(toolset="thoughtbox")
+
+    def send(self, operation: str, /, **args: Any) -> tuple[bool, str]:
+        given = {"operation": operation, **({"args": args} if args else {})}
+        answer = self.clew.dispatcher.call("thoughtbox_gateway", given, self.connection)
+        return answer.ok, answer.text
+
+    def text(self, operation: str, /, **args: Any) -> str:
+        ok, text = self.send(operation, **args)
+        assert ok, text
+        return text
+
+    def json(self, operation: str, /, **args: Any) -> dict[str, Any]:
+        found = json.loads(self.text(operation, **args))
+        assert isinstance(found, dict)
+        return found
+
+    def refused(self, operation: str, /, **args: Any) -> dict[str, Any]:
+        ok, text = self.send(operation, **args)
+        assert not ok, text
+        found = json.loads(text)
+        assert isinstance(found, dict)
+        return found
+
+    def think(self, text: str, **more: Any) -> dict[str, Any]:
+        return self.json("thought", **{"thought": text, "nextThoughtNeeded": True, **more})
+
+
+@pytest.fixture
+def client(clew: Clew) -> Client:
+    client = Client(clew)
+    client.text("start_new", newWork={"project": "p", "task": "t"})
+    client.text("cipher")
+    return client
+
+
+@pytest.fixture
+def session(client: Client) -> str:
+    """Five thoughts on the main line, the fifth revising the second, and a branch of two."""
+    for number in range(1, 5):
+        client.think(f"step {number}")
+    client.think("step 2 again", isRevision=True, revisesThought=2)
+    client.think("other way", branchId="alt", branchFromThought=3)
+    return str(client.think("other way on", branchId="alt")["sessionId"])
+
+
+def test_a_thought_answers_with_its_number_and_session(client: Client) -> None:
+    first = client.think("look at the logs")
+    assert set(first) == {"thoughtNumber", "sessionId"} and first["thoughtNumber"] == 1
+    more = client.think("look closer", verbose=True)
+    assert {"totalThoughts", "nextThoughtNeeded", "branches", "thoughtHistoryLength"} <= set(more)
+
+
+def test_a_second_number_one_after_the_end_begins_a_new_session(client: Client) -> None:
+    client.think("one")
+    closed = client.think("two", nextThoughtNeeded=False)["closedSessionId"]
+    fresh = client.think("fresh topic", thoughtNumber=1, totalThoughts=3, sessionTitle="Fresh", sessionTags=["fresh"])
+    assert fresh["thoughtNumber"] == 1 and fresh["sessionId"] != closed
+    shown = client.json("session", operation="get", args={"sessionId": fresh["sessionId"]})["session"]
+    assert shown["title"] == "Fresh" and "fresh" in shown["tags"]
+
+
+def test_a_new_title_after_the_end_begins_a_new_session_too(client: Client) -> None:
+    closed = client.think("one", nextThoughtNeeded=False)["closedSessionId"]
+    assert client.think("other", sessionTitle="Other matter")["sessionId"] != closed
+
+
+def test_a_plain_thought_after_the_end_goes_on_with_the_session(client: Client) -> None:
+    closed = client.think("one", nextThoughtNeeded=False)["closedSessionId"]
+    again = client.think("one more")
+    assert again["sessionId"] == closed and again["thoughtNumber"] == 2 and again["reopened"] is True
+
+
+def test_a_title_that_comes_too_late_is_told(client: Client) -> None:
+    client.think("one")
+    assert "session.update" in " ".join(client.think("two", sessionTitle="Late")["warnings"])
+
+
+def test_the_final_answer_closes_the_session(client: Client) -> None:
+    client.think("one")
+    final = client.think("two", nextThoughtNeeded=False)
+    assert final["sessionId"] is None and final["sessionClosed"] is True
+    assert final["totalThoughts"] == 2 and final["branches"] == [] and final["thoughtHistoryLength"] == 2
+    assert Path(final["exportPath"]).is_file()
+
+
+def test_times_have_three_digits_and_sort_as_text(client: Client, session: str) -> None:
+    shown = client.json("read_thoughts", sessionId=session, last=20)["thoughts"]
+    times = [item["timestamp"] for item in shown]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", time) for time in times)
+    exported = client.json("session", operation="export", args={"sessionId": session})["content"]
+    assert set(re.findall(r'"timestamp":"([^"]+)"', exported)) == set(times) | {
+        item["timestamp"] for item in client.json("read_thoughts", sessionId=session, branchId="alt")["thoughts"]
+    }
+
+
+def test_decision_points_say_what_they_refer_to(client: Client, session: str) -> None:
+    found = client.json("deep_analysis", sessionId=session, analysisType="decision_points")
+    points = {(item["type"], item["thoughtNumber"], item.get("reference")) for item in found["decisionPoints"]}
+    assert points == {("revision", 5, 2), ("branch", 4, 3)}
+    assert found["timestamp"].endswith("Z")
+
+
+def test_one_session_to_compare_with_needs_no_list(client: Client, session: str) -> None:
+    found = client.json("deep_analysis", sessionId=session, analysisType="full", options={"compareWith": session})
+    assert found["comparison"][0]["sessionId"] == session
+
+
+def test_analyze_has_the_nested_shape_and_the_flat_figures(client: Client, session: str) -> None:
+    found = client.json("session", operation="analyze", args={"sessionId": session})
+    assert found["metadata"]["thoughtCount"] == 7 and found["metadata"]["branchCount"] == 1
+    assert found["structure"] == {
+        "linearityScore": 0.71,
+        "revisionRate": 0.14,
+        "maxDepth": 1,
+        "thoughtDensity": found["density"],
+    }
+    assert found["quality"] == {"critiqueRequests": 0, "hasConvergence": False, "isComplete": False}
+    assert (found["linearity"], found["completion"], found["branchCount"]) == (0.71, 1.0, 1)
+
+
+@pytest.mark.parametrize(
+    "blank", [{"revisesThought": 0, "branchFromThought": 0}, {"branchId": ""}, {"thoughtNumber": 0}]
+)
+def test_optional_arguments_filled_with_nothing_are_left_out(client: Client, blank: dict[str, Any]) -> None:
+    assert client.think("filled in", **blank)["thoughtNumber"] == 1
+
+
+def test_key_moments_take_a_summary(client: Client, session: str) -> None:
+    moment = {"thoughtNumber": 1, "type": "decision", "significance": 8, "summary": "Logs first."}
+    asked = {"sessionId": session, "keyMoments": [moment], "targetTypes": ["pattern"]}
+    learnings = client.json("session", operation="extract_learnings", args=asked)["learnings"]
+    assert learnings[0]["content"].startswith("Logs first.")
+
+
+@pytest.mark.parametrize("name", ["session_list", "notebook_create", "mental_models_list_models", "session.list"])
+def test_no_spelling_of_an_operation_goes_round_its_stage(clew: Clew, name: str) -> None:
+    refused = Client(clew).refused(name)
+    assert refused["code"] == "STAGE_REQUIREMENT_NOT_MET" and refused["currentStage"] == "entry"
+
+
+def test_a_refusal_lists_what_is_needed_and_shows_a_call_through_the_gateway(client: Client) -> None:
+    refused = client.refused("thought", thought="x")
+    assert refused["required"] == ["thought", "nextThoughtNeeded"] and refused["received"] == ["thought"]
+    assert "revisesThought" in refused["optional"] and refused["status"] == "failed"
+    assert refused["example"]["operation"] == "thought" and "details" not in refused["suggestion"]
+    client.json("thought", **refused["example"]["args"])
+
+
+def test_a_missing_model_is_answered_with_those_there_are(client: Client) -> None:
+    assert "five-whys" in client.refused("mental_models", operation="get_model")["availableModels"]
+    choices = client.refused("deep_analysis")["choices"]
+    assert choices["analysisType"] == ["patterns", "cognitive_load", "decision_points", "full"]
+
+
+@pytest.mark.parametrize(("group", "sub"), [("session", "get"), ("notebook", "get_cell")])
+def test_failures_of_sessions_and_notebooks_say_so(client: Client, group: str, sub: str) -> None:
+    assert client.refused(group, operation=sub, args={})["success"] is False
+
+
+def test_warnings_stand_in_the_text(client: Client) -> None:
+    client.json("bind_root", rootUri="file:///home/me/projB")
+    told = client.text("start_new", newWork={"project": "explicit", "task": "t"})
+    assert "projB" in told and "Warning:" in told
+
+
+def test_a_domain_is_checked_and_can_be_left(client: Client) -> None:
+    assert "availableDomains" in client.refused("navigate", target={"domain": "zzz"})
+    client.text("navigate", target={"domain": "architecture"})
+    names = {model["name"] for model in client.json("mental_models", operation="list_models")["models"]}
+    assert names == {"trade-off-matrix", "abstraction-laddering", "decomposition", "constraint-relaxation"}
+    client.text("navigate", target={"domain": "none"})
+    assert client.json("mental_models", operation="list_models")["count"] == 15
+    client.text("start_new", newWork={"domain": "debugging"})
+    client.text("start_new", newWork={"task": "other"})
+    assert client.json("mental_models", operation="list_models")["count"] == 15
+
+
+def test_the_list_of_tools_names_the_operations() -> None:
+    entry = catalogue().find("thoughtbox_gateway")
+    assert entry is not None
+    assert len(entry.input_schema["properties"]["operation"]["enum"]) == 16
+
+
+def test_a_session_is_exported_to_a_directory_below_the_exports(client: Client, session: str) -> None:
+    told = client.json("session", operation="export", args={"sessionId": session, "destination": "mine"})
+    written = json.loads(Path(told["exportPath"]).read_text())
+    assert len(written["nodes"]) == 7 and "content" not in told
+    refused = client.refused("session", operation="export", args={"sessionId": session, "destination": "../../etc"})
+    assert refused["success"] is False
+
+
+def test_markdown_without_metadata_is_the_thoughts_alone(client: Client, session: str) -> None:
+    asked = {"sessionId": session, "format": "markdown", "includeMetadata": False}
+    text = client.json("session", operation="export", args=asked)["content"]
+    assert text.startswith("## Main Thread\n\n### Thought 1/1\n\nstep 1\n") and "<!--" not in text
+
+
+def test_cells_are_listed_whole(client: Client) -> None:
+    book = client.json("notebook", operation="create", args={"title": "T", "language": "javascript"})["notebook"]["id"]
+    text = "word " * 100
+    client.json("notebook", operation="add_cell", args={"notebookId": book, "cellType": "markdown", "content": text})
+    cells = client.json("notebook", operation="list_cells", args={"notebookId": book})["cells"]
+    assert text.strip() in [cell.get("text", "").strip() for cell in cells]
+
+
+def test_patterns_and_notes_say_where_they_are(client: Client) -> None:
+    kept = {"title": "P", "description": "d", "content": "c"}
+    assert client.json("knowledge", operation="create_pattern", args=kept)["success"] is True
+    note = client.json("knowledge", operation="write_scratchpad", args={"topic": "Search latency", "content": "c"})[
+        "note"
+    ]
+    assert note["uri"] == "thoughtbox://knowledge/scratchpad/search-latency"
+    read = client.clew.dispatcher.read_resource(note["uri"], client.connection)
+    assert read.text == "# Search latency\n\nc\n"
+
+
+def test_the_models_of_one_tag_have_an_address(client: Client) -> None:
+    shown = client.clew.dispatcher.read_resource("thoughtbox://mental-models/debugging", client.connection)
+    found = json.loads(shown.text)
+    assert found["tag"] == "debugging" and found["count"] == len(found["models"]) > 0
+
+
+# What is different on purpose (docs/contracts/thoughtbox.toml).
+
+
+def test_unknown_arguments_are_refused(client: Client) -> None:
+    assert "agentName" in client.refused("thought", thought="x", nextThoughtNeeded=True, agentName="Planner")["error"]
+
+
+def test_a_taken_number_and_targets_that_are_not_there_are_refused(client: Client) -> None:
+    client.think("one")
+    assert client.refused("thought", thought="x", nextThoughtNeeded=True, thoughtNumber=1)["nextFree"] == 2
+    wrong = [
+        {"revisesThought": 77},
+        {"isRevision": True},
+        {"branchId": "b", "branchFromThought": 99},
+        {"branchId": "b"},
+    ]
+    for arguments in wrong:
+        client.refused("thought", thought="x", nextThoughtNeeded=True, **arguments)
+    client.refused("read_thoughts", sessionId="00000000-0000-4000-8000-000000000000")
+
+
+def test_a_branch_has_a_plain_name_and_one_fork_point(client: Client) -> None:
+    client.think("one")
+    client.think("two")
+    client.refused("thought", thought="x", nextThoughtNeeded=True, branchId="Weird/../x", branchFromThought=1)
+    client.think("b", branchId="b", branchFromThought=1)
+    client.refused("thought", thought="x", nextThoughtNeeded=True, branchId="b", branchFromThought=2)
+
+
+def test_guides_are_named_and_not_sent(client: Client) -> None:
+    first = client.think("one", verbose=True)
+    assert first["resources"] == ["thoughtbox://patterns-cookbook"] and "guide" not in first
+    forked = client.think("other", verbose=True, branchId="alt", branchFromThought=1)
+    assert forked["resources"] == ["thoughtbox://guidance/parallel-verification"]
+    assert len(client.think("two", includeGuide=True)["guide"]) > 1000
+
+
+def test_session_get_gives_pages_in_the_order_of_writing(client: Client, session: str) -> None:
+    page = client.json("session", operation="get", args={"sessionId": session, "limit": 6})
+    assert [item["thoughtNumber"] for item in page["thoughts"]] == [1, 2, 3, 4, 5, 4]
+    assert page["branches"]["alt"] == {"forks": 3, "range": [4, 5], "length": 2}
+    rest = {"sessionId": session, "cursor": page["pagination"]["next_cursor"]}
+    assert len(client.json("session", operation="get", args=rest)["thoughts"]) == 1
+    assert re.fullmatch(r"\d{4}-\d\d", page["session"]["partitionPath"])
+
+
+def test_the_same_state_gives_the_same_export(client: Client, session: str) -> None:
+    asked = {"sessionId": session}
+    assert client.text("session", operation="export", args=asked) == client.text(
+        "session", operation="export", args=asked
+    )
+
+
+def test_markdown_with_metadata_can_be_imported_again(client: Client, session: str) -> None:
+    asked = {"sessionId": session, "format": "markdown"}
+    text = client.json("session", operation="export", args=asked)["content"]
+    copy = client.json("session", operation="import", args={"content": text, "asCopy": True})
+    assert copy["added"] == 7
+
+
+def test_a_thought_and_a_list_have_a_largest_size(client: Client) -> None:
+    client.refused("thought", thought="x" * 1_000_001, nextThoughtNeeded=True)
+    client.refused("session", operation="list", args={"limit": 101})

@@ -256,7 +256,7 @@ def test_unknown_arguments_are_refused(client: Client) -> None:
 def test_a_taken_number_and_targets_that_are_not_there_are_refused(client: Client) -> None:
     client.think("one")
     assert client.refused("thought", thought="x", nextThoughtNeeded=True, thoughtNumber=1)["nextFree"] == 2
-    wrong = [
+    wrong: list[dict[str, Any]] = [
         {"revisesThought": 77},
         {"isRevision": True},
         {"branchId": "b", "branchFromThought": 99},

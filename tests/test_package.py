@@ -39,7 +39,10 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: zipfile.ZipFile) -> No
 def test_the_wheel_brings_the_command_the_extras_and_the_licence(wheel: zipfile.ZipFile) -> None:
     info = f"clew_memory-{clew.__version__}.dist-info"
     commands = wheel.read(f"{info}/entry_points.txt").decode()
-    assert {"clew = clew.faces.cli.main:main", "clew-memory = clew.faces.cli.main:main"} <= set(commands.splitlines())
+    assert {"clew", "clew-memory", "clew-hook"} == set(re.findall(r"^([\w-]+) = ", commands, re.MULTILINE))
+    # `uvx clew-memory serve` starts the command that is called like the distribution.
+    started = dict(line.split(" = ") for line in commands.splitlines() if " = " in line)
+    assert started["clew"] == started["clew-memory"]
     metadata = wheel.read(f"{info}/METADATA").decode()
     assert {"postgres", "notebooks", "semantic", "all"} == set(re.findall(r"Provides-Extra: (\w+)", metadata))
     assert "Apache License" in wheel.read(f"{info}/licenses/LICENSE").decode()
@@ -83,13 +86,16 @@ def test_the_build_machine_runs_what_a_developer_runs() -> None:
     assert script.read_text().rstrip().endswith("exec make test")
 
 
+KINDS = (".py", ".md", ".toml", ".json", ".yml", ".yaml", ".sh", ".cmd", ".service", "Makefile", "Dockerfile")
+
+
 def test_nobody_is_told_to_install_a_distribution_that_is_not_ours() -> None:
     """The name `clew` belongs to somebody else: whoever installs it runs a stranger's code."""
     foreign = re.compile(r"(?:pip|uv tool|pipx) install ['\"]?clew(?![-\w])|clew\[|uvx clew(?![-\w])")
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
         "\n"
     )
-    texts = [ROOT / name for name in tracked if name.endswith((".py", ".md", ".toml", ".json", ".yml", "Makefile"))]
+    texts = [ROOT / name for name in tracked if name.endswith(KINDS)]
     said = [
         str(path) for path in texts if path.is_file() and path != Path(__file__) and foreign.search(path.read_text())
     ]

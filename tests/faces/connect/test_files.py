@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from clew.faces.connect.changes import Change, apply, connection, removal
-from clew.faces.connect.clients import CLIENTS, Client, Plan
+from clew.faces.connect.clients import CLIENTS, Client, Plan, hook_start
 from clew.faces.connect.formats import JSONC
 from clew.faces.connect.journal import Journal
 from clew.faces.connect.places import Places
@@ -322,7 +322,7 @@ def test_a_user_who_turned_hooks_off_is_believed(home: Path) -> None:
 
 
 def test_a_path_with_a_blank_is_quoted_for_the_shell(tmp_path: Path) -> None:
-    plan = replace(plan_of(tmp_path), hook="/my tools/clew-hook")
+    plan = replace(plan_of(tmp_path), hook=hook_start("/my tools/clew-hook", {}))
     write(tmp_path, [CLIENTS["codex"]], plan)
     command = plain(tmp_path / ".codex/hooks.json")["hooks"]["Stop"][0]["hooks"][0]["command"]
     assert command == '"/my tools/clew-hook" stop --client codex'

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from clew.faces.cli.output import say
-from clew.faces.connect.clients import CLIENTS, Client, Plan, own_hook
+from clew.faces.connect.clients import CLIENTS, Client, Plan, hook_start, own_hook
 from clew.faces.connect.pieces import Server
 from clew.faces.connect.places import Places
 from clew.faces.connect.servers import Target, this_command
@@ -19,7 +19,8 @@ PASSED_ON = {"home": "CLEW_HOME", "workspace": "CLEW_WORKSPACE"}
 
 def plan_for(settings: Settings, http: bool = False, hooks: bool = True) -> Plan:
     """What this installation would write. Hooks need `clew-hook`, which must stand beside `clew`."""
-    return Plan(Places(), target_for(settings, http), own_hook() if hooks else None)
+    target, program = target_for(settings, http), own_hook() if hooks else None
+    return Plan(Places(), target, hook_start(program, target.env) if program else None)
 
 
 def target_for(settings: Settings, http: bool = False) -> Target:

@@ -6,9 +6,10 @@ What the hooks are comes from one table (`faces/hooks/clients`), where files are
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -31,7 +32,7 @@ class Plan:
     places: Places
     target: Target
     hook: str | None = None
-    """The command that clients start for their hooks; None writes none."""
+    """How a shell starts `clew-hook`, the way clients start their hooks; None writes none."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +66,14 @@ def _lived_in(folder: Path, *others: str) -> tuple[Path, ...]:
 
 def hook_command(command: str, entry: HookEntry) -> str:
     """The line that a client starts: never changed by a release, because some ask their user to trust it again."""
-    return f"{_quoted(command)} {' '.join(entry.arguments)}"
+    return f"{command} {' '.join(entry.arguments)}"
 
 
-def _quoted(command: str) -> str:
-    return f'"{command}"' if " " in command else shlex.quote(command) if "\\" not in command else command
+def hook_start(program: str, env: Mapping[str, str]) -> str:
+    """How a shell starts a program: quoted where it must be, with the settings that it would not find otherwise."""
+    quoted = f'"{program}"' if " " in program or "\\" in program else program
+    settings = "" if os.name == "nt" else "".join(f"{name}={shlex.quote(value)} " for name, value in env.items())
+    return settings + quoted
 
 
 def grouped_hooks(client: str, command: str, factor: int = 1, name: bool = False) -> dict[str, list[dict[str, Any]]]:

@@ -1,0 +1,1 @@
+"""What a developer runs: never part of an installed Clew."""

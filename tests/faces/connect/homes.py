@@ -86,9 +86,9 @@ def make(home: Path) -> Path:
     return home
 
 
-def tree(home: Path, but: str = ".clew") -> dict[str, bytes | None]:
-    """Every file and folder with its bytes, but for Clew's own data."""
-    found = (path for path in sorted(home.rglob("*")) if path.relative_to(home).parts[0] != but)
+def tree(home: Path, but: tuple[str, ...] = (".clew", ".cache")) -> dict[str, bytes | None]:
+    """Every file and folder with its bytes, but for Clew's own data and what libraries cache."""
+    found = (path for path in sorted(home.rglob("*")) if path.relative_to(home).parts[0] not in but)
     return {str(path.relative_to(home)): path.read_bytes() if path.is_file() else None for path in found}
 
 

@@ -220,9 +220,9 @@ def test_a_skill_that_clients_share_stays_until_the_last_leaves(home: Path) -> N
 
 
 def test_removing_makes_no_file(home: Path) -> None:
-    before = homes.tree(home, but="")
+    before = homes.tree(home, but=())
     assert not take(home)
-    assert homes.tree(home, but="") == before
+    assert homes.tree(home, but=()) == before
 
 
 def test_links_and_rights_stay(home: Path) -> None:

@@ -15,6 +15,7 @@ from clew.memory.contradictions.signatures import conflict, signatures
 from clew.memory.contradictions.statements import clash
 from clew.registry.connection import Connection
 from tests.conftest import ROOT, Caller
+from tests.memory.conftest import Memory
 
 PAIRS = [line.split("\t") for line in (ROOT / "benchmarks" / "statements.tsv").read_text().splitlines()]
 
@@ -170,3 +171,18 @@ def test_any_two_texts_can_be_compared_in_either_order(one: str, other: str) -> 
     first, second = clash(one, other), clash(other, one)
     assert (first is None) == (second is None)
     assert clash(one, one) is None
+
+
+def test_duties_names_and_quantifiers_are_found_among_other_decisions(memory: Memory) -> None:
+    """Through the index of words: what is not looked up is never compared."""
+    pairs = [
+        ("Maria approves schema changes", "Tomas approves schema changes"),
+        ("The default branch is called main", "The default branch is called trunk"),
+        ("Previews are shown to every customer", "Previews are shown only to beta customers"),
+        ("Audit logs are kept for 90 days", "Audit logs are kept for 7 years"),
+    ]
+    said = [text for pair in pairs for text in pair] + [f"Component number {number} is blue" for number in range(5)]
+    blocks = [f"[D-{number}]\nStatus: active\nStatement: {text}\n" for number, text in enumerate(said, 1)]
+    memory.edit("decisions/DECISIONS.md", "\n".join(blocks))
+    found = memory("list_contradictions")["resolutions"]
+    assert {(item["block_a"], item["block_b"]) for item in found} == {(f"D-{n}", f"D-{n + 1}") for n in (1, 3, 5, 7)}

@@ -105,3 +105,41 @@ def test_amounts_apart_have_no_common_value_or_differ_as_bounds(one: Amount, oth
 def test_periods_become_the_seconds_between(text: str, seconds: int) -> None:
     found, _ = amounts(with_periods(text).split())
     assert [(amount.measure, amount.low) for amount in found] == [("period", seconds)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The default branch of a repository is called main", "The default branch of a repository is called trunk"),
+        ("When two files set the same key, the first one wins", "When two files set the same key, the last one wins"),
+        ("Two-factor login is required for all employees", "Two-factor login is required only for administrators"),
+        ("Feature previews are shown to every customer", "Feature previews are shown only to beta customers"),
+        ("Keep audit logs for 90 days", "Keep audit logs for 7 years"),
+        ("Maria approves production database changes", "Tomas approves production database changes"),
+        ("Travel is booked by the assistant", "Employees book their travel themselves"),
+        ("Visitors may stay until 20:00", "Visitors may stay until 6 pm"),
+        ("Reservations are held for 15 minutes", "Reservations are held for half an hour"),
+        ("The product is sold only in Europe", "The product is sold worldwide"),
+    ],
+)  # fmt: skip
+def test_what_excludes_each_other_whatever_it_is_about(first: str, second: str) -> None:
+    assert clash(first, second) is not None
+    assert clash(second, first) is not None
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Public endpoints need a rate limit", "Internal endpoints need no rate limit"),
+        ("Passwords have at least 12 characters", "Administrator passwords have at least 16 characters"),
+        ("Uploads are limited to 10 MB", "Uploads of paying customers are limited to 50 MB"),
+        ("Parcels over 20 kg go by sea", "Parcels under 20 kg go by air"),
+        ("Everybody can open a pull request", "Only maintainers can merge into main"),
+        ("Ann signs the invoices", "Bo files the invoices"),
+        ("Tests run before the merge", "Tests must not use the network"),
+        ("Salaries are paid at the end of the month", "Expenses are paid at the start of the month"),
+    ],
+)
+def test_things_of_one_kind_and_exceptions_are_no_contradictions(first: str, second: str) -> None:
+    assert clash(first, second) is None
+    assert clash(second, first) is None

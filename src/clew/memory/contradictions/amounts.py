@@ -19,6 +19,17 @@ _EVERY = re.compile(
     rf"|\b(?P<named>{'|'.join(PERIODS)})\b"
 )
 _PERIOD = "every"
+_CLOCK = "clock"
+_HOUR = re.compile(
+    r"\b(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?\s?(?P<half>am|pm|a\.m\.|p\.m\.|o'clock)(?!\w)"
+    r"|\b(?P<h>\d{1,2}):(?P<m>\d\d)\b|\b(?P<named>noon|midnight)\b"
+)
+_SINGLE = re.compile(rf"\b(within|for|after|in|lasts?|takes?|than|least|most) an? (?:full |whole )?(?=(?:{_SPAN})\b)")
+_PARTS = (
+    (re.compile(r"\b(?:half an|half a|a half) (?=hour)"), "30 minutes "),
+    (re.compile(r"\b(?:a )?quarter of an (?=hour)"), "15 minutes "),
+    (re.compile(r"(?<=minutes )hours?\b"), ""),
+)
 _UPPER, _LOWER, _EXACT = {"atmost", "under", "below"}, {"atleast", "above", "minimum", "over"}, {"maximum", "limit"}
 _ENDLESS = float("inf")
 
@@ -45,8 +56,21 @@ class Amount:
 
 
 def with_periods(text: str) -> str:
-    """The text with each period (`every six hours`, `twice a day`, `daily`) as one word: `every` and the seconds."""
-    return _EVERY.sub(_period, text)
+    """The text with each period (`every six hours`, `twice a day`, `daily`) as one word, `every` and the seconds; with
+    times of the day as one word, and with `half an hour` and `a month` in figures."""
+    text = _HOUR.sub(_clock, _EVERY.sub(_period, text))
+    for pattern, plain in _PARTS:
+        text = pattern.sub(plain, text)
+    return _SINGLE.sub(r"\1 1 ", text)
+
+
+def _clock(match: re.Match[str]) -> str:
+    """A time of day as one word: `clock` and the minutes since midnight."""
+    if match["named"]:
+        return f"{_CLOCK}{720 if match['named'] == 'noon' else 0}"
+    hour, minute = int(match["hour"] or match["h"]), int(match["minute"] or match["m"] or 0)
+    later = 12 if (match["half"] or "").startswith("p") and hour < 12 else 0
+    return f"{_CLOCK}{(hour + later) * 60 + minute}"
 
 
 def _period(match: re.Match[str]) -> str:
@@ -64,6 +88,11 @@ def amounts(words: list[str]) -> tuple[tuple[Amount, ...], set[str]]:
         if word.startswith(_PERIOD) and word[len(_PERIOD) :].isdigit():
             size = float(word[len(_PERIOD) :])
             found.append(Amount("period", size, size, f"every {_spoken(size)}"))
+            used.add(word)
+            continue
+        if word.startswith(_CLOCK) and word[len(_CLOCK) :].isdigit():
+            minutes = int(word[len(_CLOCK) :])
+            found.append(Amount(_CLOCK, minutes, minutes, f"{minutes // 60}:{minutes % 60:02d}"))
             used.add(word)
             continue
         amount, taken = _amount(words, at)
@@ -91,6 +120,16 @@ def _amount(words: list[str], at: int) -> tuple[Amount | None, set[str]]:
     low, high = _range(number * _SCALE.get(unit, 1), words[max(0, at - 3) : at])
     used = {words[at], *([after] if not glued and after and unit in _MEASURES else [])}
     return Amount(measure, low, high, f"{words[at]} {'' if glued else after}".strip()), used
+
+
+def is_period(word: str) -> bool:
+    return word.startswith(_PERIOD) and word[-1].isdigit()
+
+
+def is_measure(word: str) -> bool:
+    """Whether a word is a number or a unit: it says how much, not of what."""
+    named = word.startswith((_PERIOD, _CLOCK)) and word[-1].isdigit()
+    return named or _number(word)[0] is not None or stem(word) in _MEASURES
 
 
 def _range(size: float, before: list[str]) -> tuple[float, float]:

@@ -10,7 +10,18 @@ import re
 from collections.abc import Iterable, Iterator
 
 from clew.index.terms import fold, stem
-from clew.memory.contradictions.lexicon import FUNCTIONAL, LOOSE, MOMENTS, PLACING, PLAIN_VERBS, SILENT, SOLE, TAKING
+from clew.memory.contradictions.lexicon import (
+    ACCEPTING,
+    FUNCTIONAL,
+    LOOSE,
+    MOMENTS,
+    PLACING,
+    PLAIN_VERBS,
+    SILENT,
+    SOLE,
+    TAKING,
+    TELLING,
+)
 
 Frames = dict[str, frozenset[str]]
 """The words around a slot -> the words in it."""
@@ -24,9 +35,11 @@ _PROPER = re.compile(r"(?<=[\w,;:] )[\"'`]?([A-Z0-9][\w.+#-]*)")
 _DOER = re.compile(r"[eo]rs?$")
 """Nouns of doers: `worker` is a thing, although its stem is the loose verb `work`."""
 _BEING = frozenset({"is", "are", "be", "remains", "remain", "means"})
-_OPEN = frozenset({"can", "may", "could", "might", "also", "too", "sometimes", "often", "usually", "or"})
+_OPEN = frozenset({"can", "may", "could", "might", "also", "too", "sometimes", "often", "usually", "or"} | ACCEPTING)
+_MANNER = frozenset({"by", "via", "as"})
+"""Words behind which even a verb that goes with many objects has one value: `sent by email`."""
 _SMALL = frozenset({"a", "an", "the", "our", "your", "its", "their", "this", "that", "these", "those"})
-_ENDS = frozenset({"for", "of", "when", "if", "unless", "because", "so", "while", "per", "and", "but", *PLACING})
+_ENDS = frozenset({"for", "when", "if", "unless", "because", "so", "while", "per", "and", "but", *PLACING})
 _ONLY = re.compile(r"^only (?P<who>[\w -]{1,40}?) (?:can|may|are allowed to|is allowed to|must) (?P<what>.+)$")
 _THEY = re.compile(r"^(?P<who>[\w -]{1,40}?) (?:can|may|are allowed to|is allowed to|must) (?P<what>.+)$")
 
@@ -37,10 +50,11 @@ def frames(statement: str, words: list[str]) -> Frames:
         return {}
     kept = [word for word in words if word not in _SMALL]
     marks = [(at, word, stem(word)) for at, word in enumerate(kept)]
-    if any(root in _LOOSE and not _DOER.search(word) for _, word, root in marks):
-        return {}
+    loose = any(root in _LOOSE and not _DOER.search(word) for _, word, root in marks)
     found: Frames = {}
     for at, word, root in marks:
+        if loose and word not in _MANNER:
+            continue
         if word in PLACING or word in _BEING or root in _TAKING or root in _FUNCTIONAL:
             for key, value in _slots(kept, at, root, statement):
                 found.setdefault(key, value)
@@ -68,7 +82,7 @@ def _proper(statement: str) -> set[str]:
 def _value(words: list[str]) -> tuple[frozenset[str], tuple[str, ...]]:
     """The words up to the next phrase, and that phrase."""
     end = next((at for at, word in enumerate(words) if word in _ENDS), len(words))
-    said = _content(words[:end])
+    said = _content(words[:end]) | {stem(word) for word in words[:end] if word in TELLING}
     rest = tuple(stem(word) for word in words[end:] if word not in SILENT or word in _ENDS)
     return (said if 0 < len(said) <= MOST_WORDS else frozenset()), rest
 

@@ -6,7 +6,7 @@ DENYING = frozenset(
     """
     not never no avoid forbid forbidden prohibit prohibited ban banned disallow disallowed refuse reject rejected stop
     cease without drop dropped discontinue discontinued abandon abandoned cannot nobody none neither nor remove removed
-    unsupported
+    unsupported skip skips bypass bypasses
     """.split()  # noqa: SIM905
 )
 """A statement with an odd number of these denies what the rest says."""
@@ -91,7 +91,11 @@ OPPOSED: tuple[tuple[str, str], ...] = tuple(
     required/forbidden prepaid/postpaid gross/net fixed/variable full-time/part-time uppercase/lowercase formal/informal
     active/passive explicit/implicit static/dynamic relative/absolute flat/nested in-house/outsourced paid/unpaid
     refundable/nonrefundable horizontal/vertical onsite/remote forever/temporarily forever/purged kept/purged
-    allowed/forbidden allowed/banned transparent/opaque single/double
+    allowed/forbidden allowed/banned transparent/opaque single/double newest/oldest newer/older latest/earliest
+    random/sequential include/exclude minimum/maximum offline/online full/incremental incrementally/scratch
+    immediately/later earlier/later atstart/atend more/less lost/kept push/poll pushes/polls
+    rises/falls rise/fall grows/shrinks free/charged named/anonymous voluntary/compulsory cash/card handwritten/typed
+    owned/shared kept/erased kept/deleted kept/dropped kept/discarded retained/erased
     """.split()  # noqa: SIM905
 )
 """Pairs of which one excludes the other."""
@@ -150,15 +154,47 @@ RANKING = frozenset({"over", "before", "above", "ahead"})
 
 PLACING = {
     "in": "in", "into": "in", "inside": "in", "within": "in", "on": "on", "onto": "on", "at": "at", "by": "by",
-    "with": "with", "as": "as", "to": "to", "from": "from", "under": "under", "via": "with", "through": "with",
+    "with": "with", "as": "as", "to": "to",
+    "called": "called", "named": "called", "titled": "called", "from": "from", "under": "under", "via": "by",
+    "through": "by",
 }  # fmt: skip
 """Words after which a value may stand, and what they come to."""
+
+ACCEPTING = frozenset({"accept", "accepts", "accepted", "supports", "supported"})
+"""Verbs that say what is possible beside other things."""
 
 TAKING = frozenset({"use", "choose", "prefer", "adopt", "pick"})
 """Verbs whose object is the value."""
 
 FUNCTIONAL = frozenset({"own", "lead", "head", "chair"})
 """Verbs that one subject does to one object."""
+
+RESPONSIBLE = frozenset(
+    """
+    approve sign decide own lead head chair announce handle maintain manage review release publish authorise authorize
+    keep hold appoint hire assign retain possess choose select pay book order answer moderate administer supervise audit
+    confirm grant grade schedule coordinate negotiate close triage win
+    """.split()  # noqa: SIM905
+)
+"""Verbs by which somebody answers for something: one thing has one such doer."""
+
+VERBS = RESPONSIBLE | frozenset(
+    """
+    use store write read send receive run start stop end open close live stay move copy return show hide take give make
+    build test deploy ship merge push pull sync import export log record track count measure check scan validate verify
+    encrypt decrypt hash compress expire rotate retain delete erase remove archive back restore cache index search sort
+    filter group limit allow deny forbid require need want accept reject refuse support block skip retry fail pass
+    succeed win lose match set reset change update upgrade rename replace add insert create draft edit format print
+    render display load save fetch poll query call invoke trigger fire notify alert email mail post publish subscribe
+    share lend rent lease buy sell charge cost pay refund bill invoice cancel renew last begin finish serve host listen
+    connect log sign register enrol join leave work train meet vote elect report submit hand file hang stand sit carry
+    hold bring eat feed water clean wash bake cook close exclude include contain have preserve guarantee appear happen
+    occur exist speak say name call mean follow precede use prefer choose pick decide depend rely remain become rise
+    fall grow shrink wait rest travel drive fly arrive depart land go come lie belong authenticate authorise install
+    configure monitor document translate print scan repeat raise lower increase decrease convert parse contact
+    """.split()  # noqa: SIM905
+)
+"""What decisions say of things; by these a sentence is cut into its subject and what is said of it."""
 
 SOLE = frozenset(
     """
@@ -171,10 +207,13 @@ LOOSE = frozenset(
     """
     depend work talk integrate send link refer apply sell connect subscribe notify share invite speak contain include
     consist know contribute collaborate import export react respond appear check scan look help cooperate meet come
-    pass belong listen
+    pass belong listen decide
     """.split()  # noqa: SIM905
 )
 """Verbs that go with any number of objects."""
+
+TELLING = frozenset({"main", "default", "primary", "single", "standard", "official"})
+"""Words that say nothing of a subject, and tell one value from another: `the main branch`."""
 
 PLAIN_VERBS = frozenset({"built", "kept", "held", "placed", "located", "saved", "hosted", "based", "done"})
 """Verbs that say no more than the word after them: `built on`, `hosted in`."""

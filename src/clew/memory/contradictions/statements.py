@@ -12,7 +12,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from clew.index.terms import fold, stem
-from clew.memory.contradictions.amounts import Amount, amounts, with_periods
+from clew.memory.contradictions.amounts import Amount, amounts, is_measure, with_periods
+from clew.memory.contradictions.clauses import (
+    Clause,
+    Duty,
+    apart,
+    clause,
+    duty,
+    for_some_only,
+    other_doers,
+    other_things,
+)
 from clew.memory.contradictions.frames import Frames, excluded, frames, others_kept_out
 from clew.memory.contradictions.lexicon import DENYING, EXCLUSIVE, OPPOSED, PLACES, RANKING, SILENT
 
@@ -47,6 +57,19 @@ _SHORT = {
     "more than": "atleast",
     "not exceed": "atmost",
     "minimum of": "atleast",
+    "on paper": "by paper",
+    "in writing": "by letter",
+    "no limit": "unlimited",
+    "without limit": "unlimited",
+    "in advance": "before",
+    "up front": "before",
+    "upfront": "before",
+    "beforehand": "before",
+    "afterwards": "after",
+    "at once": "immediately",
+    "at the start of": "atstart",
+    "at the beginning of": "atstart",
+    "at the end of": "atend",
     "maximum of": "atmost",
     "node.js": "nodejs",
     "c#": "csharp",
@@ -83,6 +106,8 @@ _SAME = {
 }  # fmt: skip
 _OPPOSITE = {frozenset((stem(a), stem(b))) for a, b in OPPOSED}
 _ONLY = stem("only")
+_UNLIMITED = stem("unlimited")
+_BOUNDLESS = frozenset({_UNLIMITED})
 _OPPOSED_STEMS = frozenset(word for pair in _OPPOSITE for word in pair)
 
 ALIKE = 0.5
@@ -116,6 +141,9 @@ class Reading:
     purpose: frozenset[str]
     order: tuple[frozenset[str], frozenset[str]] | None
     frames: Frames
+    clause: Clause | None
+    duty: Duty | None
+    sequence: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +183,16 @@ def read(statement: str) -> Reading:
         _purpose(kept),
         _order(kept),
         frames(statement, kept),
+        clause(kept),
+        duty(kept),
+        tuple(kept),
     )
 
 
 def _purpose(words: list[str]) -> frozenset[str]:
     """The words after the last `for`, without numbers: what the thing is meant for."""
     at = max((at for at, word in enumerate(words) if word == "for"), default=None)
-    return frozenset() if at is None else _telling([word for word in words[at + 1 :] if not word[0].isdigit()])
+    return frozenset() if at is None else _telling([word for word in words[at + 1 :] if not is_measure(word)])
 
 
 def words_of(statement: str) -> set[str]:
@@ -174,7 +205,8 @@ def forms_of(statement: str) -> set[str]:
     """Keys for finding statements about the very same thing: the whole subject, and the words around each slot."""
     found = read(statement)
     whole = {f"subject:{' '.join(sorted(found.subject))}"} if found.subject else set()
-    return whole | {f"slot:{key}" for key in found.frames}
+    slots = {f"slot:{key}" for key in found.frames}
+    return whole | slots | ({f"duty:{found.duty.key}"} if found.duty else set())
 
 
 def sharpness(statement: str) -> int:
@@ -190,9 +222,15 @@ def clash(first: str, second: str) -> Clash | None:
     """The strongest reason why the two contradict, or None."""
     a, b = read(first), read(second)
     # The same words never contradict themselves, not even "X instead of X".
-    if a == b or not _meet(a, b):
+    if a == b:
         return None
-    checks = (_by_value, _by_number, _by_opposites, _by_denial, _by_refusal, _by_slot, _by_order)
+    if for_some_only(list(a.sequence), list(b.sequence)):
+        return Clash("only", "one says it of all, the other of some only", 0.8)
+    if other_doers(a.duty, b.duty) and a.denies == b.denies:
+        return Clash("slot", "they make different people or things answerable for it", 0.75)
+    if not _meet(a, b) or other_things(a.clause, b.clause):
+        return None
+    checks = (_by_value, _by_number, _by_bound, _by_opposites, _by_denial, _by_refusal, _by_slot, _by_order)
     found = [*(check(a, b) for check in checks), _by_exclusion(first, second)]
     return max((item for item in found if item is not None), key=lambda item: item.confidence, default=None)
 
@@ -262,7 +300,7 @@ def _by_value(a: Reading, b: Reading) -> Clash | None:
 
 def _by_number(a: Reading, b: Reading) -> Clash | None:
     likeness = _alike(a, b)
-    if a.denies != b.denies or likeness < CLOSE or _crossed(a, b) or _two_things(a, b):
+    if a.denies != b.denies or likeness < CLOSE or _crossed(a, b) or _two_things(a, b) or _loosely(a, b):
         return None
     for one in a.amounts:
         for other in b.amounts:
@@ -270,6 +308,15 @@ def _by_number(a: Reading, b: Reading) -> Clash | None:
                 if len(a.amounts) > 1 and any(x == y for x in a.amounts for y in b.amounts):
                     continue
                 return Clash("number", f"{one.text} against {other.text}", _sure(likeness, 0.9))
+    return None
+
+
+def _by_bound(a: Reading, b: Reading) -> Clash | None:
+    """One sets a limit where the other says that there is none."""
+    for free, bound in ((a, b), (b, a)):
+        limits = [item for item in bound.amounts if item.low != item.high]
+        if _UNLIMITED in free.words and limits and not free.amounts and _alike(a, b, _BOUNDLESS) >= CLOSE:
+            return Clash("number", f"unlimited against {limits[0].text}", 0.8)
     return None
 
 
@@ -290,13 +337,19 @@ def _two_things(a: Reading, b: Reading) -> bool:
     return bool(a.subject - b.subject) and bool(b.subject - a.subject) and shared < 3
 
 
+def _loosely(a: Reading, b: Reading) -> bool:
+    """Whether less than half of the words are common: one short subject inside of a long one proves nothing here."""
+    return len(a.subject & b.subject) * 2 < len(a.subject | b.subject)
+
+
 def _differ(a: Reading, b: Reading) -> bool:
     """Whether the amounts differ as well. Then the opposites name two things, each with an amount of its own."""
-    return any(one.apart(other) for one in a.amounts for other in b.amounts)
+    first, second = set(a.amounts) - set(b.amounts), set(b.amounts) - set(a.amounts)
+    return any(one.apart(other) for one in first for other in second)
 
 
 def _by_denial(a: Reading, b: Reading) -> Clash | None:
-    if a.denies == b.denies:
+    if a.denies == b.denies or apart(a.clause, b.clause):
         return None
     known = a.values.keys() & b.values.keys()
     if _crossed(a, b) or any(not a.values[group] & b.values[group] for group in known):

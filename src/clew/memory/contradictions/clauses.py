@@ -1,0 +1,223 @@
+"""A sentence cut at its verb: who or what it speaks of, what is said of it, and for whom or which of them it holds.
+
+There is no grammar here, only a list of verbs that decisions are written with. A sentence whose verb is not known has
+no clause, and the checks that need one stay silent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clew.index.terms import stem
+from clew.memory.contradictions.amounts import is_measure, is_period
+from clew.memory.contradictions.lexicon import DENYING, RESPONSIBLE, SILENT, TAKING, TELLING, VERBS
+
+AUXILIARY = frozenset(
+    """
+    is are was were be must may can could should shall will would need needs have has had do does did get gets cannot
+    might ought
+    """.split()  # noqa: SIM905
+)
+UNIVERSAL = frozenset(
+    """
+    all every each any everybody everyone anyone anybody everything everywhere anywhere worldwide whoever
+    """.split()  # noqa: SIM905
+)
+ONLY = "only"
+_ARTICLES = frozenset({"a", "an", "the", "our", "your", "its", "their", "this", "that", "these", "those", "my"})
+_JOINTS = frozenset({"for", "to", "by", "in", "on", "at", "from", "with", "of"})
+_OF = frozenset({"of", "for", "from", "in", "on", "with", "over", "under", "by", "at"})
+_BOUNDS = frozenset({"over", "under", "above", "below", "atmost", "atleast", "before", "after"})
+_NO_VERB_AFTER = _ARTICLES | _OF | UNIVERSAL
+_VERBS = frozenset(map(stem, VERBS))
+_TAKING = frozenset(map(stem, TAKING))
+_RESPONSIBLE = frozenset(map(stem, RESPONSIBLE))
+MOST_SUBJECT = 8
+LEAST_SHARED = 0.6
+"""Of the words beside a quantifier and what it counts: `all requests are logged`, `only failed requests are logged`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """`head` is the noun of the subject, `marks` are the words that tell it from others of its kind.
+
+    `rest` has the words that tell something from the verb on, `said` all of them in their order.
+    """
+
+    head: str
+    marks: frozenset[str]
+    verb: str
+    rest: frozenset[str]
+    said: tuple[str, ...]
+    bounds: frozenset[str]
+    """Words that cut a kind in two: `parcels over 20 kg`, `parcels under 20 kg`."""
+
+    @property
+    def words(self) -> frozenset[str]:
+        return self.rest | self.marks | {self.head}
+
+
+def clause(words: list[str]) -> Clause | None:
+    at = _verb(words)
+    if at is None or _commands(words):
+        return None
+    nouns = [word for word in words[:at] if word not in _ARTICLES and word not in UNIVERSAL and word != ONLY]
+    if not nouns:
+        return None
+    end = next((place for place, word in enumerate(nouns) if place and word in _OF), len(nouns))
+    if nouns[end - 1] in SILENT | DENYING:
+        return None
+    head = stem(nouns[end - 1])
+    others = [word for place, word in enumerate(nouns) if place != end - 1 and word not in _OF]
+    marks = frozenset(stem(word) for word in others if _telling(word) and (is_period(word) or not is_measure(word)))
+    return Clause(head, marks, _main_verb(words, at), _content(words[at:]), _said(words[at:]), _BOUNDS & {*words[:at]})
+
+
+def _commands(words: list[str]) -> bool:
+    """Whether a sentence begins with its verb: `use pytest for all tests`. It names no subject."""
+    at = _verb(words)
+    thing = words[0] in THINGS and at is not None and at > 1
+    return words[0] in VERBS and AUXILIARY.isdisjoint(words) and not thing
+
+
+def _said(words: list[str]) -> tuple[str, ...]:
+    return tuple(stem(word) for word in words if word not in _ARTICLES)
+
+
+def _verb(words: list[str]) -> int | None:
+    """Where the verb stands: behind a noun, and no noun itself (`the build fails`, `every build is signed`)."""
+    for at, word in enumerate(words[: MOST_SUBJECT + 1]):
+        before = words[at - 1] if at else ""
+        if at and word in AUXILIARY and before not in _ARTICLES:
+            return at
+        if at and _may_be_verb(word) and before not in _NO_VERB_AFTER and not _noun_follows(words, at):
+            return at
+    return None
+
+
+def _may_be_verb(word: str) -> bool:
+    return stem(word) in _VERBS and not word.endswith("ing")
+
+
+def _noun_follows(words: list[str], at: int) -> bool:
+    """`the release manager announces`: a verb before another verb is part of the subject."""
+    after = words[at + 1] if at + 2 < len(words) else ""
+    return after in AUXILIARY or (stem(after) in _VERBS and after not in _ARTICLES)
+
+
+def _main_verb(words: list[str], at: int) -> str:
+    """The verb that tells something: `is signed` tells sign."""
+    for word in words[at : at + 4]:
+        if word not in AUXILIARY and stem(word) in _VERBS:
+            return stem(word)
+    return stem(words[at])
+
+
+def _content(words: list[str]) -> frozenset[str]:
+    return frozenset(stem(word) for word in words if _telling(word) and word not in DENYING)
+
+
+def _telling(word: str) -> bool:
+    return word not in SILENT or word in TELLING
+
+
+def apart(a: Clause | None, b: Clause | None) -> bool:
+    """Whether two sentences about one thing have nothing in common in what they say of it."""
+    if a is None or b is None or a.head != b.head or not a.rest or not b.rest:
+        return False
+    return a.rest.isdisjoint(b.rest)
+
+
+def other_things(a: Clause | None, b: Clause | None) -> bool:
+    """Whether two sentences speak of different things of one kind (`public endpoints`, `internal endpoints`), or one of
+    a kind and the other of some of that kind (`passwords`, `administrator passwords`), which is an exception.
+
+    What is used is a value and no thing of its own: `soft delete is used`, `hard delete is used`."""
+    if a is None or b is None or {a.verb, b.verb} & _TAKING:
+        return False
+    if a.bounds != b.bounds:
+        return True
+    if a.head == b.head:
+        return a.marks != b.marks
+    return a.verb == b.verb and a.head not in b.words and b.head not in a.words
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """Who answers for what: `Maria approves changes`, `changes are approved by Maria`."""
+
+    verb: str
+    what: frozenset[str]
+    who: frozenset[str]
+
+    @property
+    def key(self) -> str:
+        return f"{self.verb} {' '.join(sorted(self.what))}"
+
+
+def duty(words: list[str]) -> Duty | None:
+    """What a sentence makes somebody answerable for; None when it does not."""
+    found, at = clause(words), _verb(words)
+    if found is None or at is None or found.verb not in _RESPONSIBLE:
+        return None
+    subject, told = found.marks | {found.head}, _content(words[at:]) - {found.verb, *_SELF}
+    passive = words[at] in AUXILIARY and "by" in words[at:]
+    if passive:
+        place = words.index("by", at)
+        who, what = _content(words[place + 1 :]), subject | (_content(words[at:place]) - {found.verb})
+    else:
+        who, what = subject, told
+    active = passive or words[at] not in AUXILIARY
+    return Duty(_HOLDING.get(found.verb, found.verb), what, who) if active and who and what else None
+
+
+_HOLDING = dict.fromkeys(map(stem, ("hold", "keep", "retain", "own", "possess", "have")), "own")
+"""Verbs that say whose something is."""
+THINGS = frozenset(
+    """
+    load test order report file release build log index cache mail email post search change contact support water
+    train work rest host call name record back batch
+    """.split()  # noqa: SIM905
+)
+"""Verbs that begin the name of a thing as often: `load tests run after the merge`."""
+_SELF = frozenset(map(stem, ("themselves", "itself", "himself", "herself", "ourselves", "alone")))
+
+
+def other_doers(a: Duty | None, b: Duty | None) -> bool:
+    """Whether two sentences make different people answerable for the same. Those who share a word may be the same:
+    `the lead` is `the team lead`."""
+    if a is None or b is None or (a.verb, a.what) != (b.verb, b.what):
+        return False
+    return bool(a.who - b.who) and bool(b.who - a.who)
+
+
+def for_some_only(one: list[str], other: list[str]) -> bool:
+    """Whether one sentence says of all what the other keeps for some: `to every customer`, `only to beta customers`."""
+    return _some_of_all(one, other) or _some_of_all(other, one)
+
+
+def _some_of_all(whole: list[str], part: list[str]) -> bool:
+    if ONLY not in part or ONLY in whole or not UNIVERSAL.intersection(whole):
+        return False
+    _, said = _without(whole, min(whole.index(word) for word in UNIVERSAL if word in whole))
+    some_of, kept = _without(part, part.index(ONLY))
+    if not some_of or not said or not kept:
+        return False
+    shared = len(said & kept)
+    return shared / len(said | kept) >= LEAST_SHARED or (shared > 1 and (said <= kept or kept <= said))
+
+
+def _without(words: list[str], at: int) -> tuple[frozenset[str], frozenset[str]]:
+    """What a quantifier counts (the words up to the verb or the next phrase), and the other content of the sentence."""
+    end = at + 1
+    while end < len(words) and words[end] in _JOINTS | _ARTICLES:
+        end += 1
+    start = end
+    while end < len(words) and end - start < 3 and not _ends_phrase(words, end, first=end == start):
+        end += 1
+    return _content(words[start:end]), _content([*words[:at], *words[end:]])
+
+
+def _ends_phrase(words: list[str], at: int, *, first: bool) -> bool:
+    """`only failed requests are`: what looks like a verb may be the first word of the phrase."""
+    return words[at] in AUXILIARY or words[at] in _JOINTS or (not first and stem(words[at]) in _VERBS)

@@ -99,6 +99,7 @@ def _asked(client: str, event: str, directory: str, arguments: dict[str, Any], e
             spool.append(home, directory, arguments)
         return 0
     printed, code, error = reply_of(client, event, answer)
+    _give_up_at(None)  # half of an answer would be worse than none
     if printed:
         sys.stdout.write(json.dumps(printed))
     if error:
@@ -199,13 +200,13 @@ def _is_whole(parts: list[bytes]) -> bool:
     return True
 
 
-def _give_up_at(end: float) -> None:
+def _give_up_at(end: float | None) -> None:
     """End the process when its time is over, wherever it stands. Windows has no such alarm; there limits must do."""
     import signal
 
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
-        signal.setitimer(signal.ITIMER_REAL, max(end - time.monotonic(), 0.01) + 0.02)
+        signal.setitimer(signal.ITIMER_REAL, max(end - time.monotonic(), 0.01) + 0.02 if end is not None else 0)
 
 
 if __name__ == "__main__":

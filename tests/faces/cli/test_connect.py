@@ -2,8 +2,10 @@
 
 import base64
 import json
+import os
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -60,6 +62,40 @@ def test_without_a_person_only_yes_writes(clew: Shell, person: Path) -> None:
         assert '+    "clew": {' in ran.out
         assert "Nothing was written" in ran.out
     assert homes.tree(person) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
+def test_a_person_is_asked_and_believed(clew: Shell, person: Path) -> None:
+    homes.make(person)
+    before = homes.tree(person)
+    asked = by_hand(clew, "n", "connect", "zed")
+    assert "Write 2 files?" in asked and '+    "clew": {' in asked
+    assert homes.tree(person) == before
+    by_hand(clew, "y", "connect", "zed")
+    assert homes.server_of(person, "zed")["args"] == ["serve"]
+
+
+def by_hand(clew: Shell, answer: str, *words: str) -> str:
+    """Run `clew` on a terminal and answer its question; what it printed."""
+    import pty
+
+    master, slave = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "clew", *words],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        cwd=clew.directory,
+        env=clew.environment({"NO_COLOR": "1", "TERM": "dumb"}),
+    ) as process:
+        os.close(slave)
+        printed = ""
+        while "[y/N]" not in printed:
+            printed += os.read(master, 4096).decode()
+        os.write(master, f"{answer}\n".encode())
+        process.wait(60)
+    os.close(master)
+    return printed
 
 
 def test_every_client_found_is_written_and_taken_back(clew: Shell, person: Path) -> None:

@@ -14,7 +14,7 @@ from clew.faces.connect.clients import CLIENTS, Client, Plan, hook_start
 from clew.faces.connect.formats import JSONC
 from clew.faces.connect.journal import Journal
 from clew.faces.connect.places import Places
-from clew.faces.connect.servers import Target
+from clew.faces.connect.servers import Target, is_cached
 from clew.faces.hooks.clients import entries_of
 from tests.faces.connect import homes
 
@@ -334,6 +334,28 @@ def test_a_difference_hides_the_keys_that_stand_beside(home: Path) -> None:
     shown = "\n".join(change.diff() for change in changes)
     assert "/opt/clew/bin/clew" in shown
     assert "very-secret-123" not in shown
+
+
+def test_of_a_file_in_one_line_only_the_change_is_shown(home: Path) -> None:
+    state = {"history": ["x" * 100_000], "mcpServers": {}, "last": ["y" * 100_000]}
+    (home / ".claude.json").write_text(json.dumps(state))
+    changes = connection([CLIENTS["claude"]], plan_of(home), Journal.open(home / ".clew"))
+    shown = next(change.diff() for change in changes if change.file.name == ".claude.json")
+    assert '"clew": {"type": "stdio"' in shown
+    assert len(shown) < 600
+
+
+def test_a_hook_learns_the_data_directory_that_was_given(tmp_path: Path) -> None:
+    start = hook_start("/opt/clew-hook", {"CLEW_HOME": "/my data"})
+    assert start == "CLEW_HOME='/my data' /opt/clew-hook"
+    write(tmp_path, [CLIENTS["codex"]], replace(plan_of(tmp_path), hook=start))
+    command = plain(tmp_path / ".codex/hooks.json")["hooks"]["Stop"][0]["hooks"][0]["command"]
+    assert command == "CLEW_HOME='/my data' /opt/clew-hook stop --client codex"
+
+
+def test_a_copy_that_uvx_keeps_for_a_while_is_not_named() -> None:
+    assert is_cached(Path("/home/me/.cache/uv/archive-v0/3kX/bin/clew"))
+    assert not is_cached(Path("/home/me/.local/share/uv/tools/clew-memory/bin/clew"))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="rights of folders differ there")

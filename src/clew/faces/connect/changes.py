@@ -19,7 +19,10 @@ from clew.secrets import hide_secrets
 
 LARGEST = 20_000_000
 """Bytes. Claude Code keeps its state in the file of its servers, which grows; nothing of a configuration is larger."""
+LONGEST_LINE = 400
+"""Characters. Programs write a whole file into one line; of that only the part that changes is shown."""
 _BOM = "\ufeff"
+_IDLE = ("refused", "unchanged")
 
 
 @dataclass
@@ -36,6 +39,8 @@ class Change:
     hollows: tuple[Hollow, ...] = ()
     leaving: tuple[str, ...] = ()
     """The clients that no longer need the file, when something is taken out."""
+    ours: bool = False
+    """Whether the whole file is of our making, not only pieces of it."""
     refusal: str | None = None
 
     @property
@@ -50,10 +55,31 @@ class Change:
 
     def diff(self) -> str:
         """As `diff -u` shows it; keys of the user that stand beside are hidden."""
-        old, new = (_decoded(data).splitlines() for data in (self.before, self.after))
+        old, new = (_decoded(data) for data in (self.before, self.after))
         left, right = (str(self.file) if data is not None else "/dev/null" for data in (self.before, self.after))
-        lines = difflib.unified_diff(old, new, left, right, n=2, lineterm="")
+        if max(map(len, (*old.splitlines(), *new.splitlines(), ""))) > LONGEST_LINE:
+            lines = [f"--- {left}", f"+++ {right}", *_within_a_line(old, new)]
+        else:
+            lines = [*difflib.unified_diff(old.splitlines(), new.splitlines(), left, right, n=2, lineterm="")]
         return hide_secrets("\n".join(lines))[0]
+
+
+def _within_a_line(old: str, new: str) -> list[str]:
+    """What differs, with a few characters around it."""
+    start = _alike(old, new)
+    behind = _alike(old[start:][::-1], new[start:][::-1])
+    around = max(0, start - 30)
+
+    def part(text: str) -> str:
+        return "..." + " ".join(text[around : min(len(text), len(text) - behind + 30)].split()) + "..."
+
+    return [f"@@ character {start} @@", f"-{part(old)}", f"+{part(new)}"]
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two texts begin with in common."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
 @dataclass
@@ -129,7 +155,8 @@ def _disconnected(file: Path, group: _Group, names: set[str], journal: Journal) 
 
 def _change(file: Path, group: _Group) -> Change:
     whats = tuple(dict.fromkeys(piece.what for piece in group.pieces))
-    change = Change(file, None, clients=tuple(group.clients), whats=whats)
+    ours = all(isinstance(piece, Own) for piece in group.pieces)
+    change = Change(file, None, clients=tuple(group.clients), whats=whats, ours=ours)
     try:
         if file.exists() and (not file.is_file() or file.stat().st_size > LARGEST):
             change.refusal = "it is no ordinary file" if not file.is_file() else f"it has more than {LARGEST} bytes"
@@ -171,7 +198,7 @@ def _base(change: Change, group: _Group, journal: Journal) -> bytes | None:
     left = _stripped(text, group, record)
     if left == text:
         return change.before
-    made = (record is not None and record.copy is None) or all(isinstance(piece, Own) for piece in group.pieces)
+    made = (record is not None and record.copy is None) or change.ours
     if made and all(piece.is_bare(left) for piece in group.pieces):
         return None
     return (mark + left).encode()
@@ -188,11 +215,19 @@ def _stripped(text: str, group: _Group, record: Record | None) -> str:
 
 def apply(changes: Iterable[Change], journal: Journal) -> list[Change]:
     """Write what is to be written. A change that could not be made says why in its `refusal`."""
+    waiting = [change for change in changes if change.action not in _IDLE or journal.of(change.file)]
+    if not waiting:
+        return []
+    with journal.locked():
+        return _apply_all(waiting, journal)
+
+
+def _apply_all(changes: Iterable[Change], journal: Journal) -> list[Change]:
     folders: set[str] = set()
     done = []
     for change in changes:
         record = journal.of(change.file)
-        if change.action in ("refused", "unchanged"):
+        if change.action in _IDLE:
             _note_clients(change, record, journal)
             continue
         change.refusal = _apply(change, journal)

@@ -116,7 +116,7 @@ def _claude(plan: Plan) -> list[Piece]:
     folder = plan.places.claude()
     pieces: list[Piece] = [_server(plan, "claude", plan.places.claude_state(), JSON), _skill(folder / "skills")]
     if plan.hook:
-        pieces.append(Hooks(folder / "settings.json", JSON, {}, grouped_hooks("claude", plan.hook)))
+        pieces.append(Hooks(folder / "settings.json", JSONC, {}, grouped_hooks("claude", plan.hook)))
     for name in texts.COMMANDS:
         pieces.append(Own(folder / "commands" / NAME / f"{name}.md", texts.command(name), "command"))
     return pieces

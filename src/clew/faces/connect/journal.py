@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from typing import Any
 from clew.canonical import sha256_hex
 from clew.errors import ClewError
 from clew.faces.connect.formats import Hollow
+from clew.locks import FileLock
 
 FOLDER = "connect"
 RECORD = "written.json"
@@ -49,6 +52,18 @@ class Journal:
             return cls(home, {path: _record(row) for path, row in found["files"].items()})
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return cls(home)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """One `clew connect` at a time: two would each forget what the other has noted."""
+        lock = FileLock(self._folder() / "lock")
+        if not lock.take(patience=30):
+            raise ClewError("CONFLICT", "another clew connect is at work", "Wait for it to end, then run this again.")
+        try:
+            self.records = Journal.open(self.home).records
+            yield
+        finally:
+            lock.release()
 
     def of(self, file: Path) -> Record | None:
         return self.records.get(str(file))

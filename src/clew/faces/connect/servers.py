@@ -79,8 +79,7 @@ def own_script(name: str) -> Path | None:
 
 def is_cached(path: Path) -> bool:
     """Whether it stands in the cache of `uvx`, which nobody promises to keep."""
-    parts = path.resolve().parts
-    return any(part.startswith(("archive-v", "environments-v")) for part in parts) and "uv" in parts
+    return any(part.startswith(("archive-v", "environments-v")) for part in path.absolute().parts)
 
 
 def is_ours(name: str, entry: Any) -> bool:

@@ -67,10 +67,12 @@ def connect(
     journal = Journal.open(settings.home)
     chosen = _chosen(client, plan, remove)
     changes = removal(chosen, plan, journal) if remove else connection(chosen, plan, journal)
+    if not as_json:
+        _show_diffs(changes)
     write = not dry_run and _agreed(changes, yes, as_json)
     if write:
         apply(changes, journal)
-    _report(chosen, changes, write, as_json, _notes(settings, plan, http))
+    _report(chosen, changes, write, as_json, [] if remove else _notes(settings, plan, http))
     raise typer.Exit(Exit.REFUSED if any(change.refusal for change in changes) else Exit.OK)
 
 
@@ -103,7 +105,6 @@ def _agreed(changes: list[Change], yes: bool, as_json: bool) -> bool:
         return True
     if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
-    _show_diffs(waiting)
     return typer.confirm(f"Write {len(waiting)} files?")
 
 
@@ -123,8 +124,6 @@ def _report(chosen: list[Client], changes: list[Change], written: bool, as_json:
             {"clients": clients, "written": written, "files": [_row(change) for change in changes], "notes": notes}
         )
         return
-    if not written:
-        _show_diffs(changes)
     for change in changes:
         if change.action != "unchanged" and (written or change.refusal):
             say(f"{_VERBS[change.action]:8} {change.file}  ({', '.join(change.clients)}: {', '.join(change.whats)})")
@@ -150,6 +149,10 @@ def _row(change: Change) -> dict[str, Any]:
 def _show_diffs(changes: list[Change]) -> None:
     for change in changes:
         if change.action in ("unchanged", "refused"):
+            continue
+        if change.ours and change.action != "change":
+            lines = len((change.after or change.before or b"").splitlines())
+            say(f"{'+++' if change.after else '---'} {change.file}  ({lines} lines, {', '.join(change.whats)})")
             continue
         for line in change.diff().splitlines():
             style = {"+": "green", "-": "red"}.get(line[:1], "")

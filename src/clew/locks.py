@@ -30,13 +30,13 @@ class FileLock:
         self._path = os.fspath(path)
         self._handle: int | None = None
 
-    def take(self, patience: float = 0.0) -> bool:
+    def take(self, patience: float = 0.0, pause: float = _PAUSE) -> bool:
         """Whether it was taken within so many seconds. Raises OSError where the file cannot be made."""
         end = time.monotonic() + patience
         while not self._try():
             if time.monotonic() >= end:
                 return False
-            time.sleep(_PAUSE)
+            time.sleep(pause)
         return True
 
     def release(self) -> None:
@@ -57,8 +57,10 @@ class FileLock:
         handle = os.open(self._path, _FILE, 0o600)
         try:
             _lock(handle)
-        except OSError:
+        except OSError as problem:
             os.close(handle)
+            if fcntl is not None and not isinstance(problem, BlockingIOError):
+                raise  # a file system without locks
             return False
         self._handle = handle
         return True

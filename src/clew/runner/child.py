@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from clew.platforms import KILLED, can_confine, kill_group, need_confinement
 from clew.runner import supervisor
 
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
@@ -78,6 +79,7 @@ def run_child(
     interrupted: Callable[[], str | None],
 ) -> Ended:
     """Run a command to its end or to a limit. `interrupted` is asked now and then for a reason to stop."""
+    need_confinement("a job of a runner")
     with prompt.open("rb") as stdin:
         return run_supervised(command, environment, directory, stdin, limits, interrupted)
 
@@ -92,6 +94,10 @@ def run_supervised(
     echo: Echo | None = None,
 ) -> Ended:
     """The same with another input (None: this process's own), and with the output handed on as it comes."""
+    if not can_confine():
+        from clew.runner.plain_child import run_plainly
+
+        return run_plainly(command, environment, directory, stdin, limits, interrupted, echo)
     supervisor.adopt_orphans()
     control, controlled = os.pipe()[::-1]
     status, told = os.pipe()
@@ -164,7 +170,7 @@ class Family:
 def _end_tree(pid: int) -> None:
     """Stop everything first, so that nothing forks away while it is being killed."""
     tree = [pid, *supervisor.descendants(pid)]
-    for number in (signal.SIGSTOP, signal.SIGKILL):
+    for number in (signal.SIGSTOP, KILLED):
         for member in tree:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(member, number)
@@ -208,8 +214,7 @@ class Child:
             try:
                 self._process.wait(timeout=10)
             except subprocess.TimeoutExpired:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(self._process.pid, signal.SIGKILL)
+                kill_group(self._process)
                 self._process.wait()
         return self._outcome()
 

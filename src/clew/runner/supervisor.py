@@ -16,12 +16,16 @@ import contextlib
 import ctypes
 import json
 import os
-import resource
 import select
 import signal
 import sys
 import time
 from pathlib import Path
+
+try:
+    import resource
+except ImportError:  # Windows, where no supervisor is started: see plain_child
+    resource = None  # type: ignore[assignment]
 
 LOOK = 0.5
 PR_SET_CHILD_SUBREAPER = 36
@@ -177,7 +181,8 @@ def _read(path: Path) -> str:
 def adopt_orphans() -> None:
     """Let processes whose parent ends become children of this one, where the system can (Linux)."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _tell(status: int, **what: object) -> None:

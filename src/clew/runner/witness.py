@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from clew.files import take_snapshot
+from clew.platforms import ENDING, KILLED
 from clew.runner.child import ChildLimits, Echo, Ended, run_supervised
 from clew.worktree import git_state
 
@@ -118,10 +119,10 @@ def exit_code_of(ended: Ended) -> int:
     if ended.reason == "start":
         return NOT_RUNNABLE if "Permission denied" in ended.detail else NOT_FOUND
     if ended.reason in ("output", "lost"):
-        return 128 + signal.SIGKILL
+        return 128 + KILLED
     if ended.reason == "time":
         return 124
-    return ended.exit if ended.exit is not None else 128 + (ended.signal or signal.SIGKILL)
+    return ended.exit if ended.exit is not None else 128 + (ended.signal or KILLED)
 
 
 def _remark(ended: Ended) -> str | None:
@@ -145,12 +146,9 @@ def _is_shell(words: Sequence[str]) -> bool:
 def _interruptions() -> Iterator[list[int]]:
     """Signals that ask this process to end are passed on to the command, whose end is then our end."""
     caught: list[int] = []
-    before = {number: signal.signal(number, lambda got, _: caught.append(got)) for number in _ENDING}
+    before = {number: signal.signal(number, lambda got, _: caught.append(got)) for number in ENDING}
     try:
         yield caught
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

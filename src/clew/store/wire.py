@@ -12,7 +12,6 @@ tell which answer belongs to which statement, and the connection is closed.
 
 from __future__ import annotations
 
-import select
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -22,6 +21,8 @@ from psycopg import pq
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import error_from_result
 from psycopg.types.numeric import Int8BinaryDumper
+
+from clew.platforms import Readiness
 
 MOST_PREPARED = 400
 MOST_QUEUED = 500
@@ -64,9 +65,8 @@ class Wire:
         self._numbered = 0
         self._queue: list[Statement] = []
         self._awaited: deque[Awaited] = deque()
-        self._readable, self._either = select.poll(), select.poll()
-        self._readable.register(connection.fileno(), select.POLLIN)
-        self._either.register(connection.fileno(), select.POLLIN | select.POLLOUT)
+        self._readable = Readiness(connection.fileno())
+        self._either = Readiness(connection.fileno(), writing=True)
         self._pgconn.enter_pipeline_mode()
 
     @property
@@ -81,7 +81,7 @@ class Wire:
                 self._forget_oldest()
         except psycopg.Error:
             self.close()
-        return not self.closed and not self._readable.poll(0)
+        return not self.closed and not any(self._readable.wait(0))
 
     def make_room(self, count: int) -> None:
         """So many more statements can be queued, and are answered together.
@@ -202,14 +202,13 @@ class Wire:
 
     def _wait_to_write(self) -> None:
         """The server may have to get rid of answers before it takes more."""
-        if any(event & select.POLLIN for _, event in self._await(self._either)):
+        if self._await(self._either)[0]:
             self._pgconn.consume_input()
 
-    def _await(self, poll: select.poll) -> list[tuple[int, int]]:
+    def _await(self, readiness: Readiness) -> tuple[bool, bool]:
         """What the connection is ready for, as soon as it is ready."""
-        patience = None if self.patience is None else self.patience * 1000
-        found = poll.poll(patience)
-        if not found:
+        found = readiness.wait(self.patience)
+        if not any(found):
             raise psycopg.OperationalError(f"the server was silent for {self.patience:g} s")
         return found
 

@@ -306,8 +306,8 @@ def _replace(file: Path, text: str) -> None:
     number, fresh = tempfile.mkstemp(".new", f".{file.name}.", file.parent)
     try:
         with os.fdopen(number, "w", encoding="utf-8") as out:
-            os.fchmod(number, 0o644)
             out.write(text)
+        Path(fresh).chmod(0o644)
         Path(fresh).replace(file)
     except OSError:
         Path(fresh).unlink(missing_ok=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import resource
 import selectors
 import signal
 import subprocess
@@ -16,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clew.ledger.notebooks.runtimes import Start, prepared
+from clew.platforms import KILLED, fcntl, has_pipe_signals, kill_group, need_confinement, resource
 from clew.registry.waiting import outside
 
 DATA_MB = 900  # Deno itself needs about 550; what is left bounds buffers outside of the heap.
@@ -57,6 +56,7 @@ def run(
 
 def followed(start: Start, folder: Path, seconds: float, progress: Callable[[float], None] | None) -> Outcome:
     """Start a process, and see it to its end."""
+    need_confinement("a notebook's cell")
     with Leash() as leash:
         process = spawned(start, folder, seconds, leash)
         begun = time.monotonic()
@@ -100,9 +100,9 @@ class Leash:
         return self
 
     def tie(self, group: int) -> None:
-        if hasattr(fcntl, "F_SETSIG"):
+        if has_pipe_signals():
             with suppress(OSError):  # it has ended already
-                fcntl.fcntl(self.child, fcntl.F_SETSIG, signal.SIGKILL)
+                fcntl.fcntl(self.child, fcntl.F_SETSIG, KILLED)
                 fcntl.fcntl(self.child, fcntl.F_SETOWN, -group)
                 fcntl.fcntl(self.child, fcntl.F_SETFL, fcntl.fcntl(self.child, fcntl.F_GETFL) | os.O_ASYNC)
 
@@ -228,8 +228,7 @@ class Watch:
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
     """Nothing of a run survives it: the whole group is killed, whatever signals it ignores."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    kill_group(process)
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None and not pipe.closed:
             with suppress(BrokenPipeError):

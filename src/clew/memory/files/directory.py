@@ -7,7 +7,6 @@ each file, so that a hand edit is noticed by a stat and understood by comparing 
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import stat
 import time
@@ -21,8 +20,10 @@ import orjson
 
 from clew.canonical import canonical_bytes
 from clew.errors import ClewError
+from clew.locks import FileLock
 from clew.memory.files.late import Late, LateSaves, own_folder
-from clew.memory.files.swap import copy, create, swap, sync_folder
+from clew.memory.files.swap import copy, create, swap
+from clew.platforms import sync_file, sync_folder
 from clew.registry.context import Context
 
 OWN = ".clew"
@@ -129,27 +130,18 @@ class Directory:
             self.own.mkdir(parents=True, exist_ok=True)
             if self.own.is_symlink():
                 raise OSError(errno.ELOOP, f"{self.own} is a symbolic link, and links are not followed")
-            handle = os.open(self.own / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            lock = FileLock(self.own / "lock")
+            taken = lock.take(LOCK_SECONDS, pause=0.002)
+        if not taken:
+            raise FilesProblem(
+                "STORE_LOCKED",
+                f"another process works on {self.root} for over {LOCK_SECONDS:.0f} s",
+                "Try again; end the process that holds the lock if this stays so.",
+            )
         try:
-            self._wait(handle)
             yield
         finally:
-            os.close(handle)
-
-    def _wait(self, handle: int) -> None:
-        deadline = time.monotonic() + LOCK_SECONDS
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise FilesProblem(
-                        "STORE_LOCKED",
-                        f"another process works on {self.root} for over {LOCK_SECONDS:.0f} s",
-                        "Try again; end the process that holds the lock if this stays so.",
-                    ) from None
-                time.sleep(0.002)
+            lock.release()
 
     def state(self) -> State:
         try:
@@ -254,7 +246,7 @@ class Directory:
             file.write(content.rest)
             file.flush()
             _date_back(file)
-            os.fdatasync(file.fileno())
+            sync_file(file.fileno())
             status = os.fstat(file.fileno())
         return self.late.name_draft(new, status.st_ino), _stamp(status)
 
@@ -349,7 +341,7 @@ def _stamp(status: os.stat_result) -> Stamp:
 def _date_back(file: BinaryIO) -> None:
     """Date a file back, so that whoever saves it after us, however soon, gives it another time than ours."""
     saved = time.time_ns() - 2 * RACY_NS
-    os.utime(file.fileno(), ns=(saved, saved))
+    os.utime(file.fileno() if os.utime in os.supports_fd else file.name, ns=(saved, saved))
 
 
 @contextmanager

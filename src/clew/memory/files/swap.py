@@ -10,7 +10,6 @@ for some microseconds; nothing is ever overwritten.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import signal
 import stat
@@ -18,6 +17,8 @@ import time
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
+
+from clew.platforms import SAFELY, fcntl, has_leases
 
 if TYPE_CHECKING:
     from ctypes import CDLL
@@ -66,7 +67,10 @@ def exchange(draft: Path, target: Path) -> bool:
 def _libc() -> CDLL | None:
     import ctypes
 
-    library = ctypes.CDLL(None, use_errno=True)
+    try:
+        library = ctypes.CDLL(None, use_errno=True)
+    except (OSError, TypeError):  # Windows has no library of the program itself
+        return None
     return library if hasattr(library, "renameat2") else None
 
 
@@ -98,9 +102,9 @@ def has_writer(path: Path) -> bool:
     Linux grants a read lease only when nobody has. The lease is given back at once; should somebody open the file
     meanwhile, the kernel sends SIGURG, which is ignored, instead of SIGIO, which would end the process.
     """
-    if not hasattr(fcntl, "F_SETLEASE"):
+    if not has_leases():
         return False
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    handle = os.open(path, os.O_RDONLY | SAFELY)
     try:
         fcntl.fcntl(handle, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
@@ -123,8 +127,7 @@ def read_saved(path: Path) -> bytes:
 def create(path: Path) -> BinaryIO:
     """A new file. A link that lies in wait under its name is removed, not followed."""
     path.unlink(missing_ok=True)
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.fdopen(os.open(path, flags, 0o666), "w+b")
+    return open(path, "x+b", opener=lambda name, flags: os.open(name, flags | SAFELY, 0o666))
 
 
 def copy(source: Path, target: BinaryIO, count: int) -> None:
@@ -145,12 +148,3 @@ def copy(source: Path, target: BinaryIO, count: int) -> None:
                 raise OSError(errno.EIO, f"{source} is shorter than it was")
             target.write(portion)
             count -= len(portion)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the renames in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

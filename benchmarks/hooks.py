@@ -45,7 +45,7 @@ def opened(place: Path) -> Clew:
 
 
 def caller(**more: Any) -> Connection:
-    return Connection(toolset="full", client="clew-cli", durable=False, local=True, **more)
+    return Connection(toolset="full", client="clew-cli", durable=False, local=True, confirmed=True, **more)
 
 
 def did(clew: Clew, name: str, **arguments: Any) -> dict[str, Any]:

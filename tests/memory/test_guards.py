@@ -123,7 +123,7 @@ FORCE = Deed(command="git push --force")
 
 def person(call: Caller) -> Caller:
     at_shell = Caller(call.clew)
-    at_shell.session = Connection(toolset="full", client="clew-cli", durable=False, local=True)
+    at_shell.session = Connection(toolset="full", client="clew-cli", durable=False, local=True, confirmed=True)
     return at_shell
 
 
@@ -148,6 +148,9 @@ def test_nothing_fires_without_a_persons_approval(call: Caller, rule: str) -> No
     assert says(call) == []
     assert call.error("guard_approve", id=rule)["code"] == "NOT_ALLOWED"
     assert says(call) == []
+    shell = Caller(call.clew)
+    shell.session = Connection(toolset="full", client="clew-cli", durable=False, local=True)
+    assert shell.error("guard_approve", id=rule)["code"] == "NOT_ALLOWED", "an agent has a shell too"
     shown = person(call)("guard_approve", id=rule)
     assert shown["state"] == "guards"
     assert says(call) == [(rule, "deny")]

@@ -48,7 +48,7 @@ class Hooked:
 
 def person(clew: Clew) -> Caller:
     at_shell = Caller(clew)
-    at_shell.session = Connection(toolset="full", client="clew-cli", durable=False, local=True)
+    at_shell.session = Connection(toolset="full", client="clew-cli", durable=False, local=True, confirmed=True)
     return at_shell
 
 

@@ -182,4 +182,5 @@ def inside(root: Path, path: str) -> str:
     """A path from the root of the project; one outside of it as it is."""
     base = os.path.realpath(root)
     full = os.path.realpath(Path(base) / path)  # an absolute path stays what it is
-    return os.path.relpath(full, base) if full == base or full.startswith(base + os.sep) else full
+    found = os.path.relpath(full, base) if full == base or full.startswith(base + os.sep) else full
+    return found.replace(os.sep, "/")

@@ -67,6 +67,8 @@ class Connection:
     roots: Roots | None = None
     local: bool = False
     """The caller is a person at this machine's shell, who may name any path."""
+    confirmed: bool = False
+    """A person at a terminal has agreed to this very call. Set in this process only, never by a client."""
     witness: str | None = None
     """Which part of Clew ran a command itself (`prove`, `runner`). Set in this process only, never by a client."""
     state: dict[str, Any] = field(default_factory=dict)

@@ -284,8 +284,11 @@ def _guard(ctx: Context, id: str) -> Guard:
 
 
 def _check_person(ctx: Context, command: str) -> None:
-    """An agent that could approve checks or let guards pass would be guarded by itself."""
-    if not ctx.connection.local:
+    """An agent that could approve checks or let guards pass would be guarded by itself.
+
+    Agents run shells too, so being at the shell is not enough: `clew guards` has asked at a terminal and got an answer.
+    """
+    if not ctx.connection.confirmed:
         raise ClewError(
             "NOT_ALLOWED",
             "guards are approved, revoked and overridden by a person at the shell",

@@ -11,6 +11,7 @@ from clew.errors import ClewError
 from clew.faces.cli.commands.call import show_answer
 from clew.faces.cli.output import say, show_json
 from clew.faces.cli.root import call, opened, settings_of
+from clew.registry.connection import Connection
 
 AS_JSON = typer.Option("--json", help="Answer in JSON.")
 RULE = typer.Argument(help="Rule or decision, such as R-3.", metavar="ID")
@@ -118,7 +119,15 @@ def _confirm(question: str) -> None:
 
 def _done(ctx: typer.Context, name: str, arguments: Row, as_json: bool, line: str) -> None:
     with opened(settings_of(ctx)) as clew:
-        answer = call(clew, name, arguments)
+        connection = Connection(
+            toolset="full",
+            agent_id=clew.settings.agent_id,
+            client="clew-cli",
+            durable=False,
+            local=True,
+            confirmed=name != "guard_propose",
+        )
+        answer = clew.dispatcher.call(name, arguments, connection)
     if not answer.ok:
         raise typer.Exit(show_answer(answer, as_json))
     result = answer.envelope["result"]

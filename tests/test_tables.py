@@ -15,6 +15,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "clew"
 MIGRATIONS = SOURCE / "store" / "migrations"
 
 PACKAGE_OF_FILE = {
+    "inbox": "records",
     "foundation": "store",
     "jobs": "tasks",
     "receipts": "tasks",

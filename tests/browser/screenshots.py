@@ -37,7 +37,7 @@ def shots(story: Story) -> list[Shot]:
     why = "document.querySelector('.result details').open = true"
     asked = "know/recall/why%20were%20seats%20sold%20twice/all"
     return [
-        Shot("inbox", "inbox", "#needs-you"),
+        Shot("inbox", "inbox", ".matter"),
         Shot("now", "now", "#workers"),
         Shot(
             "reasoning",

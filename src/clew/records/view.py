@@ -22,9 +22,12 @@ from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, operation
 from clew.registry.record import Named, Opened, refresh
+from clew.tasks.proofs import shown_proofs
+from clew.tasks.steps import find_step, steps_of
 
 MOST_BACK, MOST_ON = 6, 3
 """How far the chain of origin goes back from a record, and on to what came of it."""
+MOST_PROOFS = 20
 CAME_FROM = ("derives", "rests_on", "answers", "proves", "repeats", "part_of", "about", "depends_on", "replaces")
 """Relations that lead from a record to what it came from, the most telling first."""
 CAME_OF_IT = ("derives", "rests_on", "answers", "proves", "depends_on", "replaces", "about")
@@ -33,12 +36,14 @@ VIEW_BUDGET = Budget(
     (
         Clip("versions[].diff", 4000),
         Clip("text", 20_000),
+        Clip("proofs[].output_tail", 1000),
+        Trim("proofs", drop="last", floor=3),
         Trim("events", drop="last", floor=5),
         Trim("versions", drop="last", floor=3),
         *(Trim(name, drop="last", floor=10) for name in ("incoming", "outgoing")),
         Drop("shown"),
         Clip("text", 2000),
-        *(Trim(name, drop="last") for name in ("events", "versions", "incoming", "outgoing", "chain")),
+        *(Trim(name, drop="last") for name in ("proofs", "events", "versions", "incoming", "outgoing", "chain")),
     ),
     {"core": 8_000, "daily": 16_000, "full": 60_000},
     keep=("workspace", "id", "kind", "title"),
@@ -92,6 +97,7 @@ def _view(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str, Any]:
         "versions": _versions(opened),
         "versions_total": opened.get("versions") if isinstance(opened.get("versions"), int) else None,
         "events": events,
+        "proofs": _proofs(ctx, id, opened["kind"]),
         "shown": {name: part for name, part in opened.items() if name not in ("history", "links", "events", "record")},
         "truncated": False,
     }
@@ -140,6 +146,14 @@ def _title(opened: Opened, inner: dict[str, Any], named: Named) -> str:
 
 def _moment(stamp: Any) -> int | None:
     return int(datetime.fromisoformat(stamp).timestamp() * 1000) if isinstance(stamp, str) else None
+
+
+def _proofs(ctx: Context, id: str, kind: str) -> list[dict[str, Any]]:
+    """What a task or step was proven with: grade, command, output and files."""
+    if kind == "task":
+        return shown_proofs(ctx, steps_of(ctx, id), MOST_PROOFS)
+    step = find_step(ctx, id) if kind == "step" else None
+    return shown_proofs(ctx, [step], MOST_PROOFS) if step is not None else []
 
 
 def _versions(opened: Opened) -> list[dict[str, Any]]:

@@ -30,6 +30,7 @@ from clew.tasks.receipts import (
     WAIVERS,
     Receipt,
     latest_receipts,
+    receipt_json,
     write_receipt,
 )
 from clew.tasks.steps import Step, done_steps, steps_of
@@ -147,6 +148,14 @@ def proof_states(ctx: Context, steps: Sequence[Step]) -> dict[str, Proof]:
 RECENT = 30
 """Finished tasks whose proofs are looked at without being asked for."""
 DOUBTED = (CLAIMED, UNPROVEN, FAILED, OVERRIDDEN)
+
+
+def shown_proofs(ctx: Context, steps: Sequence[Step], limit: int) -> list[dict[str, Any]]:
+    """The receipts that count for some steps, the newest first, each with the covered files that changed since."""
+    checkout = Checkout(ctx)
+    found = [receipt for own in latest_receipts(ctx, [step.id for step in steps]).values() for receipt in own]
+    found.sort(key=lambda receipt: -receipt.number)
+    return [{**receipt_json(receipt), "changed": checkout.changed(receipt)[:20]} for receipt in found[:limit]]
 
 
 def unproven_since(ctx: Context) -> list[tuple[Step, Proof]]:

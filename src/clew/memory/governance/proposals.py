@@ -37,6 +37,7 @@ declare_events(
         "proposal_rejected": "A proposal was rejected; its value stays rejected.",
         "proposal_deferred": "A proposal was put off.",
         "proposal_rolled_back": "An applied proposal was taken back.",
+        "proposal_reopened": "A proposal that was put off, rejected or rolled back waits for a decision again.",
     }
 )
 
@@ -280,6 +281,31 @@ def defer(ctx: Context, id: str, reason: str, days: int | None) -> Block:
     until = rfc3339(ctx.now_ms + length * 86_400_000)
     done = mark_status(ctx, proposal, "deferred", Reason=reason, DeferredUntil=until)
     ctx.emit("memory", "proposal_deferred", id, {"reason": reason, "until": until})
+    return done
+
+
+REOPENED_FROM = ("deferred", "rejected", "rolled_back")
+
+
+def reopen(ctx: Context, id: str) -> Block:
+    """Let a proposal wait again: a rejection is taken back with its tombstone, a deferral ends."""
+    proposal = get(ctx, id)
+    if proposal.status not in REOPENED_FROM:
+        raise ClewError(
+            "CONFLICT",
+            f"{id} is {proposal.status}; only what was put off, rejected or rolled back can be taken up again",
+            "Roll an applied proposal back first.",
+            suggestions=[suggest("list_proposals", "Shows what waits.", "medium", status="staged")],
+        )
+    if proposal.status == "rejected":
+        ctx.tx.run("DELETE FROM tombstone WHERE workspace = ? AND proposal = ?", ctx.workspace, id)
+        record = _record_of(ctx, proposal)
+        if record is not None and record.status == "rejected":
+            blocks.write(ctx, record.id, set_field(record.text, "Status", "proposed"), origin="review", cause=id)
+        signals.set_status(ctx, proposal.get("Signal"), "pending", id)
+    cleared = {name: "none" for name in ("Reason", "DeferredUntil") if proposal.get(name)}
+    done = mark_status(ctx, proposal, "staged", **cleared)
+    ctx.emit("memory", "proposal_reopened", id, {"was": proposal.status})
     return done
 
 

@@ -220,6 +220,25 @@ def defer_proposal(ctx: Context, args: DeferProposal) -> dict[str, Any]:
         return {"status": "deferred", "proposal_id": id, "reason": done.get("Reason"), "until": until}
 
 
+class ReopenProposal(Input):
+    proposal_id: ProposalId
+
+
+@operation(
+    "reopen_proposal",
+    writes=True,
+    mode="own",
+    bare=lambda result: result,
+    example={"proposal_id": "P-20260213-002"},
+)
+def reopen_proposal(ctx: Context, args: ReopenProposal) -> dict[str, Any]:
+    """Take up a proposal again that was put off, rejected or rolled back; it waits for a decision as before."""
+    id = check_proposal_id(args.proposal_id)
+    with governed(ctx) as bound:
+        done = proposals.reopen(bound, id)
+        return {"status": done.status, "proposal_id": id}
+
+
 def _reason(text: str) -> str:
     return clean(text) or "no reason given"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from clew.errors import ClewError, shorten
 from clew.memory import blocks
@@ -80,22 +79,3 @@ def _op_sentence(op: Op, titles: Titles) -> str:
         "replace_block": f"Let {titles.get(op.value, op.value)} replace {about}",
     }
     return sentences.get(op.op, f"{op.op} {about}")
-
-
-def effect_of(proposal: Block) -> list[dict[str, Any]]:
-    """What a proposal would change, field by field; `before` is filled in by whoever knows the present state."""
-    found = []
-    for op in _ops(proposal):
-        if op.op in ("append_block", "insert_after_block", "supersede_decision") and op.patch:
-            fields = parse_block(op.patch).fields
-            found += [{"target": "", "field": name, "after": value} for name, value in fields.items() if value]
-        if op.op in ("update_field", "set_status", "append_list_item"):
-            name, after = {
-                "update_field": (op.field, op.value),
-                "set_status": ("Status", op.status),
-                "append_list_item": (op.list, op.item),
-            }[op.op]
-            found.append({"target": op.target, "field": name, "after": after})
-        if op.op == "supersede_decision":
-            found.append({"target": op.target, "field": "Status", "after": "superseded"})
-    return found

@@ -11,7 +11,7 @@ from pydantic import Field
 from clew.canonical import canonical_or_none, digest
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import CONFLICT, check_name
-from clew.reasoning.branches import Branch, branch_by_id, branch_named
+from clew.reasoning.branches import Branch, branch_by_id, branch_named, chain
 from clew.reasoning.documents import GRAPH
 from clew.reasoning.graph.diff import KINDS, Kind, State
 from clew.reasoning.graph.reads import Cursor, node
@@ -20,6 +20,7 @@ from clew.reasoning.graph.writes import drop_node
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
+from clew.registry.matters import Matter, matters
 from clew.registry.operation import Bounded, Input, Name, operation
 from clew.store.database import Row
 from clew.store.workspaces import declare_events
@@ -152,9 +153,40 @@ def conflict_json(ctx: Context, row: Row) -> dict[str, Any]:
         "status": row["status"],
         "resolution": row["resolution"],
         **{side: orjson.loads(row[side]) if row[side] else None for side in ("base", "theirs", "ours")},
+        **_present(ctx, row),
         "created_at_ms": row["created_at_ms"],
         "resolved_at_ms": row["resolved_at_ms"],
     }
+
+
+def _present(ctx: Context, row: Row) -> dict[str, Any]:
+    """What the destination holds now, while the conflict is open: that, and no earlier state, is what stays."""
+    if row["status"] != "open":
+        return {}
+    kind, into = KINDS[row["kind"]], branch_by_id(ctx, row["into_branch"])
+    state = kind.at(ctx, chain(ctx, into), row["doc"], row["key"])
+    return {"ours": None if state is None else kind.show(state)}
+
+
+@matters("conflict")
+def open_conflicts(ctx: Context, limit: int) -> list[Matter]:
+    """Conflicts of merges into any branch."""
+    sql = "SELECT * FROM graph_conflict WHERE workspace = ? AND status = 'open' ORDER BY seq LIMIT ?"
+    idle = "The destination keeps its own state; the other branch's change is not lost and not merged."
+    found = []
+    for row in ctx.tx.all(sql, ctx.workspace, limit):
+        shown = conflict_json(ctx, row)
+        name = _headline(shown) or row["key"].replace("|", " ")
+        title = f"“{name}” was changed on {shown['from']} and on {shown['into']}"
+        facts = {"from": shown["from"], "into": shown["into"], "doc": shown["doc"]}
+        about = (row["key"],) if row["kind"] == "node" else ()
+        found.append(Matter(row["id"], "conflict", title, row["created_at_ms"] or 0, idle, about=about, facts=facts))
+    return found
+
+
+def _headline(shown: dict[str, Any]) -> str | None:
+    states = [shown[side] for side in ("ours", "theirs", "base") if shown.get(side)]
+    return next((state["title"] for state in states if state.get("title")), None)
 
 
 def _row(ctx: Context, clash: Clash) -> Row:

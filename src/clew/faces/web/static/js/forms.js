@@ -36,7 +36,8 @@ export function askFields(title, fields, doIt = title, lead = null) {
           class: "stack tight",
           onsubmit: submit,
           onkeydown: (event) => {
-            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
+            const sends = event.ctrlKey || event.metaKey || event.target.matches("select");
+            if (event.key === "Enter" && sends) submit(event);
           },
         },
         lead,
@@ -44,7 +45,6 @@ export function askFields(title, fields, doIt = title, lead = null) {
         el("div", { class: "row" }, el("button", { class: "primary" }, doIt)),
       ),
     );
-    box.addEventListener("close", () => {});
     new MutationObserver((_changes, observer) => {
       if (box.isConnected) return;
       observer.disconnect();

@@ -15,6 +15,7 @@ import { search } from "./search.js";
 import { feed } from "./socket.js";
 import { remembered, state } from "./state.js";
 import { askForToken } from "./token.js";
+import { followInbox } from "./waiting.js";
 
 const REFRESH = 20_000;
 const main = document.getElementById("main");
@@ -36,6 +37,7 @@ async function start() {
   feed.open();
   setInterval(refresh, REFRESH);
   await startShowing(main, learn);
+  followInbox();
 }
 
 // What the server says of itself; asked again when a workspace turns up that nobody knew.

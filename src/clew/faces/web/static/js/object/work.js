@@ -10,7 +10,8 @@ import { link, objectLink } from "../router.js";
 
 const GRADES = { seen: "good", claimed: "warn" };
 
-export async function taskBody({ id }) {
+export async function taskBody(view) {
+  const { id } = view;
   const [found, proofs] = await Promise.all([
     tryCall("tasks_resume", { task: id, read_only: true, events_limit: 0, max_chars: 400_000 }),
     tryCall("tasks_proofs", { task: id, max_chars: 400_000 }),
@@ -30,7 +31,7 @@ export async function taskBody({ id }) {
         : el("p", { class: "quiet" }, "No steps yet."),
       el("p", {}, el("a", { href: link("now", "board", id) }, "The whole task")),
     ),
-    proofsPart(id, proofs),
+    proofsPart(view),
   ];
 }
 
@@ -51,13 +52,10 @@ function stepRow(step, proofs) {
 
 // Every proof with its grade, what it printed, the files it covers and its age; one button copies
 // the command that runs them again.
-export function proofsPart(id, proofs) {
-  const receipts = (proofs?.receipts ?? []).slice(0, 12);
-  const stale = new Set(
-    (proofs?.steps ?? []).filter((step) => step.changed?.length).map((step) => step.receipt),
-  );
+export function proofsPart({ id, kind, proofs = [], shown }) {
+  const receipts = proofs.slice(0, 12);
   if (!receipts.length) return null;
-  const again = clewCommand("prove", "--again", id);
+  const again = clewCommand("prove", "--again", kind === "step" ? shown.task : id);
   return el(
     "section",
     { class: "part proofs", data: { key: "proofs" } },
@@ -69,15 +67,11 @@ export function proofsPart(id, proofs) {
         ? el("span", { class: "end" }, copyButton(again, "Copy the command that proves it again"))
         : null,
     ),
-    el(
-      "ol",
-      { class: "plain" },
-      receipts.map((receipt) => proofRow(receipt, stale.has(receipt.id))),
-    ),
+    el("ol", { class: "plain" }, receipts.map(proofRow)),
   );
 }
 
-function proofRow(receipt, isStale) {
+function proofRow(receipt) {
   return el(
     "li",
     { class: "proof", data: { key: receipt.id, grade: receipt.grade } },
@@ -85,7 +79,9 @@ function proofRow(receipt, isStale) {
       "p",
       { class: "row" },
       badge(receipt.grade, GRADES[receipt.grade] ?? "bad"),
-      isStale ? badge("stale", "bad") : null,
+      receipt.changed?.length
+        ? badge(`stale: ${receipt.changed.slice(0, 3).join(", ")} changed since`, "bad")
+        : null,
       receipt.command ? el("code", {}, receipt.command) : el("span", {}, receipt.text),
       receipt.exit_code == null
         ? null
@@ -113,14 +109,7 @@ function proofRow(receipt, isStale) {
   );
 }
 
-export async function stepBody({ shown }) {
-  const proofs = await tryCall("tasks_proofs", { task: shown.task, max_chars: 400_000 });
-  const own = {
-    ...proofs,
-    receipts: (proofs?.receipts ?? []).filter((receipt) => receipt.path === shown.path),
-  };
-  return proofsPart(shown.task, own);
-}
+export const stepBody = (view) => proofsPart(view);
 
 export function planBody({ id, incoming }) {
   const tasks = incoming.filter((item) => item.rel === "part_of");

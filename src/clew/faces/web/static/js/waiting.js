@@ -1,0 +1,56 @@
+// How much waits in the Inbox, on every place: in the tab, in the title, and by a notification of
+// the browser for whoever wants one.
+
+import { tryCall } from "./api.js";
+import { setCount } from "./bar.js";
+import { address, link } from "./router.js";
+import { feed } from "./socket.js";
+import { remembered, state } from "./state.js";
+
+const PAUSE = 3_000;
+let timer = 0;
+/** @type {Record<string, number> | null} */
+let before = null;
+
+export function followInbox() {
+  const soon = () => {
+    if (!timer) timer = window.setTimeout(count, PAUSE);
+  };
+  feed.on("events", (_event, data) => {
+    // Thoughts are many and never wait for anybody.
+    if (data.topic && data.topic !== "ledger") soon();
+  });
+  window.addEventListener("clew-again", soon);
+  window.addEventListener("clew-workspace", () => {
+    before = null;
+    count();
+  });
+  count();
+}
+
+async function count() {
+  timer = 0;
+  // The Inbox itself counts what it shows.
+  if (address().place === "inbox" && before) return;
+  const found = await tryCall("inbox_list", { limit: 1, max_chars: 20_000 }).catch(() => null);
+  if (!found) return;
+  setCount(Object.values(found.counts).reduce((sum, one) => sum + one, 0));
+  tell(found.counts);
+  before = found.counts;
+}
+
+// Only when something new asks, and never while the page is looked at.
+function tell(counts) {
+  const asks = (counts.job ?? 0) + (counts.proposal ?? 0);
+  const asked = (before?.job ?? 0) + (before?.proposal ?? 0);
+  if (!before || asks <= asked || !document.hidden || !remembered("notify", false)) return;
+  if (typeof Notification === "undefined" || Notification.permission !== "granted") return;
+  const note = new Notification("Clew: something waits for you", {
+    body: `${asks} in ${state.workspace}`,
+    tag: "clew-inbox",
+  });
+  note.onclick = () => {
+    window.focus();
+    location.hash = link("inbox");
+  };
+}

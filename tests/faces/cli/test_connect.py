@@ -139,6 +139,15 @@ def test_a_client_that_is_not_there_is_named_by_hand(clew: Shell, person: Path) 
     assert homes.tree(person) == {}
 
 
+def test_a_client_that_takes_no_address_is_left_out_and_named(clew: Shell, person: Path) -> None:
+    homes.make(person)
+    ran = clew("connect", "claude-desktop", "zed", "gemini", "--http", "--yes", env={"CLEW_TOKEN": "very-secret"})
+    assert ran.code == 0
+    assert "Claude Desktop" in ran.err and "Zed" in ran.err
+    assert homes.server_of(person, "gemini")["headers"] == {"Authorization": "Bearer ${CLEW_TOKEN}"}
+    assert b"very-secret" not in b"".join(data or b"" for data in homes.tree(person).values())
+
+
 def test_doctor_tells_what_became_of_it(clew: Shell, person: Path) -> None:
     assert clew("connect", "cursor", "codex", "--yes").code == 0
     file = person / ".cursor" / "mcp.json"

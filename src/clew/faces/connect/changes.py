@@ -300,16 +300,17 @@ def _make_folders(folder: Path) -> list[Path]:
 
 
 def _replace(file: Path, data: bytes) -> None:
-    """The whole file in one step, with the rights it had."""
-    mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else 0o644
+    """The whole file in one step, with the rights it had; a new one has those that the user gives new files."""
+    mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else None
     draft = file.with_name(f".{file.name}.{os.getpid()}.clew")
     try:
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
-        with os.fdopen(handle, "wb") as fresh:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+        with os.fdopen(os.open(draft, flags, 0o666 if mode is None else 0o600), "wb") as fresh:
             fresh.write(data)
             fresh.flush()
             os.fsync(fresh.fileno())
-        draft.chmod(mode)
+        if mode is not None:
+            draft.chmod(mode)
         draft.replace(file)
     finally:
         draft.unlink(missing_ok=True)

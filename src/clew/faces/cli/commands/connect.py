@@ -82,6 +82,9 @@ def _chosen(names: list[str] | None, plan: Plan, remove: bool) -> list[Client]:
     else:
         chosen = [entry for entry in CLIENTS.values() if remove or entry.is_installed(plan.places)]
     able = [entry for entry in chosen if remove or entry.reaches(plan.target)]
+    for entry in chosen:
+        if entry not in able:
+            complain(f"left out: {entry.title} cannot be told this address; connect it without --http", "yellow")
     if able:
         return able
     raise ClewError(

@@ -33,6 +33,8 @@ class Door(Protocol):
 
     def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]: ...
 
+    def close(self) -> None: ...
+
 
 class OwnStore:
     """In this process, as over stdio or in the shell."""
@@ -48,6 +50,9 @@ class OwnStore:
 
     def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         return self._clew.dispatcher.call(name, arguments, self._connection).envelope
+
+    def close(self) -> None:
+        self._clew.close()
 
 
 class ServedStore:
@@ -69,6 +74,9 @@ class ServedStore:
 
         self._client = self._client or HttpClient(self._address)
         return self._client
+
+    def close(self) -> None:
+        """A server needs no farewell."""
 
 
 @dataclass
@@ -168,14 +176,17 @@ class Actor:
 
     def _do(self, op: Op, name: str, **arguments: Any) -> dict[str, Any]:
         """The result; empty where there is none. Sets how the operation ended."""
-        deadline, request = time.monotonic() + PATIENCE, {"request_id": op.id} if op.kind in WRITES else {}
+        deadline, doubtful = time.monotonic() + PATIENCE, False
+        request = {"request_id": op.id} if op.kind in WRITES else {}
         while True:
             envelope = self.door.call(name, {**arguments, **request, "workspace": "ws"})
             if envelope["success"]:
                 op.outcome, op.ended = "ok", time.monotonic()
                 return dict(envelope["result"])
             op.code = envelope["error"]["code"]
-            if envelope["error"].get("details", {}).get("outcome") != "unknown":
+            doubtful = doubtful or envelope["error"].get("details", {}).get("outcome") == "unknown"
+            # A store that cannot be reached refuses this attempt, and says nothing of the one before.
+            if not doubtful or not op.code.startswith(("STORE_", "NO_ANSWER")):
                 op.outcome, op.ended = "failed", time.monotonic()
                 time.sleep(0.2 if op.code == "STORE_UNAVAILABLE" else 0.0)
                 return {}
@@ -269,6 +280,7 @@ def main() -> None:
     print(json.dumps({"done": actor.numbered, "repeats": actor.repeats}), flush=True)
     if sys.stdin.readline():
         print(json.dumps({"answers": actor.answers()}), flush=True)
+    door.close()
 
 
 if __name__ == "__main__":

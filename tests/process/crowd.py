@@ -206,8 +206,8 @@ class Crowd:
         with subprocess.Popen(
             command, cwd=ROOT, env=environment(), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         ) as process:
-            lines = self._listen(process, age, self._served if served else Progress())
-            lived = bool(lines) and '"done"' in lines[-1]
+            lines, killed = self._listen(process, age, self._served if served else Progress())
+            lived = not killed and bool(lines) and '"done"' in lines[-1]
             if lived:
                 self._ask(process, json.loads(lines[-1]))
         ops = heard(lines)
@@ -216,22 +216,23 @@ class Crowd:
             self.outcome.killed += process.returncode == -signal.SIGKILL
         if process.returncode not in (0, -signal.SIGKILL):
             raise RuntimeError(f"actor {name} ended with {process.returncode}")
-        return max(len(ops), 1), lived
+        return len(ops), lived
 
-    def _listen(self, process: subprocess.Popen[str], age: int, progress: Progress) -> list[str]:
-        """What it tells until it is done, or is killed in the middle of an operation when its time has come."""
-        lines: list[str] = []
+    def _listen(self, process: subprocess.Popen[str], age: int, progress: Progress) -> tuple[list[str], bool]:
+        """What it tells until it is done, and whether it was killed in an operation because its time had come."""
+        lines, killed = list[str](), False
         for line in process.stdout or ():
             lines.append(line)
             if '"done"' in line:
-                break  # before its time had come
+                break
             if len(lines) % 2 == 0:
                 self._all.step()
                 progress.step()
             if len(lines) == 2 * age - 1:
                 time.sleep(random.uniform(0, 0.004))
                 process.kill()
-        return lines
+                killed = True
+        return lines, killed
 
     def _ask(self, process: subprocess.Popen[str], done: dict[str, Any]) -> None:
         """When all have done their work and nothing is killed any more, each is asked the same questions."""
@@ -254,6 +255,5 @@ def keep_broken(engine: str, plan: Plan, outcome: Outcome) -> None:
         file.writelines(f"{json.dumps(told(op))}\n" for op in outcome.ops)
 
 
-def kept_plans(engine: str) -> list[Plan]:
-    kept = [entry["plan"] for entry in json.loads(SEEDS.read_text()) if entry["engine"] == engine]
-    return [Plan(**plan) for plan in kept]
+def kept_seeds(engine: str) -> list[int]:
+    return [entry["plan"]["seed"] for entry in json.loads(SEEDS.read_text()) if entry["engine"] == engine]

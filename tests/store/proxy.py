@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlsplit
 
 ToClient = bool
 Rule = Callable[[ToClient, int, bytes], str]
-"""Direction, number of the message in it, and the message; says `pass`, `cut` (close both ends) or `swallow`."""
+"""Direction, number of the message in it, the message; says `pass`, `delay`, `cut` (close both ends) or `swallow`."""
+DELAY = 0.02
 
 
 def passing(_: ToClient, __: int, ___: bytes) -> str:
@@ -79,7 +81,9 @@ class Proxy:
                 untyped = False
                 number = self.counted[to_client] = self.counted.get(to_client, 0) + 1
                 verdict = self.rule(to_client, number, message)
-                if verdict == "pass":
+                if verdict == "delay":
+                    time.sleep(DELAY)
+                if verdict in ("pass", "delay"):
                     target.sendall(message)
                 elif verdict == "cut":
                     break

@@ -73,26 +73,46 @@ def from_on(number: int, to_client: bool, what: str) -> Rule:
     return lambda direction, counted, _: what if direction == to_client and counted >= number else "pass"
 
 
+RULES = {"cut": at, "swallow": from_on}
+"""A network that dies in silence swallows everything from some message on; TCP never loses one out of the middle."""
+
+
 @pytest.mark.parametrize("to_client", [False, True])
-def test_a_connection_cut_at_any_message_is_told_truly(
-    database: PostgresDatabase, direct: PostgresDatabase, proxy: Proxy, to_client: bool
+@pytest.mark.parametrize("what", RULES)
+def test_a_connection_that_fails_at_any_message_is_told_truly(
+    database: PostgresDatabase, direct: PostgresDatabase, proxy: Proxy, to_client: bool, what: str
 ) -> None:
     told: list[str] = []
     number = 0
-    # Beyond the last message of a write nothing is cut any more.
+    # Beyond the last message of a write nothing fails any more. Each silence takes seconds, so not all are tried.
     while told[-3:] != ["done"] * 3 or number < 20:
-        number += 1
+        number += 1 if what == "cut" else 4
         database.close()
         with database.read() as tx:
             tx.value("SELECT 1")
-        key = f"cut-{number}"
-        proxy.start(at(number, to_client, "cut"))
+        key = f"{what}-{number}"
+        proxy.start(RULES[what](number, to_client, what))
         told.append(attempt(database, key))
         proxy.start(at(0, to_client, "pass"))
+        proxy.cut()
         if told[-1] != "unknown":
             assert stored(direct, key) == (told[-1] == "done"), (number, told[-1])
     assert "failed" in told
     assert "unknown" in told
+
+
+@pytest.mark.parametrize("to_client", [False, True])
+def test_a_network_that_delays_every_message_changes_nothing(
+    database: PostgresDatabase, direct: PostgresDatabase, proxy: Proxy, to_client: bool
+) -> None:
+    database.close()
+    patient = PostgresDatabase(proxy.proxied_url)
+    proxy.start(from_on(1, to_client, "delay"))
+    for number in range(3):
+        assert attempt(patient, f"late-{number}") == "done"
+        assert stored(direct, f"late-{number}")
+    assert proxy.counted[to_client] > 10
+    patient.close()
 
 
 def test_a_lost_answer_to_a_commit_is_told_as_unknown(

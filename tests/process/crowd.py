@@ -246,9 +246,10 @@ class Crowd:
 
 def keep_broken(engine: str, plan: Plan, outcome: Outcome) -> None:
     """Write down the plan for the tests, and the whole history beside the results for whoever looks for the cause."""
-    problems = [problem.text for problem in outcome.problems[:5]]
-    entry = {"engine": engine, "plan": asdict(plan), "problems": problems}
-    SEEDS.write_text(json.dumps([*json.loads(SEEDS.read_text()), entry], indent=2) + "\n", encoding="utf-8")
+    if plan.seed not in kept_seeds(engine):
+        problems = [problem.text for problem in outcome.problems[:5]]
+        entry = {"engine": engine, "plan": asdict(plan), "problems": problems}
+        SEEDS.write_text(json.dumps([*json.loads(SEEDS.read_text()), entry], indent=2) + "\n", encoding="utf-8")
     folder = ROOT / "benchmarks" / "results"
     folder.mkdir(exist_ok=True)
     with (folder / f"history-{engine}-{plan.seed}.jsonl").open("w", encoding="utf-8") as file:

@@ -27,7 +27,7 @@ def disturbed(database_flags: dict[str, Any], engine: str) -> Callable[[Plan], N
 
     def run(plan: Plan) -> None:
         outcome = Crowd(home, url, plan, (lambda: end_connections(url)) if url else None).run()
-        if outcome.problems and plan.seed not in kept_seeds(engine):
+        if outcome.problems:
             keep_broken(engine, plan, outcome)
         assert outcome.problems == [], plan
         assert len(outcome.ops) >= plan.processes * plan.operations

@@ -152,12 +152,16 @@ def test_compact_answers_hold_ids_only(call: Caller) -> None:
     assert set(made) == {"card_id", "inserted", "trace_ref"}
 
 
-def test_a_template_shows_every_field_and_can_be_kept_as_it_is(clew: Clew, call: Caller) -> None:
+def test_a_template_shows_every_field_and_is_refused_as_it_is(clew: Clew, call: Caller) -> None:
     for kind in CARD_TYPES:
-        answer = call.answer("think_template", type=kind)
-        template = answer.envelope["result"]["template"]
+        template = call("think_template", type=kind)["template"]
         assert set(template) == {"id", "type", "title", "text", "status", "tags", "meta"}
+        answer = call.answer("think_card", card=template)
+        assert not answer.ok and "form that nobody filled in" in answer.envelope["error"]["message"]
         run_suggestions(clew, answer, call.session)
+        call("think_card", card={**template, "title": "Mine", "text": "In my own words."})
+    for name, form in (("think_card", {"card": "CMD: <fill: x>"}), ("think_pipeline", {"frame": "< FILL in"})):
+        assert call.error(name, **form)["code"] == "INVALID_INPUT"
     answer = call.answer("think_template", type="idea")
     assert answer.envelope["error"]["details"]["supported_types"] == list(CARD_TYPES)
     run_suggestions(clew, answer, call.session)

@@ -59,7 +59,7 @@ def test_a_tested_hypothesis_asks_for_evidence_directly_or_through_its_test(call
     think(call, "H")
     think(call, "T", "test", supports=["H"])
     assert "BM4_HYPOTHESIS_NO_EVIDENCE" in codes(watch(call))
-    think(call, "STUB", "evidence", supports=["T"], text="CMD: <fill: command>")
+    think(call, "STUB", "evidence", supports=["T"], text="CMD: make check\nRESULT: what came out")
     assert "BM4_HYPOTHESIS_NO_EVIDENCE" in codes(watch(call))
     think(call, "E", "evidence", supports=["T"], text="CMD: make check")
     assert "BM4_HYPOTHESIS_NO_EVIDENCE" not in codes(watch(call))

@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import Caller
 from tests.suggestions import run_suggestions
 from tests.tasks.portal import STEP
+from tests.tasks.test_receipts import prove
 
 
 def state(call: Caller, task: str = "TASK-001") -> tuple[Any, ...]:
@@ -139,13 +140,18 @@ def test_a_strict_step_needs_reasoning_and_an_override_is_kept_with_its_reason(c
 
 def test_the_next_action_of_strict_work_is_the_thought_that_is_missing(call: Caller) -> None:
     call("tasks_macro_start", task_title="One", steps=[STEP], reasoning_mode="strict")
+    prove(call.clew, "TASK-001", "s:0")
+    own_words = {"What must hold for: ": "It rests on ", "Smallest check that could prove it wrong.": "Count the rows."}
     went = []
     for _ in range(8):
         action = call("tasks_snapshot")["capsule"]["action"]
         went.append(action["tool"])
         if action["tool"] == "tasks_macro_finish":
             break
-        call(action["tool"], **json.loads(json.dumps(action["args"]).replace("<fill: command>", "make test")))
+        sent = json.dumps(action["args"])
+        for form, words in own_words.items():
+            sent = sent.replace(form, words)
+        call(action["tool"], **json.loads(sent))
     assert went[-2:] == ["tasks_macro_close_step", "tasks_macro_finish"]
     assert set(went[:-2]) == {"think_card"}
 

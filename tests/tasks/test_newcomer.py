@@ -52,7 +52,8 @@ def test_six_calls_from_an_empty_store_to_a_finished_task(call: Caller) -> None:
     ]
     assert answer.lines[0].endswith("| done")
     handoff = call("tasks_handoff")["handoff"]
-    assert handoff == {"done": ["s:0 Read rows (proof: tests)"], "remaining": [], "risks": []}
+    assert (handoff["done"], handoff["remaining"]) == (["s:0 Read rows (proof: tests, claimed)"], [])
+    assert [risk.split(":")[0] for risk in handoff["risks"]] == ["not proven"]
 
 
 def test_started_by_hand_every_first_command_runs_as_it_stands(call: Caller) -> None:
@@ -79,4 +80,4 @@ def test_in_full_the_last_command_finishes_with_the_handoff(call: Caller) -> Non
     answer = call.answer("tasks_macro_close_step", proof=["make test", "https://ci.example/1"])
     name, answer = follow(call, answer)
     assert name == "tasks_macro_finish"
-    assert answer.envelope["result"]["handoff"]["handoff"]["done"] == ["s:0 Read rows (proof: tests)"]
+    assert answer.envelope["result"]["handoff"]["handoff"]["done"] == ["s:0 Read rows (proof: tests, claimed)"]

@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import Caller
 from tests.suggestions import run_suggestions
+from tests.tasks.test_receipts import prove
 
 CLOSERS: dict[str, dict[str, Any]] = {
     "tasks_close_step": {"checkpoints": "gate"},
@@ -20,6 +21,7 @@ CLOSERS: dict[str, dict[str, Any]] = {
 def strict(call: Caller, task: str) -> str:
     call("tasks_edit", task=task, reasoning_mode="strict")
     call("tasks_verify", task=task, path="s:0", checkpoints="gate")
+    prove(call.clew, task, "s:0")
     return task
 
 
@@ -35,9 +37,31 @@ def test_no_path_closes_a_step_without_a_claim(call: Caller, strict: str, name: 
     assert error["code"] == "REASONING_REQUIRED"
     assert error["details"]["missing"] == ["STRICT_NO_HYPOTHESIS_OR_DECISION"]
     run_suggestions(call.clew, answer, call.session)
-    assert call.error(name, task=strict, path="s:0", **CLOSERS[name])["details"]["missing"] == [
-        "BM4_HYPOTHESIS_NO_TEST"
-    ]
+    assert call("think_context", target=strict)["cards"] == [], "a suggestion writes nothing that nobody has read"
+    again = call.error(name, task=strict, path="s:0", **CLOSERS[name])
+    assert again["details"]["missing"] == ["STRICT_NO_HYPOTHESIS_OR_DECISION"]
+    think(call, strict, "hypothesis", "Quotes are rare")
+    again = call.error(name, task=strict, path="s:0", **CLOSERS[name])
+    assert again["details"]["missing"] == ["BM4_HYPOTHESIS_NO_TEST"]
+
+
+def test_what_the_snapshot_proposes_counts_only_in_ones_own_words(call: Caller, strict: str) -> None:
+    for _ in range(2):
+        action = call("tasks_snapshot", task=strict)["capsule"]["action"]
+        assert action["tool"] == "think_card"
+        call(action["tool"], **action["args"])
+        missing = call.error("tasks_done", task=strict, path="s:0")["details"]["missing"]
+        assert missing == ["STRICT_NO_HYPOTHESIS_OR_DECISION"]
+
+
+def test_a_step_that_names_its_tests_wants_their_runs_seen(call: Caller, task: str) -> None:
+    call("tasks_edit", task=task, reasoning_mode="strict")
+    call("think_card", target=task, step="s:0", card={"type": "decision", "title": "Use csv", "text": "It fits."})
+    call("tasks_evidence_capture", task=task, path="s:0", checkpoint="tests", checks=["CMD: make test"])
+    error = call.error("tasks_close_step", task=task, path="s:0", checkpoints="gate")
+    assert error["code"] == "PROOF_REQUIRED" and "CLAIMED" in error["message"]
+    prove(call.clew, task, "s:0")
+    call("tasks_close_step", task=task, path="s:0", checkpoints="gate")
 
 
 def test_a_hypothesis_costs_one_test_that_somebody_wrote(call: Caller, strict: str) -> None:
@@ -94,8 +118,9 @@ def test_an_override_skips_neither_checkpoints_nor_proof(call: Caller, strict: s
     call("tasks_verify", task=strict, path="s:0", checkpoints={"tests": False})
     assert call.error("tasks_done", task=strict, path="s:0", override=override)["code"] == "CHECKPOINTS_NOT_CONFIRMED"
     call("tasks_verify", task=strict, path="s:0", checkpoints={"tests": True})
-    op = {"op": "set", "field": "proof_tests_mode", "value": "require"}
+    op = {"op": "set", "field": "proof_docs_mode", "value": "require"}
     call("tasks_patch", task=strict, path="s:0", ops=[op])
+    call("tasks_verify", task=strict, path="s:0", checkpoints={"docs": True})
     assert call.error("tasks_done", task=strict, path="s:0", override=override)["code"] == "PROOF_REQUIRED"
     assert call.error("tasks_done", task=strict, path="s:0", override={"reason": " ", "risk": "r"})["code"] == (
         "INVALID_INPUT"

@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.conftest import Caller
 from tests.suggestions import run_suggestions
+from tests.tasks.test_receipts import prove as seen
 
 
 def issues(call: Caller, task: str, code: str, **more: Any) -> list[dict[str, Any]]:
@@ -71,6 +72,7 @@ def close_the_rest(call: Caller, task: str) -> None:
 
 def test_the_gate_of_a_done_step_opens_again_when_its_premise_falls(call: Caller, task: str) -> None:
     call("tasks_edit", task=task, reasoning_mode="strict")
+    seen(call.clew, task, "s:0")
     fact = rest_on_a_fact(call, task)
     close_the_rest(call, task)
     call("think_set_status", target=task, targets=[fact], status="disproved")
@@ -86,6 +88,7 @@ def test_the_gate_of_a_done_step_opens_again_when_its_premise_falls(call: Caller
 
 def test_a_premise_that_stands_again_lets_the_task_finish(call: Caller, task: str) -> None:
     call("tasks_edit", task=task, reasoning_mode="strict")
+    seen(call.clew, task, "s:0")
     fact = rest_on_a_fact(call, task)
     close_the_rest(call, task)
     call("think_set_status", target=task, targets=[fact], status="retracted")
@@ -96,6 +99,7 @@ def test_a_premise_that_stands_again_lets_the_task_finish(call: Caller, task: st
 
 def test_closing_again_by_override_settles_a_fallen_premise(call: Caller, task: str) -> None:
     call("tasks_edit", task=task, reasoning_mode="strict")
+    seen(call.clew, task, "s:0")
     fact = rest_on_a_fact(call, task)
     close_the_rest(call, task)
     call("think_set_status", target=task, targets=[fact], status="superseded")
@@ -116,6 +120,7 @@ def test_a_task_that_is_not_strict_is_told_and_finishes(call: Caller, task: str)
 
 def test_a_strict_step_does_not_close_on_a_fallen_premise(call: Caller, task: str) -> None:
     call("tasks_edit", task=task, reasoning_mode="strict")
+    seen(call.clew, task, "s:0")
     fact = call("think_card", target=task, card={"type": "evidence", "title": "It is fast"})["card_id"]
     decision = call("think_card", target=task, step="s:0", card={"type": "decision", "title": "Use it"})["card_id"]
     edge = {"op": "edge_upsert", "from": decision, "rel": "depends_on", "to": fact}

@@ -37,10 +37,12 @@ def test_handoff_tells_done_remaining_and_risks(call: Caller, task: str) -> None
     ops = [{"op": "set", "field": "proof_tests_mode", "value": "require"}]
     call("tasks_patch", task=task, kind="step", path="s:1", ops=ops)
     handoff = call("tasks_handoff", limit=5)["handoff"]
+    claimed = "s:0 Read rows: CLAIMED: make test, Clew did not see the run"
+    assert call("tasks_radar")["radar"]["unproven"] == [claimed]
     assert handoff == {
-        "done": ["s:0 Read rows (proof: tests)"],
+        "done": ["s:0 Read rows (proof: tests, claimed)"],
         "remaining": ["s:1 Write rows (needs criteria, tests, proof of tests)"],
-        "risks": ["unproven: s:1 needs proof of tests"],
+        "risks": ["unproven: s:1 needs proof of tests", f"not proven: {claimed}"],
     }
 
 

@@ -14,6 +14,7 @@ from clew.ids import check_name
 from clew.index.indexing import unindex_where
 from clew.index.search import refs_on_branch
 from clew.registry.budget import Budget, Trim
+from clew.registry.callers import own_checkout, set_own_checkout
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, operation
 from clew.store.workspaces import MAIN, MAIN_ID
@@ -153,7 +154,20 @@ def check_out(ctx: Context, branch: Branch) -> str | None:
     if ctx.ws.checkout != branch.id:
         ctx.ws.checkout = branch.id
         ctx.emit("reasoning", "checkout_changed", branch.name, {"previous": previous})
+    set_own_checkout(ctx, branch.id)
     return previous
+
+
+def own_branch(ctx: Context) -> Branch:
+    """The branch that the tools of an agent write to and read from: the one that this caller checked out, else main.
+
+    The checkout of the workspace is what the operations of the seeds mean, and anybody may move it.
+    """
+    chosen = own_checkout(ctx)
+    row = ctx.tx.one(
+        f"{_SELECT} WHERE workspace = ? AND id = ? AND deleted_at_ms IS NULL", ctx.workspace, chosen or MAIN_ID
+    )
+    return Branch(**row) if row is not None else branch_by_id(ctx, MAIN_ID)
 
 
 def branch_json(ctx: Context, branch: Branch) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.contradictions.resolutions import open_entries
 from clew.memory.kinds import KINDS
-from clew.reasoning.branches import checked_out
+from clew.reasoning.branches import own_branch
 from clew.reasoning.graph import Node, nodes
 from clew.reasoning.premises import FALLEN, suspects
 from clew.reasoning.scope import Scope, scope_of
@@ -197,12 +197,12 @@ def _block_entry(block: Block, rank: float, alarm: str) -> Entry:
 
 
 def _cards(ctx: Context, work: Work | None, topic: Topic) -> list[Entry]:
-    """Decisions, open questions and open hypotheses: of the task, of its plan, and of the checked-out branch."""
+    """Decisions, open questions and open hypotheses: of the task, of its plan, and of the caller's own branch."""
     places: list[tuple[Scope, float]] = []
     if work is not None:
         places.append((scope_of(ctx, work.id), OWN))
         places += [(scope_of(ctx, work.parent), OF_PLAN)] if work.parent else []
-    places.append((Scope(checked_out(ctx)), 0.0))
+    places.append((Scope(own_branch(ctx)), 0.0))
     entries: dict[str, Entry] = {}
     for scope, bonus in places:
         for card, alarm in _in_force(ctx, scope):

@@ -8,11 +8,11 @@ from typing import Annotated, Any, ClassVar, cast
 from pydantic import Field
 
 from clew.errors import invalid, shorten
-from clew.ids import ANCHOR
+from clew.ids import ANCHOR, CARD
 from clew.memory.files.writes import governed
 from clew.memory.guards.check import Check, read_check
 from clew.memory.standing import Kept, Kind, Record, keep_within
-from clew.reasoning.branches import branch_by_id, branch_named
+from clew.reasoning.branches import own_branch
 from clew.reasoning.cards.card import write_card
 from clew.reasoning.cards.forms import Card
 from clew.reasoning.documents import GRAPH, NOTES, TRACE
@@ -23,14 +23,14 @@ from clew.records.open import Open, bare_id, find_record, unknown_record
 from clew.records.retract import Retract, retract
 from clew.records.think import ThinkInput, think
 from clew.records.work import step_name
-from clew.registry.callers import own_checkout, own_focus
+from clew.registry.callers import own_focus
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Names, Text, Title, operation
 from clew.registry.vocabulary import STANDING, THOUGHT, read_kind
-from clew.tasks.plans import work_by_id
+from clew.tasks.plans import Work, work_by_id
 from clew.tasks.receipts import has_placeholder
+from clew.tasks.steps import first_open
 
-MAIN = "main"
 SHOWN = 3
 LOOKED_AT = 200
 """Cards of a task that are compared with a new one: more than any task has open."""
@@ -194,9 +194,16 @@ def _place(ctx: Context, args: Remember) -> tuple[str | None, StepFocus | None]:
     named = args.task.strip().upper() if args.task is not None else own_focus(ctx)
     if named is None:
         return None, None
-    task = work_by_id(ctx, named).id
-    step = resolve_step(ctx, scope_of(ctx, task), step_name(args.step)) if args.step is not None else None
-    return task, step
+    task = work_by_id(ctx, named)
+    wanted = step_name(args.step) if args.step is not None else _strict_step(ctx, task)
+    step = resolve_step(ctx, scope_of(ctx, task.id), wanted) if wanted is not None else None
+    return task.id, step
+
+
+def _strict_step(ctx: Context, task: Work) -> str | None:
+    """In a strict task the reasons of a step are what its gate asks for, so a record belongs to the step in hand."""
+    following = first_open(ctx, task.id) if task.is_task and task.reasoning_mode == "strict" else None
+    return following.path if following is not None else None
 
 
 def _card(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
@@ -208,7 +215,7 @@ def _card(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
         title = args.title or shorten(text.splitlines()[0], 120)
         card = Card(None, kind, title, None if body == title else body, tags=areas(args.about), meta=_meta(args))
         repeats = same_cards(bound, scope, kind, title)
-        written = write_card(bound, scope, card, step=step)
+        written = write_card(bound, scope, card, supports=_supported(args, kind), step=step)
         for id in args.rests_on:
             add_link(bound, written.card_id, "rests_on", existing(bound, id, "rests_on"))
         if args.replaces is not None:
@@ -218,12 +225,16 @@ def _card(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
     return Noted(written.card_id, kind, repeats=repeats)
 
 
+def _supported(args: Remember, kind: str) -> tuple[str, ...]:
+    """A test or a result that names cards speaks for them."""
+    named = [id.strip().upper() for id in args.rests_on] if kind in ("test", "evidence") else []
+    return tuple(id for id in named if CARD.fullmatch(id))
+
+
 def _scope(ctx: Context, task: str | None) -> Scope:
     if task is not None:
         return scope_of(ctx, task)
-    chosen = own_checkout(ctx) or ctx.ws.checkout
-    branch = branch_by_id(ctx, chosen) if chosen is not None else branch_named(ctx, MAIN, "branch")
-    return Scope(branch, NOTES, GRAPH, TRACE)
+    return Scope(own_branch(ctx), NOTES, GRAPH, TRACE)
 
 
 def areas(about: list[str]) -> tuple[str, ...]:

@@ -128,6 +128,28 @@ def keep_seen(ctx: Context) -> None:
     caller, seq = caller_of(ctx), ctx.ws.event_seq
     key = (ctx.workspace, caller.agent, caller.connection, caller.family)
     ctx.tx.run(_SEEN, *key, ctx.workspace, caller.family, seq, seq, ctx.now_ms)
+    if not ctx.connection.state.get(_PRUNED):
+        ctx.connection.state[_PRUNED] = True
+        _prune(ctx)
+
+
+_PRUNED = "callers pruned"
+"""Set once a connection has written something: each makes room for itself."""
+KEPT_MS = 90 * 86_400_000
+"""After three months without a write nobody takes up where a caller left off."""
+MOST_CALLERS = 500
+"""Callers of one workspace that are remembered, those seen last. Each connection is one."""
+_OLD = "DELETE FROM caller_state WHERE workspace = ? AND seen_at_ms < ?"
+_MANY = """
+DELETE FROM caller_state WHERE workspace = ? AND seen_at_ms < (
+    SELECT seen_at_ms FROM caller_state WHERE workspace = ? ORDER BY seen_at_ms DESC LIMIT 1 OFFSET ?
+)
+"""
+
+
+def _prune(ctx: Context) -> None:
+    ctx.tx.run(_OLD, ctx.workspace, ctx.now_ms - KEPT_MS)
+    ctx.tx.run(_MANY, ctx.workspace, ctx.workspace, MOST_CALLERS - 1)
 
 
 def own_state(ctx: Context) -> CallerState | None:

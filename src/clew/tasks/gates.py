@@ -9,8 +9,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.errors import ClewError, Suggestion, suggest
+from clew.memory import blocks
 from clew.reasoning import engine
 from clew.reasoning.branches import chain
+from clew.reasoning.cards.forms import is_form
 from clew.reasoning.documents import append, last_event_seq
 from clew.reasoning.graph import Node, edges_among, nodes
 from clew.reasoning.graph.reads import edges_beside
@@ -18,10 +20,11 @@ from clew.reasoning.premises import Suspect, any_fallen, suspects
 from clew.reasoning.scope import Scope, scope_of
 from clew.registry.context import Context
 from clew.registry.operation import StrictModel
+from clew.tasks.commands import named_commands
 from clew.tasks.evidence import NOTHING, Linked, linked, linked_to
 from clew.tasks.plans import Work, find_work
 from clew.tasks.proofs import STALE, Proof, proof_state, proof_states, waive
-from clew.tasks.receipts import FAILED, OVERRIDDEN, has_placeholder
+from clew.tasks.receipts import FAILED, OVERRIDDEN
 from clew.tasks.steps import CHECKPOINTS, PROVABLE, Step, step_meta, step_node, step_tag
 
 ALWAYS = ("criteria", "tests")
@@ -125,7 +128,7 @@ def proof_missing(step: Step, found: Gate) -> ClewError:
         "PROOF_REQUIRED",
         f"missing proof: {flags}",
         f"Capture it: tasks_evidence_capture task={step.task} step_id={step.id} checkpoint={first}"
-        ' checks=["CMD: <fill: what you ran>"]. A placeholder is never proof.',
+        ' checks=["CMD: what you ran"], with the command in its place.',
         suggestions=[suggest("tasks_snapshot", "Shows the step and what it asks for.", "high", task=step.task)],
         details={"step_id": step.id, "path": step.path, "missing_proof": list(found.missing_proof)},
     )
@@ -135,15 +138,16 @@ def check_proof(ctx: Context, task: Work, step: Step, override: Override | None)
     """Refuse to close on a failed run, and on a proof that is not good enough where proof is required.
 
     Returns what the closing event says about the proof. Required proof must be fresh; a strict task wants to have seen
-    it too, unless somebody says why a claim is enough.
+    the runs that its steps name, unless somebody says why a claim is enough.
     """
     proof = proof_state(ctx, step)
     required = any(step.proof_mode(name) == "require" for name in PROVABLE)
-    strict = task.reasoning_mode == "strict"
+    # In a strict task a step that names its test commands asks for their runs, whether or not a proof mode says so.
+    wanted = task.reasoning_mode == "strict" and (required or bool(named_commands(step.tests)))
     if proof.state == FAILED or (required and proof.state == STALE):
         raise proof_refused(step, proof)
     if override is None:
-        if required and strict and not proof.settled:
+        if wanted and not proof.settled:
             raise proof_refused(step, proof)
     elif not proof.settled:
         waive(ctx, step, OVERRIDDEN, f"{override.reason} (risk: {override.risk})")
@@ -165,7 +169,8 @@ def check_finished_proofs(ctx: Context, task: Work, steps: Sequence[Step], overr
 
 def proof_refused(step: Step, proof: Proof) -> ClewError:
     """The proof is there and not good enough."""
-    command = proof.receipt.command if proof.receipt else None
+    named = named_commands(step.tests)
+    command = (proof.receipt.command if proof.receipt else None) or (named[0] if named else None)
     run = f"clew prove --step {step.id} -- {command}" if command else f"clew prove --step {step.id} -- COMMAND"
     return ClewError(
         "PROOF_REQUIRED",
@@ -185,8 +190,8 @@ CLOSED = frozenset({"closed", "done", "resolved"})
 NO_CLAIM = "STRICT_NO_HYPOTHESIS_OR_DECISION"
 FALLEN_PREMISE = "STRICT_PREMISE_FALLEN"
 NO_REASON = "STRICT_DECISION_NO_REASON"
-# The engine's signals that bar closing, and the kind of action by which it mends each.
-BLOCKING = {"BM4_HYPOTHESIS_NO_TEST": "add_test_stub"}
+# The engine's signals that bar closing, and the type of card that mends each.
+BLOCKING = {"BM4_HYPOTHESIS_NO_TEST": "test"}
 
 
 class Override(StrictModel):
@@ -214,10 +219,13 @@ def check_reasoning(ctx: Context, task: Work, step: Step, override: Override | N
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What a step's reasoning lacks, by code, and the calls that would mend it."""
+    """What a step's reasoning lacks, by code, and what would mend it."""
 
     missing: tuple[str, ...] = ()
     ways: tuple[Suggestion, ...] = ()
+    """Calls with a form in them, which counts for nothing until somebody has put their own words in its place."""
+    forms: tuple[str, ...] = ()
+    """The types of cards that are missing."""
 
 
 def examine(ctx: Context, task: Work, step: Step) -> Examination:
@@ -225,9 +233,9 @@ def examine(ctx: Context, task: Work, step: Step) -> Examination:
     scope = scope_of(ctx, task.id)
     written = nodes(ctx, scope.branch, scope.graph, tags_all=(step_tag(step),), limit=CARDS).nodes
     # A form that nobody filled in, such as the gate's own proposal pasted unread, counts for nothing.
-    cards = [card for card in written if not has_placeholder(f"{card.title or ''}\n{card.text or ''}")]
-    if not any(_is_claim(card) for card in cards):
-        return Examination((NO_CLAIM,), (_claim(task, step),))
+    cards = [card for card in written if not is_form(card.title, card.text)]
+    if not any(_is_claim(card) for card in cards) and not _decided(ctx, task, step):
+        return Examination((NO_CLAIM,), (_claim(task, step),), ("hypothesis",))
     doubt = suspect_steps(ctx, task.id, [step]).get(step.id)
     if doubt is not None:
         return Examination((FALLEN_PREMISE,), (suggest("open", "Shows the card that fell.", id=doubt.path[-1]),))
@@ -239,18 +247,18 @@ def examine(ctx: Context, task: Work, step: Step) -> Examination:
     if findings is None:
         return Examination()
     missing = tuple(dict.fromkeys(signal["code"] for signal in findings["signals"] if signal["code"] in BLOCKING))
-    mending = {BLOCKING[code] for code in missing}
+    mending = {f"add_{BLOCKING[code]}_stub" for code in missing}
     calls = [call for action in findings["actions"] if action["kind"] in mending for call in action["calls"]]
-    cards_first = sorted(calls, key=lambda call: call["target"] != "think_card")
-    return Examination(missing, tuple(cards_first[:WAYS]))
+    return Examination(missing, tuple(calls[:WAYS]), tuple(BLOCKING[code] for code in missing))
 
 
 def reasoning_required(task: Work, step: Step, found: Examination) -> ClewError:
     return ClewError(
         "REASONING_REQUIRED",
         f"{task.id} is strict and {step.path} lacks: {', '.join(found.missing)}",
-        "Write the cards that are missing, or close with override={reason, risk}.",
-        suggestions=found.ways,
+        f"Write down what it rests on: remember kind=decision step={step.path} with why, or a hypothesis with a test."
+        " Or close with override={reason, risk}; with close: unproven.",
+        suggestions=[_form(type) for type in found.forms] or list(found.ways),
         details={"step_id": step.id, "path": step.path, "missing": list(found.missing)},
     )
 
@@ -274,6 +282,19 @@ def _claim(task: Work, step: Step) -> Suggestion:
     return suggest(
         "think_card", "Writes the claim that this step rests on.", "high", target=task.id, step=step.id, card=card
     )
+
+
+def _form(type: str) -> Suggestion:
+    """Shows what such a card looks like. A card that is ready to be sent would be sent unread."""
+    return suggest("think_template", f"Shows the form of a {type}; write it in your own words.", "high", type=type)
+
+
+def _decided(ctx: Context, task: Work, step: Step) -> bool:
+    """Whether a decision of the governed memory was kept for this step, with its reason."""
+    recent = blocks.newest(ctx, "D", DECISIONS)
+    live = [block for block in recent if (block.status or "") in ("active", "proposed")]
+    own = [block for block in live if (block.get("Task"), block.get("Step")) == (task.id, step.path)]
+    return any(block.get("Rationale").lower() not in ("", "not given") for block in own)
 
 
 def _note_override(ctx: Context, task: Work, step: Step, override: Override, missing: tuple[str, ...]) -> None:

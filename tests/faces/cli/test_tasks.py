@@ -69,7 +69,7 @@ def test_the_handoff_is_markdown_fit_to_paste(started: Shell) -> None:
     out = started("handoff", "TASK-001").out
     assert out.startswith("# TASK-001: Importer: rows\n\nStatus TODO")
     assert "\n> Rows get lost.\n" in out
-    assert "\n## Done\n\n- s:0 Read rows (proof: tests)\n" in out
+    assert "\n## Done\n\n- s:0 Read rows (proof: tests, claimed)\n" in out
     assert "\n## Risks\n\n- blocked: s:1: no access\n" in out
     assert "CMD: make test [proof]" in out
     assert started("handoff", "--json").json["handoff"]["remaining"] == ["s:1 Write rows (needs criteria, tests)"]

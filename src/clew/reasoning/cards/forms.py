@@ -235,6 +235,41 @@ PROMPTS: dict[str, tuple[str, str]] = {
 META: dict[str, dict[str, Any]] = {"test": {"run": {"cmd": "<fill: command>"}, "stale_after_days": 30}}
 
 
+_FORM = re.compile(r"<\s*fill", re.IGNORECASE)
+_FORM_TEXTS = frozenset(
+    {
+        *(" ".join(text.split()) for _, text in PROMPTS.values()),
+        "Smallest check that could prove it wrong.",
+        "The strongest case against it, stated so that a test could confirm it.",
+    }
+)
+"""What templates and proposals of the engine say where somebody's own words belong."""
+_FORM_TITLES = ("What must hold for: ",)
+_FORM_LINES = ("RESULT: what came out", "LINK: where it can be seen")
+
+
+def is_form(title: str | None, text: str | None) -> bool:
+    """Whether a card is a form that nobody filled in: it holds `<fill`, or says what a template or a proposal says."""
+    said = [" ".join(part.split()) for part in (title, text) if part and part.strip()]
+    if any(_FORM.search(part) or any(line in part for line in _FORM_LINES) for part in said):
+        return True
+    return bool(said) and (said[-1] in _FORM_TEXTS or any(said[0].startswith(start) for start in _FORM_TITLES))
+
+
+def refuse_form(card: Card) -> None:
+    """`<fill` stands where somebody's own words belong, and a template unchanged says nothing."""
+    unchanged = card.type in PROMPTS and (card.title, card.text) == PROMPTS[card.type]
+    if unchanged or any(_FORM.search(part) for part in (card.title or "", card.text or "")):
+        raise invalid(
+            "card",
+            "is a form that nobody filled in",
+            "Write it in your own words; where nothing is known yet, leave the line out.",
+            [suggest("think_template", "Shows the form again.", "medium", type=card.type)]
+            if card.type in PROMPTS
+            else [],
+        )
+
+
 def template(kind: str) -> dict[str, Any]:
     title, text = PROMPTS[kind]
     return {
@@ -259,7 +294,6 @@ TEMPLATE_BUDGET = Budget((Drop("supported_types"), Drop("template.meta"), Drop("
 def think_template(ctx: Context, args: ThinkTemplate) -> dict[str, Any]:
     """Give a card of a type to fill in."""
     kind = check_card_type(args.type, "type")
-    ctx.suggest(suggest("think_card", "Keeps the card; fill it in first.", "low", card=template(kind)))
     return {
         "workspace": ctx.workspace,
         "type": kind,

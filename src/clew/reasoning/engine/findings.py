@@ -100,7 +100,7 @@ class Calls:
         card = {
             "type": "test",
             "title": f"Test: {label(hypothesis)}",
-            "text": "Smallest check that could prove it wrong.\nCMD: <fill: command>",
+            "text": "Smallest check that could prove it wrong.",
         }
         return self.card(card, "Adds the smallest test for the hypothesis.", supports=hypothesis.id)
 
@@ -108,7 +108,7 @@ class Calls:
         card = {
             "type": "evidence",
             "title": f"Result: {label(test)}",
-            "text": f"CMD: {command}\nRESULT: <fill: what came out>\nLINK: <fill: where it can be seen>",
+            "text": f"CMD: {command}\nRESULT: what came out\nLINK: where it can be seen",
         }
         return self.card(card, "Keeps the result once the command has been run.", priority, supports=test.id)
 

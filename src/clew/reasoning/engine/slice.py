@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from clew.reasoning.cards.forms import is_form
 from clew.reasoning.visibility import is_pinned
 
 SUPPORTS, BLOCKS = "supports", "blocks"
@@ -122,7 +123,7 @@ def pinned(card: CardLike) -> bool:
 
 
 def is_placeholder(card: CardLike) -> bool:
-    return PLACEHOLDER in (card.text or "").lower()
+    return is_form(card.title, card.text)
 
 
 DAY_MS = 86_400_000

@@ -14,6 +14,7 @@ from clew.registry.lines import one_line
 from clew.tasks.gates import Gate, gates_of, suspect_steps
 from clew.tasks.leases import Lease, lease_of
 from clew.tasks.plans import ACTIVE_LIMIT, STALE_AFTER_MS, Work, qualified_id, tasks_of
+from clew.tasks.proofs import Proof, proof_states, unproven_since
 from clew.tasks.steps import Step, steps_of
 
 MOST_LINES = 20
@@ -33,6 +34,8 @@ class Subject:
     gates: dict[str, Gate] = field(default_factory=dict)
     lease: Lease | None = None
     """Of the first open step."""
+    proofs: dict[str, Proof] = field(default_factory=dict)
+    """How far each done step is proven, by step id."""
 
     @property
     def open_steps(self) -> list[Step]:
@@ -52,7 +55,9 @@ class Subject:
 
 def subject_of(ctx: Context, work: Work) -> Subject:
     steps = steps_of(ctx, work.id) if work.is_task else []
-    subject = Subject(work, qualified_id(ctx, work.id), scope_of(ctx, work.id), steps, gates_of(ctx, steps))
+    proofs = proof_states(ctx, [step for step in steps if step.completed])
+    scope = scope_of(ctx, work.id)
+    subject = Subject(work, qualified_id(ctx, work.id), scope, steps, gates_of(ctx, steps), proofs=proofs)
     step = subject.first_open
     return replace(subject, lease=lease_of(ctx, step.id)) if step else subject
 
@@ -120,6 +125,8 @@ class Outlook:
     """Steps, done or not, that rest on a card which has fallen since."""
     horizon: Horizon | None = None
     """Of a plan only."""
+    unproven: list[str] = field(default_factory=list)
+    """Done steps that are claimed, unproven, overridden, failed or stale: listed until they are proven."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -129,6 +136,7 @@ class Outlook:
             "next": self.next[:MOST_NEXT],
             "blockers": self.blockers[:MOST_LINES],
             **({"suspects": self.suspects[:MOST_LINES]} if self.suspects else {}),
+            **({"unproven": self.unproven[:MOST_LINES]} if self.unproven else {}),
             **({"horizon": self.horizon.to_json()} if self.horizon else {}),
         }
 
@@ -144,6 +152,7 @@ def outlook_of(ctx: Context, subject: Subject) -> Outlook:
         _next(subject),
         _blockers(subject),
         _suspects(ctx, subject),
+        unproven=_unproven(subject),
     )
 
 
@@ -201,6 +210,11 @@ def _suspects(ctx: Context, subject: Subject) -> list[str]:
     ]
 
 
+def _unproven(subject: Subject) -> list[str]:
+    done = [(step, subject.proofs[step.id]) for step in subject.steps if step.id in subject.proofs]
+    return [_line(f"{step.path} {step.title}: {proof.line()}") for step, proof in done if not proof.settled]
+
+
 def _of_plan(ctx: Context, plan: Work) -> Outlook:
     return Outlook(
         _checklist_now(plan),
@@ -252,14 +266,19 @@ class Handoff:
 def handoff_of(ctx: Context, subject: Subject, outlook: Outlook) -> Handoff:
     if not subject.work.is_task:
         return _plan_handoff(ctx, subject.work, outlook)
-    done = [_done_line(step, subject.gates[step.id]) for step in subject.steps if step.completed]
+    done = [_done_line(step, subject) for step in subject.steps if step.completed]
     remaining = [_open_line(step, subject.gates[step.id]) for step in subject.open_steps]
     return Handoff(done, remaining, _task_risks(subject, outlook))
 
 
-def _done_line(step: Step, gate: Gate) -> str:
-    proof = f" (proof: {', '.join(gate.present_proof)})" if gate.present_proof else ""
-    return _line(f"{step.path} {step.title}{proof}")
+def _done_line(step: Step, subject: Subject) -> str:
+    """With what was proven and how far it can be believed."""
+    present, grade = subject.gates[step.id].present_proof, subject.proofs[step.id].state
+    return _line(
+        f"{step.path} {step.title} (proof: {', '.join(present)}, {grade})"
+        if present
+        else f"{step.path} {step.title} ({grade})"
+    )
 
 
 def _open_line(step: Step, gate: Gate) -> str:
@@ -272,9 +291,10 @@ def _task_risks(subject: Subject, outlook: Outlook) -> list[str]:
     risks += [f"suspect: {line}" for line in outlook.suspects]
     for step in subject.open_steps:
         risks += [f"unproven: {step.path} needs proof of {name}" for name in subject.gates[step.id].missing_proof]
+    risks += [f"not proven: {line}" for line in outlook.unproven]
     for step in subject.steps:
         if step.completed:
-            wished = subject.gates[step.id].wanted_proof
+            wished = [name for name in subject.gates[step.id].wanted_proof if name != "tests"]
             risks += [f"unproven: {step.path} was closed without proof of {name}" for name in wished]
     if not subject.steps:
         risks.append("unplanned: the task has no steps")
@@ -290,6 +310,10 @@ def _plan_handoff(ctx: Context, plan: Work, outlook: Outlook) -> Handoff:
     left.sort(key=lambda task: (order[task.status], task.number))
     remaining = [*plan.checklist[current:], *(f"{task.id} {task.title} ({task.status})" for task in left)]
     risks = [f"blocked: {line}" for line in outlook.blockers] + _plan_risks(outlook.horizon)
+    doubted = [step for step, _ in unproven_since(ctx) if step.task in {task.id for task in tasks}]
+    if doubted:
+        named = ", ".join(f"{step.task} {step.path}" for step in doubted[:MOST_NEXT])
+        risks.append(f"not proven: {len(doubted)} steps of finished tasks, such as {named}")
     return Handoff(*([_line(text) for text in texts] for texts in (done, remaining, risks)))
 
 

@@ -11,7 +11,7 @@ from clew.reasoning.scope import StepFocus
 from clew.registry.context import Context
 from clew.tasks.jobs.attention import WorkState, work_state
 from clew.tasks.plans import Work
-from clew.tasks.proofs import Proof, proof_states
+from clew.tasks.proofs import Proof
 from clew.tasks.steps import step_tag
 from clew.tasks.targets import explicit_target
 from clew.tasks.views.actions import Actions, actions_for
@@ -157,7 +157,7 @@ def standing_of(ctx: Context, work: Work, wish: Wish) -> Standing:
     if Part.DELEGATED in wish.parts:
         standing = replace(standing, delegated=work_state(ctx, work.id))
     if Part.PROOFS in wish.parts:
-        standing = replace(standing, proofs=proof_states(ctx, [step for step in subject.steps if step.completed]))
+        standing = replace(standing, proofs=subject.proofs)
     if Part.TIMELINE in wish.parts:
         standing = replace(standing, timeline=_timeline(ctx, subject, wish))
     if Part.SIGNALS in wish.parts:

@@ -44,7 +44,7 @@ def shots(story: Story) -> list[Shot]:
             f"now/session/{story.session}",
             ".node",
             "document.querySelector('.node').click()",
-            "#detail .figures",
+            "#detail pre.text",
         ),
         Shot("cards", "know/cards/main", "[data-card]", card, "#card h2"),
         Shot("diff", "know/cards/main/diff/lease-first", "#diff-cards"),

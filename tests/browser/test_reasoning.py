@@ -159,8 +159,8 @@ def test_search_marks_what_it_finds(page: Page, session: str) -> None:
 
 
 def test_the_panel_shows_the_whole_thought_and_its_references_as_links(page: Page, agent: Caller, session: str) -> None:
-    long = "S7|E|[S3]| " + "a long story " * 60 + "with an end"
-    think(agent, session, long)
+    long = "a long story " * 60 + "with an end"
+    think(agent, session, f"S7|E|[S3]| {long}")
     page.open_session(session, 11)
     page.open_thought(f"{session}:7")
     assert page.text("#detail pre.text") == long
@@ -175,12 +175,12 @@ def test_the_panel_shows_the_whole_thought_and_its_references_as_links(page: Pag
 
 def test_the_figures_of_a_session_say_what_they_mean(page: Page, session: str) -> None:
     page.open_session(session, 10)
-    page.open_thought(f"{session}:2")
-    page.says("#detail .figures", "Straightness")
-    page.says("#detail .figures", "thoughts that neither revise another nor start a branch")
-    page.says("#detail .figures", "hypotheses that nothing supports, concludes, revises or rejects")
-    assert "density" not in page.text("#detail .figures").lower()
-    page.click("#detail .figures dd button")
+    page.click("#figures > summary")
+    page.says("#figures", "Straightness")
+    page.says("#figures", "thoughts that neither revise another nor start a branch")
+    page.says("#figures", "hypotheses that nothing supports, concludes, revises or rejects")
+    assert "density" not in page.text("#figures").lower()
+    page.click("#figures dd button")
     page.says("#detail h2", "Thought 1 on two-files")
 
 

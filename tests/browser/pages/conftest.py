@@ -45,7 +45,9 @@ class Reader(Page):
     def press_on(self, selector: str) -> None:
         """A press of the pointer in the middle of an element, as a hand does: it must be visible, within the window
         and not covered by anything else."""
-        x, y = self.until(HITTABLE, selector)
+        self.press_at(*self.until(HITTABLE, selector))
+
+    def press_at(self, x: float, y: float) -> None:
         actions = ActionBuilder(self.driver, duration=10)
         pointer: Any = actions.pointer_action
         pointer.move_to_location(round(x), round(y)).pointer_down().pointer_up()

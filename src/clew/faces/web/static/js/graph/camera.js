@@ -1,6 +1,6 @@
 // Pan and zoom: wheel, drag, pinch, keys and buttons, all ending in one transform.
 
-const SMALLEST = 0.05,
+const SMALLEST = 0.01,
   LARGEST = 2,
   CLICK = 5;
 
@@ -47,13 +47,14 @@ export class Camera {
     this.onMove();
   }
 
+  // How large a picture of this size can be shown as a whole.
+  scaleFor(width, height) {
+    const { clientWidth, clientHeight } = this.frame;
+    return Math.min(clientWidth / (width + 80), clientHeight / (height + 80), 1);
+  }
+
   fit(width, height) {
-    const scale = Math.min(
-      this.frame.clientWidth / (width + 80),
-      this.frame.clientHeight / (height + 80),
-      1,
-    );
-    this.scale = Math.max(SMALLEST, scale);
+    this.scale = Math.max(SMALLEST, this.scaleFor(width, height));
     this.x = Math.max(20, (this.frame.clientWidth - width * this.scale) / 2);
     this.y = 30;
     this.onMove();

@@ -1,8 +1,9 @@
 // One thought beside the graph: the whole text, what it refers to, its critique, and what the
 // session's shape says.
 
-import { call, tryCall } from "../api.js";
+import { call } from "../api.js";
 import { ago, append, copyButton, el, replace, shorten } from "../dom.js";
+import { onEscape } from "../keys.js";
 import { KINDS, plainText } from "./kinds.js";
 
 const PIECE = 10_000;
@@ -22,35 +23,41 @@ export class Detail {
   }
 
   // The shape of the thought is there at once, its text comes from the server.
-  async show(model, openings, record) {
+  // Who opened it with a key goes on inside of it.
+  async show(model, openings, record, takesFocus = false) {
     this.record = record;
     this.element.hidden = false;
     delete this.element.dataset.whole;
     const body = el("div", { class: "whole" }, el("p", { class: "quiet" }, "Loading…"));
     replace(this.element, this.#head(model, record), body);
-    this.element.querySelector("button.close").focus({ preventScroll: true });
-    const [thought, analysis] = await Promise.all([
-      read(model, record),
-      tryCall("session_analyze", { sessionId: model.session.id }),
-    ]);
+    if (takesFocus) /** @type {HTMLElement} */ (this.element.querySelector("button.close")).focus();
+    this.release ??= onEscape(() => this.close());
+    const thought = await read(model, record);
     if (this.record !== record) return;
     const references = this.#references(model, openings, record, thought);
     replace(
       body,
       facts(record, thought),
-      wholeText(thought.thought),
+      wholeText(plainText(thought.thought)),
+      asWritten(thought.thought),
       references,
       critique(thought.critique),
       el("p", {}, copyButton(record.id, "copy id"), " ", copyButton(thought.thought, "copy text")),
-      analysis && this.#figures(model, analysis),
     );
     this.element.dataset.whole = record.id;
   }
 
   close() {
     this.record = null;
+    this.release?.();
+    this.release = null;
     this.element.hidden = true;
     this.onClose();
+  }
+
+  // The page goes: nothing is left for Escape to close.
+  end() {
+    this.release?.();
   }
 
   #head(model, record) {
@@ -91,51 +98,6 @@ export class Detail {
     });
     return button;
   }
-
-  #figures(model, { linearity, completion, content, explained }) {
-    const open = content.openHypotheses,
-      bare = content.unsupportedConclusions;
-    return el(
-      "section",
-      { class: "figures" },
-      el("h3", {}, "The session"),
-      el(
-        "dl",
-        {},
-        figure(
-          "Straightness",
-          percent(linearity),
-          "thoughts that neither revise another nor start a branch",
-        ),
-        figure(
-          "Completion",
-          percent(completion),
-          "how far the main line is on the way to the number it planned",
-        ),
-        figure("Open hypotheses", this.#points(model, open), explained.openHypotheses),
-        figure("Bare conclusions", this.#points(model, bare), explained.unsupportedConclusions),
-      ),
-    );
-  }
-
-  // `S4` and `alt:S2` as links to those thoughts.
-  #points(model, points) {
-    if (!points.length) return "none";
-    return points.slice(0, 8).flatMap((point) => {
-      const [, branch, number] = point.match(/^(?:(.*):)?S(\d+)$/) ?? [];
-      const target = number && model.find(model.id(Number(number), branch));
-      return target
-        ? [
-            el(
-              "button",
-              { type: "button", class: "link", onclick: () => this.onOpen(target.id) },
-              point,
-            ),
-            " ",
-          ]
-        : [`${point} `];
-    });
-  }
 }
 
 async function read(model, record) {
@@ -158,6 +120,18 @@ function facts(record, thought) {
     " ",
     ago(thought.timestamp),
     thought.agent ? [" · ", el("bdi", {}, thought.agent)] : "",
+  );
+}
+
+// The notation of the cipher, for who wants to see it.
+function asWritten(text) {
+  const said = String(text);
+  if (plainText(said) === said) return null;
+  return el(
+    "details",
+    { class: "written" },
+    el("summary", {}, "As it was written"),
+    el("pre", { class: "raw", dir: "auto" }, said.slice(0, PIECE)),
   );
 }
 
@@ -227,12 +201,4 @@ function mentioned(record, thought) {
   return [...new Set(names.map((name) => Number(name.slice(1))))]
     .filter((number) => number !== record.number)
     .slice(0, 30);
-}
-
-function figure(name, value, meaning) {
-  return [el("dt", {}, name, el("small", { class: "quiet" }, meaning)), el("dd", {}, value)];
-}
-
-function percent(share) {
-  return `${Math.round(share * 100)} %`;
 }

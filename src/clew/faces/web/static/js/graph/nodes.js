@@ -7,10 +7,11 @@ import { KINDS, plainText } from "./kinds.js";
 const SHOWN = 160;
 
 export class Nodes {
-  constructor(world, { onSelect, onFold }) {
+  constructor(world, { onSelect, onFold, onStep }) {
     this.world = world;
     this.onSelect = onSelect;
     this.onFold = onFold;
+    this.onStep = onStep;
     this.nodes = new Map();
     this.headers = new Map();
     this.selected = null;
@@ -63,6 +64,13 @@ export class Nodes {
       element.classList.toggle("selected", other === id);
   }
 
+  // True when the node is in the picture and has the focus now.
+  focus(id) {
+    const known = this.nodes.get(id);
+    known?.element.focus({ preventScroll: true });
+    return Boolean(known);
+  }
+
   mark(ids) {
     this.found = new Set(ids);
     for (const [id, { element }] of this.nodes)
@@ -81,16 +89,17 @@ export class Nodes {
       "article",
       {
         class: `node kind-${record.kind || "none"}`,
-        role: "listitem",
+        role: "button",
         tabindex: "0",
         data: { id: record.id },
         "aria-label": `Thought ${record.number}, ${KINDS[record.kind] ?? "thought"}`,
         onclick: () => this.onSelect(record.id),
         onkeydown: (event) => {
-          if (event.key === "Enter" || event.key === " ") {
-            event.preventDefault();
-            this.onSelect(record.id);
-          }
+          const by = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
+          if (by) this.onStep(record, by);
+          else if (event.key === "Enter" || event.key === " ") this.onSelect(record.id, true);
+          else return;
+          event.preventDefault();
         },
       },
       el(

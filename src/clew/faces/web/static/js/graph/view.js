@@ -2,8 +2,9 @@
 // An added thought adds an element, it never rebuilds the picture; however many come at once, they
 // are drawn in one frame.
 
-import { el } from "../dom.js";
+import { el, shorten } from "../dom.js";
 import { Camera } from "./camera.js";
+import { KINDS, plainText } from "./kinds.js";
 import { columnsFor, HEADER, Layout, NODE } from "./layout.js";
 import { Lines } from "./lines.js";
 import { Minimap } from "./minimap.js";
@@ -11,6 +12,7 @@ import { Nodes } from "./nodes.js";
 
 const FAR = 0.32;
 const MARGIN = 300;
+const WIDTHS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128];
 // While many write, the picture is drawn some fifteen times a second, and arrivals are not
 // celebrated one by one.
 const PAUSE = 60,
@@ -19,10 +21,13 @@ const PAUSE = 60,
 export class GraphView {
   constructor(model, openings, { onSelect, onDraw }) {
     this.onDraw = onDraw;
+    this.onSelect = onSelect;
+    // How many thoughts stand in a row while the whole is shown; null fits rows to the window.
+    this.wide = null;
     this.folded = new Set();
     this.count = null;
     this.canvas = el("canvas", { class: "lines", "aria-hidden": "true" });
-    this.world = el("div", { class: "world", role: "list", "aria-label": "Thoughts" });
+    this.world = el("div", { class: "world", role: "group", "aria-label": "Thoughts" });
     this.frame = el(
       "div",
       {
@@ -35,12 +40,21 @@ export class GraphView {
       this.world,
     );
     this.lines = new Lines(this.canvas);
-    this.nodes = new Nodes(this.world, { onSelect, onFold: (name) => this.fold(name) });
+    this.nodes = new Nodes(this.world, {
+      onSelect,
+      onFold: (name) => this.fold(name),
+      onStep: (record, by) => this.#step(record, by),
+    });
     this.minimap = new Minimap((x, y) => this.camera.center(x, y));
     this.frame.append(this.minimap.canvas);
     this.camera = new Camera(this.frame, () => this.schedule());
     this.frame.addEventListener("keydown", (event) => this.#key(event));
-    this.resizing = new ResizeObserver(() => this.schedule());
+    this.frame.addEventListener("click", (event) => this.#clickFar(event));
+    this.frame.addEventListener("pointermove", (event) => this.#hoverFar(event));
+    this.resizing = new ResizeObserver(() => {
+      this.resized = true;
+      this.schedule();
+    });
     this.use(model, openings);
     this.resizing.observe(this.frame);
   }
@@ -66,14 +80,22 @@ export class GraphView {
 
   // The lanes again: after a fold, a scrub, a new size.
   arrange() {
-    this.layout = new Layout(this.model, {
-      columns: columnsFor(this.frame.clientWidth),
-      folded: this.folded,
-      count: this.count,
-    });
+    this.layout = this.#laidOut(this.#columns());
     this.changed = true;
     this.isTold = false;
     this.schedule();
+  }
+
+  #laidOut(columns) {
+    return new Layout(this.model, { columns, folded: this.folded, count: this.count });
+  }
+
+  // A thought that was chosen stays where it is: the panel beside the picture makes the window
+  // narrower, and that alone must not lay out everything anew.
+  #columns() {
+    if (this.wide) return this.wide;
+    if (this.selected && this.layout) return this.layout.columns;
+    return columnsFor(this.frame.clientWidth);
   }
 
   // A thought that was just written and is in the model already.
@@ -88,7 +110,13 @@ export class GraphView {
     this.changed = true;
   }
 
+  // In the middle, and near enough to be read.
   show(id) {
+    if (this.wide) {
+      this.wide = null;
+      this.arrange();
+    }
+    if (this.camera.scale < FAR) this.camera.zoom(1 / this.camera.scale);
     const at = this.layout.place(this.model.find(id));
     if (at) this.camera.center(at.x + NODE.width / 2, at.y + NODE.height / 2);
   }
@@ -113,7 +141,14 @@ export class GraphView {
     this.schedule();
   }
 
+  // The whole of it, as large as it can be: in as many columns as suit the window.
   fit() {
+    const room = (columns) => {
+      const { width, height } = this.#laidOut(columns);
+      return this.camera.scaleFor(width, height);
+    };
+    this.wide = WIDTHS.reduce((best, columns) => (room(columns) > room(best) ? columns : best));
+    this.arrange();
     this.camera.fit(this.layout.width, this.layout.height);
   }
 
@@ -148,7 +183,9 @@ export class GraphView {
   }
 
   #draw() {
-    if (columnsFor(this.frame.clientWidth) !== this.layout.columns) this.arrange();
+    if (this.#columns() !== this.layout.columns) this.arrange();
+    if (this.resized && this.selected) this.reveal(this.model.find(this.selected));
+    this.resized = false;
     if (this.following) this.reveal(this.following);
     this.following = null;
     const { x, y, scale } = this.camera;
@@ -210,6 +247,7 @@ export class GraphView {
       (lane, x, y) => this.#drawLane(lane, x, y),
     );
     this.nodes.end();
+    if (this.focusing && this.nodes.focus(this.focusing)) this.focusing = null;
     return whole;
   }
 
@@ -231,6 +269,45 @@ export class GraphView {
       if (from && !holds(view, from))
         this.lines.revision(from, at, this.model.order[index].id === this.selected);
     }
+  }
+
+  // From thought to thought along a chain, by the arrow keys.
+  #step(record, by) {
+    const next = this.model.at(record.chain, record.place + by);
+    if (!next) return;
+    this.onSelect(next.id);
+    this.reveal(next);
+    this.focusing = next.id;
+    this.schedule();
+  }
+
+  // Far away thoughts are painted and not built, so whoever points at one is told here.
+  #clickFar(event) {
+    const record = this.isFar && this.#under(event);
+    if (!record) return;
+    this.onSelect(record.id);
+    this.show(record.id);
+  }
+
+  #hoverFar(event) {
+    const record = this.isFar ? this.#under(event) : null;
+    const words = record && this.openings.get(record.index)?.text;
+    this.frame.title = record
+      ? `${record.number} ${KINDS[record.kind] ?? "thought"}${words ? `: ${shorten(plainText(words), 120)}` : ""}`
+      : "";
+  }
+
+  #under(event) {
+    const { left, top } = this.frame.getBoundingClientRect();
+    const x = (event.clientX - left - this.camera.x) / this.camera.scale,
+      y = (event.clientY - top - this.camera.y) / this.camera.scale;
+    let found = null;
+    this.layout.visit({ left: x, right: x, top: y, bottom: y }, (lane, place, nodeX, nodeY) => {
+      const inside =
+        x >= nodeX && x <= nodeX + NODE.width && y >= nodeY && y <= nodeY + NODE.height;
+      if (inside) found = this.model.at(lane.name, place);
+    });
+    return found;
   }
 
   #key(event) {

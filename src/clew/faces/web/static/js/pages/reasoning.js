@@ -3,11 +3,14 @@
 import { call, knows } from "../api.js";
 import { el, replace, shorten } from "../dom.js";
 import { Detail } from "../graph/detail.js";
+import { sessionFigures } from "../graph/figures.js";
 import { KINDS } from "../graph/kinds.js";
 import { SessionModel } from "../graph/model.js";
 import { Openings } from "../graph/openings.js";
+import { Outline } from "../graph/outline.js";
 import { SessionList } from "../graph/sessions.js";
 import { GraphView } from "../graph/view.js";
+import { keymap } from "../keys.js";
 import { notice } from "../notices.js";
 import { several } from "../parts.js";
 import { go, link, rewrite } from "../router.js";
@@ -17,6 +20,7 @@ const OPENING = 400,
   HITS = 500;
 const ROOM = 4_000_000;
 const STEP = 350;
+const SPEEDS = [1, 4, 16];
 
 // The last part of the address is a thought, or a moment: @12 is the picture after twelve thoughts.
 export async function show(main, [sessionId, wanted]) {
@@ -56,7 +60,9 @@ class ReasoningPage {
 
   end() {
     for (const end of this.ends) end();
-    clearInterval(this.playing);
+    this.#pause();
+    this.keys?.();
+    this.detail?.end();
     this.sessions?.close();
     this.view?.close();
   }
@@ -76,7 +82,7 @@ class ReasoningPage {
   #draw() {
     this.model = new SessionModel({ id: this.sessionId, title: "…", status: "" });
     this.view = new GraphView(this.model, this.#openings(this.model), {
-      onSelect: (id) => this.#select(id),
+      onSelect: (id, byKey) => this.#select(id, false, byKey),
       onDraw: () => this.#count(),
     });
     this.detail = new Detail({
@@ -84,6 +90,14 @@ class ReasoningPage {
       onClose: () => this.#unselect(),
     });
     this.sessions = new SessionList(this.sessionId);
+    this.outline = new Outline(
+      () => this.model,
+      (id) => this.#select(id),
+    );
+    this.keys = keymap("Session", {
+      " ": ["play or pause", (event) => this.#toggle(event)],
+      o: ["outline or graph", () => void this.#turn()],
+    });
     this.title = el("h1", { class: "title", dir: "auto" }, "…");
     this.facts = el("p", { class: "quiet", id: "facts" });
     replace(
@@ -98,10 +112,20 @@ class ReasoningPage {
           el(
             "div",
             { class: "stage-head" },
-            el("div", { class: "about" }, this.title, this.facts),
+            el(
+              "div",
+              { class: "about" },
+              this.title,
+              this.facts,
+              sessionFigures(
+                () => this.model,
+                (id) => this.#select(id, true),
+              ),
+            ),
             this.#tools(),
           ),
           this.view.frame,
+          this.outline.element,
           this.#time(),
           legend(),
         ),
@@ -118,7 +142,12 @@ class ReasoningPage {
       data: { search: "" },
       "aria-label": "Find in this session",
       oninput: () => this.#find(search.value),
+      onkeydown: (event) => {
+        if (event.key === "Enter") this.#nextHit(event.shiftKey ? -1 : 1);
+      },
     });
+    this.hits = [];
+    this.found = el("output", { class: "quiet", id: "found", for: "find" });
     const button = (label, title, run) =>
       el(
         "button",
@@ -129,6 +158,19 @@ class ReasoningPage {
       "div",
       { class: "graph-tools" },
       search,
+      this.found,
+      el(
+        "button",
+        {
+          type: "button",
+          class: "small",
+          id: "turn",
+          title: "Outline (o)",
+          "aria-pressed": "false",
+          onclick: () => this.#turn(),
+        },
+        "Outline",
+      ),
       button("−", "Zoom out (-)", () => this.view.camera.zoom(1 / 1.25)),
       button("+", "Zoom in (+)", () => this.view.camera.zoom(1.25)),
       button("⤢", "Show all (0)", () => this.view.fit()),
@@ -149,8 +191,13 @@ class ReasoningPage {
     this.moment = el("output", { for: "time", id: "moment" }, "live");
     this.player = el(
       "button",
-      { type: "button", class: "small", id: "play", onclick: () => this.#play() },
-      "replay",
+      { type: "button", class: "small", id: "play", onclick: () => this.#toggle() },
+      "play",
+    );
+    this.speed = el(
+      "select",
+      { id: "speed", "aria-label": "Speed", onchange: () => this.playing && this.#play() },
+      SPEEDS.map((times) => el("option", { value: times }, `${times}×`)),
     );
     return el(
       "div",
@@ -159,6 +206,7 @@ class ReasoningPage {
       this.slider,
       this.moment,
       this.player,
+      this.speed,
       el(
         "button",
         { type: "button", class: "small", id: "live", onclick: () => this.#live() },
@@ -272,7 +320,7 @@ class ReasoningPage {
   }
 
   #scrub() {
-    clearInterval(this.playing);
+    this.#pause();
     this.#goTo(Number(this.slider.value));
   }
 
@@ -286,20 +334,43 @@ class ReasoningPage {
   }
 
   #live() {
-    clearInterval(this.playing);
+    this.#pause();
     this.#goTo(this.model.length);
   }
 
   // From the moment on the slider, or from the beginning, thought by thought, none left out on a
   // slow machine.
   #play() {
-    clearInterval(this.playing);
+    this.#pause();
     if (this.view.count === null) this.#goTo(0);
+    this.player.textContent = "pause";
     this.playing = setInterval(() => {
       if (!this.view.isTold) return;
       this.#goTo(this.view.count + 1);
-      if (this.view.count === null) clearInterval(this.playing);
-    }, STEP);
+      if (this.view.count === null) this.#pause();
+    }, STEP / Number(this.speed.value));
+  }
+
+  #pause() {
+    clearInterval(this.playing);
+    this.playing = 0;
+    if (this.player) this.player.textContent = "play";
+  }
+
+  // The space bar on a thought opens the thought.
+  #toggle(event) {
+    if (event?.target.closest?.(".node")) return false;
+    if (this.playing) this.#pause();
+    else this.#play();
+    return true;
+  }
+
+  // Between the graph and the same thoughts as a list.
+  async #turn() {
+    const isList = !this.outline.isShown;
+    this.view.frame.hidden = isList;
+    document.getElementById("turn")?.setAttribute("aria-pressed", String(isList));
+    await this.outline.toggle(isList);
   }
 
   #newest() {
@@ -324,25 +395,44 @@ class ReasoningPage {
       .map((thought) => this.model.id(thought.thoughtNumber, thought.branchId))
       .filter((id) => this.model.find(id));
     this.view.mark(hits);
+    this.hits = hits;
+    this.hit = 0;
+    this.more = found.pagination?.has_more ? "+" : "";
     if (hits.length) this.view.show(hits[0]);
-    else if (wanted) notice("No thought holds these words");
-    if (found.pagination?.has_more) notice(`The first ${HITS} are marked`);
+    this.#tellHits(wanted);
   }
 
-  #select(id, center = false) {
+  #nextHit(by) {
+    if (!this.hits.length) return;
+    this.hit = (this.hit + by + this.hits.length) % this.hits.length;
+    this.view.show(this.hits[this.hit]);
+    this.#tellHits(this.finding);
+  }
+
+  #tellHits(wanted) {
+    const { length } = this.hits;
+    this.found.textContent = !wanted
+      ? ""
+      : length
+        ? `${this.hit + 1} of ${length}${this.more}`
+        : "none";
+  }
+
+  #select(id, center = false, byKey = false) {
     const record = this.model.find(id);
     if (!record) return;
     this.view.select(id);
     if (center) this.view.show(id);
     rewrite(link("now", "session", this.sessionId, id));
     this.detail
-      .show(this.model, this.openings, record)
+      .show(this.model, this.openings, record, byKey)
       .catch((problem) => notice(problem.message, "bad"));
   }
 
   #unselect() {
+    const was = this.view.selected;
     this.view.select(null);
-    this.view.frame.focus();
+    if (!this.outline.isShown && !(was && this.view.nodes.focus(was))) this.view.frame.focus();
     rewrite(link("now", "session", this.sessionId));
   }
 }

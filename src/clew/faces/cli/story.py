@@ -1,0 +1,241 @@
+"""A week of work in a small project, told through the public operations: what `clew demo` and `clew tour` play.
+
+Two agents hunt a bug, reverse a decision, run into a dead end and leave a proposal that waits for a person. A proof
+becomes stale because its file changes after it. The files are real and the tests are run; only the days are made up.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clew.app import Clew
+from clew.errors import ClewError
+from clew.registry.connection import Connection
+from clew.registry.envelope import Answer
+
+WORKSPACE = "demo/lantern"
+_DAY = 86_400_000
+_HOUR = 3_600_000
+
+RELAY = '''\
+"""Passes messages of the lanterns on."""
+
+import random
+
+ATTEMPTS = 3
+
+
+def pause(attempt: int) -> float:
+    return 0.0
+
+
+def deliver(send, message):
+    for attempt in range(ATTEMPTS):
+        if send(message):
+            return True
+    return False
+'''
+MENDED = RELAY.replace("ATTEMPTS = 3", "ATTEMPTS = 5").replace("return 0.0", "return random.uniform(0, 2**attempt)")
+TOUCHED = MENDED.replace("2**attempt", "1.5**attempt")
+TEST = """\
+from relay import deliver
+
+answers = iter([False, False, True])
+assert deliver(lambda message: next(answers), "lamp 7 is lit")
+print("1 passed")
+"""
+COMMAND = "python -m pytest tests/test_relay.py"
+ERROR = (
+    "tests/test_relay.py:9: in test_load\n    relay.deliver(send, message)\nrelay.py:14: in deliver\n"
+    "E   ConnectionResetError: [Errno 104] Connection reset by peer\n1 failed in 0.41s"
+)
+
+
+@dataclass
+class Week:
+    """The days as they go by: a clock for the store, so that the week is dated over seven days."""
+
+    end_ms: int
+    now_ms: int = 0
+
+    def __call__(self) -> int:
+        self.now_ms += 1_000
+        return self.now_ms
+
+    def at(self, day: int, hour: int) -> None:
+        """`day` 0 is today; the hour is never in the future."""
+        wanted = self.end_ms + day * _DAY - (24 - hour) * _HOUR
+        self.now_ms = max(self.now_ms, min(wanted, self.end_ms))
+
+
+@dataclass
+class Story:
+    """Plays scenes against one Clew, each by one of its agents. `ids` are the records by a short name."""
+
+    clew: Clew
+    root: Path
+    week: Week
+    ids: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._told = 0
+        self._agents = {
+            name: Connection(toolset="agent", agent_id=name, client=client, handle=f"demo-{name}", local=True)
+            for name, client in (("mira", "claude-code"), ("otto", "codex"))
+        }
+
+    def agent(self, name: str) -> Connection:
+        return self._agents[name]
+
+    def call(self, who: str, name: str, /, **arguments: Any) -> dict[str, Any]:
+        """One operation; a refusal would be a mistake of the story."""
+        answer = self.clew.dispatcher.call(name, {"fmt": "json", **arguments}, self._agents[who])
+        return _result(answer, name)
+
+    def keep(self, label: str, who: str, kind: str, text: str, why: str | None = None, **more: Any) -> None:
+        kept = self.call(who, "remember", kind=kind, text=text, why=why, **more)
+        self.ids[label] = str(kept["id"])
+
+    def write(self, name: str, text: str) -> None:
+        (self.root / name).write_text(text, encoding="utf-8")
+
+    def prove(self, task: str, path: str, *files: str) -> None:
+        """Run the project's test for real and keep what was seen, as `clew prove` does."""
+        from clew.runner.child import ChildLimits
+        from clew.runner.witness import observe, receipt_arguments
+
+        limits = ChildLimits(60, 5, 0, 1 << 20)
+        with Path(__file__).open("rb") as nothing:
+            seen = observe([sys.executable, "test_relay.py"], self.root, {}, nothing, limits, lambda: None)
+        told = {**receipt_arguments(seen, self.root, files), "command": "python test_relay.py"}
+        witness = Connection(toolset="full", client="clew-prove", durable=False, local=True, witness="prove")
+        answer = self.clew.dispatcher.call("tasks_receipt_record", {"task": task, "path": path, **told}, witness)
+        _result(answer, "tasks_receipt_record")
+
+    def hook(self, event: str, session: str, **what: Any) -> str:
+        """Tell what `clew-hook` would tell; returns what the agent is told in turn."""
+        hook = Connection(toolset="full", client="clew-hook", durable=False, witness="hook")
+        self._told += 1
+        told = {"client": "claude", "event": event, "session": session, "tool_id": f"demo-{self._told}", **what}
+        return str(_result(self.clew.dispatcher.call("moment", told, hook), "moment")["say"])
+
+
+def _result(answer: Answer, name: str) -> dict[str, Any]:
+    if not answer.ok:
+        error = answer.envelope["error"]
+        raise ClewError("INTERNAL", f"the story stopped at {name}: {error['message']}", error.get("recovery"))
+    found: dict[str, Any] = answer.envelope["result"]
+    return found
+
+
+Scene = tuple[str, Callable[[Story], None]]
+
+
+def _the_bug(story: Story) -> None:
+    story.week.at(-6, 9)
+    story.write("relay.py", RELAY)
+    story.write("test_relay.py", TEST)
+    steps = [
+        "reproduce the loss; test: python test_relay.py",
+        "find the cause",
+        "mend it; test: python test_relay.py",
+        "write down what we learned",
+    ]
+    story.ids["hunt"] = story.call("mira", "start", title="The relay drops messages under load", steps=steps)["task"]
+    story.keep("herd", "mira", "hypothesis", "Two workers share one connection, and one of them closes it")
+    story.keep(
+        "three", "mira", "decision", "A failed delivery is retried three times at once", "the queue is short",
+        about=["relay.py"],
+    )  # fmt: skip
+    story.week.at(-6, 15)
+    story.prove(story.ids["hunt"], "s:0", "relay.py", "test_relay.py")
+    story.call("mira", "close", task=story.ids["hunt"], step="s:0")
+
+
+def _the_dead_end(story: Story) -> None:
+    story.week.at(-5, 10)
+    session = "demo-tuesday"
+    story.hook("session-start", session, source="startup")
+    story.hook("tool-failed", session, tool="command", command=COMMAND, exit_code=1, output=ERROR)
+    change = {"before": "send(message)", "text": "send(message, connection=fresh())"}
+    story.hook("post-tool", session, tool="edit", paths=["relay.py"], **change)
+    story.hook("post-tool", session, tool="command", command=COMMAND, exit_code=0, output="1 passed in 0.30s")
+    story.keep(
+        "timeout", "mira", "rejected", "Raise the socket timeout to 60 seconds",
+        "it hides the reset: the queue grew to 4,000 messages while nobody noticed", about=["relay.py"],
+    )  # fmt: skip
+
+
+def _the_second_agent(story: Story) -> None:
+    story.week.at(-4, 11)
+    steps = ["an endpoint for the status", "show it on the page; test: npm test"]
+    story.ids["page"] = story.call("otto", "start", title="Show the delivery status on the page", steps=steps)["task"]
+    story.keep("port", "otto", "fact", "The status endpoint of the staging relay listens on port 8642")
+    proof = {"command": "curl -fsS localhost:8642/status", "exit_code": 0}
+    story.call("otto", "close", task=story.ids["page"], step="s:0", proof=proof)
+    story.keep("colour", "otto", "preference", "Status colours are told by shape too, for people who do not see red")
+
+
+def _the_reversal(story: Story) -> None:
+    story.week.at(-3, 9)
+    story.keep(
+        "jitter", "mira", "decision", "A failed delivery is retried up to five times, with jitter",
+        "three at once made a herd: all lanterns came back in the same second", replaces=story.ids["three"],
+        about=["relay.py"],
+    )  # fmt: skip
+    story.call(
+        "mira", "close", task=story.ids["hunt"], step="s:1", proof={"command": "python load.py 200", "exit_code": 0}
+    )
+    story.write("relay.py", MENDED)
+    story.prove(story.ids["hunt"], "s:2", "relay.py", "test_relay.py")
+    story.call("mira", "close", task=story.ids["hunt"], step="s:2")
+    story.keep("lesson", "mira", "lesson", "A retry without jitter is a second outage", about=["relay.py"])
+
+
+def _the_proposal(story: Story) -> None:
+    story.week.at(-2, 16)
+    made = story.call(
+        "otto",
+        "propose_update",
+        block_type="decision",
+        statement="Every message gets an id from the lantern, so that a second delivery is recognised",
+        rationale="retries deliver some messages twice",
+    )
+    story.ids["proposal"] = str(made["proposal_id"])
+
+
+def _the_stale_proof(story: Story) -> None:
+    story.week.at(-1, 14)
+    story.write("relay.py", TOUCHED)
+    story.call("otto", "think", text="The pause grows too fast for the lamps on the pier; 1.5 should do.")
+
+
+def _this_morning(story: Story) -> None:
+    story.week.at(0, 24)
+    said = story.hook("tool-failed", "demo-sunday", tool="command", command=COMMAND, exit_code=1, output=ERROR)
+    story.ids["dead end"] = said
+    story.call("mira", "resume", task=story.ids["hunt"])
+
+
+WEEK: tuple[Scene, ...] = (
+    ("Monday: messages get lost, and mira starts to hunt", _the_bug),
+    ("Tuesday: a dead end, and a way that was ruled out", _the_dead_end),
+    ("Wednesday: otto works on something else", _the_second_agent),
+    ("Thursday: a decision is reversed, and the bug is mended", _the_reversal),
+    ("Friday: a proposal waits for you", _the_proposal),
+    ("Saturday: a file changes after it was proven", _the_stale_proof),
+    ("Sunday: mira comes back", _this_morning),
+)
+
+
+def play(clew: Clew, root: Path, week: Week) -> Iterator[tuple[str, Story]]:
+    """The scenes one after the other; each is over when its title is given."""
+    root.mkdir(parents=True, exist_ok=True)
+    story = Story(clew, root, week)
+    for title, scene in WEEK:
+        scene(story)
+        yield title, story

@@ -49,6 +49,7 @@ def _unspaced_terms(text: str) -> list[str]:
     return found
 
 
+@lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     word = PLAIN_FORMS.get(word, word)
     return str(_stem.stemWord(word))[:MAX_TERM]

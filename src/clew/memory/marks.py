@@ -59,8 +59,8 @@ _SPELLINGS = {
 def normal_words(statement: str) -> list[str]:
     """The words that carry the meaning, in order."""
     found = []
-    for match in _WORD.finditer(unicodedata.normalize("NFKC", statement[:MOST_CHARS])):
-        word = fold(match.group()).replace("’", "'")
+    text = fold(unicodedata.normalize("NFKC", statement[:MOST_CHARS])).replace("’", "'")
+    for word in _WORD.findall(text):
         if word in _NEGATIVE:
             found.append("!")
         elif word not in _FILLER:

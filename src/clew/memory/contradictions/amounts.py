@@ -18,6 +18,12 @@ _EVERY = re.compile(
     rf"|\b(?P<times>(?:{_COUNT})(?= times)|once|twice)(?: times)? (?:a|an|per|every|each) (?P<each>{_SPAN})\b"
     rf"|\b(?P<named>{'|'.join(PERIODS)})\b"
 )
+_LETTERS = re.compile(r"[a-z]+")
+_PERIODIC = frozenset({"every", "each", "times", "once", "twice", *PERIODS})
+_DAYTIME = frozenset({"am", "pm", "a", "p", "o", "noon", "midnight"})
+_PARTIAL = frozenset({"half", "quarter"})
+_ARTICLES = frozenset({"a", "an"})
+"""A text without any of these words has none of the forms that the patterns below look for, and is not searched."""
 _PERIOD = "every"
 _CLOCK = "clock"
 _HOUR = re.compile(
@@ -58,10 +64,15 @@ class Amount:
 def with_periods(text: str) -> str:
     """The text with each period (`every six hours`, `twice a day`, `daily`) as one word, `every` and the seconds; with
     times of the day as one word, and with `half an hour` and `a month` in figures."""
-    text = _HOUR.sub(_clock, _EVERY.sub(_period, text))
-    for pattern, plain in _PARTS:
-        text = pattern.sub(plain, text)
-    return _SINGLE.sub(r"\1 1 ", text)
+    said = set(_LETTERS.findall(text))
+    if said & _PERIODIC:
+        text = _EVERY.sub(_period, text)
+    if said & _DAYTIME or ":" in text:
+        text = _HOUR.sub(_clock, text)
+    if said & _PARTIAL:
+        for pattern, plain in _PARTS:
+            text = pattern.sub(plain, text)
+    return _SINGLE.sub(r"\1 1 ", text) if said & _ARTICLES else text
 
 
 def _clock(match: re.Match[str]) -> str:

@@ -57,9 +57,15 @@ class Clause:
         return self.rest | self.marks | {self.head}
 
 
-def clause(words: list[str]) -> Clause | None:
+def clause_and_duty(words: list[str]) -> tuple[Clause | None, Duty | None]:
+    """The clause of a sentence, and what it makes somebody answerable for."""
     at = _verb(words)
-    if at is None or _commands(words):
+    found = None if at is None else _clause(words, at)
+    return found, _duty(words, at, found) if at is not None and found is not None else None
+
+
+def _clause(words: list[str], at: int) -> Clause | None:
+    if _commands(words, at):
         return None
     nouns = [word for word in words[:at] if word not in _ARTICLES and word not in UNIVERSAL and word != ONLY]
     if not nouns:
@@ -73,11 +79,9 @@ def clause(words: list[str]) -> Clause | None:
     return Clause(head, marks, _main_verb(words, at), _content(words[at:]), _said(words[at:]), _BOUNDS & {*words[:at]})
 
 
-def _commands(words: list[str]) -> bool:
+def _commands(words: list[str], at: int) -> bool:
     """Whether a sentence begins with its verb: `use pytest for all tests`. It names no subject."""
-    at = _verb(words)
-    thing = words[0] in THINGS and at is not None and at > 1
-    return words[0] in VERBS and AUXILIARY.isdisjoint(words) and not thing
+    return words[0] in VERBS and AUXILIARY.isdisjoint(words) and not (words[0] in THINGS and at > 1)
 
 
 def _said(words: list[str]) -> tuple[str, ...]:
@@ -155,10 +159,9 @@ class Duty:
         return f"{self.verb} {' '.join(sorted(self.what))}"
 
 
-def duty(words: list[str]) -> Duty | None:
+def _duty(words: list[str], at: int, found: Clause) -> Duty | None:
     """What a sentence makes somebody answerable for; None when it does not."""
-    found, at = clause(words), _verb(words)
-    if found is None or at is None or found.verb not in _RESPONSIBLE:
+    if found.verb not in _RESPONSIBLE:
         return None
     subject, told = found.marks | {found.head}, _content(words[at:]) - {found.verb, *_SELF}
     passive = words[at] in AUXILIARY and "by" in words[at:]

@@ -73,21 +73,12 @@ def follow(ctx: Context, ids: Sequence[str]) -> None:
 def _learn_words(ctx: Context, ids: Sequence[str], live: dict[str, Block]) -> None:
     ctx.tx.many("DELETE FROM decision_word WHERE workspace = ? AND id = ?", [(ctx.workspace, id) for id in ids])
     rows = [
-        (ctx.workspace, word, sharpness(statement_of(block)), block.id)
-        for block in live.values()
-        for word in sorted(_words(block) | _forms(block))
+        (ctx.workspace, word, saying.sharp, saying.id)
+        for saying in map(_saying, live.values())
+        for word in sorted(saying.words | saying.forms)
     ]
     if rows:
         ctx.tx.many("INSERT INTO decision_word (workspace, word, sharp, id) VALUES (?, ?, ?, ?)", rows)
-
-
-def _words(block: Block) -> set[str]:
-    return words_of(statement_of(block))
-
-
-def _forms(block: Block) -> set[str]:
-    """Keys that only decisions about the very same thing share: slots, and groups of signatures."""
-    return forms_of(statement_of(block)) | {f"signature:{item.group}" for item in signatures(block.text)}
 
 
 def _pairs(ctx: Context, live: dict[str, Block]) -> Iterable[tuple[Block, Block]]:
@@ -123,7 +114,10 @@ class Saying:
 
 
 def _saying(block: Block) -> Saying:
-    return Saying(block.id, _words(block), _forms(block), sharpness(statement_of(block)))
+    """What is compared of a block. Forms are keys that only decisions about the very same thing share."""
+    said = statement_of(block)
+    forms = forms_of(said) | {f"signature:{item.group}" for item in signatures(block.text)}
+    return Saying(block.id, words_of(said), forms, sharpness(said))
 
 
 def nearby(ctx: Context, sayings: list[Saying]) -> dict[str, list[str]]:

@@ -17,8 +17,7 @@ from clew.memory.contradictions.clauses import (
     Clause,
     Duty,
     apart,
-    clause,
-    duty,
+    clause_and_duty,
     for_some_only,
     other_doers,
     other_things,
@@ -95,6 +94,9 @@ _SHORT = {
 _SPELLED = re.compile(
     "|".join(rf"(?<![a-z]){re.escape(long)}(?![a-z])" for long in sorted(_SHORT, key=len, reverse=True))
 )
+_START = re.compile(r"[^a-z']+")
+_SPELLED_STARTS = frozenset(_START.split(long)[0] for long in _SHORT)
+"""First words of the spellings: a text without any of them needs no search for the long ones."""
 _CONTRAST = re.compile(r",\s+not\s+")
 _GROUP = {word: number for number, group in enumerate(EXCLUSIVE) for word in group}
 _GROUP_STEMS = {stem(word): number for word, number in _GROUP.items()}
@@ -155,7 +157,7 @@ class Clash:
     confidence: float
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=4_000)
 def read(statement: str) -> Reading:
     words = _words(statement)
     kept, refused = _refusals(words)
@@ -183,8 +185,7 @@ def read(statement: str) -> Reading:
         _purpose(kept),
         _order(kept),
         frames(statement, kept),
-        clause(kept),
-        duty(kept),
+        *clause_and_duty(kept),
         tuple(kept),
     )
 
@@ -237,9 +238,11 @@ def clash(first: str, second: str) -> Clash | None:
 
 def _words(statement: str) -> list[str]:
     text = fold(statement.replace("’", "'"))
-    text = _CONTRAST.sub(" insteadof ", text)
+    if "not" in text:
+        text = _CONTRAST.sub(" insteadof ", text)
     text = with_periods(text)
-    text = _SPELLED.sub(lambda match: _SHORT[match.group()], text)
+    if not _SPELLED_STARTS.isdisjoint(_START.split(text)):
+        text = _SPELLED.sub(lambda match: _SHORT[match.group()], text)
     return [_SAME.get(word, word) for word in _WORD.findall(text)]
 
 

@@ -34,8 +34,10 @@ TOOLSETS = {
     "mind_mem": "mind-mem",
 }
 """Every name of a toolset, and the toolset it stands for."""
+MIND_MEM = "mind-mem"
+MIND_MEM_FILE = "mind-mem.json"
 CONTRACT_SETTINGS: dict[str, dict[str, str]] = {
-    "mind-mem": {"port": "8765"},
+    MIND_MEM: {"port": "8765"},
 }
 """Defaults of settings in a toolset that is named after a contract, where its clients expect others than ours."""
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -343,8 +345,9 @@ def load_settings(
     cwd: Path | None = None,
 ) -> Settings:
     environ = environment() if environ is None else environ
-    root = project_root(cwd or directory())
-    raw, origins = _gather(flags or {}, environ, root)
+    here = cwd or directory()
+    root = project_root(here)
+    raw, origins = _gather(flags or {}, environ, root, here)
     try:
         return _settings(raw, origins, root)
     except ClewError as problem:
@@ -361,6 +364,7 @@ def _placed(problem: ClewError, origins: Mapping[str, str]) -> ClewError:
 
 def _settings(raw: Mapping[str, str], origins: dict[str, str], root: Path) -> Settings:
     values = {item.name: item.read(item.name, raw[item.name]) for item in SETTINGS}
+    _check_memory(values, origins)
     if values["workspace_lock"] is None:
         values["workspace_lock"] = bool(values["workspace"]) and not values["workspace_allowlist"]
     values["workspace"] = values["workspace"] or check_workspace(derived_workspace(root))
@@ -384,7 +388,9 @@ _NO_PROJECT = ("THOUGHTBOX_PROJECT", "_default")
 """The seed's own word for a project that was not chosen."""
 
 
-def _gather(flags: Mapping[str, Any], environ: Mapping[str, str], root: Path) -> tuple[dict[str, str], dict[str, str]]:
+def _gather(
+    flags: Mapping[str, Any], environ: Mapping[str, str], root: Path, here: Path
+) -> tuple[dict[str, str], dict[str, str]]:
     given = {item.name: found for item in SETTINGS if (found := _given(item, flags, environ)) is not None}
     files = _project_file(root, home_of(environ))
     # The data directory may itself be named by a flag, a variable or a trusted project.
@@ -392,16 +398,31 @@ def _gather(flags: Mapping[str, Any], environ: Mapping[str, str], root: Path) ->
     files = {**_home_file(placed(home[0]) if home else home_of(environ), root), **files}
     raw: dict[str, str] = {}
     origins: dict[str, str] = {}
-    expected = _contract_settings(given.get("toolset") or files.get("toolset"))
+    expected = _contract_settings(given.get("toolset") or files.get("toolset"), here)
     for item in SETTINGS:
         default = expected.get(item.name) or ("" if item.derived else item.default, "default")
         raw[item.name], origins[item.name] = given.get(item.name) or files.get(item.name) or default
     return raw, origins
 
 
-def _contract_settings(chosen: tuple[str, str] | None) -> dict[str, tuple[str, str]]:
+def _contract_settings(chosen: tuple[str, str] | None, here: Path) -> dict[str, tuple[str, str]]:
     toolset = TOOLSETS.get(chosen[0].lower(), "") if chosen else ""
-    return {name: (value, f"toolset {toolset}") for name, value in CONTRACT_SETTINGS.get(toolset, {}).items()}
+    found = dict(CONTRACT_SETTINGS.get(toolset, {}))
+    if toolset == MIND_MEM and (here / MIND_MEM_FILE).is_file():
+        found["memory_dir"] = str(here)  # Mind-Mem's own default is the directory that it is started in
+    return {name: (value, f"toolset {toolset}") for name, value in found.items()}
+
+
+def _check_memory(values: Mapping[str, Any], origins: Mapping[str, str]) -> None:
+    """Mind-Mem's clients name a workspace that exists; a slip of the pen must not make another one."""
+    folder = values["memory_dir"]
+    named = values["toolset"] == MIND_MEM and origins["memory_dir"] in ("MIND_MEM_WORKSPACE", "flag")
+    if named and folder is not None and not folder.is_dir():
+        raise ClewError(
+            "NOT_FOUND",
+            f"memory_dir: Workspace not found at {folder}",
+            "Name a directory that exists, or make it: Clew lays the workspace out in it.",
+        )
 
 
 def _given(item: Setting, flags: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, str] | None:

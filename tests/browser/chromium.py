@@ -33,7 +33,7 @@ FLAGS = (
     "--window-size=1280,800",
     "--force-device-scale-factor=1",
 )
-PATIENCE = 30
+PATIENCE = 60
 WHO = """
 try {
   if (localStorage.getItem("clew.name") === null) localStorage.setItem("clew.name", '"Tess Tester"');

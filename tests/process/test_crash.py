@@ -16,7 +16,7 @@ from clew.app import Clew
 from clew.index.search import index_gaps
 from tests.process.test_many_writers import fire, start_writer
 
-pytestmark = pytest.mark.timeout(900)  # a hundred processes, on a machine that may be busy
+pytestmark = pytest.mark.timeout(600)  # a hundred processes, on a machine that may be busy
 ROUNDS = 100
 AT_ONCE = 4
 

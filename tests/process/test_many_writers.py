@@ -14,7 +14,7 @@ import pytest
 from clew.app import Clew
 from tests.conftest import Caller
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = pytest.mark.timeout(600)
 PROCESSES, WRITES = 8, 500
 
 
@@ -31,7 +31,7 @@ def fire(process: subprocess.Popen[str]) -> None:
 
 
 def reports(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
-    out, _ = process.communicate(timeout=800)
+    out, _ = process.communicate(timeout=500)
     return [json.loads(line) for line in out.splitlines()]
 
 

@@ -48,7 +48,7 @@ def lease_held(step: Step, lease: Lease) -> ClewError:
     return ClewError(
         "STEP_LEASE_HELD",
         f"{step.path} ({step.id}) is leased by {lease.holder} until event {lease.expires_seq}",
-        "Wait for the holder, call with its agent_id, or take the lease over with force=true.",
+        "Wait until the holder releases it, or take the lease over with force=true, which is written down.",
         suggestions=[_look(step)],
         details={"holder_agent_id": lease.holder, "expires_seq": lease.expires_seq},
     )

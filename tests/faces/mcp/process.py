@@ -38,7 +38,7 @@ def running(module: str, home: Path, *args: str, **more: str) -> Iterator[Runnin
         yield Running(address, process)
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(60)
         assert process.stdout is not None
         process.stdout.close()
 

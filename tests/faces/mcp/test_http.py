@@ -10,9 +10,12 @@ import anyio
 import httpx2
 import pytest
 from mcp import Client
+from starlette.testclient import TestClient
 
 from clew import __version__
-from clew.faces.http import bind
+from clew.faces.http import Hosts, bind
+from clew.faces.mcp import endpoint
+from clew.faces.mcp.server import ClewServer
 from tests.faces.mcp.process import running
 
 
@@ -24,9 +27,26 @@ async def test_a_server_that_is_told_to_stop_ends_its_streams_and_goes(tmp_path:
             client.listen(tools_list_changed=True) as stream,
         ):
             server.process.terminate()
-            with anyio.fail_after(10):
+            with anyio.fail_after(60):
                 assert [event async for event in stream] == []
-        server.process.wait(10)
+        server.process.wait(60)
+
+
+def test_there_is_a_most_of_sessions_and_others_go_on(server: ClewServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "MOST_SESSIONS", 2)
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "guest", "version": "1"}}
+    opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    headers = {"accept": "application/json, text/event-stream"}
+    app = endpoint.http_app(server, None, Hosts("127.0.0.1"))
+    with TestClient(app, base_url="http://127.0.0.1") as client:
+        opened = [client.post("/mcp", json=opening, headers=headers) for _ in range(2)]
+        refused = client.post("/mcp", json=opening, headers=headers)
+        session = {**headers, "mcp-session-id": opened[0].headers["mcp-session-id"]}
+        listed = client.post("/mcp", json={"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, headers=session)
+        client.delete("/mcp", headers=session)
+        again = client.post("/mcp", json=opening, headers=headers)
+    assert [answer.status_code for answer in (*opened, refused, listed, again)] == [200, 200, 503, 200, 200]
+    assert "Too many open sessions" in refused.text
 
 
 def test_health_says_what_is_running(address: str) -> None:

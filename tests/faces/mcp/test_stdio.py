@@ -52,7 +52,7 @@ class Lines:
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
         rest = self._process.stdout.read()
-        assert self._process.wait(10) == 0
+        assert self._process.wait(60) == 0
         return rest
 
 

@@ -13,7 +13,7 @@ from clew.registry.waiting import outside
 
 pytestmark = pytest.mark.anyio
 
-PATIENCE = 30
+PATIENCE = 60
 
 
 @pytest.fixture

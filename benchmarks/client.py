@@ -103,7 +103,8 @@ def alternating(server: StdioServer, count: int, *calls: Calls) -> list[list[flo
 
 def clew_server(home: Path, url: str = "", toolset: str = "full", **environ: str) -> StdioServer:
     command = [sys.executable, "-m", "clew", "serve", "--toolset", toolset, "--workspace", "bench"]
-    return StdioServer(command, ROOT, CLEW_HOME=str(home), CLEW_DATABASE_URL=url, **environ)
+    variables = {"CLEW_HOME": str(home), "CLEW_DATABASE_URL": url, "CLEW_RESIDENT": "off", **environ}
+    return StdioServer(command, ROOT, **variables)
 
 
 def bare_server() -> StdioServer:

@@ -6,6 +6,7 @@ becomes stale because its file changes after it. The files are real and the test
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -109,8 +110,10 @@ class Story:
         from clew.runner.witness import observe, receipt_arguments
 
         limits = ChildLimits(60, 5, 0, 1 << 20)
-        with Path(__file__).open("rb") as nothing:
-            seen = observe([sys.executable, "test_relay.py"], self.root, {}, nothing, limits, lambda: None)
+        with Path(os.devnull).open("rb") as nothing:
+            seen = observe(
+                [sys.executable, "test_relay.py"], self.root, dict(os.environ), nothing, limits, lambda: None
+            )
         told = {**receipt_arguments(seen, self.root, files), "command": "python test_relay.py"}
         witness = Connection(toolset="full", client="clew-prove", durable=False, local=True, witness="prove")
         answer = self.clew.dispatcher.call("tasks_receipt_record", {"task": task, "path": path, **told}, witness)

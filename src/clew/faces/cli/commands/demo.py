@@ -92,7 +92,8 @@ def show_ways(settings: Settings, made: dict[str, Any]) -> None:
     line = f"clew --home {settings.home} --workspace {settings.workspace}"
     say("A week of work is there.", "bold green")
     say("This morning the same test failed again, and mira was told:")
-    say(f"  {made['told']}")
+    for told in made["told"].splitlines():
+        say(f"  {told}")
     say(f"Look at it from its project: cd {made['project']}")
     say(f"  where it stands    {line} resume")
     say(f"  why it is so       {line} recall retries jitter")

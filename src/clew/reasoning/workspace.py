@@ -200,6 +200,16 @@ def reset_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     return [line + (f" prev={result['previous']}" if result["previous"] != result["workspace"] else ""), "status"]
 
 
+class Storage(Input):
+    pass
+
+
+@operation("storage", workspace=False)
+def storage_place(ctx: Context, args: Storage) -> dict[str, Any]:
+    """Say where the store lies."""
+    return {"storage_dir": storage(ctx)}
+
+
 @operation(
     "workspace_reset", tier="daily", writes=True, idempotent=True, portal=True, lines=reset_lines, workspace=False
 )

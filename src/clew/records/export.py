@@ -10,7 +10,7 @@ from clew.errors import invalid
 from clew.reasoning.documents import entries_json, tail, view
 from clew.reasoning.scope import Scope, TargetRef, scope_json, scope_of, target_id
 from clew.reasoning.trace import following, sequential_graph
-from clew.registry.budget import Budget, Clip, Trim
+from clew.registry.budget import Budget, Clip, Drop, Pick, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
 from clew.tasks.openers import describe_target
@@ -27,6 +27,15 @@ EXPORT_BUDGET = Budget(
         Clip("trace.entries[].content", 200),
         Trim("trace.entries", drop="first", page="trace.pagination", follow=_SEQUENTIAL),
         Trim("notes.entries", drop="first", page="notes.pagination"),
+        Drop("chain"),
+        Drop("trace.sequential"),
+        Clip("target.description", 200),
+        Clip("target.title", 80),
+        Pick("target", ("id", "kind", "title", "status", "revision")),
+        Pick("trace", ("entries",)),
+        Pick("notes", ("entries",)),
+        Drop("workspace"),
+        Pick("target", ("id", "kind")),
     ),
     keep=("target", "reasoning_ref"),
 )

@@ -219,7 +219,12 @@ def _item(ctx: Context, row: Row) -> Opened:
 
 def _compact(opened: Opened) -> Opened:
     kept = ("workspace", "kind", "id", "ref", "summary", "head", "edges", "count", "status", "record", "truncated")
-    return {name: opened[name] for name in kept if name in opened}
+    shown = {name: opened[name] for name in kept if name in opened}
+    if opened["kind"] not in ("task", "plan"):
+        return shown
+    action = (opened.get("capsule") or {}).get("action") or {}
+    way = {"next_action": {"tool": action["tool"], "args": action.get("args", {})}} if "tool" in action else {}
+    return shown | {name: opened[name] for name in ("focus", "reasoning_ref") if name in opened} | way
 
 
 def unknown_record(id: str) -> ClewError:

@@ -6,6 +6,7 @@ import math
 from difflib import get_close_matches
 from typing import Any
 
+import orjson
 from pydantic import ValidationError
 
 from clew.errors import ClewError, Hint, Suggestion, shorten, suggest
@@ -23,10 +24,20 @@ def check_raw(arguments: Any) -> dict[str, Any]:
     """Refuse what no model should ever see: non-objects, huge or deep values, text that cannot be stored."""
     if arguments is None:
         return {}
+    if isinstance(arguments, str):
+        arguments = _object_in(arguments)
     if not isinstance(arguments, dict):
         raise ClewError("INVALID_INPUT", "arguments: expected an object", hints=[_type_hint("arguments", "object")])
     _measure(arguments, "arguments", 0, MAX_ARGUMENTS)
     return arguments
+
+
+def _object_in(text: str) -> Any:
+    """The object that a text holds as JSON, as some models send it; else the text."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
 
 
 def check_inner(value: Any, where: str) -> Any:

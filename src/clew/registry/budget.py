@@ -74,7 +74,15 @@ class Drop:
     path: str
 
 
-Step = Trim | Clip | Drop
+@dataclass(frozen=True)
+class Pick:
+    """Keep only some fields of an object: what it takes to know the thing and to ask for it again."""
+
+    path: str
+    names: tuple[str, ...]
+
+
+Step = Trim | Clip | Drop | Pick
 
 
 @dataclass(frozen=True)
@@ -247,6 +255,10 @@ def _give_up(result: Result, step: Step, limit: int, left_out: dict[str, int], r
             _trim(result, holder, name, step, limit, left_out, report)
         elif isinstance(step, Clip):
             if _clip(holder, name, step.chars):
+                _tell(result, report, step.path, True)
+        elif isinstance(step, Pick):
+            if isinstance(holder[name], dict):
+                holder[name] = {key: value for key, value in holder[name].items() if key in step.names}
                 _tell(result, report, step.path, True)
         elif holder.pop(name, None) is not None:
             left_out[step.path] = 1

@@ -10,8 +10,8 @@ from clew.clock import Clock
 from clew.errors import ClewError, Suggestion, warning
 from clew.registry.callers import keep_seen
 from clew.registry.connection import Connection
-from clew.registry.permission import check_not_mistyped, check_room
-from clew.settings import Settings
+from clew.registry.permission import check_not_mistyped, check_room, permitted
+from clew.settings import PLACE, Settings
 from clew.store.database import Database, Row, Transaction, committed
 from clew.store.workspaces import Workspace, create_workspace, find_workspace, unborn_workspace
 
@@ -107,6 +107,11 @@ class Context:
     ) -> Row:
         return self.ws.emit(topic, type, subject, payload, path)
 
+    def elsewhere(self, workspace: str) -> Context:
+        """The same call in another workspace, which the caller must be allowed to name; a person at the shell is."""
+        chosen = workspace if self.connection.local else permitted(self.settings, workspace)
+        return Context(self.dispatcher, self.connection, chosen, self.agent, self._progress, self.remarks)
+
     @contextmanager
     def reading(self) -> Iterator[Context]:
         """One state of the store. A workspace that nobody wrote in reads as an empty one; reading never makes it."""
@@ -151,10 +156,12 @@ class Context:
 
     def _check_guard(self, ws: Workspace) -> None:
         guard = self.settings.project_guard
-        if guard and ws.project_guard and ws.project_guard != guard:
+        # A place is only a hint: whoever names a workspace means to share it. A mark that somebody chose is binding.
+        chosen = ws.project_guard is not None and not ws.project_guard.startswith(PLACE)
+        if ws.project_guard and ws.project_guard != guard and (guard or chosen):
             raise ClewError(
                 "PROJECT_GUARD_MISMATCH",
-                f"workspace {ws.id} belongs to {ws.project_guard}, this server to {guard}",
+                f"workspace {ws.id} belongs to {ws.project_guard}, this server to {self.settings.own_guard}",
                 f"Name another workspace, or set project_guard to {ws.project_guard} if this is the same project.",
             )
 

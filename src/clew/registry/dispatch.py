@@ -220,7 +220,26 @@ class Dispatcher:
         shown, fitted = budgets.bounded(result, budget, given, budget.default_for(call.connection.toolset))
         if fitted is not None:
             call.remarks.warnings.extend(budgets.budget_warnings(fitted))
+        self._suggest_the_rest(call, operation, shown, budgets.size(result) if fitted and fitted.truncated else None)
         return shown
+
+    def _suggest_the_rest(self, call: Call, operation: Operation, shown: dict[str, Any], needed: int | None) -> None:
+        """A read that leaves something out says how to get it: with a larger budget, or as the next page."""
+        if operation.writes or call.remarks.suggestions or call.remarks.call is None:
+            return
+        own = {name: value for name, value in call.remarks.call[1].items() if name != "workspace"}
+        page = shown.get("pagination")
+        if needed is not None and "max_chars" in operation.input.model_fields:
+            room = {"max_chars": min(2 * needed, budgets.LARGEST)}
+            kept = {name: value for name, value in own.items() if name != "context_budget"}
+            call.remarks.suggestions.append(
+                suggest(operation.name, "The same with a larger budget.", "medium", **(kept | room))
+            )
+        elif (
+            isinstance(page, dict) and page.get("next_cursor") is not None and "cursor" in operation.input.model_fields
+        ):
+            after = {"cursor": page["next_cursor"]}
+            call.remarks.suggestions.append(suggest(operation.name, "The next page.", "medium", **(own | after)))
 
     def _answer(self, call: Call, operation: Operation, result: dict[str, Any]) -> Answer:
         suggestions = self._suggestions(call, call.remarks.suggestions)

@@ -77,12 +77,16 @@ def check_room(tx: Transaction) -> None:
         )
 
 
+ON_PURPOSE = frozenset({"init", "import_branchmind"})
+"""Operations that are meant to make a workspace, whatever its name looks like."""
+
+
 def check_not_mistyped(tx: Transaction, settings: Settings, name: str, call: tuple[str, dict[str, Any]] | None) -> None:
     """Refuse to write into a new workspace whose name looks like a slip of a known one's."""
     operation, arguments = call or ("init", {})
     known = {*workspace_names(tx), settings.workspace} - {name}
     near = next((other for other in sorted(known) if is_slip(name, other) and _permits(settings, other)), None)
-    if near is None or operation == "init":
+    if near is None or operation in ON_PURPOSE:
         return
     raise ClewError(
         "UNKNOWN_ID",

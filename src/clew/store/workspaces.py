@@ -205,3 +205,15 @@ def last_used_workspaces(tx: Transaction, most: int) -> list[Row]:
 
 def workspace_count(tx: Transaction) -> int:
     return int(tx.value("SELECT count(*) FROM workspace"))
+
+
+def raise_count(tx: Transaction, workspace: str, name: str, value: int) -> None:
+    """Let a counter go on after a number that came from elsewhere."""
+    if value > 0:
+        tx.run(
+            "INSERT INTO counter (workspace, name, value) VALUES (?, ?, ?) ON CONFLICT (workspace, name) DO UPDATE"
+            " SET value = CASE WHEN counter.value > excluded.value THEN counter.value ELSE excluded.value END",
+            workspace,
+            name,
+            value,
+        )

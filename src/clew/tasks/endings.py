@@ -45,7 +45,7 @@ def tasks_complete(ctx: Context, args: Complete) -> dict[str, Any]:
     work = target_work(ctx, args)
     check_revision(work, args.expected_revision)
     work, event = set_status(ctx, work, args.status, _wake(ctx, work, args), args.override)
-    return {"task": rows_json(ctx, [work])[0], "event": event}
+    return {work.kind: rows_json(ctx, [work])[0], "event": event}
 
 
 def set_status(

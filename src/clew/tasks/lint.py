@@ -101,8 +101,8 @@ class Patch:
     arguments: dict[str, Any]
     notes: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        apply = {"tool": self.tool, "arguments": self.arguments}
+    def to_json(self, workspace: str) -> dict[str, Any]:
+        apply = {"tool": self.tool, "arguments": {"workspace": workspace, **self.arguments}}
         shown = {"id": self.id, "purpose": self.purpose, "apply": apply}
         return {**shown, "notes": self.notes} if self.notes else shown
 
@@ -305,8 +305,9 @@ def _wording(task: Work, step: Step, found: Found) -> None:
 def _gate(task: Work, step: Step, gate: Gate, found: Found) -> None:
     """Checkpoints that became required, and proof that is still owed."""
     here = step_target(step)
-    for name in OPTIONAL:
-        if name in gate.missing:
+    written = {"criteria": step.success_criteria, "tests": step.tests}
+    for name in gate.missing:
+        if written.get(name, True):  # what is not even written down is told already
             message = f"{step.path} must confirm {name} and has not"
             recovery = f"Confirm {name} once it holds."
             found.issues.append(Issue(f"MISSING_{name.upper()}", "unverifiable", message, recovery, here))
@@ -412,8 +413,8 @@ def tasks_lint(ctx: Context, args: Lint) -> dict[str, Any]:
         "target": {"id": work.id, "kind": work.kind},
         "summary": summary(issues),
         "issues": issues,
-        "patches": [patch.to_json() for patch in sorted(found.patches, key=lambda patch: patch.id)],
-        "actions": [action.to_json() for action in sorted(found.actions, key=lambda action: action.id)],
+        "patches": [patch.to_json(ctx.workspace) for patch in sorted(found.patches, key=lambda patch: patch.id)],
+        "actions": [action.to_json(ctx.workspace) for action in sorted(found.actions, key=lambda action: action.id)],
         "context_health": health,
     }
 

@@ -108,8 +108,8 @@ def work_by_id(ctx: Context, id: str) -> Work:
     return found
 
 
-def known_work(ctx: Context, limit: int = 2) -> list[dict[str, Any]]:
-    """Calls that lead to work that exists, or to starting some."""
+def known_work(ctx: Context, limit: int = 2, under: str | None = None) -> list[dict[str, Any]]:
+    """Calls that lead to work that exists, or to starting some, in a plan where one is meant."""
     rows = ctx.tx.all(
         "SELECT id FROM work WHERE workspace = ? AND kind = 'task' ORDER BY updated_at_ms DESC, number DESC LIMIT ?",
         ctx.workspace,
@@ -117,7 +117,8 @@ def known_work(ctx: Context, limit: int = 2) -> list[dict[str, Any]]:
     )
     if rows:
         return [suggest("tasks_snapshot", "Shows a task that exists.", "high", task=row["id"]) for row in rows]
-    return [suggest("tasks_macro_start", "Starts a task.", "high", task_title="New task")]
+    plan = {"plan": under} if under is not None else {}
+    return [suggest("tasks_macro_start", "Starts a task.", "high", task_title="New task", **plan)]
 
 
 def open_tasks(ctx: Context, limit: int) -> list[Work]:

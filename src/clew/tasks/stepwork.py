@@ -101,9 +101,15 @@ def define_step(ctx: Context, task: Work, step: Step, given: Mapping[str, Any]) 
     return change_step(ctx, task, step, new, Change("step_defined", "step_define", payload))
 
 
+NOTHING = frozenset({"none", "null", "n/a", "na"})
+"""What stands for no blocker."""
+
+
 def redefine(step: Step, given: Mapping[str, Any]) -> Step:
     """A step with other fields; what was confirmed about the old criteria or tests says nothing about new ones."""
-    reset = {}
+    reset: dict[str, Any] = {}
+    if "blockers" in given:
+        reset["blockers"] = tuple(line for line in given["blockers"] if line.strip().lower() not in NOTHING)
     if "success_criteria" in given and given["success_criteria"] != step.success_criteria:
         reset["criteria_confirmed"] = False
     if "tests" in given and given["tests"] != step.tests:

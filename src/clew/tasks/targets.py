@@ -17,7 +17,7 @@ from clew.tasks.steps import Step, select_step
 
 declare_events({"focus_changed": "The workspace focus was set or cleared."})
 
-TaskId = Annotated[Name | None, Field(description="Task id such as TASK-001; default: the focus.")]
+TaskId = Annotated[Name | None, Field(description="Task id such as TASK-001, or a plan's; default: the focus.")]
 PlanId = Annotated[Name | None, Field(description="Plan id such as PLAN-001; default: the focus.")]
 Expected = Annotated[Whole | None, Field(description="Refuse when the revision is another one.")]
 AgentId = Annotated[Name | None, Field(description="Who calls; needed to work under a step lease.")]
@@ -103,9 +103,10 @@ def explicit_target(args: Any) -> str | None:
     """The one id that `target`, `task` or `plan` name; they may not name different ones."""
     target: str | TargetRef | None = getattr(args, "target", None)
     given = {"target": target_id(target)}
-    for kind in ("task", "plan"):
-        value = getattr(args, kind, None)
-        given[kind] = target_id(TargetRef(id=value, kind=kind), kind) if value is not None else None
+    # `task` may name a plan as well: the seed edits plans with {workspace, task}. What needs a task says so later.
+    task, plan = getattr(args, "task", None), getattr(args, "plan", None)
+    given["task"] = target_id(task, "task")
+    given["plan"] = target_id(TargetRef(id=plan, kind="plan"), "plan") if plan is not None else None
     named = {field: value for field, value in given.items() if value is not None}
     if len(set(named.values())) > 1:
         first, second = list(named)[:2]
@@ -138,7 +139,7 @@ def no_target(ctx: Context) -> ClewError:
 def _of_kind(ctx: Context, work: Work, kind: str) -> Work:
     if work.kind == kind:
         return work
-    ways = known_work(ctx) if kind == "task" else []
+    ways = known_work(ctx, under=work.id) if kind == "task" else []
     if kind == "plan" and work.parent is not None:
         ways = [suggest("tasks_context", "Shows the plan of this task.", "high", plan=work.parent)]
     raise invalid(kind, f"{work.id} is a {work.kind}, and this needs a {kind}", f"Name a {kind}.", ways, kind="prefix")

@@ -118,6 +118,23 @@ class SealedState:
         return hashlib.sha256(b"clew request state\0" + self._token.encode()).digest()
 
 
+class LooseArguments:
+    """Arguments that are no object are answered by the door like any other wrong call, so that a model reads why.
+
+    The SDK would refuse them as a fault of the protocol, which models seldom see. Some models send the object as text.
+    """
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+
+    async def __call__(self, ctx: Request, call_next: CallNext) -> HandlerResult:
+        given = (ctx.params or {}).get("arguments")
+        name = (ctx.params or {}).get("name")
+        if ctx.method != "tools/call" or given is None or isinstance(given, dict) or not isinstance(name, str):
+            return await call_next(ctx)
+        return await self._tools.call(ctx, CallToolRequestParams.model_construct(name=name, arguments=given))
+
+
 NAME = "clew"
 
 # Lists change only with the installed version; what is read may change with the next call.
@@ -200,7 +217,11 @@ def build_server(clew: Clew, entries: Catalogue | None = None, origin: Origin | 
     server.end_streams = parts.listening.close
     if isinstance(get_tracer_provider(), ProxyTracerProvider):
         server.middleware.clear()  # nobody collects traces, and every call would pay for making them
-    server.middleware += [Guard(parts.connections), SealedState(NAME, clew.settings.token)]
+    server.middleware += [
+        Guard(parts.connections),
+        SealedState(NAME, clew.settings.token),
+        LooseArguments(parts.tools),
+    ]
     _add_methods(server, parts)
     return server
 

@@ -122,7 +122,7 @@ class ThinkPipeline(Input):
     notes_doc: NotesDoc = None
     trace_doc: TraceDoc = None
     graph_doc: GraphDoc = None
-    note_decision: Annotated[bool, Field(description="Sum the decision up in the notes.")] = False
+    note_decision: Annotated[bool | None, Field(description="Sum the decision up in the notes; default: true.")] = None
     note_title: Title | None = None
     note_format: Name | None = None
     agent_id: AgentInput = None
@@ -136,9 +136,13 @@ def think_pipeline(ctx: Context, args: ThinkPipeline) -> dict[str, Any]:
     )
     step = resolve_step(ctx, scope, args.step)
     given = {stage: getattr(args, stage) for stage in STAGES if getattr(args, stage) is not None}
-    note = DecisionNote(args.note_title or "Decision", args.note_format or "text") if args.note_decision else None
+    note = (
+        DecisionNote(args.note_title or "Decision", args.note_format or "text")
+        if args.note_decision is not False
+        else None
+    )
     done = write_pipeline(ctx, scope, given, args.status, step, note)
-    if note is not None and done.note is None:
+    if args.note_decision and done.note is None:
         ctx.warn("NOTE_IGNORED", "note_decision needs a decision stage; nothing was noted", "Give decision as well.")
     return {
         "workspace": ctx.workspace,

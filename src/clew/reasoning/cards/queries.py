@@ -16,7 +16,7 @@ from clew.reasoning.graph.reads import check_edges
 from clew.reasoning.premises import suspects
 from clew.reasoning.scope import BoundedPlace, ReadPlace, Scope, StepFocus, ViewPlace, place, place_and_step
 from clew.reasoning.visibility import CANON, CARD_TYPES, DRAFT, PUBLISHED
-from clew.registry.budget import Budget, Clip, Drop, Step, Trim
+from clew.registry.budget import Budget, Clip, Drop, Pick, Step, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Name, Names, Text, Whole, operation
 
@@ -193,10 +193,14 @@ NEXT_BUDGET = Budget(
         *(Drop(f"candidate.{name}") for name in ("meta", "text", "tags", "last_ts_ms", "deleted")),
         Clip("candidate.title", 60),
         *(Drop(name) for name in ("step_focus", "workspace")),
+        Pick("candidate", ("id", "type", "title", "status")),
+        *(Drop(name) for name in ("graph_doc", "branch")),
+        Clip("candidate.title", 20),
     ),
     16_000,
-    keep=("branch", "graph_doc"),
+    keep=("candidate", "branch", "graph_doc"),
 )
+"""The candidate is what was asked for; it goes last."""
 
 
 @operation("think_next", budget=NEXT_BUDGET)

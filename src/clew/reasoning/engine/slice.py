@@ -196,7 +196,8 @@ def _urgency(test: RunnableTest) -> tuple[int, int, int, str]:
 
 
 def stale_after_ms(meta: Mapping[str, Any] | None) -> int:
-    found = meta or {}
+    """As the card says under `run`, which the seed prefers, else beside it."""
+    found = {**(meta or {}), **_inner(meta or {}, "run")}
     exact, days = found.get("stale_after_ms"), found.get("stale_after_days")
     if isinstance(exact, int) and not isinstance(exact, bool) and exact >= 0:
         return exact

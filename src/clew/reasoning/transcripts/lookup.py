@@ -246,6 +246,11 @@ _HEADING = re.compile(
     r"|status|next steps?|open questions?|decisions?)\b",
     re.IGNORECASE | re.MULTILINE,
 )
+_SAYS_SO = re.compile(
+    r"^\W{0,8}(?:summary\W*:|tl;?\s?dr\b|итог(?:о|и)?\b|резюме\b|кратко\b|сводка\b|вывод(?:ы)?\s*:)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Words that name a summary, at any length: the seed's agents write English and Russian."""
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+\S", re.MULTILINE)
 
 DIGEST_BUDGET = Budget(
@@ -323,6 +328,8 @@ def _last(file: TranscriptFile, scan: Scan, mode: str) -> dict[str, Any] | None:
 def sums_up(said: Message) -> bool:
     """Whether a message looks like a summary: it says so in a heading, or it is a list of some length."""
     if said.summary:
+        return True
+    if _SAYS_SO.search(said.text):
         return True
     bullets = len(_BULLET.findall(said.text))
     return (bool(_HEADING.search(said.text)) and (bullets >= 1 or len(said.text) >= 120)) or (

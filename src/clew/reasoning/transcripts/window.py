@@ -8,6 +8,7 @@ from pydantic import Field
 
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import TRANSCRIPT, confined
+from clew.reasoning.scope import StepFocus, resolve_scope, resolve_step
 from clew.reasoning.transcripts.files import LONGEST_LINE, Allowance, Line, lines, open_file, root_directory
 from clew.reasoning.transcripts.format import HEAD_BYTES, default_prefix, message, parse, session_info
 from clew.reasoning.transcripts.lookup import RootDir, transcript_id
@@ -59,7 +60,7 @@ def transcripts_open(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:
     if (args.ref.line is None) == (args.ref.byte is None):
         raise invalid("ref", "give exactly one of line and byte", kind="choose_one", fields=["line", "byte"])
     found = _read(ctx, args)
-    _suggest_note(ctx, found["ref"]["path"], found["entries"])
+    _suggest_note(ctx, found["ref"], found["entries"])
     return {"workspace": ctx.workspace, **found}
 
 
@@ -197,9 +198,28 @@ def _entry(line: Line, numbered: bool) -> dict[str, Any] | None:
     }
 
 
-def _suggest_note(ctx: Context, path: str, entries: list[dict[str, Any]]) -> None:
-    said = next((entry for entry in entries if entry["role"] == "assistant"), entries[0] if entries else None)
-    if said is None:
+WINDOW = 10
+"""Messages that a proposed note quotes."""
+
+
+def _suggest_note(ctx: Context, ref: dict[str, Any], entries: list[dict[str, Any]]) -> None:
+    """A note that keeps the window that was asked for, with the place it came from and the step it is read for."""
+    if not entries:
         return
-    text = f"From {transcript_id(path, said['byte'])}: {shorten(said['text'], 400)}"
-    ctx.suggest(suggest("macro_branch_note", "Keeps this in memory.", "low", content=text, title="From a transcript"))
+    place = f"{ref['path']}#L{ref['line']}" if ref["line"] is not None else transcript_id(ref["path"], ref["byte"])
+    said = "\n".join(f"{entry['role']}: {shorten(entry['text'], 400)}" for entry in entries[:WINDOW])
+    with ctx.reading() as bound:
+        step = _step_in_focus(bound)
+    meta = {"source": "transcripts_open", "ref": ref, **({"step": step.to_json()} if step is not None else {})}
+    content, title = f"ref: {place}\n{said}", "From a transcript"
+    ctx.suggest(suggest("notes_commit", "Keeps this in memory.", "low", content=content, title=title, meta=meta))
+
+
+def _step_in_focus(ctx: Context) -> StepFocus | None:
+    """The step that the work in focus stands at, if there is any."""
+    if ctx.ws.focus is None:
+        return None
+    try:
+        return resolve_step(ctx, resolve_scope(ctx, ctx.ws.focus), "focus")
+    except ClewError:
+        return None

@@ -168,6 +168,7 @@ def tasks_macro_fanout_jobs(ctx: Context, args: MacroFanoutJobs) -> dict[str, An
             priority=args.job_priority,
             task=task.id,
             anchor=anchor,
+            meta=JOB_META,
         )
         jobs.append({"job_id": job.id, "anchor": anchor, "created_ref": event["ref"]})
     return {"workspace": ctx.workspace, "task_id": task.id, "count": len(jobs), "jobs": jobs}

@@ -119,7 +119,6 @@ OPTIONAL: tuple[Step, ...] = (
     Drop("lane_summary"),
     Drop("memory.trace.sequential"),
     _CHANGES,
-    Drop("graph_diff"),
     Drop("capsule.reasoning_ref"),
     Drop("capsule.counts"),
     Drop("capsule.handoff"),
@@ -137,6 +136,7 @@ OPTIONAL: tuple[Step, ...] = (
     Drop("memory"),
     Drop("signals"),
     Drop("delta"),
+    Drop("graph_diff"),  # asked for, and small once its changes are gone
     Drop("step_focus"),
     Drop("steps"),
     Drop("radar"),

@@ -214,7 +214,7 @@ def _anchors(cards: Iterable[Node]) -> list[str]:
 
 def gather(ctx: Context, scope: Scope, view: str, limits: Limits, cursors: Cursors, step: StepFocus | None) -> Material:
     """Read what a scope holds. `step` is the step in focus of a relevance-first view."""
-    drafts = view == "audit"
+    drafts = view in ("audit", "full")
     cards = _cards(ctx, scope, view, limits.cards, cursors.cards, Lens(drafts, step, only_step=False))
     edges = edges_of(ctx, scope, cards.nodes) if cards.nodes else []
     if view == "focus_only":

@@ -17,6 +17,7 @@ SHOWN = 8
 def register(app: typer.Typer) -> None:
     app.callback()(group)
     app.command("thoughtbox")(thoughtbox)
+    app.command("branchmind")(branchmind)
     app.command("memory")(memory)
 
 
@@ -55,6 +56,34 @@ def thoughtbox(
         say(place, "yellow")
         for line in lines:
             say(f"  {line}")
+    describe_warnings(answer.envelope["warnings"])
+
+
+def branchmind(
+    ctx: typer.Context,
+    path: Annotated[str, typer.Argument(help="Store or its directory.", metavar="PATH")] = ".agents/mcp/.branchmind",
+    only: Annotated[str | None, typer.Option(help="Only this workspace.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which workspaces there are.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole envelope.")] = False,
+) -> None:
+    """Import the workspaces of a BranchMind store, with all ids; each must be new here.
+
+    Examples:
+
+    - `clew import branchmind`
+    - `clew import branchmind ~/backup/branchmind_rust.db --only acme-api`
+    """
+    arguments = {"path": path, "dry_run": dry_run, **({"only": only} if only else {})}
+    with opened(settings_of(ctx)) as clew:
+        answer = call(clew, "import_branchmind", arguments)
+    if as_json or not answer.ok:
+        raise typer.Exit(show_answer(answer, as_json))
+    for report in answer.envelope["result"]["workspaces"]:
+        counts = {name: value for name, value in report.items() if isinstance(value, int)}
+        say(report["workspace"], "bold")
+        say(f"  {', '.join(f'{value} {name}' for name, value in counts.items()) or 'not imported'}")
+        if report.get("left_out"):
+            say(f"  left out: {', '.join(report['left_out'])}", "yellow")
     describe_warnings(answer.envelope["warnings"])
 
 

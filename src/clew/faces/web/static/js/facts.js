@@ -175,5 +175,6 @@ export const EVENTS = {
   "thought_revised": "A thought was added that revises an earlier one.",
   "trace_step_added": "A step was appended to a trace.",
   "undo_applied": "An operation on a task was undone.",
-  "workspace_created": "A workspace was used for the first time."
+  "workspace_created": "A workspace was used for the first time.",
+  "workspace_imported": "A workspace was read from the store of another program."
 };

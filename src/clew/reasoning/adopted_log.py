@@ -1,0 +1,359 @@
+"""Taking over what BranchMind stored of reasoning: branches, documents, entries, graph, anchors.
+
+Numbers stay: an entry keeps its seq, so `notes@17` and a branch's cutoff mean the same as before. That is why the
+workspace must be new. A card's meta is what its author gave; the wrapper around it repeats the card's other fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from clew.canonical import canonical_or_none
+from clew.index.indexing import index_items
+from clew.index.items import Item
+from clew.index.substrings import index_substrings
+from clew.reasoning.anchors.registry import Anchor, save_anchor
+from clew.reasoning.branches import Branch, find_branch
+from clew.reasoning.graph.state import CARD_TYPES, Edge, Node, folded
+from clew.reasoning.visibility import filed_tags
+from clew.registry.context import Context
+from clew.store.database import Row, placeholders
+from clew.store.foreign import ForeignStore
+from clew.store.rows import columns, encoded
+from clew.store.workspaces import raise_count
+
+UNKNOWN = "note"
+"""Type of a node that was deleted before it had one."""
+
+
+@dataclass
+class Adoption:
+    """One workspace on its way over: where to read, and what has become of the names so far."""
+
+    source: ForeignStore
+    workspace: str
+    branches: dict[str, Branch] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    last_seq: int = 0
+
+    def rows(self, table: str, order: str) -> Iterator[Row]:
+        return self.source.rows(table, order, workspace=self.workspace)
+
+    def counted(self, name: str, rows: Iterable[Any]) -> None:
+        self.counts[name] = self.counts.get(name, 0) + sum(1 for _ in rows)
+
+
+def adopt_log(ctx: Context, work: Adoption) -> None:
+    entries = list(work.rows("doc_entries", "seq"))
+    work.last_seq = max((int(row["seq"]) for row in entries), default=0)
+    _branches(ctx, work, entries)
+    _documents(ctx, work)
+    _entries(ctx, work, entries)
+    _nodes(ctx, work)
+    _edges(ctx, work)
+    _anchors(ctx, work)
+    ctx.ws.seq = max(ctx.ws.seq, work.last_seq)
+
+
+def _branches(ctx: Context, work: Adoption, entries: list[Row]) -> None:
+    """Those with a base, and those that are only written to; a base comes before what stands on it."""
+    based = {row["name"]: row for row in work.rows("branches", "created_at_ms, name")}
+    named = [*(row["branch"] for row in entries), *(row["branch"] for row in work.rows("documents", "created_at_ms"))]
+    for name in dict.fromkeys([*named, *based]):
+        _branch(ctx, work, name, based, frozenset())
+    out = next(work.rows("branch_checkout", "branch"), None)
+    if out is not None and out["branch"] in work.branches:
+        ctx.ws.checkout = work.branches[out["branch"]].id
+
+
+def _branch(ctx: Context, work: Adoption, name: str, based: dict[str, Row], above: frozenset[str]) -> Branch:
+    if name in work.branches:
+        return work.branches[name]
+    row = based.get(name, {})
+    base = None
+    if row.get("base_branch") and row["base_branch"] not in above and row["base_branch"] != name:
+        base = _branch(ctx, work, row["base_branch"], based, above | {name})
+    found = find_branch(ctx, name)
+    made = found or Branch(
+        ctx.ws.count("branch"),
+        name,
+        base.id if base else None,
+        int(row.get("base_seq") or 0) if base else None,
+        int(row.get("created_at_ms") or ctx.now_ms),
+    )
+    if found is None:
+        values = (made.id, made.name, made.base_id, made.base_seq, made.base_seq or 0, made.created_at_ms)
+        ctx.tx.run(
+            "INSERT INTO branch (workspace, id, name, base_id, base_seq, created_seq, created_at_ms)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            ctx.workspace,
+            *values,
+        )
+        work.counted("branches", [name])
+    work.branches[name] = made
+    return made
+
+
+def _documents(ctx: Context, work: Adoption) -> None:
+    rows = [
+        (
+            ctx.workspace,
+            work.branches[row["branch"]].id,
+            row["doc"],
+            row["kind"],
+            row["created_at_ms"],
+            row["updated_at_ms"],
+        )
+        for row in work.rows("documents", "branch, doc")
+    ]
+    ctx.tx.many(
+        "INSERT INTO document (workspace, branch, doc, kind, created_at_ms, updated_at_ms) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (workspace, branch, doc) DO NOTHING",
+        rows,
+    )
+    work.counted("documents", rows)
+
+
+_ENTRY = (
+    "seq",
+    "branch",
+    "doc",
+    "kind",
+    "ts_ms",
+    "title",
+    "format",
+    "meta",
+    "content",
+    "source",
+    "event_type",
+    "subject",
+)
+
+
+def _entries(ctx: Context, work: Adoption, entries: list[Row]) -> None:
+    taken = [_entry(work, row) for row in entries]
+    names = ("workspace", *_ENTRY, "path", "agent")
+    ctx.tx.many(
+        f"INSERT INTO entry ({', '.join(names)}) VALUES ({placeholders(len(names))})",
+        [(ctx.workspace, *(row[name] for name in _ENTRY), row["path"], None) for row in taken],
+    )
+    index_items(ctx.tx, ctx.workspace, [_note_item(row) for row in taken if row["kind"] == "note"])
+    for kind in ("note", "event"):
+        work.counted(f"{kind}s", [row for row in taken if row["kind"] == kind])
+
+
+def _entry(work: Adoption, row: Row) -> Row:
+    meta = row.get("meta_json") or row.get("payload_json")
+    return {
+        **{name: row.get(name) for name in ("seq", "doc", "kind", "ts_ms", "title", "format", "content", "path")},
+        "branch": work.branches[row["branch"]].id,
+        "meta": canonical_or_none(_object(meta)),
+        "source": row.get("source_event_id"),
+        "event_type": row.get("event_type"),
+        "subject": row.get("task_id"),
+    }
+
+
+def _note_item(row: Row) -> Item:
+    return Item(
+        ref=f"{row['doc']}@{row['seq']}",
+        source="note",
+        kind=row["format"],
+        seq=row["seq"],
+        ts_ms=row["ts_ms"],
+        title=row["title"],
+        body=row["content"],
+        branch=row["branch"],
+        doc=row["doc"],
+    )
+
+
+def _object(text: Any) -> dict[str, Any] | None:
+    try:
+        value = orjson.loads(text) if text else None
+    except orjson.JSONDecodeError:
+        return {"text": text}
+    return value if isinstance(value, dict) or value is None else {"value": value}
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a node or edge with its place, and the seq of the version that followed it."""
+
+    state: Node | Edge
+    branch: int
+    doc: str
+    until: int | None = None
+
+
+def _nodes(ctx: Context, work: Adoption) -> None:
+    kinds: dict[str, str] = {}
+    found = []
+    for row in work.rows("graph_node_versions", "seq, node_id"):
+        kinds[row["node_id"]] = row.get("node_type") or kinds.get(row["node_id"], UNKNOWN)
+        node = Node(
+            row["node_id"],
+            kinds[row["node_id"]],
+            row.get("title"),
+            row.get("text"),
+            row.get("status"),
+            tuple(tag for tag in (row.get("tags") or "").split("\n") if tag),
+            own_meta(_object(row.get("meta_json"))),
+            bool(row["deleted"]),
+            int(row["seq"]),
+            int(row["ts_ms"]),
+        )
+        found.append(Version(node, work.branches[row["branch"]].id, row["doc"]))
+    versions = _closed(found)
+    _insert(ctx, versions)
+    for version in versions:
+        assert isinstance(version.state, Node)
+        index_substrings(ctx.tx, ctx.ws.number, version.state.last_seq, folded(version.state.title, version.state.text))
+    ctx.tx.many(
+        "INSERT INTO node_tag (workspace, branch, doc, tag, seq) VALUES (?, ?, ?, ?, ?)",
+        [
+            (ctx.workspace, version.branch, version.doc, tag, version.state.last_seq)
+            for version in versions
+            if isinstance(version.state, Node)
+            for tag in filed_tags(version.state.tags)
+        ],
+    )
+    _make_findable(ctx, versions)
+    work.counted("nodes", versions)
+    numbers = [int(key[5:]) for key in kinds if key.startswith("CARD-") and key[5:].isdecimal() and len(key) < 16]
+    raise_count(ctx.tx, ctx.workspace, "card", max(numbers, default=0))
+
+
+def own_meta(meta: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What the author of a card gave; `{source, card_id, type, status, tags, meta}` is the wrapper around it."""
+    if meta is not None and "card_id" in meta and isinstance(meta.get("meta"), dict):
+        return meta["meta"] or None
+    return meta
+
+
+def _make_findable(ctx: Context, versions: list[Version]) -> None:
+    newest: dict[str, Version] = {}
+    for version in versions:
+        if version.until is None and isinstance(version.state, Node) and version.state.type in CARD_TYPES:
+            newest[version.state.id] = version
+    live = [version for version in newest.values() if not version.state.deleted]
+    index_items(ctx.tx, ctx.workspace, [_card_item(version) for version in live])
+
+
+def _card_item(version: Version) -> Item:
+    node = version.state
+    assert isinstance(node, Node)
+    return Item(
+        ref=node.id,
+        source="card",
+        seq=node.last_seq,
+        ts_ms=node.last_ts_ms,
+        title=node.title,
+        body=node.text,
+        kind=node.type,
+        tags=node.tags,
+        status=node.status,
+        branch=version.branch,
+        doc=version.doc,
+    )
+
+
+def _edges(ctx: Context, work: Adoption) -> None:
+    found = [
+        Version(
+            Edge(
+                row["from_id"],
+                row["rel"],
+                row["to_id"],
+                _object(row.get("meta_json")),
+                bool(row["deleted"]),
+                int(row["seq"]),
+                int(row["ts_ms"]),
+            ),
+            work.branches[row["branch"]].id,
+            row["doc"],
+        )
+        for row in work.rows("graph_edge_versions", "seq, from_id, rel, to_id")
+    ]
+    versions = _closed(found)
+    _insert(ctx, versions)
+    work.counted("edges", versions)
+
+
+def _closed(versions: list[Version]) -> list[Version]:
+    """Each version with the seq of the next one of the same thing at the same place."""
+    after: dict[Any, int] = {}
+    closed = []
+    for version in reversed(versions):
+        key = (version.branch, version.doc, version.state.id if isinstance(version.state, Node) else version.state.key)
+        closed.append(Version(version.state, version.branch, version.doc, after.get(key)))
+        after[key] = version.state.last_seq
+    return closed[::-1]
+
+
+def _insert(ctx: Context, versions: list[Version]) -> None:
+    if not versions:
+        return
+    kind = type(versions[0].state)
+    extra = ("folded",) if kind is Node else ()
+    names = (*columns(kind), "branch", "doc", "until", *extra)
+    rows = []
+    for version in versions:
+        words = (folded(version.state.title, version.state.text),) if isinstance(version.state, Node) else ()
+        rows.append((ctx.workspace, *encoded(version.state), version.branch, version.doc, version.until, *words))
+    ctx.tx.many(
+        f"INSERT INTO {kind.TABLE} (workspace, {', '.join(names)}) VALUES ({placeholders(len(names) + 1)})", rows
+    )
+
+
+def _anchors(ctx: Context, work: Adoption) -> None:
+    aliases: dict[str, list[str]] = {}
+    for row in work.rows("anchor_aliases", "alias_id, alias"):
+        aliases.setdefault(row["anchor_id"], []).append(row.get("alias_id") or row.get("alias") or "")
+    found = [
+        Anchor(
+            id=row["id"],
+            title=row["title"],
+            kind=row.get("kind") or "component",
+            status=row.get("status") or "active",
+            description=row.get("description"),
+            refs=_lines(row.get("refs") or row.get("refs_json")),
+            aliases=tuple(alias for alias in aliases.get(row["id"], []) if alias),
+            parent_id=row.get("parent_id"),
+            depends_on=_lines(row.get("depends_on") or row.get("depends_on_json")),
+            created_at_ms=int(row.get("created_at_ms") or 0),
+        )
+        for row in work.rows("anchors", "id")
+    ]
+    for anchor in found:
+        save_anchor(ctx, anchor)
+    work.counted("anchors", found)
+
+
+def _lines(text: Any) -> tuple[str, ...]:
+    """A list as JSON, or as lines."""
+    if not isinstance(text, str) or not text.strip():
+        return ()
+    if text.lstrip().startswith("["):
+        value = orjson.loads(text)
+        return tuple(str(item) for item in value)
+    return tuple(line for line in text.split("\n") if line)
+
+
+def adopt_scope(ctx: Context, work: Adoption, target: str, kind: str, row: Row) -> None:
+    """The branch and documents that belong to a plan or task."""
+    ctx.tx.run(
+        "INSERT INTO reasoning_ref (workspace, id, kind, branch, notes_doc, graph_doc, trace_doc)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        ctx.workspace,
+        target,
+        kind,
+        _branch(ctx, work, row["branch"], {}, frozenset()).id,
+        row["notes_doc"],
+        row["graph_doc"],
+        row["trace_doc"],
+    )

@@ -1,0 +1,293 @@
+"""Taking over what BranchMind stored of work: plans, tasks, steps, their lists, evidence, jobs. Ids and times stay."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import orjson
+
+from clew.canonical import canonical
+from clew.reasoning.adopted_log import Adoption, adopt_scope
+from clew.reasoning.scope import create_scope
+from clew.registry.context import Context
+from clew.store.database import Row, placeholders
+from clew.store.rows import insert_many
+from clew.store.workspaces import raise_count
+from clew.tasks.changes import project_step, project_work
+from clew.tasks.evidence import artifact_drafts, attachment_drafts, check_drafts, store
+from clew.tasks.jobs.job import Job, index_job
+from clew.tasks.plans import Work
+from clew.tasks.steps import CHECKPOINTS, PROVABLE, Step
+from clew.tasks.task_nodes import TaskNode
+
+MODES = ("off", "warn", "require")
+Lists = dict[tuple[str, str], list[str]]
+"""By id and field."""
+
+
+def adopt_work(ctx: Context, work: Adoption) -> None:
+    lists = _lists(work)
+    plans = [_plan(row, lists) for row in work.rows("plans", "id")]
+    tasks = [_task(row, lists) for row in work.rows("tasks", "id")]
+    insert_many(ctx.tx, ctx.workspace, [*plans, *tasks])
+    _scopes(ctx, work, [*plans, *tasks])
+    steps = _steps(work, lists)
+    insert_many(ctx.tx, ctx.workspace, steps)
+    nodes = _task_nodes(work, lists, {step.id: step for step in steps})
+    insert_many(ctx.tx, ctx.workspace, nodes)
+    _evidence(ctx, work, {step.id: step for step in steps})
+    for item in (*plans, *tasks):
+        project_work(ctx, item)
+    for step in steps:
+        project_step(ctx, step)
+    _jobs(ctx, work)
+    _numbers(ctx, plans, tasks, steps, nodes)
+    _focus(ctx, work, {item.id for item in (*plans, *tasks)})
+    for name, found in (("plans", plans), ("tasks", tasks), ("steps", steps), ("task_nodes", nodes)):
+        work.counted(name, found)
+
+
+def _lists(work: Adoption) -> Lists:
+    found: Lists = defaultdict(list)
+    for table, field in (("step_criteria", "success_criteria"), ("step_tests", "tests"), ("step_blockers", "blockers")):
+        for row in work.rows(table, "step_id, ordinal"):
+            found[row["step_id"], field].append(row["text"])
+    for row in work.rows("plan_checklist", "plan_id, ordinal"):
+        found[row["plan_id"], "checklist"].append(row["text"])
+    for row in work.rows("task_items", "entity_id, field, ordinal"):
+        found[row["entity_id"], row["field"]].append(row["text"])
+    return found
+
+
+def _shared(row: Row, lists: Lists) -> dict[str, Any]:
+    return {
+        "id": row["id"],
+        "number": _number(row["id"]),
+        "title": row["title"],
+        "created_seq": 0,
+        "created_at_ms": int(row["created_at_ms"]),
+        "updated_at_ms": int(row["updated_at_ms"]),
+        "revision": int(row["revision"]),
+        "status": row.get("status") or "TODO",
+        "description": row.get("description"),
+        "context": row.get("context"),
+        "priority": row.get("priority"),
+        "tags": tuple(lists[row["id"], "tags"]),
+        "depends_on": tuple(lists[row["id"], "depends_on"]),
+        "parked_until_ts_ms": row.get("parked_until_ts_ms"),
+        "stale_after_ms": row.get("stale_after_ms"),
+    }
+
+
+def _plan(row: Row, lists: Lists) -> Work:
+    data = row.get("contract_json")
+    return Work(
+        kind="plan",
+        parent=None,
+        contract=row.get("contract"),
+        contract_data=orjson.loads(data) if data else None,
+        contract_versions=1 if row.get("contract") or data else 0,
+        checklist=tuple(lists[row["id"], "checklist"]),
+        checklist_current=int(row.get("plan_current") or 0),
+        checklist_doc=row.get("plan_doc"),
+        **_shared(row, lists),
+    )
+
+
+def _task(row: Row, lists: Lists) -> Work:
+    named: dict[str, Any] = {name: row.get(name) for name in ("domain", "phase", "component", "assignee")}
+    mode = row.get("reasoning_mode") or "normal"
+    return Work(kind="task", parent=row["parent_plan_id"], reasoning_mode=mode, **named, **_shared(row, lists))
+
+
+def _scopes(ctx: Context, work: Adoption, items: list[Work]) -> None:
+    known = {row["id"]: row for row in work.rows("reasoning_refs", "id")}
+    for item in items:
+        if item.id in known:
+            adopt_scope(ctx, work, item.id, item.kind, known[item.id])
+        else:
+            create_scope(ctx, item.id, item.kind)
+
+
+def _steps(work: Adoption, lists: Lists) -> list[Step]:
+    rows = {row["step_id"]: row for row in work.rows("steps", "created_at_ms, step_id")}
+
+    def path(row: Row) -> str:
+        above = rows.get(row.get("parent_step_id") or "")
+        own = f"s:{row['ordinal']}"
+        return f"{path(above)}.{own}" if above is not None else own
+
+    return [_step(row, path(row), lists) for row in rows.values()]
+
+
+def _step(row: Row, path: str, lists: Lists) -> Step:
+    fields: dict[str, Any] = {name: tuple(lists[row["step_id"], name]) for name in Step.LISTS}
+    fields |= {f"{name}_confirmed": bool(row.get(f"{name}_confirmed")) for name in CHECKPOINTS}
+    fields |= {f"proof_{name}_mode": _mode(row.get(f"proof_{name}_mode")) for name in PROVABLE}
+    return Step(
+        id=row["step_id"],
+        task=row["task_id"],
+        parent=row.get("parent_step_id"),
+        ordinal=int(row["ordinal"]),
+        path=path,
+        title=row["title"],
+        created_seq=0,
+        created_at_ms=int(row["created_at_ms"]),
+        updated_at_ms=int(row["updated_at_ms"]),
+        next_action=row.get("next_action"),
+        stop_criteria=row.get("stop_criteria"),
+        completed=bool(row["completed"]),
+        completed_at_ms=row.get("completed_at_ms"),
+        blocked=bool(row.get("blocked")),
+        block_reason=row.get("block_reason"),
+        **fields,
+    )
+
+
+def _mode(value: Any) -> str:
+    """0, 1 and 2 stand for off, warn and require."""
+    if isinstance(value, str) and value in MODES:
+        return value
+    return MODES[value] if isinstance(value, int) and 0 <= value < len(MODES) else "off"
+
+
+def _task_nodes(work: Adoption, lists: Lists, steps: dict[str, Step]) -> list[TaskNode]:
+    names = ("blockers", "dependencies", "next_steps", "problems", "risks", "success_criteria")
+    return [
+        TaskNode(
+            id=row["node_id"],
+            task=row["task_id"],
+            step=row["parent_step_id"],
+            ordinal=int(row["ordinal"]),
+            path=f"{steps[row['parent_step_id']].path}.t:{row['ordinal']}",
+            title=row["title"],
+            status=row["status"],
+            status_manual=bool(row.get("status_manual")),
+            priority=row.get("priority"),
+            blocked=bool(row.get("blocked")),
+            description=row.get("description"),
+            context=row.get("context"),
+            created_at_ms=int(row["created_at_ms"]),
+            updated_at_ms=int(row["updated_at_ms"]),
+            **{name: tuple(lists[row["node_id"], name]) for name in names},
+        )
+        for row in work.rows("task_nodes", "task_id, ordinal")
+        if row["parent_step_id"] in steps
+    ]
+
+
+def _evidence(ctx: Context, work: Adoption, steps: dict[str, Step]) -> None:
+    """Artifacts, checks and attachments, each linked to the checkpoints that its step showed evidence for."""
+    shown: dict[str, dict[str, str]] = defaultdict(dict)
+    for row in work.rows("checkpoint_evidence", "entity_id, checkpoint, ordinal"):
+        shown[row["entity_id"]][row["checkpoint"]] = row["ref"]
+    stored = 0
+    drafts: dict[str, list[Any]] = defaultdict(list)
+    for row in work.rows("evidence_artifacts", "entity_id, ordinal"):
+        skipped = ("workspace", "entity_kind", "entity_id", "ordinal")
+        kept = {name: value for name, value in row.items() if value is not None and name not in skipped}
+        drafts[row["entity_id"]] += artifact_drafts([kept])
+    for row in work.rows("evidence_checks", "entity_id, ordinal"):
+        drafts[row["entity_id"]] += check_drafts([row["check_text"]])
+    for row in work.rows("evidence_attachments", "entity_id, ordinal"):
+        drafts[row["entity_id"]] += attachment_drafts([row["attachment"]])
+    for entity, found in drafts.items():
+        step = steps.get(entity)
+        checkpoints = shown.get(entity, {})
+        event = next(iter(checkpoints.values()), "imported")
+        store(ctx, step.task if step else entity, entity, step.path if step else None, found, list(checkpoints), event)
+        stored += len(found)
+    work.counted("evidence", range(stored))
+
+
+def _jobs(ctx: Context, work: Adoption) -> None:
+    events: dict[str, list[Row]] = defaultdict(list)
+    for row in work.rows("job_events", "seq"):
+        events[row["job_id"]].append(_job_event(ctx, row))
+    for rows in events.values():
+        names = list(rows[0])
+        ctx.tx.many(
+            f"INSERT INTO job_event ({', '.join(names)}) VALUES ({placeholders(len(names))})",
+            [tuple(row.values()) for row in rows],
+        )
+    found = 0
+    for row in work.rows("jobs", "id"):
+        told = [event["seq"] for event in events[row["id"]]]
+        job = _job(row, max(told, default=0))
+        insert_many(ctx.tx, ctx.workspace, [job])
+        prompt, meta = row.get("prompt") or "", row.get("meta_json") or "{}"
+        ctx.tx.run(
+            "INSERT INTO job_brief (workspace, job, prompt, meta) VALUES (?, ?, ?, ?)",
+            ctx.workspace,
+            job.id,
+            prompt,
+            canonical(orjson.loads(meta)),
+        )
+        index_job(ctx, job, prompt)
+        found += 1
+    raise_count(ctx.tx, ctx.workspace, "job", max((_number(row["id"]) for row in work.rows("jobs", "id")), default=0))
+    work.counted("jobs", range(found))
+
+
+def _job(row: Row, last: int) -> Job:
+    return Job(
+        id=row["id"],
+        number=_number(row["id"]),
+        title=row["title"],
+        kind=row.get("kind") or "manual",
+        priority=row.get("priority") or "MEDIUM",
+        task=row.get("task_id") or row.get("task"),
+        anchor=row.get("anchor_id") or row.get("anchor"),
+        created_at_ms=int(row["created_at_ms"]),
+        updated_at_ms=int(row["updated_at_ms"]),
+        revision=int(row.get("revision") or 0),
+        status=row["status"],
+        runner=row.get("runner"),
+        claim_expires_at_ms=row.get("claim_expires_at_ms"),
+        summary=row.get("summary"),
+        completed_at_ms=row.get("completed_at_ms"),
+        last_seq=last,
+        noted_seq=last,
+        spoken_seq=last,
+    )
+
+
+def _job_event(ctx: Context, row: Row) -> Row:
+    """Its number is a new one: those of the source may be entries here."""
+    refs, meta = row.get("refs_json") or row.get("refs") or "[]", row.get("meta_json")
+    return {
+        "workspace": ctx.workspace,
+        "seq": ctx.ws.next_seq(),
+        "job": row["job_id"],
+        "ts_ms": int(row["ts_ms"]),
+        "kind": row["kind"],
+        "message": row.get("message") or "",
+        "percent": row.get("percent"),
+        "refs": refs if refs.lstrip().startswith("[") else canonical([part for part in refs.split("\n") if part]),
+        "meta": meta,
+        "runner": None,
+        "claim_revision": None,
+    }
+
+
+def _number(id: str) -> int:
+    return int(id.rpartition("-")[2])
+
+
+def _numbers(ctx: Context, plans: list[Work], tasks: list[Work], steps: list[Step], nodes: list[TaskNode]) -> None:
+    """The next ones count on from what came over."""
+    for kind, found in (("plan", plans), ("task", tasks)):
+        raise_count(ctx.tx, ctx.workspace, kind, max((item.number for item in found), default=0))
+    raise_count(ctx.tx, ctx.workspace, "step", max((int(step.id[5:], 16) for step in steps), default=0))
+    raise_count(ctx.tx, ctx.workspace, "task_node", max((int(node.id[5:], 16) for node in nodes), default=0))
+    for step in steps:
+        raise_count(ctx.tx, ctx.workspace, f"step:{step.parent or step.task}", step.ordinal + 1)
+    for node in nodes:
+        raise_count(ctx.tx, ctx.workspace, f"task_node:{node.step}", node.ordinal + 1)
+
+
+def _focus(ctx: Context, work: Adoption, known: set[str]) -> None:
+    row = next(work.rows("focus", "focus_id"), None)
+    if row is not None and row["focus_id"] in known:
+        ctx.ws.focus = row["focus_id"]

@@ -1,0 +1,155 @@
+"""A store as BranchMind writes it, made for tests: its tables and columns are facts, its content is ours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+WORKSPACE = "acme-api"
+START = 1_767_225_600_000
+
+TABLES = {
+    "workspaces": "workspace, created_at_ms, project_guard",
+    "branches": "workspace, name, base_branch, base_seq, created_at_ms",
+    "branch_checkout": "workspace, branch, updated_at_ms",
+    "documents": "workspace, branch, doc, kind, created_at_ms, updated_at_ms",
+    "doc_entries": "seq INTEGER PRIMARY KEY, workspace, branch, doc, ts_ms, kind, title, format, meta_json, content,"
+    " source_event_id, event_type, task_id, path, payload_json",
+    "graph_node_versions": "workspace, branch, doc, seq, ts_ms, node_id, node_type, title, text, tags, status,"
+    " meta_json, deleted",
+    "graph_edge_versions": "workspace, branch, doc, seq, ts_ms, from_id, rel, to_id, meta_json, deleted",
+    "reasoning_refs": "workspace, id, kind, branch, notes_doc, graph_doc, trace_doc, created_at_ms",
+    "focus": "workspace, focus_id, updated_at_ms",
+    "plans": "workspace, id, revision, title, contract, contract_json, description, context, status, priority,"
+    " plan_doc, plan_current, created_at_ms, updated_at_ms",
+    "tasks": "workspace, id, revision, parent_plan_id, title, description, status, priority, reasoning_mode,"
+    " created_at_ms, updated_at_ms",
+    "steps": "workspace, task_id, step_id, parent_step_id, ordinal, title, completed, completed_at_ms,"
+    " criteria_confirmed, tests_confirmed, security_confirmed, perf_confirmed, docs_confirmed, blocked, block_reason,"
+    " proof_tests_mode, created_at_ms, updated_at_ms",
+    "step_criteria": "workspace, step_id, ordinal, text",
+    "step_tests": "workspace, step_id, ordinal, text",
+    "plan_checklist": "workspace, plan_id, ordinal, text",
+    "task_items": "workspace, entity_kind, entity_id, field, ordinal, text",
+    "evidence_artifacts": "workspace, entity_kind, entity_id, ordinal, kind, command, stdout, exit_code, content",
+    "evidence_checks": "workspace, entity_kind, entity_id, ordinal, check_text",
+    "checkpoint_evidence": "workspace, entity_kind, entity_id, checkpoint, ordinal, ref",
+    "jobs": "workspace, id, revision, status, title, kind, priority, task_id, anchor_id, summary, prompt, meta_json,"
+    " created_at_ms, updated_at_ms, completed_at_ms",
+    "job_events": "seq INTEGER PRIMARY KEY, workspace, job_id, ts_ms, kind, message, percent, refs, meta_json",
+    "anchors": "workspace, id, title, kind, status, description, refs, parent_id, depends_on, created_at_ms,"
+    " updated_at_ms",
+    "anchor_aliases": "workspace, alias_id, anchor_id",
+}
+
+
+class Writer:
+    """Adds rows; entries and versions of the graph share one counter, as in the original."""
+
+    def __init__(self, path: Path) -> None:
+        self.connection = apsw.Connection(str(path))
+        for name, columns in TABLES.items():
+            self.connection.execute(f"CREATE TABLE {name} ({columns})")
+        self.seq = 0
+        self.add("workspaces", created_at_ms=START)
+
+    def add(self, table: str, **values: Any) -> None:
+        row = {"workspace": WORKSPACE, **values}
+        marks = ", ".join("?" * len(row))
+        self.connection.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
+
+    def entry(self, branch: str, doc: str, **values: Any) -> int:
+        self.seq += 1
+        row = {"seq": self.seq, "branch": branch, "doc": doc, "ts_ms": START + self.seq, "kind": "note", **values}
+        self.add("doc_entries", **row)
+        return self.seq
+
+    def card(self, branch: str, doc: str, id: str, **values: Any) -> int:
+        """A card as think_card stores it: user meta inside of a wrapper."""
+        tags = values.pop("tags", [])
+        meta = {"source": "think_card", "card_id": id, "meta": values.pop("meta", {}), "tags": tags}
+        seq = self.entry(branch, doc, kind="event", event_type="graph_node_upsert", content=None)
+        row = {"node_type": "decision", "title": None, "text": None, "status": "open", "deleted": 0, **values}
+        self.add(
+            "graph_node_versions",
+            branch=branch,
+            doc=doc,
+            seq=seq,
+            ts_ms=START + seq,
+            node_id=id,
+            tags="\n" + "\n".join(tags) + "\n" if tags else None,
+            meta_json=json.dumps(meta),
+            **row,
+        )
+        return seq
+
+    def edge(self, branch: str, doc: str, from_id: str, rel: str, to_id: str) -> None:
+        seq = self.entry(branch, doc, kind="event", event_type="graph_edge_upsert", content=None)
+        place = {"branch": branch, "doc": doc, "seq": seq, "ts_ms": START + seq}
+        self.add("graph_edge_versions", **place, from_id=from_id, rel=rel, to_id=to_id, meta_json=None, deleted=0)
+
+
+def write_store(path: Path, cards: int = 3) -> None:
+    """A workspace with a plan, a task of two steps, a branch, notes, cards, an anchor, a job and evidence."""
+    writer = Writer(path)
+    with writer.connection:
+        _reasoning(writer, cards)
+        _work(writer)
+    writer.connection.close()
+
+
+def _reasoning(writer: Writer, cards: int) -> None:
+    for branch, doc, kind in (
+        ("main", "notes", "notes"),
+        ("main", "graph", "graph"),
+        ("task/TASK-001", "notes", "notes"),
+    ):
+        writer.add("documents", branch=branch, doc=doc, kind=kind, created_at_ms=START, updated_at_ms=START)
+    writer.entry("main", "notes", title="First", format="md", content="Zebra stripes are chosen", meta_json='{"a": 1}')
+    writer.add("branches", name="trial", base_branch="main", base_seq=writer.seq, created_at_ms=START)
+    writer.entry("trial", "notes", content="Only on trial")
+    writer.add("branch_checkout", branch="main", updated_at_ms=START)
+    for number in range(1, cards + 1):
+        text = f"Reason number {number} about giraffes"
+        writer.card("main", "graph", f"CARD-{number}", title=f"Card {number}", text=text, tags=["v:canon", "a:core"])
+    writer.card("main", "graph", "CARD-1", title="Card 1 again", text="Changed", tags=["v:canon"], meta={"why": "new"})
+    writer.edge("main", "graph", "CARD-1", "supports", "CARD-2")
+    writer.add(
+        "anchors", id="a:core", title="Core", kind="component", status="active", refs="docs/core.md", depends_on=""
+    )
+    writer.add("anchor_aliases", alias_id="a:kernel", anchor_id="a:core")
+
+
+def _work(writer: Writer) -> None:
+    times = {"created_at_ms": START, "updated_at_ms": START + 5}
+    writer.add("plans", id="PLAN-001", revision=3, title="Rewrite", contract="Be fast", status="ACTIVE", **times)
+    writer.add("plan_checklist", plan_id="PLAN-001", ordinal=0, text="measure")
+    task = {"parent_plan_id": "PLAN-001", "title": "Importer", "status": "ACTIVE", "priority": "HIGH"}
+    writer.add("tasks", id="TASK-001", revision=7, reasoning_mode="strict", **task, **times)
+    writer.add("task_items", entity_kind="task", entity_id="TASK-001", field="tags", ordinal=0, text="import")
+    for owner, kind in (("PLAN-001", "plan"), ("TASK-001", "task")):
+        docs = {"notes_doc": "notes", "graph_doc": f"{owner}-graph", "trace_doc": f"{owner}-trace"}
+        writer.add("reasoning_refs", id=owner, kind=kind, branch=f"{kind}/{owner}", created_at_ms=START, **docs)
+    writer.entry("task/TASK-001", "notes", content="A note of the task")
+    flags = dict.fromkeys((f"{name}_confirmed" for name in ("criteria", "tests", "security", "perf", "docs")), 0)
+    step = {"task_id": "TASK-001", "completed": 0, "blocked": 0, "proof_tests_mode": 2, **flags, **times}
+    done = {**step, "completed": 1, "completed_at_ms": START + 9, "criteria_confirmed": 1, "tests_confirmed": 1}
+    writer.add("steps", step_id="STEP-00000001", ordinal=0, title="Read rows", **done)
+    writer.add("steps", step_id="STEP-00000002", parent_step_id="STEP-00000001", ordinal=0, title="Parse", **step)
+    writer.add("step_criteria", step_id="STEP-00000001", ordinal=0, text="rows are read")
+    writer.add("step_tests", step_id="STEP-00000001", ordinal=0, text="make test")
+    place = {"entity_kind": "step", "entity_id": "STEP-00000001"}
+    writer.add(
+        "evidence_artifacts", **place, ordinal=0, kind="cmd_output", command="make test", stdout="ok", exit_code=0
+    )
+    writer.add("evidence_checks", **place, ordinal=0, check_text="CMD: make lint")
+    writer.add("checkpoint_evidence", **place, checkpoint="tests", ordinal=0, ref="evt_0000000000000004")
+    writer.add("focus", focus_id="TASK-001", updated_at_ms=START)
+    job = {"status": "DONE", "title": "Look", "kind": "manual", "priority": "HIGH", "task_id": "TASK-001"}
+    writer.add(
+        "jobs", id="JOB-001", revision=2, summary="Found it", prompt="Please look", meta_json="{}", **job, **times
+    )
+    writer.add("job_events", seq=1, job_id="JOB-001", ts_ms=START, kind="created", message="Look", refs="[]")

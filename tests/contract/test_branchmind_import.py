@@ -1,0 +1,133 @@
+"""A BranchMind store comes over with its ids: branches, notes, graph, cards, plans, tasks, steps, evidence, jobs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from clew.app import Clew
+from clew.reasoning.adopted_log import own_meta
+from clew.registry.connection import Connection
+from tests.contract.branchmind_store import WORKSPACE, write_store
+
+LOCAL = Connection(toolset="full", durable=False, local=True)
+
+
+def call(clew: Clew, name: str, **arguments: Any) -> dict[str, Any]:
+    answer = clew.dispatcher.call(name, {"fmt": "json", **arguments}, LOCAL)
+    assert answer.ok, answer.envelope["error"]
+    result: dict[str, Any] = answer.envelope["result"]
+    return result
+
+
+@pytest.fixture
+def imported(clew: Clew, tmp_path: Path) -> Clew:
+    write_store(tmp_path / "branchmind_rust.db")
+    report = call(clew, "import_branchmind", path=str(tmp_path))["workspaces"][0]
+    assert report["workspace"] == WORKSPACE and report["nodes"] == 4 and report["steps"] == 2
+    return clew
+
+
+def test_notes_keep_their_numbers_and_branches_their_view(imported: Clew) -> None:
+    assert call(imported, "open", id="notes@1", workspace=WORKSPACE)["entry"]["content"] == "Zebra stripes are chosen"
+    trial = call(imported, "show", branch="trial", doc="notes", workspace=WORKSPACE)["entries"]
+    assert [entry["content"] for entry in trial] == ["Zebra stripes are chosen", "Only on trial"]
+    main = call(imported, "show", branch="main", doc="notes", workspace=WORKSPACE)["entries"]
+    assert [entry["seq"] for entry in main] == [1] and main[0]["meta"] == {"a": 1}
+
+
+def test_the_newest_version_of_a_card_counts_and_can_be_found(imported: Clew) -> None:
+    card = call(imported, "open", id="CARD-1", workspace=WORKSPACE)["card"]
+    assert (card["title"], card["meta"]) == ("Card 1 again", {"why": "new"})
+    found = call(imported, "graph_query", branch="main", doc="graph", ids=["CARD-1", "CARD-2"], workspace=WORKSPACE)
+    assert [(edge["from"], edge["rel"], edge["to"]) for edge in found["edges"]] == [("CARD-1", "supports", "CARD-2")]
+    recalled = call(imported, "recall", query="giraffes", workspace=WORKSPACE)["results"]
+    assert "CARD-3" in json.dumps(recalled)
+
+
+def test_work_keeps_ids_states_and_lists(imported: Clew) -> None:
+    opened = call(imported, "open", id="TASK-001", workspace=WORKSPACE)
+    assert opened["target"]["revision"] == 7 and opened["target"]["reasoning_mode"] == "strict"
+    step = call(imported, "open", id="STEP-00000001", workspace=WORKSPACE)["step"]
+    assert step["completed"] and step["success_criteria"] == ["rows are read"] and step["proof_tests_mode"] == "require"
+    assert call(imported, "open", id="STEP-00000002", workspace=WORKSPACE)["path"] == "s:0.s:0"
+    assert call(imported, "tasks_focus_get", workspace=WORKSPACE)["focus"] == "TASK-001"
+    evidence = call(imported, "open", id="EV-001", workspace=WORKSPACE)
+    assert evidence["evidence"]["command"] == "make test"
+    assert call(imported, "tasks_jobs_open", job="JOB-001", workspace=WORKSPACE)["job"]["status"] == "DONE"
+    anchor = call(imported, "anchors_list", workspace=WORKSPACE)["anchors"][0]
+    assert (anchor["id"], anchor["aliases"], anchor["refs"]) == ("a:core", ["a:kernel"], ["docs/core.md"])
+
+
+def test_new_things_count_on_from_what_came_over(imported: Clew) -> None:
+    assert call(imported, "tasks_create", kind="plan", title="Next", workspace=WORKSPACE)["id"] == "PLAN-002"
+    made = call(imported, "think_card", card={"type": "note", "title": "new"}, branch="main", workspace=WORKSPACE)
+    assert made["card_id"] == "CARD-4"
+    note = call(imported, "notes_commit", content="later", branch="main", workspace=WORKSPACE)
+    assert note["entry"]["seq"] > 10
+
+
+def test_a_workspace_that_holds_something_is_left_alone(imported: Clew, tmp_path: Path) -> None:
+    again = imported.dispatcher.call("import_branchmind", {"path": str(tmp_path)}, LOCAL)
+    assert not again.ok and again.envelope["error"]["code"] == "CONFLICT"
+
+
+def test_over_mcp_only_what_lies_below_the_imports_is_read(clew: Clew, tmp_path: Path) -> None:
+    write_store(tmp_path / "branchmind_rust.db")
+    remote = clew.dispatcher.call("import_branchmind", {"path": str(tmp_path)}, Connection(toolset="full"))
+    assert not remote.ok
+
+
+def test_a_file_that_is_no_such_store_is_refused(clew: Clew, tmp_path: Path) -> None:
+    for name, content in (("text.db", b"hello " * 100), ("empty.db", b"")):
+        (tmp_path / name).write_bytes(content)
+        refused = clew.dispatcher.call("import_branchmind", {"path": str(tmp_path / name)}, LOCAL)
+        assert refused.envelope["error"]["code"] == "INVALID_INPUT"
+
+
+def digest(rows: list[tuple[Any, ...]]) -> str:
+    return hashlib.sha256(json.dumps(sorted(rows), sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+def test_ten_thousand_cards_have_equal_digests_on_both_sides(clew: Clew, tmp_path: Path) -> None:
+    path = tmp_path / "branchmind_rust.db"
+    write_store(path, cards=10_000)
+    call(clew, "import_branchmind", path=str(path))
+    source = apsw.Connection(str(path)).execute(
+        "SELECT node_id, node_type, title, text, tags, status, meta_json, max(seq) FROM graph_node_versions"
+        " WHERE branch = 'main' GROUP BY node_id"
+    )
+    before = [
+        (id, type, title, text, sorted(tag for tag in (tags or "").split("\n") if tag), status, meta_of(meta))
+        for id, type, title, text, tags, status, meta, _ in source
+    ]
+    after, cursor = [], None
+    while True:
+        page = call(
+            clew,
+            "graph_query",
+            branch="main",
+            doc="graph",
+            limit=200,
+            cursor=cursor,
+            workspace=WORKSPACE,
+            max_chars=900_000,
+        )
+        after += [
+            (node["id"], node["type"], node["title"], node["text"], sorted(node["tags"]), node["status"], node["meta"])
+            for node in page["nodes"]
+        ]
+        cursor = page["pagination"]["next_cursor"]
+        if cursor is None:
+            break
+    assert len(after) == 10_000 and digest(after) == digest(before)
+
+
+def meta_of(text: str | None) -> dict[str, Any] | None:
+    return own_meta(json.loads(text)) if text else None

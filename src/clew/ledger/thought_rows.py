@@ -91,6 +91,7 @@ def every_thought(ctx: Context, session: str) -> list[Thought]:
 
 
 def _thought(row: Row) -> Thought:
+    prev, origin, revised = row["prev_number"], row["from_number"], row["revises_number"]
     return Thought(
         session=row["session"],
         point=Point(row["chain"], row["number"]),
@@ -99,19 +100,15 @@ def _thought(row: Row) -> Thought:
         total=row["total"],
         next_needed=bool(row["next_needed"]),
         kind=row["kind"],
-        prev=_point(row["prev_chain"], row["prev_number"]),
-        origin=_point(row["from_chain"], row["from_number"]),
+        prev=None if prev is None else Point(row["prev_chain"] or MAIN, prev),
+        origin=None if origin is None else Point(row["from_chain"] or MAIN, origin),
         is_revision=bool(row["is_revision"]),
-        revises=_point(row["revises_chain"], row["revises_number"]),
+        revises=None if revised is None else Point(row["revises_chain"] or MAIN, revised),
         critique=orjson.loads(row["critique"]) if row["critique"] else None,
         extra=orjson.loads(row["extra"]) if row["extra"] else {},
         text=row["text"] or "",
         agent=row["agent"],
     )
-
-
-def _point(chain: str | None, number: int | None) -> Point | None:
-    return Point(chain or MAIN, number) if number is not None else None
 
 
 def thought_json(thought: Thought) -> dict[str, Any]:

@@ -46,6 +46,16 @@ def export_json(ctx: Context, session: LedgerSession, resolve_anchors: bool = Tr
     return exported
 
 
+def export_lines(ctx: Context, session: LedgerSession) -> dict[str, Any]:
+    """What Markdown and cipher are written from: the export without what only JSON tells."""
+    thoughts = every_thought(ctx, session.id)
+    return {
+        "version": VERSION,
+        "session": exported_session(ctx, session),
+        "nodes": [node_json(thought, {}) for thought in thoughts],
+    }
+
+
 def exported_session(ctx: Context, session: LedgerSession) -> dict[str, Any]:
     labels = {chain.chain: chain.label for chain in chains_of(ctx, session.id) if chain.label}
     return {
@@ -86,24 +96,29 @@ def _id(session: str, point: Point | None) -> str | None:
 
 def data_json(thought: Thought) -> dict[str, Any]:
     """The seed's ThoughtData; options that were not given are left out."""
-    optional: dict[str, Any] = {
-        "isRevision": thought.is_revision or None,
-        "revisesThought": thought.revises.number if thought.revises else None,
-        "branchFromThought": thought.origin.number if thought.origin else None,
-        "branchId": thought.point.chain or None,
-        "type": thought.kind,
-        "agentId": thought.agent,
-        "critique": thought.critique,
-    }
-    return {
+    data = {
         **thought.extra,
         "thought": thought.text,
         "thoughtNumber": thought.point.number,
         "totalThoughts": thought.total,
         "nextThoughtNeeded": thought.next_needed,
         "timestamp": iso_millis(thought.ts_ms),
-        **{name: value for name, value in optional.items() if value is not None},
     }
+    if thought.is_revision:
+        data["isRevision"] = True
+    if thought.revises:
+        data["revisesThought"] = thought.revises.number
+    if thought.origin:
+        data["branchFromThought"] = thought.origin.number
+    if thought.point.chain:
+        data["branchId"] = thought.point.chain
+    if thought.kind is not None:
+        data["type"] = thought.kind
+    if thought.agent is not None:
+        data["agentId"] = thought.agent
+    if thought.critique is not None:
+        data["critique"] = thought.critique
+    return data
 
 
 Format = Literal["json", "markdown", "cipher"]
@@ -132,7 +147,7 @@ class SessionExport(LedgerInput):
 def session_export(ctx: Context, args: SessionExport) -> dict[str, Any]:
     """Export a session with all its branches, as JSON, Markdown or cipher; each can be imported again."""
     session = session_named(ctx, args.session_id)
-    content = _written(export_json(ctx, session, args.resolve_anchors), args)
+    content = _written(ctx, session, args)
     result = {"sessionId": session.id, "format": args.format}
     if args.destination is not None:
         return {**result, "exportPath": str(_kept(ctx, args, content)), "characters": len(content)}
@@ -170,12 +185,12 @@ def _kept(ctx: Context, args: SessionExport, content: str) -> Path:
     return path
 
 
-def _written(exported: dict[str, Any], args: SessionExport) -> str:
+def _written(ctx: Context, session: LedgerSession, args: SessionExport) -> str:
     if args.format == "markdown":
-        return formats.render_markdown(exported, args.include_metadata)
+        return formats.render_markdown(export_lines(ctx, session), args.include_metadata)
     if args.format == "cipher":
-        return formats.render_cipher(exported, args.include_metadata)
-    return canonical(exported)
+        return formats.render_cipher(export_lines(ctx, session), args.include_metadata)
+    return canonical(export_json(ctx, session, args.resolve_anchors))
 
 
 class SessionImport(LedgerInput):

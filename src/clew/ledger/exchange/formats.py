@@ -17,7 +17,7 @@ from clew.ledger.cipher import read
 
 _LINE = re.compile(r"\[(\d{1,18})/(\d{1,18})\]((?: \[[A-Z]:[^\]]*\])*): (.*)")
 _FLAG = re.compile(r" \[([A-Z]):([^\]]*)\]")
-_ESCAPE = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
+_ESCAPE = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r"})
 _UNESCAPE = re.compile(r"\\([\\nr])")
 
 
@@ -46,7 +46,7 @@ def _line(session: str, node: dict[str, Any]) -> str:
     if not data["nextThoughtNeeded"]:
         flags.append("E:")
     marked = "".join(f" [{flag}]" for flag in flags)
-    text = "".join(_ESCAPE.get(sign, sign) for sign in data["thought"])
+    text = data["thought"].translate(_ESCAPE)
     return f"[{data['thoughtNumber']}/{data['totalThoughts']}]{marked}: {text}"
 
 

@@ -241,6 +241,12 @@ class Settings:
         "Further host names to answer to, such as a reverse proxy's; separated like the allow list.",
         read_names,
     )
+    observatory_enabled: bool = setting(
+        ("CLEW_OBSERVATORY_ENABLED", "THOUGHTBOX_OBSERVATORY_ENABLED"),
+        "false",
+        "Let `clew serve` also serve the Observatory, on its own port.",
+        read_flag,
+    )
     observatory_port: int = setting(
         ("CLEW_OBSERVATORY_PORT", "THOUGHTBOX_OBSERVATORY_PORT"),
         "1729",
@@ -325,6 +331,12 @@ class Settings:
     def runner_home(self) -> Path | None:
         """Where a runner may look for what it is allowed to execute; nowhere when a project named the directory."""
         return None if self.origins.get("home") == FILE else self.home
+
+    @property
+    def alone(self) -> bool:
+        """Whether a server must run by itself: what it is asked for is not what a resident one shares."""
+        shared = self.resident and self.storage != "memory" and self.transport == "stdio"
+        return not shared or self.observatory_enabled
 
     @property
     def workspace_chosen(self) -> bool:

@@ -135,6 +135,6 @@ def _configured_home(flags: Mapping[str, Any]) -> str:
         settings = load_settings(flags)
     except ClewError as problem:
         raise Alone(problem.message) from problem
-    if not settings.resident or settings.storage == "memory" or settings.transport != "stdio":
+    if settings.alone:
         raise Alone("the settings ask for it")
     return os.path.realpath(settings.home)

@@ -5,7 +5,9 @@ Nothing here loads the command-line library, because every MCP client waits for 
 
 from __future__ import annotations
 
+import importlib
 import sys
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 def serve(plain: Plain) -> int:
     settings = load_settings(plain.settings)
     clew = open_clew(settings)
+    if settings.observatory_enabled:
+        open_observatory(clew)
     try:
         if plain.http or settings.transport == "http":
             return _serve_http(clew, settings, plain.as_json)
@@ -33,6 +37,34 @@ def serve(plain: Plain) -> int:
         return Exit.OK
     finally:
         clew.close()
+
+
+NEXT_PORTS = 100
+"""Two editors may each start a server with an Observatory; the second one takes the next free port."""
+
+
+def open_observatory(clew: Clew) -> None:
+    """The page, its socket and API beside the server until the process ends. Standard output is the protocol's."""
+
+    # Imported here: two threads that import the same library at once may wait for each other for ever.
+    importlib.import_module("clew.faces.mcp.stdio")
+    from clew.faces.mcp.endpoint import run_http
+    from clew.faces.web.routes import web_routes
+
+    def announce(address: str) -> None:
+        sys.stderr.write(f"Observatory: {address}/\n")
+        sys.stderr.flush()
+
+    def run() -> None:
+        settings = clew.settings
+        try:
+            run_http(
+                clew, settings.host, settings.observatory_port, web_routes(clew), tries=NEXT_PORTS, on_ready=announce
+            )
+        except ClewError as error:
+            sys.stderr.write(f"Observatory: {error.message}\n")
+
+    threading.Thread(target=run, name="clew-observatory", daemon=True).start()
 
 
 def _serve_http(clew: Clew, settings: Settings, as_json: bool) -> int:

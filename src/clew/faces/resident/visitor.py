@@ -81,7 +81,7 @@ def admit(greeting: Greeting, home: str) -> Visitor:
             settings = load_settings(greeting.flags, greeting.environ, directory)
     except (ClewError, OSError) as problem:
         raise Declined(declined=f"its settings: {problem}") from problem
-    if not settings.resident or settings.storage == "memory" or (settings.transport != "stdio"):
+    if settings.alone:
         raise Declined(declined="its settings ask for a process of its own")
     if (own := os.path.realpath(settings.home)) != home:
         raise Declined(elsewhere=own)

@@ -16,6 +16,7 @@ MIGRATIONS = SOURCE / "store" / "migrations"
 
 PACKAGE_OF_FILE = {
     "inbox": "records",
+    "figures": "recall",
     "foundation": "store",
     "jobs": "tasks",
     "receipts": "tasks",

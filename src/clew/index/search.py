@@ -217,3 +217,22 @@ _CHANGED = (
     " LEFT JOIN item ON item.id = item_terms.id"
     " WHERE item_terms.workspace = ? AND item_terms.change > ? ORDER BY item_terms.change LIMIT ?"
 )
+
+
+def growth_by_day(tx: Transaction, workspace: str, since_ms: int) -> list[Row]:
+    """How many items of each source were last written on each day (days since 1970)."""
+    sql = (
+        "SELECT ts_ms / 86400000 AS day, source, count(*) AS items FROM item"
+        " WHERE workspace = ? AND ts_ms >= ? GROUP BY ts_ms / 86400000, source ORDER BY 1, 2"
+    )
+    return tx.all(sql, workspace, since_ms)
+
+
+def never_used(tx: Transaction, workspace: str, used: set[str], limit: int) -> tuple[list[Row], int]:
+    """Blocks and cards that no answer ever showed, the oldest first, and how many there are."""
+    sql = (
+        "SELECT ref AS id, source, title, ts_ms FROM item WHERE workspace = ? AND source IN ('block', 'card')"
+        " ORDER BY seq LIMIT 20000"
+    )
+    found = [row for row in tx.all(sql, workspace) if row["id"] not in used]
+    return found[:limit], len(found)

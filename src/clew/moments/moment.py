@@ -28,6 +28,7 @@ from clew.moments.sessions import (
 )
 from clew.moments.speech import PACK_TOKENS, START_TOKENS, fenced, hit_line, hits_for, standing, summary
 from clew.moments.tools import after_tool, before_tool
+from clew.recall.figures import note_told
 from clew.registry.context import Context
 from clew.registry.operation import operation
 from clew.store.workspaces import find_workspace
@@ -49,7 +50,9 @@ def moment(ctx: Context, args: Moment) -> dict[str, Any]:
         return SILENCE.to_json()
     if args.subagent and args.event != "pre-tool":
         return SILENCE.to_json()
-    return _HANDLERS[args.event](ctx, args).to_json()
+    reply = _HANDLERS[args.event](ctx, args)
+    note_told(ctx, "hooks", len(reply.say or ""))
+    return reply.to_json()
 
 
 def _is_known(ctx: Context) -> bool:

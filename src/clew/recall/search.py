@@ -19,6 +19,7 @@ from clew.memory.files.sync import sync
 from clew.recall.answer import NOTICE, excerpt, replaced_by, replaces_json, result_json
 from clew.recall.corpus import Corpus
 from clew.recall.features import outdated
+from clew.recall.figures import note_question
 from clew.recall.filler import wake_filler
 from clew.recall.floor import Verdict, judge, worth_showing
 from clew.recall.graph import linked, successors
@@ -264,6 +265,7 @@ class Search:
         }
         if self.request.counts:
             note_use(ctx, [found["_id"] for found in results], ctx.now_ms)
+            note_question(ctx, query.text, bool(results))
         if not results:
             answer["nearest"] = self._nearest(ranked, rows, query)
             answer["message"] = "Nothing relevant is stored."

@@ -118,6 +118,12 @@ def uses_of(tx: Transaction, workspace: str, ref: str) -> Row | None:
     return tx.one("SELECT uses, last_ms FROM item_use WHERE workspace = ? AND ref = ?", workspace, ref)
 
 
+def used_refs(ctx: Context) -> set[str]:
+    """Everything that was ever shown."""
+    rows = ctx.tx.all("SELECT ref FROM item_use WHERE workspace = ?", ctx.workspace)
+    return {row["ref"] for row in rows}
+
+
 def shown_with(tx: Transaction, workspace: str, ref: str, most: int) -> list[Row]:
     """What was shown together with an item, the most frequent first."""
     sql = "SELECT other, uses FROM item_pair WHERE workspace = ? AND ref = ? ORDER BY uses DESC, other LIMIT ?"

@@ -11,6 +11,7 @@ from clew.errors import ClewError, shorten
 from clew.memory import blocks
 from clew.memory.files.sync import sync
 from clew.memory.governance.proposals import statement_of
+from clew.recall.figures import note_told
 from clew.records.brief import Brief, Entry, Section, brief_json, fit
 from clew.records.relevance import Records, Topic, open_cards, recall_of, records_of, topic_of
 from clew.records.work import proving
@@ -91,7 +92,9 @@ def resume(ctx: Context, args: Resume) -> dict[str, Any]:
         work = _work(reading, args.task)
         brief = _of_task(reading, work, recalled) if work and work.is_task else _of_plans(reading, work, recalled)
         cut = fit(brief, args.max_chars)
-        return {"task": work.id if work else None, **brief_json(cut)}
+        shown = brief_json(cut)
+        note_told(reading, "resume", min(args.max_chars, len(str(shown))))
+        return {"task": work.id if work else None, **shown}
 
 
 def _work(ctx: Context, named: str | None) -> Work | None:

@@ -74,6 +74,7 @@ def current_proofs(ctx: Context, owner: str) -> list[Evidence]:
 
 PROVEN, STALE = "proven", "stale"
 STATES = (PROVEN, CLAIMED, UNPROVEN, FAILED, STALE, OVERRIDDEN)
+MOST_STEPS = 500
 MOST_LOOKED_AT = 20_000
 """Covered files that one call looks at: two full receipts, some 40 ms when nothing was touched."""
 
@@ -156,6 +157,16 @@ def shown_proofs(ctx: Context, steps: Sequence[Step], limit: int) -> list[dict[s
     found = [receipt for own in latest_receipts(ctx, [step.id for step in steps]).values() for receipt in own]
     found.sort(key=lambda receipt: -receipt.number)
     return [{**receipt_json(receipt), "changed": checkout.changed(receipt)[:20]} for receipt in found[:limit]]
+
+
+def states_of_done_steps(ctx: Context) -> list[str]:
+    """How far each closed step is proven, of the steps that were closed last."""
+    rows = ctx.tx.all(
+        "SELECT * FROM step WHERE workspace = ? AND completed = 1 ORDER BY completed_at_ms DESC LIMIT ?",
+        ctx.workspace,
+        MOST_STEPS,
+    )
+    return [proof.state for proof in proof_states(ctx, [load(Step, row) for row in rows]).values()]
 
 
 def unproven_since(ctx: Context) -> list[tuple[Step, Proof]]:

@@ -14,8 +14,9 @@ from urllib.request import Request, urlopen
 class Server:
     """`clew serve --http` in a process of its own."""
 
-    def __init__(self, home: Path, **environ: str) -> None:
-        command = [sys.executable, "-m", "clew", "serve", "--http", "--port", "0", "--workspace", "ws", "--json"]
+    def __init__(self, home: Path, port: str = "0", **environ: str) -> None:
+        self.home = home
+        command = [sys.executable, "-m", "clew", "serve", "--http", "--port", port, "--workspace", "ws", "--json"]
         env = {**os.environ, "CLEW_HOME": str(home), **environ}
         self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert self.process.stdout is not None

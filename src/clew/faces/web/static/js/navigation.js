@@ -6,7 +6,7 @@ import { el, replace } from "./dom.js";
 import { movedTo } from "./moved.js";
 import { closePanel, openPanel, panelId } from "./object/panel.js";
 import { explain, title } from "./parts.js";
-import { placeNamed, viewOf } from "./places.js";
+import { PLACES, placeNamed, viewOf } from "./places.js";
 import { address, link, linkIn } from "./router.js";
 import { arrive, restore } from "./scroll.js";
 import { feed } from "./socket.js";
@@ -27,9 +27,29 @@ export async function start(element, learnAgain) {
   window.addEventListener("hashchange", (event) => show(new URL(event.oldURL).hash));
   // What could not be shown is tried again when the server is back.
   window.addEventListener("clew-again", () => {
-    if (drawn.failed) show();
+    if (unloaded) location.reload();
+    else if (drawn.failed) show();
   });
   await show();
+  warm();
+}
+
+// A browser may remember for ever that a file could not be fetched; then only loading anew helps.
+let unloaded = false;
+
+// Fetches the other views while nothing else is to be done: opening them then waits for nothing,
+// and a server that went away cannot keep them from being opened.
+function warm() {
+  const views = PLACES.flatMap((place) => place.views);
+  const next = () => {
+    const view = views.shift();
+    if (view)
+      view
+        .load()
+        .then(() => setTimeout(next, 30))
+        .catch(() => {});
+  };
+  setTimeout(next, 1500);
 }
 
 export const isNew = (workspace, place) =>
@@ -154,7 +174,8 @@ function arrived(kept, first) {
 function failed(problem) {
   drawn.failed = true;
   // A file that is gone means that the server has another version now.
-  if (!(problem instanceof Unreachable) && /dynamically imported module/.test(problem.message))
+  unloaded = !(problem instanceof Unreachable) && /imported module/.test(problem.message);
+  if (unloaded)
     learn()
       .then(({ assets }) => {
         if (assets && !import.meta.url.includes(assets)) location.reload();

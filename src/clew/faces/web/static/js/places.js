@@ -3,6 +3,12 @@
 // `show(main, parts, query)`, which draws and returns the call that ends it, or
 // `{end, move(parts, query)}` when it can follow its own addresses without being drawn anew.
 
+/**
+ * @typedef {{name: string, words: string, load: () => Promise<any>}} View
+ * @typedef {{name: string, words: string, key: string, asks: string, views: View[], aside?: boolean,
+ *   hides?: boolean}} Place
+ * @type {Place[]}
+ */
 export const PLACES = [
   {
     name: "inbox",

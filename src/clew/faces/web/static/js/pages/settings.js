@@ -1,19 +1,221 @@
-// Settings: who you are, workspaces, governance, health, connecting, export.
+// Settings: who you are, what this browser does, governance, connecting agents, export; and the
+// health of the memory.
 
+import { call, keepKey, send, tryCall } from "../api.js";
+import { clewCommand } from "../commands.js";
 import { el, replace } from "../dom.js";
-import { head } from "../parts.js";
-import { address } from "../router.js";
+import { keepDrawn } from "../news.js";
+import { notice } from "../notices.js";
+import { act, card, command, head, several } from "../parts.js";
+import { ask, author } from "../people.js";
+import { redraw } from "../redraw.js";
+import { address, linkIn } from "../router.js";
+import { remember, remembered, state } from "../state.js";
 import { healthParts } from "./memory/health.js";
 
 export async function show(main) {
   const health = address().parts[0] === "health";
-  replace(
-    main,
+  const body = el("div", { class: "page settings" });
+  const draw = async () => {
+    redraw(body, health ? await healthPage(draw) : await settingsPage(draw));
+    if (!body.isConnected) replace(main, body);
+  };
+  window.addEventListener("clew-name", draw);
+  const end = await keepDrawn(draw, (event) => event.type === "memory_scanned", 500);
+  return () => {
+    window.removeEventListener("clew-name", draw);
+    end();
+  };
+}
+
+async function healthPage(again) {
+  return [
+    head("Health", "What is known without looking; a scan looks at everything."),
+    await healthParts(again),
+  ];
+}
+
+async function settingsPage(again) {
+  const [governance, index] = await Promise.all([tryCall("governance"), tryCall("index_stats")]);
+  return [
+    head("Settings", `Clew ${state.version}`),
     el(
       "div",
-      { class: "page" },
-      head(health ? "Health" : "Settings"),
-      health ? await healthParts() : null,
+      { class: "columns", data: { key: "cards" } },
+      youCard(),
+      browserCard(again),
+      governance ? governanceCard(governance, again) : null,
+      workspacesCard(),
+      modelCard(index),
+      exportCard(),
     ),
+    connectCard(),
+  ];
+}
+
+function youCard() {
+  return card(
+    "You",
+    { id: "you-card" },
+    el(
+      "p",
+      {},
+      state.person
+        ? [
+            "You are ",
+            el("strong", {}, state.person),
+            `. What you do is kept as done by ${author()}.`,
+          ]
+        : "You have not said who you are.",
+    ),
+    el(
+      "div",
+      { class: "row" },
+      el(
+        "button",
+        { type: "button", onclick: () => ask() },
+        state.person ? "Change your name" : "Say who you are",
+      ),
+      state.guarded
+        ? el("button", { type: "button", id: "sign-out", onclick: signOut }, "Sign out")
+        : null,
+    ),
+  );
+}
+
+async function signOut() {
+  await send("/page/logout", {});
+  keepKey("");
+  location.reload();
+}
+
+function browserCard(again) {
+  const on = remembered("notify", false);
+  const turn = async () => {
+    const may = on || (await Notification.requestPermission()) === "granted";
+    if (!may) return notice("The browser does not allow notifications of this page.", "bad");
+    remember("notify", !on);
+    again();
+  };
+  return card(
+    "This browser",
+    { id: "browser-card" },
+    el("p", {}, "Colours: press ", el("kbd", {}, "t"), ". Keys: press ", el("kbd", {}, "?"), "."),
+    el(
+      "div",
+      {},
+      el(
+        "button",
+        { type: "button", id: "notify", "aria-pressed": String(on), onclick: turn },
+        on ? "Stop telling me when something waits" : "Tell me when something waits",
+      ),
+    ),
+  );
+}
+
+const MODES = [
+  ["detect_only", "detect only: nothing is applied"],
+  ["propose", "propose: changes wait for somebody"],
+  ["enforce", "enforce: low risk is applied by itself"],
+];
+
+function governanceCard(now, again) {
+  const set = (args, said) => (event) =>
+    act(event.currentTarget, () => call("governance", args(event)).then(again), said);
+  return card(
+    "Governance",
+    { id: "governance-card" },
+    el(
+      "label",
+      { class: "field" },
+      "Mode",
+      el(
+        "select",
+        { id: "mode", onchange: set((event) => ({ mode: event.currentTarget.value }), "Mode set") },
+        MODES.map(([value, words]) =>
+          el("option", { value, selected: value === now.governance_mode }, words),
+        ),
+      ),
+    ),
+    el(
+      "label",
+      { class: "field" },
+      "What agents remember waits for review",
+      el(
+        "select",
+        {
+          id: "review-of",
+          onchange: set((event) => ({ review: event.currentTarget.value }), "Set"),
+        },
+        [
+          ["risk", "where it contradicts or replaces"],
+          ["all", "always"],
+        ].map(([value, words]) => el("option", { value, selected: value === now.review }, words)),
+      ),
+    ),
+    el(
+      "p",
+      { class: "quiet" },
+      `A deferral lasts ${several(now.defer_cooldown_days ?? 7, "day")}; a scan proposes at most ${now.proposal_budget?.per_run ?? 0} changes, ${now.proposal_budget?.per_day ?? 0} a day.`,
+    ),
+  );
+}
+
+function workspacesCard() {
+  return card(
+    "Workspaces",
+    { id: "workspaces-card", count: state.workspaces.length },
+    el(
+      "ul",
+      { class: "plain" },
+      state.workspaces.map((name) =>
+        el(
+          "li",
+          { data: { key: name } },
+          el("a", { href: linkIn(name, "inbox") }, name),
+          name === state.workspace ? " (shown)" : "",
+        ),
+      ),
+    ),
+    state.locked ? el("p", { class: "quiet" }, "This server is locked to one workspace.") : null,
+  );
+}
+
+function modelCard(index) {
+  const vectors = index?.vectors;
+  return card(
+    "Meaning",
+    { id: "model-card" },
+    el(
+      "p",
+      {},
+      vectors?.available
+        ? `Recall searches by words and by meaning: ${vectors.count} vectors of ${vectors.model}, ${vectors.lag} waiting.`
+        : `Recall searches by words only${vectors?.reason ? `: ${vectors.reason}` : ""}.`,
+    ),
+    vectors?.available ? null : command(clewCommand("model", "show")),
+  );
+}
+
+function exportCard() {
+  return card(
+    "Export",
+    { id: "export-card" },
+    el("p", {}, "A copy of the whole store, checked and restorable:"),
+    command(clewCommand("backup", "clew-backup.db")),
+    el("p", {}, "The memory as files, for other programs:"),
+    command(clewCommand("call", "export_memory", "path=memory.tar.gz")),
+  );
+}
+
+// The lines name this very address, so that an agent meets what is looked at here.
+function connectCard() {
+  return card(
+    "Connect an agent",
+    { id: "connect-card" },
+    el("p", {}, "To this very server, as your browser reaches it:"),
+    state.connect.flatMap(({ client, lines }) => [el("h3", {}, client), lines.map(command)]),
+    el("h3", {}, "Everything found on this machine"),
+    command(clewCommand("connect")),
   );
 }

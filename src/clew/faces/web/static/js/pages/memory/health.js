@@ -1,8 +1,9 @@
-// What a scan of the whole memory finds, and what the search index holds.
+// How the memory is: what waits, what a scan finds, what the search index holds.
 
 import { call, tryCall } from "../../api.js";
 import { el } from "../../dom.js";
-import { badge, card, idLink, nothing } from "../../parts.js";
+import { act, badge, card, idLink, nothing } from "../../parts.js";
+import { link } from "../../router.js";
 
 const CHECKS = {
   review_overdue: "review overdue",
@@ -16,27 +17,44 @@ const CHECKS = {
   code_moved: "code moved",
 };
 
-export async function healthParts() {
-  const [scan, index] = await Promise.all([call("scan"), tryCall("index_stats")]);
-  const { checks, findings, findings_total: total } = scan;
+// Looking must not write: what is shown is read from lists; a scan, which may propose changes, is
+// run by whoever presses the button, and its findings stay until the page is left.
+let scanned = null;
+
+export async function healthParts(again) {
+  const [waiting, decisions, index] = await Promise.all([
+    tryCall("inbox_list", { limit: 1 }),
+    tryCall("list_blocks", { kind: "decision", status: "active", limit: 1 }),
+    tryCall("index_stats"),
+  ]);
+  const counts = waiting?.counts ?? {};
+  const look = (event) =>
+    act(
+      event.currentTarget,
+      async () => {
+        scanned = await call("scan");
+        await again();
+      },
+      "Scanned",
+    );
   return [
     el(
       "div",
       { class: "figures-row", data: { key: "figures" } },
-      figure(checks.decisions?.active ?? 0, "decisions hold"),
-      figure(checks.staged_proposals, "proposals wait"),
-      figure(checks.pending_signals, "signals wait"),
-      figure(checks.contradictions, "contradictions"),
-      figure(checks.overdue_reviews, "reviews overdue"),
-      figure(checks.drift_items, "drift"),
+      figure(decisions?.total ?? 0, "decisions hold", link("know", "blocks")),
+      figure(counts.proposal, "proposals wait", link("inbox", { kind: "proposal" })),
+      figure(counts.signal, "signals wait", link("inbox", { kind: "signal" })),
+      figure(counts.contradiction, "contradictions", link("inbox", { kind: "contradiction" })),
+      figure(counts.review, "reviews overdue", link("inbox", { kind: "review" })),
+      figure(counts.proof, "not proven", link("inbox", { kind: "proof" })),
     ),
     card(
       "Findings",
-      { id: "findings", count: total },
-      total
-        ? el("ul", { class: "lines", data: { key: "list" } }, findings.map(row))
-        : nothing("Nothing to mend."),
-      total > findings.length ? nothing(`${total - findings.length} more are left out.`) : null,
+      { id: "findings", count: scanned?.findings_total },
+      scanned
+        ? findingsPart(scanned)
+        : nothing("Contradictions, drift, unreadable parts and moved code are found by a scan."),
+      el("div", {}, el("button", { type: "button", id: "scan", onclick: look }, "Scan now")),
     ),
     index
       ? card(
@@ -49,18 +67,30 @@ export async function healthParts() {
           ),
         )
       : null,
-    el(
-      "p",
-      { class: "quiet", data: { key: "mode" } },
-      `Governance: ${checks.governance_mode}. Files: ${scan.workspace}`,
-    ),
   ];
 }
 
-function figure(value, words) {
+// Findings of one check together, each as a link to what it is about.
+function findingsPart({ findings, findings_total: total }) {
+  const groups = Map.groupBy(findings, (finding) => finding.check);
+  if (!total) return nothing("Nothing to mend.");
+  return [
+    [...groups.entries()].map(([check, own]) =>
+      el(
+        "details",
+        { open: groups.size === 1 || own.length < 6, data: { key: check } },
+        el("summary", {}, `${CHECKS[check] ?? check} (${own.length})`),
+        el("ul", { class: "lines" }, own.map(row)),
+      ),
+    ),
+    total > findings.length ? nothing(`${total - findings.length} more are left out.`) : null,
+  ];
+}
+
+function figure(value, words, href) {
   return el(
-    "div",
-    { class: "figure" },
+    "a",
+    { class: "figure", href },
     el("b", {}, value ?? 0),
     el("span", { class: "quiet" }, words),
   );

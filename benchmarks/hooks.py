@@ -24,7 +24,7 @@ from benchmarks.transcripts import score
 from clew.app import Clew, open_clew
 from clew.registry.connection import Connection
 from clew.settings import load_settings
-from clew.shim.address import PROTOCOL, package_stamp
+from clew.shim.place import PROTOCOL, package_stamp
 
 STATES = ("there", "deaf", "killed", "absent")
 LIMIT_MS, GUARD_MS = 300, 100
@@ -66,12 +66,27 @@ def latency(place: Path, rounds: int) -> None:
     clew.close()
     subprocess.run(["git", "init", "-q", str(place / "project")], check=True)
     report = Report("hooks", f"hooks: what a client waits for, from outside (p95 below {LIMIT_MS} ms)")
+    report.row(server="none", client="bare python", calls=rounds * 9, **spread([_bare() for _ in range(rounds * 9)]))
     for state in STATES:
         with _Server(place / "home", place / "project", state):
             for kind in CLIENTS:
+                before = _children_cpu()
                 taken = _sessions(kind, place, state, rounds)
-                report.row(server=state, client=kind.name, calls=len(taken), **spread(taken))
+                cpu = (_children_cpu() - before) * 1000 / len(taken)
+                report.row(server=state, client=kind.name, calls=len(taken), **spread(taken), cpu_ms=cpu)
     report.save()
+
+
+def _bare() -> float:
+    """What the interpreter alone takes to start and end: what no hook in Python can be faster than."""
+    begun = time.monotonic()
+    subprocess.run([sys.executable, "-I", "-S", "-c", "pass"], check=True)
+    return time.monotonic() - begun
+
+
+def _children_cpu() -> float:
+    used = os.times()
+    return used.children_user + used.children_system
 
 
 def _sessions(kind: Any, place: Path, state: str, rounds: int) -> list[float]:

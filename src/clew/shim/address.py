@@ -13,52 +13,16 @@ import os
 import socket
 import struct
 
+from clew.shim.place import ADDRESS, PROTOCOL, Unreachable, folder_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-PROTOCOL = 1
-"""Of the first lines that both sides send; another number is not understood."""
-FOLDER = "resident"
-ADDRESS = "address.json"
 _LONGEST_SOCKET = 100
 """Bytes of a socket's path: the system has room for 108, some systems for 104."""
 _LARGEST_LINE = 1 << 24
-
-
-class Unreachable(Exception):
-    """No resident server answers there, or none that may be trusted."""
-
-
-def data_directory(environ: Mapping[str, str], flag: str | None, directory: str) -> str:
-    """The data directory as far as flags and environment say; a trusted project's file may name another one."""
-    named = flag or environ.get("CLEW_HOME", "").strip() or environ.get("THOUGHTBOX_DATA_DIR", "").strip() or "~/.clew"
-    return os.path.realpath(os.path.join(directory, os.path.expanduser(named)))
-
-
-def package_stamp() -> str:
-    """Which code is installed now: a server started from other code is replaced."""
-    package = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-    times = [
-        os.stat(os.path.join(package, *part)).st_mtime_ns for part in (("__init__.py",), ("registry", "index.json"))
-    ]
-    return f"{package}:{times[0]}:{times[1]}"
-
-
-def folder_of(home: str, make: bool = False) -> str:
-    """The private folder. Raises Unreachable when somebody else could have written into it."""
-    folder = os.path.join(home, FOLDER)
-    try:
-        if make:
-            os.makedirs(home, mode=0o700, exist_ok=True)
-            os.makedirs(folder, mode=0o700, exist_ok=True)
-        found = os.lstat(folder)
-    except OSError as problem:
-        raise Unreachable(str(problem)) from problem
-    if hasattr(os, "geteuid") and (found.st_uid != os.geteuid() or found.st_mode & 0o077):
-        raise Unreachable(f"{folder} is open to other users")
-    return folder
 
 
 def read_address(home: str) -> dict[str, Any]:

@@ -22,7 +22,8 @@ from __future__ import annotations
 import os
 import time
 
-from clew.shim.address import PROTOCOL, Unreachable, connect, data_directory, package_stamp, receive, send
+from clew.shim.address import connect, receive, send
+from clew.shim.place import PROTOCOL, Unreachable, data_directory, package_stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

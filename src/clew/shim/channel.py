@@ -6,8 +6,9 @@ import os
 import socket
 import sys
 
-from clew.shim.address import Unreachable, connect, data_directory, receive, send
+from clew.shim.address import connect, receive, send
 from clew.shim.call import greeting
+from clew.shim.place import Unreachable, data_directory
 from clew.shim.start import start
 
 TYPE_CHECKING = False

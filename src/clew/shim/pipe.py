@@ -12,9 +12,9 @@ import os
 import threading
 from itertools import chain
 
-from clew.shim.address import Unreachable
 from clew.shim.channel import Alone, ChildChannel, open_channel
 from clew.shim.framing import Framing, messages, split_lines
+from clew.shim.place import Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

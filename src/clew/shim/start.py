@@ -7,7 +7,7 @@ import sys
 import threading
 
 from clew.locks import FileLock
-from clew.shim.address import Unreachable, folder_of
+from clew.shim.place import Unreachable, folder_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

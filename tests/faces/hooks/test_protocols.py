@@ -22,7 +22,7 @@ from clew.faces.hooks.payload import arguments_of, directory_of
 from clew.faces.hooks.reply import reply_of
 from clew.registry.connection import Connection
 from clew.settings import load_settings
-from clew.shim.address import PROTOCOL, package_stamp
+from clew.shim.place import PROTOCOL, package_stamp
 from tests.conftest import Caller
 from tests.faces.hooks.stub import CLIENTS, LAUNCHER, ClaudeCode, Codex, Cursor, StubClient
 from tests.faces.resident.shims import ending, resident, residents, until
@@ -256,25 +256,24 @@ def test_a_client_that_keeps_the_pipe_open_is_answered(served: tuple[Path, str])
     process.stdout.close()
 
 
-def test_the_hook_imports_nothing_heavy() -> None:
-    names = "clew.faces.hooks.launcher, clew.faces.hooks.clients, clew.faces.hooks.payload, clew.faces.hooks.reply"
-    code = f"import {names}, clew.shim.call, sys; print(*sys.modules)"
-    found = subprocess.run(
-        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
-    heavy = {
-        "dataclasses",
-        "typing",
-        "pathlib",
-        "pydantic",
-        "sqlite3",
-        "apsw",
-        "asyncio",
-        "subprocess",
-        "inspect",
-        "logging",
-    }
-    assert not heavy & set(found)
+def test_the_hook_imports_next_to_nothing(served: tuple[Path, str]) -> None:
+    """Every tool call of an agent waits for these imports; `json` and `socket` would double them."""
+    place, task = served
+    client = ClaudeCode(place / "home", place / "project", "imports")
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-X", "importtime", str(LAUNCHER), "session-start", "--client", "claude"],
+        input=json.dumps({**client.base("session-start"), "source": "startup"}).encode(),
+        capture_output=True,
+        env=client.env,
+        cwd=client.project,
+        timeout=60,
+        check=True,
+    )
+    assert task in done.stdout.decode()
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
+    assert "clew.faces.hooks.quick" in loaded
+    heavy = "json re enum socket threading signal dataclasses typing pathlib pydantic asyncio subprocess"
+    assert not set(heavy.split()) & loaded
 
 
 def test_the_table_names_every_event_and_the_command_stays_stable() -> None:

@@ -8,7 +8,6 @@ a few modules of the standard library and those beside it that do the same.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -28,6 +27,8 @@ STDIN_LIMIT = 0.15
 LARGEST_INPUT = 2_000_000
 STARTS = frozenset({"session-start", "prompt"})
 """Events at which a server that is not there is started, for the next one."""
+KEPT = frozenset({"post-tool", "tool-failed", "pre-compact", "session-end"})
+"""Events of which something is kept; what only asks is of no use later."""
 STARTING_SECONDS = 20.0
 """A server that somebody has just started is given so long before another is."""
 
@@ -38,7 +39,6 @@ def main() -> None:
         end = time.monotonic() + max(_limit() - age(), LEAST)
         _give_up_at(end)
         code = run(sys.argv[1:], end)
-        sys.stdout.flush()
     except BaseException:  # whatever it is, the agent's work goes on
         if os.environ.get("CLEW_HOOK_DEBUG"):
             raise
@@ -64,68 +64,101 @@ def age() -> float:
 
 
 def run(words: list[str], end: float) -> int:
-    from clew.faces.hooks.clients import CLIENTS, EVENTS, entry_for
-    from clew.faces.hooks.payload import arguments_of, client_of, directory_of
+    """Ask the server in the quick way, and do what is left to do when it does not answer."""
+    from clew.faces.hooks.quick import Late, Unable, ask
+    from clew.shim.place import Unreachable, data_directory
 
     event, client = _words(words)
-    payload = read_payload(min(time.monotonic() + STDIN_LIMIT, end))
-    client = client_of(client, payload)
-    if event not in EVENTS or client not in CLIENTS or not payload:
+    here = os.getcwd()
+    home = data_directory(os.environ, None, here)
+    data = _read(min(time.monotonic() + STDIN_LIMIT, end))
+    if not os.path.isdir(home) or not data:
         return 0
-    arguments = arguments_of(client, event, payload)
-    if arguments is None:
-        return 0
-    directory = directory_of(payload, os.environ, os.getcwd())
-    entry = entry_for(client, event)
-    arguments["speaks"] = entry is not None and entry.speaks
-    return _asked(client, event, directory, arguments, end)
+    is_slow = False
+    try:
+        # A client gives its last hooks hardly any time, and their answers are of no use to anybody.
+        if event != "session-end":
+            return _print(*ask(event, client, data, here, end))
+    except Unable:
+        return _ask_otherwise(home, event, client, data, end)
+    except Unreachable:
+        pass
+    except Late:
+        is_slow = True
+    return _left(home, event, client, data, is_slow)
 
 
-def _asked(client: str, event: str, directory: str, arguments: dict[str, Any], end: float) -> int:
-    from clew.faces.hooks.reply import reply_of
-    from clew.shim.address import data_directory
-
-    home = data_directory(os.environ, None, directory)
-    if not os.path.isdir(home):
-        return 0
-    # A client gives its last hooks hardly any time, and their answers are of no use to anybody.
-    answer = None if event == "session-end" else _answer(directory, arguments, end)
-    if answer is None:
-        if event in STARTS:
-            _start(home)
-        from clew.faces.hooks import spool
-
-        if event in spool.KEPT and not arguments.get("subagent"):
-            spool.append(home, directory, arguments)
-        return 0
-    printed, code, error = reply_of(client, event, answer)
+def _print(code: int, out: bytes, error: bytes) -> int:
     _give_up_at(None)  # half of an answer would be worse than none
-    if printed:
-        sys.stdout.write(json.dumps(printed))
+    if out:
+        os.write(1, out)
     if error:
-        sys.stderr.write(error)
+        os.write(2, error)
     return code
 
 
-def _answer(directory: str, arguments: dict[str, Any], end: float) -> dict[str, Any] | None:
+def _left(home: str, event: str, client: str, data: bytes, is_slow: bool) -> int:
+    """Nobody answered: keep what would be lost, and let a server be there for the next call."""
+    if event in STARTS and not is_slow:
+        _start(home)
+    question = _question(event, client, data) if event in KEPT else None
+    if question is not None:
+        from clew.faces.hooks import spool
+
+        directory, _, arguments = question
+        if not arguments.get("subagent"):
+            spool.append(home, directory, arguments)
+    return 0
+
+
+def _question(event: str, client: str, data: bytes) -> tuple[str, str, dict[str, Any]] | None:
+    """Where the agent stands, whose hook it is, and the arguments of `moment`."""
+    import json
+
+    from clew.faces.hooks.clients import CLIENTS, EVENTS, entry_for
+    from clew.faces.hooks.payload import arguments_of, client_of, directory_of
+
+    try:
+        payload = json.loads(data)
+    except ValueError:
+        return None
+    if not isinstance(payload, dict) or event not in EVENTS:
+        return None
+    client = client_of(client, payload)
+    arguments = arguments_of(client, event, payload) if client in CLIENTS else None
+    if arguments is None:
+        return None
+    entry = entry_for(client, event)
+    arguments["speaks"] = entry is not None and entry.speaks
+    return directory_of(payload, os.environ, os.getcwd()), client, arguments
+
+
+def _ask_otherwise(home: str, event: str, client: str, data: bytes, end: float) -> int:
+    """Through a port, or where the quick way is not open."""
+    import json
+
+    from clew.faces.hooks.reply import reply_of
     from clew.shim.call import ask
 
-    left = end - time.monotonic()
-    if left <= 0:
-        return None
+    question, left = _question(event, client, data), end - time.monotonic()
+    if question is None or left <= 0:
+        return 0
+    directory, client, arguments = question
     asked = {**arguments, "until_ms": int((time.time() + left - 0.02) * 1000)}
     found = ask("moment", asked, deadline=left, directory=directory, toolset="full", witness="hook")
-    if found is None or not found.get("ok"):
-        return None if found is None else {}
-    result = found["envelope"].get("result")
-    return result if isinstance(result, dict) else {}
+    if found is None:
+        return _left(home, event, client, data, False)
+    result = found["envelope"].get("result") if found.get("ok") else None
+    printed, code, error = reply_of(client, event, result if isinstance(result, dict) else {})
+    return _print(code, json.dumps(printed).encode() if printed else b"", error.encode())
 
 
 def _start(home: str) -> None:
     """Start a server for the next call, unless one runs and is only slow, or was started just now."""
     from clew.faces.hooks.spool import FOLDER
     from clew.locks import is_running
-    from clew.shim.address import Unreachable, read_address
+    from clew.shim.address import read_address
+    from clew.shim.place import Unreachable
     from clew.shim.start import start_behind
 
     try:
@@ -156,45 +189,51 @@ def _words(words: list[str]) -> tuple[str, str]:
     return (left[0] if left else ""), client
 
 
-def read_payload(until: float) -> dict[str, Any]:
-    """What the client wrote, as far as it came in time; an empty object for anything that is none."""
-    try:
-        found = json.loads(_read(until) or b"{}")
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def _read(until: float) -> bytes:
-    """The input to its end, or what came until then. In a thread, because not every system can wait for a pipe."""
+    """The input to its end, or what came until then: a client may keep the pipe open."""
+    if os.name == "nt":
+        return _read_in_thread(until)
+    import select
+
+    parts = bytearray()
+    while len(parts) < LARGEST_INPUT:
+        ready, _, _ = select.select([0], [], [], max(until - time.monotonic(), 0))
+        part = os.read(0, 1 << 16) if ready else b""
+        if not part:
+            break
+        parts += part
+        if _is_whole(parts):
+            break
+    return bytes(parts)
+
+
+def _read_in_thread(until: float) -> bytes:
+    """Windows cannot wait for a pipe, so somebody else waits."""
     import threading
 
-    parts: list[bytes] = []
+    parts = bytearray()
     ended = threading.Event()
 
     def read() -> None:
-        size = 0
-        try:
-            while size < LARGEST_INPUT and (part := os.read(0, 1 << 16)):
-                parts.append(part)
-                size += len(part)
-                if _is_whole(parts):
-                    break
-        except OSError:
-            pass
+        while len(parts) < LARGEST_INPUT and (part := os.read(0, 1 << 16)):
+            parts.extend(part)
+            if _is_whole(parts):
+                break
         ended.set()
 
     threading.Thread(target=read, daemon=True).start()
     ended.wait(max(0.0, until - time.monotonic()))
-    return b"".join(parts)
+    return bytes(parts)
 
 
-def _is_whole(parts: list[bytes]) -> bool:
+def _is_whole(data: bytearray) -> bool:
     """Whether one object has arrived: a client that keeps the pipe open need not be waited for."""
-    if not parts[-1].rstrip().endswith(b"}"):
+    from clew.faces.hooks.quick import decoded
+
+    if not data.rstrip().endswith(b"}"):
         return False
     try:
-        json.loads(b"".join(parts))
+        decoded(data.decode("utf-8", "replace"))
     except ValueError:
         return False
     return True
@@ -202,8 +241,10 @@ def _is_whole(parts: list[bytes]) -> bool:
 
 def _give_up_at(end: float | None) -> None:
     """End the process when its time is over, wherever it stands. Windows has no such alarm; there limits must do."""
-    import signal
-
+    try:
+        import _signal as signal  # type: ignore[import-not-found]  # without the enumerations of the public half
+    except ImportError:
+        import signal
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
         signal.setitimer(signal.ITIMER_REAL, max(end - time.monotonic(), 0.01) + 0.02 if end is not None else 0)

@@ -52,10 +52,12 @@ def directory_of(payload: Mapping[str, Any], environ: Mapping[str, str], here: s
     return place
 
 
-def arguments_of(client: str, event: str, payload: Mapping[str, Any]) -> dict[str, Any] | None:
+def arguments_of(
+    client: str, event: str, payload: Mapping[str, Any], environ: Mapping[str, str] = os.environ
+) -> dict[str, Any] | None:
     """The arguments of `moment`; None when there is nothing to ask or to keep."""
     session = _first(payload, ("session_id", "conversation_id", "sessionId"))
-    if not session or _is_continued(payload) or _is_headless(payload):
+    if not session or _is_continued(payload) or _is_headless(payload, environ):
         return None
     found: dict[str, Any] = {"client": client, "event": event, "session": session[:200]}
     if payload.get("agent_id") or payload.get("isSidechain"):
@@ -75,9 +77,9 @@ def _is_continued(payload: Mapping[str, Any]) -> bool:
     return bool(payload.get("stop_hook_active")) or bool(payload.get("loop_count"))
 
 
-def _is_headless(payload: Mapping[str, Any]) -> bool:
+def _is_headless(payload: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
     """A prompt that a program sent: nobody asked for a memory there."""
-    return payload.get("source") in ("sdk", "system", "poll_event") and not os.environ.get("CLEW_HOOK_HEADLESS")
+    return payload.get("source") in ("sdk", "system", "poll_event") and not environ.get("CLEW_HOOK_HEADLESS")
 
 
 def _tool(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 FOLDER, FILE = "spool", "moments.jsonl"
-KEPT = frozenset({"post-tool", "tool-failed", "pre-compact", "session-end"})
-"""Events of which something is kept; what only asks is of no use later."""
 _WORKSPACES = ("CLEW_WORKSPACE", "BRANCHMIND_WORKSPACE")
 _ELSEWHERE = ("CLEW_DATABASE_URL",)
 """Where the environment alone names the store, nobody could know later which one was meant."""

@@ -13,7 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from clew.shim.address import ADDRESS, PROTOCOL, folder_of, peer_user, proof_of, socket_path
+from clew.shim.address import peer_user, proof_of, socket_path
+from clew.shim.place import ADDRESS, PROTOCOL, folder_of
 
 Visit = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 _BACKLOG = 256

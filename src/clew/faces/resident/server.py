@@ -20,17 +20,18 @@ from typing import Any
 
 from clew.app import Clew, open_database
 from clew.errors import ClewError
+from clew.faces.hooks.answer import SILENT, reply_to
 from clew.faces.hooks.digest import digest
 from clew.faces.hooks.spool import FOLDER, has_any
 from clew.faces.mcp.workers import Workers
 from clew.faces.resident.conversation import Conversation, answer_call, repeatable_tools
 from clew.faces.resident.door import Door
-from clew.faces.resident.visitor import Declined, Greeting, Visitor, admit, read_greeting
+from clew.faces.resident.visitor import Declined, Greeting, Visitor, admit, hook_question, read_greeting
 from clew.locks import FileLock
 from clew.logs import configure_logs, hide_in_logs
 from clew.registry.dispatch import find_operation
 from clew.settings import Settings, load_settings
-from clew.shim.address import folder_of, package_stamp
+from clew.shim.place import folder_of, package_stamp
 from clew.store.database import Database
 
 log = logging.getLogger("clew.resident")
@@ -148,7 +149,12 @@ class Resident:
     async def _receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         line = await asyncio.wait_for(self._door.greeting(reader, writer), _TO_GREET)
         try:
-            visitor = self._admitted(read_greeting(line, self._door.secret))
+            greeting = read_greeting(line, self._door.secret)
+            asked = hook_question(greeting)
+            if greeting.kind == "hook" and asked is None:
+                writer.write(SILENT)
+                return
+            visitor = self._admitted(greeting if asked is None else greeting.at(asked.directory))
             clew = self._stores.clew(visitor.settings)
         except (Declined, ClewError) as problem:
             answer = problem.answer if isinstance(problem, Declined) else {"declined": problem.message}
@@ -156,6 +162,10 @@ class Resident:
             return
         self._idle = float(visitor.settings.resident_idle)
         with visitor.surroundings():
+            if asked is not None:
+                until = visitor.greeting.until_ms
+                writer.write(await self._workers.run(partial(reply_to, asked, clew.dispatcher, until)))
+                return
             await self._answer(clew, visitor, reader, writer)
 
     def _admitted(self, greeting: Greeting) -> Visitor:

@@ -17,8 +17,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from clew.errors import ClewError
+from clew.faces.hooks.answer import Question, question_of
 from clew.settings import Settings, load_settings
-from clew.shim.address import PROTOCOL
+from clew.shim.place import PROTOCOL
 from clew.surroundings import surrounded
 
 Text = Annotated[str, Field(max_length=1 << 20)]
@@ -28,7 +29,7 @@ class Greeting(BaseModel):
     """The first line that a client sends; `clew.shim.call` describes it."""
 
     clew: Literal[1]
-    kind: Literal["mcp", "call"]
+    kind: Literal["mcp", "call", "hook"]
     secret: Text
     stamp: Text
     flags: dict[str, Any] = {}
@@ -41,6 +42,15 @@ class Greeting(BaseModel):
     client: Text = "clew-hook"
     local: bool = False
     witness: Literal["hook"] | None = None
+    event: Text = ""
+    hook_client: Text = ""
+    payload: str = ""
+    """What a client told its hook, as it came."""
+    until_ms: int | None = None
+
+    def at(self, directory: str) -> Greeting:
+        """The same, from another directory."""
+        return self.model_copy(update={"directory": directory})
 
 
 class Declined(Exception):
@@ -71,6 +81,13 @@ def read_greeting(line: bytes, secret: str) -> Greeting:
     if not hmac.compare_digest(greeting.secret.encode(), secret.encode()):
         raise Declined(declined="the secret is wrong")
     return greeting
+
+
+def hook_question(greeting: Greeting) -> Question | None:
+    """What a hook asks; None for other kinds, and when there is nothing to ask."""
+    if greeting.kind != "hook":
+        return None
+    return question_of(greeting.event, greeting.hook_client, greeting.payload, greeting.environ, greeting.directory)
 
 
 def admit(greeting: Greeting, home: str) -> Visitor:

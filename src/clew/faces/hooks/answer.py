@@ -1,0 +1,57 @@
+"""The server's half of a hook: from the client's own JSON to what the hook prints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from clew.faces.hooks.clients import CLIENTS, EVENTS, entry_for
+from clew.faces.hooks.payload import arguments_of, client_of, directory_of
+from clew.faces.hooks.reply import reply_of
+from clew.registry.connection import Connection
+from clew.registry.dispatch import Dispatcher
+
+SILENT = b"0 0 0\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a client's hook asks, and where its agent stands."""
+
+    client: str
+    event: str
+    directory: str
+    arguments: dict[str, Any]
+
+
+def question_of(event: str, named: str, text: str, environ: Mapping[str, str], here: str) -> Question | None:
+    """None when there is nothing to ask or to keep."""
+    try:
+        payload = json.loads(text or "{}")
+    except ValueError:
+        return None
+    if not isinstance(payload, dict) or not payload:
+        return None
+    client = client_of(named, payload)
+    if event not in EVENTS or client not in CLIENTS:
+        return None
+    arguments = arguments_of(client, event, payload, environ)
+    if arguments is None:
+        return None
+    entry = entry_for(client, event)
+    arguments["speaks"] = entry is not None and entry.speaks
+    return Question(client, event, directory_of(payload, environ, here), arguments)
+
+
+def reply_to(question: Question, dispatcher: Dispatcher, until_ms: int | None) -> bytes:
+    """The exit code and what is printed, in the frame that `faces/hooks/quick` reads."""
+    connection = Connection(toolset="full", client="clew-hook", durable=False, witness="hook")
+    arguments = {**question.arguments, **({"until_ms": until_ms} if until_ms is not None else {})}
+    answer = dispatcher.call("moment", arguments, connection)
+    if not answer.ok:
+        return SILENT
+    printed, code, error = reply_of(question.client, question.event, answer.envelope["result"])
+    out, err = (json.dumps(printed) if printed else "").encode(), error.encode()
+    return f"{code} {len(out)} {len(err)}\n".encode() + out + err

@@ -58,9 +58,12 @@ def test_a_step_knows_its_task_its_proof_and_its_cards(call: Caller) -> None:
 
 
 def test_a_thought_shows_its_session_and_its_references(call: Caller) -> None:
-    for number, text in enumerate(("S1|O|it leaks", "S2|C|S1|so restart"), 1):
-        last = call("thought", thought=text, thoughtNumber=number, totalThoughts=2, nextThoughtNeeded=number < 2)
-    session = last["sessionId"]
+    texts = ("S1|O|it leaks", "S2|C|S1|so restart")
+    answers = [
+        call("thought", thought=text, thoughtNumber=number, totalThoughts=2, nextThoughtNeeded=number < 2)
+        for number, text in enumerate(texts, 1)
+    ]
+    session = answers[0]["sessionId"]
     shown = call("open", id=f"{session}:1")["record"]
     assert {"rel": "derives", "id": f"{session}:2"} in shown["incoming"]
     assert {"rel": "part_of", "id": session} in shown["outgoing"]

@@ -133,9 +133,10 @@ def test_a_proposal_is_withdrawn_and_may_be_made_again(call: Caller) -> None:
 
 
 def test_a_thought_is_disowned_and_what_derives_from_it_is_suspect(call: Caller) -> None:
+    session = None
     for number, text in enumerate(("S1|O|it leaks", "S2|C|S1|so restart"), 1):
-        last = call("thought", thought=text, thoughtNumber=number, totalThoughts=2, nextThoughtNeeded=number < 2)
-    session = last["sessionId"]
+        said = call("thought", thought=text, thoughtNumber=number, totalThoughts=2, nextThoughtNeeded=number < 2)
+        session = said["sessionId"] or session
     done = call("retract", id=f"{session}:1", why="It did not leak")
     assert (done["kind"], done["status"], done["rested_on_it"]) == ("thought", "retracted", [f"{session}:2"])
     assert call("open", id=f"{session}:2")["suspect"]["because"] == f"{session}:1 is retracted"

@@ -8,6 +8,7 @@ import pytest
 
 from clew.app import Clew
 from tests.conftest import Caller
+from tests.tasks.test_receipts import prove as seen
 
 STEPS = ["parser; reads quotes; test: pytest -q", {"title": "docs", "test": "make docs"}, "release"]
 
@@ -83,6 +84,22 @@ def test_strict_work_wants_runs_that_clew_saw(agent: Caller) -> None:
     agent("start", title="Parse", steps=STEPS, strict=True)
     error = agent.error("close", proof={"command": "pytest -q", "exit_code": 0})
     assert error["code"] in ("PROOF_REQUIRED", "REASONING_REQUIRED")
+
+
+def test_strict_work_is_done_with_the_agents_own_tools(agent: Caller) -> None:
+    agent("start", title="Parse", steps=["reader; test: make check", "docs", "words"], strict=True)
+    seen(agent.clew, "TASK-001", "s:0", "make check")
+    lacking = agent.error("close")
+    assert lacking["code"] == "REASONING_REQUIRED" and "remember kind=decision step=s:0" in lacking["recovery"]
+    agent("remember", kind="decision", text="Read line by line", why="files are large")
+    assert agent("close")["state"] == "proven"
+    guess = agent("remember", kind="hypothesis", text="Nobody reads the old docs")["id"]
+    agent("remember", kind="test", text="Looked at a month of page views", rests_on=[guess])
+    claimed = agent.error("close", proof={"command": "make docs", "exit_code": 0})
+    assert claimed["code"] == "PROOF_REQUIRED" and "where Clew sees it" in claimed["recovery"]
+    assert agent("close", unproven="the user reads it first")["state"] == "overridden"
+    assert agent.error("close", proof="12 FAILED, 0 passed")["message"].startswith("s:2 ")
+    assert "s:1 docs (OVERRIDDEN: the user reads it first" in "\n".join(agent.lines("resume"))
 
 
 @pytest.mark.parametrize("named", ["s:1", "S:1", "1", "s1", "step 1"])

@@ -1,5 +1,6 @@
 """op_search understands the words people use."""
 
+from clew.app import Clew
 from clew.registry.discovery import search
 from tests.conftest import Caller
 from tests.registry.intents import INTENTS
@@ -24,3 +25,13 @@ def test_an_exact_name_gives_that_one_schema(call: Caller) -> None:
     found = call("op_search", query="branch_list")
     assert [item["name"] for item in found["operations"]] == ["branch_list"]
     assert "arguments" in found["operations"][0] and found["total"] == 1
+
+
+def test_an_agent_reads_what_it_found_in_lines(clew: Clew) -> None:
+    agent = Caller(clew, "agent")
+    found = agent.lines("op_search", query="who did this")
+    assert agent.answer("op_search", query="who did this").structured is None
+    assert any(line.startswith("events_list: ") for line in found)
+    named = agent.lines("op_search", query="workspace_list")
+    assert named[0].startswith("workspace_list: ") and named[1].startswith("  limit?: integer - Most workspaces")
+    assert named[-1] == "example: op_read arguments={} name=workspace_list"

@@ -302,6 +302,44 @@ def test_one_changed_value_in_a_receipt_is_found(call: Caller, task: str, column
     assert [item["where"] for item in found["breaks"]] == ["RCPT-002"]
 
 
+KEYS = {"proof_receipt": ("number", 2), "event": ("seq", 2)}
+
+
+@pytest.mark.parametrize("table", KEYS)
+def test_one_changed_byte_in_any_column_is_found(call: Caller, task: str, table: str) -> None:
+    for number in range(3):
+        prove(
+            call.clew, task, "s:0", output_tail=f"{number} passed", git_commit="a" * 40, git_dirty=False, duration_ms=9
+        )
+    key, wanted = KEYS[table]
+    with call.clew.database.read() as tx:
+        row = tx.one(f"SELECT * FROM {table} WHERE workspace = 'ws' AND {key} = ?", wanted)
+    assert row is not None and call("tasks_chain_verify")["intact"]
+    unnoticed = [column for column in row if not _is_noticed(call, table, key, wanted, column, row[column])]
+    assert unnoticed == []
+    assert call("tasks_chain_verify")["intact"], "everything was put back"
+
+
+def _is_noticed(call: Caller, table: str, key: str, wanted: int, column: str, value: Any) -> bool:
+    """Change one value by one byte, ask, and put it back."""
+    other = value + 1000 if isinstance(value, int) else (value[:-1] + chr(ord(value[-1]) ^ 4) if value else "x")
+    if value is None:
+        other = 1 if column in NUMBERS else "x"
+    place = (other, "ws") if column == key else (wanted, "ws") if column != "workspace" else (wanted, other)
+    _set(call, table, key, column, other, wanted, "ws")
+    noticed = not call("tasks_chain_verify")["intact"]
+    _set(call, table, key, column, value, *place)
+    return noticed
+
+
+NUMBERS = {"exit_code", "duration_ms", "git_dirty", "seq", "ts_ms", "number"}
+
+
+def _set(call: Caller, table: str, key: str, column: str, value: Any, at: int, workspace: str) -> None:
+    with call.clew.database.write() as tx:
+        tx.run(f"UPDATE {table} SET {column} = ? WHERE workspace = ? AND {key} = ?", value, workspace, at)
+
+
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_a_removed_receipt_is_missed(call: Caller, task: str, number: int) -> None:
     for _ in range(3):

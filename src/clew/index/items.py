@@ -83,8 +83,9 @@ _SPEAKER = re.compile(
 )
 _TRAILING = re.compile(r"(?:\s*[\[(][^\[\]()]*[\])])+\s*$")
 _LABELS = """
-answer because context date decision done error evidence example fact fixme goal how http hypothesis next note notes
-plan question rationale reason result risk status step summary test title todo update warning what when why
+answer because cmd command context date decision done error evidence example fact fixme goal how http hypothesis
+link next note notes plan question rationale reason result risk status step summary test title todo update warning
+what when why
 """
 LABELS = frozenset(_LABELS.split())
 

@@ -134,8 +134,8 @@ def age(ts_ms: int, now_ms: int) -> str:
 
 def excerpt(row: Row, query: Query) -> str:
     """The part of an item that holds most of the question's words."""
-    text = " ".join(part for part in (row["title"], _prose(row)) if part)
-    text = " ".join(text.split())
+    title, prose = " ".join((row["title"] or "").split()), " ".join(_prose(row).split())
+    text = prose if prose.startswith(title) else f"{title} {prose}".rstrip()
     if len(text) <= EXCERPT:
         return text
     start = _best_start(text, set(query.terms) - FILLER)

@@ -77,8 +77,21 @@ def open_lines(result: Opened, default_workspace: str) -> list[str]:
     lines = [f"{result.get('id') or result.get('ref')} ({facts}): {result.get('summary', '')}"]
     said = inner.get("text") or inner.get("content") or inner.get("body") or inner.get("thought")
     if isinstance(said, str) and " ".join(said.split()) not in lines[0]:
-        lines += [line for line in shorten(said, TEXT).splitlines() if line.strip()]
+        shown = [line for line in shorten(said, TEXT).splitlines() if line.strip()]
+        lines += [line for line in shown if result["kind"] != "block" or _tells(line, lines[0])]
     return lines + _work_lines(result) + _record_lines(result.get("record", {}))
+
+
+_EMPTY_FIELDS = frozenset({"none", "untagged", "global", "not given", "-", ""})
+_FIELDS_ABOVE = ("[", "Status:", "Sources:", "- remember")
+
+
+def _tells(line: str, head: str) -> bool:
+    """Whether a line of a block says more than the line above it: no repeated statement, no field without a value."""
+    name, colon, value = line.partition(":")
+    if line.startswith(_FIELDS_ABOVE) or (colon and value.strip().lower() in _EMPTY_FIELDS):
+        return False
+    return not (name == "Statement" and " ".join(value.split()) in head)
 
 
 def inner_of(result: Opened) -> dict[str, Any]:

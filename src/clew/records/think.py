@@ -29,7 +29,9 @@ def think_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     about += result.get("links", [])
     branch = f" on {result['branch']}" if result.get("branch") else ""
     said = f" ({shorten(', '.join(about), 60)})" if about else ""
-    lines = [f"thought {result['number']}{branch}{said}, session {result['session']}"]
+    # The session is the caller's own, so its id is told once.
+    session = f", session {result['session']}" if result["number"] == 1 else ""
+    lines = [f"thought {result['number']}{branch}{said}{session}"]
     if result.get("unresolved"):
         lines.append(f"not found: {shorten(', '.join(result['unresolved']), 60)}")
     return lines

@@ -21,7 +21,7 @@ from clew.tasks.changes import StepSpec
 from clew.tasks.commands import named_commands
 from clew.tasks.creation import Home, NewTask, attempt, bootstrap
 from clew.tasks.endings import set_status
-from clew.tasks.gates import Override
+from clew.tasks.gates import Override, proof_refused
 from clew.tasks.macros.start import inbox
 from clew.tasks.plans import Work, find_work, known_work, open_tasks, plan_titled, work_by_id
 from clew.tasks.proofs import Proof, proof_state, waive
@@ -119,7 +119,7 @@ def proving(task: str, test: str, most: int) -> str:
 )
 def start(ctx: Context, args: Start) -> dict[str, Any]:
     """Start a task with its steps; it becomes your focus. Without steps it has one: the task itself."""
-    wanted = [_spec(step, args.strict) for step in args.steps or [StepWish(title=args.title)]]
+    wanted = [_spec(step) for step in args.steps or [StepWish(title=args.title)]]
     task = NewTask(task_title=heading(args.title), reasoning_mode="strict" if args.strict else "normal")
     done = bootstrap(ctx, task, _home(ctx, args.plan), wanted)
     set_own_focus(ctx, done.task.id)
@@ -132,10 +132,9 @@ def start(ctx: Context, args: Start) -> dict[str, Any]:
     }
 
 
-def _spec(step: StepWish, strict: bool) -> StepSpec:
+def _spec(step: StepWish) -> StepSpec:
     title = heading(step.title, "steps.title")
-    mode = "require" if strict else "off"
-    return StepSpec(title, lines(step.criteria) or (title,), lines(step.tests), proof_tests_mode=mode)
+    return StepSpec(title, lines(step.criteria) or (title,), lines(step.tests))
 
 
 def _step_json(step: Step) -> dict[str, Any]:
@@ -226,9 +225,11 @@ def close(ctx: Context, args: Close) -> dict[str, Any]:
     proof = proof_state(ctx, step)
     if proof.state == UNPROVEN and args.unproven is None:
         raise _nothing_proves(task, step)
-    override = None
+    override, strict = None, task.reasoning_mode == "strict"
+    if strict and args.unproven is None and not proof.settled:
+        raise proof_refused(step, proof)
     if args.unproven is not None and not proof.settled:
-        if task.reasoning_mode == "strict":
+        if strict:
             override = Override(reason=args.unproven, risk="closed without proof that Clew saw")
         elif proof.state == UNPROVEN:
             waive(ctx, step, UNPROVEN, args.unproven)

@@ -16,7 +16,8 @@ from clew.registry.catalogue import Entry, catalogue
 from clew.registry.context import Context
 from clew.registry.envelope import Answer
 from clew.registry.everyday import EVERYDAY_WORDS, FILLERS
-from clew.registry.operation import Bounded, Input, Name, operation
+from clew.registry.lines import command
+from clew.registry.operation import AgentForm, Bounded, Input, Name, operation
 
 SEARCH_BUDGET = Budget(
     (Trim("operations", drop="last", floor=1, count="count"), Trim("operations", drop="last", count="count")),
@@ -36,7 +37,49 @@ class OpSearch(Bounded):
     ] = "summary"
 
 
-@operation("op_search", mode="own", budget=SEARCH_BUDGET, workspace=False, example={"query": "merge branches"})
+def search_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    """A line for each operation; of one that was named, its arguments and an example too."""
+    found = result["operations"]
+    if not found:
+        return ["no operation fits; try other words"]
+    if len(found) == 1 and "arguments" in found[0]:
+        return _schema_lines(found[0])
+    left = result["total"] - len(found)
+    lines = [": ".join(filter(None, (item["name"], item.get("summary")))) for item in found]
+    return [*lines, *([f"and {left} more"] if left else []), "op_search with a name shows its arguments"]
+
+
+def _schema_lines(item: dict[str, Any]) -> list[str]:
+    schema = item["arguments"]
+    required = set(schema.get("required", ()))
+    arguments = [
+        f"  {name}{'' if name in required else '?'}: {_type(part)}{' - ' if part.get('description') else ''}"
+        f"{part.get('description', '')}"
+        for name, part in schema.get("properties", {}).items()
+        if name not in ("workspace", "max_chars")
+    ]
+    door = "op_read" if item["read_only"] else "op_call"
+    example = command(door, {"name": item["name"], "arguments": item["example"] or {}})
+    return [f"{item['name']}: {item['summary']}", *arguments, f"example: {example}"]
+
+
+def _type(part: dict[str, Any]) -> str:
+    if "enum" in part:
+        return "|".join(str(choice) for choice in part["enum"])
+    kinds = part.get("anyOf") or part.get("oneOf")
+    if kinds:
+        return "|".join(dict.fromkeys(_type(kind) for kind in kinds if kind.get("type") != "null"))
+    return str(part.get("type") or "any")
+
+
+@operation(
+    "op_search",
+    mode="own",
+    budget=SEARCH_BUDGET,
+    workspace=False,
+    example={"query": "merge branches"},
+    agent=AgentForm(("query",), search_lines),
+)
 def op_search(ctx: Context, args: OpSearch) -> dict[str, Any]:
     """Find operations by words; returns names, summaries or full schemas.
 

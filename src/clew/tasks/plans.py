@@ -116,7 +116,8 @@ def known_work(ctx: Context, limit: int = 2, under: str | None = None) -> list[d
         limit,
     )
     if rows:
-        return [suggest("tasks_snapshot", "Shows a task that exists.", "high", task=row["id"]) for row in rows]
+        name = "resume" if ctx.connection.toolset == "agent" else "tasks_snapshot"
+        return [suggest(name, "Shows a task that exists.", "high", task=row["id"]) for row in rows]
     plan = {"plan": under} if under is not None else {}
     return [suggest("tasks_macro_start", "Starts a task.", "high", task_title="New task", **plan)]
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from clew.clock import rfc3339
 from clew.errors import shorten, unknown_id
 from clew.registry.context import Context
-from clew.store.database import placeholders
+from clew.store.database import Row, placeholders
 from clew.store.rows import Record, chunks, encoded, find, insert, load
 from clew.store.workspaces import chained, last_count
 
@@ -252,10 +252,18 @@ def latest_receipts(ctx: Context, entities: Sequence[str]) -> dict[str, list[Rec
             ctx.workspace,
             *part,
         )
-        for receipt in (load(Receipt, row) for row in rows):
+        for receipt in (_loaded(row) for row in rows):
             key = (receipt.command or receipt.id, receipt.witnessed)
             found.setdefault(receipt.entity, {})[key] = receipt
     return {entity: _without_lesser_claims(latest) for entity, latest in found.items()}
+
+
+def _loaded(row: Row) -> Receipt:
+    """A row whose lists of files cannot be read any more counts as changed, and hides nothing else."""
+    try:
+        return load(Receipt, row)
+    except ValueError:
+        return load(Receipt, {**row, "files": '{"": "damaged"}', "stats": None})
 
 
 def _without_lesser_claims(latest: dict[tuple[str, bool], Receipt]) -> list[Receipt]:
@@ -329,7 +337,7 @@ def _all(ctx: Context) -> Iterator[Receipt]:
             ctx.workspace,
             last,
         )
-        yield from (load(Receipt, row) for row in rows)
+        yield from (_loaded(row) for row in rows)
         if len(rows) < 200:
             return
         last = rows[-1]["number"]

@@ -70,6 +70,7 @@ HOSTILE = {
     ),
     "keeps a file in a storage": ("localStorage.setItem('a', 'b'); console.log('GOT')", "Not a directory"),
     "kills its parent": ("Deno.kill(Deno.ppid, 'SIGKILL'); console.log('GOT')", "run access"),
+    "asks for a graphics card": ("await navigator.gpu.requestAdapter(); console.log('GOT')", "undefined"),
     "starts a worker": ("new Worker('data:text/javascript,', { type: 'module' }); console.log('GOT')", "Worker"),
 }
 

@@ -119,6 +119,18 @@ def test_a_conflict_shows_all_three_states(call: Caller) -> None:
     assert (shown["from"], shown["into"], shown["status"]) == ("x", "main", "open")
 
 
+def test_a_merge_with_many_large_conflicts_is_answered_within_its_budget(call: Caller) -> None:
+    """Their texts have 1.6 million characters. Without a budget, 25 conflicts were answered with 20 MB."""
+    names = [f"N{number}" for number in range(40)]
+    call("graph_apply", ops=[upsert(name, text="old") for name in names])
+    call("branch_create", name="x")
+    for branch, letter in (("x", "t"), ("main", "o")):
+        call("graph_apply", branch=branch, ops=[upsert(name, text=letter * 20_000) for name in names])
+    answer = call.answer("graph_merge", from_="x")
+    assert answer.envelope["result"]["conflicts_created"] == len(names)
+    assert len(answer.text) < 150_000
+
+
 @pytest.mark.parametrize(("resolution", "text"), [("use_from", "theirs"), ("use_into", "ours")])
 def test_a_decision_is_final_even_when_the_destination_moves_on(call: Caller, resolution: str, text: str) -> None:
     conflict_id = conflict(call)["conflict_ids"][0]

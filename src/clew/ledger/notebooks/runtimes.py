@@ -127,6 +127,7 @@ const { address, server } = JSON.parse(text);
 // Where the system does not end the cells of a server that was killed, one that idles does it itself.
 Deno.unrefTimer(setInterval(() => { if (Deno.ppid !== server) exit(137); }, 1000));
 delete globalThis.Worker;  // there is no memory for a second one
+delete Object.getPrototypeOf(navigator).gpu;  // drivers are native code outside of every limit
 try {
   await import(address);
 } catch (problem) {

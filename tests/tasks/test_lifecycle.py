@@ -325,3 +325,15 @@ def test_every_change_raises_the_revision_by_one(call: Caller, task: str, name: 
     call(name, task=task, **arguments)
     assert revision() == before + 1
     assert call.error(name, task=task, **arguments, expected_revision=before)["code"] == "REVISION_MISMATCH"
+
+
+def test_a_plan_says_how_many_tasks_it_has_whatever_page_is_shown(call: Caller) -> None:
+    crowd = call("tasks_create", kind="plan", title="A crowd")["id"]
+    for number in range(25):
+        call("tasks_create", title=f"One of many, {number}", parent=crowd)
+    late = call("tasks_create", kind="plan", title="Late")["id"]
+    done = call("tasks_create", title="The last task", parent=late)["id"]
+    call("tasks_complete", task=done, status="DONE")
+    plans = {row["id"]: row for row in call("tasks_context", tasks_limit=5)["plans"]}
+    assert (plans[crowd]["tasks_done"], plans[crowd]["tasks_count"]) == (0, 25)
+    assert (plans[late]["tasks_done"], plans[late]["tasks_count"]) == (1, 1)

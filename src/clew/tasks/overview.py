@@ -77,6 +77,20 @@ def _row(ctx: Context, work: Work, tally: Tally) -> dict[str, Any]:
     }
 
 
+def tasks_of_plans(ctx: Context, plans: list[str]) -> dict[str, dict[str, int]]:
+    """How many tasks each plan has, and how many of them are done."""
+    if not plans:
+        return {}
+    rows = ctx.tx.all(
+        "SELECT parent, count(*) AS tasks, sum(CASE WHEN status = 'DONE' THEN 1 ELSE 0 END) AS done FROM work"
+        f" WHERE workspace = ? AND parent IN ({placeholders(len(plans))}) GROUP BY parent",
+        ctx.workspace,
+        *plans,
+    )
+    none = {id: {"tasks_count": 0, "tasks_done": 0} for id in plans}
+    return none | {row["parent"]: {"tasks_count": int(row["tasks"]), "tasks_done": int(row["done"])} for row in rows}
+
+
 def _tallies(ctx: Context, works: Sequence[Work]) -> dict[str, Tally]:
     tasks = [work.id for work in works if work.is_task]
     plans = [work.id for work in works if not work.is_task]
@@ -119,6 +133,8 @@ _OPTIONAL = (
     "tests_auto_confirmed",
     "created_at_ms",
     "status_code",
+    "tasks_count",
+    "tasks_done",
 )
 CONTEXT_BUDGET = Budget(
     (
@@ -170,13 +186,14 @@ def tasks_context(ctx: Context, args: ListWork) -> dict[str, Any]:
     plans = _plan_filter(args, named)
     tasks = _task_filter(ctx, args, named)
     shown_plans, plans_page = _page(ctx, plans, args.plans_cursor, args.plans_limit)
+    tasks_each = tasks_of_plans(ctx, [plan["id"] for plan in shown_plans])
     shown_tasks, tasks_page = _page(ctx, tasks, args.tasks_cursor, args.tasks_limit)
     return {
         "workspace": ctx.workspace,
         "counts": {"plans": plans_page["total"], "tasks": tasks_page["total"]},
         "by_status": _by_status(ctx, tasks),
         "hidden": _count_works(ctx, plans) + _count_works(ctx, tasks) - plans_page["total"] - tasks_page["total"],
-        "plans": shown_plans,
+        "plans": [{**plan, **tasks_each[plan["id"]]} for plan in shown_plans],
         "plans_pagination": plans_page,
         "tasks": shown_tasks,
         "tasks_pagination": tasks_page,

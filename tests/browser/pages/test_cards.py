@@ -89,3 +89,34 @@ def test_the_cards_of_a_task(page: Reader, agent: Caller) -> None:
     page.open(f"cards/{task}")
     page.says(".map", "How deep is it?")
     page.says("h1", f"Cards of {task}")
+
+
+def test_the_picture_stays_where_it_is_while_others_write(page: Reader, agent: Caller) -> None:
+    agent("branch_create", name="tall", from_="main")
+    cards = [{"op": "node_upsert", "id": f"T{n}", "type": "note", "title": f"Note {n}"} for n in range(40)]
+    agent("graph_apply", branch="tall", ops=cards)
+    page.open("ws/know/cards/tall")
+    page.says('[data-card="T39"]', "Note 39")
+    page.js("document.querySelector('.map').scrollTop = 600; document.querySelector('[data-card=\"T20\"]').focus()")
+    there = page.js("return document.querySelector('.map').scrollTop")
+    agent("graph_apply", branch="tall", ops=[{"op": "node_upsert", "id": "T40", "type": "note", "title": "Note 40"}])
+    page.says('[data-card="T40"]', "Note 40")
+    assert page.js("return document.querySelector('.map').scrollTop") == there
+    assert page.there("document.activeElement !== document.body")
+
+
+def test_an_open_card_survives_a_reload_and_recall_leads_to_it(page: Reader, agent: Caller) -> None:
+    agent("think_card", card={"id": "KELP", "type": "hypothesis", "title": "Kelp slows the rudder"})
+    page.open("ws/know/cards/main?card=KELP")
+    page.says("#card h2", "Kelp slows the rudder")
+    page.open("ws/know/recall/kelp%20rudder")
+    page.says("main", "Kelp slows the rudder")
+    page.press_on('.result[data-ref="KELP"] a.id')
+    page.until("location.hash.endsWith('/o/KELP')")
+
+
+def test_branches_of_tasks_are_chosen_by_their_titles(page: Reader, agent: Caller) -> None:
+    task = agent("tasks_create", title="Careen the hull")["id"]
+    agent("think_card", target=task, card={"type": "note", "title": "Barnacles"})
+    page.open(f"ws/know/cards/{task}")
+    page.says("#branch", f"Careen the hull · {task}")

@@ -60,3 +60,11 @@ def test_an_ended_job_takes_no_reply(page: Reader, agent: Caller) -> None:
     page.open(f"jobs/{job}")
     page.says("main", "it takes no more messages")
     assert not page.all("form")
+
+
+def test_a_runner_whose_lease_ran_out_is_not_live(page: Reader, agent: Caller) -> None:
+    agent("tasks_runner_heartbeat", runner_id="runner:wreck", status="live", lease_ttl_ms=1000)
+    page.open("ws/now/job")
+    row = '[data-runner="runner:wreck"]'
+    page.until("document.querySelector(arguments[0])?.textContent.includes('its lease has run out')", row)
+    assert not page.all(f"{row} .badge.good")

@@ -98,3 +98,16 @@ def test_an_unknown_task_is_explained(page: Reader) -> None:
     assert "{" not in page.text("[role=alert]")
     page.press_on("#way-back")
     page.find(".board, .teach")
+
+
+def test_a_plan_is_counted_by_the_server_and_goes_on_where_its_tasks_do(page: Reader, agent: Caller) -> None:
+    plan = agent("tasks_create", kind="plan", title="The last plan")["id"]
+    mine = [agent("tasks_create", title=f"Late task {number}", parent=plan)["id"] for number in range(3)]
+    agent("tasks_complete", task=mine[0], status="DONE")
+    agent("tasks_complete", task=mine[1], status="ACTIVE")
+    page.open("ws/now/board")
+    page.says(f'.plans [data-key="{plan}"]', "1 of 3 tasks done")
+    page.says('[data-status="ACTIVE"]', "Late task 1")
+    page.open(f"ws/now/board/{plan}")
+    page.says('[data-status="TODO"]', "Late task 2")
+    page.says("#next h2", "1 task in work")

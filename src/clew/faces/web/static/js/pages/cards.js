@@ -1,8 +1,8 @@
 // The cards of a branch or task as a picture with the engine's signals; the difference of two
 // branches; open conflicts.
 
-import { call } from "../api.js";
-import { el, replace } from "../dom.js";
+import { call, tryCall } from "../api.js";
+import { el, replace, shorten } from "../dom.js";
 import { keepDrawn } from "../news.js";
 import { head, title, views } from "../parts.js";
 import { redraw } from "../redraw.js";
@@ -17,7 +17,7 @@ const VIEWS = [
   ["conflicts", "Conflicts"],
 ];
 
-export async function show(main, [scope = "main", asked = "graph", other]) {
+export async function show(main, [scope = "main", asked = "graph", other], query) {
   const view = VIEWS.some(([name]) => name === asked) ? asked : "graph";
   const { branches } = await call("branch_list", { limit: 500, max_chars: 1_000_000 });
   const names = [
@@ -27,6 +27,7 @@ export async function show(main, [scope = "main", asked = "graph", other]) {
         .filter((name) => !name.startsWith("session/")),
     ),
   ];
+  const titles = view === "graph" ? await titlesOf(names) : new Map();
   title(view === "conflicts" ? "Conflicts" : scope, "Cards");
   const tabs = views(
     "View",
@@ -49,13 +50,13 @@ export async function show(main, [scope = "main", asked = "graph", other]) {
     head(
       view === "conflicts" ? "Conflicts" : `Cards of ${scope}`,
       lead,
-      view === "graph" ? chooser(names, scope) : null,
+      view === "graph" ? chooser(names, scope, { titles }) : null,
       tabs,
     ),
     body,
   );
   const parts = {
-    graph: () => graphParts(scope),
+    graph: () => graphParts(scope, query.get("card")),
     diff: () => diffParts(scope, other, names),
     conflicts: conflictParts,
   }[view];
@@ -69,17 +70,39 @@ export async function show(main, [scope = "main", asked = "graph", other]) {
 // A task's branch is known by the task's id, since its cards lie in a document of their own.
 const scopeName = (branch) => branch.replace(/^(task|plan)\/((TASK|PLAN)-\d+)$/, "$2");
 
+// The titles of tasks and plans, which nobody knows by their numbers.
+async function titlesOf(names) {
+  if (!names.some((name) => /^(TASK|PLAN)-/.test(name))) return new Map();
+  const work = await tryCall("tasks_context", {
+    tasks_limit: 200,
+    plans_limit: 100,
+    include_all: true,
+    max_chars: 400_000,
+  });
+  const all = [...(work?.plans ?? []), ...(work?.tasks ?? [])];
+  return new Map(all.map(({ id, title: words }) => [id, words]));
+}
+
 export function chooser(
   names,
   chosen,
-  label = "Branch",
-  pick = (name) => go("know", "cards", name),
-  id = "branch",
+  {
+    label = "Branch",
+    pick = (name) => go("know", "cards", name),
+    id = "branch",
+    titles = new Map(),
+  } = {},
 ) {
   const known = names.includes(chosen) ? names : [chosen, ...names];
   return el(
     "select",
     { id, "aria-label": label, onchange: (event) => pick(event.target.value) },
-    known.map((name) => el("option", { value: name, selected: name === chosen }, name)),
+    known.map((name) =>
+      el(
+        "option",
+        { value: name, selected: name === chosen },
+        titles.has(name) ? `${shorten(titles.get(name), 60)} · ${name}` : name,
+      ),
+    ),
   );
 }

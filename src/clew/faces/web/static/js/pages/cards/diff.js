@@ -32,21 +32,17 @@ export async function diffParts(from, asked, names) {
       "div",
       { class: "row", data: { key: "choose" } },
       "What ",
-      chooser(
-        names,
-        to,
-        "The branch",
-        (name) => go("know", "cards", from, "diff", name),
-        "diff-to",
-      ),
+      chooser(names, to, {
+        label: "The branch",
+        pick: (name) => go("know", "cards", from, "diff", name),
+        id: "diff-to",
+      }),
       " has that ",
-      chooser(
-        names,
-        from,
-        "Compared with",
-        (name) => go("know", "cards", name, "diff", to),
-        "diff-from",
-      ),
+      chooser(names, from, {
+        label: "Compared with",
+        pick: (name) => go("know", "cards", name, "diff", to),
+        id: "diff-from",
+      }),
       " has not",
       el(
         "button",

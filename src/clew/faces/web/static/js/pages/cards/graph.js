@@ -4,6 +4,7 @@
 import { call, tryCall } from "../../api.js";
 import { el, shorten, svg } from "../../dom.js";
 import { callText, several, teach } from "../../parts.js";
+import { address, link, rewrite } from "../../router.js";
 import { cardDetail } from "./detail.js";
 import { graphScope, packScope } from "./scope.js";
 import { signalsCard } from "./signals.js";
@@ -18,10 +19,12 @@ const COLUMNS = [
 const BOX = { width: 208, height: 78, gapX: 48, gapY: 16, top: 38, left: 10 };
 const MOST = 200;
 
-// The card that is open stays open when the picture is drawn anew.
+// The card that is open stays open when the picture is drawn anew, and when the page is loaded again:
+// the address names it.
 let opened = null;
 
-export async function graphParts(scope) {
+export async function graphParts(scope, wanted = null) {
+  opened ??= wanted;
   const [found, pack] = await Promise.all([
     call("graph_query", {
       ...graphScope(scope),
@@ -45,10 +48,13 @@ export async function graphParts(scope) {
     tabindex: "0",
     role: "region",
     "aria-label": "Cards; scrolls sideways",
+    data: { own: "", scroll: "cards" },
   });
   const layout = el("div", { class: "picture", data: { key: "picture" } }, frame, detail);
   const open = (id) => {
     opened = id;
+    // While a record lies over the page, the address is the record's.
+    if (address().place === "know") rewrite(link("know", "cards", scope, { card: id }));
     const node = found.nodes.find((item) => item.id === id);
     for (const group of frame.querySelectorAll("[data-card]"))
       group.classList.toggle("chosen", group.dataset.card === id);

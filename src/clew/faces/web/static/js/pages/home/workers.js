@@ -4,14 +4,13 @@ import { ago, el, shorten } from "../../dom.js";
 import { describe } from "../../happenings.js";
 import { badge, card, nothing } from "../../parts.js";
 import { link } from "../../router.js";
+import { runnersOf } from "../jobs/radar.js";
 
 const LATELY = 10 * 60 * 1000;
 const SHOWN = 10;
 
 export function workersOf({ agents, radar, sessions, names }) {
-  const live = radar?.runner_leases?.runners ?? [],
-    offline = radar?.runner_leases_offline?.runners ?? [];
-  const runners = [...live, ...offline].map((runner) => runnerRow(runner, names));
+  const runners = runnersOf(radar).map((runner) => runnerRow(runner, names));
   const known = new Set(runners.flatMap(({ name }) => [name, name.replace(/^runner:/, "")]));
   const writers = (agents?.agents ?? [])
     .filter((item) => !known.has(item.agent))

@@ -22,10 +22,7 @@ export async function radarParts() {
   ]);
   const seen = new Set(found.jobs.map((job) => job.job_id));
   const ended = all.jobs.filter((job) => !seen.has(job.job_id));
-  const runners = [
-    ...(found.runner_leases?.runners ?? []),
-    ...(found.runner_leases_offline?.runners ?? []),
-  ];
+  const runners = runnersOf(found);
   const waiting = found.jobs.filter(attention).length;
   const lead =
     found.jobs.length || ended.length
@@ -58,6 +55,16 @@ export async function radarParts() {
       runnersCard(runners, found),
     ),
   ];
+}
+
+// A runner whose lease has run out is offline, whatever it said of itself the last time.
+export function runnersOf(radar) {
+  const gone = (radar?.runner_leases_offline?.runners ?? []).map((runner) => ({
+    ...runner,
+    status: "offline",
+    active_job_id: null,
+  }));
+  return [...(radar?.runner_leases?.runners ?? []), ...gone];
 }
 
 export function attention(job) {

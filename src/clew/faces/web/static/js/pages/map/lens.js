@@ -3,7 +3,7 @@
 import { call } from "../../api.js";
 import { ago, el, shorten } from "../../dom.js";
 import { badge, callText, chip, command, explain, idLink, nothing } from "../../parts.js";
-import { link } from "../../router.js";
+import { link, objectLink } from "../../router.js";
 
 export async function lensParts(id) {
   try {
@@ -94,7 +94,7 @@ function cardRow(card) {
     {},
     chip(card.type, `card-${card.type}`),
     " ",
-    shorten(card.title || card.text || card.id, 120),
+    el("a", { href: objectLink(card.id) }, shorten(card.title || card.text || card.id, 120)),
     " ",
     card.tags?.includes("v:draft") ? badge("draft") : null,
     " ",

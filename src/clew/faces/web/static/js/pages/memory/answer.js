@@ -4,7 +4,6 @@
 import { el, shorten, svg } from "../../dom.js";
 import { KINDS } from "../../graph/kinds.js";
 import { badge, chip, nothing, placeOf, several } from "../../parts.js";
-import { link } from "../../router.js";
 
 const FEATURES = {
   window: "your words, here and nearby",
@@ -59,7 +58,7 @@ function silence({ nearest, analysis }) {
       "p",
       {},
       analysis?.candidates
-        ? `${several(analysis.candidates, "item")} shared words with the question, but none is likely to answer it.`
+        ? `${several(analysis.candidates, "item")} came near the question, but none is likely to answer it.`
         : "No stored text shares a word with the question.",
     ),
     nearest
@@ -146,7 +145,7 @@ function counted(values) {
 }
 
 function reference(item) {
-  const href = item.source === "card" ? link("know", "cards") : placeOf(item._id);
+  const href = placeOf(item._id);
   return href
     ? el("a", { class: "id", href }, shorten(item._id, 60))
     : el("span", { class: "id" }, shorten(item._id, 60));

@@ -3,6 +3,7 @@
 import { call } from "../../api.js";
 import { ago, el, shorten } from "../../dom.js";
 import { badge, callText, head, nothing, several, teach } from "../../parts.js";
+import { fold } from "../../redraw.js";
 import { link } from "../../router.js";
 
 const COLUMNS = [
@@ -12,7 +13,9 @@ const COLUMNS = [
   ["DONE", "Done"],
   ["CANCELED", "Canceled"],
 ];
-const MOST = 200;
+const PAGE = 200,
+  PAGES = 4,
+  SHOWN = 30;
 
 export async function boardParts() {
   const [found, focus] = await Promise.all([readWork(), call("tasks_focus_get")]);
@@ -21,34 +24,39 @@ export async function boardParts() {
   const plans = new Map(found.plans.map((plan) => [plan.id, plan]));
   return [
     head("Work", lead),
-    el(
-      "div",
-      { class: "plans", data: { key: "plans", list: "" } },
-      found.plans.map((plan) => planCard(plan, found.tasks)),
-    ),
+    el("div", { class: "plans", data: { key: "plans", list: "" } }, found.plans.map(planCard)),
     board(found.tasks, plans, focus.focus),
   ];
 }
 
-export function readWork() {
-  return call("tasks_context", {
-    tasks_limit: MOST,
-    plans_limit: 100,
-    include_all: true,
-    max_chars: 1_000_000,
-  });
+// All plans with as many of the tasks as a person looks through; of one plan, when one is named.
+export async function readWork(plan) {
+  const read = (cursor) =>
+    call("tasks_context", {
+      ...(plan ? { tasks_parent: plan } : {}),
+      tasks_limit: PAGE,
+      tasks_cursor: cursor,
+      plans_limit: cursor ? 0 : 100,
+      include_all: true,
+      max_chars: 1_000_000,
+    });
+  const found = await read(0);
+  const pages = Math.min(PAGES, Math.ceil(found.counts.tasks / PAGE));
+  const rest = await Promise.all(
+    Array.from({ length: Math.max(0, pages - 1) }, (_, page) => read((page + 1) * PAGE)),
+  );
+  return { ...found, tasks: [found, ...rest].flatMap(({ tasks }) => tasks) };
 }
 
-function planCard(plan, tasks) {
-  const own = tasks.filter((task) => task.parent === plan.id);
-  const done = own.filter((task) => task.status === "DONE").length;
+function planCard(plan) {
+  const { tasks_count: count = 0, tasks_done: done = 0 } = plan;
   return el(
     "a",
     { class: "plan card", href: link("now", "board", plan.id), data: { key: plan.id } },
     el("span", { class: "quiet" }, `${plan.id} · ${plan.status.toLowerCase()}`),
     el("strong", {}, shorten(plan.title, 80)),
-    el("progress", { max: Math.max(1, own.length), value: done, "aria-label": "Tasks done" }),
-    el("span", { class: "quiet" }, `${done} of ${several(own.length, "task")} done`),
+    el("progress", { max: Math.max(1, count), value: done, "aria-label": "Tasks done" }),
+    el("span", { class: "quiet" }, `${done} of ${several(count, "task")} done`),
   );
 }
 
@@ -67,8 +75,19 @@ export function board(tasks, plans, focus) {
         { class: "column", "aria-label": words, data: { key: status, list: "", status } },
         el("h2", {}, words, el("span", { class: "count" }, ` ${own.length}`)),
         own.length
-          ? own.map((task) => taskCard(task, plans.get(task.parent), task.id === focus))
+          ? own
+              .slice(0, SHOWN)
+              .map((task) => taskCard(task, plans.get(task.parent), task.id === focus))
           : nothing("None."),
+        own.length > SHOWN
+          ? fold(
+              `column ${status}`,
+              `${own.length - SHOWN} more`,
+              own
+                .slice(SHOWN)
+                .map((task) => taskCard(task, plans.get(task.parent), task.id === focus)),
+            )
+          : null,
       );
     }),
   );

@@ -4,7 +4,7 @@ import { call, envelope, tryCall } from "../../api.js";
 import { commandOfLine } from "../../commands.js";
 import { ago, el, shorten } from "../../dom.js";
 import { describe } from "../../happenings.js";
-import { badge, command, nothing, title } from "../../parts.js";
+import { badge, command, nothing, several, title } from "../../parts.js";
 import { fold } from "../../redraw.js";
 import { link } from "../../router.js";
 import { board, readWork } from "./board.js";
@@ -18,7 +18,7 @@ export async function targetParts(id) {
     call("tasks_resume", { ...named, read_only: true, events_limit: 40, max_chars: 1_000_000 }),
     envelope("tasks_snapshot", { ...named, read_only: true }).catch(() => null),
     tryCall("tasks_proofs", { ...named, max_chars: 400_000 }),
-    readWork(),
+    readWork(id.startsWith("PLAN-") ? id : undefined),
   ]);
   const { target } = found;
   title(target.id, "Work");
@@ -33,7 +33,7 @@ export async function targetParts(id) {
         "div",
         { class: "stack", data: { key: "main", list: "" } },
         target.description ? el("pre", { class: "text" }, target.description) : null,
-        nextCard(next, found.radar, target),
+        nextCard(next, nextWords(found.radar, target, tasks), found.radar, target),
         notes(found.radar, proofs),
         id.startsWith("PLAN-")
           ? board(tasks, plans, found.focus)
@@ -86,8 +86,15 @@ function headOf(target, plans) {
   );
 }
 
+// A plan goes on where its tasks do; that nobody set its own status says nothing.
+function nextWords(radar, target, tasks) {
+  const running = tasks.filter((task) => task.status === "ACTIVE").length;
+  if (target.kind !== "plan" || !running) return radar?.now ?? "";
+  return `${several(running, "task")} in work`;
+}
+
 // The capsule's next action, as the command that an agent or a person runs.
-function nextCard(answer, radar, target) {
+function nextCard(answer, words, radar, target) {
   if (!answer?.lines?.length || ["DONE", "CANCELED"].includes(target.status)) return null;
   const [state, ...commands] = answer.lines;
   const capsule = answer.result.capsule ?? {};
@@ -99,7 +106,7 @@ function nextCard(answer, radar, target) {
   return el(
     "section",
     { class: "card next", id: "next", data: { key: "next" } },
-    el("header", {}, el("h2", {}, `Next: ${radar?.now ?? ""}`)),
+    el("header", {}, el("h2", {}, `Next: ${words}`)),
     why ? el("p", { class: "quiet" }, `First: ${why}.`) : null,
     commands.map((line) => command(commandOfLine(line))),
     radar?.verify?.length

@@ -195,3 +195,15 @@ def test_the_workspace_is_where_the_server_is_started_and_a_slip_makes_none(tmp_
     with pytest.raises(ClewError, match=r"Workspace not found at .*/there"):
         load_settings(chosen, {"MIND_MEM_WORKSPACE": str(tmp_path / "there")}, tmp_path)
     assert not (tmp_path / "there").exists()
+
+
+def test_a_receipt_that_cannot_be_read_switches_nothing_off(theirs: Memory) -> None:
+    for name, data in (("20261115-230000", b"\xff\xfe"), ("20261115-230001", b"no receipt at all")):
+        folder = theirs.root / "intelligence/applied" / name
+        folder.mkdir()
+        (folder / "APPLY_RECEIPT.md").write_bytes(data)
+    (theirs.root / "intelligence/applied/20261115-230002").mkdir()
+    (theirs.root / "intelligence/applied/20261115-230002/APPLY_RECEIPT.md").symlink_to("/etc/hostname")
+    assert theirs("approve_apply", proposal_id="P-20261115-107", dry_run=False)["status"] == "applied"
+    assert theirs.error("rollback_proposal", receipt_ts="20261115-230000")["code"] == "UNKNOWN_ID"
+    assert theirs("rollback_proposal", receipt_ts=RECEIPT)["status"] == "rolled_back"

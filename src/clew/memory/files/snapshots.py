@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from clew.canonical import canonical_bytes
+from clew.errors import ClewError
 from clew.memory.files.directory import WRITE_ONLY, Directory, State, reported
 from clew.memory.files.late import own_folder
 from clew.memory.files.markdown import listed, parse_block
@@ -111,8 +112,8 @@ def found(directory: Directory) -> list[str]:
 def text(directory: Directory, path: str) -> str | None:
     """What a file below the receipts holds; None when there is none, or it is no ordinary file of text."""
     whole = f"{APPLIED}/{path}"
-    data = directory.read(whole) if directory.oddity(whole) is None else None
     try:
+        data = directory.read(whole) if directory.oddity(whole) is None else None
         return data.decode().replace("\r\n", "\n") if data is not None else None
-    except UnicodeDecodeError:
+    except (UnicodeDecodeError, ClewError):
         return None

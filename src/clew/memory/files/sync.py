@@ -6,6 +6,7 @@ read back what people changed since the last rendering, then render what the sto
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from clew.errors import ClewError
@@ -157,7 +158,8 @@ def _agree(ctx: Context, directory: Directory) -> list[Unread]:
             state.store = _store_name(bound)
             laid_out = plain_files.text(bound, CONFIGURATION)
         if laid_out:
-            directory.complete()
+            with suppress(FilesProblem):  # nothing of ours depends on them
+                directory.complete()
         directory.save(state)
     _warn_of(ctx, unread)
     return unread
@@ -399,7 +401,7 @@ def _bring_out(ctx: Context, directory: Directory, state: State, frozen: set[str
 def _take_snapshot(ctx: Context, directory: Directory, state: State, ts: str, seq: int, receipt: str) -> None:
     try:
         snapshots.take(directory, state, ts, seq, receipt)
-    except FilesProblem as problem:
+    except ClewError as problem:
         said = f"The receipt {ts} has no snapshot, and Mind-Mem cannot roll it back: {problem.message}"
         _warn_once(ctx, "FILES_BEHIND", said, problem.recovery or "Mend the directory.")
 

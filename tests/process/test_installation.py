@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +12,22 @@ from clew.faces.hooks.clients import entries_of
 from tests.faces.connect import homes
 
 
-@pytest.fixture(scope="module")
-def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Newcomer]:
-    """Installed, connected with every client's folder there, one decision recalled; each test looks at the rest."""
-    folder = tmp_path_factory.mktemp("newcomer")
-    newcomer = Newcomer(folder)
+@pytest.mark.timeout(900)
+def test_from_the_wheel_to_the_first_recalled_decision_and_back(tmp_path: Path) -> None:
+    """One journey, because installing is most of its time: each part looks at another side of it."""
+    newcomer = Newcomer(tmp_path)
     homes.make(newcomer.home)
-    found = first_decision(newcomer, build_wheel(folder))
+    found = first_decision(newcomer, build_wheel(tmp_path))
     for command, seconds in newcomer.times:
         print(f"{seconds:6.1f} s  {command}")
     assert DECISION in found
     assert len(newcomer.times) <= MOST_COMMANDS
-    yield newcomer
+    every_client_got_an_entry_by_its_own_rules(newcomer)
+    the_entry_starts_a_server_that_recalls_the_decision(newcomer)
+    hooks_name_the_installed_launcher_which_ends_with_0(newcomer)
+    doctor_is_content(newcomer)
+    the_command_of_the_distributions_name_is_there(newcomer)
+    a_second_run_changes_nothing_and_removing_restores_every_byte(newcomer)
 
 
 def started(newcomer: Newcomer, entry: dict[str, Any], calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -55,7 +58,7 @@ def started(newcomer: Newcomer, entry: dict[str, Any], calls: list[dict[str, Any
     return answers
 
 
-def test_every_client_got_an_entry_by_its_own_rules(newcomer: Newcomer) -> None:
+def every_client_got_an_entry_by_its_own_rules(newcomer: Newcomer) -> None:
     for client, rule in homes.RULES.items():
         entry = homes.server_of(newcomer.home, client)
         assert rule.check(entry), client
@@ -63,14 +66,14 @@ def test_every_client_got_an_entry_by_its_own_rules(newcomer: Newcomer) -> None:
         assert (command if isinstance(command, str) else command[0]) == str(newcomer.clew)
 
 
-def test_the_entry_starts_a_server_that_recalls_the_decision(newcomer: Newcomer) -> None:
+def the_entry_starts_a_server_that_recalls_the_decision(newcomer: Newcomer) -> None:
     entry = homes.server_of(newcomer.home, "cursor")
     opened, recalled = started(newcomer, entry, [{"name": "recall", "arguments": {"query": QUESTION}}])
     assert opened["result"]["serverInfo"]["name"] == "clew"
     assert DECISION in recalled["result"]["content"][0]["text"]
 
 
-def test_hooks_name_the_installed_launcher_which_ends_with_0(newcomer: Newcomer) -> None:
+def hooks_name_the_installed_launcher_which_ends_with_0(newcomer: Newcomer) -> None:
     hooks = json.loads((newcomer.home / ".claude" / "settings.json").read_text())["hooks"]
     ours = [hooks[entry.name][-1]["hooks"][0]["command"] for entry in entries_of("claude")]
     launcher = newcomer.clew.with_name("clew-hook")
@@ -82,24 +85,22 @@ def test_hooks_name_the_installed_launcher_which_ends_with_0(newcomer: Newcomer)
     assert ran.returncode == 0
 
 
-def test_doctor_is_content(newcomer: Newcomer) -> None:
+def doctor_is_content(newcomer: Newcomer) -> None:
     answer = json.loads(newcomer.run(str(newcomer.clew), "doctor", "--json"))
     states = {item["check"]: item for item in answer["findings"]}
     assert {states[client]["state"] for client in homes.RULES} == {"ok"}, states
     assert "hooks" in states["claude"]["detail"]
 
 
-def test_a_second_run_changes_nothing_and_removing_restores_every_byte(newcomer: Newcomer, tmp_path: Path) -> None:
+def a_second_run_changes_nothing_and_removing_restores_every_byte(newcomer: Newcomer) -> None:
     connected = homes.tree(newcomer.home)
     assert "Nothing to change" in newcomer.run(str(newcomer.clew), "connect", "--yes")
     assert homes.tree(newcomer.home) == connected
     newcomer.run(str(newcomer.clew), "connect", "--remove", "--yes")
-    assert homes.tree(newcomer.home) == homes.tree(homes.make(tmp_path))
-    newcomer.run(str(newcomer.clew), "connect", "--yes")
-    assert homes.tree(newcomer.home) == connected
+    assert homes.tree(newcomer.home) == homes.tree(homes.make(newcomer.folder / "before"))
 
 
-def test_the_command_of_the_distributions_name_is_there(newcomer: Newcomer) -> None:
+def the_command_of_the_distributions_name_is_there(newcomer: Newcomer) -> None:
     """What `uvx clew-memory serve` starts."""
     entry = {"command": str(newcomer.clew.with_name("clew-memory")), "args": ["serve"]}
     [opened] = started(newcomer, entry, [])

@@ -106,6 +106,18 @@ def test_what_the_user_writes_in_between_stays(home: Path) -> None:
             assert homes.lenient(now) == {"later": 1}
 
 
+@pytest.mark.parametrize("empty", ["{}", "{ }", "{\n}\n", "// none\n{\n  // yet\n}\n"])
+def test_an_empty_object_is_empty_again_though_the_user_wrote_beside_it(home: Path, empty: str) -> None:
+    files = [home / ".cursor/hooks.json", home / ".config/opencode/opencode.jsonc", home / ".gemini/settings.json"]
+    for file in files:
+        file.write_text(empty)
+    write(home)
+    for file in files:
+        file.write_text(file.read_text() + "\n")
+    take(home)
+    assert [file.read_text() for file in files] == [empty + "\n"] * 3
+
+
 def test_without_a_record_the_pieces_are_found_by_what_they_are(home: Path) -> None:
     write(home)
     for file in (home / ".clew").rglob("*.*"):

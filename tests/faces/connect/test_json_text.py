@@ -65,7 +65,7 @@ def appended(data: Any, path: Path) -> Path:
     return (*path[:-1], len(inner)) if isinstance(path[-1], int) and isinstance(inner, list) else path
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(documents(), st.sampled_from(PATHS))
 def test_what_is_put_is_taken_out_to_the_byte(text: str, path: Path) -> None:
     before = JSONC.read(text)

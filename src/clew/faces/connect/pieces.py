@@ -58,7 +58,13 @@ class _Edited:
         return []
 
     def refilled(self, text: str, hollow: Hollow) -> str:
+        (key, *deeper), begun = hollow[0] or ("",), self.skeleton
+        if key in begun and not deeper and set(self._read(text)) <= set(begun):
+            return self.format.drop(text, hollow[0])  # an empty file was begun for us, and is empty again
         return self.format.refill(text, hollow)
+
+    def _begun_hollows(self, text: str) -> list[Hollow]:
+        return [] if self._read(text) else [((key,), None) for key in self.skeleton]
 
     def is_bare(self, text: str) -> bool:
         return bool(self.format.read(text) in ({}, self.skeleton))
@@ -109,7 +115,7 @@ class Server(_Edited):
         return "current" if merged(old, self.entry) == old else "stale"
 
     def hollows(self, text: str) -> list[Hollow]:
-        return self.format.hollows(text, (*self.table, NAME))
+        return [*self.format.hollows(text, (*self.table, NAME)), *self._begun_hollows(text)]
 
     def names(self, text: str) -> list[str]:
         """Under which names Clew stands in the table; its own name first."""
@@ -159,7 +165,7 @@ class Hooks(_Edited):
 
     def hollows(self, text: str) -> list[Hollow]:
         found = {hollow: None for event in self.events for hollow in self.format.hollows(text, (*self.table, event, 0))}
-        return sorted(found, key=lambda hollow: -len(hollow[0]))
+        return sorted((*found, *self._begun_hollows(text)), key=lambda hollow: -len(hollow[0]))
 
     def own_hollows(self, text: str) -> list[Hollow]:
         """A list of hooks that holds ours alone."""

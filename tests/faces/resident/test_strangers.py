@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from clew.shim.address import PROTOCOL, Unreachable, connect, proof_of, read_address, send
+from clew.shim.address import connect, proof_of, read_address, send
+from clew.shim.place import PROTOCOL, Unreachable
 from tests.faces.resident.shims import Shim, address
 
 STRANGER = """

@@ -129,9 +129,9 @@ def test_a_huge_file_is_left_alone_without_being_read(memory: Memory) -> None:
     path = memory.root / "decisions/HUGE.md"
     with path.open("wb") as file:
         file.truncate(3_000_000_000)
-    begun = time.monotonic()
+    begun = time.process_time()
     (finding,) = [item for item in memory("scan")["findings"] if item["check"] == "unreadable"]
-    assert time.monotonic() - begun < 20
+    assert time.process_time() - begun < 10, "reading it takes half a minute"
     assert f"{MOST_BYTES:,}" in finding["message"]
     works(memory)
 
@@ -180,9 +180,9 @@ def test_a_long_statement_is_read_in_within_seconds(memory: Memory) -> None:
     memory.decide("Use Redis")
     words = " ".join(f"word{number}" for number in range(30_000))
     memory.edit("decisions/LONG.md", f"[D-1]\nStatus: active\nStatement: Never {words}\n")
-    begun = time.monotonic()
+    begun = time.process_time()
     memory("list_proposals")
-    assert time.monotonic() - begun < 30
+    assert time.process_time() - begun < 20
     assert memory("block_history", block_id="D-1")["status"] == "active"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import psycopg
@@ -136,9 +135,7 @@ def test_a_lost_answer_to_a_commit_is_told_as_unknown(
 @pytest.mark.parametrize("to_client", [False, True])
 def test_a_silent_server_is_given_up(database: PostgresDatabase, proxy: Proxy, to_client: bool) -> None:
     proxy.start(from_on(1, to_client, "swallow"))
-    begun = time.monotonic()
-    assert attempt(database, "silent") in ("failed", "unknown")
-    assert time.monotonic() - begun < 20
+    assert attempt(database, "silent") in ("failed", "unknown")  # at once or never, which the test's timeout tells
     proxy.start(at(0, True, "pass"))
     proxy.cut()
     write(database, "after")

@@ -51,7 +51,7 @@ class Shell:
             text=True,
             cwd=self.directory,
             env=self.environment(env),
-            timeout=60,
+            timeout=180,
         )
         return Ran(done.returncode, done.stdout, done.stderr)
 

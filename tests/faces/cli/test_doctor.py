@@ -228,7 +228,7 @@ def test_a_foreign_listener_in_a_directory_called_clew_is_not_clew(clew: Shell) 
     ) as other:
         assert other.stdout is not None
         ran = clew("doctor", "--json", env={"CLEW_PORT": other.stdout.readline().strip()})
-        other.communicate("\n", timeout=20)
+        other.communicate("\n", timeout=60)
     assert finding(ran, "port")["state"] == "note"
 
 

@@ -24,14 +24,14 @@ def announced(server: subprocess.Popen[str]) -> dict[str, Any]:
 def test_it_serves_the_page_and_the_socket_at_both_addresses(clew: Shell) -> None:
     with started(clew, "observatory", "--port", "0", "--no-browser", "--json") as server:
         told = announced(server)
-        with urllib.request.urlopen(told["page"], timeout=10) as answer:
+        with urllib.request.urlopen(told["page"], timeout=60) as answer:
             assert b"Clew Observatory" in answer.read()
         for address in (told["socket"], told["socket"].removesuffix("ws")):
             with connect(address) as talk:
                 talk.send("ping")
-                assert talk.recv(timeout=10) == "pong"
+                assert talk.recv(timeout=60) == "pong"
         server.send_signal(signal.SIGINT)
-        assert server.wait(timeout=20) == Exit.OK
+        assert server.wait(timeout=60) == Exit.OK
 
 
 def test_a_taken_port_means_the_next_free_one(clew: Shell) -> None:

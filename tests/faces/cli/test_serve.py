@@ -63,10 +63,10 @@ def test_http_announces_its_addresses_and_answers(clew: Shell) -> None:
         assert server.stdout is not None
         announced = json.loads(server.stdout.readline())
         assert announced["mcp"].startswith("http://127.0.0.1:")
-        with urllib.request.urlopen(announced["health"], timeout=10) as answer:
+        with urllib.request.urlopen(announced["health"], timeout=60) as answer:
             assert json.load(answer)["status"] == "ok"
         server.send_signal(signal.SIGINT)
-        assert server.wait(timeout=20) == Exit.OK
+        assert server.wait(timeout=60) == Exit.OK
 
 
 def test_options_before_the_command_count_too(clew: Shell) -> None:

@@ -20,7 +20,7 @@ PING = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
 
 def post(address: str, **headers: str) -> httpx2.Response:
     accepted = {"accept": "application/json, text/event-stream", **headers}
-    return httpx2.post(f"{address}/mcp", json=PING, headers=accepted, timeout=10)
+    return httpx2.post(f"{address}/mcp", json=PING, headers=accepted, timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -62,12 +62,12 @@ def test_a_named_host_is_ours(guarded: str) -> None:
 def test_a_large_body_is_refused(address: str) -> None:
     body = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"text":"' + b"x" * 5_000_000 + b'"}}'
     headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
-    assert httpx2.post(f"{address}/mcp", content=body, headers=headers, timeout=30).status_code == 413
+    assert httpx2.post(f"{address}/mcp", content=body, headers=headers, timeout=60).status_code == 413
 
 
 def test_an_open_address_needs_a_token(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.faces.mcp.serve", "http", "0.0.0.0"]
-    refused = subprocess.run(command, cwd=ROOT, env=environment(tmp_path), capture_output=True, text=True, timeout=30)
+    refused = subprocess.run(command, cwd=ROOT, env=environment(tmp_path), capture_output=True, text=True, timeout=60)
     assert refused.returncode != 0
     assert "CLEW_TOKEN" not in refused.stdout and "without a token" in refused.stderr
 

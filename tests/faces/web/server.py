@@ -26,11 +26,11 @@ class Server:
     def call(self, name: str, headers: dict[str, str] | None = None, /, **arguments: Any) -> dict[str, Any]:
         body = json.dumps({"name": name, "arguments": arguments}).encode()
         request = Request(self.address + "/page/call", body, headers={"x-clew-page": "1", **(headers or {})})
-        with urlopen(request, timeout=20) as response:
+        with urlopen(request, timeout=60) as response:
             answer: dict[str, Any] = json.loads(response.read())
             return answer
 
     def stop(self) -> None:
         self.process.terminate()
         # Reads what is left and closes the pipe.
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=60)

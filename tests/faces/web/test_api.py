@@ -27,7 +27,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def get(server: Server, path: str, token: str | None = TOKEN, **query: Any) -> Any:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    with urlopen(Request(f"{server.address}{path}?{urlencode(query)}", headers=headers), timeout=20) as response:
+    with urlopen(Request(f"{server.address}{path}?{urlencode(query)}", headers=headers), timeout=60) as response:
         return json.loads(response.read())
 
 
@@ -80,10 +80,10 @@ def test_another_sites_plain_request_is_refused(server: Server, site: str) -> No
     """An image or a plain GET of another page carries no Origin; the browser says where it comes from."""
     headers = {"Authorization": f"Bearer {TOKEN}", "Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"}
     with pytest.raises(HTTPError) as refused:
-        urlopen(Request(f"{server.address}/api/operations/events_list", headers=headers), timeout=20)
+        urlopen(Request(f"{server.address}/api/operations/events_list", headers=headers), timeout=60)
     assert refused.value.code == 403
     own = {**headers, "Sec-Fetch-Site": "same-origin"}
-    with urlopen(Request(f"{server.address}/api/operations/events_list", headers=own), timeout=20) as response:
+    with urlopen(Request(f"{server.address}/api/operations/events_list", headers=own), timeout=60) as response:
         assert response.status == 200
 
 

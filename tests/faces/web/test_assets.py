@@ -22,16 +22,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def test_a_file_is_kept_for_ever_under_the_address_that_the_page_names(server: Server) -> None:
-    with urlopen(f"{server.address}/", timeout=20) as answer:
+    with urlopen(f"{server.address}/", timeout=60) as answer:
         text = answer.read().decode()
         assert answer.headers["Cache-Control"] == "no-cache", "the page itself says which files are the newest"
     assert f'src="/static/{tag()}/js/main.js"' in text
-    with urlopen(f"{server.address}/static/{tag()}/js/main.js", timeout=20) as answer:
+    with urlopen(f"{server.address}/static/{tag()}/js/main.js", timeout=60) as answer:
         assert "immutable" in answer.headers["Cache-Control"]
-    with urlopen(f"{server.address}/static/js/main.js", timeout=20) as answer:
+    with urlopen(f"{server.address}/static/js/main.js", timeout=60) as answer:
         assert answer.headers["Cache-Control"] == "no-cache"
     with pytest.raises(HTTPError) as gone:
-        urlopen(f"{server.address}/static/0123456789abcdef/js/main.js", timeout=20)
+        urlopen(f"{server.address}/static/0123456789abcdef/js/main.js", timeout=60)
     assert gone.value.code == 404, "files of another version are never mixed in"
 
 

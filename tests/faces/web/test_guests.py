@@ -28,7 +28,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def status(server: Server, path: str, origin: str, body: bytes | None = None) -> tuple[int, str | None]:
     headers = {"Origin": origin, "x-clew-page": "1", "content-type": "application/json"}
     try:
-        with urlopen(Request(server.address + path, body, headers), timeout=20) as response:
+        with urlopen(Request(server.address + path, body, headers), timeout=60) as response:
             return response.status, response.headers["access-control-allow-origin"]
     except HTTPError as refused:
         refused.close()
@@ -46,7 +46,7 @@ def test_a_guest_reads_the_api_and_a_stranger_does_not(server: Server, path: str
 def test_a_guest_follows_the_socket_and_a_stranger_does_not(server: Server, path: str) -> None:
     with connect(server.socket_address + path, additional_headers={"Origin": GUEST}) as socket:
         socket.send("ping")
-        assert socket.recv(timeout=30) == "pong"
+        assert socket.recv(timeout=60) == "pong"
     with pytest.raises(InvalidStatus):
         connect(server.socket_address + path, additional_headers={"Origin": STRANGER})
 

@@ -25,7 +25,7 @@ from tests.faces.web.server import Server
 def log_in(server: Server, token: str) -> int:
     request = Request(server.address + "/page/login", json.dumps({"token": token}).encode(), {"x-clew-page": "1"})
     try:
-        with urlopen(request, timeout=20) as response:
+        with urlopen(request, timeout=60) as response:
             return int(response.status)
     except HTTPError as refused:
         return refused.code
@@ -94,9 +94,9 @@ def test_a_deeply_nested_id_does_not_end_the_socket(tmp_path: Path) -> None:
         with connect(server.socket_address + "/ws") as client:
             nested = "[" * 300 + "]" * 300
             client.send(f'{{"action": "subscribe", "channel": "events", "id": {nested}}}')
-            assert json.loads(client.recv(timeout=30))["event"] == "subscribed"
+            assert json.loads(client.recv(timeout=60))["event"] == "subscribed"
             client.send("ping")
-            assert client.recv(timeout=30) == "pong"
+            assert client.recv(timeout=60) == "pong"
     finally:
         server.stop()
 
@@ -107,7 +107,7 @@ def test_the_page_opens_without_a_store(tmp_path: Path) -> None:
     (home / "clew.db").write_bytes(b"this is no database" * 500)
     server = Server(home, CLEW_WORKSPACE_LOCK="false")
     try:
-        with urlopen(server.address + "/page/state", timeout=20) as response:
+        with urlopen(server.address + "/page/state", timeout=60) as response:
             state = json.loads(response.read())
         assert state["workspaces"] == ["ws"] and state["problem"]
     finally:

@@ -12,6 +12,7 @@ from clew.registry.connection import Connection
 from clew.registry.context import Context
 from tests.conftest import Caller
 from tests.records.projects import build, write_block
+from tests.tasks.test_receipts import prove as seen
 
 STEPS = [
     {"title": "parser", "success_criteria": ["every row is read"], "tests": ["pytest -q"]},
@@ -147,3 +148,13 @@ def test_a_locked_server_names_no_other_workspace(make_clew: Callable[..., Clew]
     connect(make_clew(), "claude", "one")("remember", text="Keys are upper case", kind="rule", workspace="acme/api")
     locked = connect(make_clew(workspace_lock=True), "claude", "two")
     assert "acme/api" not in locked.answer("resume").text and locked("workspace_list")["count"] == 0
+
+
+def test_a_run_of_the_open_step_is_told_and_changes_what_is_next(clew: Clew, agent: Caller) -> None:
+    seen(clew, "TASK-001", "s:0", "pytest -q", 1)
+    text = agent.answer("resume", task="TASK-001").text
+    assert "now s:0 parser: every row is read; test: pytest -q; so far FAILED: pytest -q -> exit 1" in text
+    assert "next: clew prove --task TASK-001 -- pytest -q" in text
+    seen(clew, "TASK-001", "s:0", "pytest -q")
+    text = agent.answer("resume", task="TASK-001").text
+    assert "so far PROVEN: pytest -q -> exit 0" in text and "next: close step=s:0 task=TASK-001" in text

@@ -135,7 +135,8 @@ def age(ts_ms: int, now_ms: int) -> str:
 def excerpt(row: Row, query: Query) -> str:
     """The part of an item that holds most of the question's words."""
     title, prose = " ".join((row["title"] or "").split()), " ".join(_prose(row).split())
-    text = prose if prose.startswith(title) else f"{title} {prose}".rstrip()
+    apart = " " if not prose or title.endswith((".", "!", "?", ":", ";")) else "; "
+    text = prose if prose.startswith(title) else f"{title}{apart if title else ''}{prose}".rstrip()
     if len(text) <= EXCERPT:
         return text
     start = _best_start(text, set(query.terms) - FILLER)

@@ -24,6 +24,7 @@ from clew.store.events import EventRow, events_after
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import Work, find_work, open_plans, open_tasks, tasks_of, work_by_id
 from clew.tasks.proofs import Proof, unproven_since
+from clew.tasks.receipts import UNPROVEN
 from clew.tasks.steps import Step, first_open
 from clew.tasks.views.outlook import OVER
 from clew.tasks.views.standing import Part, Standing, Wish, standing_of
@@ -163,13 +164,14 @@ def _now(standing: Standing) -> str:
     step, subject = standing.subject.first_open, standing.subject
     if step is None:
         return f"now {standing.outlook.now}"
-    gate = subject.gates[step.id]
+    gate, proof = subject.gates[step.id], standing.open_proof
     checks = [name for name in gate.missing if name not in ("criteria", "tests")]
     parts = [
         *(line for line in step.success_criteria if line != step.title),
         *(f"test: {line}" for line in step.tests),
         f"confirm: {', '.join(checks)}" if checks else "",
         f"do: {step.next_action}" if step.next_action else "",
+        f"so far {shorten(proof.line(), ALARM)}" if proof is not None and proof.state != UNPROVEN else "",
         f"leased by {subject.lease.holder}" if subject.lease else "",
         f"BLOCKED: {step.block_reason or 'yes'}" if step.blocked else "",
         *(f"blocker: {line}" for line in step.blockers),
@@ -256,6 +258,8 @@ def _next(ctx: Context, standing: Standing) -> str:
     """The one call that goes on. It names the task unless that is the caller's own focus."""
     task, step = standing.work, standing.subject.first_open
     named = {} if own_focus(ctx) == task.id else {"task": task.id}
+    if step is not None and standing.open_proof is not None and standing.open_proof.settled:
+        return command("close", {**named, "step": step.path})
     if step is not None and step.tests:
         run = proving(task.id, one_line(step.tests[0]), 80)
         return f"{run} (in a shell), then {command('close', {**named, 'step': step.path})}"

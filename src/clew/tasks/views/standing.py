@@ -11,7 +11,7 @@ from clew.reasoning.scope import StepFocus
 from clew.registry.context import Context
 from clew.tasks.jobs.attention import WorkState, work_state
 from clew.tasks.plans import Work
-from clew.tasks.proofs import Proof
+from clew.tasks.proofs import Proof, proof_state
 from clew.tasks.steps import step_tag
 from clew.tasks.targets import explicit_target
 from clew.tasks.views.actions import Actions, actions_for
@@ -131,6 +131,8 @@ class Standing:
     actions: Actions = field(default_factory=Actions)
     proofs: dict[str, Proof] = field(default_factory=dict)
     """Of the done steps, by step id."""
+    open_proof: Proof | None = None
+    """How far the first open step is proven already."""
     ref: str | None = None
     """The one thing to open first."""
     pack: str | None = None
@@ -157,7 +159,8 @@ def standing_of(ctx: Context, work: Work, wish: Wish) -> Standing:
     if Part.DELEGATED in wish.parts:
         standing = replace(standing, delegated=work_state(ctx, work.id))
     if Part.PROOFS in wish.parts:
-        standing = replace(standing, proofs=subject.proofs)
+        first = subject.first_open
+        standing = replace(standing, proofs=subject.proofs, open_proof=proof_state(ctx, first) if first else None)
     if Part.TIMELINE in wish.parts:
         standing = replace(standing, timeline=_timeline(ctx, subject, wish))
     if Part.SIGNALS in wish.parts:

@@ -25,7 +25,7 @@ def ends(process: "subprocess.Popen[str]", number: int) -> tuple[int, float]:
     return process.wait(timeout=60), time.monotonic() - begun
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize(("number", "code"), ENDINGS)
 def test_a_watching_command_ends_in_the_background(clew: Shell, number: int, code: int) -> None:
     ours, theirs = pty.openpty()
@@ -46,7 +46,7 @@ def test_a_watching_command_ends_in_the_background(clew: Shell, number: int, cod
     os.close(ours)
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize(("number", "code"), ENDINGS)
 def test_a_command_that_waits_for_a_locked_store_ends_too(clew: Shell, number: int, code: int) -> None:
     """SQLite waits in C, where Python's own handlers do not get to run."""
@@ -71,10 +71,10 @@ def test_a_command_that_waits_for_a_locked_store_ends_too(clew: Shell, number: i
     finally:
         holder.close()
     assert ended in (code, -number)  # the signal may come while modules are still loaded
-    assert seconds < 5, "0.8 s, and room for a busy machine; without care it is the 20 s of the lock"
+    assert seconds < 15, "0.8 s, and room for a busy machine; without care it is the 20 s of the lock"
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("words", [("serve",), ("serve", "--http", "--port", "0", "--json")])
 def test_a_server_ends_in_the_background(clew: Shell, words: tuple[str, ...], number: int) -> None:
@@ -93,6 +93,6 @@ def test_a_server_ends_in_the_background(clew: Shell, words: tuple[str, ...], nu
         process.stdin.flush()
     process.stdout.readline()
     _, seconds = ends(process, number)
-    assert seconds < 5
+    assert seconds < 15
     process.stdin.close()
     process.stdout.close()

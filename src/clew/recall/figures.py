@@ -115,7 +115,7 @@ def note_question(ctx: Context, question: str, answered: bool) -> None:
 def note_told(ctx: Context, source: str, characters: int) -> None:
     """That so many characters were put before a model, by `resume` or by `hooks`."""
     if characters:
-        ctx.database.companions.of(Figures).count(ctx.workspace, ctx.now_ms, f"told:{source}", characters)
+        ctx.database.companions.of(Figures).count(ctx.workspace, ctx.clock(), f"told:{source}", characters)
 
 
 def figures_since(ctx: Context, day: str) -> list[Row]:

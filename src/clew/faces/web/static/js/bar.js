@@ -111,7 +111,7 @@ function drawYou() {
   const name = state.person;
   button.textContent = name ? initials(name) : "?";
   button.title = name ? `You are ${name}` : "Say who you are";
-  button.setAttribute("aria-label", button.title);
+  button.setAttribute("aria-label", `${button.textContent}: ${button.title}`);
 }
 
 const initials = (name) =>

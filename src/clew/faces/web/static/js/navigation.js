@@ -218,6 +218,7 @@ function unknownWorkspace(mine) {
   if (mine !== turn) return;
   const { workspace } = address();
   title("No such workspace");
+  feed.begin();
   drawn.end?.();
   drawn = { view: null, workspace: "", end: null, move: null, hash: location.hash, failed: true };
   replace(

@@ -28,8 +28,9 @@ function offerUndo(line, words, run) {
   line.append(
     el(
       "button",
-      { type: "button", class: "small", "aria-label": `Undo: ${words}`, onclick: () => take(way) },
+      { type: "button", class: "small", onclick: () => take(way) },
       "Undo ",
+      el("span", { class: "hidden-text" }, words),
       el("kbd", { "aria-hidden": "true" }, "z"),
     ),
   );

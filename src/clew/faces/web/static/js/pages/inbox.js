@@ -485,12 +485,12 @@ class InboxPage {
           type: "button",
           class: primary ? "primary" : "",
           data: { act: name },
-          "aria-label": `${words}: ${item.title.slice(0, 80)}`,
           onclick: () => {
             if (Date.now() - this.changed > GUARD) run();
           },
         },
         words,
+        el("span", { class: "hidden-text" }, `: ${item.title.slice(0, 80)}`),
         " ",
         el("kbd", { "aria-hidden": "true" }, key),
       );

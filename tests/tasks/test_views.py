@@ -102,14 +102,15 @@ def titles(result: dict[str, Any]) -> set[str]:
     return {card["title"] for card in result["memory"]["cards"]}
 
 
-def test_smart_hides_closed_cards_explore_shows_them_and_audit_shows_drafts(call: Caller, task: str) -> None:
+def test_smart_hides_closed_cards_explore_shows_them_and_audit_and_full_show_drafts(call: Caller, task: str) -> None:
     think(call, "open", type="hypothesis")
     think(call, "closed", type="hypothesis", status="closed")
     think(call, "draft", type="note")
     think(call, "pinned", type="decision", status="closed", tags=["pinned"])
     shown = {view: titles(call("tasks_resume_super", view=view)) for view in ("smart", "explore", "audit", "full")}
     assert shown["smart"] == {"open", "pinned"}
-    assert shown["explore"] == shown["full"] == {"open", "closed", "pinned"}
+    assert shown["explore"] == {"open", "closed", "pinned"}
+    assert shown["full"] == {"open", "closed", "pinned", "draft"}
     assert shown["audit"] == {"open", "draft", "pinned"}
     audit = call("tasks_resume_super", view="audit")
     assert audit["capsule"]["where"]["lane"]["kind"] == "all" and audit["lane_summary"]["count"] == 1

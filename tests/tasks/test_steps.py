@@ -118,7 +118,7 @@ def test_without_a_target_the_focus_is_meant(call: Caller, task: str) -> None:
 
 def test_a_focus_must_exist(call: Caller, task: str) -> None:
     assert call.error("tasks_focus_set", task="TASK-009")["code"] == "UNKNOWN_ID"
-    assert call.error("tasks_focus_set", task="PLAN-001")["code"] == "INVALID_INPUT"
+    assert call.error("tasks_focus_set", plan="TASK-001")["code"] == "INVALID_INPUT"
     assert call("tasks_focus_set", target={"id": "PLAN-001", "kind": "plan"})["focus"] == "PLAN-001"
 
 

@@ -77,7 +77,7 @@ def test_a_directory_exported_and_imported_is_the_same(
 
 def test_a_data_directory_of_the_original_is_offered_for_import(tmp_path: Path) -> None:
     """THOUGHTBOX_DATA_DIR names a directory that Thoughtbox wrote; a finished session arrives finished."""
-    node = {
+    node: dict[str, Any] = {
         "id": "11111111-1111-4111-8111-111111111111:1",
         "data": {
             "thought": "all done",

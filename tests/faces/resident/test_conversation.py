@@ -37,9 +37,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def shim(home: Path) -> StdioServerParameters:
-    return StdioServerParameters(
-        command=sys.executable, args=["-m", "clew", "serve"], env=settings(home, CLEW_TOOLSET="daily"), cwd=ROOT
-    )
+    return StdioServerParameters(command=sys.executable, args=["-m", "clew", "serve"], env=settings(home), cwd=ROOT)
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -27,7 +27,7 @@ return read;
 
 
 def unharmed(page: Page) -> bool:
-    foreign = "script:not([src^='/static/']), iframe, img:not([src='/static/clew.svg']), style, [onerror], [onload]"
+    foreign = "script:not([src^='/static/']), iframe, img:not([src$='/clew.svg']), style, [onerror], [onload]"
     return bool(page.js("return window.hacked === undefined && !document.querySelector(arguments[0])", foreign))
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -76,3 +80,13 @@ def test_status_shows_what_waits_for_a_vector(semantic: Caller) -> None:
     semantic("reindex", include_vectors=True)
     semantic("notes_commit", content="One more note, not embedded yet.")
     assert list(semantic("status")["index"]["vector_lag"].values()) == [1]
+
+
+@needs_model
+def test_the_model_s_runtime_reports_nothing_to_its_maker(tmp_path: Path) -> None:
+    """By itself the runtime keeps an identifier of the device below the user's cache, and reports to a server."""
+    script = "from clew.recall.models import installed_model, load; load(installed_model()).embed_query('the kelp')"
+    kept = {name: value for name, value in os.environ.items() if name not in ("CI", "XDG_CACHE_HOME")}
+    environ = {**kept, "HOME": str(tmp_path), "CLEW_HOME": str(tmp_path / "clew")}
+    subprocess.run([sys.executable, "-c", script], env=environ, check=True, timeout=240)
+    assert not [path for path in tmp_path.rglob("*") if "microsoft" in str(path).lower()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -127,7 +128,13 @@ class OnnxEmbedder:
         return np.asarray(summed / np.maximum(mask.sum(axis=1, keepdims=True), 1.0), np.float32)
 
 
+_SILENT = ("ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED")
+"""Nothing leaves this machine: without these the runtime reports to its maker and keeps an identifier of the device.
+They must be set before it is imported; which of the two it reads depends on its version."""
+
+
 def _runtime() -> tuple[Any, Any]:
+    os.environ.update(dict.fromkeys(_SILENT, "1"))
     try:
         import onnxruntime
         import tokenizers

@@ -127,9 +127,10 @@ class WorkspaceList(Bounded):
 
 
 def list_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
-    shown = [_workspace_line(row) for row in result["workspaces"]]
-    left = result["count"] - len(result["workspaces"])
-    return [*(shown or ["no workspace holds anything yet"]), *([f"and {left} more"] if left else [])]
+    shown = [_workspace_line(row) for row in result.get("workspaces", ())]
+    left = result.get("count", 0) - len(shown)
+    more = [f"and {left} more: raise limit or max_chars"] if left > 0 else []
+    return [*shown, *more] or ["no workspace holds anything yet"]
 
 
 def _workspace_line(row: dict[str, Any]) -> str:

@@ -329,7 +329,12 @@ def context_pack_export(ctx: Context, args: ContextPackExport) -> dict[str, Any]
     shown, _ = budgets.bounded(pack, PACK_BUDGET, given, PACK_BUDGET.default_for(ctx.connection.toolset) or 0)
     data = canonical(redact(shown, canonical(shown))).encode()
     _write(path, data, args.out_file)
-    return {"workspace": ctx.workspace, "out_file": str(path), "bytes": len(data), "truncated": shown["budget"]["truncated"]}
+    return {
+        "workspace": ctx.workspace,
+        "out_file": str(path),
+        "bytes": len(data),
+        "truncated": shown["budget"]["truncated"],
+    }
 
 
 def _place(root: Path, out_file: str) -> Path:

@@ -127,7 +127,7 @@ def read_saved(path: Path) -> bytes:
 def create(path: Path) -> BinaryIO:
     """A new file. A link that lies in wait under its name is removed, not followed."""
     path.unlink(missing_ok=True)
-    return open(path, "x+b", opener=lambda name, flags: os.open(name, flags | SAFELY, 0o666))
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | SAFELY, 0o666), "w+b")
 
 
 def copy(source: Path, target: BinaryIO, count: int) -> None:

@@ -161,7 +161,8 @@ def test_a_page_that_lost_its_connection_misses_nothing(page: Page, agent: Calle
     session = start(agent, "Cut off")
     think(agent, session, "before")
     page.open_session(session, 1)
-    page.js("import('/static/js/socket.js').then(({ feed }) => feed.socket.close())")
+    module = "document.querySelector('link[rel=modulepreload][href*=\"/socket.js\"]').href"
+    page.js(f"import({module}).then(({{ feed }}) => feed.socket.close())")
     think(agent, session, "meanwhile")
     page.until_drawn(2)
     think(agent, session, "after")

@@ -78,6 +78,7 @@ CALLS: dict[str, list[dict[str, Any]]] = {
     "session_export": [
         {"sessionId": S},
         {"sessionId": S, "format": "markdown", "includeMetadata": False, "resolveAnchors": False},
+        {"sessionId": S, "destination": "exports/session.json"},
     ],
     "session_import": [
         {"content": "[1/1]: x", "format": "cipher"},

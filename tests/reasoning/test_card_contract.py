@@ -174,7 +174,10 @@ def test_writes_are_told_from_reads() -> None:
         "think_pack", "think_watch", "think_pins", "think_lint", "context_pack", "anchors_list", "anchor_snapshot",
         "anchors_export", "anchors_lint",
     }  # fmt: skip
-    assert [entry.name for entry in catalogue().listed("daily") if entry.name in SHAPES] == ["think_card"]
+    assert [entry.name for entry in catalogue().listed("daily") if entry.name in SHAPES] == [
+        "think_card",
+        "think_playbook",
+    ]
 
 
 @pytest.fixture(scope="module")

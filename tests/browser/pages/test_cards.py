@@ -106,7 +106,8 @@ def test_the_picture_stays_where_it_is_while_others_write(page: Reader, agent: C
 
 
 def test_an_open_card_survives_a_reload_and_recall_leads_to_it(page: Reader, agent: Caller) -> None:
-    agent("think_card", card={"id": "KELP", "type": "hypothesis", "title": "Kelp slows the rudder"})
+    kelp = {"op": "node_upsert", "id": "KELP", "type": "hypothesis", "title": "Kelp slows the rudder"}
+    agent("graph_apply", branch="main", ops=[kelp])
     page.open("ws/know/cards/main?card=KELP")
     page.says("#card h2", "Kelp slows the rudder")
     page.open("ws/know/recall/kelp%20rudder")

@@ -137,3 +137,11 @@ def test_the_outline_tells_the_same_and_keeps_to_some_kinds(page: Reader, long: 
     page.says("#detail h2", "Thought 4")
     page.press_on("#turn")
     page.until(f"({SEEN})(document.getElementById('graph'))")
+
+
+def test_an_unknown_session_leaves_the_list_to_choose_another(page: Reader, long: str) -> None:
+    page.open("ws/now/session/00000000-0000-4000-8000-00000000dead")
+    page.says("h1.title", "There is no such session here")
+    page.until(f"({SEEN})(document.querySelector('#sessions a'))")
+    page.press_on(f'#sessions a[href*="{long}"]')
+    page.says("h1.title", "A long way")

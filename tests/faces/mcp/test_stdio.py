@@ -99,7 +99,7 @@ def test_a_line_that_is_no_message_is_answered_with_its_error(tmp_path: Path, se
         lines.send("[" * 100_000)
         assert lines.receive()["error"]["code"] == -32700
         assert lines.request(2, "no/such")["error"]["code"] == -32601
-        assert lines.request(3, "tools/call", name="show", arguments="text")["error"]["code"] == -32602
+        assert lines.request(3, "tools/call", name="show", arguments="text")["result"]["isError"] is True
         assert lines.request(4, "ping")["result"] == {}
 
 

@@ -7,6 +7,8 @@ import { el } from "./dom.js";
 const maps = [];
 /** @type {(() => any)[]} */
 const layers = [];
+/** @type {(() => any)[]} */
+const modals = [];
 
 // `keys` is `{key: [words, run]}`; the newest map is asked first. Returns the call that ends it.
 export function keymap(title, keys) {
@@ -16,11 +18,12 @@ export function keymap(title, keys) {
 }
 
 // `close` is called by Escape while it is the last one opened. Returns the call that takes it off.
-export function onEscape(close) {
-  layers.push(close);
+// A modal dialog lies above all else, also above a view that was drawn after it.
+export function onEscape(close, stack = layers) {
+  stack.push(close);
   return () => {
-    const at = layers.lastIndexOf(close);
-    if (at >= 0) layers.splice(at, 1);
+    const at = stack.lastIndexOf(close);
+    if (at >= 0) stack.splice(at, 1);
   };
 }
 
@@ -42,7 +45,7 @@ export function pressed(event) {
 }
 
 function closeLast(event) {
-  const close = layers.at(-1);
+  const close = modals.at(-1) ?? layers.at(-1);
   if (close) {
     event.preventDefault();
     close();
@@ -98,7 +101,7 @@ export function dialog(title, id, ...children) {
       children,
     )
   );
-  const done = onEscape(() => shut());
+  const done = onEscape(() => shut(), modals);
   const shut = () => {
     done();
     box.remove();

@@ -17,7 +17,7 @@ const VIEWS = [
   ["conflicts", "Conflicts"],
 ];
 
-export async function show(main, [scope = "main", asked = "graph", other], query) {
+export async function show(main, [scope = "main", asked = "graph", other]) {
   const view = VIEWS.some(([name]) => name === asked) ? asked : "graph";
   const { branches } = await call("branch_list", { limit: 500, max_chars: 1_000_000 });
   const names = [
@@ -56,7 +56,7 @@ export async function show(main, [scope = "main", asked = "graph", other], query
     body,
   );
   const parts = {
-    graph: () => graphParts(scope, query.get("card")),
+    graph: () => graphParts(scope),
     diff: () => diffParts(scope, other, names),
     conflicts: conflictParts,
   }[view];

@@ -8,6 +8,8 @@ import { redraw } from "../redraw.js";
 import { jobParts } from "./jobs/job.js";
 import { radarParts } from "./jobs/radar.js";
 
+const LEASES = 5_000;
+
 export async function show(main, [id]) {
   if (!knows("tasks_jobs_radar"))
     return void replace(
@@ -19,5 +21,11 @@ export async function show(main, [id]) {
     redraw(page, await (id ? jobParts(id) : radarParts()));
     if (!page.isConnected) replace(main, page);
   };
-  return keepDrawn(draw, (event) => event.topic === "jobs");
+  const end = await keepDrawn(draw, (event) => event.topic === "jobs");
+  // A lease runs out without anybody writing a word.
+  const leases = setInterval(() => void draw().catch(() => {}), LEASES);
+  return () => {
+    clearInterval(leases);
+    end();
+  };
 }

@@ -49,8 +49,11 @@ export async function show(main) {
 }
 
 function lead({ workers }) {
-  const busy = workers.filter((worker) => worker.active).length;
-  return `Workspace ${state.workspace}${busy ? ` · ${several(busy, "one", "")} at work` : ""}`;
+  // A session is what an agent works in, not somebody who works.
+  const busy = (kind) => workers.filter((one) => one.active && one.kind === kind).length;
+  const counts = [several(busy("agent"), "agent"), several(busy("runner"), "runner")];
+  const some = counts.filter((words) => !words.startsWith("0 "));
+  return `Workspace ${state.workspace}${some.length ? ` · ${some.join(" and ")} at work` : ""}`;
 }
 
 function begin() {

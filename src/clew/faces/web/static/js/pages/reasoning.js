@@ -230,11 +230,19 @@ class ReasoningPage {
   }
 
   #heard(event, data) {
-    if (event === "error") return empty(this.main, data.message);
+    if (event === "error") return this.#missing(data.message);
     if (event === "subscribed") this.held = [];
     else if (event === "session:outline") this.#load(data);
     else if (this.incoming || !this.loaded) this.held.push([event, data]);
     else this.#happened(event, data);
+  }
+
+  // The list stays, so that another session can be chosen.
+  #missing(message) {
+    this.isMissing = true;
+    this.#name("There is no such session here");
+    this.facts.textContent = message;
+    this.view.frame.hidden = true;
   }
 
   // The session comes in parts and is shown when it is whole; what happens meanwhile waits.
@@ -298,6 +306,7 @@ class ReasoningPage {
 
   // After each drawing, so that a burst of thoughts is counted once.
   #count() {
+    if (this.isMissing) return;
     const { length, branches, revisions, session } = this.model;
     const facts = [
       several(length, "thought"),

@@ -20,11 +20,11 @@ const BOX = { width: 208, height: 78, gapX: 48, gapY: 16, top: 38, left: 10 };
 const MOST = 200;
 
 // The card that is open stays open when the picture is drawn anew, and when the page is loaded again:
-// the address names it.
+// the address names it, unless a record that lies over the page has the address for now.
 let opened = null;
 
-export async function graphParts(scope, wanted = null) {
-  opened ??= wanted;
+export async function graphParts(scope) {
+  if (address().place === "know") opened = address().query.get("card");
   const [found, pack] = await Promise.all([
     call("graph_query", {
       ...graphScope(scope),

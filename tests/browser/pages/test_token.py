@@ -56,6 +56,7 @@ def test_the_page_asks_for_the_token(driver: Any, guarded: Server) -> None:
     page.find("#tabs [aria-current]")
     page.reload()
     page.find("#tabs [aria-current]")
+    page.settled()
     for place, words in EMPTY.items():
         page.js("location.hash = '#/' + arguments[0]", place)
         page.says(".teach, .empty", words)

@@ -18,7 +18,9 @@ from clew.index.items import Item
 from clew.index.substrings import index_substrings
 from clew.reasoning.anchors.registry import Anchor, save_anchor
 from clew.reasoning.branches import Branch, find_branch
+from clew.reasoning.documents import entry_item
 from clew.reasoning.graph.state import CARD_TYPES, Edge, Node, folded
+from clew.reasoning.scope import own_scope
 from clew.reasoning.visibility import filed_tags
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
@@ -141,7 +143,7 @@ def _entries(ctx: Context, work: Adoption, entries: list[Row]) -> None:
         f"INSERT INTO entry ({', '.join(names)}) VALUES ({placeholders(len(names))})",
         [(ctx.workspace, *(row[name] for name in _ENTRY), row["path"], None) for row in taken],
     )
-    index_items(ctx.tx, ctx.workspace, [_note_item(row) for row in taken if row["kind"] == "note"])
+    index_items(ctx.tx, ctx.workspace, [entry_item(row, "note") for row in taken if row["kind"] == "note"])
     for kind in ("note", "event"):
         work.counted(f"{kind}s", [row for row in taken if row["kind"] == kind])
 
@@ -156,20 +158,6 @@ def _entry(work: Adoption, row: Row) -> Row:
         "event_type": row.get("event_type"),
         "subject": row.get("task_id"),
     }
-
-
-def _note_item(row: Row) -> Item:
-    return Item(
-        ref=f"{row['doc']}@{row['seq']}",
-        source="note",
-        kind=row["format"],
-        seq=row["seq"],
-        ts_ms=row["ts_ms"],
-        title=row["title"],
-        body=row["content"],
-        branch=row["branch"],
-        doc=row["doc"],
-    )
 
 
 def _object(text: Any) -> dict[str, Any] | None:
@@ -346,14 +334,5 @@ def _lines(text: Any) -> tuple[str, ...]:
 
 def adopt_scope(ctx: Context, work: Adoption, target: str, kind: str, row: Row) -> None:
     """The branch and documents that belong to a plan or task."""
-    ctx.tx.run(
-        "INSERT INTO reasoning_ref (workspace, id, kind, branch, notes_doc, graph_doc, trace_doc)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        ctx.workspace,
-        target,
-        kind,
-        _branch(ctx, work, row["branch"], {}, frozenset()).id,
-        row["notes_doc"],
-        row["graph_doc"],
-        row["trace_doc"],
-    )
+    branch = _branch(ctx, work, row["branch"], {}, frozenset())
+    own_scope(ctx, target, kind, branch, (row["notes_doc"], row["graph_doc"], row["trace_doc"]))

@@ -79,7 +79,7 @@ def append(
     columns = ", ".join(row)
     ctx.tx.run(f"INSERT INTO entry ({columns}) VALUES ({', '.join('?' * len(row))})", *row.values())
     if item_source is not None:
-        _index(ctx, row, item_source)
+        index_item(ctx.tx, ctx.workspace, entry_item(row, item_source))
     return row
 
 
@@ -125,8 +125,9 @@ def last_event_seq(ctx: Context, branch: int, doc: str, path: str, types: tuple[
     return int(ctx.tx.value(sql, ctx.workspace, branch, doc, path, *types) or 0)
 
 
-def _index(ctx: Context, row: Row, source: str) -> None:
-    item = Item(
+def entry_item(row: Row, source: str) -> Item:
+    """An entry of a document as search finds it."""
+    return Item(
         ref=f"{row['doc']}@{row['seq']}",
         source=source,
         kind=row["format"],
@@ -137,7 +138,6 @@ def _index(ctx: Context, row: Row, source: str) -> None:
         branch=row["branch"],
         doc=row["doc"],
     )
-    index_item(ctx.tx, ctx.workspace, item)
 
 
 def entry_join(table: str) -> str:

@@ -105,6 +105,11 @@ _OWNED = "SELECT * FROM reasoning_ref WHERE workspace = ? AND id = ?"
 def create_scope(ctx: Context, target: str, kind: str) -> None:
     """The branch and documents that belong to a plan or task from its first moment."""
     branch = create_branch(ctx, _free_name(ctx, f"{kind}/{target}"), None)
+    own_scope(ctx, target, kind, branch, (NOTES, f"{target}-graph", f"{target}-trace"))
+
+
+def own_scope(ctx: Context, target: str, kind: str, branch: Branch, docs: tuple[str, str, str]) -> None:
+    """Give a plan or task its branch and its documents: notes, graph and trace."""
     ctx.tx.run(
         "INSERT INTO reasoning_ref (workspace, id, kind, branch, notes_doc, graph_doc, trace_doc)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -112,9 +117,7 @@ def create_scope(ctx: Context, target: str, kind: str) -> None:
         target,
         kind,
         branch.id,
-        NOTES,
-        f"{target}-graph",
-        f"{target}-trace",
+        *docs,
     )
 
 

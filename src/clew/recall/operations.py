@@ -13,7 +13,8 @@ from clew.memory.files.sync import sync
 from clew.memory.files.writes import failing
 from clew.recall.answer import NOTICE, agent_lines
 from clew.recall.search import SOURCES, Request, Search
-from clew.recall.uses import flush_uses, note_use, shown_with
+from clew.recall.tallies import flush_tallies
+from clew.recall.uses import note_use, shown_with
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import MAX_NUMBER, AgentForm, Bounded, Input, Name, Names, operation
@@ -141,7 +142,7 @@ class FindSimilar(Input):
 def find_similar(ctx: Context, args: FindSimilar) -> dict[str, Any]:
     """Find what is like a block: by what it says, and by what was found together with it."""
     sync(ctx)
-    flush_uses(ctx.database)
+    flush_tallies(ctx.database)
     limit = min(max(args.limit, 1), 50)
     with failing(block_id=args.block_id), ctx.reading() as bound:
         row = _item(bound, args.block_id)

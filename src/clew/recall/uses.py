@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -11,17 +10,15 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from clew.clock import rfc3339
-from clew.errors import ClewError
 from clew.memory import blocks
 from clew.memory.files.sync import sync
 from clew.memory.files.writes import failing
 from clew.recall.answer import DAY_MS
+from clew.recall.tallies import Tallies, Tally, flush_tallies
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, operation
-from clew.store.companions import Companion
-from clew.store.database import Database, Row, Transaction
+from clew.store.database import Row, Transaction
 
-DELAY = 0.5
 MOST_PAIRED = 10
 _SHOWN = (
     "INSERT INTO item_use (workspace, ref, uses, last_ms) VALUES (?, ?, ?, ?) ON CONFLICT (workspace, ref) DO UPDATE"
@@ -37,7 +34,7 @@ SHOWN = 5
 
 
 @dataclass
-class Waiting:
+class Uses(Tally):
     """Uses not yet written."""
 
     shown: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -53,65 +50,18 @@ class Waiting:
                 if other != ref:
                     self.pairs[workspace, ref, other] += 1
 
-
-class Uses(Companion):
-    """The uses of one database, written together after a short delay."""
-
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        self._lock = threading.Lock()
-        # Whoever flushes waits for a flush under way: what it took along must be there to be read.
-        self._flushing = threading.Lock()
-        self._waiting = Waiting()
-        self._timer: threading.Timer | None = None
-
-    def note(self, workspace: str, refs: list[str], now_ms: int) -> None:
-        with self._lock:
-            self._waiting.add(workspace, refs, now_ms)
-            if self._timer is None:
-                self._timer = threading.Timer(DELAY, self._flush_quietly)
-                self._timer.daemon = True
-                self._timer.start()
-
-    def flush(self) -> None:
-        with self._flushing:
-            with self._lock:
-                waiting, self._waiting = self._waiting, Waiting()
-                timer, self._timer = self._timer, None
-            if timer is not None:
-                timer.cancel()
-            if waiting.shown:
-                with self.database.write() as tx:
-                    _write(tx, waiting)
-
-    def close(self, patience: float) -> None:
-        self._flush_quietly()
-
-    def _flush_quietly(self) -> None:
-        """A use that cannot be written is lost; it is a statistic, not a memory."""
-        try:
-            self.flush()
-        except ClewError:
-            pass
+    def write(self, tx: Transaction) -> None:
+        for (workspace, ref), count in sorted(self.shown.items()):
+            tx.run(_SHOWN, workspace, ref, count, self.last[workspace, ref])
+        for (workspace, ref, other), count in sorted(self.pairs.items()):
+            tx.run(_PAIR, workspace, ref, other, count)
 
 
 def note_use(ctx: Context, refs: list[str], now_ms: int) -> None:
     """Remember that these were shown together."""
     if refs:
-        ctx.database.companions.of(Uses).note(ctx.workspace, refs, now_ms)
-
-
-def flush_uses(database: Database) -> None:
-    """Write what waits; call it before reading uses."""
-    database.companions.of(Uses).flush()
-
-
-def _write(tx: Transaction, waiting: Waiting) -> None:
-    # One order for everybody, so that two processes that write uses cannot wait for each other.
-    for (workspace, ref), count in sorted(waiting.shown.items()):
-        tx.run(_SHOWN, workspace, ref, count, waiting.last[workspace, ref])
-    for (workspace, ref, other), count in sorted(waiting.pairs.items()):
-        tx.run(_PAIR, workspace, ref, other, count)
+        with ctx.database.companions.of(Tallies).of(Uses) as uses:
+            uses.add(ctx.workspace, refs, now_ms)
 
 
 def uses_of(tx: Transaction, workspace: str, ref: str) -> Row | None:
@@ -146,7 +96,7 @@ class Evolution(Input):
 def memory_evolution(ctx: Context, args: Evolution) -> dict[str, Any]:
     """Show how a block is used: its importance and the blocks it is often found with."""
     sync(ctx)
-    flush_uses(ctx.database)
+    flush_tallies(ctx.database)
     with failing(block_id=args.block_id), ctx.reading() as bound:
         block = blocks.get(bound, args.block_id)
         used = _used(bound, block.id)

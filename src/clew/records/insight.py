@@ -11,8 +11,9 @@ from clew.clock import rfc3339
 from clew.index.search import growth_by_day, never_used
 from clew.memory import blocks
 from clew.memory.files.sync import sync
-from clew.recall.figures import ASKED, SILENT, figures_since, flush_figures, newest_unanswered
-from clew.recall.uses import flush_uses, used_refs
+from clew.recall.figures import ASKED, SILENT, figures_since, newest_unanswered
+from clew.recall.tallies import flush_tallies
+from clew.recall.uses import used_refs
 from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
@@ -41,8 +42,7 @@ class Insight(Bounded):
 def insight(ctx: Context, args: Insight) -> dict[str, Any]:
     """Show how memory does: growth, questions left unanswered, what was told to agents, acceptance, proof, disuse."""
     sync(ctx)
-    flush_uses(ctx.database)
-    flush_figures(ctx.database)
+    flush_tallies(ctx.database)
     with ctx.reading() as bound:
         since_ms = bound.now_ms - args.days * DAY_MS
         rows = figures_since(bound, rfc3339(since_ms)[:10])

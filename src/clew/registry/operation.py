@@ -132,10 +132,7 @@ def operation(
     def declare(function: Fn) -> Fn:
         if name in _declared and _declared[name].function.__qualname__ != function.__qualname__:
             raise ValueError(f"operation {name} is declared twice")
-        text = inspect.cleandoc(function.__doc__ or "")
-        summary, _, description = text.partition("\n")
-        if not summary:
-            raise ValueError(f"operation {name} needs a docstring")
+        summary, description = _described(name, function)
         _declared[name] = Operation(
             name=name,
             function=function,
@@ -144,7 +141,7 @@ def operation(
             domain=function.__module__.split(".")[1],
             module=function.__module__,
             summary=summary,
-            description=description.strip(),
+            description=description,
             mode=mode or ("write" if writes else "read"),
             writes=writes,
             idempotent=(not writes) if idempotent is None else idempotent,
@@ -165,6 +162,14 @@ def operation(
         return function
 
     return declare
+
+
+def _described(name: str, function: Callable[..., Any]) -> tuple[str, str]:
+    """The first line of the docstring, and the rest of it."""
+    summary, _, description = inspect.cleandoc(function.__doc__ or "").partition("\n")
+    if not summary:
+        raise ValueError(f"operation {name} needs a docstring")
+    return summary, description.strip()
 
 
 def declared() -> dict[str, Operation]:

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -20,6 +20,7 @@ from clew.faces.hooks.clients import CLIENTS as NAMES
 from clew.faces.hooks.clients import ENTRIES, EVENTS, entries_of
 from clew.faces.hooks.payload import arguments_of, directory_of
 from clew.faces.hooks.reply import reply_of
+from clew.moments.event import Event
 from clew.registry.connection import Connection
 from clew.settings import load_settings
 from clew.shim.place import PROTOCOL, package_stamp
@@ -278,6 +279,7 @@ def test_the_hook_imports_next_to_nothing(served: tuple[Path, str]) -> None:
 
 def test_the_table_names_every_event_and_the_command_stays_stable() -> None:
     assert {entry.event for entry in ENTRIES} == set(EVENTS)
+    assert get_args(Event) == EVENTS, "the hook names the moments without importing what answers them"
     assert all(entries_of(name) for name in NAMES)
     first = entries_of("claude")[0]
     assert first.command == "clew-hook session-start --client claude"

@@ -1,14 +1,13 @@
 // Who is working, and every event as it happens.
 
-import { call } from "../api.js";
 import { clewCommand } from "../commands.js";
 import { el, replace } from "../dom.js";
 import { keepDrawn } from "../news.js";
-import { callText, head, problemNotice, several, teach } from "../parts.js";
-import { redraw, swap } from "../redraw.js";
+import { callText, head, several, teach } from "../parts.js";
+import { redraw } from "../redraw.js";
 import { state } from "../state.js";
-import { gather, ROOM } from "./home/gather.js";
-import { LogLines, logCard } from "./home/log.js";
+import { gather } from "./home/gather.js";
+import { liveLog } from "./home/log.js";
 import { workersCard } from "./home/workers.js";
 
 // A line of the log appears at once; what takes several questions to know is asked anew at most
@@ -17,35 +16,18 @@ const PAUSE = 1500;
 
 export async function show(main) {
   const body = el("div", { class: "page home" });
-  const log = new LogLines();
+  const log = liveLog();
   const draw = async () => {
     const known = await gather(0);
-    log.begin(known.newest, known.names);
+    log.begin(known);
     redraw(
       body,
       head("Now", lead(known)),
-      known.last <= 1 ? begin() : [workersCard(known.workers), logCard(log, goBack)],
+      known.last <= 1 ? begin() : [workersCard(known.workers), log.card()],
     );
     if (!body.isConnected) replace(main, body);
   };
-  const drawLog = () => {
-    const old = document.getElementById("log-card");
-    if (old) swap(old, logCard(log, goBack));
-  };
-  const goBack = async () => {
-    try {
-      log.goBack(await call("events_list", { ...log.page, max_chars: ROOM }));
-      drawLog();
-    } catch (problem) {
-      problemNotice(problem);
-    }
-  };
-  const news = (event) => {
-    log.take([event]);
-    drawLog();
-    return true;
-  };
-  return keepDrawn(draw, news, PAUSE);
+  return keepDrawn(draw, log.news, PAUSE);
 }
 
 function lead({ workers }) {

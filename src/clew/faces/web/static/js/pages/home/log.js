@@ -1,13 +1,16 @@
 // The log as it grows. It begins with what was there already, says how much is older, and goes back
 // as far as one wants.
 
+import { call } from "../../api.js";
 import { ago, el, shorten } from "../../dom.js";
 import { describe, olderWords } from "../../happenings.js";
-import { card, nothing } from "../../parts.js";
+import { card, nothing, problemNotice } from "../../parts.js";
+import { swap } from "../../redraw.js";
+import { ROOM } from "./gather.js";
 
 const KEPT = 60;
 
-export class LogLines {
+class LogLines {
   constructor() {
     this.events = new Map();
     this.names = new Map();
@@ -46,7 +49,34 @@ export class LogLines {
   }
 }
 
-export function logCard(log, goBack) {
+// The log of a page that is drawn now and then, while its lines appear at once.
+export function liveLog() {
+  const lines = new LogLines();
+  const draw = () => {
+    const old = document.getElementById("log-card");
+    if (old) swap(old, logCard(lines, goBack));
+  };
+  const goBack = async () => {
+    try {
+      lines.goBack(await call("events_list", { ...lines.page, max_chars: ROOM }));
+      draw();
+    } catch (problem) {
+      problemNotice(problem);
+    }
+  };
+  return {
+    begin: ({ newest, names }) => lines.begin(newest, names),
+    card: () => logCard(lines, goBack),
+    // For keepDrawn: every event is a line, and may change the rest of the page.
+    news: (event) => {
+      lines.take([event]);
+      draw();
+      return true;
+    },
+  };
+}
+
+function logCard(log, goBack) {
   return card(
     "As it happens",
     { id: "log-card" },

@@ -44,8 +44,11 @@ class Reader(Page):
 
     def press_on(self, selector: str) -> None:
         """A press of the pointer in the middle of an element, as a hand does: it must be visible, within the window
-        and not covered by anything else."""
-        self.press_at(*self.until(HITTABLE, selector))
+        and not covered by anything else. A hand waits until it stands still."""
+        where = None
+        while where != (where := self.until(HITTABLE, selector)):
+            pass
+        self.press_at(*where)
 
     def press_at(self, x: float, y: float) -> None:
         actions = ActionBuilder(self.driver, duration=10)

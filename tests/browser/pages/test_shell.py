@@ -174,6 +174,43 @@ def test_looking_at_health_writes_nothing(page: Reader, agent: Caller) -> None:
     page.says("#notices", "Scanned")
 
 
+HELD = """
+const real = window.fetch;
+window.held = [];
+window.fetch = (path, request) =>
+  request?.body?.includes('"inbox_list"')
+    ? new Promise((resolve) => {
+        window.held.push(() => {
+          const answer = real(path, request);
+          resolve(answer);
+          return answer;
+        });
+      })
+    : real(path, request);
+"""
+
+LET_GO = """
+const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+return Promise.all(window.held.splice(0).map((go) => go())).then(drawn).then(drawn);
+"""
+
+
+def test_an_answer_that_comes_late_draws_over_nothing(page: Reader, agent: Caller) -> None:
+    agent("tasks_macro_start", plan_title="Boats", task_title="Wait for the late one", steps=[])
+    page.open("ws/know/blocks")
+    page.settled()
+    page.js(HELD)
+    page.js("location.hash = '#/ws/inbox'")
+    page.until("window.held.length > 0")
+    page.js("location.hash = '#/ws/now/board'")
+    page.find(".board")
+    page.settled()
+    page.js(LET_GO)
+    assert page.seen(".board"), "what was asked for last is shown"
+    assert not page.all("#matters"), "and nothing of what was left"
+    assert page.js("return location.hash") == "#/ws/now/board"
+
+
 @pytest.fixture
 def guarded(tmp_path: Path) -> Iterator[Server]:
     server = Server(tmp_path / "home", CLEW_EMBEDDING_MODEL="none", CLEW_TOKEN="marlinspike")

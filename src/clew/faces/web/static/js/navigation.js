@@ -148,7 +148,7 @@ async function draw(mine, view, parts, query, name, place = null) {
   try {
     const [module] = await Promise.all([view.load(), feed.begin()]);
     if (mine !== turn) return;
-    const shown = await module.show(main, parts, query);
+    const shown = await module.show(stageFor(), parts, query);
     const { end, move = null } = typeof shown === "function" ? { end: shown } : (shown ?? {});
     if (mine !== turn) return void end?.();
     drawn = { ...drawn, end, move };
@@ -158,6 +158,22 @@ async function draw(mine, view, parts, query, name, place = null) {
   } finally {
     if (mine === turn) main.removeAttribute("aria-busy");
   }
+}
+
+// A view draws into an element of its own. What was shown before stays beside it until the first
+// line is there; and what an older view still draws, when its answers come late, nobody sees.
+function stageFor() {
+  for (const node of main.querySelectorAll(":scope > .stage:empty")) node.remove();
+  const before = [...main.childNodes];
+  const stage = el("div", { class: "stage" });
+  // First in the page, so that looking up a name finds the new one of two.
+  main.prepend(stage);
+  const filled = new MutationObserver(() => {
+    filled.disconnect();
+    if (stage.isConnected) for (const node of before) node.remove();
+  });
+  filled.observe(stage, { childList: true });
+  return stage;
 }
 
 // Scrolls to where one was, and lets a reader of the screen hear where one is.

@@ -47,7 +47,11 @@ export function go(place, ...parts) {
   location.hash = link(place, ...parts);
 }
 
-// Changes what the address says without going anywhere: a filter, a chosen row.
+// Changes what the address says without going anywhere: a filter, a chosen row. A view that was left
+// while it waited for an answer has no say any more.
 export function rewrite(href) {
+  const to = parse(href),
+    here = address();
+  if (to.place !== here.place || to.workspace !== here.workspace) return;
   history.replaceState(history.state, "", href);
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.registry.contracts import contracts
+from clew.registry.reference import contracts
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]

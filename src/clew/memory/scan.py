@@ -21,8 +21,7 @@ from clew.memory.governance import policy
 from clew.memory.kinds import KINDS
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
-from clew.store.meta import read_meta, write_meta
-from clew.store.workspaces import declare_events
+from clew.store.workspaces import declare_events, read_meta, write_meta
 
 declare_events({"memory_scanned": "The memory workspace was checked."})
 

@@ -24,7 +24,7 @@ from clew.registry import budget as budgets
 from clew.registry.budget import Budget, Clip, Drop, Step, Trim
 from clew.registry.context import Context
 from clew.registry.operation import operation
-from clew.registry.redaction import redact
+from clew.secrets import redact
 
 ENGINE = (6, 2)
 BLOCKER = "blocker"

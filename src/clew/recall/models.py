@@ -21,7 +21,7 @@ from clew.canonical import canonical, digest
 from clew.errors import ClewError
 from clew.settings import Settings
 from clew.store.database import Transaction
-from clew.store.meta import delete_meta, read_meta, write_meta
+from clew.store.workspaces import delete_meta, read_meta, write_meta
 from clew.surroundings import placed
 
 Floats = NDArray[np.float32]

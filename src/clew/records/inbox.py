@@ -15,9 +15,8 @@ from clew.records.names import names_of
 from clew.records.open import bare_id
 from clew.registry.budget import Budget, Clip, Follow, Trim
 from clew.registry.context import Context
-from clew.registry.matters import Matter, matters
 from clew.registry.operation import Bounded, Input, Name, Title, Whole, operation
-from clew.registry.record import Named, refresh
+from clew.registry.record import Matter, Named, matters, refresh
 from clew.store.rows import Record, delete, find_many, upsert
 from clew.store.workspaces import declare_events
 

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, ClassVar
 from clew.clock import Clock
 from clew.registry.connection import Connection
 from clew.store.database import Database
-from clew.store.meta import keep_meta, read_meta
 from clew.store.rows import Record, find, load
-from clew.store.workspaces import next_count
+from clew.store.workspaces import keep_meta, next_count, read_meta
 
 if TYPE_CHECKING:
     from clew.registry.context import Context

@@ -1,8 +1,10 @@
-"""What the server remembers of one caller, and nothing more."""
+"""What the server remembers of one caller, and nothing more; and how a call waits without holding up the others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,3 +88,28 @@ class Connection:
 
 
 _KEPT: dict[str, type] = {"handle": str, "number": int, "workspace_override": str}
+
+
+@dataclass(frozen=True)
+class Host:
+    """What the face that runs a call offers to it; by itself a call runs alone and is never stopped."""
+
+    left: Callable[[], None] = lambda: None
+    """The call begins to wait: its place is free for another."""
+    stopping: Callable[[], bool] = lambda: False
+    """The server is about to end; whoever waits should stop."""
+
+
+host: ContextVar[Host | None] = ContextVar("host", default=None)
+
+
+@contextmanager
+def outside() -> Iterator[Callable[[], bool]]:
+    """Around a wait for something outside of the store: a process, a client's model.
+
+    A call that waits does no work, and must not keep others from theirs: the face that lent it a thread may run another
+    call meanwhile. Yields a function that says whether the server is about to end.
+    """
+    current = host.get() or Host()
+    current.left()
+    yield current.stopping

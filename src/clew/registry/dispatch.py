@@ -25,10 +25,10 @@ from clew.registry.context import Context, Progress, Remarks
 from clew.registry.envelope import Answer, failure, success
 from clew.registry.operation import AgentForm, Input, Operation
 from clew.registry.permission import own_workspace, permitted
-from clew.registry.redaction import redact, redact_text
 from clew.registry.repeats import once, once_in_parts, repeated
 from clew.registry.suggestions import fitted
 from clew.registry.toolsets import TOOLSETS, tier_of
+from clew.secrets import redact, redact_text
 from clew.settings import Settings
 from clew.store.database import Database
 from clew.store.requests import Request, check_request_id

@@ -2,8 +2,8 @@
 
 A domain decorates its functions: `@opener("task", "plan")` shows a record, `@linker(...)` names what it is linked to,
 `@retracter(...)` takes it back, `@namer(...)` says what many of them are called; `@refresh("block")` and
-`@writer("block")` are for records that also stand in files.
-The keys are kinds of ids (`clew.ids.PATTERNS`) or kinds of what search finds.
+`@writer("block")` are for records that also stand in files. The keys are kinds of ids (`clew.ids.PATTERNS`) or kinds
+of what search finds. `@matters("kind")` lists what waits for a person; the Inbox gathers it.
 """
 
 from __future__ import annotations
@@ -83,3 +83,45 @@ retracter: HookPoint[Callable[[Context, str, Retraction], Retracted]] = HookPoin
 
 writer: HookPoint[Callable[[Context], AbstractContextManager[Context]]] = HookPoint("writer")
 """The transaction in which records of this kind are changed, where more than the store has to be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matter:
+    """One matter that waits: the record to open, what it asks in a sentence, and what happens if nobody acts."""
+
+    id: str
+    kind: str
+    title: str
+    ts_ms: int
+    if_nobody: str
+    by: str | None = None
+    """Who asks."""
+    about: tuple[str, ...] = ()
+    """Records that it concerns or came from."""
+    note: str = ""
+    """Why it waits, in the words of whoever asks."""
+    risk: str | None = None
+    until_ms: int | None = None
+    """Put off until then by the domain itself."""
+    advice: str | None = None
+    facts: dict[str, Any] | None = None
+    """What the ways out need to know."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "title": self.title,
+            "ts_ms": self.ts_ms,
+            "if_nobody": self.if_nobody,
+            "by": self.by,
+            "note": self.note,
+            "risk": self.risk,
+            "until_ms": self.until_ms,
+            "advice": self.advice,
+            "facts": self.facts or {},
+        }
+
+
+matters: HookPoint[Callable[[Context, int], list[Matter]]] = HookPoint("matters")
+"""`(ctx, limit)` -> at most so many matters, oldest first. Reads only. The Inbox knows what was put off."""

@@ -1,11 +1,16 @@
 """The pages made from declarations: settings, error codes, events, operations, resources, prompts, contracts.
 
 `python -m clew.registry.build` writes them beside the index; a test fails when they are stale.
+
+Contracts are those of the programs that Clew stands in for. Where it deliberately does something else is data: one file
+`docs/contracts/<name>.toml` each. A test checks that every difference names a test that pins what Clew does.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -13,8 +18,7 @@ from typing import Any
 import orjson
 
 from clew.errors import ERROR_CODES
-from clew.registry.contracts import Contract, contracts
-from clew.registry.schemas import Schema, choices, options, resolved
+from clew.registry.catalogue import Schema, choices, options, resolved
 from clew.settings import SETTINGS, Setting
 from clew.store.workspaces import EVENT_TYPES
 
@@ -218,3 +222,37 @@ def _resources_page(index: Index) -> str:
 
 def _prompt_arguments(row: dict[str, Any]) -> str:
     return ", ".join(f"`{item['name']}`" + ("" if item["required"] else "?") for item in row["arguments"])
+
+
+PLACE = Path(__file__).parents[3] / "docs" / "contracts"
+"""There in a source tree only."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    what: str
+    original: str
+    clew: str
+    why: str
+    test: str
+    """`tests/file.py::function` that fails when Clew does something else again."""
+
+
+@dataclass(frozen=True)
+class Contract:
+    name: str
+    """Name of the file and of the page, such as `branchmind`."""
+    title: str
+    about: str
+    """Markdown that the page begins with: how a client or existing data move over."""
+    differences: tuple[Difference, ...]
+
+
+def contracts(place: Path = PLACE) -> list[Contract]:
+    return [_contract(path) for path in sorted(place.glob("*.toml"))]
+
+
+def _contract(path: Path) -> Contract:
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
+    found = tuple(Difference(**row) for row in data.get("difference", ()))
+    return Contract(path.stem, data["title"], data["about"].strip(), found)

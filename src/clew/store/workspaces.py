@@ -1,4 +1,7 @@
-"""The workspace row: the unit of isolation, its commit-ordered counter and its events."""
+"""The workspace row: the unit of isolation, its commit-ordered counter and its events.
+
+At the end: the table `meta`, facts about the whole store that belong to no workspace.
+"""
 
 from __future__ import annotations
 
@@ -217,3 +220,24 @@ def raise_count(tx: Transaction, workspace: str, name: str, value: int) -> None:
             name,
             value,
         )
+
+
+def read_meta(tx: Transaction, key: str) -> str | None:
+    value = tx.value("SELECT value FROM meta WHERE key = ?", key)
+    return None if value is None else str(value)
+
+
+def write_meta(tx: Transaction, key: str, value: str) -> None:
+    tx.run(
+        "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", key, value
+    )
+
+
+def delete_meta(tx: Transaction, key: str) -> None:
+    tx.run("DELETE FROM meta WHERE key = ?", key)
+
+
+def keep_meta(tx: Transaction, key: str, value: str) -> str:
+    """Write the value unless there is one already; the one that stands."""
+    tx.run("INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING", key, value)
+    return read_meta(tx, key) or value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clew.errors import shorten
 from clew.registry.context import Context
-from clew.registry.matters import Matter, matters
+from clew.registry.record import Matter, matters
 from clew.store.rows import load
 from clew.tasks.jobs.attention import INBOX_ORDER, attention_of
 from clew.tasks.jobs.job import QUEUED, RUNNING, Job

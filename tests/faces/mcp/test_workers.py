@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from clew.faces.mcp.workers import Workers
-from clew.registry.waiting import outside
+from clew.registry.connection import outside
 
 pytestmark = pytest.mark.anyio
 

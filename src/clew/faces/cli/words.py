@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from clew.errors import ClewError
-from clew.registry.schemas import Schema, choices, options, resolved
+from clew.registry.catalogue import Schema, choices, options, resolved
 
 _PAIR = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(:?=)(.*)", re.DOTALL)
 _WHOLE = re.compile(r"-?\d+")

@@ -28,8 +28,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from clew.faces.mcp.protocol import Request, current
-from clew.registry.connection import InputFailed, InputReply, InputRequest, InputRequired, Roots, Sampler
-from clew.registry.waiting import outside
+from clew.registry.connection import InputFailed, InputReply, InputRequest, InputRequired, Roots, Sampler, outside
 
 
 def can_sample(request: Request) -> bool:

@@ -13,10 +13,9 @@ from clew.faces.mcp.connections import Connections
 from clew.faces.mcp.protocol import Progress, Request, check_cursor, complete, current, narrate
 from clew.faces.mcp.sampling import input_required
 from clew.faces.mcp.workers import Workers
-from clew.registry.catalogue import Catalogue, Entry
+from clew.registry.catalogue import Catalogue, Entry, listed
 from clew.registry.dispatch import Dispatcher
 from clew.registry.envelope import Answer
-from clew.registry.schemas import listed
 from clew.settings import TOOLSETS
 
 NAMES = list(dict.fromkeys(TOOLSETS.values()))

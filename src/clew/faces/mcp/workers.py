@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from clew.registry.waiting import Host, host
+from clew.registry.connection import Host, host
 
 THREADS = 4
 WAITING = 60

@@ -18,7 +18,7 @@ import orjson
 from clew.clock import iso_millis
 from clew.errors import ClewError
 from clew.faces.web.snapshots import EVENTS, written
-from clew.registry.redaction import redact
+from clew.secrets import redact
 
 if TYPE_CHECKING:
     from clew.app import Clew

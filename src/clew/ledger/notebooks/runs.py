@@ -30,9 +30,9 @@ from clew.ledger.notebooks.runtimes import (
 )
 from clew.ledger.notebooks.sandbox import Outcome
 from clew.ledger.notebooks.srcmd import PACKAGE
+from clew.registry.connection import outside
 from clew.registry.context import Context
 from clew.registry.operation import operation
-from clew.registry.waiting import outside
 from clew.store.database import Row
 
 SECONDS = 30

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from clew.ledger.notebooks.runtimes import Start, prepared
 from clew.platforms import KILLED, fcntl, has_pipe_signals, kill_group, need_confinement, resource
-from clew.registry.waiting import outside
+from clew.registry.connection import outside
 
 DATA_MB = 900  # Deno itself needs about 550; what is left bounds buffers outside of the heap.
 FILE_MB = 64  # for Deno's own cache; cells may write no file at all

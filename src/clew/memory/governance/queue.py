@@ -11,7 +11,7 @@ from clew.memory.governance import proposals
 from clew.memory.governance.sentences import sentences
 from clew.memory.ledger import PENDING
 from clew.registry.context import Context
-from clew.registry.matters import Matter, matters
+from clew.registry.record import Matter, matters
 
 SIGNALS = 30
 """Signals are many and ask little; the newest of them are enough to look at."""

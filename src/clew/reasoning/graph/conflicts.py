@@ -20,8 +20,8 @@ from clew.reasoning.graph.writes import drop_node
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
-from clew.registry.matters import Matter, matters
 from clew.registry.operation import Bounded, Input, Name, operation
+from clew.registry.record import Matter, matters
 from clew.store.database import Row
 from clew.store.workspaces import declare_events
 

@@ -159,7 +159,7 @@ def test_a_template_shows_every_field_and_is_refused_as_it_is(clew: Clew, call: 
         answer = call.answer("think_card", card=template)
         assert not answer.ok and "form that nobody filled in" in answer.envelope["error"]["message"]
         run_suggestions(clew, answer, call.session)
-        call("think_card", card={**template, "title": "Mine", "text": "In my own words."})
+        call("think_card", card={**template, "title": "Mine", "text": "In my own words.", "meta": {}})
     for name, form in (("think_card", {"card": "CMD: <fill: x>"}), ("think_pipeline", {"frame": "< FILL in"})):
         assert call.error(name, **form)["code"] == "INVALID_INPUT"
     answer = call.answer("think_template", type="idea")

@@ -57,14 +57,15 @@ def test_a_failed_run_closes_nothing(agent: Caller, proof: Any) -> None:
     assert agent("close", unproven="tried by hand")["closed"] == 1
 
 
-def test_nothing_proves_nothing_and_the_suggestion_mends_it(agent: Caller) -> None:
+def test_nothing_proves_nothing_and_no_reason_is_put_into_anyones_mouth(agent: Caller) -> None:
     agent("start", title="Parse", steps=STEPS)
     answer = agent.answer("close", step="s:0")
-    assert not answer.ok
-    way = answer.envelope["suggestions"][0]
-    closed = agent(way["target"], **way["params"])
-    assert closed["state"] == "unproven"
-    assert "UNPROVEN" in closed["proof"]
+    assert answer.envelope["error"]["code"] == "PROOF_REQUIRED"
+    for way in answer.envelope["suggestions"]:
+        assert agent.answer(way["target"], **way["params"]).ok
+    assert "0/3 done" in agent.lines("resume")[0], "a suggestion pasted unread closes nothing"
+    closed = agent("close", step="s:0", unproven="prose, nothing to run")
+    assert (closed["state"], closed["proof"]) == ("unproven", "UNPROVEN: prose, nothing to run")
 
 
 def test_a_reported_run_counts_as_claimed(agent: Caller) -> None:

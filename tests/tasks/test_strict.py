@@ -101,6 +101,23 @@ def test_cards_of_other_steps_do_not_count(call: Caller, strict: str) -> None:
     assert call.error("tasks_done", task=strict, path="s:0")["code"] == "REASONING_REQUIRED"
 
 
+@pytest.mark.parametrize("toolset", ["full", "daily", "core"])
+def test_whoever_pastes_every_suggestion_unread_closes_nothing(call: Caller, strict: str, toolset: str) -> None:
+    """Twelve rounds of what views, engine and refusals propose, all of it sent as it stands."""
+    call.session.toolset = toolset
+    for _ in range(12):
+        shown = call("tasks_snapshot", task=strict)["capsule"]
+        proposed = [shown[name] for name in ("action", "prep_action", "map_action") if shown.get(name)]
+        findings = call("think_pack", target=strict).get("engine") or {"actions": []}
+        ways = [way for action in findings["actions"] for way in action["calls"]]
+        ways += call.answer("tasks_close_step", task=strict, path="s:0", checkpoints="gate").envelope["suggestions"]
+        calls = [(item["tool"], item["args"]) for item in proposed]
+        calls += [(way["target"], way["params"]) for way in ways if way["action"] == "call_tool"]
+        for name, arguments in calls:
+            call.answer(name, **arguments)
+    assert not call("tasks_proofs", task=strict)["steps"][0]["completed"]
+
+
 @pytest.mark.parametrize("name", CLOSERS)
 def test_an_override_closes_and_leaves_its_reason(call: Caller, strict: str, name: str) -> None:
     override = {"reason": "typo fix", "risk": "none seen"}

@@ -28,7 +28,6 @@ from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Names, Text, Title, operation
 from clew.registry.vocabulary import STANDING, THOUGHT, read_kind
 from clew.tasks.plans import Work, work_by_id
-from clew.tasks.receipts import has_placeholder
 from clew.tasks.steps import first_open
 
 SHOWN = 3
@@ -120,8 +119,8 @@ def remember(ctx: Context, args: Remember) -> dict[str, Any]:
     """
     text = " ".join(args.text.split()) if "\n" not in args.text.strip() else args.text.strip()
     for field, value in (("text", text), ("why", args.why), ("title", args.title)):
-        if value is not None and (has_placeholder(value) or not value.strip()):
-            raise invalid(field, "is empty or a form that nobody filled in", "Say it in your own words.")
+        if value is not None and not value.strip():
+            raise invalid(field, "is empty", "Say it in your own words.")
     kind = read_kind(args.kind, text)
     if kind == THOUGHT:
         return _thought(ctx, args)

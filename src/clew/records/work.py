@@ -224,7 +224,7 @@ def close(ctx: Context, args: Close) -> dict[str, Any]:
         task, _ = capture_proof(ctx, task, step, _proof(args.proof))
     proof = proof_state(ctx, step)
     if proof.state == UNPROVEN and args.unproven is None:
-        raise _nothing_proves(task, step)
+        raise _nothing_proves(step)
     override, strict = None, task.reasoning_mode == "strict"
     if strict and args.unproven is None and not proof.settled:
         raise proof_refused(step, proof)
@@ -308,23 +308,14 @@ def _closed(ctx: Context, task: Work, step: Step, proof: Proof) -> dict[str, Any
     }
 
 
-def _nothing_proves(task: Work, step: Step) -> ClewError:
+def _nothing_proves(step: Step) -> ClewError:
     run = f" -- {step.tests[0]}" if step.tests else " -- COMMAND"
-    way = suggest(
-        "close",
-        "Closes it as unproven; it stays listed until it is proven.",
-        "high",
-        task=task.id,
-        step=step.path,
-        unproven="nothing was run",
-    )
-    # Where proof is the point, a reason that nobody thought about must not be at hand.
-    strict = task.reasoning_mode == "strict"
     return ClewError(
         "PROOF_REQUIRED",
         f"nothing proves {step.path} {shorten(step.title, 60)}",
-        f"In a shell: clew prove --step {step.id}{run}. Or give proof={{command, exit_code}}, or say why not.",
-        suggestions=[suggest("open", "Shows what the step asks for.", "high", id=step.id)] if strict else [way],
+        f"In a shell: clew prove --step {step.id}{run}. Or proof={{command, exit_code}}, or unproven with a reason.",
+        # A reason that nobody thought about must not be at hand: only what the step asks for is.
+        suggestions=[suggest("open", "Shows what the step asks for.", "high", id=step.id)],
         details={"step_id": step.id, "path": step.path},
     )
 

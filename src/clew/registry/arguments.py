@@ -10,6 +10,7 @@ import orjson
 from pydantic import ValidationError
 
 from clew.errors import ClewError, Hint, Suggestion, shorten, suggest
+from clew.registry.forms import refuse_forms
 from clew.registry.operation import Input, Operation
 from clew.registry.understanding import understood
 
@@ -116,13 +117,15 @@ def parse(operation: Operation, arguments: dict[str, Any]) -> Input:
         )
     named = _named(operation, arguments)
     try:
-        return operation.input.model_validate(named)
+        checked = operation.input.model_validate(named)
     except ValidationError as problem:
         meant = understood(operation.input, named, problem)
         if meant is None:
             raise explained(operation, named, problem) from None
-        check_inner(meant, "arguments")  # JSON inside a text was only characters at the first look
-        return operation.input.model_validate(meant)
+        named = check_inner(meant, "arguments")  # JSON inside a text was only characters at the first look
+        checked = operation.input.model_validate(meant)
+    refuse_forms(operation, named)
+    return checked
 
 
 def _named(operation: Operation, arguments: dict[str, Any]) -> dict[str, Any]:

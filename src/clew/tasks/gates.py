@@ -12,7 +12,7 @@ from clew.errors import ClewError, Suggestion, suggest
 from clew.memory import blocks
 from clew.reasoning import engine
 from clew.reasoning.branches import chain
-from clew.reasoning.cards.forms import is_form
+from clew.reasoning.cards.forms import CLAIM_PROPOSAL, is_form
 from clew.reasoning.documents import append, last_event_seq
 from clew.reasoning.graph import Node, edges_among, nodes
 from clew.reasoning.graph.reads import edges_beside
@@ -278,7 +278,7 @@ def _is_claim(card: Node) -> bool:
 
 
 def _claim(task: Work, step: Step) -> Suggestion:
-    card = {"type": "hypothesis", "title": f"What must hold for: {step.title}"}
+    card = {"type": "hypothesis", "title": f"{CLAIM_PROPOSAL}{step.title}"}
     return suggest(
         "think_card", "Writes the claim that this step rests on.", "high", target=task.id, step=step.id, card=card
     )

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from clew.clock import rfc3339
 from clew.errors import shorten, unknown_id
 from clew.registry.context import Context
+from clew.registry.forms import has_placeholder
 from clew.store.database import Row, placeholders
 from clew.store.rows import Record, chunks, encoded, find, insert, load
 from clew.store.workspaces import chained, last_count
@@ -31,12 +32,6 @@ _MARKER = re.compile(r"\s*(?:[-*+•>]\s+|\d{1,4}[.)]\s+|>+\s*)")
 _TAGGED = re.compile(r"(CMD|LINK)\b\s*:?\s*(.*)", re.IGNORECASE | re.DOTALL)
 _STRICT_TAGGED = re.compile(r"(CMD|LINK)\s*:\s*(.*)", re.IGNORECASE | re.DOTALL)
 _URL = re.compile(r"(?:https?|file)://\S+", re.IGNORECASE)
-_PLACEHOLDER = re.compile(r"<\s*fill", re.IGNORECASE)
-
-
-def has_placeholder(text: str) -> bool:
-    """Whether a text is a form that nobody has filled in."""
-    return _PLACEHOLDER.search(text) is not None
 
 
 def is_placeholder(text: str) -> bool:

@@ -21,7 +21,7 @@ from clew.tasks.plans import Work, check_revision
 from clew.tasks.receipts import salvaged
 from clew.tasks.steps import CHECKPOINTS, Step, step_meta, step_ref, step_selector
 from clew.tasks.targets import OfStep, OfTask, Revised, target_step, target_task
-from clew.tasks.wording import Heading, Lines, Prose, Steps, filled, heading, lines, prose, specs
+from clew.tasks.wording import Heading, Lines, Prose, Steps, heading, lines, prose, specs
 
 
 class Confirmed(StrictModel):
@@ -144,7 +144,7 @@ def _after_note(ctx: Context, task: Work, step: Step, proof: list[str]) -> Sugge
 
 
 def note_step(ctx: Context, task: Work, step: Step, note: str) -> tuple[Work, dict[str, Any]]:
-    if not filled(note, "note").strip():
+    if not note.strip():
         raise invalid("note", "must not be blank", "Write what was seen or done.", kind="non_empty")
     check_lease(ctx, step)
     task = touch(ctx, task)

@@ -12,7 +12,6 @@ from pydantic import Field
 from clew.errors import invalid
 from clew.registry.operation import StrictModel
 from clew.tasks.changes import StepSpec
-from clew.tasks.receipts import has_placeholder
 
 Line = Annotated[str, Field(max_length=4000)]
 Lines = Annotated[list[Line], Field(max_length=200)]
@@ -34,7 +33,7 @@ Steps = Annotated[list[StepInput], Field(min_length=1, max_length=200)]
 
 def heading(value: str, field: str = "title") -> str:
     """A title: one line that is not blank."""
-    line = filled(" ".join(value.split()), field)
+    line = " ".join(value.split())
     if not line:
         raise invalid(field, "must not be blank", f"Give {field} a few words.", kind="non_empty")
     return line
@@ -42,19 +41,12 @@ def heading(value: str, field: str = "title") -> str:
 
 def lines(values: Iterable[str] | None) -> tuple[str, ...]:
     """Trimmed lines without the blank ones."""
-    return tuple(filled(line, "lines") for line in (value.strip() for value in values or ()) if line)
+    return tuple(line for line in (value.strip() for value in values or ()) if line)
 
 
 def prose(value: str | None) -> str | None:
     """Text, or nothing when it is blank."""
-    return filled(value.strip(), "text") or None if value is not None else None
-
-
-def filled(text: str, field: str) -> str:
-    """The text, unless it is a form that still waits to be filled in."""
-    if has_placeholder(text):
-        raise invalid(field, "holds <fill: ...>, a form that nobody filled in", "Write what is meant in its place.")
-    return text
+    return value.strip() or None if value is not None else None
 
 
 def specs(steps: Iterable[StepInput], field: str = "steps") -> list[StepSpec]:

@@ -13,7 +13,7 @@ from clew.canonical import canonical_bytes
 from clew.errors import ClewError, Suggestion, invalid, shorten, suggest
 from clew.ids import check_node_id
 from clew.reasoning.branches import chain
-from clew.reasoning.cards.forms import Card, CardInput, lost_edges, read_card, refuse_form
+from clew.reasoning.cards.forms import Card, CardInput, lost_edges, read_card
 from clew.reasoning.documents import TRACE, append
 from clew.reasoning.graph import Node, edge, node, put_edge, put_node
 from clew.reasoning.graph.view import BY_SEQ
@@ -323,7 +323,6 @@ def _ref(doc: str, written: CardWritten) -> str:
 
 def _write(ctx: Context, args: ThinkCard, forced_type: str | None) -> tuple[Scope, StepFocus | None, CardWritten]:
     card = read_card(args.card, forced_type)
-    refuse_form(card)
     scope = resolve_scope(ctx, args.target, args.branch, trace=args.trace_doc, graph=args.graph_doc)
     step = resolve_step(ctx, scope, args.step)
     for lost in lost_edges(card):

@@ -16,6 +16,7 @@ from clew.reasoning.visibility import CARD_TYPES
 from clew.registry.arguments import check_inner, nearest
 from clew.registry.budget import Budget, Drop
 from clew.registry.context import Context
+from clew.registry.forms import CARD_FORMS, is_unfilled
 from clew.registry.operation import MAX_TEXT, Bounded, Name, operation
 
 CardInput = Annotated[
@@ -73,6 +74,7 @@ def read_card(given: str | dict[str, Any], forced_type: str | None = None, defau
     )
     if not card.title and not card.text:
         raise _refused("card", "needs a title or a text", kind="non_empty")
+    _refuse_form(card)
     return card
 
 
@@ -222,56 +224,44 @@ def lost_edges(card: Card) -> list[Hint]:
     return [{"kind": "misplaced", "field": key} for key in ("supports", "blocks") if key in card.meta]
 
 
-PROMPTS: dict[str, tuple[str, str]] = {
-    "frame": ("What this is about", "Goal, limits, what counts as done, what is out of scope."),
-    "hypothesis": ("What you believe", "Because ..., we expect ...; it is wrong if ..."),
-    "question": ("What must be found out", "Why it matters, who or what can answer it."),
-    "test": ("How it could fail", "What you do and which outcome would refute it.\nCMD: <fill: command>"),
-    "evidence": ("What came out", "CMD: <fill: command>\nRESULT: <fill: outcome>\nLINK: <fill: where to see it>"),
-    "decision": ("What you will do", "The reason, what was ruled out, what would change your mind."),
-    "note": ("Something worth keeping", "In your own words."),
-    "update": ("What changed", "Before, after, and what that means for the rest."),
-}
 META: dict[str, dict[str, Any]] = {"test": {"run": {"cmd": "<fill: command>"}, "stale_after_days": 30}}
 
 
-_FORM = re.compile(r"<\s*fill", re.IGNORECASE)
-_FORM_TEXTS = frozenset(
-    {
-        *(" ".join(text.split()) for _, text in PROMPTS.values()),
-        "Smallest check that could prove it wrong.",
-        "The strongest case against it, stated so that a test could confirm it.",
-    }
+TEST_PROPOSAL = "Smallest check that could prove it wrong."
+COUNTER_PROPOSAL = "The strongest case against it, stated so that a test could confirm it."
+DOUBT_PROPOSAL = (
+    "Counter-hypothesis: it only looks done.\nFalsifier: the smallest check that fails then.\nStop when it passes."
 )
-"""What templates and proposals of the engine say where somebody's own words belong."""
-_FORM_TITLES = ("What must hold for: ",)
-_FORM_LINES = ("RESULT: what came out", "LINK: where it can be seen")
+OUTCOME_PROPOSAL = "RESULT: what came out\nLINK: where it can be seen"
+CLAIM_PROPOSAL = "What must hold for: "
+_PROPOSALS = frozenset(" ".join(text.split()) for text in (TEST_PROPOSAL, COUNTER_PROPOSAL, DOUBT_PROPOSAL))
+"""What the proposals of engine and views say where somebody's own words belong. A card that holds them is kept and
+counts for nothing until it is written anew."""
 
 
 def is_form(title: str | None, text: str | None) -> bool:
     """Whether a card is a form that nobody filled in: it holds `<fill`, or says what a template or a proposal says."""
     said = [" ".join(part.split()) for part in (title, text) if part and part.strip()]
-    if any(_FORM.search(part) or any(line in part for line in _FORM_LINES) for part in said):
+    if any(is_unfilled(part) or any(line in part for line in OUTCOME_PROPOSAL.splitlines()) for part in said):
         return True
-    return bool(said) and (said[-1] in _FORM_TEXTS or any(said[0].startswith(start) for start in _FORM_TITLES))
+    return bool(said) and (said[-1] in _PROPOSALS or said[0].startswith(CLAIM_PROPOSAL))
 
 
-def refuse_form(card: Card) -> None:
-    """`<fill` stands where somebody's own words belong, and a template unchanged says nothing."""
-    unchanged = card.type in PROMPTS and (card.title, card.text) == PROMPTS[card.type]
-    if unchanged or any(_FORM.search(part) for part in (card.title or "", card.text or "")):
+def _refuse_form(card: Card) -> None:
+    """The door sees the arguments; a card may also be written as JSON or lines inside one text."""
+    if any(is_unfilled(part) for part in (card.title or "", card.text or "")):
         raise invalid(
             "card",
             "is a form that nobody filled in",
             "Write it in your own words; where nothing is known yet, leave the line out.",
             [suggest("think_template", "Shows the form again.", "medium", type=card.type)]
-            if card.type in PROMPTS
+            if card.type in CARD_FORMS
             else [],
         )
 
 
 def template(kind: str) -> dict[str, Any]:
-    title, text = PROMPTS[kind]
+    title, text = CARD_FORMS[kind]
     return {
         "id": None,
         "type": kind,

@@ -11,7 +11,7 @@ from pydantic import Field
 from clew.clock import rfc3339
 from clew.errors import invalid, shorten, suggest
 from clew.reasoning.cards.card import CardWritten, write_card
-from clew.reasoning.cards.forms import Card, CardInput, read_card, refuse_form
+from clew.reasoning.cards.forms import Card, CardInput, read_card
 from clew.reasoning.documents import append
 from clew.reasoning.scope import (
     AgentInput,
@@ -75,10 +75,8 @@ def write_pipeline(
 
 def _stage_cards(stages: Mapping[str, str | dict[str, Any]], statuses: Mapping[str, str]) -> dict[str, Card]:
     cards = {stage: read_card(stages[stage], stage) for stage in STAGES if stage in stages}
-    for card in cards.values():
-        refuse_form(card)
     if not cards:
-        way = suggest("think_pipeline", "A pipeline with one stage.", frame="What this is about")
+        way = suggest("think_template", "Shows what the first stage says.", type="frame")
         raise invalid("frame", "at least one stage is needed", "Give one or more stages.", [way], kind="choose_one")
     for stage, status in statuses.items():
         if stage not in cards:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from clew.errors import Suggestion, suggest
+from clew.reasoning.cards.forms import COUNTER_PROPOSAL, OUTCOME_PROPOSAL, TEST_PROPOSAL
 from clew.reasoning.engine.slice import CardLike, label
 from clew.reasoning.scope import Scope
 
@@ -100,7 +101,7 @@ class Calls:
         card = {
             "type": "test",
             "title": f"Test: {label(hypothesis)}",
-            "text": "Smallest check that could prove it wrong.",
+            "text": TEST_PROPOSAL,
         }
         return self.card(card, "Adds the smallest test for the hypothesis.", supports=hypothesis.id)
 
@@ -108,7 +109,7 @@ class Calls:
         card = {
             "type": "evidence",
             "title": f"Result: {label(test)}",
-            "text": f"CMD: {command}\nRESULT: what came out\nLINK: where it can be seen",
+            "text": f"CMD: {command}\n{OUTCOME_PROPOSAL}",
         }
         return self.card(card, "Keeps the result once the command has been run.", priority, supports=test.id)
 
@@ -133,7 +134,7 @@ class Calls:
         position = {
             "type": "hypothesis",
             "title": f"Counter: {label(card)}",
-            "text": "The strongest case against it, stated so that a test could confirm it.",
+            "text": COUNTER_PROPOSAL,
             "tags": ["counter"],
         }
         return self.card(position, "States the strongest opposite position.", "medium", blocks=card.id)

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 from clew.reasoning.cards.forms import is_form
 from clew.reasoning.visibility import is_pinned
+from clew.registry.forms import has_placeholder
 
 SUPPORTS, BLOCKS = "supports", "blocks"
 CLOSED = frozenset({"closed", "done", "resolved", "merged", "retracted", "superseded", "disproved"})
-PLACEHOLDER = "<fill"
 
 
 class CardLike(Protocol):
@@ -137,7 +137,7 @@ def receipt(text: str | None, tag: str) -> str | None:
         stripped = line.strip().lstrip("-*+• ").strip()
         if stripped[: len(tag)].upper() == tag:
             value = stripped[len(tag) :].strip()
-            if value and PLACEHOLDER not in value.lower():
+            if value and not has_placeholder(value):
                 return value
     return None
 
@@ -147,7 +147,7 @@ def command_of(card: CardLike) -> str | None:
     meta = card.meta or {}
     for level in (meta, _inner(meta, "meta")):
         for value in (_inner(level, "run").get("cmd"), level.get("cmd")):
-            if isinstance(value, str) and value.strip() and PLACEHOLDER not in value.lower():
+            if isinstance(value, str) and value.strip() and not has_placeholder(value):
                 return value.strip()
     return receipt(card.text, "CMD:")
 

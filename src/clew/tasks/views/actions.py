@@ -8,6 +8,7 @@ from typing import Any
 
 from clew.errors import Suggestion, shorten, suggest
 from clew.reasoning.anchors.registry import slug_title
+from clew.reasoning.cards.forms import DOUBT_PROPOSAL
 from clew.reasoning.graph import Node
 from clew.reasoning.pack_parts import default_workspace
 from clew.registry.catalogue import catalogue
@@ -235,12 +236,9 @@ def _prep(asker: Asker, subject: Subject, where: str, cards: Sequence[Node]) -> 
     if where == UNKNOWN:
         name = "strict" if subject.work.reasoning_mode == "strict" else "skeptic"
         return Action("prep", "think_playbook", {"name": name}, "think before closing")
-    text = (
-        "Counter-hypothesis: it only looks done.\nFalsifier: the smallest check that fails then.\nStop when it passes."
-    )
     card = {
         "tags": [where, "v:draft", PREFLIGHT],
-        "text": text,
+        "text": DOUBT_PROPOSAL,
         "title": f"Preflight {step.path}",
         "type": "hypothesis",
     }

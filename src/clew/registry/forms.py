@@ -1,0 +1,169 @@
+"""Forms: texts that wait for somebody's own words. What writes refuses them, so that nothing unread passes for said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from clew.errors import ClewError, Suggestion, invalid, suggest
+from clew.registry.operation import Operation
+
+CARD_FORMS: dict[str, tuple[str, str]] = {
+    "frame": ("What this is about", "Goal, limits, what counts as done, what is out of scope."),
+    "hypothesis": ("What you believe", "Because ..., we expect ...; it is wrong if ..."),
+    "question": ("What must be found out", "Why it matters, who or what can answer it."),
+    "test": ("How it could fail", "What you do and which outcome would refute it.\nCMD: <fill: command>"),
+    "evidence": ("What came out", "CMD: <fill: command>\nRESULT: <fill: outcome>\nLINK: <fill: where to see it>"),
+    "decision": ("What you will do", "The reason, what was ruled out, what would change your mind."),
+    "note": ("Something worth keeping", "In your own words."),
+    "update": ("What changed", "Before, after, and what that means for the rest."),
+}
+"""What a card of each type asks for: its title and its text."""
+
+NOTE_FORMS: dict[str, tuple[tuple[str, str], ...]] = {
+    "initiative": (
+        ("Goal", "<fill: what shall be true when this is done>"),
+        ("Scope / Non-goals", "<fill: what belongs to it, what does not>"),
+        ("Constraints", "<fill: limits that must hold>"),
+        ("Success criteria", "<fill: how anyone can tell that it is done>"),
+        ("Risks", "<fill: what may go wrong, and the earliest sign of it>"),
+        ("Plan", "<fill: the next few steps in order>"),
+        ("Evidence", "<fill: what is known, with its source>"),
+        ("Open questions", "<fill: what must be found out>"),
+        ("Next best action", "<fill: the one thing to do first>"),
+    ),
+    "decision": (
+        ("Context", "<fill: what forces a choice>"),
+        ("Options", "<fill: what could be done instead>"),
+        ("Decision", "<fill: what is chosen, and the main reason>"),
+        ("Consequences", "<fill: what gets easier, what gets harder>"),
+    ),
+}
+"""Headings of a note, and what belongs under each."""
+
+EVERYTHING = ""
+VERBATIM: dict[str, tuple[str, ...]] = {
+    # Another operation is called with them, and looks at them itself.
+    "op_call": ("arguments",),
+    "tasks_batch": ("operations",),
+    "thoughtbox_gateway": ("args",),
+    # What happened: a client's hook, a witness or a runner tells what was run and printed, and cannot put it otherwise.
+    "moment": (EVERYTHING,),
+    "tasks_receipt_record": ("command", "output_tail", "files", "stamps"),
+    "tasks_jobs_report": ("message", "meta"),
+    "tasks_jobs_complete": ("summary", "meta"),
+    # What came from elsewhere is taken in as it is.
+    "session_import": ("export", "content"),
+    "notebook_load": ("content",),
+    # Programs and patterns may speak of forms.
+    "notebook_add_cell": ("content",),
+    "notebook_update_cell": ("content",),
+    "guard_propose": ("paths", "commands", "must", "must_not"),
+    "remember": ("guard",),
+    # The form is the work: whoever takes the job fills it in.
+    "tasks_jobs_create": ("prompt",),
+    "tasks_macro_fanout_jobs": ("prompt",),
+    # Forms among receipts are dropped, and the gate answers for what is left, as the seed has it.
+    "tasks_evidence_capture": ("items", "artifacts", "checks", "attachments"),
+    "tasks_macro_close_step": ("proof",),
+}
+"""Arguments of operations that write in which a form is no mistake, with the reason."""
+
+_PLACEHOLDER = re.compile(r"<\s*fill", re.IGNORECASE)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+CARD_TEXTS = frozenset(_plain(text) for _, text in CARD_FORMS.values())
+_HEADINGS = frozenset(f"## {heading}" for form in NOTE_FORMS.values() for heading, _ in form)
+
+
+def has_placeholder(text: str) -> bool:
+    """Whether `<fill` stands where somebody's own words belong."""
+    return _PLACEHOLDER.search(text) is not None
+
+
+def is_unfilled(text: str) -> bool:
+    """Whether a text still waits to be filled in: it holds a placeholder, or is a template and nothing else."""
+    return has_placeholder(text) or _plain(text) in CARD_TEXTS or _says_nothing(text)
+
+
+def _says_nothing(text: str) -> bool:
+    """Whether it is the headings of a note with nothing under them."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return bool(lines) and all(line in _HEADINGS for line in lines)
+
+
+def refuse_forms(operation: Operation, arguments: dict[str, Any]) -> None:
+    """Refuse what nobody filled in, with the same call without it where that still says something."""
+    if not operation.writes:
+        return
+    exempt = VERBATIM.get(operation.name, ())
+    if EVERYTHING in exempt:
+        return
+    looked_at = {name: value for name, value in arguments.items() if name not in exempt}
+    field = next(_unfilled(looked_at, ""), None)
+    if field is not None:
+        raise _refusal(operation, arguments, looked_at, field)
+
+
+def _refusal(operation: Operation, arguments: dict[str, Any], looked_at: dict[str, Any], field: str) -> ClewError:
+    rest = {**arguments, **{name: _filled(value) for name, value in looked_at.items()}}
+    return invalid(
+        field,
+        "holds <fill: ...> or is a template unchanged: a form that nobody filled in",
+        "Write it in your own words; where nothing is known yet, leave the line out.",
+        [_way_out(operation, {name: value for name, value in rest.items() if value is not None})],
+        kind="form",
+    )
+
+
+def _way_out(operation: Operation, mended: dict[str, Any]) -> Suggestion:
+    """The call with what was said in it; where nobody said anything, what it takes."""
+    schema = suggest("op_search", "Shows what it takes.", "medium", query=operation.name, detail="schema")
+    if not any(" " in text for text in _texts(mended)):
+        return schema
+    try:
+        operation.input.model_validate(mended)
+    except ValidationError:
+        return schema
+    return suggest(operation.name, "The same without what nobody filled in.", "high", **mended)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
+
+
+def _unfilled(value: Any, where: str) -> Iterator[str]:
+    """The fields whose text is a form, in order."""
+    if isinstance(value, str):
+        if is_unfilled(value):
+            yield where
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _unfilled(item, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list | tuple):
+        for number, item in enumerate(value):
+            yield from _unfilled(item, f"{where}[{number}]")
+
+
+def _filled(value: Any) -> Any:
+    """The value without the lines that nobody filled in; None when nothing else was there."""
+    if isinstance(value, str):
+        kept = "\n".join(line for line in value.splitlines() if not has_placeholder(line))
+        return value if not is_unfilled(value) else None if is_unfilled(kept) or not kept.strip() else kept
+    if isinstance(value, dict):
+        rest = {key: _filled(item) for key, item in value.items()}
+        return {key: item for key, item in rest.items() if item is not None or value[key] is None} or None
+    if isinstance(value, list | tuple):
+        return [item for item in map(_filled, value) if item is not None] or None
+    return value

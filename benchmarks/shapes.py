@@ -1,6 +1,6 @@
 """Recall on other shapes than talk among friends: `python -m benchmarks shapes`.
 
-Clew with the kernels as they are shipped and the floor on, against plain FTS5, bm25s and the bare model, on collections
+Clew with the shipped kernels and the floor on, against plain FTS5, plain BM25 and the bare model, on collections
 made of what this machine has (`samples`). Every question has an answer: `refused` is the share that the floor leaves
 without one. Nothing is fitted here.
 """

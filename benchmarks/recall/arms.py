@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Any
 
+from benchmarks.recall.bm25 import bm25
 from benchmarks.recall.data import Collection, store
 from benchmarks.recall.locomo import DEPTHS, Conversation, Question, Tally, Turn
-from benchmarks.recall.peers import bm25s, by_meaning, fts5
+from benchmarks.recall.peers import by_meaning, fts5
 from benchmarks.recall.vectors import KeptVectors
 from clew.recall.filler import fill
 from clew.recall.search import Request, Search
@@ -83,8 +83,7 @@ def _arms(ctx: Context, collection: Collection, model: KeptVectors | None, peers
         arms.append(("semantic", _clew(place, words_only=False)))
     if peers:
         others = as_conversation(collection)
-        arms.append(("fts5", _plain(fts5(others))))
-        arms += [("bm25", _plain(bm25s(others)))] if find_spec("bm25s") else []
+        arms += [("fts5", _plain(fts5(others))), ("bm25", _plain(bm25(others)))]
         arms += [("model_alone", _plain(by_meaning(others, model)))] if model is not None else []
     return arms
 

@@ -1,4 +1,4 @@
-"""What others reach on the same turns: plain FTS5, bm25s, mind-mem, the bare model. Each only where it is installed."""
+"""What others reach on the same turns: plain FTS5, plain BM25, mind-mem, the bare model. Each where it is installed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.recall.bm25 import bm25
 from benchmarks.recall.locomo import DEPTHS, Conversation, Search, Turn
 from clew.errors import ClewError
 from clew.recall.models import Embedder
@@ -41,7 +42,7 @@ def peers(model: Embedder | None) -> list[Peer]:
     minilm = (lambda conversation: by_meaning(conversation, model)) if model is not None else None
     return [
         Peer("SQLite FTS5 (porter)", "", fts5),
-        Peer("bm25s", "pip install bm25s", bm25s if importlib.util.find_spec("bm25s") else None),
+        Peer("BM25 (stemmed)", "", bm25),
         Peer(
             MIND_MEM,
             "pip install mind-mem==5.0.3, here or in an environment whose interpreter MIND_MEM_PYTHON names",
@@ -64,23 +65,6 @@ def fts5(conversation: Conversation) -> Search:
         sql = "SELECT id FROM turn WHERE turn MATCH ? ORDER BY rank LIMIT ?"
         match = " OR ".join(f'"{word}"' for word in words)
         return [row[0] for row in connection.execute(sql, (match, MOST))]
-
-    return search
-
-
-def bm25s(conversation: Conversation) -> Search:
-    import Stemmer
-
-    library: Any = importlib.import_module("bm25s")
-    turns, stemmer = conversation.turns, Stemmer.Stemmer("english")
-    index = library.BM25()
-    tokens = library.tokenize([turn.plain for turn in turns], stopwords="en", stemmer=stemmer, show_progress=False)
-    index.index(tokens, show_progress=False)
-
-    def search(query: str) -> list[str]:
-        asked = library.tokenize([query], stopwords="en", stemmer=stemmer, show_progress=False)
-        found, _ = index.retrieve(asked, k=min(MOST, len(turns)), show_progress=False)
-        return [turns[int(place)].id for place in found[0]]
 
     return search
 

@@ -26,7 +26,7 @@ from clew.registry.context import Context
 
 Places = dict[str, Context]
 Kernels = dict[str, Kernel]
-ARMS = {"SQLite FTS5 (porter)": "fts5", "bm25s": "bm25", "MiniLM alone": "model_alone"}
+ARMS = {"SQLite FTS5 (porter)": "fts5", "BM25 (stemmed)": "bm25", "MiniLM alone": "model_alone"}
 
 
 def measure(ctx: Context, args: BenchRecall) -> dict[str, Any]:

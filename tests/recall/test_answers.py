@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from clew.app import Clew
+from clew.index.dates import find_moment
+from clew.index.indexing import index_items
+from clew.index.items import Item
+from clew.registry.connection import Connection
+from clew.registry.context import Context
 from tests.conftest import Caller
 
 
@@ -98,3 +104,25 @@ def test_as_of_shows_what_was_known_then(call: Caller) -> None:
     assert call("recall", query="PostgreSQL", sources=["all"])["count"] == 2
     assert call("recall", query="PostgreSQL", sources=["all"], as_of="2020-01-01")["count"] == 0
     assert call.error("recall", query="x", as_of="some day")["code"] == "INVALID_INPUT"
+
+
+def test_every_hit_says_who_recorded_it(clew: Clew) -> None:
+    connection = Connection(client="codex")
+    for kind in ("decision", "lesson", "question", "evidence", "note", "thought"):
+        said = {"text": f"The walrus {kind} is about the tusks in the {kind} cellar.", "kind": kind}
+        assert clew.dispatcher.call("remember", said, connection).ok
+    assert clew.dispatcher.call("start", {"title": "Weigh the tusks of the walrus"}, connection).ok
+    answer = clew.dispatcher.call("recall", {"query": "walrus tusks"}, Connection(client="reader"))
+    hits = answer.envelope["result"]["results"]
+    assert {hit["source"] for hit in hits} >= {"block", "card", "thought", "task"}
+    assert {hit.get("author") for hit in hits if hit["type"] != "step"} == {"codex-1"}
+
+
+def test_a_line_names_the_author_and_the_day_it_is_about(clew: Clew) -> None:
+    connection = Connection(client="codex", toolset="agent")
+    with Context(clew.dispatcher, connection, "ws", None).writing() as ctx:
+        moment = find_moment("2025-03-04")
+        item = Item("N-1", "note", 1, ctx.now_ms, body="The walrus left.", speaker="Ada", event_ts_ms=moment)
+        index_items(ctx.tx, "ws", [item])
+    text = clew.dispatcher.call("recall", {"query": "walrus"}, connection).text
+    assert text.startswith("N-1 (note, today, of 2025-03-04, Ada): ")

@@ -8,10 +8,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from clew.app import Clew
 from clew.recall.models import installed_model
+from clew.recall.ranking import _dense
 from tests.conftest import Caller
 
 needs_model = pytest.mark.skipif(installed_model() is None, reason="the extra `semantic` is not installed")
@@ -90,3 +92,40 @@ def test_the_model_s_runtime_reports_nothing_to_its_maker(tmp_path: Path) -> Non
     environ = {**kept, "HOME": str(tmp_path), "CLEW_HOME": str(tmp_path / "clew")}
     subprocess.run([sys.executable, "-c", script], env=environ, check=True, timeout=240)
     assert not [path for path in tmp_path.rglob("*") if "microsoft" in str(path).lower()]
+
+
+@needs_model
+def test_what_was_just_written_is_found_by_meaning_before_its_vector_is_stored(semantic: Caller) -> None:
+    result = semantic("recall", query="car trouble", sources=["all"])
+    assert result["results"][0]["_id"] == "notes@3"
+    assert result["arms"]["semantic"] is True
+    assert result["arms"]["lag"] == len(TEXTS)
+
+
+@needs_model
+def test_the_answer_before_a_vector_is_stored_is_the_one_after_it(semantic: Caller) -> None:
+    def scores(query: str) -> list[tuple[str, float]]:
+        return [(hit["excerpt"], hit["score"]) for hit in semantic("recall", query=query, sources=["all"])["results"]]
+
+    semantic("reindex", include_vectors=True)
+    semantic("notes_commit", content="The lorry would not start this morning.")
+    queries = ("car trouble", "lorries in the morning", "sleepy animals", "why one writer")
+    before = [scores(query) for query in queries]
+    semantic("reindex", include_vectors=True)
+    assert before == [scores(query) for query in queries]
+    assert before[0][0][0] == "Our automobile broke down on the highway."
+    assert "lorry" in before[1][0][0]
+
+
+def test_an_item_without_a_vector_is_expected_to_be_as_alike_as_its_words_let_expect() -> None:
+    words = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.1], np.float32)
+    likeness = np.array([0.1, 0.2, 0.3, 0.4, 0.5, np.nan, np.nan], np.float32)
+    found = _dense(likeness, words)
+    assert found[:5].tolist() == likeness[:5].tolist()
+    assert 0.1 < found[6] < 0.2  # little of the question, little likeness
+    assert found[5] == np.float32(0.5)  # more of it than anybody else: as alike as the best that was seen
+
+
+def test_without_any_vector_nothing_is_expected() -> None:
+    nothing = np.array([np.nan, np.nan], np.float32)
+    assert _dense(nothing, np.array([0.0, 1.0], np.float32)).tolist() == [0.0, 0.0]

@@ -30,6 +30,7 @@ from clew.ledger.sessions import UNTITLED, LedgerSession, search_words
 from clew.ledger.titles import first_sentence
 from clew.reasoning.documents import TRACE, append
 from clew.registry.context import Context
+from clew.store.database import placeholders
 from clew.store.workspaces import declare_events
 
 FORMAT = "trace_sequential_step"
@@ -311,6 +312,14 @@ def _insert(ctx: Context, session: LedgerSession, plan: Plan, seq: int) -> None:
         canonical(past.critique) if past and past.critique else None,
         canonical(extra) if extra else None,
     )
+
+
+def thinkers(ctx: Context, seqs: list[int]) -> dict[int, str]:
+    """Who had the thoughts with these numbers, as far as it is known."""
+    if not seqs:
+        return {}
+    sql = f"SELECT seq, agent FROM thought WHERE workspace = ? AND seq IN ({placeholders(len(seqs))})"
+    return {row["seq"]: row["agent"] for row in ctx.tx.all(sql, ctx.workspace, *seqs) if row["agent"]}
 
 
 def _pair(point: Point | None) -> tuple[str | None, int | None]:

@@ -31,6 +31,8 @@ from clew.memory.screening import screened
 from clew.registry.context import Context
 
 Kind = Literal["rule", "preference", "decision", "rejected", "lesson", "fact"]
+A_PERSON = "a person"
+"""Whoever edits the files by hand gives no name."""
 PREFIXES: dict[str, str] = {"decision": "D", **{name: prefix for prefix, (name, _) in STANDING.items()}}
 
 
@@ -194,7 +196,7 @@ def _foreign(ctx: Context, block: Block) -> bool:
 
 
 def author_of(block: Block) -> str:
-    return "a person" if block.origin == "edit" else block.get("Author") or block.agent or UNNAMED
+    return A_PERSON if block.origin == "edit" else block.get("Author") or block.agent or UNNAMED
 
 
 def _stage(ctx: Context, id: str, record: Record, replaced: Block | None, reason: str) -> Block:

@@ -60,7 +60,9 @@ def agent_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
 
 def _agent_line(hit: dict[str, Any]) -> str:
     by = f" by {hit['superseded_by']}" if hit.get("superseded_by") else ""
-    facts = [hit["type"], f"{hit['status']}{by}", hit["age"], hit.get("author") or hit["speaker"]]
+    happened = hit.get("happened", hit["ts"])[:10]
+    of = f"of {happened}" if happened != hit["ts"][:10] else ""
+    facts = [hit["type"], f"{hit['status']}{by}", hit["age"], of, hit.get("author") or hit["speaker"]]
     told = ", ".join(fact for fact in facts if fact)
     due = " REVIEW DUE" if hit.get("review_due") else ""
     return f"{hit['_id']} ({told}){due}: {' '.join(hit['excerpt'].split())}{_replaced_line(hit)}"

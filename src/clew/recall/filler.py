@@ -10,7 +10,7 @@ from clew.canonical import digest
 from clew.errors import ClewError
 from clew.index import vectors
 from clew.index.pgvector import install
-from clew.index.search import changed_items, item_before, items_by_id
+from clew.index.search import changed_items, item_before, items_by_id, last_change
 from clew.recall.models import ACTIVE, Embedder, stored_choice
 from clew.registry.context import Context
 from clew.store.companions import Companion
@@ -21,6 +21,8 @@ LEAD_CHARS = 400
 TEXT_CHARS = 2000
 PATIENCE = 30.0
 STANDS_ALONE = 800
+AT_ONCE, AT_ONCE_CHARS = 8, 4000
+"""So much of what waits is embedded by the search that needs it; more than that would keep its caller waiting."""
 
 log = logging.getLogger("clew.recall")
 
@@ -87,6 +89,25 @@ def _batch(ctx: Context, model: Embedder, wanted_still: Wanted | None) -> int | 
             return None
         vectors.keep(bound.tx, bound.workspace, model.id, stored, gone, rows[-1]["change"])
     return len(rows)
+
+
+def waiting_texts(ctx: Context, model: Embedder) -> dict[int, str]:
+    """The newest items that wait for a vector, by id, with what stands for each; no more than a search can embed."""
+    done, newest = vectors.progress(ctx.tx, ctx.workspace, model.id), last_change(ctx.tx, ctx.workspace)
+    if done >= newest:
+        return {}
+    texts = _texts(ctx, changed_items(ctx.tx, ctx.workspace, max(done, newest - AT_ONCE), AT_ONCE))
+    found: dict[int, str] = {}
+    for id, text in sorted(texts.items(), reverse=True):
+        if sum(map(len, found.values())) + len(text) <= AT_ONCE_CHARS:
+            found[id] = text
+    return found
+
+
+def embedded(model: Embedder, texts: dict[int, str]) -> dict[int, vectors.Packed]:
+    """Vectors as they will be stored."""
+    made = model.embed(list(texts.values()))
+    return {id: vectors.packed(vector) for id, vector in zip(texts, made, strict=True)}
 
 
 def _texts(ctx: Context, rows: list[Row]) -> dict[int, str]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from clew.index.pgvector import Scores, Server
 from clew.index.positions import Positions
-from clew.index.vectors import LARGEST, count, numbering, unpacked, vectors_after
+from clew.index.vectors import LARGEST, Packed, count, numbering, unpacked, vectors_after
 from clew.recall.corpus import Corpus, Slots, best
 from clew.store.database import Transaction
 
@@ -87,6 +87,36 @@ class Compared:
 
     def of(self, slots: Slots) -> Floats:
         return self.cosines[slots].astype(np.float32)
+
+
+class Topped:
+    """The cosines of all items, with those of some whose vectors are not stored yet in their place.
+
+    What was written a moment ago is compared like everything else; the answer is the one that stored vectors will give.
+    """
+
+    def __init__(self, corpus: Corpus, stored: Likeness | None, vector: Floats, fresh: dict[int, Packed]) -> None:
+        asked = question(vector)
+        self._stored = stored
+        self._cosines = np.full(len(corpus), np.nan)
+        for id, held in fresh.items():
+            if id in corpus.slot_of:
+                self._cosines[corpus.slot_of[id]] = _cosine(asked, held)
+        self._fresh = np.flatnonzero(~np.isnan(self._cosines))
+
+    def nearest(self, visible: NDArray[np.bool_], most: int) -> Slots:
+        fresh = self._fresh[visible[self._fresh]]
+        return np.union1d(fresh, self._stored.nearest(visible, most)) if self._stored is not None else fresh
+
+    def of(self, slots: Slots) -> Floats:
+        fresh = self._cosines[slots].astype(np.float32)
+        return np.where(np.isnan(fresh), self._stored.of(slots), fresh) if self._stored is not None else fresh
+
+
+def _cosine(asked: Question, held: Packed) -> float:
+    """By the same arithmetic as that of stored vectors."""
+    product = np.frombuffer(held.data, np.int8).astype(np.float32) @ asked.numbers
+    return float(np.float64(product) * np.float32(held.scale) / asked.factor)
 
 
 class Vectors:

@@ -71,7 +71,7 @@ def rank(
     slots = _candidates(scene, near, likeness)
     features = features_of(scene, slots)
     if likeness is not None:
-        features["dense"] = _dense(likeness.of(slots))
+        features["dense"] = _dense(likeness.of(slots), features["window"])
     return _fused(scene, slots, features)
 
 
@@ -104,7 +104,7 @@ def with_links(ranked: Ranked, ways: dict[int, Way], likeness: Likeness | None) 
     slots = np.unique(np.concatenate((ranked.slots, np.array(sorted(ways), np.int64))))
     features = features_of(scene, slots)
     if likeness is not None:
-        features["dense"] = _dense(likeness.of(slots))
+        features["dense"] = _dense(likeness.of(slots), features["window"])
     height = dict(zip(ranked.slots.tolist(), _height(ranked.scores).tolist(), strict=True))
     pulls = [ways[slot].share * height[ways[slot].start] if slot in ways else 0.0 for slot in slots.tolist()]
     features["graph"] = np.array(pulls, np.float32)
@@ -143,7 +143,7 @@ def joined(ranked: Ranked, more: Slots, likeness: Likeness | None) -> Ranked:
     scene, slots = ranked.scene, np.unique(np.concatenate((ranked.slots, more)))
     features = features_of(scene, slots)
     if likeness is not None:
-        features["dense"] = _dense(likeness.of(slots))
+        features["dense"] = _dense(likeness.of(slots), features["window"])
     if "graph" in ranked.features:
         pulls = dict(zip(ranked.slots.tolist(), ranked.features["graph"].tolist(), strict=True))
         features["graph"] = np.array([pulls.get(slot, 0.0) for slot in slots.tolist()], np.float32)
@@ -199,11 +199,27 @@ def _candidates(scene: Scene, near: Floats, likeness: Likeness | None) -> Slots:
     return np.unique(np.concatenate(chosen))
 
 
-def _dense(cosines: Floats) -> Floats:
-    """Items without a vector yet count as average, so that a lag neither lifts nor sinks them."""
-    known = cosines[~np.isnan(cosines)]
-    usual = np.float32(np.median(known)) if len(known) else np.float32(0)
-    return np.round(np.where(np.isnan(cosines), usual, cosines), 5).astype(np.float32)
+def _dense(cosines: Floats, words: Floats) -> Floats:
+    """Likeness of meaning; an item without a vector yet has as much as others whose words match as well as its own.
+
+    What was just written must be found by its words, neither sunk nor lifted by a vector that it does not have. So the
+    likeness that is expected of it is read from the candidates that have one: a line through their words and likeness.
+    """
+    known = ~np.isnan(cosines)
+    if known.all():
+        return np.round(cosines, 5).astype(np.float32)
+    guessed = _expected(words[known].astype(np.float64), cosines[known].astype(np.float64), words.astype(np.float64))
+    return np.round(np.where(known, cosines, guessed), 5).astype(np.float32)
+
+
+def _expected(words: NDArray[np.float64], likeness: NDArray[np.float64], asked: NDArray[np.float64]) -> Floats:
+    """The least-squares line, never falling and never beyond what was seen."""
+    if not len(words):
+        return np.zeros(len(asked), np.float32)
+    spread = float(((words - words.mean()) ** 2).sum())
+    slope = float(((words - words.mean()) * (likeness - likeness.mean())).sum()) / spread if spread > 0 else 0.0
+    line = likeness.mean() + max(slope, 0.0) * (asked - words.mean())
+    return np.asarray(np.clip(line, likeness.min(), likeness.max()), np.float32)
 
 
 def _anchored(

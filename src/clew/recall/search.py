@@ -13,19 +13,20 @@ from numpy.typing import NDArray
 from clew.clock import rfc3339
 from clew.errors import ClewError, invalid
 from clew.index.search import items_by_id, items_of_past
-from clew.index.vectors import lag
+from clew.index.vectors import Packed, lag
 from clew.memory.blocks import locate, turns
 from clew.memory.files.sync import sync
 from clew.recall.answer import NOTICE, excerpt, replaced_by, replaces_json, result_json
+from clew.recall.authors import authors_of
 from clew.recall.corpus import Corpus
 from clew.recall.features import outdated
 from clew.recall.figures import note_question
-from clew.recall.filler import wake_filler
+from clew.recall.filler import embedded, waiting_texts, wake_filler
 from clew.recall.floor import Verdict, judge, worth_showing
 from clew.recall.graph import linked, successors
 from clew.recall.kernel import Kernel, kernel_of
 from clew.recall.library import library
-from clew.recall.likeness import Likeness
+from clew.recall.likeness import Likeness, Topped
 from clew.recall.models import ACTIVE as MODEL_CHOICE
 from clew.recall.models import Embedder, ModelFiles, chosen_files, load, stored_choice
 from clew.recall.query import Query, analyse
@@ -83,6 +84,8 @@ class Search:
         self.request = request
         self.model: Embedder | None = None
         self.reason = ""
+        self.fresh: dict[int, Packed] = {}
+        """Vectors of what has none in the store yet, by item id."""
 
     def run(self) -> dict[str, Any]:
         if not self.request.sources or "block" in self.request.sources:
@@ -94,7 +97,13 @@ class Search:
             self._load_model(files)
             with self.ctx.reading() as ctx:
                 # Another model may have come to serve while this one was loaded; the vectors of this one are gone then.
-                if files is None or stored_choice(ctx.tx, MODEL_CHOICE) == choice:
+                serves = files is None or stored_choice(ctx.tx, MODEL_CHOICE) == choice
+                waiting = self._waiting(ctx)
+                if serves and not waiting:
+                    return self._asked(ctx, kernel)
+            self._embed(waiting)
+            with self.ctx.reading() as ctx:
+                if serves and stored_choice(ctx.tx, MODEL_CHOICE) == choice:
                     return self._asked(ctx, kernel)
         self.model, self.reason = None, "the embedding model is being changed"
         with self.ctx.reading() as ctx:
@@ -138,6 +147,16 @@ class Search:
             self._without_model(problem)
         if self.model is not None:
             self.model.embed_query(self.request.query)
+
+    def _waiting(self, ctx: Context) -> dict[int, str]:
+        """What was written so lately that it has no vector yet."""
+        if self.model is None or self.request.as_of is not None:
+            return {}
+        return waiting_texts(ctx, self.model)
+
+    def _embed(self, waiting: dict[int, str]) -> None:
+        """Outside of any transaction too."""
+        self.fresh = embedded(self.model, waiting) if self.model is not None and waiting else {}
 
     def _without_model(self, problem: ClewError) -> None:
         """Words still serve when the model cannot."""
@@ -200,6 +219,8 @@ class Search:
         if self.model is None:
             return None, {"lexical": True, "semantic": False, "reason": self.reason}
         likeness = library(ctx.database).likeness(ctx, kernel, corpus, self.model, query.text)
+        if self.fresh:
+            likeness = Topped(corpus, likeness, self.model.embed_query(query.text), self.fresh)
         waiting = lag(ctx.tx, ctx.workspace, self.model.id)
         if waiting:
             wake_filler(ctx, self.model)
@@ -242,6 +263,7 @@ class Search:
         rows = self._rows(ctx, [int(ranked.scene.corpus.ids[slot]) for slot in (*shown, *chain(*replaced.values()))])
         held = [row["ref"] for row in rows.values() if row["source"] == "block"]
         places, talk = locate(ctx, held), turns(ctx, held)
+        authors = authors_of(ctx, list(rows.values()))
         results = []
         for at in order:
             row = rows.get(int(ranked.scene.corpus.ids[ranked.slots[at]]))
@@ -249,6 +271,7 @@ class Search:
                 found = result_json(row, ranked, at, query, ctx.now_ms, self.request.explain)
                 found["file"], found["line"] = places.get(row["ref"], ("", 0))
                 found["DiaID"] = talk.get(row["ref"], found["DiaID"])
+                found |= {"author": authors[row["ref"]]} if row["ref"] in authors else {}
                 old = [rows.get(int(ranked.scene.corpus.ids[slot])) for slot in replaced.get(int(ranked.slots[at]), ())]
                 found |= replaces_json([row for row in old if row is not None], query)
                 found |= _replaced_json(heirs.get(int(ranked.slots[at])), ranked.scene.corpus)

@@ -105,6 +105,13 @@ def last_of_topic(tx: Transaction, workspace: str, topic: str) -> EventRow | Non
     return event_from(row) if row is not None else None
 
 
+def first_agents(tx: Transaction, workspace: str, subjects: list[str]) -> dict[str, str]:
+    """Who wrote the first event about each of these, as far as it is known."""
+    sql = "SELECT agent FROM event WHERE workspace = ? AND subject = ? AND agent IS NOT NULL ORDER BY seq LIMIT 1"
+    found = tx.each(sql, [(workspace, subject) for subject in subjects]) if subjects else []
+    return {subject: str(rows[0]["agent"]) for subject, rows in zip(subjects, found, strict=True) if rows}
+
+
 def busy_agents(tx: Transaction, workspace: str, after: int, limit: int) -> list[Row]:
     """Who wrote after an event: agent, how many events, and the number of the last one; the latest first."""
     sql = (

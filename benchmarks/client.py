@@ -86,7 +86,7 @@ class StdioServer:
     def __exit__(self, *_: object) -> None:
         assert self.process.stdin is not None
         self.process.stdin.close()
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=120)
 
 
 Calls = tuple[str, dict[str, Any]]

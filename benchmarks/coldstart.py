@@ -1,34 +1,26 @@
 """Cold start of `clew serve` to the `initialize` answer: through the resident server, starting it, and without it.
 
 CPU is what the started processes had used by then: the shim's alone where the resident server runs already, both
-where it had to be started. The last row starts many clients at once on an empty data directory.
+where it had to be started. Many clients at once are measured by `crowd`.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import statistics
 import tempfile
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.client import StdioServer, bare_server, clew_server
+from benchmarks.crowd import resident_of
 from benchmarks.report import Report
-
-MANY = 100
 
 
 def cpu_ms(process: int) -> float:
     fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
-
-
-def resident_of(home: Path) -> int:
-    return int(json.loads((home / "resident" / "address.json").read_text())["pid"])
 
 
 def through(home: Path) -> StdioServer:
@@ -48,24 +40,6 @@ def starting(scratch: Path) -> tuple[float, float]:
         cpu = server.cpu_ms() + cpu_ms(resident_of(home))
     os.kill(resident_of(home), signal.SIGTERM)
     return wall, cpu
-
-
-def crowd(scratch: Path, count: int) -> tuple[float, int]:
-    """Milliseconds until all of them were answered, and how many resident servers the log and lock have seen."""
-    home = Path(tempfile.mkdtemp(dir=scratch))
-    begun = time.perf_counter()
-
-    def client(_: int) -> int:
-        with through(home) as server:
-            server.initialize()
-            return resident_of(home)
-
-    with ThreadPoolExecutor(count) as pool:
-        residents = set(pool.map(client, range(count)))
-    taken = (time.perf_counter() - begun) * 1000
-    for process in residents:
-        os.kill(process, signal.SIGTERM)
-    return taken, len(residents)
 
 
 def main(quick: bool = False) -> None:
@@ -91,8 +65,6 @@ def main(quick: bool = False) -> None:
             wall, cpu = (statistics.median(column) for column in zip(*values, strict=True))
             target = "cpu <= 100" if kind == "clew, resident running" else ""
             report.row(server=kind, wall_ms=wall, cpu_ms=cpu, target=target)
-        taken, servers = crowd(scratch, 20 if quick else MANY)
-        report.row(server=f"{20 if quick else MANY} clients at once", wall_ms=taken, residents=servers, target="1")
     report.save()
 
 

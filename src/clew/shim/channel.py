@@ -8,7 +8,7 @@ import sys
 
 from clew.shim.address import connect, receive, send
 from clew.shim.call import greeting
-from clew.shim.place import Unreachable, data_directory
+from clew.shim.place import KEPT, Unreachable, data_directory
 from clew.shim.start import start
 
 TYPE_CHECKING = False
@@ -61,11 +61,13 @@ class ResidentChannel:
 class ChildChannel:
     """A server in a child process, for a conversation that has begun and finds no resident server any more."""
 
-    def __init__(self, words: list[str]) -> None:
+    def __init__(self, words: list[str], kept: Mapping[str, Any]) -> None:
+        import json
         import subprocess
 
         command = [sys.executable, "-P", "-m", "clew", "serve", "--no-resident", *words]
-        self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        environ = {**os.environ, KEPT: json.dumps(kept)}
+        self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, env=environ)
         self.reads: frozenset[str] = frozenset()
 
     def send(self, data: bytes) -> None:

@@ -256,7 +256,7 @@ class Pipe:
         try:
             return open_channel(self._flags, self._standing.kept)
         except (Alone, Unreachable, OSError):
-            return ChildChannel(self._words)
+            return ChildChannel(self._words, self._standing.kept)
 
     def _repeat(self, line: bytes) -> None:
         """Send a request whose answer the client has already, unless it is still waiting for it."""

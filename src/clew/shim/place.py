@@ -12,6 +12,8 @@ PROTOCOL = 1
 """Of the first lines that both sides send; another number is not understood."""
 FOLDER = "resident"
 ADDRESS = "address.json"
+KEPT = "CLEW_KEPT"
+"""The variable that tells a server of our own who its connection was with the resident one."""
 
 
 class Unreachable(Exception):

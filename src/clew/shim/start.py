@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 
 from clew.locks import FileLock
 from clew.shim.place import Unreachable, folder_of
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from subprocess import Popen
 
-PATIENCE = 30.0
-"""Seconds that a server may take to listen on a busy machine; then the caller serves by itself."""
+PATIENCE = 60.0
+"""Seconds that a server may take to listen; then the caller serves by itself, which takes as long on such a machine."""
+_PAUSE = 0.1
+"""Seconds between two looks of a client that waits for another one's start."""
 _OWN = ("CLEW_", "BRANCHMIND_", "THOUGHTBOX_", "MIND_MEM_")
 """Settings of one client. The server must not have those of whoever happened to start it."""
 
@@ -27,8 +30,14 @@ _DETACHED = 0x00000008 | 0x00000200
 def start(home: str, reached: Callable[[], bool], patience: float = PATIENCE) -> None:
     """Make sure that a server runs: waits while somebody else starts it. `reached` says whether one answers."""
     lock = FileLock(os.path.join(folder_of(home, make=True), "start"))
-    if not _taken(lock, patience):
-        raise Unreachable("somebody else has been starting it for too long")
+    end = time.monotonic() + patience
+    while not _taken(lock):
+        if time.monotonic() >= end:
+            raise Unreachable("somebody else has been starting it for too long")
+        time.sleep(_PAUSE)
+        # Not only when the lock is ours: a hundred that wait would otherwise be let in one after the other.
+        if reached():
+            return
     try:
         if not reached():
             _spawn_and_wait(home, patience)
@@ -40,7 +49,7 @@ def start_behind(home: str) -> bool:
     """Start a server without waiting for it; False when somebody else is at it already."""
     try:
         lock = FileLock(os.path.join(folder_of(home, make=True), "start"))
-        if not _taken(lock, 0):
+        if not _taken(lock):
             return False
         try:
             # The server ends by itself when another one holds the lock of the data directory.
@@ -52,9 +61,9 @@ def start_behind(home: str) -> bool:
     return True
 
 
-def _taken(lock: FileLock, patience: float) -> bool:
+def _taken(lock: FileLock) -> bool:
     try:
-        return lock.take(patience)
+        return lock.take()
     except OSError as problem:
         raise Unreachable(str(problem)) from problem
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from clew.shim.pipe import UNKNOWN
@@ -76,6 +77,21 @@ def test_the_connection_stays_itself(home: Path, shim: Shim) -> None:
     shim.call("workspace_use", workspace="probe")
     closed = shim.call("close", step="s:0", unproven="I only looked")
     assert closed["task"] == task["task"], "a step of the caller's own focus"
+
+
+def test_a_server_that_cannot_be_started_again_is_replaced_by_one_of_the_shims_own(home: Path, shim: Shim) -> None:
+    task = shim.call("start", title="Find the leak", steps=["look", "mend"])
+    shim.call("workspace_use", workspace="elsewhere")
+    os.kill(resident(home), signal.SIGKILL)
+    until(lambda: not residents(home))
+    (home / "resident").chmod(0o755)  # others could have written into it, so nothing in it is trusted
+    assert shim.call("status")["workspace"] == "elsewhere"
+    shim.call("workspace_use", workspace="probe")
+    assert shim.call("close", step="s:0", unproven="I only looked")["task"] == task["task"]
+    [child] = psutil.Process(shim.process.pid).children()
+    assert "--no-resident" in child.cmdline() and residents(home) == []
+    assert shim.close() == 0
+    assert not child.is_running(), "it ends with the shim"
 
 
 def test_a_subscriber_still_hears_of_changes(home: Path, shim: Shim) -> None:

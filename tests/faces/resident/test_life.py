@@ -6,26 +6,11 @@ import os
 import shutil
 import signal
 import stat
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
 
 from tests.faces.resident.shims import Shim, address, ending, resident, residents, until
-
-
-def test_many_clients_at_once_start_one_and_it_ends_after_the_last(home: Path) -> None:
-    def client(number: int) -> str:
-        with Shim(home, CLEW_RESIDENT_IDLE="1") as shim:
-            made = shim.open().call("notes_commit", content=f"note {number}")
-            assert shim.close() == 0
-            return str(made["entry"]["seq"])
-
-    with ThreadPoolExecutor(12) as pool:
-        numbers = list(pool.map(client, range(12)))
-    assert len(set(numbers)) == 12
-    until(lambda: not residents(home))
-    assert sorted(path.name for path in (home / "resident").iterdir()) == ["lock", "log", "start"]
 
 
 def test_its_folder_and_files_are_for_its_user_alone(home: Path) -> None:

@@ -8,6 +8,7 @@ pipe them in: `printf ... | clew serve`.
 from __future__ import annotations
 
 import json
+import os
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from clew.faces.mcp.server import build_server
 from clew.logs import configure_logs
 from clew.registry.arguments import encodable
 from clew.shim.framing import Framing
+from clew.shim.place import KEPT
 
 if TYPE_CHECKING:
     from contextvars import Context
@@ -178,9 +180,14 @@ async def _serve(clew: Clew) -> None:
         framing = Framing()
         output = Output(sink, framing)
         # The SDK's loop needs no more of a file than to give lines and to take text.
-        files: Any = Lines(source, framing), output
-        await converse(clew, *files)
+        await converse(clew, Lines(source, framing), output, _origin())
         output.close()
+
+
+def _origin() -> Origin | None:
+    """A connection that a resident server had before, when the shim has to serve it by itself from now on."""
+    kept = os.environ.pop(KEPT, None)
+    return Origin(json.loads(kept), lambda _: None) if kept else None
 
 
 async def converse(clew: Clew, lines: Any, output: Any, origin: Origin | None = None) -> None:

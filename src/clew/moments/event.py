@@ -21,12 +21,13 @@ Event = Literal[
     "task-completed",
     "session-end",
 ]
+HookClient = Literal["claude", "codex", "cursor", "vscode", "gemini", "antigravity", "windsurf", "opencode"]
 Short = Annotated[str, Field(max_length=500)]
 MOST_TEXT = 200_000
 
 
 class Moment(Input):
-    client: Annotated[Literal["claude", "codex", "cursor", "vscode", "gemini"], Field(description="Whose hook.")]
+    client: Annotated[HookClient, Field(description="Whose hook.")]
     event: Annotated[Event, Field(description="What is about to happen, or has happened.")]
     session: Annotated[str, Field(min_length=1, max_length=200, description="The client's id of the session.")]
     source: Annotated[Short, Field(description="Why the session starts: startup, resume, clear, compact.")] = ""

@@ -73,7 +73,9 @@ def session_start(ctx: Context, args: Moment) -> Reply:
         return SILENCE
     with ctx.writing() as bound:
         keep_session(bound, replace(session, ended_ms=None))
-        if not text or not first_time(bound, args.session, STARTED, TWICE_MS):
+        # A compaction takes away what was said, however short a time before it was.
+        key = f"{STARTED}:compact" if args.source == "compact" else STARTED
+        if not text or not first_time(bound, args.session, key, TWICE_MS):
             return SILENCE
         return Reply(say=fenced(bound.workspace, bound.now_ms, "where the work stands", text, START_TOKENS))
 

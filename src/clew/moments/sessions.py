@@ -17,6 +17,9 @@ FAMILIES = {
     "cursor": ("cursor",),
     "vscode": ("visual-studio-code", "vscode", "copilot"),
     "gemini": ("gemini",),
+    "antigravity": ("antigravity",),
+    "windsurf": ("windsurf", "devin"),
+    "opencode": ("opencode",),
 }
 """How the names begin that a client's MCP connections give themselves."""
 RECENT_MS = 24 * 3_600_000

@@ -327,6 +327,19 @@ def test_geminis_hooks_come_in_an_extension_and_in_milliseconds(home: Path) -> N
     assert homes.lenient((home / ".gemini/settings.json").read_text("utf-8"))["hooksConfig"] == {"enabled": True}
 
 
+def test_hooks_of_clients_with_shapes_of_their_own(home: Path) -> None:
+    write(home, [CLIENTS["antigravity"], CLIENTS["windsurf"], CLIENTS["opencode"]])
+    named = plain(home / ".gemini/config/plugins/clew-memory/hooks.json")
+    start = f"{HOOK} session-start --client antigravity"
+    assert named == {"clew": {"PreInvocation": [{"type": "command", "command": start, "timeout": 5}]}}
+    windsurf = plain(home / ".codeium/windsurf/hooks.json")["hooks"]
+    assert set(windsurf) == {entry.name for entry in entries_of("windsurf")}
+    assert windsurf["pre_run_command"] == [{"command": f"{HOOK} pre-tool --client windsurf", "show_output": False}]
+    plugin = (home / ".config/opencode/plugins/clew-memory.js").read_text()
+    assert f'const HOOK = "{HOOK}";' in plugin
+    assert all(f'"{entry.name}"' in plugin for entry in entries_of("opencode"))
+
+
 def test_a_user_who_turned_hooks_off_is_believed(home: Path) -> None:
     (home / ".gemini/settings.json").write_text('{"hooksConfig": {"enabled": false}}')
     write(home, [CLIENTS["gemini"]])

@@ -210,4 +210,34 @@ class Cursor(StubClient):
         return self.tool("post-tool", "StrReplace", given, tool_output="{}")
 
 
+class Windsurf(StubClient):
+    """Reads nothing of what a hook prints; 2 refuses, and what stands in stderr is the reason."""
+
+    name = "windsurf"
+
+    def act(self, action: str, **tool_info: Any) -> Heard:
+        event = "pre-tool" if action.startswith("pre_") else "post-tool"
+        base = {"trajectory_id": self.session, "execution_id": "e-1", "model_name": "swe"}
+        return self.send(event, json.dumps({"agent_action_name": action, **base, "tool_info": tool_info}).encode())
+
+    def heard(self, event: str, answer: dict[str, Any]) -> Heard:
+        raise AssertionError("it was printed for nobody")
+
+
+class Antigravity(StubClient):
+    """Starts its hooks in the folder of its plugin, and says in the payload where the work is."""
+
+    name = "antigravity"
+
+    def invokes(self, number: int, **more: Any) -> Heard:
+        told = {"invocationNum": number, "workspacePaths": [str(self.project)], **more}
+        return self.send("session-start", json.dumps(told).encode())
+
+    def heard(self, event: str, answer: dict[str, Any]) -> Heard:
+        assert set(answer) == {"injectSteps"}
+        [step] = answer["injectSteps"]
+        assert set(step) == {"ephemeralMessage"}
+        return Heard(step["ephemeralMessage"])
+
+
 CLIENTS: tuple[type[ClaudeCode] | type[Codex] | type[Cursor], ...] = (ClaudeCode, Codex, Cursor)

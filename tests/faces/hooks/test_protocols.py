@@ -8,61 +8,24 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
-from clew.app import Clew, open_clew
 from clew.faces.hooks import launcher
 from clew.faces.hooks.clients import CLIENTS as NAMES
 from clew.faces.hooks.clients import ENTRIES, EVENTS, entries_of
 from clew.faces.hooks.payload import arguments_of, directory_of
 from clew.faces.hooks.reply import reply_of
 from clew.moments.event import Event
-from clew.registry.connection import Connection
-from clew.settings import load_settings
 from clew.shim.place import PROTOCOL, package_stamp
 from tests.conftest import Caller
+from tests.faces.hooks.conftest import filled, project
 from tests.faces.hooks.stub import CLIENTS, LAUNCHER, ClaudeCode, Codex, Cursor, StubClient
 from tests.faces.resident.shims import ending, resident, residents, until
 
 FAILURE = "E       KeyError: 'timeout'\nFAILED tests/test_parser.py::test_load - KeyError: 'timeout'\n1 failed"
-
-
-def project(place: Path, **flags: Any) -> Clew:
-    settings = load_settings({"home": place / "home", "embedding_model": "none", **flags}, {}, place / "project")
-    return open_clew(settings)
-
-
-def filled(place: Path) -> str:
-    """A project with a decision, a task in focus, and a guard that a person has approved."""
-    (place / "project").mkdir(parents=True)
-    subprocess.run(["git", "init", "-q", str(place / "project")], check=True)
-    (place / "project" / "parser.py").write_text("timeout = 1\n")
-    clew = project(place)
-    call = Caller(clew, "agent")
-    call("remember", text="The retry queue uses exponential backoff with jitter", kind="decision", why="herds")
-    guard = {"commands": ["git push * --force"], "action": "ask", "message": "Use --force-with-lease."}
-    rule = str(call("remember", text="A shared branch is never rewritten", kind="rule", guard=guard)["id"])
-    task = str(call("start", title="Parse env files", steps=["parser; test: pytest -q"])["task"])
-    Caller(clew)("tasks_focus_set", task=task)
-    shell = Connection(toolset="full", client="clew-cli", durable=False, local=True, confirmed=True)
-    assert clew.dispatcher.call("guard_approve", {"id": rule}, shell).ok
-    clew.close()
-    return task
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
-    """One project with a resident server for all tests of this module; sessions do not meet."""
-    place = tmp_path_factory.mktemp("served")
-    task = filled(place)
-    with ending(place / "home"):
-        client = ClaudeCode(place / "home", place / "project", "warm-up")
-        until(lambda: client.fire("session-start", source="startup").context)
-        yield place, task
 
 
 @pytest.mark.parametrize("kind", CLIENTS, ids=lambda kind: kind.name)

@@ -101,6 +101,19 @@ def flat_hooks(client: str, command: str, typed: bool = False) -> dict[str, list
     return events
 
 
+def named_hooks(client: str, command: str) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Antigravity's shape: a name, and for each event of it a list of commands."""
+    return {NAME: flat_hooks(client, command, typed=True)}
+
+
+def silent_hooks(client: str, command: str) -> dict[str, list[dict[str, Any]]]:
+    """Windsurf's shape: it has no limits of time, and would show people what a hook prints."""
+    events: dict[str, list[dict[str, Any]]] = {}
+    for entry in entries_of(client):
+        events.setdefault(entry.name, []).append({"command": hook_command(command, entry), "show_output": False})
+    return events
+
+
 def _skill(folder: Path) -> Own:
     return Own(folder / NAME / "SKILL.md", texts.skill(), "skill")
 
@@ -186,17 +199,24 @@ def _antigravity(plan: Plan) -> list[Piece]:
     folder = plan.places.gemini() / "config"
     plugin = folder / "plugins" / DISTRIBUTION
     manifest = {"name": DISTRIBUTION, "version": __version__, "description": DESCRIPTION}
-    return [
+    pieces: list[Piece] = [
         _server(plan, "antigravity", folder / "mcp_config.json", JSONC),
         own_json(plugin / "plugin.json", manifest, "plugin"),
         _skill(plugin / "skills"),
     ]
+    if plan.hook:
+        pieces.append(own_json(plugin / "hooks.json", named_hooks("antigravity", plan.hook), "hooks"))
+    return pieces
 
 
 def _opencode(plan: Plan) -> list[Piece]:
     schema = {"$schema": "https://opencode.ai/config.json"}
     server = _server(plan, "opencode", plan.places.opencode_file(), JSONC, "mcp", skeleton=schema)
-    return [server, _skill(plan.places.agents / "skills")]
+    pieces: list[Piece] = [server, _skill(plan.places.agents / "skills")]
+    if plan.hook:
+        file = plan.places.opencode() / "plugins" / f"{DISTRIBUTION}.js"
+        pieces.append(Own(file, texts.opencode_plugin(plan.hook), "hooks"))
+    return pieces
 
 
 def _zed(plan: Plan) -> list[Piece]:
@@ -206,7 +226,10 @@ def _zed(plan: Plan) -> list[Piece]:
 
 def _windsurf(plan: Plan) -> list[Piece]:
     folder = plan.places.windsurf()
-    return [_server(plan, "windsurf", folder / "mcp_config.json", JSONC), _skill(folder / "skills")]
+    pieces: list[Piece] = [_server(plan, "windsurf", folder / "mcp_config.json", JSONC), _skill(folder / "skills")]
+    if plan.hook:
+        pieces.append(Hooks(folder / "hooks.json", JSON, {}, silent_hooks("windsurf", plan.hook)))
+    return pieces
 
 
 def _goose(plan: Plan) -> list[Piece]:

@@ -118,7 +118,25 @@ GEMINI = (
     HookEntry("gemini", "PreCompress", "pre-compact", speaks=False),
     HookEntry("gemini", "SessionEnd", "session-end", seconds=1, speaks=False),
 )
-ENTRIES: tuple[HookEntry, ...] = (*CLAUDE, *CODEX, *CURSOR, *VSCODE, *GEMINI)
+ANTIGRAVITY = (
+    # It calls before every call of the model; the first one is the start of a session, and the only one we answer.
+    HookEntry("antigravity", "PreInvocation", "session-start"),
+)
+WINDSURF = (
+    # Its hooks can refuse and cannot speak, and of a command that ended it does not say how.
+    HookEntry("windsurf", "pre_run_command", "pre-tool", seconds=3, speaks=False),
+    HookEntry("windsurf", "pre_write_code", "pre-tool", seconds=3, speaks=False),
+    HookEntry("windsurf", "post_write_code", "post-tool", speaks=False),
+)
+OPENCODE = (
+    # Its hooks are functions of a plugin (`connect/texts/opencode.js`), which starts the command.
+    HookEntry("opencode", "experimental.chat.system.transform", "session-start"),
+    HookEntry("opencode", "chat.message", "prompt", seconds=3),
+    HookEntry("opencode", "tool.execute.before", "pre-tool", seconds=3, speaks=False),
+    HookEntry("opencode", "tool.execute.after", "post-tool"),
+    HookEntry("opencode", "experimental.session.compacting", "pre-compact", speaks=False),
+)
+ENTRIES: tuple[HookEntry, ...] = (*CLAUDE, *CODEX, *CURSOR, *VSCODE, *GEMINI, *ANTIGRAVITY, *WINDSURF, *OPENCODE)
 CLIENTS: tuple[str, ...] = tuple(dict.fromkeys(entry.client for entry in ENTRIES))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,21 +18,29 @@ if TYPE_CHECKING:
 
 MOST_TEXT = 60_000
 """Characters of an output or a written text; its end says how it ended, its beginning what was written."""
-_COMMANDS = frozenset({"bash", "shell", "run_shell_command", "run_in_terminal", "runterminalcommand", "powershell"})
+_COMMANDS = frozenset(
+    {
+        *("bash", "shell", "run_shell_command", "run_in_terminal", "runterminalcommand", "powershell"),
+        *("pre_run_command", "post_run_command"),
+    }
+)
 _EDITS = frozenset(
     {
         *("edit", "write", "multiedit", "notebookedit", "strreplace", "delete", "apply_patch", "write_file", "replace"),
-        *("create_file", "replace_string_in_file", "insert_edit_into_file", "editfiles", "tabwrite"),
+        *("create_file", "replace_string_in_file", "insert_edit_into_file", "editfiles", "tabwrite", "patch"),
+        *("pre_write_code", "post_write_code"),
     }
 )
 _WRITES = frozenset({"write", "write_file", "create_file"})
+_PATCHES = frozenset({"apply_patch", "patch"})
+_SESSIONS = ("session_id", "conversation_id", "sessionId", "conversationId", "trajectory_id")
 _OWN = re.compile(r"(?:mcp__.*clew.*__|mcp:)(?:start|resume|close)")
 _PATHS = ("file_path", "filePath", "path", "notebook_path", "target_file")
 _TEXTS = ("content", "contents", "new_string", "newString", "new_source", "file_text", "code")
 _BEFORE = ("old_string", "oldString")
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
 _EXIT = re.compile(r"\bexit(?:ed)?(?:\s+with)?(?:\s+(?:code|status))?\s*[:=]?\s*(-?\d{1,5})\b", re.IGNORECASE)
-_CODES = ("exit_code", "exitCode", "returncode", "code", "status")
+_CODES = ("exit_code", "exitCode", "returncode", "code", "status", "exit")
 _OUTPUTS = ("stdout", "stderr", "output", "error", "llmContent", "content", "text")
 
 
@@ -42,7 +51,7 @@ def client_of(named: str, payload: Mapping[str, Any]) -> str:
 
 def directory_of(payload: Mapping[str, Any], environ: Mapping[str, str], here: str) -> str:
     """The project: what the client calls so, as long as the agent still stands in it."""
-    roots = payload.get("workspace_roots")
+    roots = payload.get("workspace_roots") or payload.get("workspacePaths")
     told = payload.get("cwd") or (roots[0] if isinstance(roots, list) and roots else None)
     place = told if isinstance(told, str) and os.path.isdir(told) else here
     for name in ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "GEMINI_PROJECT_DIR"):
@@ -56,7 +65,7 @@ def arguments_of(
     client: str, event: str, payload: Mapping[str, Any], environ: Mapping[str, str] = os.environ
 ) -> dict[str, Any] | None:
     """The arguments of `moment`; None when there is nothing to ask or to keep."""
-    session = _first(payload, ("session_id", "conversation_id", "sessionId"))
+    session = _session(payload)
     if not session or _is_continued(payload) or _is_headless(payload, environ):
         return None
     found: dict[str, Any] = {"client": client, "event": event, "session": session[:200]}
@@ -72,9 +81,23 @@ def arguments_of(
     return found
 
 
+def _session(payload: Mapping[str, Any]) -> str:
+    """The client's id of the session; without one, the first call of a session is a session for itself."""
+    found = _first(payload, _SESSIONS)
+    if not found and payload.get("invocationNum") == 1:
+        roots = payload.get("workspacePaths")
+        return f"{roots[0] if isinstance(roots, list) and roots else ''}@{time.time_ns()}"
+    return found
+
+
 def _is_continued(payload: Mapping[str, Any]) -> bool:
-    """The client goes on because a hook of its stop asked for it: asking again would never end."""
-    return bool(payload.get("stop_hook_active")) or bool(payload.get("loop_count"))
+    """The client goes on because a hook of its stop asked for it, or calls the model once more in the same turn."""
+    return bool(payload.get("stop_hook_active") or payload.get("loop_count")) or _is_later(payload)
+
+
+def _is_later(payload: Mapping[str, Any]) -> bool:
+    number = payload.get("invocationNum")
+    return isinstance(number, int) and number > 1
 
 
 def _is_headless(payload: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
@@ -83,8 +106,8 @@ def _is_headless(payload: Mapping[str, Any], environ: Mapping[str, str]) -> bool
 
 
 def _tool(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-    name = _first(payload, ("tool_name", "toolName", "tool")).lower()
-    given = _object(payload.get("tool_input") or payload.get("toolArgs") or payload.get("args") or {})
+    name = _first(payload, ("tool_name", "toolName", "tool", "agent_action_name")).lower()
+    given = _object(_present(payload, ("tool_input", "toolArgs", "args", "tool_info")))
     id = _first(payload, ("tool_use_id", "toolUseId", "call_id"))[:200]
     if name in _COMMANDS:
         found = _command(given, payload)
@@ -100,7 +123,7 @@ def _tool(event: str, payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _command(given: Mapping[str, Any], payload: Mapping[str, Any]) -> dict[str, Any]:
-    command = given.get("command") or given.get("cmd") or ""
+    command = _present(given, ("command", "cmd", "command_line"))
     if isinstance(command, list):
         words = [str(word) for word in command]
         # `bash -lc "..."` is how Codex hands a line over.
@@ -112,7 +135,7 @@ def _command(given: Mapping[str, Any], payload: Mapping[str, Any]) -> dict[str, 
 
 
 def _edit(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    patch = _first(given, ("patch", "input", "command")) if name == "apply_patch" else ""
+    patch = _first(given, ("patch", "patchText", "input", "command")) if name in _PATCHES else ""
     if patch:
         return _patched(patch)
     path = _first(given, _PATHS)
@@ -192,6 +215,11 @@ def _object(value: Any) -> dict[str, Any]:
         except ValueError:
             return {}
     return value if isinstance(value, dict) else {}
+
+
+def _present(given: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    """The first of these that is there and not empty."""
+    return next((given[name] for name in names if given.get(name)), None)
 
 
 def _first(given: Mapping[str, Any], names: tuple[str, ...]) -> str:

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 REFUSE = 2
-"""The exit code by which some events are refused; used only where the user has set that stops are blocked."""
+"""The exit code by which some events are refused: where the user has set that stops are blocked, and by a guard that a
+person has approved in a client that knows no other refusal."""
 _ASKING = frozenset({"claude", "vscode"})
 """Clients that can ask their user. The others refuse, and the reason says how the user lets it pass."""
 
@@ -19,8 +20,11 @@ def reply_of(client: str, event: str, answer: Mapping[str, Any]) -> tuple[dict[s
     """What is printed (nothing when empty), the exit code, and what goes to stderr."""
     if event == "task-completed" and answer.get("decision") == "block":
         return {}, REFUSE, str(answer.get("reason", ""))
-    printed = _cursor(event, answer) if client == "cursor" else _claude(client, event, answer)
-    return printed, 0, ""
+    if client == "windsurf":
+        is_refused = event == "pre-tool" and answer.get("decision") in ("ask", "deny")
+        return ({}, REFUSE, str(answer.get("reason", ""))) if is_refused else ({}, 0, "")
+    render = _OWN.get(client)
+    return (render(event, answer) if render else _claude(client, event, answer)), 0, ""
 
 
 def _claude(client: str, event: str, answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,3 +61,18 @@ def _cursor(event: str, answer: Mapping[str, Any]) -> dict[str, Any]:
     if event == "stop":
         return {"followup_message": reason} if decision == "block" else {}
     return {"additional_context": answer["say"]} if answer.get("say") else {}
+
+
+def _antigravity(event: str, answer: Mapping[str, Any]) -> dict[str, Any]:
+    return {"injectSteps": [{"ephemeralMessage": answer["say"]}]} if answer.get("say") else {}
+
+
+def _opencode(event: str, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """For our own plugin there, which puts it where it belongs."""
+    if event == "pre-tool" and answer.get("decision") in ("ask", "deny"):
+        return {"deny": answer.get("reason") or ""}
+    return {"context": answer["say"]} if answer.get("say") else {}
+
+
+_OWN = {"cursor": _cursor, "antigravity": _antigravity, "opencode": _opencode}
+"""The clients that have a format of their own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from importlib.resources import files
 
@@ -24,6 +25,11 @@ def command_parts(name: str) -> tuple[str, str]:
     described = re.search(r"^description: (.+)$", found[1], re.MULTILINE)
     assert described is not None
     return described[1], found[2]
+
+
+def opencode_plugin(hook: str) -> str:
+    """The plugin by which opencode calls the hook; `hook` is how a shell starts it."""
+    return _text("opencode.js").replace('"clew-hook"', json.dumps(hook), 1)
 
 
 def _text(*parts: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from clew.app import Clew
 from clew.reasoning.activity import COUNTED
-from tests.conftest import Caller
+from tests.conftest import Caller, TickingClock
 
 
 @pytest.fixture
@@ -91,3 +91,21 @@ def test_agents_are_shown_with_what_they_did_last(caller: Caller) -> None:
     assert found[0]["last"]["type"] == "note_committed"
     limited = caller("agents_active", limit=1)
     assert [item["agent"] for item in limited["agents"]] == ["bob"] and limited["has_more"]
+
+
+def test_the_time_line_says_who_wrote_when(caller: Caller, clock: TickingClock) -> None:
+    write(caller, 2, "anna")
+    clock.now_ms += 3 * 3_600_000
+    write(caller, 1, "bob")
+    clock.now_ms += 30 * 60_000
+    write(caller, 3, "anna")
+    found = caller("agents_timeline", minutes=60, slots=6)
+    assert [(row["agent"], row["events"]) for row in found["rows"]] == [("anna", 3), ("bob", 1)]
+    assert found["slot_ms"] == 600_000 and found["to_ms"] - found["from_ms"] == 3_600_000
+    anna, bob = found["rows"]
+    assert anna["pieces"][-1]["slot"] == 5 and bob["pieces"][0]["slot"] == 2
+    assert anna["last"]["type"] == "note_committed" and not found["older_left_out"]
+    day = caller("agents_timeline", minutes=24 * 60, limit=1)
+    assert [(row["agent"], row["events"]) for row in day["rows"]] == [("anna", 6)]
+    assert day["has_more"] and day["agents"] == 2
+    assert caller("agents_timeline", workspace="nowhere")["rows"] == []

@@ -69,3 +69,12 @@ def test_an_unknown_id_is_refused_and_a_small_budget_is_kept(call: Caller) -> No
     _, block = decided(call, "Paint the fleet orange " * 20, rationale="Because " * 200)
     cut = call("record_view", id=block, max_chars=1500)
     assert cut["budget"]["used_chars"] <= 1500 and cut["title"]
+
+
+def test_many_records_are_named_at_once(call: Caller) -> None:
+    task = call("start", title="Tar the piles", steps=["Buy tar"])["task"]
+    rule = call("remember", kind="rule", text="Whistle in fog")["id"]
+    found = {item["id"]: item for item in call("record_names", ids=[task, rule, "D-19990101-001"])["names"]}
+    assert (found[task]["kind"], found[task]["title"]) == ("task", "Tar the piles")
+    assert found[rule]["title"] == "Whistle in fog"
+    assert found["D-19990101-001"]["title"] == "D-19990101-001", "what is unknown is called after itself"

@@ -6,13 +6,11 @@ At the end: questions whose answers must be 0 when the index agrees with the dat
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import orjson
 
 from clew.index.items import Item, headed, item_terms
-from clew.index.search import links_of
 from clew.store.database import Row, Transaction, placeholders
 from clew.store.workspaces import last_write
 
@@ -35,13 +33,18 @@ def index_items(tx: Transaction, workspace: str, items: Iterable[Item]) -> None:
 
 
 def mark_item(tx: Transaction, workspace: str, ref: str, status: str) -> bool:
-    """Give a stored item another status; false when there is none. All else of it stays, its links included."""
+    """Give a stored item another status; false when there is none. All else of it stays, its links included.
+
+    Its place in its document stays too, so only the past says until when it had the old status.
+    """
     row = tx.one("SELECT * FROM item WHERE workspace = ? AND ref = ?", workspace, ref)
     if row is None:
         return False
-    links = tuple((link["relation"], link["target"]) for link in links_of(tx, [row["id"]]))
-    kept = {name: row[name] for name in ("kind", "branch", "doc", "event_ts_ms", "review_by")}
-    index_item(tx, workspace, replace(_stored(row), status=status, links=links, **kept))
+    if row["status"] != status:
+        seq, ts_ms = last_write(tx, workspace)
+        tx.run(_KEEP, max(seq + 1, row["seq"]), max(ts_ms + 1, row["ts_ms"]), row["id"])
+        tx.run("UPDATE item SET status = ? WHERE id = ?", status, row["id"])
+        recut(tx, workspace, [row])
     return True
 
 
@@ -104,6 +107,13 @@ class Entry(NamedTuple):
     change: int
     fresh: bool
     differs: bool
+    since: int
+    """The seq of what stands under its ref."""
+
+    @property
+    def moved(self) -> bool:
+        """Written again with the same words: what it said before it goes on saying, from a later seq on."""
+        return not self.fresh and not self.differs and self.item.seq > self.since
 
     def columns(self) -> tuple[Any, ...]:
         item = self.item
@@ -146,14 +156,20 @@ def _entries(tx: Transaction, workspace: str, items: list[Item]) -> list[Entry]:
 def _entry(item: Item, found: Row, place: int) -> Entry:
     digest = item.digest()
     differs = found["digest"] != digest or found["status"] != item.status
-    return Entry(item, digest, found["id"], found["change"] + place, bool(found["fresh"]), differs)
+    return Entry(item, digest, found["id"], found["change"] + place, bool(found["fresh"]), differs, found["seq"] or 0)
 
 
 def _writes(workspace: str, entries: list[Entry]) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
     """Statements in their order, each with its rows of parameters."""
     known = [entry for entry in entries if not entry.fresh]
     fresh = [entry for entry in entries if entry.fresh]
+    moved = [entry for entry in known if entry.moved]
     yield _KEEP, [(entry.item.seq, entry.item.ts_ms, entry.id) for entry in known if entry.differs]
+    yield (
+        _PROLONG,
+        [(entry.item.seq, entry.item.ts_ms, workspace, entry.since, entry.id, entry.digest) for entry in moved],
+    )
+    yield _KEEP_ONCE, [(entry.item.seq, entry.item.ts_ms, entry.id, entry.item.seq) for entry in moved]
     yield _UPDATE, [(*entry.columns(), entry.id) for entry in known]
     yield _UPDATE_TERMS, [(entry.change, item_terms(entry.item), entry.id) for entry in known]
     yield "DELETE FROM item_link WHERE id = ?", [(entry.id,) for entry in known]
@@ -179,6 +195,16 @@ _KEEP = (
     f" SELECT item.id, item.workspace, ref, {_COLUMNS}, coalesce(item_terms.terms, ''), ?, ?"
     " FROM item JOIN item_terms ON item_terms.id = item.id WHERE item.id = ?"
 )
+_PROLONG = (
+    "UPDATE item_past SET until_seq = ?, until_ms = ? WHERE workspace = ? AND until_seq = ? AND id = ? AND digest = ?"
+    " AND EXISTS (SELECT 1 FROM item WHERE item.id = item_past.id"
+    " AND coalesce(item.status, '') = coalesce(item_past.status, ''))"
+)
+"""An item that is written again and again without a change has one past, not one for each time."""
+_KEEP_ONCE = (
+    f"{_KEEP} AND NOT EXISTS (SELECT 1 FROM item_past kept WHERE kept.workspace = item.workspace"
+    " AND kept.until_seq = ? AND kept.id = item.id)"
+)
 
 _NEXT_ID = {
     "sqlite": "(SELECT coalesce(max(id), 0) + 1 FROM item_terms) + wanted.key",
@@ -193,8 +219,8 @@ _STANDING = {
     # index begins with the workspace while it thinks the store young, and reads all of it again and again.
     "postgres": (
         "json_array_elements_text(?::json) WITH ORDINALITY AS wanted (value, key) LEFT JOIN LATERAL"
-        " (SELECT id, ref, digest, status FROM item WHERE workspace = ? AND ref >= wanted.value ORDER BY ref LIMIT 1)"
-        " item ON item.ref = wanted.value"
+        " (SELECT id, ref, digest, status, seq FROM item WHERE workspace = ? AND ref >= wanted.value"
+        " ORDER BY ref LIMIT 1) item ON item.ref = wanted.value"
     ),
 }
 """The refs of a JSON list, each with the item that stands under it."""
@@ -205,7 +231,7 @@ IDS_OF = {engine: f"SELECT item.id FROM {standing} ORDER BY wanted.key" for engi
 _FOUND = {
     engine: (
         f"SELECT CASE WHEN item.id IS NULL THEN {_NEXT_ID[engine]} ELSE item.id END AS id, item.id IS NULL AS fresh,"
-        f" digest, status, {_LAST_CHANGE} AS change FROM {standing} ORDER BY wanted.key"
+        f" digest, status, seq, {_LAST_CHANGE} AS change FROM {standing} ORDER BY wanted.key"
     )
     for engine, standing in _STANDING.items()
 }

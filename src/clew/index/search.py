@@ -12,6 +12,8 @@ from typing import NamedTuple
 from clew.store.database import EPOCH, Row, Transaction, placeholders
 
 MOST_WORDS = 16
+FOR_EVER = 2**63 - 1
+"""Until when a version that nothing has replaced is live."""
 _WILD = re.compile(r"([\\%_])")
 _ESCAPED = r"\\\1"
 
@@ -87,19 +89,19 @@ def changed_items(tx: Transaction, workspace: str, after: int, most: int) -> lis
 def items_as_of(tx: Transaction, workspace: str, column: str, moment: int) -> list[Row]:
     """Every item as it stood at a seq (`column` seq) or a time (`column` ts_ms)."""
     until = "until_seq" if column == "seq" else "until_ms"
-    now = f"SELECT {_READ}, 0 AS past FROM item JOIN item_terms ON item_terms.id = item.id"
-    past = f"SELECT {_READ.replace('item_terms.', 'item.')}, 1 AS past FROM item_past item"
+    now = f"SELECT {_READ}, {FOR_EVER} AS until FROM item JOIN item_terms ON item_terms.id = item.id"
+    past = f"SELECT {_READ.replace('item_terms.', 'item.')}, item.{until} AS until FROM item_past item"
     found = tx.all(
         f"{now} WHERE item.workspace = ? AND item.{column} <= ?"
         f" UNION ALL {past} WHERE item.workspace = ? AND item.{column} <= ? AND item.{until} > ?"
-        " ORDER BY id, past, seq",
+        " ORDER BY id, until DESC, seq",
         workspace,
         moment,
         workspace,
         moment,
         moment,
     )
-    # A version that was live then says more than the one that replaced it.
+    # Of versions that begin alike the one that ended first was live then: a mark moves no beginning.
     return list({row["id"]: row for row in found}.values())
 
 
@@ -182,7 +184,8 @@ def items_of_past(tx: Transaction, ids: list[int], column: str, moment: int) -> 
         return {}
     until = "until_seq" if column == "seq" else "until_ms"
     sql = (
-        f"SELECT * FROM item_past WHERE id IN ({placeholders(len(ids))}) AND {column} <= ? AND {until} > ? ORDER BY seq"
+        f"SELECT * FROM item_past WHERE id IN ({placeholders(len(ids))}) AND {column} <= ? AND {until} > ?"
+        f" ORDER BY {until} DESC, seq"
     )
     return {**items_by_id(tx, ids), **{row["id"]: row for row in tx.all(sql, *ids, moment, moment)}}
 

@@ -11,7 +11,15 @@ from clew.registry.budget import Budget, Drop, Follow, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Name, Whole, operation
-from clew.store.events import EventFilter, busy_agents, events_about, events_at, last_event_seq
+from clew.store.events import (
+    EventFilter,
+    busy_agents,
+    events_about,
+    events_at,
+    events_by_slot,
+    last_event_seq,
+    last_event_until,
+)
 
 LOOKED_AT = 5_000
 """Agents are looked for in this many of the newest events, so that a long log costs no more than a short one."""
@@ -31,6 +39,15 @@ AGENTS_BUDGET = Budget(
     (Trim("agents", drop="last", floor=1, more="has_more"), Trim("agents", drop="last", more="has_more")),
     16_000,
     keep=("workspace",),
+)
+
+
+MOST_EVENTS = 50_000
+"""A time line reads no further back than this many events, and says so."""
+TIMELINE_BUDGET = Budget(
+    (Trim("rows", drop="last", floor=1, more="has_more"), Trim("rows", drop="last", more="has_more")),
+    {"core": 8_000, "daily": 16_000, "full": 120_000},
+    keep=("workspace", "from_ms", "to_ms"),
 )
 
 
@@ -87,3 +104,44 @@ def agents_active(ctx: Context, args: AgentsActive) -> dict[str, Any]:
         ],
         "has_more": len(rows) > len(shown),
     }
+
+
+class AgentsTimeline(Bounded):
+    minutes: Annotated[int, Field(ge=1, le=43_200, description="How far back it goes.")] = 60
+    slots: Annotated[int, Field(ge=2, le=240, description="Into how many pieces the time is cut.")] = 60
+    limit: Annotated[int, Field(ge=1, le=100, description="Most agents to show.")] = 20
+
+
+@operation("agents_timeline", budget=TIMELINE_BUDGET, example={"minutes": 60})
+def agents_timeline(ctx: Context, args: AgentsTimeline) -> dict[str, Any]:
+    """Show who did how much when: for each agent the pieces of time in which it wrote, by topic; the last one first."""
+    to_ms = ctx.now_ms
+    width = max(1, args.minutes * 60_000 // args.slots)
+    from_ms = to_ms - width * args.slots
+    newest = last_event_seq(ctx.tx, ctx.workspace)
+    begin = last_event_until(ctx.tx, ctx.workspace, "ts_ms", from_ms - 1)
+    after = max(begin, newest - MOST_EVENTS)
+    rows = _agent_rows(events_by_slot(ctx.tx, ctx.workspace, after, from_ms, width))
+    shown = rows[: args.limit]
+    last = {event.seq: event for event in events_at(ctx.tx, ctx.workspace, [row["last_seq"] for row in shown])}
+    return {
+        "workspace": ctx.workspace,
+        "from_ms": from_ms,
+        "to_ms": to_ms,
+        "slot_ms": width,
+        "rows": [{**row, "last": last[row["last_seq"]].shown()} for row in shown],
+        "agents": len(rows),
+        "has_more": len(rows) > len(shown),
+        "older_left_out": after > begin,
+    }
+
+
+def _agent_rows(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row for each agent; what nobody signed is a row of its own, without a name."""
+    rows: dict[str | None, dict[str, Any]] = {}
+    for piece in found:
+        row = rows.setdefault(piece["agent"], {"agent": piece["agent"], "events": 0, "last_seq": 0, "pieces": []})
+        row["events"] += piece["events"]
+        row["last_seq"] = max(row["last_seq"], piece["last"])
+        row["pieces"].append({name: piece[name] for name in ("slot", "topic", "events", "last")})
+    return sorted(rows.values(), key=lambda row: -row["last_seq"])

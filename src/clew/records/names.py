@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from clew.errors import shorten
 from clew.index import search
 from clew.ledger import cipher
 from clew.records.links import SOURCES, kind_by_form
 from clew.registry.context import Context
+from clew.registry.operation import Input, Name, operation
 from clew.registry.record import Named, namer
 
 LONGEST = 160
+MOST = 200
 STEP_PREFIX = "STEP-"
 EVIDENCE_PREFIX = "EV-"
 
@@ -60,3 +65,14 @@ def _title(title: str | None, body: str | None) -> str:
     """One line; a thought without its notation."""
     said = title or (cipher.read(body).content if body else "") or ""
     return shorten(" ".join(said.split()), LONGEST)
+
+
+class RecordNames(Input):
+    ids: Annotated[list[Name], Field(min_length=1, max_length=MOST, description="Ids of any records.")]
+
+
+@operation("record_names", example={"ids": ["TASK-001", "D-20261112-001"]})
+def record_names(ctx: Context, args: RecordNames) -> dict[str, Any]:
+    """Say what many records are called: kind, title and status for each id, whichever store keeps it."""
+    names = names_of(ctx, args.ids)
+    return {"workspace": ctx.workspace, "names": [named.to_json() for named in names.values()]}

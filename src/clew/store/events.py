@@ -84,6 +84,50 @@ def events_at(tx: Transaction, workspace: str, seqs: list[int]) -> list[EventRow
     return [event_from(row) for row in tx.all(sql, workspace, *seqs)]
 
 
+def last_event_until(tx: Transaction, workspace: str, column: str, value: int) -> int:
+    """The number of the last event up to a time (`ts_ms`) or a seq (`at_seq`); 0 when all came later.
+
+    Numbers have no gaps and both columns grow with them, so halving finds it without an index of its own.
+    """
+    low, high = 0, last_event_seq(tx, workspace)
+    sql = f"SELECT {column} FROM event WHERE workspace = ? AND seq = ?"
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if int(tx.value(sql, workspace, middle) or 0) <= value else (low, middle - 1)
+    return low
+
+
+def events_by_slot(tx: Transaction, workspace: str, after: int, first_ms: int, width: int) -> list[Row]:
+    """How much each agent did of each topic in each slot of time after an event, with the number of the last of them.
+
+    Slots are `width` milliseconds long and counted from `first_ms` on.
+    """
+    sql = (
+        "SELECT agent, topic, (ts_ms - ?) / ? AS slot, count(*) AS events, max(seq) AS last FROM event"
+        " WHERE workspace = ? AND seq > ? AND ts_ms >= ? GROUP BY 1, 2, 3 ORDER BY 1, 3, 2"
+    )
+    return tx.all(sql, first_ms, width, workspace, after, first_ms)
+
+
+def event_times(tx: Transaction, workspace: str, seqs: list[int]) -> list[Row]:
+    """When the events with these numbers happened: seq and ts_ms, in their order."""
+    marks = placeholders(len(seqs))
+    sql = f"SELECT seq, ts_ms FROM event WHERE workspace = ? AND seq IN ({marks}) ORDER BY seq"
+    return tx.all(sql, workspace, *seqs) if seqs else []
+
+
+def last_authors(tx: Transaction, workspace: str, subjects: list[str]) -> dict[str, str]:
+    """Who last did something to each of these, as far as anybody named himself."""
+    if not subjects:
+        return {}
+    newest = (
+        "SELECT max(seq) FROM event WHERE workspace = ? AND agent IS NOT NULL"
+        f" AND subject IN ({placeholders(len(subjects))}) GROUP BY subject"
+    )
+    sql = f"SELECT subject, agent FROM event WHERE workspace = ? AND seq IN ({newest})"
+    return {row["subject"]: row["agent"] for row in tx.all(sql, workspace, workspace, *subjects)}
+
+
 def events_about(
     tx: Transaction, workspace: str, subject: str, limit: int, topic: str | None = None, path: str | None = None
 ) -> list[EventRow]:

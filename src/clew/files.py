@@ -7,6 +7,7 @@ since, because every write sets the change time, and no program can set that tim
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from clew.canonical import sha256_hex
 
 MOST_FILES = 10_000
 MOST_BYTES = 50_000_000
-"""Larger files are not read: they are taken as changed when their stamp is another one."""
+"""Larger files are not read: their stamp stands for their content, so that touching one counts as a change."""
 FRESH_NS = 100_000_000
 """Kernels round times to some milliseconds. A file changed less than this ago may change again under the same stamp."""
 
@@ -36,7 +37,7 @@ def take_snapshot(root: Path, paths: Iterable[str]) -> Snapshot:
     """The files below `root` that can be read, at most MOST_FILES of them."""
     files: dict[str, str] = {}
     stamps: dict[str, Stamp] = {}
-    for path in sorted(set(paths)):
+    for path in sorted(path for path in set(paths) if _is_text(path)):
         if len(files) >= MOST_FILES:
             break
         stamp = _stamp(root, path)
@@ -58,6 +59,14 @@ def changed_files(root: Path, files: Mapping[str, str], stamps: Mapping[str, Sta
         if stamp is None or (stamp != stamps.get(path) and _digest(base, path, stamp) != digest):
             found.append(path)
     return found
+
+
+def _is_text(path: str) -> bool:
+    """Whether a name can be kept: one that is not UTF-8 comes with half a surrogate pair for each odd byte."""
+    try:
+        return bool(path.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def is_inside(path: str) -> bool:
@@ -105,6 +114,8 @@ def _stamp(root: Path | str, path: str) -> Stamp | None:
         seen = os.stat(f"{root}/{path}")  # noqa: PTH116  ten thousand Path objects would cost half of the time
     except (OSError, ValueError):
         return None
+    if not stat.S_ISREG(seen.st_mode):
+        return None  # a folder holds nothing itself, and reading a pipe or a device may never end
     return [seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino]
 
 
@@ -114,7 +125,7 @@ def _settled(stamp: Stamp) -> bool:
 
 def _digest(root: Path | str, path: str, stamp: Stamp) -> str | None:
     if stamp[0] > MOST_BYTES:
-        return None
+        return f"stamp:{'-'.join(map(str, stamp))}"
     name = f"{root}/{path}"
     return _digest_once(name, tuple(stamp)) if _settled(stamp) else _digest_now(name)
 

@@ -172,6 +172,7 @@ def test_a_client_that_calls_the_operation_itself_proves_nothing(task: str, clew
 
 
 def test_two_sessions_on_two_tasks_do_not_prove_each_others_steps(task: str, clew: Clew, call: Caller) -> None:
+    (clew.settings.project_root / "reader.py").write_text("x = 1\n")
     other = agent(clew, "claude-code")
     other.session.handle = "another"
     second = str(other("start", title="Another task", steps=STEPS)["task"])

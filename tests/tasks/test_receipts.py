@@ -192,6 +192,18 @@ def _cannot_fail(command: str) -> Way:
     return way
 
 
+def _unnamed(*runs: dict[str, Any]) -> Way:
+    """Runs for a step that names no command, so that any run that could have failed would do."""
+
+    def way(call: Caller, task: str) -> None:
+        call("tasks_define", task=task, path="s:0", tests=["It reads every row"])
+        for run in runs:
+            prove(call.clew, task, "s:0", **run)
+        _macro()(call, task)
+
+    return way
+
+
 def _failed_then_claimed(call: Caller, task: str) -> None:
     prove(call.clew, task, "s:0", code=2)
     _macro(proof="CMD: make test, exit 0")(call, task)
@@ -202,6 +214,25 @@ def _old_commit(call: Caller, task: str) -> None:
     (root / "old.py").write_text("old")
     prove(call.clew, task, "s:0", **covering(take_snapshot(root, ["old.py"])))
     (root / "old.py").write_text("new")
+    _macro()(call, task)
+
+
+def _deleted(call: Caller, task: str) -> None:
+    root = call.clew.settings.project_root
+    (root / "old.py").write_text("old")
+    prove(call.clew, task, "s:0", **covering(take_snapshot(root, ["old.py"])))
+    (root / "old.py").unlink()
+    _macro()(call, task)
+
+
+def _relinked(call: Caller, task: str) -> None:
+    root = call.clew.settings.project_root
+    for name in ("one", "two"):
+        (root / name).write_text(name)
+    (root / "link.py").symlink_to("one")
+    prove(call.clew, task, "s:0", **covering(take_snapshot(root, ["link.py"])))
+    (root / "link.py").unlink()
+    (root / "link.py").symlink_to("two")
     _macro()(call, task)
 
 
@@ -264,6 +295,26 @@ WAYS: dict[str, Way] = {
     "true": _cannot_fail("true"),
     "make test || true": _cannot_fail("make test || true"),
     "echo": _cannot_fail("echo 12 passed"),
+    "the command and something else": _cannot_fail("make test; true"),
+    "the command named in an echo": _cannot_fail("echo make test"),
+    "the command in another folder": _cannot_fail("cd docs && make test"),
+    "nothing to be done": _unnamed({"output_tail": "make: Nothing to be done for 'test'."}),
+    "the named command with nothing to do": lambda call, task: (
+        prove(call.clew, task, "s:0", output_tail="make: 'test' is up to date."),
+        _macro()(call, task),
+    ),
+    "an unnamed pipe": _unnamed({"command": "pytest -q | tail -1", "output_tail": "1 passed"}),
+    "an unnamed look": _unnamed({"command": "ls src"}),
+    "tests collected only": _unnamed({"command": "pytest --collect-only", "output_tail": "3 tests collected"}),
+    "no test selected": _unnamed({"command": "pytest -k nothing", "output_tail": "4 deselected in 0.1s"}),
+    "a failure and then something that cannot fail": _unnamed({"code": 1}, {"command": "true"}),
+    "a run that covers nothing at all": _unnamed({"files": {}}),
+    "covered files that are gone": lambda call, task: _deleted(call, task),
+    "a link that leads elsewhere now": lambda call, task: _relinked(call, task),
+    "a receipt of an earlier step": lambda call, task: (
+        _macro(path="s:1", proof=prove(call.clew, task, "s:1")["receipt"]["id"]),
+        _macro(proof="RCPT-001")(call, task),
+    ),
     "a failed run and then a claim": _failed_then_claimed,
     "an old state of the files": _old_commit,
     "an edited grade": _edited_row("UPDATE proof_receipt SET grade = 'seen'"),
@@ -279,7 +330,37 @@ WAYS: dict[str, Way] = {
 @pytest.mark.parametrize("name", WAYS)
 def test_no_way_of_closing_looks_proven_without_proof(call: Caller, task: str, name: str) -> None:
     WAYS[name](call, task)
-    assert state(call, task) in {"claimed", "unproven", "failed", "stale", "overridden"}
+    found = state(call, task)
+    assert found in {"claimed", "unproven", "failed", "stale", "overridden"}
+    closed = call("tasks_proofs", task=task)["steps"][0]["completed"]
+    line = str(call.answer("tasks_snapshot", task=task, fmt="lines").text)
+    assert not closed or f"| proof s:0 {found}" in line, "and whoever looks is told"
+
+
+def test_grades_are_shown_wherever_a_proof_is(call: Caller, task: str, project: Path) -> None:
+    prove(call.clew, task, "s:0", **covering(take_snapshot(project, ["f1.py"])))
+    close(call, task)
+    close(call, task, "s:1", proof="CMD: make docs")
+    grades = {"s:0": "proven", "s:1": "claimed"}
+    for changed in (False, True):
+        if changed:
+            (project / "f1.py").write_text("changed\n")
+            grades["s:0"] = "stale"
+        told = "1 proven; s:1 claimed" if not changed else "s:0 stale, s:1 claimed"
+        assert f"| proof {told} |" in str(call.answer("tasks_snapshot", task=task, fmt="lines").text)
+        snapshot, handoff = call("tasks_snapshot", task=task), call("tasks_handoff", task=task)
+        for radar in (snapshot["capsule"]["radar"], handoff["radar"], call("tasks_radar", task=task)["radar"]):
+            assert radar["proof"] == told
+        for path, line in zip(grades, handoff["handoff"]["done"], strict=True):
+            assert line.startswith(path) and line.endswith(f", {grades[path]})")
+        lines, shown = call.answer("resume", task=task, fmt="lines").text, call("resume", task=task)
+        for text in (str(lines), shown["text"]):
+            assert ("STALE: make test" in text) is changed and "CLAIMED: make docs" in text
+        states = {step["path"]: step["state"] for step in call("tasks_proofs", task=task)["steps"]}
+        assert states == grades
+    found = {hit["_id"]: hit["status"] for hit in call("recall", query="make test docs", limit=20)["results"]}
+    assert (found["EV-001"], found["EV-002"]) == ("seen", "claimed")
+    assert call("open", id="RCPT-001")["summary"] == "seen: make test"
 
 
 @pytest.mark.parametrize("name", ["failures in words", "an exit code in words", "a traceback", "an exit code"])
@@ -384,6 +465,21 @@ def test_receipts_outlive_their_task(call: Caller, task: str) -> None:
 def test_a_snapshot_is_of_the_content(project: Path) -> None:
     found = take_snapshot(project, ["f1.py", "missing.py"])
     assert found.files == {"f1.py": "sha256:" + hashlib.sha256(b"x = 1\n").hexdigest()}
+
+
+def test_only_files_are_read_and_large_ones_by_their_stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clew.files.MOST_BYTES", 10)
+    os.mkfifo(tmp_path / "pipe")  # reading it would wait for a writer that never comes
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "large").write_text("x" * 11)
+    odd = os.fsdecode(b"\xff.py")
+    (tmp_path / odd).write_text("x")
+    found = take_snapshot(tmp_path, ["pipe", "folder", "large", odd])
+    assert list(found.files) == ["large"]
+    assert changed_files(tmp_path, found.files, {}) == []
+    (tmp_path / "large").write_text("y" * 11)
+    os.utime(tmp_path / "large", (1, 1))
+    assert changed_files(tmp_path, found.files, found.stamps) == ["large"]
 
 
 def test_ten_thousand_untouched_files_are_looked_at_in_a_moment(tmp_path: Path) -> None:

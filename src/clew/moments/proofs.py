@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from clew.canonical import sha256_hex
@@ -14,6 +13,7 @@ from clew.registry.context import Context
 from clew.registry.lines import one_line
 from clew.store.workspaces import declare_events
 from clew.tasks.commands import named_commands, same_command
+from clew.tasks.doubt import hides_failure
 from clew.tasks.proofs import Proof, proof_state
 from clew.tasks.receipts import SEEN, latest_receipts
 from clew.tasks.steps import Step, first_open, steps_of
@@ -29,8 +29,6 @@ _CHECKERS = frozenset(
 )
 _VERBS = frozenset("test tests check lint build verify typecheck vet clippy nextest".split())  # noqa: SIM905
 _TOOLS = frozenset("make just npm pnpm yarn bun cargo go deno gradle gradlew mvn dotnet mix swift rake".split())  # noqa: SIM905
-_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
-_JOINED = re.compile(r"[;|\n]|(?<!&)&(?!&)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +52,6 @@ def is_check(command: str) -> bool:
     return False
 
 
-def has_own_exit_code(command: str) -> bool:
-    """Whether the exit code of the line is that of all its commands: a pipe or `;` hides all but the last one's."""
-    return _JOINED.search(_QUOTED.sub("", command)) is None
-
-
 def step_in_focus(ctx: Context, session: AgentSession) -> Step | None:
     task = task_in_focus(ctx, session)
     return first_open(ctx, task.id) if task is not None else None
@@ -66,7 +59,7 @@ def step_in_focus(ctx: Context, session: AgentSession) -> Step | None:
 
 def keep_receipt(ctx: Context, session: AgentSession, run: Run) -> str | None:
     """Keep what the client's own tool result shows as a receipt of the step in focus; its id, if it proves anything."""
-    if ctx.connection.witness is None or not has_own_exit_code(run.command):
+    if ctx.connection.witness is None or hides_failure(run.command):
         return None
     with ctx.reading() as bound:
         step = step_in_focus(bound, session)

@@ -52,6 +52,12 @@ def shell_line(words: Sequence[str]) -> str:
     return words[0] if _is_shell(words) else shlex.join(words)
 
 
+def placed(seen: Seen, folder: Path, root: Path) -> Seen:
+    """The run with a command that says where it ran, seen from the project: `make test` elsewhere is another one."""
+    below = os.path.relpath(folder, root)
+    return seen if below == "." else replace(seen, command=f"cd {shlex.quote(below)} && {seen.command}")
+
+
 def watch(words: Sequence[str], directory: Path, seconds: float = NO_LIMIT) -> Seen:
     """Run a command to its end with this process's input and output. Signals that end us are passed on to it."""
 
@@ -103,15 +109,20 @@ def receipt_arguments(seen: Seen, root: Path, paths: Iterable[str]) -> dict[str,
     """What tasks_receipt_record is told of a run over these files of a checkout."""
     snapshot = take_snapshot(root, paths)
     return {
-        "command": seen.command,
+        "command": storable(seen.command),
         "exit_code": seen.exit_code,
         "duration_ms": seen.duration_ms,
         "output_digest": seen.output_digest,
-        "output_tail": seen.output_tail,
+        "output_tail": storable(seen.output_tail),
         "files": snapshot.files,
         "stamps": snapshot.stamps,
         **git_state(root),
     }
+
+
+def storable(text: str) -> str:
+    """The text as a store can keep it: commands may print NUL, and arguments need not be UTF-8."""
+    return text.replace("\x00", "\N{SYMBOL FOR NULL}").encode(errors="replace").decode()
 
 
 def exit_code_of(ended: Ended) -> int:

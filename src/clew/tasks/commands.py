@@ -1,4 +1,4 @@
-"""Commands: which lines are one, which two are the same, which prove nothing, and what their output says."""
+"""Commands: which lines are one, which two are the same, and whether their output says that something failed."""
 
 from __future__ import annotations
 
@@ -75,12 +75,6 @@ _FAILED_CLAIM = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _NONE_FAILED = re.compile(r"\b(?:0|no|none|zero)\s+(?:tests?\s+)?(?:fail\w*|errors?)\b|\bx?failed\s*[=:]\s*0\b", re.I)
-# Commands that cannot fail show nothing by not failing.
-_CANNOT_FAIL = re.compile(
-    r"(?:true|:|/bin/true|/usr/bin/true|echo\b[^&|;]*|printf\b[^&|;]*|sleep\s+[\d.]+|exit(?:\s+0)?|pwd|date|ls|whoami)"
-    r"|.*(?:\|\||;|&)\s*(?:true|:|exit\s+0|echo\b[^&|;]*)",
-    re.DOTALL,
-)
 
 
 def is_command(line: str) -> bool:
@@ -119,13 +113,6 @@ def claims_failure(text: str) -> bool:
     """Whether a pasted text speaks of a failure."""
     plain = _NONE_FAILED.sub("", text)
     return _FAILED_RUN.search(plain) is not None or _FAILED_CLAIM.search(plain) is not None
-
-
-def cannot_fail(command: str) -> bool:
-    """Whether a command ends with 0 whatever the state of the work is."""
-    line = command.strip()
-    inner = re.fullmatch(r"(?:ba|z|da|k)?sh\s+-\w*c\s+(['\"])(.*)\1", line, re.DOTALL)
-    return _CANNOT_FAIL.fullmatch(inner.group(2).strip() if inner else line) is not None
 
 
 def same_command(first: str, second: str) -> bool:

@@ -18,7 +18,8 @@ from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
 from clew.store.rows import load
-from clew.tasks.commands import cannot_fail, named_commands, same_command
+from clew.tasks.commands import named_commands, same_command
+from clew.tasks.doubt import doubt
 from clew.tasks.evidence import NOTHING, Evidence, evidence_of, linked
 from clew.tasks.plans import finished_tasks
 from clew.tasks.receipts import (
@@ -195,22 +196,36 @@ def _judge(step: Step, receipts: list[Receipt], has_evidence: bool, checkout: Ch
 
 
 def _failure(step: Step, runs: list[Receipt]) -> Proof | None:
-    """A failed run counts until the same command passes; one that the step does not name, until anything passes."""
+    """A failed run counts until the same command passes; one that the step does not name, until another one proves.
+
+    What was seen to fail is taken back only by what was seen to pass and could have failed.
+    """
     named = named_commands(step.tests)
     for number, run in reversed(list(enumerate(runs))):
         if run.grade != FAILED:
             continue
         required = any(same_command(run.command or "", name) for name in named)
-        if required or not any(later.grade != FAILED for later in runs[number + 1 :]):
+        if required or not any(_takes_back(later, run) for later in runs[number + 1 :]):
             return Proof(step.id, step.path, FAILED, run, repeat=(run.id,) if run.witnessed else ())
     return None
+
+
+def _takes_back(later: Receipt, failed: Receipt) -> bool:
+    return later.grade != FAILED and (not failed.witnessed or (later.grade == SEEN and _doubt(later) is None))
+
+
+def _doubt(run: Receipt) -> str | None:
+    """Why a run that was seen to pass shows nothing."""
+    if run.files == {} and run.git_commit is None:
+        return "it covers no file and no commit, so nothing ties it to this work"
+    return doubt(run.command or "", run.output_tail)
 
 
 def _success(step: Step, runs: list[Receipt], checkout: Checkout) -> Proof | None:
     passed = [run for run in runs if run.grade != FAILED]
     if not passed:
         return None
-    proving = [run for run in passed if run.grade == SEEN and not cannot_fail(run.command or "")]
+    proving = [run for run in passed if run.grade == SEEN and _doubt(run) is None]
     damaged = next((run for run in proving if not run.intact), None)
     if damaged is not None:
         return Proof(step.id, step.path, CLAIMED, damaged, reason=f"{damaged.id} does not hold what was written")
@@ -229,6 +244,8 @@ def _success(step: Step, runs: list[Receipt], checkout: Checkout) -> Proof | Non
 
 def _unseen(last: Receipt, lacking: list[str]) -> str | None:
     """What a claim lacks, in words; nothing where no run was reported at all."""
+    if last.grade == SEEN and (found := _doubt(last)) is not None:
+        return found
     if not lacking:
         return None
     own = last.command is not None and same_command(last.command, lacking[0])

@@ -101,6 +101,42 @@ def test_the_exit_code_is_kept_and_the_receipt_says_failed(
     assert states(clew)["s:1"] == "failed"
 
 
+def test_what_a_command_prints_and_leaves_behind_spoils_no_receipt(clew: Shell, project: Path) -> None:
+    """Bytes that are no text, arguments that are not UTF-8, a process in the background, closed outputs."""
+    mark = {"MARK": str(project)}
+    binary = "import sys; sys.stdout.buffer.write(bytes(range(256))); sys.exit(3)"
+    with subprocess.Popen(
+        [sys.executable, "-m", "clew", "prove", "--", sys.executable, "-c", binary, b"\xff"],
+        cwd=project,
+        env=clew.environment(mark),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (3, bytes(range(256))) and b"RCPT-001 failed" in err
+    assert (receipt(clew)["grade"], receipt(clew)["exit_code"]) == ("failed", 3)
+    left = "sleep 600 & setsid sleep 600 >/dev/null 2>&1 & exit 0"
+    assert clew("prove", "--", "sh", "-c", left, env=mark).code == 0
+    assert survivors(str(project)) == []
+    assert clew("prove", "--", "sh", "-c", "exec 1>&- 2>&-; exit 7").code == 7
+    assert receipt(clew, "RCPT-003")["exit_code"] == 7
+
+
+def test_a_run_in_another_folder_is_another_command(clew: Shell, project: Path) -> None:
+    (project / ".git").mkdir()
+    steps = '[{"title": "Parse", "success_criteria": ["ok"], "tests": ["CMD: test -f a.py"]}]'
+    assert clew("call", "tasks_macro_start", "task_title=Two", f"steps:={steps}").code == 0
+    (project / "sub").mkdir()
+    (project / "sub" / "a.py").write_text("x = 1\n")
+    words = [sys.executable, "-m", "clew", "prove", "--covers", "*.py", "--", "test", "-f", "a.py"]
+    ran = subprocess.run(
+        words, cwd=project / "sub", env=clew.environment(), capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "RCPT-001 seen: cd sub && test -f a.py" in ran.stderr and "s:0 is claimed" in ran.stderr
+    assert clew("prove", "--covers", "*.py", "--", "test", "-f", "a.py").code == 0
+    assert states(clew) == {"s:0": "proven"}
+
+
 def test_a_flood_is_ended_and_little_of_it_is_kept(clew: Shell, project: Path) -> None:
     mark = str(project)
     words = [sys.executable, "-m", "clew", "prove", "--", "yes"]

@@ -14,7 +14,7 @@ from clew.registry.lines import one_line
 from clew.tasks.gates import Gate, gates_of, suspect_steps
 from clew.tasks.leases import Lease, lease_of
 from clew.tasks.plans import ACTIVE_LIMIT, STALE_AFTER_MS, Work, qualified_id, tasks_of
-from clew.tasks.proofs import Proof, proof_states, unproven_since
+from clew.tasks.proofs import PROVEN, Proof, proof_states, unproven_since
 from clew.tasks.steps import Step, steps_of
 
 MOST_LINES = 20
@@ -127,6 +127,8 @@ class Outlook:
     """Of a plan only."""
     unproven: list[str] = field(default_factory=list)
     """Done steps that are claimed, unproven, overridden, failed or stale: listed until they are proven."""
+    proof: str = ""
+    """How far the done steps are proven, in a line: `3 proven; s:1 stale, s:4 claimed`."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -137,6 +139,7 @@ class Outlook:
             "blockers": self.blockers[:MOST_LINES],
             **({"suspects": self.suspects[:MOST_LINES]} if self.suspects else {}),
             **({"unproven": self.unproven[:MOST_LINES]} if self.unproven else {}),
+            **({"proof": self.proof} if self.proof else {}),
             **({"horizon": self.horizon.to_json()} if self.horizon else {}),
         }
 
@@ -153,6 +156,7 @@ def outlook_of(ctx: Context, subject: Subject) -> Outlook:
         _blockers(subject),
         _suspects(ctx, subject),
         unproven=_unproven(subject),
+        proof=_grades(subject),
     )
 
 
@@ -213,6 +217,15 @@ def _suspects(ctx: Context, subject: Subject) -> list[str]:
 def _unproven(subject: Subject) -> list[str]:
     done = [(step, subject.proofs[step.id]) for step in subject.steps if step.id in subject.proofs]
     return [_line(f"{step.path} {step.title}: {proof.line()}") for step, proof in done if not proof.settled]
+
+
+def _grades(subject: Subject) -> str:
+    done = [(step.path, subject.proofs[step.id]) for step in subject.steps if step.id in subject.proofs]
+    doubted = [f"{path} {proof.state}" for path, proof in done if not proof.settled]
+    proven = [f"{len(done) - len(doubted)} {PROVEN}"] if len(done) > len(doubted) else []
+    more = f" and {len(doubted) - MOST_LINES} more" if len(doubted) > MOST_LINES else ""
+    listed = [f"{', '.join(doubted[:MOST_LINES])}{more}"] if doubted else []
+    return "; ".join(proven + listed)
 
 
 def _of_plan(ctx: Context, plan: Work) -> Outlook:

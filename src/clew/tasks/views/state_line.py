@@ -51,6 +51,7 @@ def state_line(result: Json, default_workspace: str) -> str:
         *_delegated(result),
         *_horizon(result),
         f"ref={ref_of(result)}" if ref_of(result) else "",
+        _proof(result),
         _next(result),
         _backup(result, default_workspace),
         _trimmed(result),
@@ -125,6 +126,12 @@ def _horizon(result: Json) -> Iterator[str]:
         over = "!" if horizon["over_active_limit"] else ""
         counts = [f"{name}={horizon[name]}{over if name == 'active' else ''}" for name in HORIZON]
         yield f"horizon {' '.join(counts)}"
+
+
+def _proof(result: Json) -> str:
+    """How far the done steps are proven."""
+    grades = (_capsule(result).get("radar") or {}).get("proof")
+    return f"proof {grades}" if grades else ""
 
 
 def _next(result: Json) -> str:

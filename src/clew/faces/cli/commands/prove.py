@@ -50,7 +50,7 @@ def prove(
 
     - `clew prove -- pytest -q` proves the first open step of the task in focus
     - `clew prove --step s:1 --covers 'src/**/*.py' -- make test`
-    - `clew prove "make test | tee log"` is run by your shell
+    - `clew prove "cd web && npm test"` is run by your shell
     - `clew prove --again --stale` repeats what has become stale
     """
     settings = settings_of(ctx)
@@ -77,7 +77,7 @@ class Prover:
         self.receipts: list[Row] = []
 
     def prove(self, command: list[str], task: str | None, step: str | None) -> int:
-        from clew.runner.witness import watch
+        from clew.runner.witness import placed, watch
         from clew.worktree import covered_paths
 
         named = task or self._task_of(step)
@@ -88,7 +88,8 @@ class Prover:
             return code
         place = {"task": known.envelope["result"]["target"]["id"], **_selector(step)}
         paths = covered_paths(self._root, self._covers, _began(known, step))
-        seen = watch(command, Path.cwd())
+        here = Path.cwd()
+        seen = placed(watch(command, here), here, self._root)
         answer = self._record(place, seen, paths)
         if not answer.ok:
             show_answer(answer, self._quiet)

@@ -165,6 +165,30 @@ def busy_agents(tx: Transaction, workspace: str, after: int, limit: int) -> list
     return tx.all(sql, workspace, after, limit)
 
 
+def writers_of(tx: Transaction, workspace: str, subjects: list[str]) -> dict[str, list[str]]:
+    """Who wrote about each of these, the last one first."""
+    if not subjects:
+        return {}
+    sql = (
+        "SELECT subject, agent, max(seq) AS last FROM event WHERE workspace = ?"
+        f" AND subject IN ({placeholders(len(subjects))}) AND agent IS NOT NULL"
+        " GROUP BY subject, agent ORDER BY last DESC"
+    )
+    found: dict[str, list[str]] = {}
+    for row in tx.all(sql, workspace, *subjects):
+        found.setdefault(row["subject"], []).append(row["agent"])
+    return found
+
+
+def written_by(tx: Transaction, workspace: str, agent: str, after: int, most: int) -> list[str]:
+    """What somebody wrote about after an event, the last first."""
+    sql = (
+        "SELECT subject, max(seq) AS last FROM event WHERE workspace = ? AND seq > ? AND agent = ?"
+        " AND subject IS NOT NULL GROUP BY subject ORDER BY last DESC LIMIT ?"
+    )
+    return [row["subject"] for row in tx.all(sql, workspace, after, agent, most)]
+
+
 @dataclass(frozen=True)
 class EventFilter:
     """Which events of a workspace are wanted: of these types (all without any), between two numbers."""

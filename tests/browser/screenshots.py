@@ -33,7 +33,7 @@ class Shot:
 
 
 def shots(story: Story) -> list[Shot]:
-    card = "document.querySelector('[data-card=D-lease]').dispatchEvent(new Event('click'))"
+    card = "document.querySelector('[data-card=D-lease]').dispatchEvent(new Event('click', {bubbles: true}))"
     why = "document.querySelector('.result details').open = true"
     asked = "know/recall/why%20were%20seats%20sold%20twice/all"
     return [
@@ -53,7 +53,8 @@ def shots(story: Story) -> list[Shot]:
         Shot("jobs", "now/job", "#open-jobs"),
         Shot("job", f"now/job/{story.job_ids[0]}", "#thread li"),
         Shot("recall", asked, ".result", why),
-        Shot("blocks", "know/blocks", "#blocks li"),
+        Shot("records", "know/lists", "#records li"),
+        Shot("around", "know/around/H-gap", "#around [data-box]"),
         Shot("panel", "now/board", ".board", f"location.hash = '#/ws/o/{story.task}'", "#panel .record-title"),
         Shot("history", "history", "#log li"),
         Shot("health", "settings/health", "main h1"),

@@ -132,7 +132,7 @@ def test_markup_on_the_other_pages_is_text(page: Page, agent: Caller) -> None:
     agent("tasks_macro_start", plan_title=text, task_title=text, steps=[{"title": text, "success_criteria": [text]}])
     job = agent("tasks_jobs_create", title=text, prompt=text)["job"]["job_id"]
     agent("propose_update", block_type="decision", statement=f"Never write {text} into a page")
-    places = {"cards/main": "[data-card=bad]", "map": ".map", "work": ".board", "jobs": "#open-jobs",
+    places = {"cards/main": "[data-card=bad]", "map": "#map", "work": ".board", "jobs": "#open-jobs",
               f"jobs/{job}": "h1", "ws/inbox": "#matters"}  # fmt: skip
     for place, selector in places.items():
         page.open(place)

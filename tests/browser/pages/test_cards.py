@@ -59,12 +59,12 @@ def test_cards_show_type_status_edges_and_signals(page: Reader, agent: Caller) -
     page.says("#signals", "Hypothesis has no test: The lock starves writers")
     page.says('[data-card="H1"] .flag title', "Hypothesis has no test")
     page.click('[data-card="E1"]')
-    page.says("#card pre", "80 % in fsync")
+    page.says("#card .prose", "80 % in fsync")
     page.says("#card", "supports The lock starves writers")
     more = {"op": "node_upsert", "id": "Q1", "type": "question", "title": "Who else waits?"}
     agent("graph_apply", branch="cards", ops=[more])
     page.find('[data-card="Q1"]')
-    page.says("#card pre", "80 % in fsync")
+    page.says("#card .prose", "80 % in fsync")
     page.open("cards/main/diff/cards")
     page.says('[data-change="H1"]', "new")
     page.says('[data-change="H1"]', "The lock starves writers")
@@ -87,7 +87,7 @@ def test_the_cards_of_a_task(page: Reader, agent: Caller) -> None:
     task = agent("tasks_macro_start", plan_title="Harbour", task_title="Dredge", steps=steps)["task_id"]
     agent("think_card", card={"type": "question", "title": "How deep is it?"}, target=task)
     page.open(f"cards/{task}")
-    page.says(".map", "How deep is it?")
+    page.says("#cards-field", "How deep is it?")
     page.says("h1", f"Cards of {task}")
 
 
@@ -95,14 +95,18 @@ def test_the_picture_stays_where_it_is_while_others_write(page: Reader, agent: C
     agent("branch_create", name="tall", from_="main")
     cards = [{"op": "node_upsert", "id": f"T{n}", "type": "note", "title": f"Note {n}"} for n in range(40)]
     agent("graph_apply", branch="tall", ops=cards)
-    page.open("ws/know/cards/tall")
+    page.open("ws/know/cards/tall?card=T4")
     page.says('[data-card="T39"]', "Note 39")
-    page.js("document.querySelector('.map').scrollTop = 600; document.querySelector('[data-card=\"T20\"]').focus()")
-    there = page.js("return document.querySelector('.map').scrollTop")
+    page.press_on('[data-card="T4"]')
+    page.says("#card", "Note 4")
+    page.until("document.activeElement?.dataset.card === 'T4'")
+    wheel = "new WheelEvent('wheel', {deltaY: 90, cancelable: true})"
+    page.js(f"document.querySelector('#cards-field').dispatchEvent({wheel})")
+    there = page.js("return document.querySelector('#cards-field .plane').style.transform")
     agent("graph_apply", branch="tall", ops=[{"op": "node_upsert", "id": "T40", "type": "note", "title": "Note 40"}])
     page.says('[data-card="T40"]', "Note 40")
-    assert page.js("return document.querySelector('.map').scrollTop") == there
-    assert page.there("document.activeElement !== document.body")
+    assert page.js("return document.querySelector('#cards-field .plane').style.transform") == there
+    assert page.js("return document.activeElement.dataset.card") == "T4", "focus stays where it is"
 
 
 def test_an_open_card_survives_a_reload_and_recall_leads_to_it(page: Reader, agent: Caller) -> None:

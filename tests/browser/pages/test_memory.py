@@ -7,6 +7,9 @@ from selenium.webdriver.common.keys import Keys
 from tests.browser.pages.conftest import Reader
 from tests.conftest import Caller
 
+VISIBLE = "[...document.querySelectorAll('.result')].filter((item) => item.checkVisibility()).length"
+"""What a person sees, whatever its attributes say."""
+
 
 def propose(agent: Caller, statement: str, **more: object) -> str:
     found: str = agent("propose_update", block_type="decision", statement=statement, **more)["proposal_id"]
@@ -60,10 +63,20 @@ def test_facets_narrow_what_is_shown(page: Reader, agent: Caller) -> None:
     agent("notes_commit", content="Quokkas sleep at noon")
     decide(agent, "Feed the quokkas at noon")
     page.open("memory/recall/quokkas%20at%20noon/all")
-    page.click("#facets button:nth-child(1)")
-    page.until("document.querySelector('.result[hidden]')")
-    page.click("#facets button:nth-child(1)")
-    page.until("!document.querySelector('.result[hidden]')")
+    page.until(f"{VISIBLE} === 2")
+    page.press_on('#facets [data-value="note"]')
+    page.until(f"{VISIBLE} === 1")
+    page.says(".result:not([hidden])", "Quokkas sleep")
+    page.says("#shown-results", "1 of 2 results shown")
+    page.reload()
+    page.until(f"{VISIBLE} === 1")  # the address holds the facet
+    page.js("history.back()")
+    page.until(f"{VISIBLE} === 2")
+    page.press_on('#facets [data-value="note"]')
+    page.until(f"{VISIBLE} === 1")
+    page.press_on('#facets [data-value="note"]')
+    page.until(f"{VISIBLE} === 2")
+    assert page.text(".result mark").lower() in ("quokkas", "noon"), "the words of the question are marked"
 
 
 def test_silence_names_the_nearest_miss(page: Reader, agent: Caller) -> None:
@@ -77,11 +90,11 @@ def test_blocks_are_found_and_shown_with_history_and_provenance(page: Reader, ag
     change = {"op": "update_field", "target": block, "field": "Rationale", "value": "They love trains"}
     proposal = agent("propose_edit", ops=[change], rationale="Kinder")["proposal_id"]
     agent("approve_apply", proposal_id=proposal, dry_run=False)
-    page.open("ws/know/blocks")
-    page.type("#blocks-search", "wombats")
-    page.until("document.querySelectorAll('#blocks li').length === 1")
-    assert page.js("return document.activeElement.id") == "blocks-search", "typing goes on while the list changes"
-    page.press_on("#blocks li a")
+    page.open("ws/know/lists")
+    page.type("#list-words", "wombats")
+    page.until("document.querySelectorAll('#records li').length === 1")
+    assert page.js("return document.activeElement.id") == "list-words", "typing goes on while the list changes"
+    page.press_on("#records li a")
     page.says("#panel .record-title", "Ship wombats by rail")
     for words in ("They love trains", "decisions/DECISIONS.md:", "Where it comes from", "proposal"):
         page.says("#panel", words)
@@ -92,12 +105,12 @@ def test_blocks_are_found_and_shown_with_history_and_provenance(page: Reader, ag
     page.says("#panel .record-title", "Change Rationale of “Ship wombats by rail”")
     page.keys(Keys.ESCAPE)
     page.gone("#panel > *")
-    assert page.js("return location.hash") == "#/ws/know/blocks", "the place below is still there"
-    assert page.seen("#blocks li a")
+    assert page.js("return location.hash") == "#/ws/know/lists?words=wombats", "the place below is still there"
+    assert page.seen("#records li a")
 
 
 def test_overdue_reviews_are_listed(page: Reader, agent: Caller) -> None:
     late = decide(agent, "Count the puffins every spring", review_by="2024-05-01")
     page.open("memory/blocks")
-    page.type("#blocks-search", "puffins")
-    page.says(f'#blocks [data-key="{late}"]', "review by 2024-05-01")
+    page.type("#list-words", "puffins")
+    page.says(f'#records [data-key="{late}"]', "review by 2024-05-01")

@@ -20,20 +20,21 @@ from tests.conftest import Caller
 from tests.faces.web.server import Server
 
 SCROLLED = "document.getElementById('main').scrollTop"
+DOWN = "document.querySelector('[data-scroll=records]')?.scrollTop"
 
 
 def test_any_record_opens_beside_what_is_shown_and_escape_leads_back(page: Reader, agent: Caller) -> None:
     block = decide(agent, "Ring the fog bell by hand", rationale="The motor rusts")
     agent("think_card", branch="main", card={"id": "bell-card", "type": "note", "title": f"About {block}"})
-    page.open("ws/know/blocks")
-    page.type("#blocks-search", "fog bell")
-    page.until("document.querySelectorAll('#blocks li').length === 1")
-    page.press_on("#blocks li a")
+    page.open("ws/know/lists")
+    page.type("#list-words", "fog bell")
+    page.until("document.querySelectorAll('#records li').length === 1")
+    page.press_on("#records li a")
     page.says("#panel .record-title", "Ring the fog bell by hand")
     page.says("#panel", "The motor rusts")
     page.says("#panel .chain", "proposal")
     page.says("#panel .links", f"About {block}")
-    assert page.seen("#blocks li a"), "the place stays"
+    assert page.seen("#records li a"), "the place stays"
     page.press_on('#panel .links a[href$="bell-card"]')
     page.says("#panel .record-title", f"About {block}")
     page.js("history.back()")
@@ -41,7 +42,7 @@ def test_any_record_opens_beside_what_is_shown_and_escape_leads_back(page: Reade
     page.keys(Keys.ESCAPE)
     page.gone("#panel > *")
     assert page.js("return document.activeElement !== document.body"), "the focus is somewhere"
-    assert page.value("#blocks-search") == "fog bell", "what was typed stays"
+    assert page.value("#list-words") == "fog bell", "what was typed stays"
     page.open(f"ws/o/{block}")
     page.says("main h1", "Ring the fog bell by hand")
 
@@ -81,15 +82,15 @@ def test_a_link_begins_at_the_top_and_back_leads_to_where_one_was(page: Reader, 
     for work, one, other in zip(WORK.split(), THINGS.split(), reversed(THINGS.split()), strict=True):
         for thing in (one, other):
             decide(agent, f"Never {work} a {thing} at night")
-    page.open("ws/know/blocks")
-    page.until("document.querySelectorAll('#blocks li').length > 30")
-    page.js("document.getElementById('main').scrollTo(0, 500)")
-    page.until(f"{SCROLLED} > 400")
+    page.open("ws/know/lists")
+    page.until("document.querySelectorAll('#records li').length > 30")
+    page.js("document.querySelector('[data-scroll=records]').scrollTo(0, 500)")
+    page.until(f"{DOWN} > 400")
     page.press_on('#tabs [data-page="now"]')
     page.until(f"document.querySelector('#tabs [aria-current]').dataset.page === 'now' && {SCROLLED} === 0")
     page.settled()
     page.js("history.back()")
-    page.until(f"document.querySelector('#blocks li') && {SCROLLED} > 400")
+    page.until(f"document.querySelector('#records li') && {DOWN} > 400")
 
 
 def test_slash_goes_to_the_field_of_what_is_shown_or_to_the_one_for_everything(page: Reader, agent: Caller) -> None:

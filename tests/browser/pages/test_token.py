@@ -18,7 +18,7 @@ EMPTY = {
     "work": " call tasks_macro_start",
     "jobs": " call tasks_jobs_create",
     "memory": " call recall",
-    "memory/blocks": " call propose_update",
+    "memory/blocks": " call remember",
     "map": " call anchors_bootstrap",
     "reasoning": "No session yet",
 }

@@ -79,7 +79,8 @@ export function markPlace(place, view) {
     else tab.removeAttribute("aria-current");
   }
   const bar = document.getElementById("views");
-  const views = place.hides ? [] : place.views;
+  // A view that hides is reached by a link, and stands in the bar only while it is shown.
+  const views = place.hides ? [] : place.views.filter((one) => !one.hides || one === view);
   bar.hidden = views.length < 2;
   replace(
     bar,

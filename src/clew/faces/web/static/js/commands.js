@@ -44,7 +44,7 @@ const PLACES = {
   tasks_context: () => ({ href: link("now", "board"), words: "Show all plans and tasks" }),
   tasks_jobs_list: () => ({ href: link("now", "job"), words: "Show all jobs" }),
   session_list: () => ({ href: link("now", "session"), words: "Show all sessions" }),
-  list_blocks: () => ({ href: link("know", "blocks"), words: "Show all that is remembered" }),
+  list_blocks: () => ({ href: link("know", "lists"), words: "Show all that is remembered" }),
   status: () => ({ href: link("now"), words: "Show what is going on" }),
   branch_list: () => ({ href: link("know", "cards"), words: "Show the cards" }),
 };

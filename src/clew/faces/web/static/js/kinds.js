@@ -62,6 +62,7 @@ const SAME = {
   job_event: "job",
   block_task: "task",
   summary: "note",
+  proof: "receipt",
 };
 const WORDS = { anchor: "area", doc_entry: "note", receipt: "proof", session: "reasoning" };
 

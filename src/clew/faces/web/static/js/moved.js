@@ -10,7 +10,7 @@ const MOVED = {
   memory: ([view = "recall", ...rest]) =>
     ({
       recall: ["know", "recall", ...rest],
-      blocks: rest[0] ? ["o", rest[0]] : ["know", "blocks"],
+      blocks: rest[0] ? ["o", rest[0]] : ["know", "lists"],
       review: ["inbox", ...rest],
       contradictions: ["inbox"],
       health: ["settings", "health"],

@@ -147,13 +147,16 @@ const question = (words) => ({
 function pages() {
   return PLACES.flatMap((place) => [
     { kind: "page", words: place.words, also: place.asks, href: link(place.name), hint: "page" },
-    ...place.views.slice(1).map((view) => ({
-      kind: "page",
-      words: view.words,
-      also: place.words,
-      href: link(place.name, view.name),
-      hint: `page in ${place.words}`,
-    })),
+    ...place.views
+      .slice(1)
+      .filter((view) => !view.hides)
+      .map((view) => ({
+        kind: "page",
+        words: view.words,
+        also: place.words,
+        href: link(place.name, view.name),
+        hint: `page in ${place.words}`,
+      })),
   ]);
 }
 

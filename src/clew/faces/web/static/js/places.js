@@ -4,7 +4,7 @@
 // `{end, move(parts, query)}` when it can follow its own addresses without being drawn anew.
 
 /**
- * @typedef {{name: string, words: string, load: () => Promise<any>}} View
+ * @typedef {{name: string, words: string, load: () => Promise<any>, hides?: boolean}} View
  * @typedef {{name: string, words: string, key: string, asks: string, views: View[], aside?: boolean,
  *   hides?: boolean}} Place
  * @type {Place[]}
@@ -40,9 +40,11 @@ export const PLACES = [
     asks: "What we know, and why",
     views: [
       { name: "recall", words: "Recall", load: () => import("./pages/know.js") },
-      { name: "blocks", words: "Memory", load: () => import("./pages/know.js") },
+      { name: "lists", words: "Records", load: () => import("./pages/lists.js") },
+      { name: "areas", words: "Areas", load: () => import("./pages/areas.js") },
       { name: "cards", words: "Cards", load: () => import("./pages/cards.js") },
-      { name: "areas", words: "Areas", load: () => import("./pages/map.js") },
+      { name: "around", words: "Around", load: () => import("./pages/around.js"), hides: true },
+      { name: "blocks", words: "Records", load: () => import("./pages/lists.js"), hides: true },
     ],
   },
   {

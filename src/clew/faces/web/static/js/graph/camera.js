@@ -1,4 +1,7 @@
-// Pan and zoom: wheel, drag, pinch, keys and buttons, all ending in one transform.
+// Pan and zoom: wheel, drag, pinch, keys and buttons, all ending in one transform. Every graph of
+// the page is moved by this one camera.
+
+import { el } from "../dom.js";
 
 const SMALLEST = 0.01,
   LARGEST = 2,
@@ -70,6 +73,24 @@ export class Camera {
     const dx = left < margin ? margin - left : Math.min(0, clientWidth - margin - right);
     const dy = top < margin ? margin - top : Math.min(0, clientHeight - margin - bottom);
     if (dx || dy) this.pan(dx, dy);
+  }
+
+  // The keys that every picture has: arrows move it, plus and minus zoom, 0 shows all. True when
+  // the key was one of them.
+  key(event, fit) {
+    const moves = {
+      ArrowLeft: [80, 0],
+      ArrowRight: [-80, 0],
+      ArrowUp: [0, 80],
+      ArrowDown: [0, -80],
+    };
+    if (moves[event.key]) this.pan(...moves[event.key]);
+    else if (event.key === "+" || event.key === "=") this.zoom(1.2);
+    else if (event.key === "-") this.zoom(1 / 1.2);
+    else if (event.key === "0") fit();
+    else return false;
+    event.preventDefault();
+    return true;
   }
 
   #listen() {
@@ -145,4 +166,19 @@ export class Camera {
 
 function distance(a, b) {
   return Math.hypot(a.x - b.x, a.y - b.y);
+}
+
+// The buttons that every picture has.
+export function cameraTools(camera, fit) {
+  const button = (label, title, run) =>
+    el(
+      "button",
+      { type: "button", class: "icon", title, "aria-label": title, onclick: run },
+      label,
+    );
+  return [
+    button("−", "Zoom out (-)", () => camera.zoom(1 / 1.25)),
+    button("+", "Zoom in (+)", () => camera.zoom(1.25)),
+    button("⤢", "Show all (0)", fit),
+  ];
 }

@@ -311,19 +311,7 @@ export class GraphView {
   }
 
   #key(event) {
-    const moves = {
-      ArrowLeft: [80, 0],
-      ArrowRight: [-80, 0],
-      ArrowUp: [0, 80],
-      ArrowDown: [0, -80],
-    };
-    if (event.target !== this.frame) return;
-    if (moves[event.key]) this.camera.pan(...moves[event.key]);
-    else if (event.key === "+" || event.key === "=") this.camera.zoom(1.2);
-    else if (event.key === "-") this.camera.zoom(1 / 1.2);
-    else if (event.key === "0") this.fit();
-    else return;
-    event.preventDefault();
+    if (event.target === this.frame) this.camera.key(event, () => this.fit());
   }
 }
 

@@ -10,7 +10,7 @@ import { keepDrawn } from "../news.js";
 import { badge, diffView, idTag, prose, recordLink, statusBadge, title } from "../parts.js";
 import { byWords } from "../people.js";
 import { fold, redraw } from "../redraw.js";
-import { objectLink } from "../router.js";
+import { link, objectLink } from "../router.js";
 import { actionBar } from "./actions.js";
 import { bodyOf } from "./bodies.js";
 import { factsOf } from "./facts.js";
@@ -53,7 +53,7 @@ export function recordParts(view, own, level = "h2") {
       byLine(view),
     ),
     warnings(view),
-    el("div", { class: "actions", data: { key: "actions" } }, actionBar(view)),
+    el("div", { class: "actions", data: { key: "actions" } }, actionBar(view), aroundLink(view)),
     view.text && view.text.trim() !== view.title
       ? el("div", { data: { key: "text" } }, prose(view.text))
       : null,
@@ -66,6 +66,14 @@ export function recordParts(view, own, level = "h2") {
     eventsPart(view.events),
   ];
 }
+
+// What surrounds it, as a graph; in a place of its own, for it needs the room.
+const aroundLink = ({ id }) =>
+  el(
+    "a",
+    { class: "button", href: link("know", "around", id), data: { act: "around", key: "around" } },
+    "Around it",
+  );
 
 export const part = (words, ...children) =>
   el("section", { class: "part", data: { key: words } }, el("h3", {}, words), children);

@@ -4,32 +4,97 @@
 import { call, tryCall } from "../api.js";
 import { el, replace, shorten } from "../dom.js";
 import { keepDrawn } from "../news.js";
-import { head, title, views } from "../parts.js";
+import { head, problemCard, title, views } from "../parts.js";
 import { redraw } from "../redraw.js";
 import { go, link } from "../router.js";
 import { conflictParts } from "./cards/conflicts.js";
 import { diffParts } from "./cards/diff.js";
-import { graphParts } from "./cards/graph.js";
+import { CardGraph } from "./cards/graph.js";
 
 const VIEWS = [
   ["graph", "Graph"],
   ["diff", "Difference"],
   ["conflicts", "Conflicts"],
 ];
+const PAUSE = 500;
+const matters = (event) => event.topic === "reasoning" || event.topic === "tasks";
 
-export async function show(main, [scope = "main", asked = "graph", other]) {
+// The picture follows its own addresses (another card, other words, the table); another branch or
+// view is begun anew.
+export async function show(main, parts) {
+  let shown = await begin(main, parts);
+  let turn = 0;
+  const move = async (rest, query) => {
+    if (rest.join("/") === parts.join("/")) return shown.move?.(query);
+    const mine = ++turn;
+    shown.end();
+    parts = rest;
+    const whole = document.getElementById("main");
+    whole.setAttribute("aria-busy", "true");
+    const next = await begin(main, rest).catch((problem) => failed(main, problem));
+    if (mine !== turn) return next.end();
+    shown = next;
+    whole.removeAttribute("aria-busy");
+    whole.scrollTo({ top: 0 });
+  };
+  const end = () => {
+    turn += 1;
+    shown.end();
+  };
+  return { end, move };
+}
+
+/** @returns {Promise<{end: () => any, move?: (query: URLSearchParams) => any}>} */
+async function begin(main, [scope = "main", asked = "graph", other]) {
   const view = VIEWS.some(([name]) => name === asked) ? asked : "graph";
-  const { branches } = await call("branch_list", { limit: 500, max_chars: 1_000_000 });
-  const names = [
-    ...new Set(
-      branches
-        .map((branch) => scopeName(branch.name))
-        .filter((name) => !name.startsWith("session/")),
-    ),
-  ];
-  const titles = view === "graph" ? await titlesOf(names) : new Map();
   title(view === "conflicts" ? "Conflicts" : scope, "Cards");
-  const tabs = views(
+  return view === "graph" ? showGraph(main, scope) : showPage(main, scope, view, other);
+}
+
+function failed(main, problem) {
+  replace(main, el("div", { class: "page" }, problemCard(problem)));
+  return { end: () => {} };
+}
+
+async function showGraph(main, scope) {
+  const graph = new CardGraph(scope);
+  const bar = el("div", { class: "full-head" });
+  const page = el("div", { class: "full" }, bar, graph.stage, graph.side);
+  const names = await branchNames();
+  const titles = await titlesOf(names);
+  const show = () => {
+    redraw(bar, headParts(scope, names, titles, graph, draw));
+    if (!page.isConnected) replace(main, page);
+    graph.draw();
+  };
+  const draw = async () => {
+    await graph.look();
+    show();
+  };
+  const stop = await keepDrawn(draw, matters, PAUSE);
+  const end = () => {
+    stop();
+    graph.close();
+  };
+  const move = (query) => {
+    const before = graph.words;
+    graph.read(query);
+    return before === graph.words ? show() : draw();
+  };
+  return { end, move };
+}
+
+function headParts(scope, names, titles, graph, again) {
+  return [
+    el("div", { data: { key: "words" } }, el("h1", {}, `Cards of ${scope}`)),
+    chooser(names, scope, { titles }),
+    graph.tools(again),
+    tabsOf(scope, "graph"),
+  ];
+}
+
+const tabsOf = (scope, view) =>
+  views(
     "View",
     VIEWS.map(([name, words]) => [
       link("know", "cards", scope, ...(name === "graph" ? [] : [name])),
@@ -38,8 +103,10 @@ export async function show(main, [scope = "main", asked = "graph", other]) {
     ]),
     view,
   );
+
+async function showPage(main, scope, view, other) {
+  const names = await branchNames();
   const lead = {
-    graph: "What is asked, supposed, tested, found and decided, and what rests on what.",
     diff: "What one branch has that another has not.",
     conflicts: "Changed on both sides of a merge; somebody has to choose.",
   }[view];
@@ -47,24 +114,23 @@ export async function show(main, [scope = "main", asked = "graph", other]) {
   const page = el(
     "div",
     { class: "page" },
-    head(
-      view === "conflicts" ? "Conflicts" : `Cards of ${scope}`,
-      lead,
-      view === "graph" ? chooser(names, scope, { titles }) : null,
-      tabs,
-    ),
+    head(view === "conflicts" ? "Conflicts" : `Cards of ${scope}`, lead, tabsOf(scope, view)),
     body,
   );
-  const parts = {
-    graph: () => graphParts(scope),
-    diff: () => diffParts(scope, other, names),
-    conflicts: conflictParts,
-  }[view];
+  const parts = { diff: () => diffParts(scope, other, names), conflicts: conflictParts }[view];
   const draw = async () => {
     redraw(body, await parts());
     if (!page.isConnected) replace(main, page);
   };
-  return keepDrawn(draw, (event) => event.topic === "reasoning" || event.topic === "tasks");
+  return { end: await keepDrawn(draw, matters) };
+}
+
+async function branchNames() {
+  const { branches } = await call("branch_list", { limit: 500, max_chars: 1_000_000 });
+  const names = branches
+    .map((branch) => scopeName(branch.name))
+    .filter((name) => !name.startsWith("session/"));
+  return [...new Set(names)];
 }
 
 // A task's branch is known by the task's id, since its cards lie in a document of their own.

@@ -2,6 +2,7 @@
 
 import { call, knows } from "../api.js";
 import { el, replace, shorten } from "../dom.js";
+import { cameraTools } from "../graph/camera.js";
 import { Detail } from "../graph/detail.js";
 import { sessionFigures } from "../graph/figures.js";
 import { KINDS } from "../graph/kinds.js";
@@ -171,9 +172,7 @@ class ReasoningPage {
         },
         "Outline",
       ),
-      button("−", "Zoom out (-)", () => this.view.camera.zoom(1 / 1.25)),
-      button("+", "Zoom in (+)", () => this.view.camera.zoom(1.25)),
-      button("⤢", "Show all (0)", () => this.view.fit()),
+      cameraTools(this.view.camera, () => this.view.fit()),
       button("⇥", "Newest thought", () => this.#newest()),
     );
   }

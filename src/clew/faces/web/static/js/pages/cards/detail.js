@@ -1,8 +1,9 @@
 // One card beside the picture: all it says, what it is linked to, whether its grounds still stand.
 
 import { tryCall } from "../../api.js";
-import { ago, copyButton, el, replace } from "../../dom.js";
-import { badge, chip, idLink } from "../../parts.js";
+import { ago, el, replace } from "../../dom.js";
+import { badge, chip, idLink, idTag, prose } from "../../parts.js";
+import { link, objectLink } from "../../router.js";
 
 export async function cardDetail(detail, node, { nodes, edges }, open, close) {
   draw(detail, node, nodes, edges, open, close, null);
@@ -30,17 +31,21 @@ function draw(detail, node, nodes, edges, open, close, doubt) {
     detail,
     el(
       "header",
-      {},
+      { class: "row" },
       chip(node.type, `card-${node.type}`),
       badge(node.status, node.status === "open" ? "info" : ""),
       el(
         "span",
         { class: "end" },
-        el("button", { type: "button", class: "icon", "aria-label": "Close", onclick: close }, "×"),
+        el(
+          "button",
+          { type: "button", class: "icon", "aria-label": "Close the card", onclick: close },
+          "×",
+        ),
       ),
     ),
     el("h2", {}, node.title || node.id),
-    el("p", { class: "quiet" }, el("span", { class: "id" }, node.id), " · ", ago(node.last_ts_ms)),
+    el("p", { class: "quiet row" }, idTag(node.id), ago(node.last_ts_ms)),
     doubt
       ? el(
           "p",
@@ -48,7 +53,7 @@ function draw(detail, node, nodes, edges, open, close, doubt) {
           `In doubt: ${doubt.because ?? "what it rests on has fallen"} ${(doubt.path ?? []).join(" → ")}`,
         )
       : null,
-    node.text ? el("pre", { class: "text" }, node.text) : null,
+    node.text ? prose(node.text) : null,
     node.tags.length
       ? el(
           "p",
@@ -59,6 +64,11 @@ function draw(detail, node, nodes, edges, open, close, doubt) {
     out.length || into.length
       ? el("div", {}, el("h3", {}, "Links"), el("ul", { class: "plain" }, out, into))
       : null,
-    el("p", {}, copyButton(node.id, "copy id")),
+    el(
+      "p",
+      { class: "row" },
+      el("a", { class: "button", href: objectLink(node.id) }, "Open"),
+      el("a", { class: "button", href: link("know", "around", node.id) }, "Around it"),
+    ),
   );
 }

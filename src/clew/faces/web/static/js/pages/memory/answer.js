@@ -4,6 +4,7 @@
 import { el, shorten, svg } from "../../dom.js";
 import { KINDS } from "../../graph/kinds.js";
 import { badge, chip, nothing, placeOf, several } from "../../parts.js";
+import { redraw } from "../../redraw.js";
 
 const FEATURES = {
   window: "your words, here and nearby",
@@ -26,13 +27,76 @@ const FEATURES = {
 };
 const BAR = 120;
 
-export function answerParts({ result: found, warnings }) {
-  return [
-    reading(found),
-    (warnings ?? []).map((warning) => el("p", { class: "quiet" }, warning.message)),
-    found.results.length ? list(found) : silence(found),
-  ];
+// One answer: its parts, and the facets that narrow what is shown of it.
+export class Answer {
+  /**
+   * @param {any} found the envelope of recall
+   * @param {(facets: Record<string, string>) => string} hrefOf the address of the same question with facets
+   */
+  constructor({ result, warnings }, hrefOf) {
+    this.found = result;
+    this.warnings = warnings ?? [];
+    this.hrefOf = hrefOf;
+    this.cards = result.results.map(resultCard);
+    this.bar = el("div", {
+      class: "row",
+      id: "facets",
+      role: "group",
+      "aria-label": "Narrow the results",
+    });
+    this.count = el("p", { class: "quiet", id: "shown-results", role: "status" });
+  }
+
+  parts() {
+    const { found } = this;
+    return [
+      reading(found),
+      this.warnings.map((warning) => el("p", { class: "quiet" }, warning.message)),
+      found.results.length ? [this.bar, this.count, this.cards, leftOut(found)] : silence(found),
+    ];
+  }
+
+  // Shows what the facets of the address leave.
+  narrow(query) {
+    const chosen = { kind: query.get("kind") ?? "", status: query.get("status") ?? "" };
+    const { results } = this.found;
+    let left = 0;
+    results.forEach((item, index) => {
+      const fits = FACETS.every(([name, read]) => !chosen[name] || read(item) === chosen[name]);
+      this.cards[index].hidden = !fits;
+      left += fits ? 1 : 0;
+    });
+    this.count.textContent =
+      left < results.length ? `${left} of ${several(results.length, "result")} shown` : "";
+    redraw(
+      this.bar,
+      FACETS.map(([name, read]) => this.#group(name, read, chosen)),
+    );
+  }
+
+  #group(name, read, chosen) {
+    const counts = counted(this.found.results.map(read));
+    if (counts.length < 2) return null;
+    return counts.map(([value, count]) =>
+      el(
+        "a",
+        {
+          class: "facet",
+          href: this.hrefOf({ ...chosen, [name]: chosen[name] === value ? "" : value }),
+          "aria-current": chosen[name] === value ? "true" : null,
+          data: { key: `${name} ${value}`, facet: name, value },
+        },
+        `${value} ${count}`,
+      ),
+    );
+  }
 }
+
+/** @type {[string, (item: any) => string][]} */
+const FACETS = [
+  ["kind", (item) => item.source],
+  ["status", (item) => item.status || "no status"],
+];
 
 function reading(found) {
   const about = found.analysis ?? {};
@@ -77,8 +141,7 @@ function silence({ nearest, analysis }) {
   );
 }
 
-function list(found) {
-  const cards = found.results.map(resultCard);
+function leftOut(found) {
   const left = (found.analysis?.candidates ?? found.count) - found.count;
   const folded = found.results.reduce((sum, item) => sum + (item.same?.count ?? 0), 0);
   const said = [
@@ -88,55 +151,22 @@ function list(found) {
   ]
     .filter(Boolean)
     .join(" · ");
-  return [
-    facets(found.results, cards),
-    cards,
-    said ? el("p", { class: "quiet", id: "left-out" }, said) : null,
-  ];
+  return said ? el("p", { class: "quiet", id: "left-out" }, said) : null;
 }
 
-// Chips that narrow what is shown by kind and status.
-function facets(results, cards) {
-  const kinds = counted(results.map((item) => item.source)),
-    statuses = counted(results.map((item) => item.status || "no status"));
-  const chosen = { kind: "", status: "" };
-  const apply = (name, value, buttons) => {
-    chosen[name] = chosen[name] === value ? "" : value;
-    for (const [other, button] of buttons)
-      button.setAttribute("aria-pressed", String(chosen[name] === other));
-    results.forEach((item, index) => {
-      cards[index].hidden =
-        (chosen.kind && item.source !== chosen.kind) ||
-        (chosen.status && (item.status || "no status") !== chosen.status);
-    });
-  };
-  const group = (name, counts) => {
-    const buttons = new Map();
-    for (const [value, count] of counts)
-      buttons.set(
-        value,
-        el(
-          "button",
-          {
-            type: "button",
-            class: "small facet",
-            "aria-pressed": "false",
-            onclick: () => apply(name, value, buttons),
-          },
-          `${value} ${count}`,
-        ),
-      );
-    return counts.length > 1 ? [...buttons.values()] : [];
-  };
-  const all = [...group("kind", kinds), ...group("status", statuses)];
-  return all.length
-    ? el(
-        "div",
-        { class: "row", id: "facets", role: "group", "aria-label": "Narrow the results" },
-        all,
-      )
-    : null;
+// The words of the question are marked where they stand.
+function marked(text, words) {
+  if (!words?.length) return text;
+  const form = new RegExp(
+    `(?<![\\p{L}\\p{N}])(${words.map(escaped).join("|")})(?![\\p{L}\\p{N}])`,
+    "gu",
+  );
+  return String(text)
+    .split(form)
+    .map((part, index) => (index % 2 ? el("mark", {}, part) : part));
 }
+
+const escaped = (word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 function counted(values) {
   const counts = new Map();
@@ -182,7 +212,7 @@ function resultCard(item) {
       ),
       el("b", { class: "end score", title: `score ${item.score}` }, item.score.toFixed(2)),
     ),
-    el("p", { class: "said" }, item.excerpt),
+    el("p", { class: "said" }, marked(item.excerpt, item.explain?.marks)),
     item.review_due ? el("p", {}, badge(`to be reviewed by ${item.review_by}`, "warn")) : null,
     item.linked
       ? el("p", { class: "quiet" }, `reached by a link: ${item.linked.relation} ${item.linked.to}`)

@@ -41,7 +41,7 @@ export async function healthParts(again) {
     el(
       "div",
       { class: "figures-row", data: { key: "figures" } },
-      figure(decisions?.total ?? 0, "decisions hold", link("know", "blocks")),
+      figure(decisions?.total ?? 0, "decisions hold", link("know", "lists", { kind: "decision" })),
       figure(counts.proposal, "proposals wait", link("inbox", { kind: "proposal" })),
       figure(counts.signal, "signals wait", link("inbox", { kind: "signal" })),
       figure(counts.contradiction, "contradictions", link("inbox", { kind: "contradiction" })),

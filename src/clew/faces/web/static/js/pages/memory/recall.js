@@ -3,8 +3,8 @@
 import { envelope } from "../../api.js";
 import { el, replace } from "../../dom.js";
 import { callText, problemCard, teach } from "../../parts.js";
-import { link, rewrite } from "../../router.js";
-import { answerParts } from "./answer.js";
+import { address, link, rewrite } from "../../router.js";
+import { Answer } from "./answer.js";
 
 const SOURCES = [
   ["all", "everything"],
@@ -33,102 +33,131 @@ const HOLDS = [
   ["active", "only what still holds"],
 ];
 
-/**
- * @param {HTMLElement} body
- * @param {string[]} address
- */
-export function showRecall(
-  body,
-  [query = "", sources = "all", intent = "-", holds = "-", day = ""],
-) {
-  const words = el("input", {
-    type: "search",
-    id: "query",
-    required: true,
-    maxlength: 4000,
-    data: { search: "" },
-    placeholder: "Ask in your own words ( / )",
-    "aria-label": "Question",
-    class: "grow",
-  });
-  words.value = query;
-  const fields = {
-    sources: choice("sources", SOURCES, sources),
-    intent: choice("intent-wanted", INTENTS, intent === "-" ? "" : intent),
-    holds: choice("holds", HOLDS, holds === "-" ? "" : holds),
-    day: el("input", { type: "date", id: "as-of", value: day }),
-  };
+// Draws the form; returns the call that follows the address: another question is asked, another
+// facet only narrows what is shown.
+export function showRecall(body, parts, query) {
+  const form = new Form();
   const results = el("div", { class: "stack", id: "results", "aria-live": "polite" });
-  const ask = async (event) => {
-    event?.preventDefault();
-    if (words.value.trim()) await answer(results, words.value, fields);
+  let answer = null,
+    turn = 0;
+  const ask = async () => {
+    if (!form.words.value.trim()) return;
+    const mine = ++turn;
+    results.setAttribute("aria-busy", "true");
+    try {
+      const found = await envelope("recall", form.question());
+      if (mine !== turn) return;
+      answer = new Answer(found, (facets) => link("know", "recall", ...form.parts(), facets));
+      replace(results, answer.parts());
+      answer.narrow(address().place === "know" ? address().query : query);
+    } catch (problem) {
+      answer = null;
+      if (mine === turn) replace(results, problemCard(problem));
+    } finally {
+      if (mine === turn) results.removeAttribute("aria-busy");
+    }
   };
-  replace(
-    body,
-    el(
+  // A question of the reader's own begins without facets; the address follows it.
+  const asked = (event) => {
+    event?.preventDefault();
+    if (form.words.value.trim()) rewrite(link("know", "recall", ...form.parts()));
+    return ask();
+  };
+  replace(body, form.draw(asked), results);
+  form.read(parts);
+  if (form.words.value) ask();
+  else replace(results, intro());
+  form.words.focus();
+  return (moved, changed) => {
+    if (form.isSame(moved)) return answer?.narrow(changed);
+    form.read(moved);
+    return form.words.value ? ask() : replace(results, intro());
+  };
+}
+
+class Form {
+  constructor() {
+    this.words = el("input", {
+      type: "search",
+      id: "query",
+      required: true,
+      maxlength: 4000,
+      data: { search: "" },
+      placeholder: "Ask in your own words ( / )",
+      "aria-label": "Question",
+      class: "grow",
+    });
+    this.sources = choice("sources", SOURCES);
+    this.intent = choice("intent-wanted", INTENTS);
+    this.holds = choice("holds", HOLDS);
+    this.day = el("input", { type: "date", id: "as-of" });
+  }
+
+  draw(ask) {
+    for (const field of [this.sources, this.intent, this.holds, this.day])
+      field.addEventListener("change", () => ask());
+    return el(
       "form",
       { class: "card ask", onsubmit: ask },
-      el("div", { class: "row" }, words, el("button", { class: "primary" }, "Recall")),
+      el("div", { class: "row" }, this.words, el("button", { class: "primary" }, "Recall")),
       el(
         "div",
         { class: "row filters" },
-        label("Look in", fields.sources),
-        label("The question is after", fields.intent),
-        label("Status", fields.holds),
-        label("As it stood on", fields.day),
+        label("Look in", this.sources),
+        label("The question is after", this.intent),
+        label("Status", this.holds),
+        label("As it stood on", this.day),
       ),
-    ),
-    results,
-  );
-  for (const field of Object.values(fields)) field.addEventListener("change", () => ask());
-  if (query) ask();
-  else replace(results, intro());
-  words.focus();
+    );
+  }
+
+  read([query = "", sources = "all", intent = "-", holds = "-", day = ""]) {
+    this.words.value = query;
+    this.sources.value = sources;
+    this.intent.value = intent === "-" ? "" : intent;
+    this.holds.value = holds === "-" ? "" : holds;
+    this.day.value = day;
+  }
+
+  parts() {
+    return [
+      this.words.value,
+      this.sources.value,
+      this.intent.value || "-",
+      this.holds.value || "-",
+      ...(this.day.value ? [this.day.value] : []),
+    ];
+  }
+
+  isSame(parts) {
+    const other = new Form();
+    other.read(parts);
+    return other.parts().join("\n") === this.parts().join("\n");
+  }
+
+  question() {
+    return {
+      query: this.words.value,
+      limit: 20,
+      explain: true,
+      max_chars: 200_000,
+      sources: [this.sources.value],
+      active_only: this.holds.value === "active",
+      intent: this.intent.value || undefined,
+      as_of: this.day.value || undefined,
+    };
+  }
 }
 
-function choice(id, options, chosen) {
+function choice(id, options) {
   return el(
     "select",
     { id },
-    options.map(([value, words]) => el("option", { value, selected: value === chosen }, words)),
+    options.map(([value, words]) => el("option", { value }, words)),
   );
 }
 
 const label = (words, field) => el("label", { class: "field" }, words, field);
-
-let turn = 0;
-async function answer(results, query, { sources, intent, holds, day }) {
-  const mine = ++turn;
-  rewrite(
-    link(
-      "know",
-      "recall",
-      query,
-      sources.value,
-      intent.value || "-",
-      holds.value || "-",
-      ...(day.value ? [day.value] : []),
-    ),
-  );
-  results.setAttribute("aria-busy", "true");
-  try {
-    const found = await envelope("recall", {
-      query,
-      limit: 20,
-      explain: true,
-      max_chars: 200_000,
-      sources: [sources.value],
-      active_only: holds.value === "active",
-      intent: intent.value || undefined,
-      as_of: day.value || undefined,
-    });
-    if (mine === turn) replace(results, answerParts(found));
-  } catch (problem) {
-    if (mine === turn) replace(results, problemCard(problem));
-  } finally {
-    if (mine === turn) results.removeAttribute("aria-busy");
-  }
-}
 
 function intro() {
   return teach(

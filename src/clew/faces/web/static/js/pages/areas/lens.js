@@ -1,29 +1,59 @@
-// What is known about one area: its record, the tasks that touched it, the cards that hang on it.
+// What is known about one area: what it is, the tasks that touched it, the records that belong to it.
 
 import { call } from "../../api.js";
-import { ago, el, shorten } from "../../dom.js";
-import { badge, callText, chip, command, explain, idLink, nothing } from "../../parts.js";
+import { el, shorten } from "../../dom.js";
+import {
+  badge,
+  callText,
+  command,
+  explain,
+  idLink,
+  idTag,
+  nothing,
+  recordLink,
+  several,
+  statusBadge,
+} from "../../parts.js";
 import { link, objectLink } from "../../router.js";
 
-export async function lensParts(id) {
+const MOST = 12;
+
+export async function lensParts(id, back) {
+  const close = el("a", { class: "button", id: "all-areas", href: back }, "All areas");
   try {
-    return drawn(await call("anchor_snapshot", { anchor: id, limit: 30, include_drafts: true }));
+    const [known, records] = await Promise.all([
+      call("anchor_snapshot", { anchor: id, limit: 1, include_drafts: true }),
+      call("record_list", { area: id, limit: MOST, max_chars: 60_000 }),
+    ]);
+    return drawn(known, records, close);
   } catch (problem) {
-    return explain(problem);
+    return [el("p", {}, close), explain(problem)];
   }
 }
 
-function drawn({ anchor, cards, tasks, stats }) {
+function drawn({ anchor, tasks }, records, close) {
   return [
     el(
       "header",
-      {},
+      { class: "row" },
       badge(anchor.kind, "info"),
       anchor.status === "active" ? null : badge(anchor.status, "warn"),
-      el("span", { class: "id" }, anchor.id),
+      idTag(anchor.id),
+      el("span", { class: "end" }, close),
     ),
     el("h2", {}, anchor.title),
     anchor.description ? el("p", {}, anchor.description) : null,
+    el(
+      "p",
+      { class: "row" },
+      el(
+        "a",
+        { class: "button", id: "area-records", href: link("know", "lists", { area: anchor.id }) },
+        records.total ? `Show all ${several(records.total, "record")}` : "Show its records",
+      ),
+      el("a", { class: "button", href: objectLink(anchor.id) }, "Open"),
+      el("a", { class: "button", href: link("know", "around", anchor.id) }, "Around it"),
+    ),
     list(
       "Contains or rests on",
       [anchor.parent_id, ...anchor.depends_on]
@@ -65,9 +95,15 @@ function drawn({ anchor, cards, tasks, stats }) {
           ),
         )
       : nothing("No task has touched it."),
-    el("h3", {}, "Cards"),
-    cards.length
-      ? el("ul", { class: "plain" }, cards.map(cardRow))
+    el("h3", {}, "What is known"),
+    records.records.length
+      ? el(
+          "ul",
+          { class: "plain", data: { key: "records", list: "" } },
+          records.records.map((record) =>
+            el("li", { data: { key: record.id } }, recordLink(record, statusBadge(record.status))),
+          ),
+        )
       : [
           nothing("Nothing is known about it yet."),
           command(
@@ -78,7 +114,9 @@ function drawn({ anchor, cards, tasks, stats }) {
             }),
           ),
         ],
-    stats?.links_has_more ? nothing("More are left out.") : null,
+    records.total > records.records.length
+      ? nothing(`${records.total - records.records.length} older ones are left out here.`)
+      : null,
   ];
 }
 
@@ -86,18 +124,4 @@ function list(words, items) {
   return items.length
     ? el("div", {}, el("h3", {}, words), el("ul", { class: "plain" }, items))
     : null;
-}
-
-function cardRow(card) {
-  return el(
-    "li",
-    {},
-    chip(card.type, `card-${card.type}`),
-    " ",
-    el("a", { href: objectLink(card.id) }, shorten(card.title || card.text || card.id, 120)),
-    " ",
-    card.tags?.includes("v:draft") ? badge("draft") : null,
-    " ",
-    card.last_ts_ms ? el("span", { class: "quiet" }, ago(card.last_ts_ms)) : null,
-  );
 }

@@ -1,0 +1,372 @@
+// All records as lists: what there is by kind, status, area and author at the left, the records
+// themselves at the right. Every filter is in the address, so a list can be shared, and Back leads
+// to the one before.
+
+import { call } from "../api.js";
+import { ago, el, replace, shorten } from "../dom.js";
+import { icon, kindWord } from "../kinds.js";
+import { keepDrawn } from "../news.js";
+import { badge, callText, nothing, recordLink, statusBadge, teach, title } from "../parts.js";
+import { byWords } from "../people.js";
+import { redraw } from "../redraw.js";
+import { address, link, rewrite } from "../router.js";
+
+const PAGE = 50,
+  PAUSE = 1_500,
+  TYPED = 200,
+  FACETS = 12;
+const FILTERS = ["kind", "status", "author", "area", "words", "overdue", "page"];
+
+// What an address asks for; `status` may be asked for as none.
+/** @returns {Record<string, any>} */
+const readAsked = (query) =>
+  Object.fromEntries(
+    FILTERS.filter((name) => query.get(name)).map((name) => [name, query.get(name)]),
+  );
+
+// The address of the same list with other filters; a new filter begins at the first page.
+const listLink = (asked, change = {}) =>
+  link("know", "lists", { ...asked, ...("page" in change ? {} : { page: "" }), ...change });
+
+function fetchList(asked) {
+  return call("record_list", {
+    kind: asked.kind ?? "",
+    status: asked.status === NONE ? "" : asked.status,
+    author: asked.author,
+    area: asked.area,
+    words: asked.words ?? "",
+    overdue: Boolean(asked.overdue),
+    offset: PAGE * (Number(asked.page ?? 1) - 1) || 0,
+    limit: PAGE,
+    max_chars: 400_000,
+  });
+}
+
+const NONE = "-";
+
+export async function show(main, _parts, query) {
+  const view = new Library(main, query);
+  title("Records", "Know");
+  // What holds shows at once how it stands now; what would move the rows waits until it is asked for.
+  const end = await keepDrawn(() => view.look(), matters, PAUSE);
+  return {
+    end: () => {
+      view.ended = true;
+      end();
+    },
+    move: (_rest, changed) => view.go(changed),
+  };
+}
+
+const matters = (event) => !["system", "jobs"].includes(event.topic);
+
+class Library {
+  constructor(main, query) {
+    this.main = main;
+    this.asked = readAsked(query);
+    this.shown = "";
+    this.turn = 0;
+    this.ended = false;
+    this.rail = el("aside", { class: "rail", "aria-label": "Filters", data: { scroll: "rail" } });
+    this.body = el("section", { class: "rows-of", data: { scroll: "records" } });
+    this.page = el("div", { class: "library" }, this.rail, this.body);
+  }
+
+  // The field stays the same element however often the list is drawn.
+  get field() {
+    return /** @type {HTMLInputElement} */ (this.body.querySelector("#list-words"));
+  }
+
+  search() {
+    const field = el("input", {
+      type: "search",
+      id: "list-words",
+      class: "grow",
+      data: { search: "" },
+      placeholder: "Words that they hold ( / )",
+      "aria-label": "Words that the records hold",
+      oninput: () => this.type(),
+    });
+    field.value = this.asked.words ?? "";
+    return field;
+  }
+
+  // News came, or nothing was drawn yet.
+  async look() {
+    const found = await fetchList(this.asked);
+    if (this.ended) return;
+    const ids = found.records.map(({ id }) => id).join("\n");
+    const same = !this.shown || ids === this.shown || this.wanted;
+    this.wanted = false;
+    if (same) this.draw(found, ids);
+    else this.hold(found, ids);
+  }
+
+  // Another list, by the address.
+  async go(query) {
+    this.asked = readAsked(query);
+    if (this.field !== document.activeElement) this.field.value = this.asked.words ?? "";
+    this.wanted = true;
+    const mine = ++this.turn;
+    this.body.setAttribute("aria-busy", "true");
+    const found = await fetchList(this.asked);
+    if (mine !== this.turn || this.ended) return;
+    this.wanted = false;
+    this.body.scrollTo({ top: 0 });
+    this.draw(found, found.records.map(({ id }) => id).join("\n"));
+  }
+
+  // What is typed belongs to the list that is shown: the address follows without a new entry.
+  type() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.asked = { ...this.asked, words: this.field.value.trim(), page: "" };
+      if (address().place === "know") rewrite(listLink(this.asked));
+      this.go(new URLSearchParams(Object.entries(this.asked)));
+    }, TYPED);
+  }
+
+  draw(found, ids) {
+    this.shown = ids;
+    this.body.removeAttribute("aria-busy");
+    redraw(this.rail, railParts(found, this.asked));
+    redraw(this.body, this.bodyParts(found));
+    if (!this.page.isConnected) replace(this.main, this.page);
+  }
+
+  // Rows stay where they are under the reader's eyes until somebody asks for the new ones.
+  hold(found, ids) {
+    const button = el(
+      "button",
+      {
+        type: "button",
+        class: "small",
+        id: "show-new",
+        onclick: () => {
+          this.draw(found, ids);
+          this.field.focus();
+        },
+      },
+      "Others were written or changed: show them",
+    );
+    redraw(this.body.querySelector("#list-news"), button);
+  }
+
+  bodyParts(found) {
+    const { asked } = this;
+    return [
+      el(
+        "div",
+        { class: "library-head", data: { key: "head" } },
+        el("h1", {}, headline(asked)),
+        el("div", { class: "row", data: { key: "search" } }, this.search()),
+        chosenFilters(asked, found),
+        el(
+          "p",
+          { class: "quiet row", data: { key: "count" }, id: "list-count", role: "status" },
+          countWords(found, asked),
+          el("span", { id: "list-news", data: { key: "news" } }),
+        ),
+      ),
+      found.records.length
+        ? el(
+            "ul",
+            { class: "records", id: "records", data: { key: "records", list: "" } },
+            found.records.map((record) => row(record, asked)),
+          )
+        : isUntouched(asked)
+          ? empty()
+          : nothing("Nothing fits. Take a filter away, or use other words.", "no-records"),
+      pager(found, asked),
+    ];
+  }
+}
+
+const isUntouched = (asked) => !FILTERS.some((name) => asked[name]);
+
+/** @param {Record<string, any>} asked */
+const headline = ({ kind }) =>
+  kind === "any" ? "All records" : kind ? plural(kindWord(kind)) : "What is known";
+
+const plural = (word) =>
+  ({ hypothesis: "Hypotheses", evidence: "Evidence", drift: "Drift" })[word] ??
+  `${word[0].toUpperCase()}${word.slice(1)}s`.replace(/ys$/, "ies");
+
+function countWords({ total, offset, records }, asked) {
+  if (!total) return "";
+  const end = offset + records.length;
+  const range = total > records.length ? `${offset + 1} to ${end} of ` : "";
+  const tail = asked.page || total > records.length ? ", those changed last first" : "";
+  return `${range}${total} ${total === 1 ? "record" : "records"}${tail}`;
+}
+
+// What narrows the list, each with a way to take it off.
+function chosenFilters(asked, found) {
+  const areas = new Map(found.areas.map(({ id, title: words }) => [id, words]));
+  const words = {
+    kind: (value) => kindWord(value),
+    status: (value) => (value === NONE ? "no status" : value.toLowerCase()),
+    author: (value) => `by ${byWords(value)}`,
+    area: (value) => `about ${areas.get(value) ?? value}`,
+    overdue: () => "review overdue",
+  };
+  const chosen = Object.keys(words).filter((name) => asked[name]);
+  if (!chosen.length) return null;
+  return el(
+    "div",
+    { class: "row", id: "chosen-filters", data: { key: "chosen" } },
+    chosen.map((name) =>
+      el(
+        "a",
+        {
+          class: "facet",
+          "aria-current": "true",
+          href: listLink(asked, { [name]: "" }),
+          data: { off: name, key: name },
+        },
+        words[name](asked[name]),
+        el("span", { "aria-hidden": "true" }, " ×"),
+        el("span", { class: "hidden-text" }, ", take this filter off"),
+      ),
+    ),
+    chosen.length > 1
+      ? el(
+          "a",
+          { class: "facet", href: link("know", "lists"), data: { key: "all" } },
+          "All filters off",
+        )
+      : null,
+  );
+}
+
+function railParts(found, asked) {
+  const kinds = Object.entries(found.kinds);
+  const statuses = Object.entries(found.statuses).map(([name, count]) => [name || NONE, count]);
+  return el(
+    "details",
+    { class: "rail-fold", open: matchMedia("(min-width: 900px)").matches, data: { key: "fold" } },
+    el("summary", {}, "Filters"),
+    el(
+      "div",
+      { class: "stack" },
+      facetGroup("Kind", "kind", [["", null], ["any", null], ...kinds], asked, kindRow),
+      facetGroup("Status", "status", statuses, asked, (name) =>
+        name === NONE ? "no status" : name.toLowerCase().replaceAll("_", " "),
+      ),
+      facetGroup(
+        "Area",
+        "area",
+        found.areas.map(({ id }) => [id, null]),
+        asked,
+        (id) => found.areas.find((area) => area.id === id)?.title ?? id,
+        el("a", { href: link("know", "areas") }, "Map of areas"),
+      ),
+      facetGroup(
+        "Author",
+        "author",
+        found.authors.map((name) => [name, null]),
+        asked,
+        (name) => byWords(name),
+      ),
+      facetGroup("Review", "overdue", [["yes", null]], asked, () => "overdue"),
+    ),
+  );
+}
+
+const kindRow = (kind) =>
+  kind === ""
+    ? "what is known"
+    : kind === "any"
+      ? "everything"
+      : [el("span", { class: "kind" }, icon(kind)), kindWord(kind)];
+
+// A press chooses, a second press takes it back.
+function facetGroup(words, name, values, asked, say, more = null) {
+  const chosen = asked[name] ?? "";
+  const known = values.some(([value]) => value === chosen) || !chosen;
+  const all = known ? values : [[chosen, 0], ...values];
+  if (!all.length) return null;
+  const item = ([value, count]) => {
+    const isChosen = chosen === value;
+    return el(
+      "li",
+      { data: { key: value || "all" } },
+      el(
+        "a",
+        {
+          href: listLink(asked, { [name]: isChosen ? "" : value }),
+          "aria-current": isChosen ? "true" : null,
+          data: { facet: name, value },
+        },
+        el("span", { class: "what" }, say(value)),
+        count === null ? null : el("span", { class: "count" }, String(count)),
+      ),
+    );
+  };
+  const first = all.slice(0, FACETS),
+    rest = all.slice(FACETS);
+  return el(
+    "section",
+    { class: "facet-group", data: { key: name } },
+    el("h2", {}, words, more ? el("span", { class: "end quiet" }, more) : null),
+    el("ul", { class: "plain tight", data: { key: "first", list: "" } }, first.map(item)),
+    rest.length
+      ? el(
+          "details",
+          { data: { key: "rest" }, open: rest.some(([value]) => value === chosen) },
+          el("summary", {}, `${rest.length} more`),
+          el("ul", { class: "plain tight", data: { list: "" } }, rest.map(item)),
+        )
+      : null,
+  );
+}
+
+function row(record, asked) {
+  return el(
+    "li",
+    { data: { key: record.id } },
+    recordLink(record),
+    el(
+      "span",
+      { class: "row-facts" },
+      statusBadge(record.status),
+      record.review_due ? badge(`review by ${record.review_due}`, "warn") : null,
+      record.areas.map((id) =>
+        el("a", { class: "facet", href: listLink(asked, { area: id }) }, id.slice(2)),
+      ),
+      el("span", { class: "quiet" }, record.authors.map((name) => byWords(name)).join(", ")),
+      el("span", { class: "quiet" }, ago(record.changed_ms)),
+    ),
+    record.says ? el("p", { class: "quiet says", dir: "auto" }, shorten(record.says, 220)) : null,
+  );
+}
+
+function pager({ offset, next_offset: next }, asked) {
+  if (!offset && next === null) return null;
+  const page = Number(asked.page ?? 1) || 1;
+  const to = (number, words, id) =>
+    el(
+      "a",
+      { class: "button", id, href: listLink(asked, { page: number > 1 ? number : "" }) },
+      words,
+    );
+  return el(
+    "nav",
+    { class: "row pager", "aria-label": "Pages", data: { key: "pager" } },
+    offset ? to(page - 1, "← Newer", "newer") : null,
+    el("span", { class: "quiet" }, `page ${page}`),
+    next === null ? null : to(page + 1, "Older →", "older"),
+  );
+}
+
+function empty() {
+  return teach(
+    "Nothing is remembered yet",
+    "Rules, decisions, lessons, notes and what is supposed or found are kept here, each with its reason and where it came from. An agent keeps one by itself; you can too (c):",
+    callText("remember", {
+      kind: "decision",
+      text: "Prices are integers in cents",
+      why: "Rounding cost us money",
+    }),
+  );
+}

@@ -50,8 +50,9 @@ def small(driver: Any) -> Iterator[None]:
 
 def visit(page: Reader, shot: Shot) -> None:
     """Goes there as a link does, without loading anew; what was shown before must be gone."""
-    page.js("document.querySelector('main > *').dataset.old = ''; location.hash = '#/ws/' + arguments[0]", shot.place)
-    page.until("!document.querySelector('main > [data-old]') && document.querySelector(arguments[0])", shot.ready)
+    drawn = "document.querySelector('main > .stage > *, main > :not(.stage)')"
+    page.js(f"{drawn}.dataset.old = ''; location.hash = '#/ws/' + arguments[0]", shot.place)
+    page.until("!document.querySelector('main [data-old]') && document.querySelector(arguments[0])", shot.ready)
     page.settled()
     page.js(shot.act)
     page.until("document.querySelector(arguments[0])", shot.then)

@@ -153,6 +153,7 @@ def test_a_picture_is_walked_by_keys_and_moved_by_the_camera(page: Reader, agent
     page.keys(Keys.ENTER)
     page.says("#around-chosen h2", "stern")
     assert len(page.all('#around [data-box][tabindex="0"]')) == 1, "one stop for Tab, however many boxes"
+    page.press_on('#around button[title="Show all (0)"]')
     before = page.js(f"return {PLACED}", "#around .plane")
     page.press_on('#around button[title="Zoom in (+)"]')
     page.until(f"{PLACED} !== arguments[1]", "#around .plane", before)

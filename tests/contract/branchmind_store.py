@@ -43,6 +43,15 @@ TABLES = {
     "anchors": "workspace, id, title, kind, status, description, refs, parent_id, depends_on, created_at_ms,"
     " updated_at_ms",
     "anchor_aliases": "workspace, alias_id, anchor_id",
+    "events": "seq INTEGER PRIMARY KEY, workspace, ts_ms, task_id, path, event_type, payload_json",
+    "ops_history": "seq INTEGER PRIMARY KEY, workspace, ts_ms, task_id, path, intent, payload_json, before_json,"
+    " after_json, undoable, undone",
+    "step_notes": "seq INTEGER PRIMARY KEY, workspace, task_id, step_id, ts_ms, note",
+    "step_leases": "workspace, step_id, holder_agent_id, acquired_seq, expires_seq",
+    "vcs_refs": "workspace, ref, branch, doc, seq, updated_at_ms",
+    "vcs_reflog": "workspace, ref, branch, doc, old_seq, new_seq, message, ts_ms",
+    "vcs_tags": "workspace, name, branch, doc, seq, created_at_ms",
+    "graph_conflicts": "workspace, conflict_id, status",
 }
 
 
@@ -98,6 +107,7 @@ def write_store(path: Path, cards: int = 3) -> None:
     with writer.connection:
         _reasoning(writer, cards)
         _work(writer)
+        _past(writer)
     writer.connection.close()
 
 
@@ -121,6 +131,30 @@ def _reasoning(writer: Writer, cards: int) -> None:
         "anchors", id="a:core", title="Core", kind="component", status="active", refs="docs/core.md", depends_on=""
     )
     writer.add("anchor_aliases", alias_id="a:kernel", anchor_id="a:core")
+
+
+def _past(writer: Writer) -> None:
+    """Events, the log of operations, notes about steps (one mirrored, one not), tags, and a head that was set back."""
+    place = {"task_id": "TASK-001", "path": "s:0"}
+    for number, kind in enumerate(("task_created", "step_added", "step_noted", "step_verified", "step_done"), 1):
+        writer.add("events", seq=number, ts_ms=START + number, event_type=kind, payload_json='{"x": 1}', **place)
+    change = {"intent": "step_patch", "payload_json": "{}", "before_json": '{"title": "Reed rows"}', "undoable": 1}
+    writer.add("ops_history", seq=1, ts_ms=START + 2, undone=0, after_json='{"title": "Read rows"}', **change, **place)
+    for number, note in enumerate(("Looked at the header", "Rows are read"), 1):
+        writer.add(
+            "step_notes", seq=number, task_id="TASK-001", step_id="STEP-00000001", ts_ms=START + number, note=note
+        )
+    meta = {"source": "tasks_note", "task_id": "TASK-001", "step_id": "STEP-00000001", "path": "s:0", "note_seq": 1}
+    writer.entry("task/TASK-001", "notes", content="Looked at the header", meta_json=json.dumps(meta))
+    first, second = (writer.entry("main", "notes", title=title, content=title) for title in ("one", "two"))
+    writer.add("vcs_tags", name="v1", branch="main", doc="notes", seq=first, created_at_ms=START)
+    head = {"ref": "main", "branch": "main", "doc": "notes"}
+    moves = ((None, first, "one"), (first, second, "two"), (second, first, "reset"))
+    for number, (old, new, message) in enumerate(moves):
+        writer.add("vcs_reflog", old_seq=old, new_seq=new, message=message, ts_ms=START + number, **head)
+    writer.add("vcs_refs", seq=first, updated_at_ms=START, **head)
+    writer.add("step_leases", step_id="STEP-00000002", holder_agent_id="bob", acquired_seq=1, expires_seq=9)
+    writer.add("graph_conflicts", conflict_id="CONFLICT-1", status="open")
 
 
 def _work(writer: Writer) -> None:

@@ -7,7 +7,9 @@ docs/contracts/branchmind.toml says so and names a test.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import time
+import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +20,36 @@ from mcp_types import CallToolResult, Request, RequestParams
 from clew.app import Clew
 from clew.faces.mcp.server import build_server
 from clew.registry.budget import size
-from clew.registry.connection import Connection
+from clew.registry.catalogue import catalogue
+from tests.contract.wire import Here, Route, Wire, serving
 
-W = "elsewhere"
 STEP = {"title": "Read rows", "success_criteria": ["rows are read"], "tests": ["make test"]}
 
 
 class Caller:
     """Names a workspace that is not the server's own in every call."""
 
-    def __init__(self, clew: Clew) -> None:
-        self.clew = clew
-        self.connection = Connection(toolset="full")
+    def __init__(self, route: Route, workspace: str = "elsewhere") -> None:
+        self.route = route
+        self.workspace = workspace
 
     def envelope(self, name: str, /, **arguments: Any) -> dict[str, Any]:
-        given = {"workspace": W, "fmt": "json", **arguments}
-        return self.clew.dispatcher.call(name, given, self.connection).envelope
+        heard = self.route.send(name, {"workspace": self.workspace, "fmt": "json", **arguments})
+        assert json.loads(heard.text) == heard.envelope, "text and structured content say the same"
+        assert heard.ok is heard.envelope["success"]
+        return heard.envelope
+
+    def lines(self, name: str, /, **arguments: Any) -> list[str]:
+        """An answer in lines, which goes without structured content."""
+        heard = self.route.send(name, {"workspace": self.workspace, "fmt": "lines", **arguments})
+        assert heard.structured is None
+        return heard.text.splitlines()
+
+    def run(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """A call as somebody suggested it, with nothing added."""
+        heard = self.route.send(name, arguments)
+        assert heard.ok, heard.text
+        return heard.envelope
 
     def __call__(self, name: str, /, **arguments: Any) -> dict[str, Any]:
         envelope = self.envelope(name, **arguments)
@@ -42,9 +58,28 @@ class Caller:
         return result
 
 
+@pytest.fixture(params=["sqlite", "postgres", "wire"])
+def engine(request: pytest.FixtureRequest) -> str:
+    """Both engines in this process, and once a server of its own."""
+    return str(request.param)
+
+
+in_process = pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+"""For what a test changes in its own process, such as the environment."""
+
+
+@pytest.fixture(scope="module")
+def wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
+    with serving(tmp_path_factory.mktemp("wire"), "full") as found:
+        yield found
+
+
 @pytest.fixture
-def call(clew: Clew) -> Caller:
-    caller = Caller(clew)
+def call(engine: str, request: pytest.FixtureRequest) -> Caller:
+    if engine == "wire":
+        caller = Caller(request.getfixturevalue("wire"), f"w-{uuid.uuid4().hex}")
+    else:
+        caller = Caller(Here(request.getfixturevalue("clew"), "full"))
     caller("init")
     return caller
 
@@ -72,6 +107,9 @@ def task(call: Caller) -> str:
         ("tasks_history", {}),
         ("tasks_mirror", {}),
         ("tasks_complete", {"status": "PARKED"}),
+        ("tasks_evidence_capture", {"checks": ["CMD: make test"]}),
+        ("tasks_jobs_create", {"title": "Look", "prompt": "Look."}),
+        ("tasks_jobs_list", {}),
     ],
 )
 def test_task_may_name_a_plan(call: Caller, task: str, name: str, more: dict[str, Any]) -> None:
@@ -87,9 +125,8 @@ def test_patches_of_lint_run_as_they_stand(call: Caller, task: str) -> None:
     found = call("tasks_lint", task=task)
     assert {"MISSING_CRITERIA", "MISSING_TESTS"} <= {issue["code"] for issue in found["issues"]}
     patch = next(item for item in found["patches"] if item["id"].endswith(":confirm_criteria"))
-    assert patch["apply"]["arguments"]["workspace"] == W
-    done = call.clew.dispatcher.call(patch["apply"]["tool"], patch["apply"]["arguments"], call.connection)
-    assert done.ok, done.envelope["error"]
+    assert patch["apply"]["arguments"]["workspace"] == call.workspace
+    call.run(patch["apply"]["tool"], patch["apply"]["arguments"])
     assert "MISSING_CRITERIA" not in {issue["code"] for issue in call("tasks_lint", task=task)["issues"]}
 
 
@@ -136,9 +173,12 @@ def test_a_task_opened_compactly_shows_the_way_on(call: Caller, task: str) -> No
     assert shown["next_action"]["tool"] and shown["reasoning_ref"]["notes_doc"] == "notes"
 
 
+@in_process
 def test_a_mark_that_somebody_chose_binds_every_server(make_clew: Callable[..., Clew], tmp_path: Path) -> None:
-    Caller(make_clew(home=tmp_path / "one", project_guard="guard-a"))("tasks_create", kind="plan", title="P")
-    refused = Caller(make_clew(home=tmp_path / "one")).envelope("tasks_create", kind="plan", title="Q")
+    Caller(Here(make_clew(home=tmp_path / "one", project_guard="guard-a"), "full"))(
+        "tasks_create", kind="plan", title="P"
+    )
+    refused = Caller(Here(make_clew(home=tmp_path / "one"), "full")).envelope("tasks_create", kind="plan", title="Q")
     assert refused["error"]["code"] == "PROJECT_GUARD_MISMATCH"
 
 
@@ -171,12 +211,111 @@ def test_a_page_suggests_the_next_one_and_a_cut_a_larger_budget(call: Caller) ->
     cut = call.envelope("show", doc="notes", max_chars=500)
     way = next(item for item in cut["suggestions"] if item["action"] == "call_tool")
     assert way["params"]["max_chars"] > 500
-    whole = call.clew.dispatcher.call(way["target"], way["params"], call.connection)
-    assert len(whole.envelope["result"]["entries"]) == 5
+    assert len(call.run(way["target"], way["params"])["result"]["entries"]) == 5
+
+
+def test_an_empty_plan_is_deleted_under_the_name_of_a_task(call: Caller) -> None:
+    call("tasks_create", kind="plan", title="Import")
+    call("tasks_delete", task="PLAN-001")
+    assert call.envelope("tasks_radar", task="PLAN-001")["error"]["code"] == "UNKNOWN_ID"
+
+
+def test_figures_count_all_cards_and_the_list_shows_what_fits(call: Caller) -> None:
+    for number in range(3):
+        call("think_card", card={"id": f"C{number}", "type": "question", "title": "Why", "text": "long " * 60})
+    shown = call("think_context", max_chars=700)
+    assert 0 < len(shown["cards"]) < 3 and shown["stats"]["cards"] == 3
+
+
+def test_decisions_and_evidence_carry_their_words(call: Caller, task: str) -> None:
+    card = {"id": "CARD-D", "type": "decision", "title": "Use WAL", "text": "Readers do not wait.", "tags": ["speed"]}
+    call("think_card", target=task, card=card)
+    for name, place in (("tasks_resume_pack", {"task": task}), ("context_pack", {"target": task})):
+        decision = call(name, **place)["signals"]["decisions"][0]
+        assert (decision["title"], decision["text"]) == ("Use WAL", "Readers do not wait.")
+        assert "speed" in decision["tags"] and decision["label"] == "Use WAL"
+
+
+def test_the_next_action_of_a_capsule_lists_its_calls(call: Caller, task: str) -> None:
+    call("think_card", target=task, card={"id": "CARD-H", "type": "hypothesis", "title": "It is the lock"})
+    for name in ("think_watch", "think_pack", "context_pack"):
+        primary = call(name, target=task)["capsule"]["next"]["primary"]
+        (way,) = primary["calls"]
+        assert way["target"] == "think_card" and way["params"]["supports"] == ["CARD-H"]
+
+
+def test_the_branching_of_a_trace_names_the_branch(call: Caller) -> None:
+    for number, more in ((1, {}), (2, {"branchFromThought": 1, "branchId": "alt"})):
+        given = {"thoughtNumber": number, "totalThoughts": 2, "nextThoughtNeeded": True, **more}
+        call("trace_sequential_step", thought="t", doc="steps", **given)
+    graph = call("show", doc="steps", doc_kind="trace")["sequential"]
+    assert graph["edges"] == [{"rel": "branch", "from": 1, "to": 2, "branchId": "alt"}]
+
+
+def test_a_runner_that_went_away_is_offline_and_says_what_it_was(call: Caller) -> None:
+    call("tasks_runner_heartbeat", runner_id="r1", status="idle", lease_ttl_ms=1000)
+    if isinstance(call.route, Here):
+        clock: Any = call.route.clew.dispatcher.clock
+        clock.now_ms += 5000
+    gone = eventually(lambda: call("tasks_jobs_radar").get("runner_leases_offline"))
+    assert [(item["status"], item["last_status"]) for item in gone["runners"]] == [("offline", "idle")]
+
+
+def eventually(look: Callable[[], Any]) -> Any:
+    """What somebody sees who keeps looking: a lease runs out by the clock."""
+    end = time.monotonic() + 120
+    while not (found := look()):
+        assert time.monotonic() < end
+    return found
+
+
+def test_a_reply_by_way_of_the_radar_is_told(call: Caller, task: str) -> None:
+    call("tasks_jobs_create", title="Look", prompt="Look.", task=task)
+    told = call("tasks_jobs_radar", reply_job="JOB-001", reply_message="Go on.")
+    assert told["reply"]["job_id"] == "JOB-001"
+    assert call("open", id=told["reply"]["ref"])["event"]["message"] == "Go on."
+
+
+def test_the_last_note_of_a_task_says_where_it_lies(call: Caller, task: str) -> None:
+    note = call("tasks_macro_finish", task=task, status="PARKED", final_note="Later.")["final_note"]
+    shown = call("show", branch=note["branch"], doc=note["doc"])["entries"][-1]
+    assert (shown["seq"], shown["content"]) == (note["seq"], "Later.")
+
+
+def test_a_broken_edge_is_told_with_its_key_and_the_way_to_mend_it(call: Caller) -> None:
+    call("think_card", card={"id": "T", "type": "test", "title": "It runs"}, supports=["GONE"])
+    (error,) = call("graph_validate")["errors"]
+    assert (error["kind"], error["key"]) == ("edge", "T|supports|GONE")
+    assert "GONE" in error["recovery"]
+
+
+def test_the_everyday_list_is_the_originals(call: Caller) -> None:
+    """What its own daily toolset lists, in its order of importance."""
+    listed = [entry.name for entry in catalogue().listed("daily")]
+    assert {"skill", "tasks_lint", "think_playbook", "workspace_reset"} <= set(listed) and len(listed) == 13
+
+
+def test_too_many_active_tasks_offer_their_list(call: Caller) -> None:
+    call("tasks_create", kind="plan", title="Import")
+    for number in range(1, 6):
+        call("tasks_create", title=f"T{number}", parent="PLAN-001")
+        call("tasks_complete", task=f"TASK-{number:03d}", status="ACTIVE")
+    (action,) = call("tasks_lint", plan="PLAN-001")["actions"]
+    assert action["id"] == "list_active_tasks"
+    assert len(call.run(action["apply"]["tool"], action["apply"]["arguments"])["result"]["tasks"]) == 5
+
+
+def test_cut_job_lists_and_tails_say_how_to_go_on(call: Caller, task: str) -> None:
+    for number in range(3):
+        call("tasks_jobs_create", title=f"Job {number}", prompt="Do it.", task=task)
+        call("tasks_jobs_message", job="JOB-001", message=f"word {number}")
+    assert call.lines("tasks_jobs_list", limit=2)[-1] == "MORE: limit=4"
+    tail = call.lines("tasks_jobs_tail", job="JOB-001", limit=2)
+    assert tail[1] == "events:" and tail[-1].startswith("MORE: after_seq=")
 
 
 def test_the_store_says_where_it_lies(call: Caller) -> None:
-    assert call.clew.dispatcher.call("storage", {}, call.connection).envelope["result"]["storage_dir"]
+    assert call.run("storage", {})["result"]["storage_dir"]
 
 
 def test_without_a_task_the_way_leads_into_the_plan_that_was_named(call: Caller) -> None:
@@ -186,6 +325,7 @@ def test_without_a_task_the_way_leads_into_the_plan_that_was_named(call: Caller)
     assert way["target"] == "tasks_macro_start" and way["params"]["plan"] == "PLAN-001"
 
 
+@in_process
 @pytest.mark.parametrize("text", ["Summary: removed the token from the log.", "TL;DR it works", "Итог: готово"])
 def test_short_summaries_are_found(call: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     found = digest(call, tmp_path, monkeypatch, text)
@@ -222,6 +362,7 @@ def digest(call: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *texts
     return found
 
 
+@in_process
 def test_an_opened_place_is_proposed_with_its_line_and_step(
     call: Caller, task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,7 +371,7 @@ def test_an_opened_place_is_proposed_with_its_line_and_step(
     way = next(item for item in opened["suggestions"] if item["action"] == "call_tool")
     assert way["params"]["content"].startswith("ref: rollout-a.jsonl#L2\n")
     assert way["params"]["meta"]["step"]["path"] == "s:0"
-    assert call.clew.dispatcher.call(way["target"], way["params"], call.connection).ok
+    call.run(way["target"], way["params"])
 
 
 class LooseParams(RequestParams):

@@ -13,6 +13,7 @@ import pytest
 from clew.app import Clew
 from clew.reasoning.adopted_log import own_meta
 from clew.registry.connection import Connection
+from clew.store.events import first_broken_event
 from tests.contract.branchmind_store import WORKSPACE, write_store
 
 LOCAL = Connection(toolset="full", durable=False, local=True)
@@ -30,6 +31,7 @@ def imported(clew: Clew, tmp_path: Path) -> Clew:
     write_store(tmp_path / "branchmind_rust.db")
     report = call(clew, "import_branchmind", path=str(tmp_path))["workspaces"][0]
     assert report["workspace"] == WORKSPACE and report["nodes"] == 4 and report["steps"] == 2
+    assert report["left_out"] == {"graph_conflicts": 1, "step_leases": 1}
     return clew
 
 
@@ -38,7 +40,8 @@ def test_notes_keep_their_numbers_and_branches_their_view(imported: Clew) -> Non
     trial = call(imported, "show", branch="trial", doc="notes", workspace=WORKSPACE)["entries"]
     assert [entry["content"] for entry in trial] == ["Zebra stripes are chosen", "Only on trial"]
     main = call(imported, "show", branch="main", doc="notes", workspace=WORKSPACE)["entries"]
-    assert [entry["seq"] for entry in main] == [1] and main[0]["meta"] == {"a": 1}
+    assert [entry["content"] for entry in main] == ["Zebra stripes are chosen", "one", "two"]
+    assert main[0]["seq"] == 1 and main[0]["meta"] == {"a": 1}
 
 
 def test_the_newest_version_of_a_card_counts_and_can_be_found(imported: Clew) -> None:
@@ -62,6 +65,46 @@ def test_work_keeps_ids_states_and_lists(imported: Clew) -> None:
     assert call(imported, "tasks_jobs_open", job="JOB-001", workspace=WORKSPACE)["job"]["status"] == "DONE"
     anchor = call(imported, "anchors_list", workspace=WORKSPACE)["anchors"][0]
     assert (anchor["id"], anchor["aliases"], anchor["refs"]) == ("a:core", ["a:kernel"], ["docs/core.md"])
+
+
+def test_events_keep_their_ids_and_the_history_can_be_read(imported: Clew) -> None:
+    events = call(imported, "tasks_delta", workspace=WORKSPACE)["events"]
+    assert [(event["event_id"], event["type"]) for event in events[:2]] == [
+        ("evt_0000000000000001", "task_created"),
+        ("evt_0000000000000002", "step_added"),
+    ]
+    assert events[0]["task"] == "TASK-001" and events[0]["payload"] == {"x": 1}
+    shown = call(imported, "tasks_history", task="TASK-001", workspace=WORKSPACE)["operations"]
+    assert [(item["intent"], item["undoable"]) for item in shown] == [("step_patch", False)]
+    assert shown[0]["before"] == {"title": "Reed rows"}
+    assert call(imported, "tasks_note", task="TASK-001", path="s:0.s:0", note="More", workspace=WORKSPACE)["event"]
+    later = call(imported, "tasks_delta", since="evt_0000000000000005", workspace=WORKSPACE)["events"]
+    assert [event["type"] for event in later] == ["step_noted"]
+
+
+def test_notes_about_steps_stand_once_among_the_notes_of_their_task(imported: Clew) -> None:
+    notes = call(imported, "show", branch="task/TASK-001", doc="notes", workspace=WORKSPACE)["entries"]
+    texts = [entry["content"] for entry in notes]
+    assert texts.count("Looked at the header") == texts.count("Rows are read") == 1
+    added = next(entry for entry in notes if entry["content"] == "Rows are read")
+    assert added["meta"]["note_seq"] == 2 and added["ts_ms"] == 1_767_225_600_002
+    assert "Rows are read" in json.dumps(call(imported, "recall", query="rows are read", workspace=WORKSPACE))
+
+
+def test_tags_the_reflog_and_a_head_that_was_set_back_come_over(imported: Clew) -> None:
+    tag = call(imported, "tag_list", workspace=WORKSPACE)["tags"][0]
+    moves = call(imported, "reflog", ref="main", workspace=WORKSPACE)["entries"]
+    assert [move["message"] for move in moves] == ["reset", "two", "one"]
+    assert (tag["name"], tag["seq"]) == ("v1", moves[0]["new_seq"])
+    log = call(imported, "log", ref="main", workspace=WORKSPACE)["commits"]
+    assert [commit["artifact"] for commit in log] == ["one", "Zebra stripes are chosen"], "what came later is hidden"
+
+
+def test_the_log_of_events_is_whole(imported: Clew) -> None:
+    """Its digests chain from the first imported event to the last of ours."""
+    with imported.dispatcher.database.read() as tx:
+        chained, broken = first_broken_event(tx, WORKSPACE)
+    assert chained > 5 and broken is None
 
 
 def test_new_things_count_on_from_what_came_over(imported: Clew) -> None:

@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from clew.app import Clew
+from clew.settings import load_settings
 from tests.contract.mind_mem import DECISIONS, decision
 from tests.memory.conftest import Memory
 
@@ -180,6 +181,14 @@ def test_a_state_that_cannot_be_read_applies_nothing(memory: Memory) -> None:
 
 def test_an_action_that_there_is_not_is_refused(filled: Memory) -> None:
     assert filled.error("memory_evolution", block_id="D-20260801-001", action="bogus")["code"] == "INVALID_INPUT"
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+def test_a_server_over_http_listens_where_clients_of_mind_mem_look(tmp_path: Path, engine: str) -> None:
+    chosen = {"home": tmp_path, "toolset": "mind-mem", "transport": "http"}
+    settings = load_settings(chosen, {}, tmp_path)
+    assert (settings.transport, settings.port) == ("http", 8765)
+    assert load_settings({**chosen, "toolset": "agent"}, {}, tmp_path).port == 1731
 
 
 @pytest.mark.parametrize(

@@ -8,27 +8,33 @@ from __future__ import annotations
 
 import json
 import re
+import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_types import TextContent
 
-from clew.app import Clew
 from clew.registry.catalogue import catalogue
-from clew.registry.connection import Connection
+from tests.contract.wire import Here, Route, Wire, serving
 
 
 class Client:
-    """One connection that knows nothing but the gateway."""
+    """A client that knows nothing but the gateway, in a workspace of its own."""
 
-    def __init__(self, clew: Clew) -> None:
-        self.clew = clew
-        self.connection = Connection(toolset="thoughtbox")
+    def __init__(self, route: Route, workspace: str) -> None:
+        self.route = route
+        self.workspace = workspace
+        self.links: list[str] = []
 
     def send(self, operation: str, /, **args: Any) -> tuple[bool, str]:
-        given = {"operation": operation, **({"args": args} if args else {})}
-        answer = self.clew.dispatcher.call("thoughtbox_gateway", given, self.connection)
-        return answer.ok, answer.text
+        given = {"operation": operation, "workspace": self.workspace, **({"args": args} if args else {})}
+        heard = self.route.send("thoughtbox_gateway", given)
+        if heard.structured is not None:
+            assert json.loads(heard.text) == heard.structured, "text and structured content say the same"
+        self.links = heard.links
+        return heard.ok, heard.text
 
     def text(self, operation: str, /, **args: Any) -> str:
         ok, text = self.send(operation, **args)
@@ -51,9 +57,29 @@ class Client:
         return self.json("thought", **{"thought": text, "nextThoughtNeeded": True, **more})
 
 
+@pytest.fixture(params=["sqlite", "postgres", "wire"])
+def engine(request: pytest.FixtureRequest) -> str:
+    """Both engines in this process, and once a server of its own."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
+    with serving(tmp_path_factory.mktemp("wire"), "thoughtbox") as found:
+        yield found
+
+
 @pytest.fixture
-def client(clew: Clew) -> Client:
-    client = Client(clew)
+def newcomer(engine: str, request: pytest.FixtureRequest) -> Client:
+    """A client that has not said anything yet."""
+    if engine == "wire":
+        return Client(request.getfixturevalue("wire"), f"w-{uuid.uuid4().hex}")
+    return Client(Here(request.getfixturevalue("clew"), "thoughtbox"), "ws")
+
+
+@pytest.fixture
+def client(newcomer: Client) -> Client:
+    client = newcomer
     client.text("start_new", newWork={"project": "p", "task": "t"})
     client.text("cipher")
     return client
@@ -159,8 +185,8 @@ def test_key_moments_take_a_summary(client: Client, session: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["session_list", "notebook_create", "mental_models_list_models", "session.list"])
-def test_no_spelling_of_an_operation_goes_round_its_stage(clew: Clew, name: str) -> None:
-    refused = Client(clew).refused(name)
+def test_no_spelling_of_an_operation_goes_round_its_stage(newcomer: Client, name: str) -> None:
+    refused = newcomer.refused(name)
     assert refused["code"] == "STAGE_REQUIREMENT_NOT_MET" and refused["currentStage"] == "entry"
 
 
@@ -221,6 +247,33 @@ def test_markdown_without_metadata_is_the_thoughts_alone(client: Client, session
     assert text.startswith("## Main Thread\n\n### Thought 1/1\n\nstep 1\n") and "<!--" not in text
 
 
+def test_a_long_session_is_exported_whole(client: Client) -> None:
+    for _ in range(3):
+        session = client.think("word " * 80_000)["sessionId"]
+    for format in ("json", "markdown", "cipher"):
+        told = client.json("session", operation="export", args={"sessionId": session, "format": format})
+        assert len(told["content"]) > 1_200_000, format
+
+
+@pytest.mark.parametrize("engine", ["wire"])
+def test_a_cell_imports_a_module_of_node_by_its_bare_name(client: Client) -> None:
+    pytest.importorskip("deno")
+    book = client.json("notebook", operation="create", args={"title": "T", "language": "javascript"})["notebook"]["id"]
+    cell = {"notebookId": book, "cellType": "code", "content": "import path from 'path'\nconsole.log(path.sep)"}
+    made = client.json("notebook", operation="add_cell", args=cell)["cell"]["id"]
+    ran = client.json("notebook", operation="run_cell", args={"notebookId": book, "cellId": made})
+    assert ran["output"] == "/\n"
+    shown = client.json("notebook", operation="get_cell", args={"notebookId": book, "cellId": made})["cell"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", shown["executedAt"])
+
+
+def test_the_overview_tells_the_operations_and_their_parameters(wire: Wire) -> None:
+    (message,) = wire.portal.call(wire.client.get_prompt, "list_mcp_assets", {}).messages
+    assert isinstance(message.content, TextContent)
+    assert "| `thought` | **thought**, **nextThoughtNeeded**" in message.content.text
+    assert "| `session.export` | **sessionId**" in message.content.text
+
+
 def test_cells_are_listed_whole(client: Client) -> None:
     book = client.json("notebook", operation="create", args={"title": "T", "language": "javascript"})["notebook"]["id"]
     text = "word " * 100
@@ -236,13 +289,12 @@ def test_patterns_and_notes_say_where_they_are(client: Client) -> None:
         "note"
     ]
     assert note["uri"] == "thoughtbox://knowledge/scratchpad/search-latency"
-    read = client.clew.dispatcher.read_resource(note["uri"], client.connection)
-    assert read.text == "# Search latency\n\nc\n"
+    if client.workspace == "ws":  # an address has no place for a workspace
+        assert client.route.read(note["uri"]) == "# Search latency\n\nc\n"
 
 
 def test_the_models_of_one_tag_have_an_address(client: Client) -> None:
-    shown = client.clew.dispatcher.read_resource("thoughtbox://mental-models/debugging", client.connection)
-    found = json.loads(shown.text)
+    found = json.loads(client.route.read("thoughtbox://mental-models/debugging"))
     assert found["tag"] == "debugging" and found["count"] == len(found["models"]) > 0
 
 
@@ -278,8 +330,9 @@ def test_a_branch_has_a_plain_name_and_one_fork_point(client: Client) -> None:
 def test_guides_are_named_and_not_sent(client: Client) -> None:
     first = client.think("one", verbose=True)
     assert first["resources"] == ["thoughtbox://patterns-cookbook"] and "guide" not in first
+    assert client.links == first["resources"], "the answer links to them as well"
     forked = client.think("other", verbose=True, branchId="alt", branchFromThought=1)
-    assert forked["resources"] == ["thoughtbox://guidance/parallel-verification"]
+    assert forked["resources"] == ["thoughtbox://guidance/parallel-verification"] == client.links
     assert len(client.think("two", includeGuide=True)["guide"]) > 1000
 
 

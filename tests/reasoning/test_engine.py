@@ -249,7 +249,7 @@ def test_the_capsule_holds_the_first_two_actions(call: Caller) -> None:
         "add_counter_hypothesis",
     )
     for chosen in capsule["next"].values():
-        call(chosen["call"]["target"], **chosen["call"]["params"])
+        call(chosen["calls"][0]["target"], **chosen["calls"][0]["params"])
 
 
 texts = st.text(max_size=20) | st.sampled_from(["CMD: ls", "a vs b", "LINK: x", "CMD: <fill", "• CMD: 测试"])

@@ -102,7 +102,7 @@ def test_numbered_thoughts_show_their_branching_even_when_cut(call: Caller) -> N
         )
     for name in ("context_pack", "think_watch"):
         graph = call(name)["trace"]["sequential"]
-        assert graph["edges"] == [{"rel": "branch", "from": 1, "to": 3}]
+        assert graph["edges"] == [{"rel": "branch", "from": 1, "to": 3, "branchId": "b"}]
         trace = call(name, max_chars=1600)["trace"]
         numbers = [entry["meta"]["thoughtNumber"] for entry in trace["entries"]]
         assert [node["thoughtNumber"] for node in trace["sequential"]["nodes"]] == numbers

@@ -35,7 +35,7 @@ def test_numbered_thoughts_make_a_graph_in_every_trace_read(call: Caller) -> Non
     hydrated = call("trace_hydrate")["sequential"]
     assert [node["thoughtNumber"] for node in hydrated["nodes"]] == [1, 2, 3, 4]
     assert hydrated["edges"] == [
-        {"rel": "branch", "from": 1, "to": 2},
+        {"rel": "branch", "from": 1, "to": 2, "branchId": "b"},
         {"rel": "revision", "from": 2, "to": 3},
     ]
     assert hydrated["missing"] == {"branchFromThought": [7], "revisesThought": []}

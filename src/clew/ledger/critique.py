@@ -66,7 +66,7 @@ def request(ctx: Context, seq: int) -> InputRequest:
     assert thought is not None, f"thought at {seq} was just written"
     before = [f"Thought {item.point.number}: {item.text}" for item in _before(ctx, thought)]
     prompt = "\n\n".join([*before, f"Current Thought: {thought.text}", ASK])
-    return InputRequest(KEY, prompt, SYSTEM, 1000, (MODEL_HINT,), INTELLIGENCE, COST)
+    return InputRequest(KEY, prompt, SYSTEM, 1000, (MODEL_HINT,), INTELLIGENCE, COST, with_context=True)
 
 
 def _before(ctx: Context, thought: Thought) -> list[Thought]:

@@ -7,7 +7,7 @@ own name, or under an alias with a dot (`session.list`), which may also be writt
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any
 
@@ -211,8 +211,8 @@ def _translated(ctx: Context, answer: Answer, route: Route | None = None) -> Ans
         return _in_json(envelope, _error_object(envelope["error"], route))
     if isinstance(envelope["result"].get("text"), str):
         said = [f"Warning: {text}" for text in _warnings(envelope)]
-        return Answer(True, envelope, "\n".join([envelope["result"]["text"], *said]))
-    return _in_json(envelope, _object_shown(envelope))
+        return Answer(True, envelope, "\n".join([envelope["result"]["text"], *said]), resources=answer.resources)
+    return replace(_in_json(envelope, _object_shown(envelope)), resources=answer.resources)
 
 
 def _in_json(envelope: dict[str, Any], shown: dict[str, Any]) -> Answer:

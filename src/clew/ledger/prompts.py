@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from clew.errors import ClewError
+from clew.ledger.gateway import served, wire_name
 from clew.ledger.resources import complete_session_id
 from clew.ledger.sessions import session_named
+from clew.ledger.stages import GATEWAY
 from clew.ledger.thought_rows import newest_thoughts
 from clew.registry.catalogue import catalogue
 from clew.registry.context import Context
 from clew.registry.prompt import Argument, prompt
+from clew.registry.toolsets import TOOLSETS
 
 EARLIER = 20
 
@@ -27,6 +32,7 @@ def list_mcp_assets(ctx: Context, arguments: dict[str, str]) -> str:
             "",
             "## Tools",
             *listed,
+            *_gateway_table(ctx),
             f"- and {more} more operations: find them with `op_search`, run them with `op_read` or `op_call`.",
             "",
             "## Resources",
@@ -36,6 +42,22 @@ def list_mcp_assets(ctx: Context, arguments: dict[str, str]) -> str:
             *prompts,
         ]
     )
+
+
+def _gateway_table(ctx: Context) -> list[str]:
+    """The operations behind the gateway with their arguments, for those whose list shows nothing else."""
+    if TOOLSETS[ctx.connection.toolset].tools != (GATEWAY,):
+        return []
+    rows = [(wire_name(entry), entry.input_schema) for entry in served()]
+    shown = [f"| `{name}` | {_arguments(schema)} |" for name, schema in sorted(rows)]
+    return ["", f"Operations of `{GATEWAY}`:", "", "| operation | arguments |", "| --- | --- |", *shown, ""]
+
+
+def _arguments(schema: dict[str, Any]) -> str:
+    """Those that are needed first, in bold."""
+    needed = schema.get("required", [])
+    rest = [name for name in schema.get("properties", {}) if name not in (*needed, "workspace")]
+    return ", ".join([*(f"**{name}**" for name in needed), *rest]) or "none"
 
 
 @prompt(

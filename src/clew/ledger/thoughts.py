@@ -227,7 +227,7 @@ def _answer(ctx: Context, args: ThoughtInput, recorded: Recorded, reopened: bool
             f"Refer to it as S{plan.point.number}.",
         )
     if args.verbose:
-        return answer | _counts(ctx, args, recorded) | _more(recorded) | _guidance(args, recorded)
+        return answer | _counts(ctx, args, recorded) | _more(recorded) | _guidance(ctx, args, recorded)
     return answer if args.next_thought_needed else answer | _counts(ctx, args, recorded)
 
 
@@ -254,12 +254,13 @@ def _counts(ctx: Context, args: ThoughtInput, recorded: Recorded) -> dict[str, A
     }
 
 
-def _guidance(args: ThoughtInput, recorded: Recorded) -> dict[str, Any]:
+def _guidance(ctx: Context, args: ThoughtInput, recorded: Recorded) -> dict[str, Any]:
     """Addresses of what may help now. The texts are long; who wants one reads the resource, or asks for the guide."""
     plan = recorded.plan
     ends = plan.point.number == 1 or (args.total_thoughts is not None and plan.point.number == plan.total)
     links = ["thoughtbox://patterns-cookbook"] if ends else []
     links += ["thoughtbox://guidance/parallel-verification"] if plan.opens_branch else []
+    ctx.remarks.resources.extend(links)
     return {"resources": links} if links else {}
 
 

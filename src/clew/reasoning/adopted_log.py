@@ -41,6 +41,8 @@ class Adoption:
     branches: dict[str, Branch] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     last_seq: int = 0
+    mirrored: set[int] = field(default_factory=set)
+    """Numbers of the notes about steps that stand among the entries too."""
 
     def rows(self, table: str, order: str) -> Iterator[Row]:
         return self.source.rows(table, order, workspace=self.workspace)
@@ -52,13 +54,14 @@ class Adoption:
 def adopt_log(ctx: Context, work: Adoption) -> None:
     entries = list(work.rows("doc_entries", "seq"))
     work.last_seq = max((int(row["seq"]) for row in entries), default=0)
+    work.mirrored |= set(_mirrored(entries))
     _branches(ctx, work, entries)
     _documents(ctx, work)
-    _entries(ctx, work, entries)
+    adopt_entries(ctx, work, entries)
     _nodes(ctx, work)
     _edges(ctx, work)
-    _anchors(ctx, work)
     ctx.ws.seq = max(ctx.ws.seq, work.last_seq)
+    _anchors(ctx, work)
 
 
 def _branches(ctx: Context, work: Adoption, entries: list[Row]) -> None:
@@ -136,7 +139,7 @@ _ENTRY = (
 )
 
 
-def _entries(ctx: Context, work: Adoption, entries: list[Row]) -> None:
+def adopt_entries(ctx: Context, work: Adoption, entries: list[Row]) -> None:
     taken = [_entry(work, row) for row in entries]
     names = ("workspace", *_ENTRY, "path", "agent")
     ctx.tx.many(
@@ -148,19 +151,27 @@ def _entries(ctx: Context, work: Adoption, entries: list[Row]) -> None:
         work.counted(f"{kind}s", [row for row in taken if row["kind"] == kind])
 
 
+def _mirrored(entries: list[Row]) -> Iterator[int]:
+    for row in entries:
+        meta = as_object(row.get("meta_json")) if "tasks_note" in (row.get("meta_json") or "") else None
+        if meta and meta.get("source") == "tasks_note" and isinstance(meta.get("note_seq"), int):
+            yield meta["note_seq"]
+
+
 def _entry(work: Adoption, row: Row) -> Row:
     meta = row.get("meta_json") or row.get("payload_json")
     return {
         **{name: row.get(name) for name in ("seq", "doc", "kind", "ts_ms", "title", "format", "content", "path")},
         "branch": work.branches[row["branch"]].id,
-        "meta": canonical_or_none(_object(meta)),
+        "meta": canonical_or_none(as_object(meta)),
         "source": row.get("source_event_id"),
         "event_type": row.get("event_type"),
         "subject": row.get("task_id"),
     }
 
 
-def _object(text: Any) -> dict[str, Any] | None:
+def as_object(text: Any) -> dict[str, Any] | None:
+    """What a column of JSON holds; text that is none is kept as text."""
     try:
         value = orjson.loads(text) if text else None
     except orjson.JSONDecodeError:
@@ -190,7 +201,7 @@ def _nodes(ctx: Context, work: Adoption) -> None:
             row.get("text"),
             row.get("status"),
             tuple(tag for tag in (row.get("tags") or "").split("\n") if tag),
-            own_meta(_object(row.get("meta_json"))),
+            own_meta(as_object(row.get("meta_json"))),
             bool(row["deleted"]),
             int(row["seq"]),
             int(row["ts_ms"]),
@@ -257,7 +268,7 @@ def _edges(ctx: Context, work: Adoption) -> None:
                 row["from_id"],
                 row["rel"],
                 row["to_id"],
-                _object(row.get("meta_json")),
+                as_object(row.get("meta_json")),
                 bool(row["deleted"]),
                 int(row["seq"]),
                 int(row["ts_ms"]),

@@ -14,6 +14,7 @@ from clew.reasoning.graph import Edge, Node
 from clew.reasoning.scope import Scope, StepFocus
 from clew.reasoning.trace import following, sequential_graph
 from clew.reasoning.visibility import is_draft, is_pinned, lane_of
+from clew.registry.budget import Clip, Drop, Step
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
 
@@ -82,13 +83,27 @@ def _signal(signal: dict[str, Any]) -> dict[str, Any]:
 
 
 def _brief(action: dict[str, Any]) -> dict[str, Any]:
-    calls = [call for call in action["calls"] if call["action"] == "call_tool"]
+    """The action with its last call, the one that does it: earlier ones only prepare."""
+    calls = [call for call in action["calls"] if call["action"] == "call_tool"][-1:]
     return {
         "kind": action["kind"],
         "priority": action["priority"],
         "title": action["title"],
-        "call": {"target": calls[-1]["target"], "params": calls[-1]["params"]} if calls else None,
+        "calls": [{"target": call["target"], "params": call["params"]} for call in calls],
     }
+
+
+def card_words(card: Node) -> dict[str, Any]:
+    """What a decision or a piece of evidence says, beside its one line."""
+    return {"title": card.title, "text": card.text, "tags": list(card.tags)}
+
+
+SIGNAL_LISTS = ("signals.blockers", "signals.decisions", "signals.evidence")
+SHORTER_SIGNALS: tuple[Step, ...] = tuple(Clip(f"{path}[].text", 400) for path in SIGNAL_LISTS)
+"""The label says it in one line, so the whole text is the first thing that a small budget shortens."""
+WORDLESS_SIGNALS: tuple[Step, ...] = tuple(
+    Drop(f"{path}[].{name}") for name in ("text", "title", "tags") for path in SIGNAL_LISTS
+)
 
 
 def lane_summary(cards: Sequence[Node]) -> dict[str, Any]:

@@ -17,7 +17,17 @@ from clew.reasoning.cards.queries import FRONTIER_LISTS, FRONTIER_STEPS, Frontie
 from clew.reasoning.cards.selection import FRONTIER, Lens, card_stats, edges_of, frontier_pages, newest, select, tagged
 from clew.reasoning.engine.slice import BLOCKS, is_active, label
 from clew.reasoning.graph import Edge, Node
-from clew.reasoning.pack_parts import SEQUENTIAL_FOLLOWS, EntrySlice, capsule, engine_block, entry_slice, lane_summary
+from clew.reasoning.pack_parts import (
+    SEQUENTIAL_FOLLOWS,
+    SHORTER_SIGNALS,
+    WORDLESS_SIGNALS,
+    EntrySlice,
+    capsule,
+    card_words,
+    engine_block,
+    entry_slice,
+    lane_summary,
+)
 from clew.reasoning.scope import NotesDoc, Scope, StepFocus, TraceDoc, ViewPlace, place_and_step, target_id
 from clew.reasoning.trace import cut_bytes
 from clew.registry import budget as budgets
@@ -124,7 +134,14 @@ def _blockers(ctx: Context, pack: Pack, limit: int) -> list[Node]:
 
 
 def _named(card: Node) -> dict[str, Any]:
-    return {"id": card.id, "type": card.type, "label": label(card), "status": card.status, "last_seq": card.last_seq}
+    return {
+        "id": card.id,
+        "type": card.type,
+        "label": label(card),
+        **card_words(card),
+        "status": card.status,
+        "last_seq": card.last_seq,
+    }
 
 
 def _bridge(ctx: Context, pack: Pack) -> dict[str, Any] | None:
@@ -152,12 +169,14 @@ def _bridge(ctx: Context, pack: Pack) -> dict[str, Any] | None:
 
 
 PACK_STEPS: tuple[Step, ...] = (
+    *SHORTER_SIGNALS,
     Clip("notes.entries[].content", 800),
     Clip("trace.entries[].content", 400),
     Clip("cards[].text", 600),
     Trim("trace.entries", drop="first", floor=5, page="trace.pagination", follow=SEQUENTIAL_FOLLOWS),
     Trim("notes.entries", drop="first", floor=3, page="notes.pagination"),
     Trim("cards", drop="last", floor=3),
+    *WORDLESS_SIGNALS,
     Clip("notes.entries[].content", 120),
     Clip("trace.entries[].content", 80),
     Clip("cards[].text", 80),

@@ -76,7 +76,8 @@ def sequential_graph(entries: Iterable[Json]) -> Json | None:
     """The branching that the entries shown make visible; None when none of them is a numbered step.
 
     Most traces number their steps throughout; a thought session numbers each of its branches for itself. So a step is
-    known by its branchId and its number together, and edges name branches only where a number alone would not do.
+    known by its branchId and its number together, and an edge names the branch it leads to, and the one it
+    comes from where a number alone would not do.
     """
     steps = {_key(step): step for step in map(_step, entries) if step is not None}
     if not steps:
@@ -127,9 +128,8 @@ def _first_known(origins: list[Key], steps: Mapping[Key, Json], places: Places) 
 
 
 def _edge(rel: str, origin: Key, target: Key, places: Places) -> Json:
-    named = {"fromBranchId": origin, "branchId": target}
-    branches = {name: key[0] for name, key in named.items() if key[0] and len(places[key[1]]) > 1}
-    return {"rel": rel, "from": origin[1], "to": target[1], **branches}
+    base = {"fromBranchId": origin[0]} if origin[0] and len(places[origin[1]]) > 1 else {}
+    return {"rel": rel, "from": origin[1], "to": target[1], **base, **({"branchId": target[0]} if target[0] else {})}
 
 
 def _step(entry: Json) -> Json | None:

@@ -10,15 +10,27 @@ from pydantic import Field
 from clew.errors import ClewError, suggest
 from clew.ids import check_workspace, confined
 from clew.reasoning.adopted_log import Adoption, adopt_log
+from clew.reasoning.adopted_refs import REFS, adopt_refs
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, operation
 from clew.store.foreign import ForeignStore, opened_foreign
 from clew.store.workspaces import declare_events
 from clew.surroundings import placed
+from clew.tasks.adopted_history import HISTORY, adopt_events, adopt_history
 from clew.tasks.adopted_work import adopt_work
 
 FILE = "branchmind_rust.db"
 NEEDED = ("workspaces", "doc_entries", "graph_node_versions", "tasks")
+
+TAKEN = {
+    *("workspaces", "counters", "branches", "branch_checkout", "documents", "doc_entries", "focus", "reasoning_refs"),
+    *("graph_node_versions", "graph_edge_versions", "anchors", "anchor_aliases", "anchor_links", "plans", "tasks"),
+    *("steps", "step_criteria", "step_tests", "step_blockers", "plan_checklist", "task_items", "task_nodes"),
+    *("evidence_artifacts", "evidence_checks", "evidence_attachments", "checkpoint_evidence", "jobs", "job_events"),
+    *REFS,
+    *HISTORY,
+}
+"""Tables that are read; links of anchors and counters follow from the rest."""
 
 declare_events({"workspace_imported": "A workspace was read from the store of another program."})
 
@@ -76,8 +88,20 @@ def _imported(ctx: Context, source: ForeignStore, name: str) -> dict[str, Any]:
                 suggestions=[suggest("workspace_list", "Shows what there is.")],
             )
         work = Adoption(source, name)
+        adopt_events(bound, work)
         adopt_log(bound, work)
+        adopt_refs(bound, work)
         adopt_work(bound, work)
+        adopt_history(bound, work)
         bound.emit("system", "workspace_imported", name, {"from": "branchmind", **work.counts})
-        left = [table for table in ("graph_conflicts", "vcs_tags") if any(work.rows(table, "workspace"))]
-    return {"workspace": name, **work.counts, "left_out": left}
+    return {"workspace": name, **work.counts, "left_out": left_out(work)}
+
+
+def left_out(work: Adoption) -> dict[str, int]:
+    """Tables of the source with rows of this workspace that have no home here, with how many."""
+    counts = {table: sum(1 for _ in work.rows(table, "workspace")) for table in _others(work.source)}
+    return {table: count for table, count in counts.items() if count}
+
+
+def _others(source: ForeignStore) -> list[str]:
+    return [table for table in source.tables if table not in TAKEN and "workspace" in source.columns(table)]

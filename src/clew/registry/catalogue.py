@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -154,6 +156,45 @@ def listed(schema: Schema) -> Schema:
 
     A list is read by a model in every conversation; op_search shows the whole schema on demand.
     """
+    return _bare(inlined(schema))
+
+
+def inlined(schema: Schema) -> Schema:
+    """The schema with each definition in its place: some clients do not follow a `$ref`.
+
+    A definition that is used more than once stays where it is, for it would be repeated, or never end.
+    """
+    found = schema.get("$defs", {})
+    uses = Counter(_references(schema))
+    once = {name: value for name, value in found.items() if uses[f"#/$defs/{name}"] == 1}
+    kept = {name: value for name, value in found.items() if name not in once}
+    whole: Schema = _placed({name: value for name, value in schema.items() if name != "$defs"}, once)
+    return {**whole, "$defs": _placed(kept, once)} if kept else whole
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"]
+        for item in value.values():
+            yield from _references(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _references(item)
+
+
+def _placed(value: Any, definitions: Mapping[str, Schema]) -> Any:
+    if isinstance(value, list):
+        return [_placed(item, definitions) for item in value]
+    if not isinstance(value, dict):
+        return value
+    name = str(value.get("$ref", "")).removeprefix("#/$defs/")
+    if name in definitions:
+        value = {**definitions[name], **{key: item for key, item in value.items() if key != "$ref"}}
+    return {key: _placed(item, definitions) for key, item in value.items()}
+
+
+def _bare(schema: Schema) -> Schema:
     kept = {name: value for name, value in schema.items() if not _guards(name, value)}
     return {name: _listed(name, value) for name, value in kept.items()}
 
@@ -169,8 +210,8 @@ def _listed(name: str, value: Any) -> Any:
     if name in {"enum", "required", "default", "const"}:
         return value
     if isinstance(value, dict):
-        return listed(value)
-    return [listed(item) if isinstance(item, dict) else item for item in value] if isinstance(value, list) else value
+        return _bare(value)
+    return [_bare(item) if isinstance(item, dict) else item for item in value] if isinstance(value, list) else value
 
 
 def resolved(field: Schema, schema: Schema) -> Schema:

@@ -20,6 +20,8 @@ class InputRequest:
     models: tuple[str, ...] = ()
     intelligence: float | None = None
     cost: float | None = None
+    with_context: bool = False
+    """Whether the client should add what it knows of this server, if it can."""
 
 
 @dataclass(frozen=True)

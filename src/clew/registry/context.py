@@ -27,6 +27,8 @@ class Remarks:
     def __init__(self) -> None:
         self.warnings: list[dict[str, str]] = []
         self.suggestions: list[Suggestion] = []
+        self.resources: list[str] = []
+        """Addresses of what may help now; a face that can link to them does."""
         self.after: list[Callable[[], None]] = []
         self.call: tuple[str, dict[str, Any]] | None = None
         """Name and arguments of the call, for a suggestion that repeats it elsewhere."""

@@ -267,7 +267,7 @@ class Dispatcher:
         shown = redact(envelope, text)
         if shown is not envelope:
             text = canonical(shown)
-        answer = Answer(shown["success"], shown, text, structured=shown)
+        answer = Answer(shown["success"], shown, text, structured=shown, resources=call.remarks.resources)
         in_lines = operation is not None and _in_lines(operation, call)
         if operation is not None and operation.bare is not None and call.fmt is None and not in_lines:
             bare = bare_text(operation.bare, shown)
@@ -284,7 +284,7 @@ class Dispatcher:
         if not envelope["success"]:
             return line_protocol.error_lines(envelope["error"], envelope["suggestions"], default)
         if operation.raw_text:
-            return [envelope["result"].get("text", "")]
+            return [envelope["result"].get("text", ""), *line_protocol.warning_lines(envelope["warnings"])]
         form = _agent_form(operation, call)
         lines = form.lines if form is not None else operation.lines
         if lines is None:
@@ -297,7 +297,7 @@ def _passed_on(call: Call, answer: Answer) -> Answer:
     """Another operation's answer, as it gave it; the envelope when this call asks for that."""
     if call.fmt != "json" or answer.input_required is not None:
         return answer
-    return Answer(answer.ok, answer.envelope, canonical(answer.envelope), answer.envelope)
+    return Answer(answer.ok, answer.envelope, canonical(answer.envelope), answer.envelope, resources=answer.resources)
 
 
 def _agent_form(operation: Operation, call: Call) -> AgentForm | None:
@@ -330,6 +330,8 @@ def bare_text(pick: Callable[[dict[str, Any]], Any], envelope: dict[str, Any]) -
         return pick(envelope["result"])
     error = envelope["error"]
     told = {key: error[key] for key in ("code", "recovery") if key in error}
+    if "recovery" in told:
+        told["recovery"] = told["recovery"].replace("details.example", "example")  # details are spread out here
     return {**error.get("details", {}), "error": error["message"], **told}
 
 

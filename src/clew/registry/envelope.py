@@ -22,6 +22,8 @@ class Answer:
     of the text, so the two must never say different things."""
     lines: list[str] = field(default_factory=list)
     input_required: InputRequired | None = None
+    resources: list[str] = field(default_factory=list)
+    """Addresses that the answer points to, for faces with links of their own."""
 
 
 def success(

@@ -38,9 +38,21 @@ def suggestion_line(suggestion: Suggestion, default_workspace: str | None = None
 
 
 def error_lines(error: dict[str, Any], suggestions: list[Suggestion], default_workspace: str | None) -> list[str]:
-    fix = f" | fix: {error['recovery']}" if error.get("recovery") else ""
+    advice = _advice(error, default_workspace)
+    fix = f" | fix: {advice}" if advice else ""
     lines = [one_line(f"ERROR: {error['code']} {error['message']}{fix}")]
     return lines + [suggestion_line(item, default_workspace) for item in suggestions[:2]]
+
+
+def _advice(error: dict[str, Any], default_workspace: str | None) -> str:
+    """The recovery, with the example itself where it speaks of its place in the envelope: lines have no such place."""
+    example = error.get("details", {}).get("example")
+    if not example:
+        return error.get("recovery") or ""
+    call = command(example["name"], example["arguments"], default_workspace)
+    return (
+        (error.get("recovery") or "").replace("is in details.example.", f"is: {call}").replace("details.example", call)
+    )
 
 
 def warning_lines(warnings: list[dict[str, str]]) -> list[str]:

@@ -84,6 +84,14 @@ Everything else is meant to be as in the original. Each line is pinned by a test
 """
 
 
+_KEPT = """
+## What is pinned as in the original
+
+Found by giving both programs the same calls. The number is that of the finding; each has a test.
+
+"""
+
+
 def pages(index: Index) -> dict[str, str]:
     """Path below docs/ -> text."""
     return {
@@ -140,9 +148,10 @@ def _events_table() -> str:
 
 def _contract_page(contract: Contract) -> str:
     rows = ((item.what, item.original, item.clew, item.why) for item in contract.differences)
-    return f"# {contract.title}\n\n{contract.about}\n{_DIFFERENCES}" + table(
-        ("what", "the original", "Clew", "why"), rows
-    )
+    kept = ((item.cause, item.what, f"`{item.test.rpartition('::')[2]}`") for item in contract.kept)
+    differences = table(("what", "the original", "Clew", "why"), rows)
+    pinned = table(("finding", "what", "test"), kept)
+    return f"# {contract.title}\n\n{contract.about}\n{_DIFFERENCES}{differences}{_KEPT}{pinned}"
 
 
 def _by_domain(index: Index) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -236,6 +245,17 @@ class Difference:
     why: str
     test: str
     """`tests/file.py::function` that fails when Clew does something else again."""
+    causes: tuple[str, ...] = ()
+    """Numbers of the deviations that it answers."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Something that once deviated and is now as in the original."""
+
+    cause: str
+    what: str
+    test: str
 
 
 @dataclass(frozen=True)
@@ -246,6 +266,15 @@ class Contract:
     about: str
     """Markdown that the page begins with: how a client or existing data move over."""
     differences: tuple[Difference, ...]
+    kept: tuple[Kept, ...]
+    causes: tuple[str, ...]
+    """The numbers of all deviations that were found when the original ran beside Clew, such as `D7`."""
+
+    @property
+    def unanswered(self) -> list[str]:
+        """Deviations that are neither mended nor deliberate."""
+        answered = {item.cause for item in self.kept} | {id for item in self.differences for id in item.causes}
+        return [id for id in self.causes if id not in answered]
 
 
 def contracts(place: Path = PLACE) -> list[Contract]:
@@ -254,5 +283,15 @@ def contracts(place: Path = PLACE) -> list[Contract]:
 
 def _contract(path: Path) -> Contract:
     data = tomllib.loads(path.read_text(encoding="utf-8"))
-    found = tuple(Difference(**row) for row in data.get("difference", ()))
-    return Contract(path.stem, data["title"], data["about"].strip(), found)
+    found = tuple(Difference(**{**row, "causes": tuple(row.get("causes", ()))}) for row in data.get("difference", ()))
+    kept = tuple(Kept(**row) for row in data.get("kept", ()))
+    causes = tuple(id for span in data["causes"] for id in _numbers(span))
+    return Contract(path.stem, data["title"], data["about"].strip(), found, kept, causes)
+
+
+def _numbers(span: str) -> list[str]:
+    """`D1-D3` -> D1, D2, D3."""
+    first, _, last = span.partition("-")
+    letter = first.rstrip("0123456789")
+    low, high = int(first.removeprefix(letter)), int((last or first).removeprefix(letter))
+    return [f"{letter}{number}" for number in range(low, high + 1)]

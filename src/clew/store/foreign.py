@@ -20,11 +20,14 @@ class ForeignStore:
         found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
         self.tables = [str(name) for (name,) in found]
 
+    def columns(self, table: str) -> set[str]:
+        return {str(info[1]) for info in self._connection.execute(f"PRAGMA table_info({table})")}
+
     def rows(self, table: str, order: str, **equal: Any) -> Iterator[Row]:
         """Rows of a table in an order; none when there is no such table. Names are ours, never a caller's."""
         if table not in self.tables:
             return
-        known = {str(info[1]) for info in self._connection.execute(f"PRAGMA table_info({table})")}
+        known = self.columns(table)
         where = " AND ".join(f"{name} = ?" for name in equal) or "1"
         wanted = ", ".join(name for name in order.split(", ") if name in known) or "rowid"
         cursor = self._connection.cursor()

@@ -6,6 +6,7 @@ At the end: the table `meta`, facts about the whole store that belong to no work
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from clew.canonical import canonical, sha256_hex
@@ -27,6 +28,23 @@ _INSERT_EVENT = f"INSERT INTO event ({', '.join(EVENT_COLUMNS)}, digest) VALUES 
 def chained(before: str | None, row: Sequence[Any]) -> str:
     """The digest of a row that also holds the digest of the row before it: no row can change or go unnoticed."""
     return sha256_hex(canonical([before or "", *row]))
+
+
+@dataclass(frozen=True, slots=True)
+class PastEvent:
+    """Something that happened under another program."""
+
+    seq: int
+    ts_ms: int
+    topic: str
+    type: str
+    subject: str | None
+    path: str | None
+    payload: dict[str, Any]
+
+    def row(self, workspace: str) -> tuple[Any, ...]:
+        about = (self.topic, self.type, self.subject, self.path)
+        return (workspace, self.seq, self.ts_ms, *about, None, 0, canonical(self.payload))
 
 
 class Workspace:
@@ -98,6 +116,24 @@ class Workspace:
         self.event_digest = chained(self.event_digest, row)
         self.tx.run(_INSERT_EVENT, *row, self.event_digest)
         return {**dict(zip(EVENT_COLUMNS, row, strict=True)), "payload": payload or {}}
+
+    def adopt_events(self, events: Sequence[PastEvent]) -> None:
+        """The past of a workspace that comes from another program, under its own numbers, at the head of the log.
+
+        Only for a workspace that this transaction made: its one event, of being made, is told again by the caller."""
+        if not events:
+            return
+        if self.event_seq > 1:
+            raise ClewError("CONFLICT", f"workspace {self.id} has a past of its own", "Import into a new workspace.")
+        self.tx.run("DELETE FROM event WHERE workspace = ?", self.id)
+        self.event_digest = None
+        rows = []
+        for event in events:
+            row = event.row(self.id)
+            self.event_digest = chained(self.event_digest, row)
+            rows.append((*row, self.event_digest))
+        self.event_seq = events[-1].seq
+        self.tx.many(_INSERT_EVENT, rows)
 
     @property
     def changed(self) -> bool:

@@ -213,7 +213,7 @@ def _too_many(ctx: Context, plan: Work, active: list[Work], found: Found) -> Non
         id = f"patch:plan:active_limit:park:{task.id}"
         found.patches.append(Patch(id, f"Put {task.id} back to TODO", "tasks_complete", arguments))
     listing = {"tasks_parent": plan.id, "tasks_status": "ACTIVE"}
-    found.actions.append(Patch("action:plan:list_active", "See the active tasks", "tasks_context", listing))
+    found.actions.append(Patch("list_active_tasks", "See the active tasks", "tasks_context", listing))
 
 
 MOST_BLOCKED = 5

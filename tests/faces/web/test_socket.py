@@ -70,6 +70,25 @@ def test_a_subscriber_gets_the_picture_and_then_what_another_process_writes(serv
         assert event["data"]["parentId"] == f"{session}:1"
 
 
+def test_sessions_are_told_from_their_start_to_their_end(server: Server) -> None:
+    with connect(server.socket_address + "/ws") as socket:
+        subscribed(socket, channel="sessions")
+        session = server.call("start_new", title="Latency", sessionTags=["perf"])["result"]["sessionId"]
+        started = next_of(socket, "session:started")["session"]
+        assert (started["id"], started["title"], started["status"]) == (session, "Latency", "active")
+        server.call("thought", thought="one", nextThoughtNeeded=True, sessionId=session)
+        server.call("thought", thought="two", nextThoughtNeeded=False, sessionId=session)
+        assert next_of(socket, "session:ended")["finalThoughtCount"] == 2
+
+
+def next_of(socket: ClientConnection, event: str) -> dict[str, Any]:
+    """The data of the next event of that name; others may come before it."""
+    while (message := heard(socket))["event"] != event:
+        pass
+    data: dict[str, Any] = message["data"]
+    return data
+
+
 def test_two_sessions_never_mix(server: Server) -> None:
     first = server.call("thought", thought="one", nextThoughtNeeded=True)["result"]["sessionId"]
     second = server.call("start_new", title="another")["result"]["sessionId"]

@@ -128,6 +128,7 @@ def test_a_job_registers_its_anchor_and_is_found_by_its_list(call: Caller) -> No
     assert call.lines("tasks_jobs_list", fmt="lines", limit=1) == [
         "jobs count=1 has_more=true",
         "JOB-002 (QUEUED) two",
+        "MORE: limit=2",
     ]
 
 

@@ -30,6 +30,9 @@ from pydantic import ValidationError
 from clew.faces.mcp.protocol import Request, current
 from clew.registry.connection import InputFailed, InputReply, InputRequest, InputRequired, Roots, Sampler, outside
 
+CONTEXT_DECLARED = "2025-11-25"
+"""The first version of the protocol in which a client declares that it adds context."""
+
 
 def can_sample(request: Request) -> bool:
     capabilities = request.session.client_capabilities
@@ -82,10 +85,18 @@ def handshake_sampler() -> Sampler:
     return sample
 
 
+def adds_context(request: Request) -> bool:
+    """Whether the client may be asked to add context: since 2025-11-25 it says so, before every client was asked."""
+    capabilities = request.session.client_capabilities
+    declared = capabilities is not None and capabilities.sampling is not None and capabilities.sampling.context
+    return bool(declared is not None and declared) or request.session.protocol_version < CONTEXT_DECLARED
+
+
 async def _ask(request: Request, asked: InputRequest, timeout: float) -> InputReply:
     related = ServerMessageMetadata(related_request_id=request.request_id)
+    message = _message(asked, asked.with_context and adds_context(request))
     try:
-        result = await request.session.send_request(_message(asked), CreateMessageResult, timeout, related)
+        result = await request.session.send_request(message, CreateMessageResult, timeout, related)
     except MCPError as problem:
         raise InputFailed(problem.error.message) from problem
     except ValidationError as problem:
@@ -115,7 +126,7 @@ def input_required(needed: InputRequired) -> dict[str, Any]:
     return result
 
 
-def _message(asked: InputRequest) -> CreateMessageRequest:
+def _message(asked: InputRequest, with_context: bool = False) -> CreateMessageRequest:
     preferences = ModelPreferences(
         hints=[ModelHint(name=name) for name in asked.models] or None,
         intelligence_priority=asked.intelligence,
@@ -126,6 +137,7 @@ def _message(asked: InputRequest) -> CreateMessageRequest:
             messages=[SamplingMessage(role="user", content=TextContent(type="text", text=asked.prompt))],
             system_prompt=asked.system,
             max_tokens=asked.max_tokens,
+            include_context="thisServer" if with_context else None,
             model_preferences=preferences if preferences.model_dump(exclude_none=True) else None,
         )
     )

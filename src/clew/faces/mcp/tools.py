@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from clew.faces.mcp.connections import Connections
 from clew.faces.mcp.protocol import Progress, Request, check_cursor, complete, current, narrate
 from clew.faces.mcp.sampling import input_required
 from clew.faces.mcp.workers import Workers
-from clew.registry.catalogue import Catalogue, Entry, listed
+from clew.registry.catalogue import Catalogue, Entry, ResourceEntry, listed
 from clew.registry.dispatch import Dispatcher
 from clew.registry.envelope import Answer
 from clew.settings import TOOLSETS
@@ -54,14 +54,25 @@ def annotations_of(entry: Entry) -> dict[str, bool]:
     return hints
 
 
-def result_of(answer: Answer) -> dict[str, Any]:
+def link_of(entry: ResourceEntry) -> dict[str, Any]:
+    return {
+        "type": "resource_link",
+        "uri": entry.uri,
+        "name": entry.name,
+        "title": entry.title,
+        "mimeType": entry.mime_type,
+    }
+
+
+def result_of(answer: Answer, resources: Iterable[ResourceEntry] = ()) -> dict[str, Any]:
     """Text, and the same JSON as structured content where the text is a JSON object.
 
     Claude Code and VS Code give a model the structured content instead of the text, so an answer in lines goes
     without it: the model would never see the lines.
     """
     both = {} if answer.structured is None else {"structuredContent": answer.structured}
-    return complete(content=[{"type": "text", "text": answer.text}], **both, isError=not answer.ok)
+    links = [link_of(entry) for entry in resources if entry.uri in answer.resources]
+    return complete(content=[{"type": "text", "text": answer.text}, *links], **both, isError=not answer.ok)
 
 
 class Tools:
@@ -98,4 +109,4 @@ class Tools:
         if answer.input_required is not None:
             return input_required(answer.input_required)
         await narrate(request, self._connections.log_level(request), params.name, answer)
-        return result_of(answer)
+        return result_of(answer, self._catalogue.resources)

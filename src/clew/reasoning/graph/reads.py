@@ -393,6 +393,11 @@ def _dangling(key: tuple[Any, ...], present: set[str]) -> dict[str, Any]:
     return {
         "code": "EDGE_ENDPOINT_MISSING",
         "message": f"the edge ends at {' and '.join(missing)}, which the graph does not hold",
-        "key": {"from": start, "rel": rel, "to": end},
+        "kind": "edge",
+        "key": f"{start}|{rel}|{end}",
+        "from": start,
+        "rel": rel,
+        "to": end,
         "missing": missing,
+        "recovery": f"Add {' and '.join(missing)} with graph_apply node_upsert, or remove the edge with edge_delete.",
     }

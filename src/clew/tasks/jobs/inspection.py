@@ -56,6 +56,8 @@ def list_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     for job in result["jobs"]:
         links = "".join(f" | {name}={job[name]}" for name in ("task", "anchor") if job[name])
         lines.append(f"{job['job_id']} ({job['status']}) {free(job['title'], 80)}{links}")
+    if result["has_more"] and result["count"] < MOST and not result["truncated"]:
+        lines.append(f"MORE: limit={min(2 * result['count'], MOST)}")
     return lines
 
 
@@ -168,7 +170,8 @@ def tail_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     more = result.get("has_more", True) or result["truncated"]
     head = f"job {result['job_id']} tail after_seq={after} next_after_seq={following} count={len(events)}"
     lines = [place(result, default_workspace) + head + (" has_more=true" if more else "")]
-    return [*lines, *map(event_line, events), *([f"MORE: after_seq={following}"] if more else [])]
+    shown = ["events:", *map(event_line, events)] if events else []
+    return [*lines, *shown, *([f"MORE: after_seq={following}"] if more else [])]
 
 
 def _next_after(whole: int, result: dict[str, Any]) -> int:

@@ -165,7 +165,7 @@ def _offline(result: dict[str, Any]) -> Iterator[str]:
     for lease in result.get("runner_leases_offline", {}).get("runners", [])[:LINES_OFFLINE]:
         job, id = lease["active_job_id"], lease["runner_id"]
         worked = f" last_job={job} | open id={job}" if job else ""
-        yield f"runner offline {id} last={lease['status']} | open id=runner:{id}{worked}"
+        yield f"runner offline {id} last={lease['last_status']} | open id=runner:{id}{worked}"
 
 
 def _issues(result: dict[str, Any]) -> Iterator[str]:
@@ -253,8 +253,10 @@ def tasks_jobs_radar(ctx: Context, args: JobsRadar) -> dict[str, Any]:
     if args.reply_job is None or args.reply_message is None:
         raise invalid("reply_job", "reply_job and reply_message belong together", "Give both, or neither.")
     with ctx.writing() as bound:
-        post_message(bound, job_by_id(bound, args.reply_job, "reply_job"), args.reply_message, args.reply_refs)
-        return _radar(bound, args)
+        job, event = post_message(
+            bound, job_by_id(bound, args.reply_job, "reply_job"), args.reply_message, args.reply_refs
+        )
+        return {"reply": {"job_id": job.id, "ref": event["ref"], "seq": event["seq"]}, **_radar(bound, args)}
 
 
 def _radar(ctx: Context, args: JobsRadar) -> dict[str, Any]:
@@ -314,7 +316,7 @@ def _offline_json(ctx: Context, limit: int) -> dict[str, Any] | None:
     gone = expired_leases(ctx, limit + 1) if limit else []
     if not gone:
         return None
-    runners = [lease.to_json() for lease in gone[:limit]]
+    runners = [{**lease.to_json(), "status": OFFLINE, "last_status": lease.status} for lease in gone[:limit]]
     return {"runners": runners, "count": len(runners), "has_more": len(gone) > limit}
 
 

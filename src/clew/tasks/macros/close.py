@@ -174,7 +174,8 @@ def _note(ctx: Context, task: Work, note: str) -> dict[str, Any]:
     row = append(ctx, scope.branch.id, scope.notes, content=note, title="Final note", meta=meta, subject=task.id)
     ref = f"{scope.notes}@{row['seq']}"
     ctx.emit("reasoning", "note_committed", ref, {"branch": scope.branch.name, "title": "Final note"})
-    return {"ref": ref, "seq": row["seq"], "ts": rfc3339(row["ts_ms"])}
+    place = {"branch": scope.branch.name, "doc": scope.notes}
+    return {"ref": ref, **place, "seq": row["seq"], "ts": rfc3339(row["ts_ms"])}
 
 
 def _last_words(ctx: Context, task: Work) -> str | None:

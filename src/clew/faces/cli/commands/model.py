@@ -62,13 +62,14 @@ def use(
 def pull(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(help="minilm, arctic-s, arctic-xs or bge-small.")],
+    digest: Annotated[str | None, typer.Option(help="SHA-256 that the model's file must have.")] = None,
     as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
-    """Fetch a model by name, then use it.
+    """Fetch a model by name, then use it. Files that are not what they are pinned to are refused.
 
     Example: `clew model pull arctic-s`
     """
-    _changed(ctx, "model_pull", {"name": name}, as_json)
+    _changed(ctx, "model_pull", {"name": name, "digest": digest}, as_json)
 
 
 def _changed(ctx: typer.Context, name: str, given: dict[str, Any], as_json: bool) -> None:

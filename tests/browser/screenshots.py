@@ -56,7 +56,7 @@ def shots(story: Story) -> list[Shot]:
         Shot("records", "know/lists", "#records li"),
         Shot("around", "know/around/H-gap", "#around [data-box]"),
         Shot("panel", "now/board", ".board", f"location.hash = '#/ws/o/{story.task}'", "#panel .record-title"),
-        Shot("history", "history", "#log li"),
+        Shot("history", "history", "#change-list li, #held a"),
         Shot("health", "settings/health", "main h1"),
         Shot("areas", "know/areas/a%3Ainventory", "#lens h2"),
     ]

@@ -29,7 +29,7 @@ def test_who_is_working_on_what(page: Reader, agent: Caller) -> None:
 def test_what_changed_since_the_last_look(page: Reader, agent: Caller) -> None:
     steps = [{"title": "Count the oars", "success_criteria": ["counted"]}]
     task = agent("tasks_macro_start", plan_title="Oars", task_title="Inventory", steps=steps)["task_id"]
-    page.open("ws/history")
+    page.open("ws/history/log")
     page.says("#log", "Inventory")
     page.click("#seen")
     page.says("#changes", "Nothing has changed")
@@ -39,7 +39,7 @@ def test_what_changed_since_the_last_look(page: Reader, agent: Caller) -> None:
     session = agent("start_new", title="Oars or sails?")["sessionId"]
     for number in range(3):
         agent("thought", thought=f"thought {number}", nextThoughtNeeded=True, sessionId=session)
-    page.open("ws/history")
+    page.open("ws/history/log")
     page.says("#changes h2", "Since you last looked")
     page.says('[data-group="done"]', "step closed")
     page.says('[data-group="done"]', "Inventory")
@@ -53,14 +53,14 @@ def test_what_changed_since_the_last_look(page: Reader, agent: Caller) -> None:
 def test_what_does_not_fit_is_said(page: Reader, agent: Caller) -> None:
     for number in range(12):
         agent("branch_create", name=f"mooring-{number}", from_="main")
-    page.open("ws/history")
+    page.open("ws/history/log")
     page.says('[data-group="begun"]', "more")
     assert len(page.all('[data-group="begun"] li')) == 6
 
 
 def test_the_log_begins_full_and_grows(page: Reader, agent: Caller) -> None:
     agent("notes_commit", content="before", title="Written before anybody looked")
-    page.open("ws/history")
+    page.open("ws/history/log")
     page.says("#log li", "Written before anybody looked")
     page.js("window.untouched = document.querySelector('#log li')")
     agent("notes_commit", content="now", title="Written while somebody looks")
@@ -72,7 +72,7 @@ def test_the_log_says_how_much_is_older_and_goes_back_to_it(page: Reader, agent:
     agent("notes_commit", content="first", title="The keel is laid")
     for number in range(90):
         agent("notes_commit", content=f"plank {number}", title=f"Plank {number}")
-    page.open("ws/history")
+    page.open("ws/history/log")
     page.says("#log", "Plank 89")
     assert "The keel is laid" not in page.text("#log")
     page.until("/^[0-9]+ older events left out/.test(document.querySelector('#log-older')?.textContent)")

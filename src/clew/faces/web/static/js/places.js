@@ -52,7 +52,10 @@ export const PLACES = [
     words: "History",
     key: "h",
     asks: "How it came to this",
-    views: [{ name: "log", words: "Log", load: () => import("./pages/history.js") }],
+    views: [
+      { name: "then", words: "As it was", load: () => import("./pages/past.js") },
+      { name: "log", words: "Log", load: () => import("./pages/history.js") },
+    ],
   },
   {
     name: "insight",

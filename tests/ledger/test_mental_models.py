@@ -7,7 +7,7 @@ import re
 import pytest
 
 from clew.app import Clew
-from clew.ledger.mental_models.models import ORDER, TAGS, built_in
+from clew.ledger.mental_models import ORDER, TAGS, built_in
 from clew.registry.connection import Connection
 from tests.conftest import Caller
 

@@ -9,8 +9,7 @@ import pytest
 
 from clew.errors import ClewError
 from clew.memory.guards.approval import objections
-from clew.memory.guards.check import Check, Deed, read_check
-from clew.memory.guards.globs import command_matches, path_matches, text_contains
+from clew.memory.guards.check import Check, Deed, command_matches, path_matches, read_check, text_contains
 from clew.memory.guards.shell import simple_commands
 from clew.registry.connection import Connection
 from tests.conftest import Caller

@@ -325,7 +325,7 @@ def client(call: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
     call.session.local = False
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
-    monkeypatch.setattr("clew.reasoning.transcripts.format.project_root", lambda cwd: Path("/home/me/app"))
+    monkeypatch.setattr("clew.reasoning.transcripts.files.project_root", lambda cwd: Path("/home/me/app"))
     write(tmp_path / "codex/sessions", "own.jsonl", codex_meta(), codex("user", "our bank account"))
     write(
         tmp_path / "codex/sessions", "other.jsonl", codex_meta("/home/me/private"), codex("user", "my bank pin is 1234")

@@ -13,7 +13,7 @@ from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import CHAIN
 from clew.index.indexing import index_item, unindex_item
 from clew.index.items import Item
-from clew.ledger.titles import slug
+from clew.ledger.inputs import slug
 from clew.registry.context import Context
 from clew.store.database import Row
 from clew.store.workspaces import declare_events

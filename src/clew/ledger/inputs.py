@@ -1,12 +1,15 @@
-"""What the inputs of the ledger share: camelCase names on the wire, and the arguments that many operations take."""
+"""What the operations of the ledger share: camelCase names on the wire, common arguments, titles made from text."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from clew.errors import shorten
 from clew.registry.operation import Bounded, Input
 
 Id = Annotated[str, Field(min_length=1, max_length=128)]
@@ -37,3 +40,21 @@ class LedgerBounded(Bounded):
     model_config = ConfigDict(alias_generator=lambda name: name if name == "max_chars" else to_camel(name))
 
     synonyms: ClassVar[dict[str, str]] = {"session_id": "sessionId", "maxChars": "max_chars"}
+
+
+TITLE = 80
+_SENTENCE = re.compile(r"(.+?[.!?…])(?:\s|$)", re.DOTALL)
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of the first line that says something."""
+    line = next((part.strip() for part in text.splitlines() if part.strip()), "")
+    found = _SENTENCE.match(line)
+    sentence = found.group(1) if found and len(found.group(1)) > 3 else line
+    return shorten(sentence.rstrip("."), TITLE)
+
+
+def slug(text: str, limit: int = 64) -> str:
+    """Lower-case letters, digits and hyphens; empty when nothing is left."""
+    plain = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:limit].strip("-")

@@ -23,10 +23,9 @@ from clew.ledger.garden import (
     write_note,
     write_pattern,
 )
-from clew.ledger.inputs import Id, LedgerBounded, LedgerInput, Tags, Words
+from clew.ledger.inputs import Id, LedgerBounded, LedgerInput, Tags, Words, slug
 from clew.ledger.learnings import KeyMoment, area, found_learnings, with_moments
 from clew.ledger.sessions import LedgerSession, items_holding, session_named, tag_list
-from clew.ledger.titles import slug
 from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context
 from clew.registry.operation import StrictModel, Text, Title, operation

@@ -15,10 +15,9 @@ from clew.errors import shorten, suggest
 from clew.ledger.analysis import Arrow, analyzed, arrows_of
 from clew.ledger.chains import MAIN, Point
 from clew.ledger.cipher import read
-from clew.ledger.inputs import Id, LedgerInput, Number, SessionRef
+from clew.ledger.inputs import Id, LedgerInput, Number, SessionRef, first_sentence, slug
 from clew.ledger.sessions import LedgerSession, session_named
 from clew.ledger.thought_rows import Thought, every_thought
-from clew.ledger.titles import first_sentence, slug
 from clew.registry.context import Context
 from clew.registry.operation import StrictModel, operation
 

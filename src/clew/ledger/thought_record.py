@@ -25,9 +25,9 @@ from clew.ledger.chains import (
     taken,
 )
 from clew.ledger.cipher import Reading, read
+from clew.ledger.inputs import first_sentence
 from clew.ledger.links import Linked, Mark, find_links, node_id, put_thought, write_links
 from clew.ledger.sessions import UNTITLED, LedgerSession, search_words
-from clew.ledger.titles import first_sentence
 from clew.reasoning.documents import TRACE, append
 from clew.registry.context import Context
 from clew.store.database import placeholders

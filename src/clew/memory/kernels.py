@@ -1,4 +1,9 @@
-"""Kernels: INI files in the workspace that steer recall. Typed and checked here, strings on the wire."""
+"""Kernels: INI files in the workspace that steer recall. Typed and checked here, strings on the wire.
+
+Kernels as Mind-Mem ships them are taken too. It reads k1, b and the weights of fields itself; its other keys are
+decoration there as well, so they are known here and steer nothing. A weight that somebody tuned keeps its proportion:
+Statement at twice what Mind-Mem ships makes Clew's headline count twice.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,6 @@ import orjson
 from pydantic import Field
 
 from clew.errors import ClewError, shorten, suggest
-from clew.memory import foreign_kernels
 from clew.memory.files import plain_files
 from clew.memory.files.directory import CONFIGURATION, KERNELS, root_of
 from clew.memory.files.sync import sync
@@ -125,7 +129,7 @@ class _Reader:
     def _open(self, section: str) -> None:
         self.section = section
         self.config.setdefault(section, {})
-        if section not in self.specs and section not in foreign_kernels.KNOWN.get(self.name, ()):
+        if section not in self.specs and section not in KNOWN.get(self.name, ()):
             raise ValueError(f"section {section} is unknown; known: {', '.join(self.specs) or 'none'}")
 
     def _set(self, key: str, value: str) -> None:
@@ -133,14 +137,14 @@ class _Reader:
         spec = self.specs.get(self.section, {}).get(key)
         if spec is not None:
             self.values[self.section][key] = typed(f"{self.section}.{key}", value, spec)
-        elif foreign_kernels.is_foreign(self.name, self.section, key):
+        elif is_foreign(self.name, self.section, key):
             self._set_foreign(key, value)
         else:
             known = ", ".join(self.specs.get(self.section, {})) or "none"
             raise ValueError(f"key {self.section}.{key} is read by nothing; known: {known}")
 
     def _set_foreign(self, key: str, value: str) -> None:
-        meant = foreign_kernels.scaled(self.name, self.section, key, value)
+        meant = scaled(self.name, self.section, key, value)
         if meant is None:
             self.unused.append(f"{self.section}.{key}")
         else:
@@ -227,3 +231,74 @@ def get_mind_kernel(ctx: Context, args: KernelName) -> dict[str, Any]:
 def _unknown(message: str, code: str) -> ClewError:
     way = suggest("list_mind_kernels", "Lists the kernels there are.")
     return ClewError(code, message, "Use a name that list_mind_kernels shows.", suggestions=[way])
+
+
+SCALED: dict[tuple[str, str], tuple[str, float]] = {
+    ("fields", "Statement"): ("title", 3.0),
+    ("fields", "Description"): ("body", 1.2),
+    ("fields", "Tags"): ("tags", 0.8),
+}
+"""Section and key of `recall.mind` -> the weight of Clew that it scales, and the value that Mind-Mem ships."""
+
+_FIELDS = """
+    Title Name Summary Purpose RootCause Fix Prevention Keywords Context Rationale ProposedFix History Statement
+    Description Tags
+"""
+_KEYS: dict[str, dict[str, str]] = {
+    "recall": {
+        "fields": _FIELDS,
+        "retrieval": "wide_k max_expansions bigram_boost chunk_blend_alpha",
+        "boost": "active_boost todo_doing_boost high_priority_boost",
+    },
+    "rm3": {
+        "rm3": "enabled alpha fb_terms fb_docs min_idf mu",
+        "prf": "single_hop_weight multi_hop_weight min_cooccurrence max_terms max_df_ratio",
+    },
+    "rerank": {
+        "weights": "entity_overlap time_overlap bigram_phrase recency speaker_match speaker_mismatch",
+        "context_pack": "max_adjacency max_diversity max_pronoun_rescue",
+        "anchor": "enabled insert_position",
+    },
+    "temporal": {
+        "scoring": "recency_weight date_boost expand_query extra_limit_factor",
+        "date_normalization": "month_expansion year_month_combo",
+        "decay": "horizon_days floor",
+    },
+    "adversarial": {
+        "scoring": "recency_weight date_boost expand_query extra_limit_factor",
+        "detection": "strong_negation_boost ever_boost verification_boost",
+        "skeptical": "enabled force_morph_only",
+    },
+    "hybrid": {
+        "fusion": "rrf_k bm25_weight vector_weight",
+        "vector": "model onnx_backend",
+        "fallback": "graceful_degradation log_fallback",
+    },
+    "intent": {
+        "routing": "min_confidence",
+        "graph": "min_depth_for_boost",
+        "weights": "WHY WHEN ENTITY WHAT HOW LIST VERIFY COMPARE TRACE",
+    },
+}
+KNOWN: dict[str, dict[str, frozenset[str]]] = {
+    kernel: {section: frozenset(keys.split()) for section, keys in sections.items()}
+    for kernel, sections in _KEYS.items()
+}
+"""Kernel -> section -> the keys that Mind-Mem has there and Clew has not."""
+
+
+def is_foreign(kernel: str, section: str, key: str) -> bool:
+    return key in KNOWN.get(kernel, {}).get(section, ())
+
+
+def scaled(kernel: str, section: str, key: str, value: str) -> tuple[str, Setting] | None:
+    """The weight of Clew that a key of Mind-Mem stands for, with its value; None when there is no such weight."""
+    target = SCALED.get((section, key)) if kernel == "recall" else None
+    try:
+        factor = float(value) / target[1] if target else 1.0
+    except ValueError:
+        return None
+    if target is None or not 0 <= factor <= 10:
+        return None
+    default = float(DEFAULTS[kernel][section][target[0]].default)
+    return target[0], min(default * factor, 10.0)

@@ -22,7 +22,7 @@ from clew.tasks.commands import named_commands
 from clew.tasks.creation import Home, NewTask, attempt, bootstrap
 from clew.tasks.endings import set_status
 from clew.tasks.gates import Override, proof_refused
-from clew.tasks.macros.start import inbox
+from clew.tasks.macros import inbox
 from clew.tasks.plans import Work, find_work, known_work, open_tasks, plan_titled, work_by_id
 from clew.tasks.proofs import Proof, proof_state, waive
 from clew.tasks.receipts import UNPROVEN, receipts

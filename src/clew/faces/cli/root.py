@@ -1,8 +1,8 @@
 """The Typer application: the options that commands share, the commands by file name, and how one opens Clew.
 
-`commands/<name>.py` with `register(app)` is the command `<name>`. A module is imported only when its command is called
-or listed by --help, so that `clew call` pays for nothing else. A trailing underscore is dropped (`import_.py` is
-`clew import`), other underscores become hyphens.
+`commands/<name>.py` with `register(app)` is the command `<name>`; commands that belong together share a file
+(`commands.SHARED`). A module is imported only when its command is called or listed by --help, so that `clew call` pays
+for nothing else. A trailing underscore is dropped (`import_.py` is `clew import`), other underscores become hyphens.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ _FIRST = ("serve", "connect", "call", "ops", "status", "doctor")
 
 def command_modules() -> dict[str, str]:
     """Command name -> module name, in the order of --help."""
-    found = {info.name.rstrip("_").replace("_", "-"): info.name for info in iter_modules(commands.__path__)}
+    alone = {info.name for info in iter_modules(commands.__path__)} - set(commands.SHARED.values())
+    found = {name.rstrip("_").replace("_", "-"): name for name in alone} | commands.SHARED
     rank = {name: place for place, name in enumerate(_FIRST)}
     return dict(sorted(found.items(), key=lambda item: (rank.get(item[0], len(rank)), item[0])))
 
@@ -45,7 +46,11 @@ def load_command(name: str) -> Command | None:
     if module is None:
         return None
     app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-    import_module(f"{commands.__name__}.{module}").register(app)
+    loaded = import_module(f"{commands.__name__}.{module}")
+    if name in commands.SHARED:
+        app.command(name)(loaded.COMMANDS[name])
+    else:
+        loaded.register(app)
     command = typer.main.get_command(app)
     command.name = name
     return command

@@ -14,6 +14,7 @@ from clew.errors import ClewError, shorten, suggest
 from clew.ids import CHAIN, CONTROL, SESSION
 from clew.ledger.chains import MAIN, Chain, Point
 from clew.ledger.cipher import KINDS
+from clew.ledger.inputs import slug
 from clew.ledger.sessions import (
     ACTIVE,
     COMPLETED,
@@ -26,7 +27,6 @@ from clew.ledger.sessions import (
 )
 from clew.ledger.thought_record import Draft, Past, Recorded, add, make_findable
 from clew.ledger.thought_rows import every_thought
-from clew.ledger.titles import slug
 from clew.registry.context import Context
 
 MAX_NUMBER = 999_999_999

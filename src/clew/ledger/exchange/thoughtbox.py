@@ -15,9 +15,8 @@ from clew.ledger.exchange.directory import Source, read_folder, scan, write_sess
 from clew.ledger.exchange.documents import export_json
 from clew.ledger.exchange.imports import import_session, storable, time_ms
 from clew.ledger.garden import Pattern, find_pattern, write_pattern
-from clew.ledger.inputs import Id, LedgerInput
+from clew.ledger.inputs import Id, LedgerInput, slug
 from clew.ledger.sessions import Query, find_sessions, session_named
-from clew.ledger.titles import slug
 from clew.registry.context import Context
 from clew.registry.operation import operation
 from clew.surroundings import placed

@@ -1,4 +1,4 @@
-"""The guides that agents read: Markdown files beside this module."""
+"""The texts that agents read, as Markdown beside this module: guides, and mental models in a folder of theirs."""
 
 from __future__ import annotations
 

@@ -16,13 +16,16 @@ from clew.memory.contradictions.amounts import Amount, amounts, is_measure, with
 from clew.memory.contradictions.clauses import (
     Clause,
     Duty,
+    Frames,
     apart,
     clause_and_duty,
+    excluded,
     for_some_only,
+    frames,
     other_doers,
     other_things,
+    others_kept_out,
 )
-from clew.memory.contradictions.frames import Frames, excluded, frames, others_kept_out
 from clew.memory.contradictions.lexicon import DENYING, EXCLUSIVE, OPPOSED, PLACES, RANKING, SILENT
 
 _WORD = re.compile(r"[a-z0-9]+(?:[.'+#_/-][a-z0-9]+)*|%")

@@ -28,7 +28,7 @@ from clew.memory.files.late import Late
 from clew.memory.files.markdown import HEADER, ParsedFile, parse_file
 from clew.memory.files.merge import merged
 from clew.memory.files.places import WHOLE, size
-from clew.memory.governance import proposals, receipt_files
+from clew.memory.governance import proposals
 from clew.registry.context import Context
 from clew.registry.record import refresh
 from clew.store.database import Row
@@ -270,7 +270,7 @@ def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edit]
         same, changed = _take_in_blocks(bound, [*(edit for edit in saved if edit.path.endswith(".md")), *left])
         heads = {row["path"]: row["seq"] for row in _heads(bound)}
         reached = {path: (_number(bound, path), heads.get(path, 0)) for path in taken | same}
-        receipt_files.take_in(bound, directory)
+        snapshots.take_in(bound, directory)
         proposals.follow_changes(bound, changed)  # what they write is newer than the files and is rendered next
     for item in late:
         directory.late.settle(item)

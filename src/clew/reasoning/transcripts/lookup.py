@@ -14,13 +14,18 @@ from clew.errors import ClewError, invalid, suggest
 from clew.reasoning.transcripts.files import (
     Allowance,
     Line,
+    Message,
+    SessionInfo,
     TranscriptFile,
+    default_prefix,
     lines,
+    message,
     open_file,
+    parse,
     root_directory,
+    session_info,
     transcript_files,
 )
-from clew.reasoning.transcripts.format import Message, SessionInfo, default_prefix, message, parse, session_info
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, Title, operation

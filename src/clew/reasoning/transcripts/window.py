@@ -9,8 +9,19 @@ from pydantic import Field
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import TRANSCRIPT, confined
 from clew.reasoning.scope import StepFocus, resolve_scope, resolve_step
-from clew.reasoning.transcripts.files import LONGEST_LINE, Allowance, Line, lines, open_file, root_directory
-from clew.reasoning.transcripts.format import HEAD_BYTES, default_prefix, message, parse, session_info
+from clew.reasoning.transcripts.files import (
+    HEAD_BYTES,
+    LONGEST_LINE,
+    Allowance,
+    Line,
+    default_prefix,
+    lines,
+    message,
+    open_file,
+    parse,
+    root_directory,
+    session_info,
+)
 from clew.reasoning.transcripts.lookup import RootDir, transcript_id
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context

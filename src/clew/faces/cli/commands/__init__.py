@@ -1,1 +1,8 @@
-"""One module for each command of `clew`; found by name, imported when called. See ../root.py."""
+"""The commands of `clew`: a module each, found by its name and imported when it is called. See ../root.py."""
+
+SHARED = {
+    **dict.fromkeys(("start", "think", "remember", "retract", "close", "resume"), "everyday"),
+    **dict.fromkeys(("backup", "restore"), "backup"),
+    **dict.fromkeys(("session", "sessions"), "session"),
+}
+"""Command name -> module, for commands that belong together. Such a module has no `register` but a table `COMMANDS`."""

@@ -24,7 +24,7 @@ from clew.tasks.edits import ReasoningMode
 from clew.tasks.jobs.job import DEFAULT_KIND, TERMINAL, Job, job_by_id
 from clew.tasks.jobs.queue import create_job
 from clew.tasks.jobs.thread import proofs
-from clew.tasks.macros.start import PRINCIPAL, inbox, started_json
+from clew.tasks.macros import PRINCIPAL, inbox, started_json
 from clew.tasks.plans import Work, work_by_id
 from clew.tasks.targets import OfTask, target_task
 from clew.tasks.views.portals import Resumes, closing_resume

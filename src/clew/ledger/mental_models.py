@@ -59,7 +59,7 @@ def models(home: Path) -> dict[str, Model]:
 
 @cache
 def built_in() -> dict[str, Model]:
-    folder = files("clew.ledger.mental_models.texts")
+    folder = files("clew.ledger.guides") / "mental_models"
     return {name: parse(name, folder.joinpath(f"{name}.md").read_text(encoding="utf-8")) for name in ORDER}
 
 

@@ -1,4 +1,8 @@
-"""Macros that end work: close a step, put work on record that is done already, finish a task."""
+"""Macros: several acts in one call and one transaction; all of them happen, or none.
+
+They start a task with its plan, steps and first thoughts, close a step, put work on record that is done already, and
+finish a task. Each ends with the resume of what it touched.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +21,20 @@ from clew.registry.context import Context
 from clew.registry.lines import command
 from clew.registry.operation import Input, Name, Whole, operation
 from clew.tasks.capture import ProofArg, capture_proof, read_proof
-from clew.tasks.creation import NewTask, bootstrapped_json
+from clew.tasks.creation import (
+    Bootstrapped,
+    Home,
+    NewTask,
+    Think,
+    bootstrap,
+    bootstrapped_json,
+    implicit_home,
+    step_specs,
+    task_home,
+)
 from clew.tasks.endings import Status, set_status
-from clew.tasks.macros.start import start_task
 from clew.tasks.overview import rows_json
-from clew.tasks.plans import Work, check_revision, work_by_id
+from clew.tasks.plans import Work, check_revision, plan_titled, qualified_id, work_by_id
 from clew.tasks.steps import Step, first_open, select_step, step_ref
 from clew.tasks.stepwork import Checkpoints, OverrideArg, checkpoint_values, close_step, note_step
 from clew.tasks.targets import OfStep, OfTask, Revised, target_task
@@ -29,6 +42,69 @@ from clew.tasks.views.cuts import HANDOFF_BUDGET
 from clew.tasks.views.portals import Resumes, closing_resume, handoff_json
 from clew.tasks.views.state_line import macro_lines
 from clew.tasks.wording import Heading, Prose, StepInput, prose
+
+INBOX = "Inbox"
+BASIC, PRINCIPAL = "basic-task", "principal-task"
+
+
+class MacroStart(NewTask, Resumes):
+    pass
+
+
+@operation(
+    "tasks_macro_start",
+    tier="core",
+    writes=True,
+    portal=True,
+    lines=macro_lines,
+    example={"task_title": "Read files"},
+)
+def tasks_macro_start(ctx: Context, args: MacroStart) -> dict[str, Any]:
+    """Start a task: create it with its steps, focus it, and show the next command.
+
+    Without a plan it joins the one in focus, else the plan Inbox. Without steps or template it gets three basic steps.
+    """
+    done = start_task(ctx, args)
+    return {**started_json(ctx, done), "resume": closing_resume(ctx, work_by_id(ctx, done.task.id), args)}
+
+
+def start_task(ctx: Context, args: NewTask) -> Bootstrapped:
+    """Create the task in the plan that is named, implied by the focus, or called Inbox."""
+    filled = with_defaults(args)
+    home = task_home(ctx, filled) or implicit_home(ctx) or inbox(ctx)
+    return bootstrap(ctx, filled, home, step_specs(filled))
+
+
+def with_defaults(args: NewTask) -> NewTask:
+    """Basic steps unless others are given; principal work begins strict and with its frame."""
+    given: dict[str, Any] = {}
+    if args.steps is None and args.template is None:
+        given["template"] = BASIC
+    if args.template is not None and args.template.strip().lower() == PRINCIPAL:
+        given["reasoning_mode"] = args.reasoning_mode or "strict"
+        given["think"] = args.think or Think(frame=_frame(args))
+    return args.model_copy(update=given)
+
+
+def inbox(ctx: Context) -> Home:
+    plan = plan_titled(ctx, INBOX)
+    return Home(plan=plan) if plan is not None else Home(title=INBOX)
+
+
+def started_json(ctx: Context, done: Bootstrapped) -> dict[str, Any]:
+    answer = {
+        "task_id": done.task.id,
+        "task_qualified_id": qualified_id(ctx, done.task.id),
+        "plan_id": done.plan.id,
+        "plan_qualified_id": qualified_id(ctx, done.plan.id),
+        "steps": [step_ref(step) for step in done.steps],
+    }
+    return {**answer, "think_pipeline": done.think} if done.think is not None else answer
+
+
+def _frame(args: NewTask) -> dict[str, Any]:
+    return {"title": args.task_title, "text": args.description or args.task_title}
+
 
 PROOF_FORM = ["CMD: <fill: what you ran>", "LINK: <fill: where it can be seen>"]
 

@@ -1,1 +1,0 @@
-"""Ways of reasoning as texts: fifteen of our own, and those a user keeps in a folder."""

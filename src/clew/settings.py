@@ -9,31 +9,36 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from clew.canonical import sha256_hex
 from clew.errors import ClewError
-from clew.ids import check_agent, check_workspace
+from clew.ids import check_workspace
+from clew.setting_readers import (
+    TOOLSETS,
+    Reader,
+    read_agent,
+    read_choice,
+    read_count,
+    read_database,
+    read_flag,
+    read_lock,
+    read_log_level,
+    read_names,
+    read_path,
+    read_port,
+    read_text,
+    read_toolset,
+    read_workspace,
+    read_workspaces,
+)
 from clew.surroundings import directory, environment, expanded, placed
 from clew.trust import is_trusted
 
 FILE = "clew.toml"
-TOOLSETS = {
-    "agent": "agent",
-    "core": "core",
-    "minimal": "core",
-    "daily": "daily",
-    "dx": "daily",
-    "full": "full",
-    "branchmind": "branchmind",
-    "thoughtbox": "thoughtbox",
-    "mind-mem": "mind-mem",
-    "mind_mem": "mind-mem",
-}
-"""Every name of a toolset, and the toolset it stands for."""
 MIND_MEM = "mind-mem"
 MIND_MEM_FILE = "mind-mem.json"
 CONTRACT_SETTINGS: dict[str, dict[str, str]] = {
@@ -41,9 +46,6 @@ CONTRACT_SETTINGS: dict[str, dict[str, str]] = {
 }
 """Defaults of settings in a toolset that is named after a contract, where its clients expect others than ours."""
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-
-Reader = Callable[[str, str], Any]
-"""`(name of the setting, text)` -> its value; refuses what cannot be one."""
 
 
 @dataclass(frozen=True)
@@ -72,91 +74,6 @@ def setting(
 ) -> Any:
     """A field of `Settings`; its name is that of the setting."""
     return field(metadata={"declared": (env, default, help, read, secret, derived, harmless)})
-
-
-def read_text(name: str, value: str) -> str | None:
-    return value or None
-
-
-def read_path(name: str, value: str) -> Path | None:
-    return placed(value) if value else None
-
-
-def read_names(name: str, value: str) -> tuple[str, ...]:
-    return tuple(part for part in re.split(r"[,;\s]+", value) if part)
-
-
-def read_workspace(name: str, value: str) -> str:
-    return check_workspace(value) if value else ""
-
-
-def read_workspaces(name: str, value: str) -> tuple[str, ...]:
-    return tuple(check_workspace(part) for part in read_names(name, value))
-
-
-def read_agent(name: str, value: str) -> str | None:
-    return check_agent(value) if value else None
-
-
-def read_lock(name: str, value: str) -> bool | None:
-    return read_flag(name, value) if value else None
-
-
-def read_flag(name: str, value: str) -> bool:
-    lowered = value.lower()
-    if lowered in {"1", "true", "yes", "on"}:
-        return True
-    if lowered in {"0", "false", "no", "off"}:
-        return False
-    raise ClewError("INVALID_INPUT", f"{name}: {value!r} is neither true nor false", f"Set {name} to true or false.")
-
-
-def read_toolset(name: str, value: str) -> str:
-    if value.lower() not in TOOLSETS:
-        raise ClewError(
-            "INVALID_INPUT",
-            f"toolset: {value!r} is unknown",
-            f"Use one of {', '.join(dict.fromkeys(TOOLSETS.values()))}.",
-        )
-    return TOOLSETS[value.lower()]
-
-
-def read_choice(*known: str) -> Reader:
-    def read(name: str, value: str) -> str:
-        if value.lower() not in known:
-            raise ClewError("INVALID_INPUT", f"{name}: {value!r} is unknown", f"Use {' or '.join(known)}.")
-        return value.lower()
-
-    return read
-
-
-def read_database(name: str, value: str) -> str | None:
-    """An address, or libpq's own `key=value` form; never repeated in an error, for it may hold a password."""
-    if value and not value.startswith(("postgresql://", "postgres://")) and "=" not in value:
-        raise ClewError(
-            "INVALID_INPUT",
-            "database_url: is no address of a PostgreSQL database",
-            "Use postgresql://user@host/database, or leave it out for SQLite.",
-        )
-    return value or None
-
-
-def read_port(name: str, value: str) -> int:
-    if not value.isdigit() or not 0 <= int(value) <= 65535:
-        raise ClewError("INVALID_INPUT", f"{name}: {value!r} is not a port", "Use a number from 0 to 65535.")
-    return int(value)
-
-
-def read_count(name: str, value: str) -> int:
-    if not value.isdigit() or not 1 <= int(value) <= 100_000:
-        raise ClewError("INVALID_INPUT", f"{name}: {value!r} is not a count", "Use a number from 1 to 100000.")
-    return int(value)
-
-
-def read_log_level(name: str, value: str) -> str:
-    if value.lower() not in {"debug", "info", "warning", "error"}:
-        raise ClewError("INVALID_INPUT", f"log_level: {value!r} is unknown", "Use debug, info, warning or error.")
-    return value.lower()
 
 
 @dataclass(frozen=True)

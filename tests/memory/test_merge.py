@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from clew.memory.files import merge
 from clew.memory.files.markdown import HEADER, parse_file
 from clew.memory.files.merge import common_prefix, common_suffix, header_after, header_before
-from clew.memory.files.places import Shifts
+from clew.memory.files.shifts import Shifts
 
 TEXT = st.text("ab\n", max_size=60)
 HEADERS = st.lists(st.sampled_from(["[D-1]\n", "[T-2]\n", "text\n", "[no header]\n", "\n", "x [D-3]\n"]), max_size=12)

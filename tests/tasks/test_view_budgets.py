@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clew.registry.budget import Budget, fit, size
-from clew.registry.dispatch import find_operation
+from clew.registry.lookup import find_operation
 from tests.conftest import Caller
 from tests.tasks.portal import STEP
 

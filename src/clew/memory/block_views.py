@@ -11,6 +11,7 @@ from pydantic import Field
 from clew.clock import rfc3339
 from clew.errors import shorten, suggest, unknown_id
 from clew.memory import blocks
+from clew.memory.block_items import links_of
 from clew.memory.blocks import Block
 from clew.memory.files.sync import sync
 from clew.memory.governance import receipts
@@ -283,7 +284,7 @@ def open_block(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[
             "line": timeline.line,
             **({"review_overdue": timeline.review_overdue} if timeline.review_overdue else {}),
         },
-        "links": [{"rel": rel, "id": other} for rel, other in blocks.links_of(now.fields)][:limit],
+        "links": [{"rel": rel, "id": other} for rel, other in links_of(now.fields)][:limit],
         **_receipt(ctx, now),
         "history": [_short_version(version) for version in timeline.versions],
         "versions": timeline.total,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,9 +10,8 @@ from typing import Any
 import orjson
 
 from clew.errors import shorten, suggest, unknown_id
-from clew.ids import MENTIONED
 from clew.index.indexing import index_items, unindex_items
-from clew.index.items import Item
+from clew.memory.block_items import TALK, iso_date, search_item, searchable
 from clew.memory.files import places
 from clew.memory.files.markdown import GAP, ParsedBlock, Value, gap_problems, listed, one_line, parse_block
 from clew.memory.files.places import Standing
@@ -389,110 +387,11 @@ def standing(id: str, text: str, gap: str) -> Standing:
     return Standing(id, text, gap, tuple(gap_problems(gap)))
 
 
-UNSEARCHED = frozenset(
-    """
-    Status Date Created ReviewBy Priority Confidence ContentHash Fingerprint Digest Ops Tags Owner
-    Type Source Proposal Action Supersedes SupersededBy Sources Diff RestsOn Author DiaID
-    GuardPaths GuardCommands GuardMust GuardMustNot GuardAction GuardMessage
-    """.split()  # noqa: SIM905
-)
-"""Fields about the block itself rather than its subject; search does not look into them."""
-MOST_BODY = 200_000
-"""Characters of a block that search looks into: indexing a megabyte takes seconds in which others wait."""
-PLACEHOLDERS = frozenset({"", "none", "not given", "global", "untagged"})
-RELATIONS = {
-    "Supersedes": "supersedes",
-    "SupersededBy": "superseded_by",
-    "Dependencies": "depends_on",
-    "DependsOn": "depends_on",
-    "AlignsWith": "aligns_with",
-    "Evidence": "rests_on",
-    "Sources": "rests_on",
-    "RestsOn": "rests_on",
-    "Contradicts": "contradicts",
-}
-_SHORT = re.compile(r"(?<![\w-])(?:D|R|U|X|L|F)-\d{1,7}(?![\w-])")
-"""Ids of standing records, in fields that hold nothing but ids; in prose `F-16` would be one."""
-_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-
-
-PRIVATE = "agents/"
-ARCHIVED = "_ARCHIVE.md"
-TALK = ("DIA", "FACT")
-"""Prefixes of turns of a talk and of facts drawn from them, whose ids name neither speaker nor turn."""
-
-
-def searchable(block: Block) -> bool:
-    """Whether search may show the block. Proposals are found through their signals.
-
-    What an agent keeps for itself (`agents/<id>/`) and what was put away (`*_ARCHIVE.md`) is kept, and not searched.
-    """
-    kind = block.kind
-    if not kind.searched or block.file.startswith(PRIVATE) or block.file.endswith(ARCHIVED):
-        return False
-    return block.status not in kind.hidden_as and (not kind.searched_as or block.status in kind.searched_as)
-
-
-def search_item(block: Block) -> Item:
-    """The search index's row for a block."""
-    said = block.headline
-    values = [one_line(value) for name, value in block.fields.items() if name not in UNSEARCHED]
-    rest = [text for text in values if text != said and text.lower() not in PLACEHOLDERS]
-    return Item(
-        ref=block.id,
-        source="block",
-        seq=block.seq,
-        ts_ms=block.ts_ms,
-        title=said or block.id,
-        body="\n".join([*rest, block.id])[:MOST_BODY],  # the id too, because people ask by it
-        kind=block.kind.name,
-        tags=tuple(block.tags),
-        status=block.status,
-        doc=block.file,
-        event_ts_ms=event_ts(block.fields.get("Date")),
-        speaker=block.get("Speaker") or _speaker(block),
-        review_by=block.review_by,
-        links=links_of(block.fields),
-    )
-
-
-def _speaker(block: Block) -> str | None:
-    """Whom the tags name: `speaker:ada`, or in a talk the first tag that is written like a name (`FACT, Caroline`)."""
-    said = (tag.partition(":")[2].strip() for tag in block.tags if tag.startswith("speaker:"))
-    names = (tag for tag in block.tags if prefix_of(block.id) in TALK and tag.istitle())
-    return next(said, None) or next(names, None)
-
-
 def turns(ctx: Context, ids: Iterable[str]) -> dict[str, str]:
     """Blocks of a talk -> the turn (`DiaID`) they stand for."""
     wanted = [id for id in ids if prefix_of(id) in TALK]
     found = current(ctx, ids=wanted) if wanted else []
     return {block.id: block.get("DiaID") for block in found if block.get("DiaID")}
-
-
-def links_of(fields: dict[str, Value]) -> tuple[tuple[str, str], ...]:
-    """Relations to other blocks that the fields state. Ids elsewhere in the text count as mentions."""
-    return tuple(
-        (relation, id)
-        for name, relation in RELATIONS.items()
-        if name in fields
-        for id in dict.fromkeys([*MENTIONED.findall(one_line(fields[name])), *_SHORT.findall(one_line(fields[name]))])
-    )
-
-
-def event_ts(value: Value | None) -> int | None:
-    """The moment a block's Date names, at the start of that day."""
-    day = iso_date(value)
-    try:
-        return int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp() * 1000) if day else None
-    except ValueError:
-        return None
-
-
-def iso_date(value: Value | None) -> str | None:
-    """The first date that a field names."""
-    found = _ISO_DATE.search(one_line(value))
-    return found.group() if found else None
 
 
 def overdue(ctx: Context, ids: list[str] | None = None) -> dict[str, str]:

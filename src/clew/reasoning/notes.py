@@ -24,7 +24,7 @@ from clew.reasoning.branches import (
 )
 from clew.reasoning.documents import NOTES, Range, append, difference, entries_json, entry_json, tail, view
 from clew.reasoning.scope import Target, resolve_scope
-from clew.reasoning.trace import following, sequential_graph
+from clew.reasoning.sequential import following, sequential_graph
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import page_json

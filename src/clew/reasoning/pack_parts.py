@@ -12,7 +12,7 @@ from clew.reasoning.documents import entries_json, tail, view
 from clew.reasoning.engine.slice import is_open, label
 from clew.reasoning.graph import Edge, Node
 from clew.reasoning.scope import Scope, StepFocus
-from clew.reasoning.trace import following, sequential_graph
+from clew.reasoning.sequential import following, sequential_graph
 from clew.reasoning.visibility import is_draft, is_pinned, lane_of
 from clew.registry.budget import Clip, Drop, Step
 from clew.registry.context import Context

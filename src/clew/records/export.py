@@ -9,7 +9,7 @@ from pydantic import Field
 from clew.errors import invalid
 from clew.reasoning.documents import entries_json, tail, view
 from clew.reasoning.scope import Scope, TargetRef, scope_json, scope_of, target_id
-from clew.reasoning.trace import following, sequential_graph
+from clew.reasoning.sequential import following, sequential_graph
 from clew.registry.budget import Budget, Clip, Drop, Pick, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation

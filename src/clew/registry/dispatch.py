@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,19 +9,17 @@ from typing import Any
 
 from clew.canonical import canonical, digest
 from clew.clock import Clock, system_clock
-from clew.errors import ClewError, Suggestion, suggest, unknown_id
+from clew.errors import ClewError, Suggestion, suggest
 from clew.ids import check_agent, check_workspace
 from clew.registry import budget as budgets
 from clew.registry import lines as line_protocol
-from clew.registry import operation as operations
-from clew.registry import prompt as prompts
-from clew.registry import resource as resources
-from clew.registry.arguments import check_inner, check_raw, complete_refusal, nearest, parse
+from clew.registry.arguments import check_inner, check_raw, complete_refusal, parse
 from clew.registry.callers import AUTO, client_author, stored_agent
-from clew.registry.catalogue import catalogue, import_everything
+from clew.registry.catalogue import catalogue
 from clew.registry.connection import Connection, InputRequired
 from clew.registry.context import Context, Progress, Remarks
 from clew.registry.envelope import Answer, failure, success
+from clew.registry.lookup import find_completer, find_operation, find_prompt, find_resource
 from clew.registry.operation import AgentForm, Input, Operation
 from clew.registry.permission import own_workspace, permitted
 from clew.registry.repeats import once, once_in_parts, repeated
@@ -131,7 +128,7 @@ class Dispatcher:
 
     def complete(self, ref_kind: str, ref: str, argument: str, value: str, connection: Connection) -> list[str]:
         check_inner([ref, argument, value], "argument")
-        completer = _completer(ref_kind, ref, argument)
+        completer = find_completer(ref_kind, ref, argument)
         if completer is None or len(value) > LONGEST_BEGINNING:
             return []
         with self._context(connection).reading() as ctx:
@@ -335,77 +332,12 @@ def bare_text(pick: Callable[[dict[str, Any]], Any], envelope: dict[str, Any]) -
     return {**error.get("details", {}), "error": error["message"], **told}
 
 
-def find_operation(name: str) -> Operation:
-    """The declared operation, importing only the module that holds it."""
-    entry = catalogue().find(name) if isinstance(name, str) else None
-    if entry is not None:
-        importlib.import_module(entry.module)
-        found = operations.declared().get(entry.name)
-        if found is not None:
-            return found
-    import_everything()
-    if isinstance(name, str) and name in operations.declared():
-        return operations.declared()[name]
-    raise _unknown_operation(_printable(str(name)[:80]))
-
-
-def find_resource(uri: str) -> tuple[resources.Resource, dict[str, str]]:
-    for entry in catalogue().resources:
-        importlib.import_module(entry.module)
-        found = resources.declared()[entry.uri]
-        values = found.match(uri)
-        if values is not None:
-            return found, values
-    for found in resources.declared().values():  # declared, and not in the index yet
-        values = found.match(uri)
-        if values is not None:
-            return found, values
-    raise unknown_id("resource", uri, "List the resources and their templates.")
-
-
-def find_prompt(name: str) -> prompts.Prompt:
-    for entry in catalogue().prompts:
-        if entry.name == name:
-            importlib.import_module(entry.module)
-            return prompts.declared()[name]
-    if name in prompts.declared():
-        return prompts.declared()[name]
-    raise unknown_id("prompt", name, "List the prompts.")
-
-
-def _completer(ref_kind: str, ref: str, argument: str) -> resources.Completer | None:
-    if ref_kind == "prompt":
-        found = {item.name: item.complete for item in find_prompt(ref).arguments}
-        return found.get(argument)
-    for entry in catalogue().resources:
-        if entry.uri == ref:
-            importlib.import_module(entry.module)
-    template = resources.declared().get(ref)
-    return template.completers.get(argument) if template is not None else None
-
-
 def _defect(operation: Operation | None, defect: Exception) -> ClewError:
     """One transaction is undone; an operation of several may have committed some of them."""
     several = operation is not None and operation.writes and operation.mode == "own"
     state = "look at what is there before you repeat the call" if several else "nothing was written"
     said = f"{type(defect).__name__}: {defect}".encode(errors="replace").decode()
     return ClewError("INTERNAL", said, f"Report this; {state}.")
-
-
-def _unknown_operation(name: str) -> ClewError:
-    near = nearest(name, [entry.name for entry in catalogue().operations])
-    advice = f" Did you mean {near}?" if near else ""
-    return ClewError(
-        "UNKNOWN_TOOL",
-        f"no operation is called {name!r}",
-        f"Find operations by words with op_search.{advice}",
-        suggestions=[suggest("op_search", "Finds operations by words.", "high", query=near or name or "help")],
-    )
-
-
-def _printable(name: str) -> str:
-    """A name that may be said again: what JSON cannot hold, and what no argument may hold, is left out."""
-    return name.encode(errors="ignore").decode().replace("\x00", "")
 
 
 def _format(value: Any) -> str | None:

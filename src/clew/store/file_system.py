@@ -7,11 +7,16 @@ mostly works over a network too, as far as the file system keeps its promises ab
 from __future__ import annotations
 
 import ctypes
+import errno
 import logging
 import os
+import shutil
 import sys
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+
+from clew.errors import ClewError
 
 FUSE = 0x65735546
 NETWORK = {
@@ -85,3 +90,45 @@ def _mounted_as(path: Path) -> str | None:
         if place == mount or place.startswith(mount.rstrip("/") + "/"):
             found = max(found, (len(mount), after.split(" ")[0]))
     return None if found[1] == "fuseblk" else found[1]
+
+
+def without_shared_memory(path: Path) -> ClewError:
+    kind = network_file_system(path)
+    named = f", a network file system ({kind})," if kind else ""
+    return ClewError(
+        "STORE_UNAVAILABLE",
+        f"{path.parent}{named} offers no shared memory, which many processes on one store need",
+        "Set CLEW_HOME to a directory on a local disk, or CLEW_DATABASE_URL to a PostgreSQL.",
+    )
+
+
+def no_room(path: Path) -> bool:
+    try:
+        return shutil.disk_usage(path.parent).free < 1 << 20
+    except OSError:
+        return False
+
+
+def no_descriptors() -> bool:
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as problem:
+        return problem.errno in (errno.EMFILE, errno.ENFILE)
+    return False
+
+
+def make_private(path: Path) -> None:
+    """A new file is its owner's alone; SQLite gives the files beside it the same mode."""
+    with suppress(OSError):  # it exists, or SQLite will say why it cannot be made
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def make_directory(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as problem:
+        raise ClewError(
+            "STORE_READ_ONLY",
+            f"{folder} cannot be created: {os.strerror(problem.errno or 0)}",
+            "Set CLEW_HOME to a directory that can be written.",
+        ) from problem

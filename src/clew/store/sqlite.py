@@ -7,15 +7,11 @@ before it begins and after its commit, and nothing is acknowledged that is not i
 
 from __future__ import annotations
 
-import ctypes
-import errno
-import os
 import random
-import shutil
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +21,20 @@ from clew.errors import ClewError
 from clew.store.backup import copy_store, opened_backup, renew_epoch, write_over
 from clew.store.companions import Companions
 from clew.store.database import OUTCOME_UNKNOWN, Row, outcome_unknown
-from clew.store.file_system import network_file_system, warn_of_network
+from clew.store.file_system import (
+    make_directory,
+    make_private,
+    network_file_system,
+    no_descriptors,
+    no_room,
+    warn_of_network,
+    without_shared_memory,
+)
+from clew.store.link import Link, data_version, end_transaction, identity, jittered_wait, pragma
 from clew.store.migrations import latest, pending, statements, too_new
 
 BUSY_SECONDS = 20.0
 APPLICATION_ID = 0x434C4557  # "CLEW"
-READ_CHECK_SECONDS = 1.0
-"""Readers compare their files once in this time: reading from a file that is gone does no harm, and the look at three
-files would cost a short read a tenth of its time."""
-_PAUSE = (0.0002, 0.0025)
 
 _names: dict[str, tuple[str, ...]] = {}
 
@@ -116,64 +117,6 @@ def _learn_names(sql: str, cursor: apsw.Cursor) -> tuple[str, ...]:
     return names
 
 
-class Link:
-    """A connection, with the identity of the files that it has open."""
-
-    def __init__(self, connection: apsw.Connection, path: Path, lineage: int) -> None:
-        self.connection = connection
-        self.lineage = lineage
-        self._path = path
-        # While a connection is open, SQLite neither removes nor replaces these two.
-        self._beside = {name: _identity(name) for name in (f"{path}-wal", f"{path}-shm")}
-        self._flag = ctypes.c_int(0)
-        self._checked = time.monotonic()
-
-    def lost(self) -> str | None:
-        """What happened to the files of this connection; None when they are those at the path."""
-        self._checked = time.monotonic()
-        self.connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(self._flag))
-        if self._flag.value:
-            return f"{self._path} was removed or replaced while it was in use"
-        for name, known in self._beside.items():
-            if _identity(name) != known:
-                return f"{name} was removed or replaced while it was in use"
-        return None
-
-    def lost_lately(self) -> str | None:
-        """As `lost`, but looked at only now and then."""
-        return self.lost() if time.monotonic() - self._checked > READ_CHECK_SECONDS else None
-
-    def rescue(self) -> None:
-        """Copy what this connection sees, if another process has begun a new WAL in place of ours.
-
-        Neither may be written over the other then, and what was acknowledged stands in ours.
-        """
-        if self._overtaken() and not self._flag.value:
-            with suppress(apsw.Error):
-                _end(self.connection, "ROLLBACK")
-                self.connection.execute("VACUUM INTO ?", (f"{self._path}.rescued-{time.time_ns()}",))
-
-    def close(self) -> None:
-        """Close the connection. The last one of all processes brings the WAL into the database file, also one that was
-        removed by hand, so that nothing is lost that stands only there."""
-        if self._overtaken():
-            self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        with suppress(apsw.Error):  # if the disk fails now, the WAL stays and the next one to open reads it
-            self.connection.close()
-
-    def _overtaken(self) -> bool:
-        wal = f"{self._path}-wal"
-        return _identity(wal) not in (None, self._beside[wal])
-
-
-def _identity(name: str) -> tuple[int, int] | None:
-    try:
-        found = os.stat(name)  # noqa: PTH116 (a Path takes as long to make as the look itself)
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
-
-
 class SqliteDatabase:
     engine = "sqlite"
 
@@ -196,7 +139,7 @@ class SqliteDatabase:
             try:
                 yield SqliteTransaction(link.connection, False, link.lineage)
             finally:
-                _end(link.connection, "ROLLBACK")
+                end_transaction(link.connection, "ROLLBACK")
 
     @contextmanager
     def write(self) -> Iterator[SqliteTransaction]:
@@ -208,7 +151,7 @@ class SqliteDatabase:
                 yield SqliteTransaction(link.connection, True, link.lineage)
                 self._commit(link)
             except BaseException:
-                _end(link.connection, "ROLLBACK")
+                end_transaction(link.connection, "ROLLBACK")
                 raise
 
     @contextmanager
@@ -242,14 +185,14 @@ class SqliteDatabase:
         try:
             link.connection.execute("COMMIT")
         except apsw.IOError as problem:
-            if isinstance(problem, apsw.FullError) or _no_room(self.path):
+            if isinstance(problem, apsw.FullError) or no_room(self.path):
                 raise
             raise outcome_unknown(f"{self.path}: {problem}") from problem
         # What was committed to a file that somebody took away meanwhile is not written for anyone else.
         self._refuse(link, link.lost(), OUTCOME_UNKNOWN)
 
     def _check_version(self, connection: apsw.Connection) -> None:
-        version = _pragma(connection, "user_version")
+        version = pragma(connection, "user_version")
         if version > latest():
             raise too_new(str(self.path), version)
 
@@ -268,7 +211,7 @@ class SqliteDatabase:
 
     def _awaits_a_call(self) -> bool:
         """Whether the file was removed or replaced: the next call is told so, a follower must not hide it."""
-        there = _identity(str(self.path))
+        there = identity(str(self.path))
         return there != self._file if self._file is not None else there is None and self._lineage > 0
 
     def integrity(self) -> list[str]:
@@ -278,7 +221,7 @@ class SqliteDatabase:
 
     def schema_version(self) -> int:
         with self._link() as link, translated(self.path):
-            return _pragma(link.connection, "user_version")
+            return pragma(link.connection, "user_version")
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -343,17 +286,17 @@ class SqliteDatabase:
 
     def _open(self) -> Link:
         with self._opening, translated(self.path):
-            known = _identity(str(self.path))
+            known = identity(str(self.path))
             if self._file is not None and known != self._file:
                 raise self._replaced(f"{self.path} was removed or replaced while it was in use")
             if known is None:
-                _make_directory(self.path.parent)
-                _make_private(self.path)
+                make_directory(self.path.parent)
+                make_private(self.path)
             connection = apsw.Connection(str(self.path))
             try:
                 self._prepare(connection)
                 warn_of_network(self.path)
-                self._file = _identity(str(self.path))
+                self._file = identity(str(self.path))
                 return Link(connection, self.path, self._lineage)
             except BaseException:
                 connection.close()
@@ -362,10 +305,10 @@ class SqliteDatabase:
     def _prepare(self, connection: apsw.Connection) -> None:
         connection.set_busy_handler(jittered_wait(self._busy_seconds))
         # Also the first look at the file: only then does SQLite open the WAL, whose identity a link remembers.
-        if _pragma(connection, "user_version") != latest():
+        if pragma(connection, "user_version") != latest():
             migrate(connection, self.path, self._busy_seconds)
-        for pragma in ("synchronous = FULL", "temp_store = MEMORY", "cache_size = -16000"):
-            connection.execute(f"PRAGMA {pragma}")
+        for setting in ("synchronous = FULL", "temp_store = MEMORY", "cache_size = -16000"):
+            connection.execute(f"PRAGMA {setting}")
 
 
 def _versions(link: Link, wait: float) -> Iterator[None]:
@@ -373,45 +316,25 @@ def _versions(link: Link, wait: float) -> Iterator[None]:
     seen = -1
     while link.lost() is None:
         deadline = time.monotonic() + wait
-        version = _data_version(link.connection)
+        version = data_version(link.connection)
         while version == seen and time.monotonic() < deadline:
             time.sleep(0.02)
-            version = _data_version(link.connection)
+            version = data_version(link.connection)
         seen = version
         yield
 
 
-def jittered_wait(seconds: float) -> Callable[[int], bool]:
-    """A busy handler that is fair: everyone sleeps a short random time, nobody backs off for long.
-
-    SQLite's own handler sleeps longer the longer one has waited, so whoever writes already keeps writing.
-    """
-    started = 0.0
-
-    def wait(attempts: int) -> bool:
-        nonlocal started
-        now = time.monotonic()
-        if attempts == 0:
-            started = now
-        if now - started > seconds:
-            return False
-        time.sleep(random.uniform(*_PAUSE))
-        return True
-
-    return wait
-
-
 def migrate(connection: apsw.Connection, path: Path, seconds: float) -> None:
     """Bring the file to the newest schema; safe when many processes start at once."""
-    version = _pragma(connection, "user_version")
+    version = pragma(connection, "user_version")
     if version > latest():
         raise too_new(str(path), version)
-    if version == 0 and _pragma(connection, "application_id") not in (0, APPLICATION_ID):
+    if version == 0 and pragma(connection, "application_id") not in (0, APPLICATION_ID):
         raise ClewError("STORE_CORRUPT", f"{path} is a database of another program", "Choose another CLEW_HOME.")
     _enter_wal(connection, path, seconds)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = _pragma(connection, "user_version")
+        version = pragma(connection, "user_version")
         for number in pending(version):
             for statement in statements(number, "sqlite"):
                 connection.execute(statement)
@@ -419,7 +342,7 @@ def migrate(connection: apsw.Connection, path: Path, seconds: float) -> None:
         connection.execute(f"PRAGMA user_version = {max(version, latest())}")
         connection.execute("COMMIT")
     except BaseException:
-        _end(connection, "ROLLBACK")
+        end_transaction(connection, "ROLLBACK")
         raise
 
 
@@ -429,22 +352,12 @@ def _enter_wal(connection: apsw.Connection, path: Path, seconds: float) -> None:
     while True:
         try:
             if connection.execute("PRAGMA journal_mode = WAL").fetchall() != [("wal",)]:
-                raise _without_shared_memory(path)
+                raise without_shared_memory(path)
             return
         except apsw.BusyError:
             if time.monotonic() > deadline:
                 raise
             time.sleep(random.uniform(0.002, 0.01))
-
-
-def _without_shared_memory(path: Path) -> ClewError:
-    kind = network_file_system(path)
-    named = f", a network file system ({kind})," if kind else ""
-    return ClewError(
-        "STORE_UNAVAILABLE",
-        f"{path.parent}{named} offers no shared memory, which many processes on one store need",
-        "Set CLEW_HOME to a directory on a local disk, or CLEW_DATABASE_URL to a PostgreSQL.",
-    )
 
 
 @contextmanager
@@ -460,61 +373,14 @@ def _translate(problem: apsw.Error, path: Path) -> ClewError:
     text = f"{path}: {problem}"
     if isinstance(problem, (apsw.BusyError, apsw.LockedError)):
         return ClewError("STORE_LOCKED", text, "Another process holds the database; end it or try again.")
-    if isinstance(problem, apsw.FullError) or (isinstance(problem, apsw.IOError) and _no_room(path)):
+    if isinstance(problem, apsw.FullError) or (isinstance(problem, apsw.IOError) and no_room(path)):
         return ClewError("STORE_FULL", text, f"Free space on the disk that holds {path.parent}. Nothing was written.")
     if isinstance(problem, (apsw.CorruptError, apsw.NotADBError)):
         return ClewError("STORE_CORRUPT", text, f"Restore {path} from a backup, or move it away to start anew.")
-    if isinstance(problem, apsw.CantOpenError) and _no_descriptors():
+    if isinstance(problem, apsw.CantOpenError) and no_descriptors():
         return ClewError("STORE_UNAVAILABLE", f"{text}: too many files are open", "Raise `ulimit -n`, or try again.")
     if isinstance(problem, (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError)):
         return ClewError(
             "STORE_READ_ONLY", text, f"Make {path.parent} writable, or set CLEW_HOME to a directory that is."
         )
     return ClewError("STORE_ERROR", text, "Run `clew doctor`; it checks the store.")
-
-
-def _no_room(path: Path) -> bool:
-    try:
-        return shutil.disk_usage(path.parent).free < 1 << 20
-    except OSError:
-        return False
-
-
-def _no_descriptors() -> bool:
-    try:
-        os.close(os.open(os.devnull, os.O_RDONLY))
-    except OSError as problem:
-        return problem.errno in (errno.EMFILE, errno.ENFILE)
-    return False
-
-
-def _make_private(path: Path) -> None:
-    """A new file is its owner's alone; SQLite gives the files beside it the same mode."""
-    with suppress(OSError):  # it exists, or SQLite will say why it cannot be made
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-
-
-def _make_directory(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as problem:
-        raise ClewError(
-            "STORE_READ_ONLY",
-            f"{folder} cannot be created: {os.strerror(problem.errno or 0)}",
-            "Set CLEW_HOME to a directory that can be written.",
-        ) from problem
-
-
-def _pragma(connection: apsw.Connection, name: str) -> int:
-    row = connection.execute(f"PRAGMA {name}").fetchone()
-    return int(row[0]) if row else 0
-
-
-def _data_version(connection: apsw.Connection) -> int:
-    return _pragma(connection, "data_version")
-
-
-def _end(connection: apsw.Connection, how: str) -> None:
-    """Close a transaction that a failure may have closed already."""
-    if connection.in_transaction:
-        connection.execute(how)

@@ -9,7 +9,7 @@ from pydantic import Field
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import check_agent
 from clew.registry.context import Context
-from clew.registry.dispatch import find_operation
+from clew.registry.lookup import find_operation
 from clew.registry.operation import Input, Name, StrictModel, operation
 
 ALLOWED = frozenset(

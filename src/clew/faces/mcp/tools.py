@@ -16,7 +16,7 @@ from clew.faces.mcp.workers import Workers
 from clew.registry.catalogue import Catalogue, Entry, ResourceEntry, listed
 from clew.registry.dispatch import Dispatcher
 from clew.registry.envelope import Answer
-from clew.settings import TOOLSETS
+from clew.setting_readers import TOOLSETS
 
 NAMES = list(dict.fromkeys(TOOLSETS.values()))
 

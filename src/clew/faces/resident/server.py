@@ -29,7 +29,7 @@ from clew.faces.resident.door import Door
 from clew.faces.resident.visitor import Declined, Greeting, Visitor, admit, hook_question, read_greeting
 from clew.locks import FileLock
 from clew.logs import configure_logs, hide_in_logs
-from clew.registry.dispatch import find_operation
+from clew.registry.lookup import find_operation
 from clew.settings import Settings, load_settings
 from clew.shim.place import folder_of, package_stamp
 from clew.store.database import Database

@@ -26,85 +26,14 @@ from clew.memory.contradictions.clauses import (
     other_things,
     others_kept_out,
 )
-from clew.memory.contradictions.lexicon import DENYING, EXCLUSIVE, OPPOSED, PLACES, RANKING, SILENT
+from clew.memory.contradictions.lexicon import DENYING, EXCLUSIVE, OPPOSED, PLACES, RANKING, SHORT_FORMS, SILENT
 
 _WORD = re.compile(r"[a-z0-9]+(?:[.'+#_/-][a-z0-9]+)*|%")
-_SHORT = {
-    "don't": "do not",
-    "doesn't": "does not",
-    "isn't": "is not",
-    "aren't": "are not",
-    "won't": "will not",
-    "can't": "cannot",
-    "shouldn't": "should not",
-    "mustn't": "must not",
-    "no longer": "not",
-    "rather than": "insteadof",
-    "instead of": "insteadof",
-    "but not": "insteadof",
-    "and not": "insteadof",
-    "in favour of": "for",
-    "in favor of": "for",
-    "at most": "atmost",
-    "at least": "atleast",
-    "as large as": "atmost",
-    "as much as": "atmost",
-    "as many as": "atmost",
-    "as long as": "aslongas",
-    "no more than": "atmost",
-    "no less than": "atleast",
-    "up to": "atmost",
-    "fewer than": "atmost",
-    "less than": "atmost",
-    "more than": "atleast",
-    "not exceed": "atmost",
-    "minimum of": "atleast",
-    "check in": "checkin",
-    "check out": "checkout",
-    "log in": "login",
-    "log out": "logout",
-    "sign in": "login",
-    "sign out": "logout",
-    "on paper": "by paper",
-    "in writing": "by letter",
-    "no limit": "unlimited",
-    "without limit": "unlimited",
-    "in advance": "before",
-    "up front": "before",
-    "upfront": "before",
-    "beforehand": "before",
-    "afterwards": "after",
-    "at once": "immediately",
-    "at the start of": "atstart",
-    "at the beginning of": "atstart",
-    "at the end of": "atend",
-    "maximum of": "atmost",
-    "node.js": "nodejs",
-    "c#": "csharp",
-    "go lang": "golang",
-    "github actions": "githubactions",
-    "gitlab ci": "gitlabci",
-    "real-time": "realtime",
-    "real time": "realtime",
-    "on-premise": "onpremise",
-    "on premise": "onpremise",
-    "utf-8": "utf8",
-    "latin-1": "latin1",
-    "sha-256": "sha256",
-    "camel case": "camelcase",
-    "snake case": "snakecase",
-    "snake_case": "snakecase",
-    "opted in": "opt-in",
-    "opted out": "opt-out",
-    "end-to-end": "endtoend",
-    "read-only": "readonly",
-}
-"""Spellings that are replaced before the text is cut into words."""
 _SPELLED = re.compile(
-    "|".join(rf"(?<![a-z]){re.escape(long)}(?![a-z])" for long in sorted(_SHORT, key=len, reverse=True))
+    "|".join(rf"(?<![a-z]){re.escape(long)}(?![a-z])" for long in sorted(SHORT_FORMS, key=len, reverse=True))
 )
 _START = re.compile(r"[^a-z']+")
-_SPELLED_STARTS = frozenset(_START.split(long)[0] for long in _SHORT)
+_SPELLED_STARTS = frozenset(_START.split(long)[0] for long in SHORT_FORMS)
 """First words of the spellings: a text without any of them needs no search for the long ones."""
 _CONTRAST = re.compile(r",\s+not\s+")
 _GROUP = {word: number for number, group in enumerate(EXCLUSIVE) for word in group}
@@ -251,7 +180,7 @@ def _words(statement: str) -> list[str]:
         text = _CONTRAST.sub(" insteadof ", text)
     text = with_periods(text)
     if not _SPELLED_STARTS.isdisjoint(_START.split(text)):
-        text = _SPELLED.sub(lambda match: _SHORT[match.group()], text)
+        text = _SPELLED.sub(lambda match: SHORT_FORMS[match.group()], text)
     return [_SAME.get(word, word) for word in _WORD.findall(text)]
 
 

@@ -17,7 +17,6 @@ from clew.memory.files.directory import (
     Content,
     Directory,
     FilesProblem,
-    Known,
     Stamp,
     State,
     directory_of,
@@ -27,6 +26,7 @@ from clew.memory.files.directory import (
 from clew.memory.files.late import Late
 from clew.memory.files.markdown import HEADER, ParsedFile, parse_file
 from clew.memory.files.merge import merged
+from clew.memory.files.output import is_tracked, last_splice, output_of, write_output
 from clew.memory.files.places import WHOLE, size
 from clew.memory.governance import proposals
 from clew.registry.context import Context
@@ -58,15 +58,6 @@ class Unread:
     path: str
     line: int | None
     problem: str
-
-
-@dataclass(frozen=True)
-class Output:
-    path: str
-    content: Content
-    number: int
-    seq: int
-    tracked: bool
 
 
 def sync(ctx: Context) -> list[Unread]:
@@ -120,14 +111,10 @@ def _stirred(ctx: Context, directory: Directory) -> bool:
 
 
 def _behind(state: State, path: str, seq: int, directory: Directory) -> bool:
-    if not _tracked(path):
+    if not is_tracked(path):
         return bool(seq > state.write_only_seq)
     entry = state.files.get(path)
     return entry is None or entry.seq < seq or directory.stamp(path) is None
-
-
-def _tracked(path: str) -> bool:
-    return not path.startswith(("intelligence/applied/", f"{DERIVED}/"))
 
 
 def _heads(ctx: Context) -> list[Row]:
@@ -269,7 +256,7 @@ def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edit]
         taken = {edit.path for edit in saved if not edit.path.endswith(".md") and _take_in_plain(bound, edit)}
         same, changed = _take_in_blocks(bound, [*(edit for edit in saved if edit.path.endswith(".md")), *left])
         heads = {row["path"]: row["seq"] for row in _heads(bound)}
-        reached = {path: (_number(bound, path), heads.get(path, 0)) for path in taken | same}
+        reached = {path: (last_splice(bound, path), heads.get(path, 0)) for path in taken | same}
         snapshots.take_in(bound, directory)
         proposals.follow_changes(bound, changed)  # what they write is newer than the files and is rendered next
     for item in late:
@@ -303,7 +290,7 @@ def _left_behind(ctx: Context, directory: Directory, found: list[Edit]) -> list[
         if edit.base is None and edit.path.endswith(".md"):
             ids = [match.group(1) for match in HEADER.finditer(edit.text)]
             for id, place in places.where(ctx, ids).items():
-                if place.file != edit.path and _tracked(place.file):
+                if place.file != edit.path and is_tracked(place.file):
                     moved.setdefault(place.file, set()).add(id)
     gone = {path: ids for path, ids in moved.items() if directory.stamp(path) is None}
     return [_without(ctx, path, ids) for path, ids in sorted(gone.items())]
@@ -361,15 +348,10 @@ def _import(ctx: Context, edit: Edit) -> None:
 
 def _stored(ctx: Context, edit: Edit) -> str:
     """The file as the store has it: the base itself while nothing was written since."""
-    fresh = edit.base is not None and edit.number == _number(ctx, edit.path)
+    fresh = edit.base is not None and edit.number == last_splice(ctx, edit.path)
     if fresh and edit.base is not None and size(edit.base) == places.file_row(ctx, edit.path)["bytes"]:
         return edit.base
     return edits.rendered(ctx, edit.path)
-
-
-def _number(ctx: Context, path: str) -> int:
-    sql = "SELECT max(number) FROM splice WHERE workspace = ? AND file = ?"
-    return int(ctx.tx.value(sql, ctx.workspace, path) or 0)
 
 
 def _bring_out(ctx: Context, directory: Directory, state: State, frozen: set[str]) -> list[Late]:
@@ -378,7 +360,9 @@ def _bring_out(ctx: Context, directory: Directory, state: State, frozen: set[str
         behind = [row for row in _heads(bound) if _behind(state, row["path"], row["seq"], directory)]
         blocked = [row["path"] for row in behind if row["path"] in frozen or directory.oddity(row["path"])]
         outputs = [
-            _output(bound, directory, state.files.get(row["path"]), row) for row in behind if row["path"] not in blocked
+            output_of(bound, directory, state.files.get(row["path"]), row)
+            for row in behind
+            if row["path"] not in blocked
         ]
         removed = plain_files.removed(bound, DERIVED, state.write_only_seq)
         before = _next_receipt(bound, [row for row in behind if row["path"] not in blocked])
@@ -392,7 +376,7 @@ def _bring_out(ctx: Context, directory: Directory, state: State, frozen: set[str
     late: list[Late] = []
     for output in outputs:
         try:
-            late += _write(directory, state, output)
+            late += write_output(directory, state, output)
         except FilesProblem as problem:
             _warn_behind(ctx, problem)  # the other files are written all the same
     return late
@@ -413,43 +397,3 @@ def _next_receipt(ctx: Context, behind: list[Row]) -> tuple[str, int, str] | Non
         return None
     seq, ts, path = waiting[0]
     return ts, seq, edits.rendered(ctx, path)
-
-
-def _write(directory: Directory, state: State, output: Output) -> list[Late]:
-    if not output.tracked:
-        directory.replace(output.path, output.content)
-        state.write_only_seq = max(state.write_only_seq, output.seq)
-        return []
-    written = directory.write(output.path, output.content, state.files.get(output.path))
-    state.files[output.path] = known(written.stamp, output.number, output.seq)
-    return written.late
-
-
-def _output(ctx: Context, directory: Directory, entry: Known | None, row: Row) -> Output:
-    path = row["path"]
-    tracked = _tracked(path)
-    if not row["blocks"]:
-        return Output(path, Content(plain_files.text(ctx, path).encode()), 0, row["seq"], tracked)
-    content = _replayed(ctx, directory, entry, row) if tracked else None
-    if content is None:
-        content = Content(edits.rendered(ctx, path).encode())
-    return Output(path, content, _number(ctx, path), row["seq"], tracked)
-
-
-def _replayed(ctx: Context, directory: Directory, entry: Known | None, row: Row) -> Content | None:
-    """The file as it was rendered with the splices since then; None when one is missing or the base is damaged."""
-    if entry is None or entry.number < 0:
-        return None
-    sql = "SELECT * FROM splice WHERE workspace = ? AND file = ? AND number > ? ORDER BY number"
-    splices = ctx.tx.all(sql, ctx.workspace, row["path"], entry.number)
-    if not splices or splices[0]["number"] != entry.number + 1 or any(one["removed"] == WHOLE for one in splices):
-        return None
-    kept = min(splice["at_byte"] for splice in splices)
-    base = directory.base(row["path"], kept)
-    if base is None:
-        return None
-    rest = bytearray(base)
-    for splice in splices:
-        start = splice["at_byte"] - kept
-        rest[start : start + splice["removed"]] = splice["text"].encode()
-    return Content(rest, kept) if kept + len(rest) == row["bytes"] else None

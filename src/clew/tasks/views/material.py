@@ -13,7 +13,7 @@ from clew.reasoning.documents import Range, entries_json, tail, view
 from clew.reasoning.graph import Edge, Node, nodes
 from clew.reasoning.pack_parts import is_draft_entry
 from clew.reasoning.scope import Scope, StepFocus
-from clew.reasoning.trace import sequential_graph
+from clew.reasoning.sequential import sequential_graph
 from clew.reasoning.visibility import CARD_TYPES, is_pinned
 from clew.registry.context import Context
 from clew.registry.envelope import page_json

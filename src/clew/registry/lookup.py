@@ -1,0 +1,78 @@
+"""Operations, resources and prompts by their names; only the module that declares one is imported."""
+
+from __future__ import annotations
+
+import importlib
+
+from clew.errors import ClewError, suggest, unknown_id
+from clew.registry import operation as operations
+from clew.registry import prompt as prompts
+from clew.registry import resource as resources
+from clew.registry.arguments import nearest
+from clew.registry.catalogue import catalogue, import_everything
+from clew.registry.operation import Operation
+
+
+def find_operation(name: str) -> Operation:
+    """The declared operation, importing only the module that holds it."""
+    entry = catalogue().find(name) if isinstance(name, str) else None
+    if entry is not None:
+        importlib.import_module(entry.module)
+        found = operations.declared().get(entry.name)
+        if found is not None:
+            return found
+    import_everything()
+    if isinstance(name, str) and name in operations.declared():
+        return operations.declared()[name]
+    raise _unknown_operation(_printable(str(name)[:80]))
+
+
+def find_resource(uri: str) -> tuple[resources.Resource, dict[str, str]]:
+    for entry in catalogue().resources:
+        importlib.import_module(entry.module)
+        found = resources.declared()[entry.uri]
+        values = found.match(uri)
+        if values is not None:
+            return found, values
+    for found in resources.declared().values():  # declared, and not in the index yet
+        values = found.match(uri)
+        if values is not None:
+            return found, values
+    raise unknown_id("resource", uri, "List the resources and their templates.")
+
+
+def find_prompt(name: str) -> prompts.Prompt:
+    for entry in catalogue().prompts:
+        if entry.name == name:
+            importlib.import_module(entry.module)
+            return prompts.declared()[name]
+    if name in prompts.declared():
+        return prompts.declared()[name]
+    raise unknown_id("prompt", name, "List the prompts.")
+
+
+def find_completer(ref_kind: str, ref: str, argument: str) -> resources.Completer | None:
+    if ref_kind == "prompt":
+        found = {item.name: item.complete for item in find_prompt(ref).arguments}
+        return found.get(argument)
+    for entry in catalogue().resources:
+        if entry.uri == ref:
+            importlib.import_module(entry.module)
+    template = resources.declared().get(ref)
+    return template.completers.get(argument) if template is not None else None
+
+
+def _unknown_operation(name: str) -> ClewError:
+    near = nearest(name, [entry.name for entry in catalogue().operations])
+    advice = f" Did you mean {near}?" if near else ""
+    return ClewError(
+        "UNKNOWN_TOOL",
+        f"no operation is called {name!r}",
+        f"Find operations by words with op_search.{advice}",
+        suggestions=[suggest("op_search", "Finds operations by words.", "high", query=near or name or "help")],
+    )
+
+
+def _printable(name: str) -> str:
+    """A name that may be said again: what JSON cannot hold, and what no argument may hold, is left out."""
+    return name.encode(errors="ignore").decode().replace("\x00", "")

@@ -88,6 +88,19 @@ PATTERNS: dict[str, re.Pattern[str]] = {
     "block": BLOCK,
 }
 """The form of each kind of id, for openers and for the page. Kinds may overlap: a proposal is a block too."""
+_TOLD_BY_FORM = (
+    *("anchor", "plan", "task", "job", "job_event", "runner", "session", "event", "conflict", "receipt", "notebook"),
+    *("block", "transcript", "entry"),
+)
+"""Kinds that the form of an id alone tells, the most particular first: `entry` fits whatever ends in `@7`."""
+
+
+def kind_by_form(id: str) -> str | None:
+    """What an id stands for by its form; None for cards, steps, thoughts and evidence, which only the store knows."""
+    # Anchors are written in any case; every other id has one spelling.
+    spelled = {"anchor": id.lower()}
+    return next((kind for kind in _TOLD_BY_FORM if PATTERNS[kind].fullmatch(spelled.get(kind, id))), None)
+
 
 # Found by themselves in the text of an item and kept as its links. A change here asks for a rebuilt index.
 _BLOCKS_MENTIONED = ("D", "T", "C", "P", "PRJ", "PER", "TOOL", "INC", "SIG", "DREF")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clew.ids import ANY_BLOCK, BLOCK, BLOCK_PREFIXES, MENTIONED, PATTERNS, dated
+from clew.ids import ANY_BLOCK, BLOCK, BLOCK_PREFIXES, MENTIONED, PATTERNS, dated, kind_by_form
 from clew.memory.kinds import KINDS
 from clew.store.events import event_id
 
@@ -33,6 +33,23 @@ EXAMPLES = {
 @pytest.mark.parametrize("kind", PATTERNS)
 def test_each_kind_takes_its_example(kind: str) -> None:
     assert PATTERNS[kind].fullmatch(EXAMPLES[kind])
+
+
+NOT_BY_FORM = {"workspace": None, "agent": None, "step": None, "card": None}
+"""A caller may choose such ids, or they look like any word; only the store tells what they are."""
+
+
+@pytest.mark.parametrize("kind", PATTERNS)
+def test_the_form_of_an_id_tells_its_kind(kind: str) -> None:
+    blocks = {"proposal": "block", "contradiction": "block"}
+    assert kind_by_form(EXAMPLES[kind]) == {**blocks, **NOT_BY_FORM}.get(kind, kind)
+
+
+def test_the_most_particular_form_counts() -> None:
+    assert kind_by_form("JOB-007@12") == "job_event"
+    assert kind_by_form("transcript:a@b.jsonl@3") == "transcript"
+    assert kind_by_form("A:Storage") == "anchor"
+    assert kind_by_form("task-1234") is None
 
 
 def test_the_prefixes_of_blocks_are_those_of_the_kinds_of_memory() -> None:

@@ -11,22 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from clew.clock import rfc3339
-from clew.ids import (
-    ANCHOR,
-    BLOCK,
-    CONFLICT,
-    DOC_ENTRY,
-    EVENT,
-    JOB,
-    JOB_EVENT,
-    NOTEBOOK,
-    PLAN,
-    RECEIPT,
-    RUNNER,
-    SESSION,
-    TASK,
-    TRANSCRIPT,
-)
+from clew.ids import kind_by_form
 from clew.index import search
 from clew.reasoning.graph import locate
 from clew.registry.context import Context
@@ -45,29 +30,6 @@ ENDED = frozenset({"retracted", "superseded", "revoked", "canceled", "resolved",
 """Statuses that a proposal to take a block back leads to."""
 SOURCES = {"task": "step"}
 """What search finds is of the kind that its source names, these apart."""
-FORMS = (
-    (ANCHOR, "anchor"),
-    (PLAN, "plan"),
-    (TASK, "task"),
-    (JOB, "job"),
-    (JOB_EVENT, "job_event"),
-    (RUNNER, "runner"),
-    (SESSION, "session"),
-    (EVENT, "event"),
-    (CONFLICT, "conflict"),
-    (RECEIPT, "receipt"),
-    (NOTEBOOK, "notebook"),
-    (BLOCK, "block"),
-    (TRANSCRIPT, "transcript"),
-    (DOC_ENTRY, "entry"),
-)
-"""Forms of ids and what they stand for, the most particular first."""
-
-
-def kind_by_form(id: str) -> str | None:
-    """What an id stands for by its form; None for cards, steps, thoughts and evidence."""
-    # Anchors are written in any case; every other id has one spelling.
-    return next((kind for pattern, kind in FORMS if pattern.fullmatch(id.lower() if pattern is ANCHOR else id)), None)
 
 
 def kind_of(ctx: Context, id: str) -> str | None:

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.errors import shorten
+from clew.ids import kind_by_form
 from clew.index import search
 from clew.ledger import cipher
-from clew.records.links import SOURCES, kind_by_form
+from clew.records.links import SOURCES
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, operation
 from clew.registry.record import Named, namer

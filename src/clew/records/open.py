@@ -7,12 +7,12 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from clew.errors import ClewError, shorten, suggest, unknown_id
-from clew.ids import CONTROL, normal_id
+from clew.ids import CONTROL, kind_by_form, normal_id
 from clew.index.search import item_named
 from clew.reasoning.activity import history_of
 from clew.reasoning.documents import branch_name
 from clew.reasoning.openers import open_card, summary
-from clew.records.links import ENDED, SOURCES, Ended, kind_by_form, links_of, retracted_among, retraction_of
+from clew.records.links import ENDED, SOURCES, Ended, links_of, retracted_among, retraction_of
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import AgentForm, Bounded, Name, operation

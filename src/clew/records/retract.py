@@ -8,10 +8,11 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from clew.errors import invalid, shorten, suggest
+from clew.ids import kind_by_form
 from clew.index.indexing import mark_item
 from clew.memory.files.markdown import clean
 from clew.memory.screening import screened
-from clew.records.links import keep_retraction, kind_by_form, kind_of, links_of, retracted_among
+from clew.records.links import keep_retraction, kind_of, links_of, retracted_among
 from clew.records.open import Open, bare_id, find_record, unknown_record
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Title, operation

@@ -13,9 +13,10 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from clew.ids import kind_by_form
 from clew.ledger import cipher
 from clew.memory import blocks
-from clew.records.links import Links, kind_by_form, links_of
+from clew.records.links import Links, links_of
 from clew.records.names import names_of
 from clew.records.open import Open, bare_id, events_of, find_record, inner_of, surroundings, unknown_record
 from clew.registry.budget import Budget, Clip, Drop, Trim

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from clew.canonical import canonical
 from clew.errors import invalid
 from clew.ids import check_chain
 from clew.index.indexing import index_items, mark_item
@@ -28,9 +27,11 @@ from clew.ledger.cipher import Reading, read
 from clew.ledger.inputs import first_sentence
 from clew.ledger.links import Linked, Mark, find_links, node_id, put_thought, write_links
 from clew.ledger.sessions import UNTITLED, LedgerSession, search_words
+from clew.ledger.thought_rows import ThoughtRow
 from clew.reasoning.documents import TRACE, append
 from clew.registry.context import Context
 from clew.store.database import placeholders
+from clew.store.rows import insert
 from clew.store.workspaces import declare_events
 
 FORMAT = "trace_sequential_step"
@@ -284,34 +285,31 @@ def _append(ctx: Context, session: LedgerSession, plan: Plan) -> int:
     return int(row["seq"])
 
 
-_INSERT = (
-    "INSERT INTO thought (workspace, session, chain, number, seq, ts_ms, total, next_needed, kind, prev_chain,"
-    " prev_number, from_chain, from_number, is_revision, revises_chain, revises_number, agent, critique, extra)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-
-
 def _insert(ctx: Context, session: LedgerSession, plan: Plan, seq: int) -> None:
     draft, past = plan.draft, plan.draft.past
     extra = draft.extra | ({"needsMoreThoughts": draft.needs_more} if draft.needs_more is not None else {})
-    ctx.tx.run(
-        _INSERT,
-        ctx.workspace,
-        session.id,
-        *_pair(plan.point),
-        seq,
-        past.ts_ms if past else ctx.now_ms,
-        plan.total,
-        int(draft.next_needed),
-        plan.kind,
-        *_pair(plan.prev),
-        *_pair(plan.origin),
-        int(plan.is_revision),
-        *_pair(plan.revised),
-        past.agent if past else ctx.agent,
-        canonical(past.critique) if past and past.critique else None,
-        canonical(extra) if extra else None,
+    prev, origin, revised = _pair(plan.prev), _pair(plan.origin), _pair(plan.revised)
+    row = ThoughtRow(
+        session=session.id,
+        chain=plan.point.chain,
+        number=plan.point.number,
+        seq=seq,
+        ts_ms=past.ts_ms if past else ctx.now_ms,
+        total=plan.total,
+        next_needed=draft.next_needed,
+        kind=plan.kind,
+        prev_chain=prev[0],
+        prev_number=prev[1],
+        from_chain=origin[0],
+        from_number=origin[1],
+        is_revision=plan.is_revision,
+        revises_chain=revised[0],
+        revises_number=revised[1],
+        agent=past.agent if past else ctx.agent,
+        critique=(past.critique or None) if past else None,
+        extra=extra or None,
     )
+    insert(ctx.tx, ctx.workspace, row)
 
 
 def thinkers(ctx: Context, seqs: list[int]) -> dict[int, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 
@@ -14,6 +14,36 @@ from clew.ledger.links import node_id
 from clew.reasoning.documents import entry_join
 from clew.registry.context import Context
 from clew.store.database import Row
+from clew.store.rows import Record
+
+
+@dataclass(frozen=True)
+class ThoughtRow(Record):
+    """A row of the table. Its text stands in the trace of the session, as the entry with the same seq."""
+
+    TABLE: ClassVar[str] = "thought"
+    KEY: ClassVar[tuple[str, ...]] = ("session", "chain", "number")
+    OBJECTS: ClassVar[frozenset[str]] = frozenset({"critique", "extra"})
+    FLAGS: ClassVar[frozenset[str]] = frozenset({"next_needed", "is_revision"})
+
+    session: str
+    chain: str
+    number: int
+    seq: int
+    ts_ms: int
+    total: int
+    next_needed: bool
+    kind: str | None
+    prev_chain: str | None
+    prev_number: int | None
+    from_chain: str | None
+    from_number: int | None
+    is_revision: bool
+    revises_chain: str | None
+    revises_number: int | None
+    agent: str | None
+    critique: dict[str, Any] | None
+    extra: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)

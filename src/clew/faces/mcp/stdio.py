@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from clew.app import Clew
 import asyncio
-import os
 import queue
 import select
 import sys

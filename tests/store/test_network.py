@@ -17,13 +17,6 @@ COMMIT_SENT = b"COMMIT"
 
 
 @pytest.fixture
-def proxy(postgres_url: str) -> Iterator[Proxy]:
-    found = Proxy(postgres_url)
-    yield found
-    found.close()
-
-
-@pytest.fixture
 def direct(postgres_url: str) -> Iterator[PostgresDatabase]:
     database = PostgresDatabase(postgres_url)
     yield database

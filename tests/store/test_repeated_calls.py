@@ -96,13 +96,6 @@ def test_an_id_is_a_short_text(call: Caller, bad: object) -> None:
 
 
 @pytest.fixture
-def proxy(postgres_url: str) -> Iterator[Proxy]:
-    found = Proxy(postgres_url)
-    yield found
-    found.close()
-
-
-@pytest.fixture
 def far(proxy: Proxy, tmp_path: object) -> Iterator[Clew]:
     settings = load_settings(
         {"home": tmp_path, "database_url": proxy.proxied_url, "workspace": "ws", "embedding_model": "none"}, {}

@@ -8,8 +8,9 @@ with the replies.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from concurrent.futures import TimeoutError as FutureTimeout
-from typing import Any
+from typing import Any, TypeVar
 
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
@@ -44,19 +45,28 @@ def can_list_roots(request: Request) -> bool:
     return capabilities is not None and capabilities.roots is not None
 
 
+Reply = TypeVar("Reply")
+
+
 def handshake_roots() -> Roots:
     loop = asyncio.get_running_loop()
 
     def roots(timeout: float) -> list[dict[str, Any]]:
-        reply = asyncio.run_coroutine_threadsafe(_ask_roots(current.get(), timeout), loop)
-        try:
-            with outside():
-                return reply.result(timeout + 1)
-        except FutureTimeout:
-            reply.cancel()
-            raise InputFailed(f"no reply within {timeout:g} s") from None
+        return _awaited(_ask_roots(current.get(), timeout), loop, timeout)
 
     return roots
+
+
+def _awaited(asked: Coroutine[Any, Any, Reply], loop: asyncio.AbstractEventLoop, timeout: float) -> Reply:
+    """What the client replies, awaited by the thread of a call. The asking itself runs in the loop of the server."""
+    reply = asyncio.run_coroutine_threadsafe(asked, loop)
+    try:
+        with outside():
+            # The question has the same limit; the second more lets its own error arrive first.
+            return reply.result(timeout + 1)
+    except FutureTimeout:
+        reply.cancel()
+        raise InputFailed(f"no reply within {timeout:g} s") from None
 
 
 async def _ask_roots(request: Request, timeout: float) -> list[dict[str, Any]]:
@@ -74,13 +84,7 @@ def handshake_sampler() -> Sampler:
     loop = asyncio.get_running_loop()
 
     def sample(asked: InputRequest, timeout: float) -> InputReply:
-        reply = asyncio.run_coroutine_threadsafe(_ask(current.get(), asked, timeout), loop)
-        try:
-            with outside():
-                return reply.result(timeout + 1)
-        except FutureTimeout:
-            reply.cancel()
-            raise InputFailed(f"no reply within {timeout:g} s") from None
+        return _awaited(_ask(current.get(), asked, timeout), loop, timeout)
 
     return sample
 

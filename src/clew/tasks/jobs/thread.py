@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from clew.canonical import canonical
+from clew.canonical import canonical, canonical_or_none
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import ANCHOR, JOB, PLAN, TASK
 from clew.registry.context import Context
@@ -199,30 +199,28 @@ def _append(ctx: Context, job: Job, remark: Remark) -> Row:
         "workspace": ctx.workspace,
         "seq": ctx.ws.next_seq(),
         "job": job.id,
-        "ts_ms": ctx.now_ms,
         "kind": remark.kind,
-        "message": remark.message,
-        "percent": remark.percent,
-        "refs": canonical(list(remark.refs)),
-        "meta": canonical(remark.meta) if remark.meta is not None else None,
-        "runner": remark.runner,
-        "claim_revision": remark.claim_revision,
+        **_columns(ctx, remark),
     }
     ctx.tx.run(f"INSERT INTO job_event ({', '.join(row)}) VALUES ({placeholders(len(row))})", *row.values())
     return row
 
 
-def _rewrite(ctx: Context, last: Row, remark: Remark) -> Row:
-    row = {
-        **last,
+def _columns(ctx: Context, remark: Remark) -> Row:
+    """What of a remark may be written over by a later one of the same kind."""
+    return {
         "ts_ms": ctx.now_ms,
         "message": remark.message,
         "percent": remark.percent,
         "refs": canonical(list(remark.refs)),
-        "meta": canonical(remark.meta) if remark.meta is not None else None,
+        "meta": canonical_or_none(remark.meta),
         "runner": remark.runner,
         "claim_revision": remark.claim_revision,
     }
+
+
+def _rewrite(ctx: Context, last: Row, remark: Remark) -> Row:
+    row = {**last, **_columns(ctx, remark)}
     ctx.tx.run(
         "UPDATE job_event SET ts_ms = ?, message = ?, percent = ?, refs = ?, meta = ?, runner = ?, claim_revision = ?"
         " WHERE workspace = ? AND seq = ?",

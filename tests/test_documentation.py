@@ -62,6 +62,16 @@ def test_the_architecture_names_modules_that_exist() -> None:
     assert not [name for name in named if not exists(name)]
 
 
+def test_the_architecture_has_a_row_for_every_package() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    table = text.partition("## Where to find a behaviour")[2].partition("\n## ")[0]
+    named = [f"{name}/" for name in re.findall(r"`([a-z_/]+)`", table)]
+    source = ROOT / "src" / "clew"
+    packages = [f"{path.parent.relative_to(source).as_posix()}/" for path in source.rglob("*/__init__.py")]
+    missing = [package for package in packages if not any(name.startswith(package) for name in named)]
+    assert not missing
+
+
 def exists(name: str) -> bool:
     inside = ROOT / "src" / "clew" / name
     return inside.exists() or inside.with_suffix(".py").exists() or (ROOT / name).exists()

@@ -104,6 +104,14 @@ def test_what_is_still_allowed_is_still_needed() -> None:
     assert not ALLOWED - needed
 
 
+def test_the_architecture_names_the_owner_of_every_table() -> None:
+    text = (SOURCE.parent.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    part = text.partition("## Who owns which table")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (\w+) \| (.+) \|$", part, re.MULTILINE)
+    named = {table: owner for owner, tables in rows[1:] for table in tables.split(", ")}
+    assert named == owners()
+
+
 def test_every_table_has_a_package_for_owner() -> None:
     assert all((SOURCE / package).is_dir() for package in owners().values())
 

@@ -28,7 +28,7 @@ fcntl: Any = _module("fcntl")
 resource: Any = _module("resource")
 
 SAFELY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-"""Flags for `os.open`: follow no link, pass the file to no child, translate no line ends. Each where there is such."""
+"""Flags for `os.open`: follow no link, pass the file to no child, translate no line ends. Where the system has it."""
 KILLED = int(getattr(signal, "SIGKILL", 9))
 """The number of the signal that cannot be refused; 9 everywhere."""
 ENDING = tuple(

@@ -43,7 +43,7 @@ SUSPICIOUS = (
     *("akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "npm_", "pypi-", "xox", "xapp-"),
     *("k_live_", "k_test_", "whsec_", "aiza", "ya29.", "eyj"),
 )
-"""In lower case, one of these stands in every text that holds a secret; `sk-` apart, which stands in `task-` too."""
+"""Every text that holds a secret holds one of these in lower case. `sk-` is counted apart: `task-` holds it too."""
 
 
 def hide_secrets(text: str) -> tuple[str, int]:

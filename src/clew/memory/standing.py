@@ -190,7 +190,7 @@ def _obstacle(ctx: Context, replaced: Block | None, contradicts: tuple[Clashing,
 
 
 def _foreign(ctx: Context, block: Block) -> bool:
-    """Whether anybody but the caller has a part in a record. A hand edit is a person's, whoever reads it back."""
+    """Whether anybody but the caller wrote a part of a record. A hand edit is a person's, whoever reads it in."""
     versions = blocks.history(ctx, block.id)
     return any(version.origin == "edit" or version.agent != ctx.agent for version in versions)
 

@@ -1,7 +1,7 @@
 """Dead ends: failures that were met before, and what ended them.
 
 Found without a model. When a command passes again, each of its errors was ended by what was done between its last
-occurrence and the next run of that command. Of that only counts what belongs to the error: a file that its output
+occurrence and the next run of that command. Only what belongs to the error counts: a file that its output
 names, an edit that shares its names, an installed package that was missing, a change that was taken back. Where
 nothing was done in between, the failure came and went by itself, and whatever is edited at such a time did not end it.
 """

@@ -11,7 +11,7 @@ LONGEST_KEY = 200
 MOST_NAMES = 80
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-# Most telling first; of each the last line counts, because causes are printed before what came of them.
+# The most telling first. Of the lines that a pattern finds the last counts: programs print what led there before it.
 _TELLING = (
     re.compile(r"^E\s{2,}(?P<said>[A-Za-z_][\w.]*(?:Error|Exception|Warning|Exit|Interrupt)\b.*)$", re.M),
     re.compile(r"^(?P<said>[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt)\b(?::.*|))$", re.M),

@@ -38,7 +38,7 @@ class Run:
     output: str
     duration_ms: int | None
     at_ms: int | None = None
-    """When it ended, if it is told later."""
+    """When it ended, where the hook tells of it later."""
 
 
 def is_check(command: str) -> bool:

@@ -21,7 +21,7 @@ FAMILIES = {
     "windsurf": ("windsurf", "devin"),
     "opencode": ("opencode",),
 }
-"""How the names begin that a client's MCP connections give themselves."""
+"""What the names begin with under which a client's MCP connections introduce themselves."""
 RECENT_MS = 24 * 3_600_000
 """A focus that nobody touched for a day is not what a session works on now."""
 TWICE_MS = 10_000

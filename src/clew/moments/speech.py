@@ -17,7 +17,8 @@ from clew.registry.context import Context
 from clew.registry.lines import one_line
 
 BYTES_PER_TOKEN = 3
-"""Of English four and more, of ids and paths about three, of Chinese three for each character: never too few."""
+"""A token of English has four bytes and more, one of ids and paths about three, a Chinese character has three. With
+three the estimate is never too low."""
 START_TOKENS, PACK_TOKENS, NOTE_TOKENS = 600, 300, 150
 TAG = "clew-memory"
 LONGEST_QUERY = 600

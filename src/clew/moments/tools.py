@@ -110,13 +110,13 @@ def _edited(ctx: Context, args: Moment) -> None:
 
 
 def _once(ctx: Context, args: Moment) -> bool:
-    """Whether this tool call was not told of before: hooks may be installed twice, and a spool may repeat them."""
+    """Whether this tool call is news: hooks may be installed twice, and a spool may repeat them."""
     key = _call_key(args)
     return first_time(ctx, args.session, f"done:{args.tool}:{key}", None if args.tool_id else TWICE_MS)
 
 
 def _log_asked(ctx: Context, args: Moment) -> None:
-    """A guard that asked was let pass by whom the client asked: the tool has run."""
+    """The tool has run although a guard asked first: the person whom the client asked has said yes."""
     key = f"asked:{_call_key(args)}:"
     rows = ctx.tx.all(
         "SELECT told FROM agent_told WHERE workspace = ? AND session = ? AND told >= ? AND told < ?",

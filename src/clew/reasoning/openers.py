@@ -26,7 +26,7 @@ def open_card(ctx: Context, id: str, limit: int) -> Opened | None:
 
 
 def seen_card(ctx: Context, id: str) -> tuple[Branch, str, Node] | None:
-    """A card with the branch and document in which a caller who names only its id means it."""
+    """The card that a caller means by an id alone, with its branch and document."""
     for branch, doc in _views(ctx):
         card = node(ctx, branch, doc, id)
         if card is not None:

@@ -54,9 +54,9 @@ class Section:
     name: str
     entries: tuple[Entry, ...] = ()
     heading: str = ""
-    """Where it is not the name."""
+    """What stands above the entries, where that is not the name."""
     inline: bool = False
-    """Told in one line instead of one line each."""
+    """Whether the entries stand in one line instead of a line each."""
     unread: int = 0
     """More of these than were read; counted, never shown."""
     unread_kind: str = ""

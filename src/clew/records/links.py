@@ -23,13 +23,13 @@ declare_events({"records_linked": "Two records of whatever store were linked."})
 
 Relation = Literal["rests_on", "replaces", "about", "answers"]
 RESTS_ON = frozenset({"rests_on", "depends_on", "derives"})
-"""Who points to a record by one of these falls with it."""
+"""A record that points to another by one of these falls with it."""
 CARRIES = frozenset({"supports", "proves"})
 """What a record points to by one of these falls with it."""
 ENDED = frozenset({"retracted", "superseded", "revoked", "canceled", "resolved", "rejected"})
 """Statuses that a proposal to take a block back leads to."""
 SOURCES = {"task": "step"}
-"""What search finds is of the kind that its source names, these apart."""
+"""Search names a source, which is also the kind of the record; these kinds have another name."""
 
 
 def kind_of(ctx: Context, id: str) -> str | None:

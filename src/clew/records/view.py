@@ -32,7 +32,7 @@ MOST_PROOFS = 20
 CAME_FROM = ("derives", "rests_on", "answers", "proves", "repeats", "part_of", "about", "depends_on", "replaces")
 """Relations that lead from a record to what it came from, the most telling first."""
 CAME_OF_IT = ("derives", "rests_on", "answers", "proves", "depends_on", "replaces", "about")
-"""The same seen from the other end. Parts are left out: a task does not come to its steps but consists of them."""
+"""The same from the other end. Parts are left out: steps do not come from their task, they are in it."""
 VIEW_BUDGET = Budget(
     (
         Clip("versions[].diff", 4000),

@@ -123,7 +123,7 @@ DO UPDATE SET last_seen_seq = excluded.last_seen_seq, seen_at_ms = excluded.seen
 
 
 def keep_seen(ctx: Context) -> None:
-    """Note that the caller was here; once for each transaction that wrote something, without a question before it."""
+    """Note that the caller was here: one statement for each transaction that wrote something, and no read."""
     caller, seq = caller_of(ctx), ctx.ws.event_seq
     key = (ctx.workspace, caller.agent, caller.connection, caller.family)
     ctx.tx.run(_SEEN, *key, ctx.workspace, caller.family, seq, seq, ctx.now_ms)
@@ -235,7 +235,7 @@ def _keep(ctx: Context, column: str, value: str | int | None) -> None:
 
 
 def recent_foci(ctx: Context, families: Iterable[str], since_ms: int) -> list[str]:
-    """What connections of clients whose names begin so have had in focus since then, each once, the latest first."""
+    """What clients whose names begin like this have had in focus since then: each once, the latest first."""
     found: dict[str, None] = {}
     rows = ctx.tx.all(
         "SELECT family, focus FROM caller_state WHERE workspace = ? AND seen_at_ms >= ? AND focus IS NOT NULL"
@@ -250,7 +250,7 @@ def recent_foci(ctx: Context, families: Iterable[str], since_ms: int) -> list[st
 
 
 def latest_family(ctx: Context, families: Iterable[str]) -> str | None:
-    """The family, among those whose names begin so, that was here last."""
+    """Of the families whose names begin like this, the one that was here last."""
     rows = ctx.tx.all(
         "SELECT family FROM caller_state WHERE workspace = ? ORDER BY last_seen_seq DESC, agent LIMIT 100",
         ctx.workspace,

@@ -74,5 +74,5 @@ def _unknown_operation(name: str) -> ClewError:
 
 
 def _printable(name: str) -> str:
-    """A name that may be said again: what JSON cannot hold, and what no argument may hold, is left out."""
+    """The name without what JSON or an argument cannot hold, so that an answer may repeat it."""
     return name.encode(errors="ignore").decode().replace("\x00", "")

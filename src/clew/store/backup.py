@@ -49,7 +49,7 @@ def renew_epoch(connection: apsw.Connection) -> None:
 
 
 def write_over(source: apsw.Connection, live: apsw.Connection, seconds: float) -> None:
-    """Put every page of `source` into the live file in one transaction; waits for its writers so long."""
+    """Put every page of `source` into the live file in one transaction; waits so many seconds for its writers."""
     deadline = time.monotonic() + seconds
     while True:
         try:

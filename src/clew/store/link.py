@@ -32,7 +32,7 @@ class Link:
         self._checked = time.monotonic()
 
     def lost(self) -> str | None:
-        """What happened to the files of this connection; None when they are those at the path."""
+        """What happened to the files of this connection; None while they are still the ones at the path."""
         self._checked = time.monotonic()
         self.connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(self._flag))
         if self._flag.value:

@@ -42,7 +42,7 @@ def check_request_id(value: Any) -> str:
 
 
 def first_answer(tx: Transaction, request: Request) -> Any | None:
-    """What the first call with this id was answered; None when there was none."""
+    """The answer that the first call with this id got; None when there was no such call."""
     sql = "SELECT operation, digest, answer FROM request WHERE workspace = ? AND id = ?"
     row = tx.one(sql, request.workspace, request.id)
     if row is None:
@@ -64,7 +64,7 @@ def first_answer(tx: Transaction, request: Request) -> Any | None:
 
 
 def keep_answer(tx: Transaction, request: Request, answer: Any | None, now_ms: int) -> None:
-    """Write what a call is answered, or None for one that has only begun; drop what is old."""
+    """Keep the answer of a call, or None for one that has only begun. Answers that are old are dropped."""
     tx.run("DELETE FROM request WHERE workspace = ? AND ts_ms < ?", request.workspace, now_ms - KEPT_MS)
     text = orjson.dumps(answer).decode()
     tx.run(_KEEP, request.workspace, request.id, request.operation, request.digest, text, now_ms)

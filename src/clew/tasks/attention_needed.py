@@ -1,4 +1,4 @@
-"""What of work waits for a person: blocked steps, jobs that ask or fell silent, work closed without proof."""
+"""Work that waits for a person: blocked steps, jobs that ask or fell silent, steps closed without proof."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ _EXECUTABLES = {
     "yarn": "add build install lint run test",
 }
 _SUBCOMMANDS = {name: frozenset(words.split()) for name, words in _EXECUTABLES.items()}
-"""Executables that a line may begin with, and the arguments that need no flag or path to be believed."""
+"""Executables that a line may begin with, and arguments that make it a command without a flag or a path."""
 _SCRIPT = re.compile(r"(?:\.{1,2}|bin|scripts?)/[\w./-]*\w")
 """A program named by its path, as in `./check.sh` or `scripts/test`. `tests/test_a.py` names a file, not a program."""
 _RUNNERS = frozenset({"pytest", "tox", "nox", "ctest", "rspec", "jest", "vitest", "make", "just"})

@@ -133,7 +133,7 @@ def retract_evidence(ctx: Context, id: str, said: Retraction) -> Retracted:
 
 @retracter("receipt")
 def retract_receipt(ctx: Context, id: str, said: Retraction) -> Retracted:
-    """Receipts are never changed: another one says that the run does not count, and is the last of its command."""
+    """Receipts are never changed. A new one, the last of its command, says that the run does not count."""
     receipt = receipt_by_id(ctx, id)
     if receipt.command:
         run = Run(receipt.source, receipt.command, None, again=receipt.id)

@@ -304,7 +304,7 @@ def _answers_as_clew(host: str, port: int) -> bool:
 def _unbindable(host: str, port: int) -> int | None:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
-        # As the server does it, so that a connection still winding down does not count as taken.
+        # As the server does: a connection that is still being closed does not make the port count as taken.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))

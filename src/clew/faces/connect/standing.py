@@ -26,7 +26,7 @@ class Standing:
     lost: str | None = None
     """The command that the entry starts, when there is no such file."""
     gone: bool = False
-    """We wrote it, and it is no longer there."""
+    """Whether we wrote it and it is no longer there."""
 
 
 def standings(plan: Plan, project: Path, journal: Journal) -> Iterator[Standing]:

@@ -17,7 +17,7 @@ log = logging.getLogger("clew.hooks")
 
 
 def digest(home: Path, opened: Callable[[Settings], Clew]) -> int:
-    """Hand every event of the spool over; how many were taken. One that cannot be is lost, and said in the log."""
+    """Hand over every event of the spool; returns how many. One that cannot be taken is lost, and the log says so."""
     clews: dict[tuple[str, str], Clew] = {}
     count = 0
     for event in spool.taken(str(home)):

@@ -7,8 +7,16 @@ JSON-RPC error, and requests read before the end of the input are still answered
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import queue
+import select
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -32,23 +40,13 @@ from clew.faces.mcp.connections import Origin
 from clew.faces.mcp.server import build_server
 from clew.logs import configure_logs
 from clew.registry.arguments import encodable
-from clew.shim.framing import Framing
+from clew.shim.framing import Framing, messages
 from clew.shim.place import KEPT
 
 if TYPE_CHECKING:
     from contextvars import Context
 
     from clew.app import Clew
-import asyncio
-import queue
-import select
-import sys
-import threading
-from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from clew.shim.framing import messages
 
 _GRACE = 5.0
 # Answered when the listener leaves, not before.

@@ -49,8 +49,10 @@ _VERBS = frozenset(map(stem, VERBS))
 _TAKING = frozenset(map(stem, TAKING))
 _RESPONSIBLE = frozenset(map(stem, RESPONSIBLE))
 MOST_SUBJECT = 8
+"""Words before the verb; a longer subject is a sentence that was cut at the wrong word."""
 LEAST_SHARED = 0.6
-"""Of the words beside a quantifier and what it counts: `all requests are logged`, `only failed requests are logged`."""
+"""Share of the other words that two sentences with quantifiers must have in common to speak of the same:
+`all requests are logged` and `only failed requests are logged` share `logged`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +263,7 @@ _DOER = re.compile(r"[eo]rs?$")
 _BEING = frozenset({"is", "are", "be", "remains", "remain", "means"})
 _OPEN = frozenset({"can", "may", "could", "might", "also", "too", "sometimes", "often", "usually", "or"} | ACCEPTING)
 _MANNER = frozenset({"by", "via", "as"})
-"""Words behind which even a verb that goes with many objects has one value: `sent by email`."""
+"""Behind these even a verb that takes many objects has one value: `sent by email`."""
 _SMALL = frozenset({"a", "an", "the", "our", "your", "its", "their", "this", "that", "these", "those"})
 _ENDS = frozenset({"for", "when", "if", "unless", "because", "so", "while", "per", "and", "but", *PLACING})
 _ONLY = re.compile(r"^only (?P<who>[\w -]{1,40}?) (?:can|may|are allowed to|is allowed to|must) (?P<what>.+)$")

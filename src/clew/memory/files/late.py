@@ -82,7 +82,7 @@ class LateSaves:
         return [late for late in again if late is not None]
 
     def settle(self, late: Late) -> None:
-        """The save is in the store. Its file goes, unless a process still has it open and may save into it again."""
+        """The save is in the store, so its file is removed, unless a process still has it open and may save again."""
         if has_writer(late.out):
             self._note(late.out, late.data)
         else:

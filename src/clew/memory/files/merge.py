@@ -93,7 +93,7 @@ def common_prefix(a: str, b: str) -> int:
 
 
 def common_suffix(a: str, b: str, most: int) -> int:
-    """How many characters two texts share at their end, `most` at the highest."""
+    """How many characters two texts share at their end, at most `most`."""
     low, high = 0, most
     position = 0
     while position < most:

@@ -1,4 +1,4 @@
-"""Whether the store agrees with itself about its files, and how it is brought to.
+"""Whether the store agrees with itself about its files, and how it is mended when it does not.
 
 A file is its preamble and, in the order of their places, the text and gap of each block. Its length and the byte and
 line of each place are kept beside them, so that a change need not read the whole file. Nothing that Clew does should
@@ -34,7 +34,7 @@ def disagreements(ctx: Context) -> list[Disagreement]:
 
 
 def file_disagreements(ctx: Context) -> list[str]:
-    """Those, and every file that does not say what the store says. For after a sync, which reads hand edits in."""
+    """As `disagreements`, and every file whose text is not the store's. Ask after a sync, which reads hand edits."""
     with ctx.reading() as bound:
         found = disagreements(bound)
         directory = directory_of(bound)

@@ -36,16 +36,17 @@ MOST_COPIED = 1_000_000
 
 
 def receipt_time(path: str) -> str | None:
-    """The timestamp of the receipt that a path is the file of."""
+    """The timestamp of the receipt whose file this path is."""
     folder, _, name = path.rpartition("/")
     return folder.removeprefix(f"{APPLIED}/") if name == RECEIPT and folder.startswith(f"{APPLIED}/") else None
 
 
 def take(directory: Directory, state: State, ts: str, seq: int, receipt: str) -> None:
-    """Keep the files that a receipt names, which must not be rendered since; otherwise there is nothing to keep, and
-    nothing in a directory into which the store is rendered for the first time.
+    """Keep the files that a receipt names as they were before it.
 
-    A file that is about to be rendered is replaced by another one, so a second name for it is a copy of it as it was.
+    Nothing is kept when one of them was rendered since, or when the store is rendered into this directory for the first
+    time: what they were is not there then. A second name (a hard link) is enough for a copy, because rendering puts a
+    new file in the place of the old one.
     """
     folder = directory.root / APPLIED / ts
     touched = listed(parse_block(receipt).fields.get("FilesTouched"))

@@ -117,7 +117,7 @@ def has_writer(path: Path) -> bool:
 
 
 def read_saved(path: Path) -> bytes:
-    """The bytes of a file that somebody may be saving: waits until the save is over, or some time."""
+    """The bytes of a file that somebody may be saving: waits until the save is over, but not for ever."""
     deadline = time.monotonic() + WRITER_SECONDS
     while has_writer(path) and time.monotonic() < deadline:
         time.sleep(0.002)

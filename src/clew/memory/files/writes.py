@@ -51,7 +51,7 @@ def _lay_out_blocks(ctx: Context) -> None:
 
 
 def _ever(ctx: Context, paths: list[str]) -> set[str]:
-    """Those of some files that the workspace has, or had: what a person removed does not come back."""
+    """Which of these files the workspace has or ever had: what a person removed does not come back."""
     sql = f"SELECT DISTINCT path FROM plain_file WHERE workspace = ? AND path IN ({placeholders(len(paths))})"
     return {row["path"] for row in ctx.tx.all(sql, ctx.workspace, *paths)}
 

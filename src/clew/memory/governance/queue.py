@@ -1,4 +1,4 @@
-"""What of governed memory waits for a person: proposals, contradictions, facts, signals, reviews that are due."""
+"""Governed memory that waits for a person: proposals, contradictions, facts, signals, reviews that are due."""
 
 from __future__ import annotations
 

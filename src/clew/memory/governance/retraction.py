@@ -17,7 +17,7 @@ from clew.registry.context import Context
 from clew.registry.record import Retracted, Retraction, retracter, writer
 
 ENDS = ("retracted", "revoked", "canceled", "resolved", "rejected")
-"""What a kind of block may call this; the first that it knows is taken."""
+"""Statuses that mean `taken back`. A block gets the first one that its kind knows."""
 
 
 @writer("block")

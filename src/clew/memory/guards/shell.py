@@ -19,7 +19,7 @@ _BEFORE = {
     **dict.fromkeys(("then", "do", "else", "if", "while", "until", "!", "{"), 0),
     "timeout": 1,
 }
-"""Words that another command follows, and how many arguments of their own they have besides options."""
+"""Words that are followed by another command, with how many arguments they take themselves, options apart."""
 _WITH_VALUE = frozenset({"-u", "-g", "-n", "-I", "-P", "-k", "-s", "-C"})
 """Options of these words that take the next word as their value."""
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})

@@ -301,7 +301,7 @@ def _step_page(
 
 def _filled(ctx: Context, own: list[dict[str, Any]], rows: list[Row], limit: int, drafts: bool) -> list[dict[str, Any]]:
     taken = {entry["seq"] for entry in own}
-    # As many more as are wanted would do, were none of them a draft; twice that is plenty.
+    # Some of the rows may be drafts, which are left out; twice as many as are wanted are enough.
     others = [row for row in rows if row["seq"] not in taken][-2 * limit :]
     room = limit - len(own)
     more = _visible(ctx, others, drafts)[-room:] if room else []

@@ -139,7 +139,7 @@ class Standing:
     """The mindpack's version that a portal goes with."""
     since: Since | None = None
     names_refs: bool = False
-    """The caller wants a few ids to open named."""
+    """Whether the caller wants to be told a few ids to open."""
     restored: Restored | None = None
 
     @property

@@ -53,6 +53,10 @@ Roots = Callable[[float], list[dict[str, Any]]]
 """Asks the client for its roots, waiting at most so many seconds: [{uri, name}]; raises InputFailed."""
 
 
+OBSERVATORY = "observatory"
+"""What the page calls itself as a client."""
+
+
 @dataclass
 class Connection:
     """One connection with a handshake, or one request of the stateless protocol (then not durable)."""
@@ -72,7 +76,8 @@ class Connection:
     local: bool = False
     """The caller is a person at this machine's shell, who may name any path."""
     confirmed: bool = False
-    """A person at a terminal has agreed to this very call. Set in this process only, never by a client."""
+    """A person, at a terminal or logged in at the page, has agreed to this very call. Set in this process only, never
+    by a client."""
     witness: str | None = None
     """Which part of Clew ran a command itself (`prove`, `runner`). Set in this process only, never by a client."""
     state: dict[str, Any] = field(default_factory=dict)

@@ -19,6 +19,7 @@ from clew.faces.web.gate import Gate, refusal
 from clew.faces.web.snapshots import ask, page_connection, snapshot
 from clew.ids import AGENT
 from clew.registry.catalogue import catalogue
+from clew.registry.connection import Connection
 
 if TYPE_CHECKING:
     from clew.app import Clew
@@ -50,10 +51,13 @@ class Calls:
         author = request.headers.get(AUTHOR_HEADER) or None
         if author is not None and AGENT.fullmatch(author) is None:
             return refusal(400, f"{AUTHOR_HEADER}: small letters, digits, dots and hyphens")
-        return await anyio.to_thread.run_sync(self._answer, body["name"], body.get("arguments"), author)
+        # The page asked the person about this very call; and who nobody knows cannot be asked later.
+        confirmed = body.get("confirmed") is True and author is not None and self._gate.is_person(request)
+        connection = page_connection(author, confirmed)
+        return await anyio.to_thread.run_sync(self._answer, body["name"], body.get("arguments"), connection)
 
-    def _answer(self, name: str, arguments: Any, author: str | None) -> Response:
-        answer = self._clew.dispatcher.call(name, arguments, page_connection(author))
+    def _answer(self, name: str, arguments: Any, connection: Connection) -> Response:
+        answer = self._clew.dispatcher.call(name, arguments, connection)
         content = orjson.dumps({**answer.envelope, "lines": answer.lines})
         return Response(content, media_type=JSON, headers={"Cache-Control": "no-store"})
 

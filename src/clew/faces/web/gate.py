@@ -44,6 +44,10 @@ class Gate:
         given = connection.headers.get(KEY_HEADER) or connection.query_params.get("key") or ""
         return bool(key) and time.time() < until and same_secret(given, key)
 
+    def is_person(self, connection: HTTPConnection) -> bool:
+        """Whether somebody who logged in at the page sends this. The token alone is no sign: agents have it too."""
+        return self.is_ours(connection) and self._is_logged_in(connection)
+
     def is_ours(self, connection: HTTPConnection) -> bool:
         """Whether a page of this very server sends this: needed to write."""
         return same_site(connection.headers) and connection.headers.get(PAGE_HEADER) == "1"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import ClewError
-from clew.registry.connection import Connection
+from clew.registry.connection import OBSERVATORY, Connection
 
 if TYPE_CHECKING:
     from clew.app import Clew
@@ -26,9 +26,9 @@ EVENTS = {
 }
 
 
-def page_connection(author: str | None = None) -> Connection:
+def page_connection(author: str | None = None, confirmed: bool = False) -> Connection:
     """People see everything; nothing is remembered between calls. `author` is the person who sits at the page."""
-    return Connection(toolset="full", durable=False, client="observatory", agent_id=author)
+    return Connection(toolset="full", durable=False, client=OBSERVATORY, agent_id=author, confirmed=confirmed)
 
 
 def ask(clew: Clew, name: str, workspace: str, **arguments: Any) -> dict[str, Any]:

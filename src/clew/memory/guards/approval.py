@@ -1,7 +1,8 @@
 """Which checks are approved, what they say about a deed, and how a person lets one pass.
 
-Agents may write a check into a rule; only a person at the shell makes it a guard (`clew guards approve`). From then on
-the approved check fires as long as the rule holds, whatever is written into the block later.
+Agents may write a check into a rule; only a person makes it a guard, at the shell (`clew guards approve`) or in the
+rule's panel on the page. From then on the approved check fires as long as the rule holds, whatever is written into the
+block later.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from clew.memory.files.sync import sync
 from clew.memory.files.writes import governed
 from clew.memory.guards.check import GUARDING, RESPONSES, Check, Deed, Response, check_in, read_check, stored_check
 from clew.memory.kinds import prefix_of
+from clew.registry.connection import OBSERVATORY
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Names, Text, operation
 from clew.store.rows import Record, delete, find, insert, load, upsert
@@ -125,6 +127,7 @@ def log_override(ctx: Context, id: str, why: str, by: str, minutes: int = 0, act
 
 
 class Guards(Input):
+    id: Annotated[Name | None, Field(description="Only this rule or decision.")] = None
     limit: Annotated[int, Field(ge=1, le=200, description="Most to show of each list.")] = 50
 
 
@@ -134,7 +137,8 @@ def guards(ctx: Context, args: Guards) -> dict[str, Any]:
     sync(ctx)
     with ctx.reading() as bound:
         armed = {guard.id: guard for guard in _armed(bound)}
-        rows = [_row(block, armed.get(block.id)) for block in _carrying(bound, armed)]
+        wanted = args.id.strip().upper() if args.id else None
+        rows = [_row(block, armed.get(block.id)) for block in _carrying(bound, armed) if wanted in (None, block.id)]
         log = bound.tx.all(
             "SELECT * FROM guard_override WHERE workspace = ? ORDER BY number DESC LIMIT ?", ctx.workspace, args.limit
         )
@@ -162,12 +166,14 @@ def _row(block: Block, guard: Guard | None) -> dict[str, Any]:
     except ClewError as refused:
         problem = refused.message
     check = guard.check if guard is not None else written
+    is_changed = guard is not None and written is not None and written.digest != guard.digest
     return {
         "id": block.id,
         "state": _state(block, guard, written, problem),
         "says": shorten(block.headline, 200),
         "check": check.to_json() if check else None,
         "in_words": check.in_words() if check else problem,
+        "changed_to": written.in_words() if is_changed and written else None,
         "approved_by": guard.approved_by if guard else None,
         "approved": rfc3339(guard.ts_ms) if guard else None,
         "problem": problem,
@@ -200,7 +206,7 @@ class Propose(Input):
     example={"id": "R-1", "commands": ["git push * --force"], "action": "ask"},
 )
 def guard_propose(ctx: Context, args: Propose) -> dict[str, Any]:
-    """Write a check into a rule or decision. It guards nothing until a person approves it at the shell."""
+    """Write a check into a rule or decision. It guards nothing until a person approves it, at the shell or the page."""
     check = read_check(args.model_dump(exclude={"id", "workspace"}))
     with governed(ctx) as bound:
         block = _rule(bound, args.id)
@@ -222,7 +228,7 @@ class Approve(Input):
 
 @operation("guard_approve", writes=True, mode="own", example={"id": "R-1"})
 def guard_approve(ctx: Context, args: Approve) -> dict[str, Any]:
-    """Approve the check of a rule or decision, so that it guards. For a person at the shell only."""
+    """Approve the check of a rule or decision, so that it guards. For a person only, at the shell or on the page."""
     _check_person(ctx, f"clew guards approve {shorten(args.id, 40)}")
     with governed(ctx) as bound:
         block = _rule(bound, args.id)
@@ -234,19 +240,20 @@ def guard_approve(ctx: Context, args: Approve) -> dict[str, Any]:
         fields = canonical(check.to_json())
         by = _person(bound)
         upsert(bound.tx, bound.workspace, Guard(block.id, fields, check.digest, by, bound.ws.next_seq(), bound.now_ms))
-        bound.emit("memory", "guard_approved", block.id, {"check": orjson.loads(fields), "by": by})
+        told = {"check": orjson.loads(fields), "by": by, "at": _place(bound)}
+        bound.emit("memory", "guard_approved", block.id, told)
     return {"id": block.id, "state": "guards", "in_words": check.in_words(), "approved_by": by}
 
 
 @operation("guard_revoke", writes=True, mode="own", example={"id": "R-1"})
 def guard_revoke(ctx: Context, args: Approve) -> dict[str, Any]:
-    """Take the approval of a check back. For a person at the shell only."""
+    """Take the approval of a check back. For a person only, at the shell or on the page."""
     _check_person(ctx, f"clew guards revoke {shorten(args.id, 40)}")
     with ctx.writing() as bound:
         guard = _guard(bound, args.id)
         delete(bound.tx, bound.workspace, guard)
         bound.ws.next_seq()
-        bound.emit("memory", "guard_revoked", guard.id, {"by": _person(bound)})
+        bound.emit("memory", "guard_revoked", guard.id, {"by": _person(bound), "at": _place(bound)})
     return {"id": guard.id, "state": "waits"}
 
 
@@ -258,7 +265,7 @@ class OverrideInput(Input):
 
 @operation("guard_override", writes=True, mode="own", example={"id": "R-1", "why": "a hotfix for 2.1"})
 def guard_override(ctx: Context, args: OverrideInput) -> dict[str, Any]:
-    """Let a guard pass for some minutes, with a reason that is kept. For a person at the shell only."""
+    """Let a guard pass for some minutes, with a reason that is kept. For a person only, at the shell or on the page."""
     _check_person(ctx, f"clew guards override {shorten(args.id, 40)} --why ...")
     why = " ".join(clean(args.why).split())
     if not why:
@@ -287,15 +294,20 @@ def _check_person(ctx: Context, command: str) -> None:
     """An agent that could approve checks or let guards pass would be guarded by itself.
 
     Agents run shells too, so being at the shell is not enough: `clew guards` has asked at a terminal and got an answer.
+    On the page somebody has logged in and clicked; the token alone does not do, for agents that speak HTTP have it.
     """
     if not ctx.connection.confirmed:
         raise ClewError(
             "NOT_ALLOWED",
-            "guards are approved, revoked and overridden by a person at the shell",
+            "guards are approved, revoked and overridden by a person, at the shell or on the page",
             f"Ask the user to run: {command}",
             details={"rule": "person", "ends": None},
         )
 
 
 def _person(ctx: Context) -> str:
-    return ctx.settings.agent_id or "a person"
+    return ctx.connection.agent_id or ctx.settings.agent_id or "a person"
+
+
+def _place(ctx: Context) -> str:
+    return "the page" if ctx.connection.client == OBSERVATORY else "the shell"

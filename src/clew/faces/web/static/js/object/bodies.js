@@ -7,6 +7,8 @@ const BODIES = {
   step: () => import("./work.js").then(({ stepBody }) => stepBody),
   receipt: () => import("./work.js").then(({ receiptBody }) => receiptBody),
   job: () => import("./job.js").then(({ jobBody }) => jobBody),
+  rule: () => import("./guard.js").then(({ guardBody }) => guardBody),
+  decision: () => import("./guard.js").then(({ guardBody }) => guardBody),
   session: () => import("./session.js").then(({ sessionBody }) => sessionBody),
   thought: () => import("./session.js").then(({ thoughtBody }) => thoughtBody),
 };

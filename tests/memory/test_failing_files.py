@@ -7,6 +7,7 @@ import io
 import os
 from collections.abc import Callable
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -125,3 +126,34 @@ def decided(memory: Memory, statement: str) -> set[str]:
         assert applied["error"]["code"] != "INTERNAL", applied["error"]
         return set()
     return {proposed["result"]["block_id"]}
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+def test_every_folder_with_a_new_file_is_synced_before_the_state_says_so(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ext4 commits all renames together. Elsewhere a power cut could leave an old file beside a state of the new one,
+    and that would read as a hand edit that takes an approved change back."""
+    done: list[str] = []
+    fsync, replace, exchange = os.fsync, os.replace, swap_module.exchange
+
+    def synced(file: int) -> None:
+        done.append(str(Path(f"/proc/self/fd/{file}").readlink()))
+        fsync(file)
+
+    def replaced(old: Any, new: Any) -> None:
+        done.append(str(new))
+        replace(old, new)
+
+    def exchanged(draft: Path, target: Path) -> bool:
+        done.append(str(target))
+        return exchange(draft, target)
+
+    memory.decide("Use Redis")
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    monkeypatch.setattr(swap_module, "exchange", exchanged)
+    memory.decide("Keep logs for a week")
+    file, state = memory.root / DECISIONS, str(memory.root / ".clew" / "state.json")
+    after = done[done.index(str(file)) :]
+    assert str(file.parent) in after[: after.index(state)]

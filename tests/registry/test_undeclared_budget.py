@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from clew.registry.budget import UNDECLARED, cut, size
+from clew.registry.catalogue import import_everything
+from clew.registry.operation import declared
 from tests.conftest import Caller
 
 
@@ -43,3 +45,35 @@ def test_an_answer_is_cut_and_says_so(call: Caller) -> None:
     assert len(answer.text) < UNDECLARED + 2000
     assert answer.envelope["result"]["truncated"] is True
     assert [item["code"] for item in answer.envelope["warnings"]] == ["BUDGET_TRUNCATED"]
+
+
+READS: dict[str, dict[str, Any]] = {
+    "category_summary": {"topic": "x"},
+    "find_similar": {"block_id": "D-20270101-001"},
+    "get_mind_kernel": {},
+    "knowledge_read_scratchpad": {"id": "log"},
+    "mental_models_get_model": {"model": "five-whys"},
+    "op_read": {"name": "knowledge_read_scratchpad", "arguments": {"id": "log"}},
+    "record_names": {"ids": ["D-20270101-001"]},
+}
+"""Arguments of reads that need some beyond their example."""
+
+
+def test_no_read_that_declares_no_budget_answers_without_end(call: Caller) -> None:
+    import_everything()
+    text = "".join(f"{number} the quick brown fox\n" for number in range(9_000))
+    call("knowledge_write_scratchpad", id="log", title="Log", content=text)
+    for number in range(20):
+        call("start_new", session_title=f"S{number}", description="d" * 4000)
+    unbudgeted = [
+        found
+        for found in declared().values()
+        if not (found.writes or found.budget or found.whole) and found.module.startswith("clew.")
+    ]
+    assert len(unbudgeted) > 30
+    sizes = {}
+    for found in unbudgeted:
+        arguments = READS.get(found.name, found.example)
+        sizes[found.name] = len(call.answer(found.name, **arguments, fmt="json").text)
+    assert max(sizes.values()) < UNDECLARED + 5_000, sizes
+    assert sizes["knowledge_read_scratchpad"] > UNDECLARED / 2, "and what fits is shown"

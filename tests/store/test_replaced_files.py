@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -228,3 +229,14 @@ def test_threads_do_not_wait_for_each_other_without_limit(database: SqliteDataba
         other.join()
         raise thread[0]
     assert locked.value.code == "STORE_LOCKED"
+
+
+def test_what_follows_a_rollback_of_sqlites_own_is_not_written(database: SqliteDatabase) -> None:
+    """A full disk may end the whole transaction inside a statement; the next one must not commit on its own."""
+    put(database, "before")
+    with pytest.raises(ClewError), database.write() as tx:
+        tx.run(PUT, "first", "x")
+        with suppress(apsw.ConstraintError), tx.attempt():
+            tx.run("INSERT OR ROLLBACK INTO meta (key, value) VALUES ('before', 'x')")
+        tx.run(PUT, "second", "x")
+    assert keys(database) == {"before"}

@@ -18,10 +18,10 @@ from clew.memory.blocks import Block
 from clew.memory.files.directory import directory_of
 from clew.memory.files.markdown import clean, set_field
 from clew.memory.files.writes import governed
-from clew.memory.forms import decision_text, task_text
 from clew.memory.governance import proposals
 from clew.memory.governance.patches import Op
 from clew.memory.governance.proposals import Staged
+from clew.memory.governance.submission import decision_text, task_text
 from clew.memory.kinds import check_block_id, kind_of
 from clew.memory.marks import mark, normal_words
 from clew.memory.screening import screened

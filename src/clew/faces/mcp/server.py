@@ -35,9 +35,8 @@ from pydantic import ValidationError
 
 from clew import __version__
 from clew.faces.mcp.connections import Connections, Origin
-from clew.faces.mcp.prompts import Completions, Prompts
 from clew.faces.mcp.protocol import Request, is_stateless, wire_of
-from clew.faces.mcp.resources import Resources
+from clew.faces.mcp.resources import Completions, Prompts, Resources
 from clew.faces.mcp.subscriptions import Listening, Watches
 from clew.faces.mcp.tools import Tools
 from clew.faces.mcp.workers import Workers

@@ -10,9 +10,8 @@ from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import normal_tags
 from clew.memory import blocks, signals
 from clew.memory.blocks import Block
-from clew.memory.files.markdown import clean
+from clew.memory.files.markdown import clean, print_block
 from clew.memory.files.writes import governed
-from clew.memory.forms import decision_text, task_text
 from clew.memory.governance import policy, proposals, receipts
 from clew.memory.governance.patches import KINDS as OP_KINDS
 from clew.memory.governance.patches import Op, digest
@@ -260,3 +259,66 @@ def _op(ctx: Context, item: OpInput) -> Op:
     for name in ("value", "item", "history", "patch"):
         raw[name] = _screened(ctx, raw[name], name)
     return Op(**raw)
+
+
+def decision_text(
+    ctx: Context,
+    id: str,
+    statement: str,
+    rationale: str,
+    tags: list[str],
+    source: str,
+    *,
+    scope: str = "global",
+    supersedes: str | None = None,
+    review_by: str | None = None,
+    confidence: str = "",
+) -> str:
+    return print_block(
+        id,
+        {
+            "Date": blocks.day_of(ctx.now_ms),
+            "Status": "active",
+            "Scope": clean(scope) or "global",
+            "Statement": statement,
+            "Rationale": rationale or "not given",
+            "Supersedes": supersedes or "none",
+            "Tags": ", ".join(tags) or "untagged",
+            "Priority": signals.PRIORITIES.get(confidence),
+            "ReviewBy": review_by,
+            "Sources": [source],
+        },
+    )
+
+
+def task_text(
+    ctx: Context,
+    id: str,
+    statement: str,
+    rationale: str,
+    tags: list[str],
+    source: str,
+    *,
+    confidence: str = "medium",
+    review_by: str | None = None,
+) -> str:
+    today = blocks.day_of(ctx.now_ms)
+    return print_block(
+        id,
+        {
+            "Date": today,
+            "Title": statement,
+            "Status": "todo",
+            "Priority": signals.PRIORITIES.get(confidence, "P2"),
+            "Project": "none",
+            "Due": "none",
+            "Owner": "bot",
+            "Context": rationale or "not given",
+            "Next": "none",
+            "Dependencies": "none",
+            "Tags": ", ".join(tags),
+            "ReviewBy": review_by,
+            "Sources": [source],
+            "History": [f"{today}: proposed"],
+        },
+    )

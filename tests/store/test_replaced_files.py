@@ -15,7 +15,7 @@ import apsw
 import pytest
 
 from clew.errors import ClewError
-from clew.store import sqlite
+from clew.store import link
 from clew.store.database import Database, probe
 from clew.store.sqlite import SqliteDatabase
 
@@ -43,7 +43,7 @@ def database(make: Callable[[], SqliteDatabase]) -> SqliteDatabase:
 @pytest.fixture
 def attentive(monkeypatch: pytest.MonkeyPatch) -> None:
     """Readers look at their files each time instead of once a second."""
-    monkeypatch.setattr(sqlite, "READ_CHECK_SECONDS", -1.0)
+    monkeypatch.setattr(link, "READ_CHECK_SECONDS", -1.0)
 
 
 def put(database: Database, key: str) -> None:

@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from clew.errors import ClewError, Hint, Suggestion, shorten, suggest
 from clew.registry.forms import refuse_forms
 from clew.registry.operation import Input, Operation
-from clew.registry.understanding import understood
 
 MAX_ARGUMENTS = 4_000_000
 MAX_DEPTH = 32
@@ -119,6 +118,8 @@ def parse(operation: Operation, arguments: dict[str, Any]) -> Input:
     try:
         checked = operation.input.model_validate(named)
     except ValidationError as problem:
+        from clew.registry.understanding import understood  # most starts never see a wrong argument
+
         meant = understood(operation.input, named, problem)
         if meant is None:
             raise explained(operation, named, problem) from None

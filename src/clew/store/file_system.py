@@ -6,7 +6,6 @@ mostly works over a network too, as far as the file system keeps its promises ab
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import logging
 import os
@@ -69,6 +68,8 @@ def _nearest(path: Path) -> Path:
 
 
 def _number(path: Path) -> int | None:
+    import ctypes  # takes milliseconds to load, and a start that opens no store does not need it
+
     buffer = ctypes.create_string_buffer(_STATFS_BYTES)
     try:
         failed = ctypes.CDLL(None).statfs(os.fsencode(path), buffer)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import random
 import time
+from array import array
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -28,14 +28,16 @@ class Link:
         self._path = path
         # While a connection is open, SQLite neither removes nor replaces these two.
         self._beside = {name: identity(name) for name in (f"{path}-wal", f"{path}-shm")}
-        self._flag = ctypes.c_int(0)
+        # SQLite writes an int to an address. An array has one too, and is loaded in no time, unlike ctypes.
+        self._moved = array("i", [0])
+        self._address = self._moved.buffer_info()[0]
         self._checked = time.monotonic()
 
     def lost(self) -> str | None:
         """What happened to the files of this connection; None while they are still the ones at the path."""
         self._checked = time.monotonic()
-        self.connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, ctypes.addressof(self._flag))
-        if self._flag.value:
+        self.connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, self._address)
+        if self._moved[0]:
             return f"{self._path} was removed or replaced while it was in use"
         for name, known in self._beside.items():
             if identity(name) != known:
@@ -51,7 +53,7 @@ class Link:
 
         Neither may be written over the other then, and what was acknowledged stands in ours.
         """
-        if self._overtaken() and not self._flag.value:
+        if self._overtaken() and not self._moved[0]:
             with suppress(apsw.Error):
                 end_transaction(self.connection, "ROLLBACK")
                 self.connection.execute("VACUUM INTO ?", (f"{self._path}.rescued-{time.time_ns()}",))

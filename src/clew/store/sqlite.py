@@ -18,7 +18,6 @@ from typing import Any
 import apsw
 
 from clew.errors import ClewError
-from clew.store.backup import copy_store, opened_backup, renew_epoch, write_over
 from clew.store.companions import Companions
 from clew.store.database import OUTCOME_UNKNOWN, Row, outcome_unknown
 from clew.store.file_system import (
@@ -233,12 +232,16 @@ class SqliteDatabase:
 
     def backup(self, target: Path) -> int:
         """Write a snapshot of the store to a new file while others go on; returns its size."""
+        from clew.store.backup import copy_store
+
         with self._link() as link, translated(self.path):
             self._refuse(link, link.lost())
             return copy_store(link.connection, target)
 
     def restore(self, source: Path) -> Path:
         """Replace everything by a backup, for every running process; returns where the present state was kept."""
+        from clew.store.backup import copy_store, opened_backup, renew_epoch, write_over
+
         kept = self.path.with_name(f"{self.path.name}.before-restore-{time.time_ns()}")
         draft = self.path.with_name(f".{self.path.name}.{time.time_ns()}.restore")
         with self._turn(), self._link() as link, translated(self.path):

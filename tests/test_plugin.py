@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import threading
 import tomllib
 import zipfile
 from pathlib import Path
@@ -207,6 +208,25 @@ class TestLauncher:
         for event in ("session-start", "prompt"):
             again = self.run(tmp_path, event, "--client", "claude")
             assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+
+    def test_a_client_that_keeps_the_pipe_open_is_not_waited_for(self, tmp_path: Path) -> None:
+        process = subprocess.Popen(
+            ["sh", str(PLUGIN / "bin" / "clew-hook"), "session-start", "--client", "claude"],
+            env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(b'{"a": 1}')
+        process.stdin.flush()
+        ended = threading.Timer(50, process.kill)
+        ended.start()
+        said = process.stdout.read()
+        ended.cancel()
+        assert process.wait(60) == 0 and "clew-memory" in json.loads(said)["systemMessage"]
+        process.stdin.close()
+        process.stdout.close()
 
     def test_it_becomes_the_installed_hook(self, tmp_path: Path) -> None:
         hook = tmp_path / ".local" / "bin" / "clew-hook"

@@ -10,7 +10,14 @@ for found in "$(command -v clew-hook 2>/dev/null)" \
 		exec "$found" "$@"
 	fi
 done
-cat >/dev/null 2>&1
+# Some clients keep the pipe open: what has not come after a moment is not waited for. A process in the background has no
+# input of its own, so it is handed ours; and the one that waits holds none of the client's pipes.
+exec 3<&0
+cat <&3 >/dev/null 2>&1 &
+drain=$!
+{ sleep 0.2 || sleep 1; kill "$drain"; } </dev/null 3<&- >/dev/null 2>&1 &
+limit=$!
+{ wait "$drain"; kill "$limit"; } 2>/dev/null
 said="${CLAUDE_PLUGIN_DATA:-${PLUGIN_DATA:-${XDG_STATE_HOME:-$HOME/.local/state}/clew-memory}}/said-missing"
 if [ "$1" = session-start ] && ! [ -e "$said" ]; then
 	mkdir -p "$(dirname "$said")" 2>/dev/null && : >"$said" 2>/dev/null &&

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from clew import __version__
 from clew.errors import ERROR_CODES
 from clew.faces.cli.main import Exit, exit_for
 from clew.faces.cli.root import app, command_modules, load_command
@@ -53,6 +54,38 @@ def test_every_command_and_option_is_documented(line: str) -> None:
 @pytest.mark.parametrize("line", COMMANDS)
 def test_every_command_can_answer_in_json(line: str) -> None:
     assert "--json" in options_of(COMMANDS[line])
+
+
+@pytest.mark.parametrize("line", [["--version"], ["-V"], ["version"]])
+def test_every_way_to_ask_for_the_version_answers(line: list[str], clew: Shell) -> None:
+    ran = clew(*line)
+    assert ran.code == 0 and ran.out.startswith(f"clew {__version__} (Python ")
+
+
+def test_help_is_a_word_too_and_stands_under_headings(clew: Shell) -> None:
+    assert clew("help", "recall").out == clew("recall", "--help").out != ""
+    shown = clew("help").out
+    names = ("Every day", "Setting up", "Looking", "Data", "All operations, and this program")
+    headings = [shown.index(f" {name} ──") for name in names]
+    assert headings == sorted(headings) and "<bool>" not in shown
+
+
+def test_shared_options_may_stand_after_the_command(clew: Shell, tmp_path: Path) -> None:
+    kept = clew("remember", "-k", "decision", "Masts are oiled", "--workspace", "quay/a", "--home", str(tmp_path / "h"))
+    assert kept.code == 0, kept.err
+    found = clew("recall", "masts", "--workspace=quay/a", f"--home={tmp_path / 'h'}", "--json")
+    assert found.json["workspace"] == "quay/a" and "Masts are oiled" in found.out
+    missing = clew("recall", "masts", "--workspace")
+    assert missing.code == Exit.USAGE and "requires an argument" in missing.err
+    own = clew("prove", "--", "echo", "--workspace", "other")
+    assert "--workspace other" in own.out, "the words of another program are left alone"
+
+
+def test_a_record_is_opened_by_its_id(clew: Shell) -> None:
+    id = clew("remember", "-k", "decision", "Sails are mended on Mondays").out.split()[0]
+    shown = clew("open", id)
+    assert shown.code == 0 and "Sails are mended on Mondays" in shown.out
+    assert clew("open", "D-999").code == Exit.REFUSED
 
 
 def test_exit_codes_are_documented() -> None:

@@ -14,7 +14,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperGroup, TyperOption
 
 from clew.app import Clew, open_clew
 from clew.errors import ClewError
@@ -29,15 +29,35 @@ if TYPE_CHECKING:
     from typer._click import Command, Context
 
 
-# The order people meet them in; anything not named here follows by name.
-_FIRST = ("serve", "connect", "call", "ops", "status", "doctor")
+# As --help shows them: what one does every day first. What is not named here stands under the last heading.
+_PANELS = {
+    "Every day": (
+        "resume",
+        "remember",
+        "recall",
+        "open",
+        "retract",
+        "start",
+        "prove",
+        "close",
+        "think",
+        "next",
+        "tasks",
+    ),
+    "Setting up": ("connect", "serve", "observatory", "doctor", "demo", "tour", "guards", "trust", "model"),
+    "Looking": ("status", "workspaces", "sessions", "session", "handoff", "verify", "jobs", "runner"),
+    "Data": ("backup", "restore", "import", "export", "capture"),
+    "All operations, and this program": ("call", "ops", "bench", "version"),
+}
+_LAST = list(_PANELS)[-1]
+_PANEL_OF = {name: panel for panel, names in _PANELS.items() for name in names}
 
 
 def command_modules() -> dict[str, str]:
     """Command name -> module name, in the order of --help."""
     alone = {info.name for info in iter_modules(commands.__path__)} - set(commands.SHARED.values())
     found = {name.rstrip("_").replace("_", "-"): name for name in alone} | commands.SHARED
-    rank = {name: place for place, name in enumerate(_FIRST)}
+    rank = {name: place for place, name in enumerate(_PANEL_OF)}
     return dict(sorted(found.items(), key=lambda item: (rank.get(item[0], len(rank)), item[0])))
 
 
@@ -53,6 +73,7 @@ def load_command(name: str) -> Command | None:
         loaded.register(app)
     command = typer.main.get_command(app)
     command.name = name
+    command.rich_help_panel = _PANEL_OF.get(name, _LAST)  # type: ignore[attr-defined]  # every command of Typer has it
     return command
 
 
@@ -123,6 +144,14 @@ Workspace = Annotated[
     str | None, typer.Option(help="Workspace, instead of CLEW_WORKSPACE or the directory's name.", metavar="ID")
 ]
 
+
+def _without_types_of_switches() -> None:
+    """Typer writes <bool> beside a switch, which reads as if it took a value."""
+    shown = TyperOption.display_type_rich
+    TyperOption.display_type_rich = lambda self, ctx: None if self.is_flag else shown(self, ctx)  # type: ignore[method-assign]
+
+
+_without_types_of_switches()
 app = typer.Typer(
     name="clew",
     cls=CommandGroup,
@@ -134,15 +163,28 @@ app = typer.Typer(
 )
 
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        from clew.faces.cli.commands.version import version
+
+        version()
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", "-V", help="Say which Clew this is.", callback=_show_version, is_eager=True)
+]
+
+
 @app.callback()
-def root(ctx: typer.Context, home: Home = None, workspace: Workspace = None) -> None:
+def root(ctx: typer.Context, home: Home = None, workspace: Workspace = None, version: Version = False) -> None:
     """A durable memory for AI agents: what was thought, decided, proven, and what is next.
 
     Examples:
 
-    - `clew serve` is what an MCP client starts
-    - `clew connect` tells every client that is found here
-    - `clew call notes_commit content="Retries need jitter"` writes from the shell
+    - `clew connect` tells every client that is found here; `clew serve` is what they start
+    - `clew remember -k decision "Retries need jitter"`, then `clew recall retries`
+    - `clew help recall` explains a command, `clew tour` the whole loop in five minutes
     - `clew doctor` says what works, what does not, and how to mend it
     """
     ctx.obj = {"home": home, "workspace": workspace}
@@ -151,6 +193,7 @@ def root(ctx: typer.Context, home: Home = None, workspace: Workspace = None) -> 
 def run_command(argv: list[str]) -> int:
     """Run one command line; the exit code, as Typer would have exited with it."""
     command = typer.main.get_command(app)
+    argv = _usual(argv)
     try:
         if "--json" in argv:
             return _run_for_program(command, argv)
@@ -160,6 +203,35 @@ def run_command(argv: list[str]) -> int:
             raise end.__context__ from None  # for Typer that is a failure, for us the reader's right
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return Exit.OK
+
+
+_SHARED = ("--home", "--workspace")
+_OWN_WORDS = frozenset({"serve", "prove"})
+"""Commands that take these options themselves, or whose words may be another program's."""
+
+
+def _usual(argv: list[str]) -> list[str]:
+    """The line as Typer takes it: `clew help recall` is a question, and shared options may stand after the command."""
+    if argv[:1] == ["help"]:
+        return [*argv[1:], "--help"]
+    place = next((number for number, word in enumerate(argv) if _is_command(argv, number)), len(argv))
+    if argv[place : place + 1] and argv[place] in _OWN_WORDS:
+        return argv
+    end = argv.index("--", place) if "--" in argv[place:] else len(argv)
+    shared, rest, words = argv[:place], argv[place:end], argv[end:]
+    for name in _SHARED:
+        for number in reversed([number for number, word in enumerate(rest) if word.partition("=")[0] == name]):
+            width = 1 if "=" in rest[number] else 2
+            if number + width > len(rest):
+                return [name]  # its value is missing, and is asked for
+            shared += rest[number : number + width]
+            del rest[number : number + width]
+    return [*shared, *rest, *words]
+
+
+def _is_command(argv: list[str], number: int) -> bool:
+    """Neither an option nor the value of a shared one."""
+    return not argv[number].startswith("-") and not (number and argv[number - 1] in _SHARED)
 
 
 def _run_for_program(command: Command, argv: list[str]) -> int:

@@ -1,7 +1,7 @@
 """The commands of `clew`: a module each, found by its name and imported when it is called. See ../root.py."""
 
 SHARED = {
-    **dict.fromkeys(("start", "think", "remember", "retract", "close", "resume"), "everyday"),
+    **dict.fromkeys(("start", "think", "remember", "retract", "close", "resume", "open"), "everyday"),
     **dict.fromkeys(("backup", "restore"), "backup"),
     **dict.fromkeys(("session", "sessions"), "session"),
 }

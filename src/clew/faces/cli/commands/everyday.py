@@ -1,4 +1,4 @@
-"""`clew start, think, remember, retract, close, resume`: the everyday tools of an agent, from the shell."""
+"""`clew start, think, remember, retract, close, resume, open`: the everyday tools of an agent, from the shell."""
 
 from __future__ import annotations
 
@@ -130,4 +130,24 @@ def resume(
     answered(ctx, "resume", {"task": task, "max_chars": max_chars}, as_json)
 
 
-COMMANDS = {"start": start, "think": think, "remember": remember, "retract": retract, "close": close, "resume": resume}
+def open_record(
+    ctx: typer.Context,
+    id: Annotated[str, typer.Argument(help="Any id: D-12, TASK-001, CARD-3, a session, a receipt.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole envelope.")] = False,
+) -> None:
+    """Show any record by its id, with its links both ways, what replaced it and why. Changes nothing.
+
+    Example: `clew open D-12`
+    """
+    answered(ctx, "open", {"id": id}, as_json)
+
+
+COMMANDS = {
+    "start": start,
+    "think": think,
+    "remember": remember,
+    "retract": retract,
+    "close": close,
+    "resume": resume,
+    "open": open_record,
+}

@@ -52,4 +52,5 @@ def visited(page: AnyPage) -> Iterator[AnyPage]:
     """A page that nothing of an earlier test reaches, and that has complained about nothing in the end."""
     page.leave()
     yield page
-    assert page.problems() == []
+    found = page.problems()
+    assert found == [], found

@@ -6,6 +6,7 @@ from clew.registry.connection import Connection
 from tests.browser.pages.conftest import Reader
 from tests.browser.pages.test_jobs import claimed
 from tests.browser.pages.test_memory import decide
+from tests.browser.story import Story
 from tests.conftest import Caller
 
 AGO = "const key = 'clew.seen.ws', known = JSON.parse(localStorage.getItem(key)); known.at -= 3_600_000;"
@@ -83,3 +84,59 @@ def test_the_log_says_how_much_is_older_and_goes_back_to_it(page: Reader, agent:
     page.says("#log", "The flag is hoisted")
     assert "The keel is laid" in page.text("#log"), "what was fetched stays while the log grows"
     assert len(page.all("#log li")) >= before
+
+
+def lane(name: str) -> str:
+    return f'#axis [data-lane="{name}"]'
+
+
+def test_the_axis_shows_who_wrote_when_and_leads_to_that_moment(page: Reader, agent: Caller) -> None:
+    agent.session = Connection(toolset="full", agent_id="lookout")
+    agent("notes_commit", content="a sail", title="A sail in the west")
+    page.open("ws/now")
+    page.find(f"{lane('lookout')} .axis-mark")
+    page.settled()
+    assert page.seen(lane("lookout")), "the axis stands where one looks first"
+    left, right = page.js(
+        "const box = document.querySelector(arguments[0]).getBoundingClientRect(),"
+        " all = document.querySelector(arguments[1]).getBoundingClientRect(); return [box.right, all.right]",
+        f"{lane('lookout')} .axis-mark:last-of-type",
+        f"{lane('lookout')} .axis-time",
+    )
+    assert right - left < 40, "what was just written stands at the right edge"
+    page.press_on('#axis [data-span="day"]')
+    page.until("location.hash.includes('span=day')")
+    page.until("document.querySelector('#axis [data-span=day]')?.ariaCurrent === 'true'")
+    page.press_on(f"{lane('lookout')} .axis-mark")
+    page.until("/history\\?at=/.test(location.hash)")
+    page.find("#as-of")
+
+
+def test_a_lease_that_ran_out_is_grey_on_the_axis(page: Reader, agent: Caller) -> None:
+    agent("tasks_runner_heartbeat", runner_id="runner:hulk", status="live", lease_ttl_ms=1000)
+    page.open("ws/now")
+    page.find(f"{lane('runner:hulk')}.absent")
+    page.says('[data-worker="runner:hulk"]', "its lease has run out")
+    assert not page.all('[data-worker="runner:hulk"] .dot.active')
+
+
+def test_the_places_of_now_and_history_ask_little(page: Reader, story: Story) -> None:
+    for place in ("now", "now/board", "now/job", "history", "history/log"):
+        page.open("ws/inbox")
+        page.settled()
+        page.js(COUNT_CALLS)
+        page.js("location.hash = arguments[0]", f"#/ws/{place}")
+        page.until("window.asked.length > 0")
+        page.settled()
+        asked = page.js("return window.asked")
+        assert len(asked) <= 8, f"{place}: {asked}"
+
+
+COUNT_CALLS = """
+window.asked = [];
+const before = window.fetch;
+window.fetch = (path, request) => {
+  if (String(path) === "/page/call") window.asked.push(JSON.parse(request.body).name);
+  return before(path, request);
+};
+"""

@@ -146,7 +146,10 @@ function dress(old, node) {
     if (!node.hasAttribute(name) && !(name === "open" && node.dataset.fold === undefined))
       old.removeAttribute(name);
   for (const { name, value } of node.attributes)
-    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    if (old.getAttribute(name) === value) continue;
+    // The policy of the page forbids styles as text; a script may set them.
+    else if (name === "style") old.style.cssText = node.style.cssText;
+    else old.setAttribute(name, value);
   if (node.type === "checkbox" && old.checked !== node.checked) old.checked = node.checked;
 }
 

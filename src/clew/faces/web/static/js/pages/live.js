@@ -1,33 +1,70 @@
-// Who is working, and every event as it happens.
+// Now: who is working on a live axis of time, and every event as it happens.
 
+import { call, tryCall } from "../api.js";
 import { clewCommand } from "../commands.js";
 import { el, replace } from "../dom.js";
 import { keepDrawn } from "../news.js";
 import { callText, head, several, teach } from "../parts.js";
 import { redraw } from "../redraw.js";
 import { state } from "../state.js";
-import { gather } from "./home/gather.js";
+import { gather, namesOf, ROOM } from "./home/gather.js";
 import { liveLog } from "./home/log.js";
-import { workersCard } from "./home/workers.js";
+import { axis, SPANS, workersTable } from "./live/axis.js";
+import { workersOf } from "./live/workers.js";
 
 // A line of the log appears at once; what takes several questions to know is asked anew at most
 // this often.
 const PAUSE = 1500;
+// Time goes on, and a lease runs out, without anybody writing a word.
+const TICK = 5_000;
+const SLOTS = 60;
 
-export async function show(main) {
+export async function show(main, _parts, query) {
+  let span = spanOf(query);
   const body = el("div", { class: "page home" });
   const log = liveLog();
   const draw = async () => {
-    const known = await gather(0);
+    const known = await look(span);
     log.begin(known);
     redraw(
       body,
       head("Now", lead(known)),
-      known.last <= 1 ? begin() : [workersCard(known.workers), log.card()],
+      known.last <= 1
+        ? begin()
+        : [axis(known.workers, known.line, span[0]), workersTable(known.workers), log.card()],
     );
     if (!body.isConnected) replace(main, body);
   };
-  return keepDrawn(draw, log.news, PAUSE);
+  const end = await keepDrawn(draw, log.news, PAUSE);
+  const ticks = setInterval(() => void draw().catch(() => {}), TICK);
+  return {
+    end: () => {
+      clearInterval(ticks);
+      end();
+    },
+    move: (_rest, next) => {
+      span = spanOf(next);
+      return draw();
+    },
+  };
+}
+
+/** @param {URLSearchParams} query */
+const spanOf = (query) => SPANS.find(([name]) => name === query?.get("span")) ?? SPANS[0];
+
+async function look([, , minutes]) {
+  const [line, radar, sessions, known] = await Promise.all([
+    call("agents_timeline", { minutes, slots: SLOTS, limit: 30, max_chars: ROOM }),
+    tryCall("tasks_jobs_radar", { limit: 50, offline_limit: 10, fmt: "json", max_chars: ROOM }),
+    tryCall("session_list", { limit: 20 }),
+    gather(),
+  ]);
+  const lasts = line.rows
+    .map(({ last }) => last)
+    .filter(({ subject }) => !known.names.has(subject));
+  const more = lasts.length ? await namesOf(lasts) : new Map();
+  const names = new Map([...known.names, ...more]);
+  return { ...known, names, line, workers: workersOf({ line, radar, sessions, names }) };
 }
 
 function lead({ workers }) {

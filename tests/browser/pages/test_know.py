@@ -17,7 +17,7 @@ CROSSED = """(() => {
   // Points along each arrow, as they are painted, and the boxes and names that they must not touch.
   const boxes = [...document.querySelectorAll('#map [data-box]')];
   const leaves = boxes.filter((box) => !box.classList.contains('holds'));
-  const names = boxes.filter((box) => box.classList.contains('holds')).flatMap((box) => [...box.children].slice(1));
+  const names = boxes.filter((box) => box.classList.contains('holds')).flatMap((box) => [...box.children].slice(2));
   const solid = leaves.map((box) => [box.dataset.box, box.querySelector('.ground')]);
   const walls = [...solid, ...names.map((text) => ['', text])].map(([id, node]) => [id, node.getBoundingClientRect()]);
   const hits = [];

@@ -117,13 +117,20 @@ export async function copy(text) {
 }
 
 export function copyButton(text, label = "copy") {
-  const button = el("button", { type: "button", class: "small", onclick: run }, label);
+  const what = shorten(text, 400);
+  const button = el(
+    "button",
+    { type: "button", class: "small", "aria-label": `${label} ${what}`, onclick: run },
+    label,
+  );
+  const say = (words) => {
+    button.textContent = words;
+    button.setAttribute("aria-label", `${words} ${what}`);
+  };
   async function run() {
     await copy(text);
-    button.textContent = "copied";
-    setTimeout(() => {
-      button.textContent = label;
-    }, 1500);
+    say("copied");
+    setTimeout(() => say(label), 1500);
   }
   return button;
 }

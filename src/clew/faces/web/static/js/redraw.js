@@ -142,9 +142,12 @@ function pathTo(root, part) {
 }
 
 function dress(old, node) {
+  // A heading that was given the focus would lose it together with its tabindex.
+  const stays = (name) =>
+    (name === "open" && node.dataset.fold === undefined) ||
+    (name === "tabindex" && old === document.activeElement);
   for (const { name } of [...old.attributes])
-    if (!node.hasAttribute(name) && !(name === "open" && node.dataset.fold === undefined))
-      old.removeAttribute(name);
+    if (!node.hasAttribute(name) && !stays(name)) old.removeAttribute(name);
   for (const { name, value } of node.attributes)
     if (old.getAttribute(name) === value) continue;
     // The policy of the page forbids styles as text; a script may set them.

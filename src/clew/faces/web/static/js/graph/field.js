@@ -180,10 +180,11 @@ export function boxShape(field, of, spot, label, classes, data, ...children) {
       role: "button",
       tabindex: field.current === of ? "0" : "-1",
       transform: `translate(${spot.x} ${spot.y})`,
-      "aria-label": label,
       data: { key: of, box: of, ...data },
       onclick: () => field.onPick(of),
     },
+    // Its name, and all its words for whoever rests the pointer on it: those in the box may be cut.
+    svg("title", {}, label),
     svg("rect", { class: "ground", width: spot.width, height: spot.height, rx: 10 }),
     children,
   );

@@ -29,7 +29,7 @@ export class Nodes {
     this.seen.add(record.id);
     const known = this.nodes.get(record.id) ?? this.#make(record, isFresh);
     move(known, x, y);
-    if (opening && !known.filled) fill(known, record, opening);
+    if (opening && !known.filled) fill(known, opening);
     return known.filled;
   }
 
@@ -86,13 +86,12 @@ export class Nodes {
   #make(record, isFresh) {
     const text = el("p", { dir: "auto" });
     const element = el(
-      "article",
+      "div",
       {
         class: `node kind-${record.kind || "none"}`,
         role: "button",
         tabindex: "0",
         data: { id: record.id },
-        "aria-label": `Thought ${record.number}, ${KINDS[record.kind] ?? "thought"}`,
         onclick: () => this.onSelect(record.id),
         onkeydown: (event) => {
           const by = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
@@ -105,9 +104,17 @@ export class Nodes {
       el(
         "header",
         {},
+        el("span", { class: "hidden-text" }, "Thought "),
         el("span", { class: "number" }, record.number),
         KINDS[record.kind]
-          ? el("abbr", { class: "kind", title: KINDS[record.kind] }, record.kind)
+          ? [
+              el("span", { class: "hidden-text" }, ` ${KINDS[record.kind]} `),
+              el(
+                "abbr",
+                { class: "kind", title: KINDS[record.kind], "aria-hidden": "true" },
+                record.kind,
+              ),
+            ]
           : null,
         record.revised === null ? null : el("span", { class: "tag" }, `revises ${record.revised}`),
         record.critique ? critiqueTag() : null,
@@ -149,12 +156,8 @@ function move(known, x, y) {
   known.element.style.transform = `translate(${x}px, ${y}px)`;
 }
 
-function fill(known, record, opening) {
+function fill(known, opening) {
   const words = shorten(plainText(opening.text), SHOWN);
   known.text.textContent = opening.cut && !words.endsWith("…") ? `${words}…` : words;
-  known.element.setAttribute(
-    "aria-label",
-    `Thought ${record.number}, ${KINDS[record.kind] ?? "thought"}: ${shorten(words, 80)}`,
-  );
   known.filled = true;
 }

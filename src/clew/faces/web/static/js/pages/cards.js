@@ -36,6 +36,7 @@ export async function show(main, parts) {
     shown = next;
     whole.removeAttribute("aria-busy");
     whole.scrollTo({ top: 0 });
+    if (document.activeElement === document.body) focusHeading(main);
   };
   const end = () => {
     turn += 1;
@@ -49,6 +50,12 @@ async function begin(main, [scope = "main", asked = "graph", other]) {
   const view = VIEWS.some(([name]) => name === asked) ? asked : "graph";
   title(view === "conflicts" ? "Conflicts" : scope, "Cards");
   return view === "graph" ? showGraph(main, scope) : showPage(main, scope, view, other);
+}
+
+function focusHeading(main) {
+  const heading = main.querySelector("h1") ?? main;
+  heading.setAttribute("tabindex", "-1");
+  heading.focus({ preventScroll: true });
 }
 
 function failed(main, problem) {

@@ -350,7 +350,11 @@ class InboxPage {
       this.list,
       this.items.length
         ? this.items.map((item) => this.row(item))
-        : el("li", { class: "nothing", data: { key: "none" } }, this.empty()),
+        : el(
+            "li",
+            { class: "nothing", role: "option", "aria-disabled": "true", data: { key: "none" } },
+            this.empty(),
+          ),
     );
     this.drawDetail();
   }

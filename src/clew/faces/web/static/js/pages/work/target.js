@@ -41,7 +41,7 @@ export async function targetParts(id) {
       ),
       el(
         "aside",
-        { class: "card lens", data: { key: "timeline" } },
+        { class: "card lens", tabindex: "0", "aria-label": "Timeline", data: { key: "timeline" } },
         el("h2", {}, "Timeline"),
         timeline(found.timeline?.events ?? [], found.steps ?? []),
       ),

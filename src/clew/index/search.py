@@ -182,6 +182,7 @@ def items_of_past(tx: Transaction, ids: list[int], column: str, moment: int) -> 
     """Items as they stood at a seq or a time."""
     if not ids:
         return {}
+    # Versions may share a millisecond. The one that ended first comes last and overwrites the others in the dict.
     until = "until_seq" if column == "seq" else "until_ms"
     sql = (
         f"SELECT * FROM item_past WHERE id IN ({placeholders(len(ids))}) AND {column} <= ? AND {until} > ?"

@@ -124,6 +124,7 @@ def extend_chain(ctx: Context, session: str, chain: Chain, number: int, total: i
         total=total,
         created_seq=chain.created_seq if chain.length else seq,
     )
+    # One statement for the first thought and for every later one; `length` is counted by the store itself.
     ctx.tx.run(
         f"INSERT INTO ledger_chain (workspace, session, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)"
         " ON CONFLICT (workspace, session, chain) DO UPDATE SET lowest = ?, highest = ?, newest = excluded.newest,"

@@ -124,6 +124,7 @@ def make_findable(ctx: Context, thoughts: Sequence[Recorded]) -> None:
     """Index thoughts together; a mark is set when what it marks is there."""
     waiting: list[Item] = []
     for thought in thoughts:
+        # A mark changes the row of an earlier thought, which may be among those that still wait to be written.
         waiting.append(thought.item)
         if thought.marks:
             index_items(ctx.tx, ctx.workspace, waiting)
@@ -135,6 +136,7 @@ def make_findable(ctx: Context, thoughts: Sequence[Recorded]) -> None:
 
 def add(ctx: Context, session: LedgerSession, draft: Draft, chain: Chain | None = None) -> Recorded:
     """Add a thought, to the draft's chain if it was read already. Everything is checked before anything is written."""
+    # The plan finds every fault. From here on nothing is refused, so a thought is written whole or not at all.
     plan = plan_thought(ctx, session, draft, chain)
     seq = _append(ctx, session, plan)
     _insert(ctx, session, plan, seq)

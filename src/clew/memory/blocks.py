@@ -187,6 +187,7 @@ def dated_id(ctx: Context, prefix: str) -> str:
     day = day_of(ctx.now_ms).replace("-", "")
     taken = "SELECT 1 FROM block WHERE workspace = ? AND id = ? LIMIT 1"
     while True:
+        # A person may have written the next number into a file by hand, so the counter alone does not tell.
         id = f"{prefix}-{day}-{ctx.ws.count(f'{prefix}-{day}'):03d}"
         if ctx.tx.value(taken, ctx.workspace, id) is None:
             return id
@@ -219,6 +220,7 @@ def write(
     old = find(ctx, id)
     target = file or (old.file if old else kind_of(id).file)
     text = places.with_line_ends(ctx, target, text, old.text if old else "")
+    # The same text in the same file is no version: writing it again leaves no trace in history or files.
     if old is not None and (old.text, old.file) == (text, target):
         return old
     version = record(ctx, id, text, file=target, origin=origin, cause=cause)

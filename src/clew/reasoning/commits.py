@@ -38,6 +38,8 @@ def log_entries(
     ctx: Context, branch: Branch, doc: str, limit: int, at: int | None = None, before: int | None = None
 ) -> list[Row]:
     """The notes of the log newest first, from the entry `at` on, only those before seq `before`."""
+    # A branch shows its own entries and, up to its cutoff, those of the branches below it; resets hide stretches of
+    # seqs from all of them. Both are known before anything is read, so a page costs one short query for each stretch.
     last = min([END if at is None else at, *([] if before is None else [before - 1])])
     hidden = list(_cuts(ctx, branch, doc, min(value for value in (END, at, before) if value is not None)))
     rows: list[Row] = []
@@ -71,6 +73,8 @@ def _cuts(ctx: Context, branch: Branch, doc: str, at: int) -> Iterator[tuple[int
         at,
     )
     for row in rows:
+        # Below `low` the log is the one that this reset went back to: a reset that lies inside the stretch just hidden
+        # was undone by it and counts no more.
         if row["high"] < at:
             yield row["low"], row["high"]
             at = row["low"]

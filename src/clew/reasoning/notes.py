@@ -338,6 +338,7 @@ def _merged_before(ctx: Context, view: list[Link], doc: str, key: str) -> bool:
         "SELECT 1 FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND seq <= ? AND (source = ? OR seq = ?)"
         " LIMIT 1"
     )
+    # Asked of every branch that the destination shows: a note that its base got by another merge is there already.
     first = int(key.removeprefix("merge:"))
     return any(ctx.tx.value(sql, ctx.workspace, link.branch, doc, link.cutoff, key, first) is not None for link in view)
 

@@ -149,6 +149,7 @@ class Dispatcher:
         raw = {**_toolset_defaults(operation, call, raw), **raw}
         request_id = raw.pop("request_id", None)
         if request_id is not None and operation.name == CALLS_ANOTHER and isinstance(raw.get("arguments"), dict):
+            # The id belongs to the call that is meant; op_call only passes it on.
             raw["arguments"] = {**raw["arguments"], "request_id": request_id}
             request_id = None
         if "fmt" not in operation.input.model_fields:
@@ -195,6 +196,7 @@ class Dispatcher:
         return self._bounded(call, operation, args, self._shaped(result))
 
     def _write(self, ctx: Context, call: Call, operation: Operation, args: Input) -> Any:
+        # Most calls of such an operation find nothing to do, and a read finds that out without the lock of writers.
         if operation.idle is not None:
             with ctx.reading() as bound:
                 early = repeated(bound, call.request) or operation.idle(bound, args)
@@ -256,6 +258,7 @@ class Dispatcher:
         return fitted(placed, catalogue(), call.connection.toolset)
 
     def _finished(self, call: Call, operation: Operation | None, envelope: dict[str, Any]) -> Answer:
+        # One text is measured, searched for secrets and sent; it is written anew only when the envelope changes.
         text = canonical(envelope)
         if len(text) > budgets.UNDECLARED and operation is not None and not (operation.budget or operation.whole):
             result, told = budgets.cut(envelope["result"])

@@ -180,6 +180,7 @@ def put_step(
 
     A step that ends up done has passed its gates, whichever way it came here.
     """
+    # Every change of a step comes through here, so no operation, no macro and no undo can close one past its gates.
     check_lease(ctx, old)
     if new.completed and not old.completed:
         change = replace(change, payload={**change.payload, **_pass_gates(ctx, task, new, asked, override)})

@@ -143,6 +143,7 @@ def _write(ctx: Context, task: Work, step: Step, type: str, ttl: int, taken_from
     event = write_event(ctx, task.id, type, payload, step.path)
     now, agent = ctx.ws.event_seq, _agent(ctx)
     ctx.tx.run("DELETE FROM step_lease WHERE workspace = ? AND expires_seq <= ?", ctx.workspace, now)
+    # A holder that claims again keeps the event since which it has held the step.
     ctx.tx.run(
         "INSERT INTO step_lease (workspace, step, holder, acquired_seq, expires_seq) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (workspace, step) DO UPDATE SET holder = excluded.holder,"

@@ -69,6 +69,7 @@ def risk_of(ops: tuple[Op, ...]) -> str:
 
 def stage(ctx: Context, staged: Staged, id: str | None = None) -> Block:
     """Write the proposal after trying its operations on a copy."""
+    # What cannot be applied now must not wait for a person: a refusal comes while its author is still there.
     ops = list(completed(ctx, staged.ops))
     changes = drafted(ctx, ops).changes
     id = id or blocks.dated_id(ctx, "P")

@@ -168,6 +168,8 @@ def roll_back(ctx: Context, receipt: Receipt, merge: bool) -> list[str]:
             f"receipt {receipt.ts} was rolled back on {rfc3339(receipt.rolled_back_at_ms)} already",
             "Nothing is left to take back.",
         )
+    # Every reversal is worked out before the first is written: one block that changed since refuses them all. The last
+    # change is taken back first, because a later one may stand on an earlier one.
     plans = [_reversal(ctx, change, merge) for change in reversed(receipt.changes)]
     log = []
     for id, back in plans:

@@ -72,6 +72,7 @@ def record(ctx: Context, clash: Clash) -> tuple[dict[str, Any], bool]:
                 "UPDATE graph_conflict SET ours = ? WHERE workspace = ? AND id = ?", ours, ctx.workspace, found["id"]
             )
         return conflict_json(ctx, {**found, "ours": ours}), False
+    # A newer incoming version is another conflict. At most one is open for a key, so the older one ends here.
     settle(ctx, clash.source, clash.into, clash.doc, clash.kind, clash.key, "superseded")
     row = {**_row(ctx, clash), "seq": ctx.ws.next_seq()}
     ctx.tx.run(f"INSERT INTO graph_conflict ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", *row.values())

@@ -148,6 +148,7 @@ def _check_free(ctx: Context, job: Job, allow_stale: bool) -> None:
 def claim_job(ctx: Context, job: Job, runner: str, ttl: int) -> tuple[Job, dict[str, Any]]:
     reclaimed = job.status == RUNNING
     previous = job.runner
+    # The revision fences the claim: whoever held the job before has a smaller one and can write nothing more for it.
     revision = job.revision + 1
     held = replace(
         job,

@@ -75,21 +75,29 @@ class Operation:
     summary: str
     description: str
     mode: Mode
+    """`read` or `write`: one transaction around the call. `own`: the function opens its transactions itself, because it
+    works on files, models or processes in between."""
     idempotent: bool
     destructive: bool
     budget: Budget | None
     whole: bool
+    """The result is one document, of no use in part. Any other result without a budget is cut when it is very long."""
     lines: Callable[..., list[str]] | None
     portal: bool | tuple[Tier, ...]
+    """It answers in lines, everywhere or in the toolsets named; there `fmt` may ask for JSON."""
     raw_text: bool
     bare: Callable[[dict[str, Any]], Any] | None
+    """Picks the JSON that the text block shows instead of the envelope, where a seed's client parses it."""
     intent: str
     workspace: bool
     example: dict[str, Any]
+    """A minimal valid call."""
     writes: bool
     aliases: tuple[str, ...] = ()
     agent: AgentForm | None = None
     idle: Callable[[Context, Any], dict[str, Any] | None] | None = None
+    """Asked first, in a read. If it has an answer, there is nothing to write: those who ask often do not queue up with
+    those who write."""
 
 
 _declared: dict[str, Operation] = {}
@@ -118,16 +126,7 @@ def operation(
     agent: AgentForm | None = None,
     idle: Callable[[Context, Any], dict[str, Any] | None] | None = None,
 ) -> Callable[[Fn], Fn]:
-    """Declare a function `(ctx, input) -> result` as an operation.
-
-    `mode` is `read` or `write` (one transaction around the call) or `own` (the function opens its transactions itself
-    because it works on files, models or processes in between). `portal` operations answer in lines, everywhere or in
-    the toolsets named, where `fmt` may ask for JSON. `bare` picks from the result the JSON that the text block shows
-    instead of the envelope, where a seed's client parses it. `example` is a minimal valid call.
-    A result without a `budget` is cut when it is very long, unless it is one document, of no use in part (`whole`).
-    `idle` is asked first, in a read: its answer, if it has one, says that there is nothing to write, so that those who
-    ask often do not queue up with those who write.
-    """
+    """Declare a function `(ctx, input) -> result` as an operation. `Operation` says what each argument means."""
 
     def declare(function: Fn) -> Fn:
         if name in _declared and _declared[name].function.__qualname__ != function.__qualname__:

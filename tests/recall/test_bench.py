@@ -9,12 +9,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.recall.locomo import Question, Tally, read_conversations
+from benchmarks.recall import mixture
+from benchmarks.recall.bar import fitted_bar, judged
+from benchmarks.recall.bm25 import bm25
+from benchmarks.recall.locomo import Conversation, Question, Tally, Turn, read_conversations
+from benchmarks.recall.trials import Trial
 from benchmarks.recall.vectors import KeptVectors
+from benchmarks.recall.young import stages, young
 
 from clew.errors import ClewError
+from clew.recall.floor import SIGNS
+from clew.recall.kernel import default_kernel
 from clew.recall.models import Floats
 from clew.registry.connection import Connection
+from clew.registry.context import Context
 from tests.conftest import Caller
 
 TALK = [
@@ -187,3 +195,69 @@ def test_projects_of_records_are_measured_with_what_replaced_what_and_silence(ca
     assert (arms["lexical"]["silence"], arms["lexical"]["refused"], arms["lexical"]["auc"]) == (1.0, 0.0, 1.0)
     assert arms["fts5"]["current_first"] == 0.0
     assert set(arms["lexical"]["by_kind"]) == {"update"}
+
+
+def test_a_young_project_cannot_answer_what_is_recorded_later(call: Caller, tmp_path: Path) -> None:
+    texts = [
+        ("The port is 8077.", "Which port?"),
+        ("Slugs have 32 letters.", "How long is a slug?"),
+        ("Tea.", "Drink?"),
+    ]
+    items = [
+        {
+            "id": f"Y-{at}",
+            "kind": "fact",
+            "text": text,
+            "status": "active",
+            "ts": "2026-04-06T09:00:00",
+            "author": "Ada",
+        }
+        for at, (text, _) in enumerate(texts)
+    ]
+    asked = [{"q": query, "kind": "question", "evidence": [f"Y-{at}"]} for at, (_, query) in enumerate(texts)]
+    data = {"project": "y", "items": items, "questions": asked, "unanswerable": [{"q": "Who pays?"}]}
+    (tmp_path / "y.json").write_text(json.dumps(data), encoding="utf-8")
+    (collection,) = young(tmp_path)
+    ctx = Context(call.clew.dispatcher, Connection(local=True), "ws", None)
+    first, whole = [stage.collection for stage in stages(ctx, collection, (2, 3))]
+    assert [question.text for question in first.questions] == ["Which port?", "How long is a slug?"]
+    assert first.unanswerable == ["Who pays?", "Drink?"]
+    assert (len(whole.questions), whole.unanswerable) == (3, ["Who pays?"])
+    assert first.questions[0].evidence == {"F-1"}
+
+
+def trial(at: int, shape: str, answerable: bool, held: float) -> Trial:
+    question = Question("?", frozenset({"a"}), "all") if answerable else None
+    scores = {"dense": np.array([held, 0.2], np.float32), "window": np.array([held, 0.5], np.float32)}
+    late, place = np.zeros(2, bool), 0 if answerable else None
+    signs = {**dict.fromkeys(SIGNS, 0.0), "held": held}
+    return Trial(shape, "s", f"q{at}", question, 200, 1.0, ["a", "b"], scores, late, {}, signs, True, True, True, place)
+
+
+def test_a_bar_is_fitted_so_that_it_tells_good_from_bad() -> None:
+    good = [trial(at, shape, True, 0.6 + at / 100) for shape in ("one", "other") for at in range(30)]
+    bad = [trial(at, shape, False, 0.1 + at / 100) for shape in ("one", "other") for at in range(30)]
+    bar = fitted_bar(good + bad, ("held", "words"))
+    reached = judged(good + bad, bar)
+    assert reached["silence"] > 0.9
+    assert reached["refused"] <= 0.04
+    assert reached["auc"] == 1.0
+
+
+def test_weights_are_learned_from_where_nothing_is_known() -> None:
+    """The evidence has the higher likeness and fewer words: the model must come to weigh more."""
+    trials = [trial(at, "pages", True, 0.3 + at / 100) for at in range(10)]
+    start = mixture.neutral(mixture.Mixed(default_kernel().weights(0.0), default_kernel().weights(1.0)))
+    found = mixture.fitted(trials, start)
+    assert found.pages["dense"] > start.pages["dense"]
+    assert found.pages["window"] < start.pages["window"]
+    assert mixture.figures(trials, found)["recall@1"] == 1.0
+
+
+def test_plain_bm25_needs_no_library_and_prefers_rare_words() -> None:
+    texts = ("the cat sat", "the cat and the cat", "a walrus sat with the cats", "nothing of it")
+    turns = [Turn(f"D1:{at}", 1, "", text, "", None, "") for at, text in enumerate(texts)]
+    search = bm25(Conversation("one", turns, []))
+    assert search("which walrus has a cat?")[0] == "D1:2"
+    assert search("zebra") == []
+    assert set(search("cats")) == {"D1:0", "D1:1", "D1:2"}

@@ -13,6 +13,8 @@ from clew.registry.connection import Connection
 from clew.registry.context import Context
 from tests.conftest import Caller
 
+WORDS = ("rope", "sail", "mast", "oar", "plank", "chart", "lamp", "bell", "flag", "crate", "winch", "barrel")
+
 
 def keep(clew: Clew, *records: tuple[str, str, str]) -> None:
     """Notes by ref, kind and text, each standing for itself."""
@@ -85,3 +87,31 @@ def test_between_talk_and_pages_the_weights_change_evenly() -> None:
     assert talk < half < page
     assert half == pytest.approx((talk + page) / 2)
     assert (kernel.pages(0.34), kernel.pages(1.0)) == (0.0, 1.0)
+
+
+def test_pages_without_a_model_trust_words_more() -> None:
+    kernel = default_kernel()
+    assert kernel.weights(1.0, meaning=False)["document"] > kernel.weights(1.0, meaning=True)["document"]
+    assert kernel.weights(0.0, meaning=False) == kernel.weights(0.0, meaning=True)
+
+
+def test_a_text_that_begins_like_a_line_of_a_transcript_is_not_spoken(clew: Clew, call: Caller) -> None:
+    """Where hardly any record has a speaker, the word before a colon is none."""
+    records = [(f"n{at}", "note", f"The {word} of the harbour is kept dry.") for at, word in enumerate(WORDS)]
+    keep(clew, *records, ("s", "note", "List: eggs, milk and bread."), ("w", "note", "A list of the moored ferries."))
+    assert first(call, "list of ferries that are moored") == "w"
+    assert speaker_part(call, "list of ferries that are moored", "s") < 0.5
+
+
+def test_where_everybody_speaks_the_named_author_counts_fully(clew: Clew, call: Caller) -> None:
+    keep(
+        clew, *((f"n{at}", "note", f"{'Ada' if at % 2 else 'Bo'}: the {word} is dry.") for at, word in enumerate(WORDS))
+    )
+    assert speaker_part(call, "what did Ada say of the rope", "n1") == pytest.approx(1.0)
+
+
+def speaker_part(call: Caller, query: str, ref: str) -> float:
+    """The value of the feature `speaker` in a hit; 0 where it adds nothing."""
+    hits = call("recall", query=query, sources=["notes"], limit=30, explain=True)["results"]
+    parts = next(hit["explain"]["parts"] for hit in hits if hit["_id"] == ref)
+    return float(sum(part["value"] for part in parts if part["feature"] == "speaker"))

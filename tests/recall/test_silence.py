@@ -10,7 +10,11 @@ import pytest
 from clew.app import Clew
 from clew.index.indexing import index_items
 from clew.index.items import Item
-from clew.recall.floor import SIGNS
+from clew.recall.floor import SIGNS, Evidence, grown
+from clew.recall.kernel import kernel_of
+from clew.recall.library import library
+from clew.recall.query import analyse, parts_of
+from clew.recall.ranking import rank
 from clew.registry.connection import Connection
 from clew.registry.context import Context
 from tests.conftest import Caller
@@ -107,7 +111,46 @@ def test_explain_shows_what_the_verdict_rests_on(store: Caller) -> None:
 
 def test_what_sort_of_answer_is_wanted_need_not_stand_in_it(store: Caller) -> None:
     plain = floor_of(store, "which is the glacier that tokenaa lifted")["signs"]
-    assert floor_of(store, "how many kinds of the glacier that tokenaa lifted are mentioned")["signs"] == plain
+    assert floor_of(store, "what kinds of the glacier that tokenaa lifted are mentioned")["signs"] == plain
+
+
+@pytest.mark.parametrize(
+    ("query", "sign"),
+    [
+        ("How many walruses were there?", 1.0),
+        ("Which version of the walrus migration is it?", 1.0),
+        ("How many zeppelins landed near Reykjavik?", 0.0),
+        ("Why was there a walrus?", 0.0),
+    ],
+)
+def test_whoever_asks_for_a_number_needs_one_in_the_answer(clew: Clew, call: Caller, query: str, sign: float) -> None:
+    """The number of a record's id is none."""
+    keep(clew, ["The walrus migration is under way.", "Three zeppelins landed near Reykjavik.", "Tea is at the mill."])
+    with Context(clew.dispatcher, Connection(), "ws", None).reading() as ctx:
+        kernel, corpus = kernel_of(ctx), library(ctx.database).current(ctx, kernel_of(ctx))
+        ranked = rank(corpus, analyse(query, kernel, ctx.now_ms), kernel, corpus.alive)
+    assert Evidence(ranked).number() == sign
+
+
+@pytest.mark.parametrize(
+    ("query", "parts"),
+    [
+        ("If it is late, whom do I phone, by when, and how is she told?", 4),
+        ("Why was it sold and on which day?", 2),
+        ("How did the zeppelin, the walrus and the glacier meet?", 0),
+        ("What did Ada and Bo decide?", 0),
+    ],
+)
+def test_several_questions_in_one_are_told_from_a_list(query: str, parts: int) -> None:
+    assert len(parts_of(query)) == parts
+
+
+def test_one_answer_is_an_answer_to_several_questions(store: Caller) -> None:
+    one = "Where did the zeppelin land"
+    alone = floor_of(store, f"{one} with the tokenbb tokenac tokenad tokenbe?")["signs"]["held"]
+    both = floor_of(store, f"{one}, and what is the tokenbb of tokenac tokenad tokenbe?")["signs"]
+    assert both["held"] > alone
+    assert both["held"] > 0.9
 
 
 def test_a_name_that_nobody_holds_weighs_more_than_another_word_that_nobody_holds(store: Caller) -> None:
@@ -143,6 +186,13 @@ def test_what_is_asked_of_an_answer_grows_with_the_store(clew: Clew, call: Calle
         keep(clew, [remark(number) for number in range(size)])
         needed.append(floor_of(call, "the violin tokenbb of the tokenac orchard")["needed"])
     assert 0 < needed[0] < needed[1] < needed[2]
+
+
+def test_the_bar_grows_as_the_best_of_many_grows_by_chance() -> None:
+    assert grown(100) == grown(10_000) == 1.0
+    assert grown(5) < grown(24) < grown(60) < 1.0
+    # Half of the way to a hundred items, counted in logarithms, takes more than half of the bar.
+    assert 0.65 < grown(9) < 0.75
 
 
 @pytest.mark.parametrize("size", [5, 20])

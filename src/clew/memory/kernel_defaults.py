@@ -24,7 +24,7 @@ def _weights(low: float, high: float, **defaults: float) -> dict[str, Key]:
 
 def _signs(**numbers: float) -> dict[str, Key]:
     """The signs of an answer that count among pages; the others count nothing there."""
-    names = ("held", "amount", "chance", "proximity", "unknown", "alone", "dense", "words", "asks")
+    names = ("held", "amount", "chance", "proximity", "unknown", "alone", "dense", "words", "asks", "number")
     return _weights(-1000, 1000, **{**dict.fromkeys(names, 0.0), **numbers})
 
 
@@ -73,9 +73,10 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
             dense=0.0,
             words=0.0,
             asks=0.0,
+            number=0.0,
             needed=4.89,
         ),
-        "floor_words_pages": _signs(held=5.0, unknown=2.0, words=3.6, asks=-1.2, needed=6.95),
+        "floor_words_pages": _signs(held=5.0, unknown=2.0, words=3.6, asks=-1.2, number=-1.8, needed=6.95),
         "floor_meaning": _weights(
             -1000,
             1000,
@@ -88,9 +89,10 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
             dense=14.7,
             words=0.0,
             asks=0.0,
+            number=0.0,
             needed=11.6,
         ),
-        "floor_meaning_pages": _signs(held=2.2, unknown=2.0, dense=7.7, words=3.2, asks=-1.4, needed=8.05),
+        "floor_meaning_pages": _signs(held=2.2, unknown=2.0, dense=7.7, words=3.2, asks=-1.4, number=-1.8, needed=8.0),
     },
     "rm3": {"expansion": {"terms": Key(6, 0, 50), "weight": Key(0.15, 0, 1), "items": Key(5, 1, 50)}},
     "rerank": {
@@ -120,6 +122,8 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
             "to": Key(0.9, 0, 1),
             **_weights(-50, 50, document=0.0, coverage=0.0, speaker=3.2, dense=16.0),
         },
+        # The same where no vectors are compared: words must carry what meaning would.
+        "pages_words": _weights(-50, 50, document=2.0, coverage=0.0, speaker=3.2),
         "cues": {
             "causal": Key("because since reason cause due therefore hence so why led result decided"),
             "procedural": Key("first then step run use install configure start finally next command must"),

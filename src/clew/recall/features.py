@@ -138,14 +138,18 @@ def _closeness(scene: Scene, slots: Slots) -> Floats:
 
 
 def _speaker(scene: Scene, slots: Slots) -> Floats:
-    """1 for items of a speaker whom the question names; nothing when everybody is named or one speaks alone."""
+    """1 for items of a speaker whom the question names; nothing when everybody is named or one speaks alone.
+
+    Less where few items have a speaker: a text that begins like a line of a transcript (`list: ...`) is none.
+    """
     corpus, asked = scene.corpus, {*scene.query.terms, *scene.query.persons}
     known = corpus.speaker_terms()
     present = set(np.unique(corpus.speaker[scene.visible]).tolist()) & set(known)
     named = {code for code in present if known[code] & asked}
     if not named or named == present:
         return np.zeros(len(slots), np.float32)
-    return np.isin(corpus.speaker[slots], list(named)).astype(np.float32)
+    spoken = float(np.isin(corpus.speaker[scene.visible], list(known)).mean())
+    return np.isin(corpus.speaker[slots], list(named)).astype(np.float32) * np.float32(min(2 * spoken, 1.0))
 
 
 def _replaced(scene: Scene, slots: Slots) -> Floats:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.index.terms import stem
+from clew.index.postings import FIELD_COUNT
+from clew.index.terms import stem, terms
 from clew.recall.kernel import Kernel
 from clew.recall.lexical import Floats, around_shares, neighbours
 from clew.recall.query import Query
@@ -31,6 +32,7 @@ SIGNS = (
     "dense",
     "words",
     "asks",
+    "number",
 )
 LOOKED_AT = 10
 _ASKS = re.compile(
@@ -38,6 +40,20 @@ _ASKS = re.compile(
     r"|should|will|would)\b",
     re.IGNORECASE,
 )
+_ASKS_NUMBER = re.compile(
+    r"\bhow (?:many|much|long|often|old|big|large|small|fast|high|deep|far|wide|soon|late)\b"
+    r"|\b(?:what|which) (?:\w+ ){0,2}(?:version|port|day|year|month|number|rate|size|limit|share|price|cost|fee|budget"
+    r"|threshold|throughput|width|height|length)\b|\b(?:maximum|minimum|largest|smallest)\b|\bp\d\d\b",
+    re.IGNORECASE,
+)
+_NUMBERS = """
+two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty sixty hundred thousand
+million
+twice daily weekly monthly hourly nightly
+monday tuesday wednesday thursday friday saturday sunday
+"""
+NUMBERS = frozenset(stem(word) for word in _NUMBERS.split())
+"""Words that answer a question for a number as figures do."""
 UNKNOWN = 0.5
 """What a word that nobody holds tells, as a share of the rarest one: it may be another word for what is held."""
 
@@ -47,6 +63,9 @@ specific certain previous
 """
 ASKING = frozenset(stem(word) for word in _ASKING.split())
 """Words that say what sort of answer is wanted; the answer itself seldom holds them."""
+SPEAKER = FIELD_COUNT - 1
+LEAST_WORDS = 2
+"""A part of a question with fewer telling words is answered by anything."""
 LINKED = 0.05
 HALF = 0.5
 FULL_SIZE = 100
@@ -104,8 +123,18 @@ class Evidence:
         return np.asarray((there * (near.present * shares)).max(axis=2), np.float32)
 
     def held(self) -> float:
-        """The share of what the question tells that stands in one place."""
-        return self._best(self.found) / self._total
+        """The share of what the question tells that stands in one place.
+
+        Of a question that asks for several things, the part of which most does: one answer is an answer.
+        """
+        return max([self._best(self.found) / self._total, *map(self._held_of, self.ranked.scene.query.parts)])
+
+    def _held_of(self, part: frozenset[str]) -> float:
+        rows = [row for row, at in enumerate(self.places) if self.ranked.matches.asked[at].word in part]
+        if len(rows) < LEAST_WORDS:
+            return 0.0
+        tells = self.tells[rows]
+        return float((tells @ self.found[rows]).max(initial=0.0)) / (float(tells.sum()) or 1.0)
 
     def held_alone(self) -> float:
         """The same, of one item without its neighbours."""
@@ -129,6 +158,21 @@ class Evidence:
     def words(self) -> float:
         """How much the question tells at all: few words of it are held by many items."""
         return float(np.log1p(len(self.places)))
+
+    def number(self) -> float:
+        """1 when a number is asked for and the best item holds none."""
+        query = self.ranked.scene.query
+        # Whoever asks for several things may get the others.
+        asked = not query.parts and _ASKS_NUMBER.search(query.text) is not None
+        return float(asked and not self._counts(int(self.ranked.slots[0])))
+
+    def _counts(self, slot: int) -> bool:
+        """Whether an item holds a number; that of its id, and of who speaks, says nothing."""
+        corpus = self.ranked.scene.corpus
+        keys, known = corpus.reading(slot), corpus.words()
+        said = {known[number] for number in (keys[keys % FIELD_COUNT != SPEAKER] // FIELD_COUNT).tolist()}
+        said -= set(terms(corpus.refs[slot]))
+        return any(word in NUMBERS or any(map(str.isdigit, word)) for word in said)
 
     def alone(self) -> float:
         """How far the best item stands for itself: in talk the words of an answer are said around it again."""
@@ -158,6 +202,7 @@ def signs(evidence: Evidence) -> dict[str, float]:
         "words": evidence.words(),
         # Key words and plans ask for whatever is near; only a question can remain without an answer.
         "asks": float(bool(_ASKS.search(evidence.ranked.scene.query.text))),
+        "number": evidence.number(),
     }
     return {name: round(value, 4) for name, value in found.items()}
 
@@ -198,7 +243,7 @@ def judge(ranked: Ranked, kernel: Kernel, query: Query) -> Verdict:
     needed = kernel.number(section, "needed")
     if _among_pages(ranked):
         section += "_pages"
-        needed = kernel.number(section, "needed") * _grown(ranked.matches.size)
+        needed = kernel.number(section, "needed") * grown(ranked.matches.size)
     found = signs(evidence)
     value = sum(kernel.number(section, name) * sign for name, sign in found.items())
     return Verdict(round(value, 4), round(needed, 4), worth, found)
@@ -208,9 +253,13 @@ def _among_pages(ranked: Ranked) -> bool:
     return ranked.matches.pages >= HALF
 
 
-def _grown(items: int) -> float:
-    """How much of the bar is asked of a store of this size: what rare words tell grows with the logarithm of it."""
-    return min(float(np.log1p(items) / np.log1p(FULL_SIZE)), 1.0)
+def grown(items: int) -> float:
+    """How much of the bar is asked of a store of this size.
+
+    The best of many unrelated items is better than the best of a few, by chance alone: the largest of n draws grows
+    with the root of the logarithm of n.
+    """
+    return min(float(np.sqrt(np.log1p(items) / np.log1p(FULL_SIZE))), 1.0)
 
 
 def _plain(evidence: Evidence, kernel: Kernel, query: Query) -> bool:
@@ -255,6 +304,7 @@ def worth_showing(ranked: Ranked) -> NDArray[np.bool_]:
     if "graph" in features:
         found |= features["graph"] > LINKED
     if "dense" in features:
-        found |= features["dense"] > ranked.scene.kernel.number("vector", "min_similarity")
+        least = ranked.scene.kernel.number("vector", "min_similarity") * grown(ranked.matches.size)
+        found |= features["dense"] > least
     heirs = {ranked.successors[slot] for slot in ranked.slots[found].tolist() if slot in ranked.successors}
     return found | np.isin(ranked.slots, sorted(heirs)) if heirs else found

@@ -40,11 +40,14 @@ class Kernel:
                 return self.words(section, name)
         return ()
 
-    def weights(self, pages: float = 0.0) -> dict[str, float]:
-        """The weight of each feature: as fitted for talk, and for `pages` (0 to 1) of the way as fitted for pages."""
+    def weights(self, pages: float = 0.0, meaning: bool = True) -> dict[str, float]:
+        """The weight of each feature: as fitted for talk, and for `pages` (0 to 1) of the way as fitted for pages.
+
+        Pages without the meaning arm have weights of their own: words must carry what meaning would.
+        """
         named = {**self.sections["weights"], **self.sections["time"], **self.sections["fusion"]}
         found = {name: float(value) for name, value in named.items()}
-        for name, value in self.sections["pages"].items():
+        for name, value in self.sections["pages" if meaning else "pages_words"].items():
             if name in found:
                 found[name] += pages * (float(value) - found[name])
         return found

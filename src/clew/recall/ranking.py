@@ -87,7 +87,7 @@ def _expanded(matches: Matches, query: Query, period: Period | None, own: Floats
 
 
 def _fused(scene: Scene, slots: Slots, features: Features) -> Ranked:
-    weights = scene.kernel.weights(scene.matches.pages)
+    weights = scene.kernel.weights(scene.matches.pages, meaning="dense" in features)
     first = _order(_sum(features, weights, len(slots)), slots, scene.corpus)
     look_closely(scene, slots, features, first)
     scores = np.round(_sum(features, weights, len(slots)), 6)

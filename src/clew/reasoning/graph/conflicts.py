@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import orjson
 from pydantic import Field
@@ -23,6 +23,8 @@ from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Input, Name, operation
 from clew.registry.record import Matter, matters
 from clew.store.database import Row
+from clew.store.rows import Record, upsert
+from clew.store.rows import find as find_record
 from clew.store.workspaces import declare_events
 
 declare_events(
@@ -54,6 +56,21 @@ class Clash:
         parts = (workspace, self.source.id, self.into.id, self.doc, self.kind.name, self.key, self.theirs.last_seq)
         text = "\x1f".join(str(part) for part in parts)
         return f"CONFLICT-{digest(text, 16)}"
+
+
+@dataclass(frozen=True)
+class Merged(Record):
+    """That a destination has taken notice of a version: it took it over, or somebody decided about it."""
+
+    TABLE: ClassVar[str] = "graph_merged"
+    KEY: ClassVar[tuple[str, ...]] = ("from_branch", "into_branch", "doc", "kind", "key")
+
+    from_branch: int
+    into_branch: int
+    doc: str
+    kind: str
+    key: str
+    seq: int
 
 
 def preview(ctx: Context, clash: Clash) -> dict[str, Any]:
@@ -111,32 +128,8 @@ def close(ctx: Context, row: Row, how: str) -> None:
 
 def seen(ctx: Context, source: Branch, into: Branch, doc: str, kind: Kind, key: str) -> int | None:
     """The version of a key that the destination has last taken notice of."""
-    found = ctx.tx.value(
-        "SELECT seq FROM graph_merged WHERE workspace = ? AND from_branch = ? AND into_branch = ? AND doc = ?"
-        " AND kind = ? AND key = ?",
-        ctx.workspace,
-        source.id,
-        into.id,
-        doc,
-        kind.name,
-        key,
-    )
-    return None if found is None else int(found)
-
-
-def mark_seen(ctx: Context, source: int, into: int, doc: str, kind: str, key: str, seq: int) -> None:
-    ctx.tx.run(
-        "INSERT INTO graph_merged (workspace, from_branch, into_branch, doc, kind, key, seq)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (workspace, from_branch, into_branch, doc, kind, key)"
-        " DO UPDATE SET seq = excluded.seq",
-        ctx.workspace,
-        source,
-        into,
-        doc,
-        kind,
-        key,
-        seq,
-    )
+    found = find_record(ctx.tx, ctx.workspace, Merged, source.id, into.id, doc, kind.name, key)
+    return None if found is None else found.seq
 
 
 def find(ctx: Context, id: str) -> Row | None:
@@ -298,7 +291,7 @@ def graph_conflict_resolve(ctx: Context, args: GraphConflictResolve) -> dict[str
         )
     applied = args.resolution == "use_from" and _take_theirs(ctx, row)
     place = (row["from_branch"], row["into_branch"], row["doc"], row["kind"], row["key"])
-    mark_seen(ctx, *place, row["theirs_seq"])
+    upsert(ctx.tx, ctx.workspace, Merged(*place, row["theirs_seq"]))
     close(ctx, row, args.resolution)
     return {
         "workspace": ctx.workspace,

@@ -11,7 +11,7 @@ from clew.errors import ClewError, shorten, suggest
 from clew.ids import check_name
 from clew.reasoning.branches import Branch, Link, branch_named, chain
 from clew.reasoning.documents import GRAPH
-from clew.reasoning.graph.conflicts import SIDES, Clash, find, mark_seen, preview, record, seen, settle
+from clew.reasoning.graph.conflicts import SIDES, Clash, Merged, find, preview, record, seen, settle
 from clew.reasoning.graph.diff import EDGE, NODE, Kind, State, absent
 from clew.reasoning.graph.reads import edges_at
 from clew.reasoning.graph.state import Edge, Node
@@ -20,7 +20,7 @@ from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
 from clew.registry.operation import Name, operation
-from clew.store.rows import load
+from clew.store.rows import load, upsert
 from clew.store.workspaces import declare_events
 
 declare_events({"graph_merged": "Graph changes of a branch were brought into its base."})
@@ -149,7 +149,8 @@ class Merger:
         if outcome == "merged":
             kind.write(self.ctx, self.into, self.doc, theirs)
         settle(self.ctx, self.source, self.into, self.doc, kind, key, "converged")
-        mark_seen(self.ctx, self.source.id, self.into.id, self.doc, kind.name, key, theirs.last_seq)
+        merged = Merged(self.source.id, self.into.id, self.doc, kind.name, key, theirs.last_seq)
+        upsert(self.ctx.tx, self.ctx.workspace, merged)
 
 
 MOST_WHOLE, MOST_TEXT = 20, 2000

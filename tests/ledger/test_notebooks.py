@@ -65,7 +65,17 @@ def test_a_result_is_proof_for_a_step(call: Caller) -> None:
     done = ran(call, "console.log('proven')")
     assert re.match(r"CMD: notebook_run_cell notebookId=NB-001 cellId=CELL-\d+ # run 1, exit 0", done["receipt"])
     call("tasks_bootstrap", plan_title="P", task_title="T", steps=[{"title": "s", "success_criteria": ["c"]}])
-    call("tasks_evidence_capture", task="TASK-001", path="s:0", checkpoint="tests", checks=[done["receipt"]])
+    evidence = {"task": "TASK-001", "path": "s:0", "checkpoint": "tests"}
+    for forged in (
+        done["receipt"].replace("run 1,", "run 77,"),
+        done["receipt"].replace("NB-001", "NB-999"),
+        re.sub(r"sha256:\w{8}", "sha256:00000000", done["receipt"]),
+    ):
+        assert call.error("tasks_evidence_capture", **evidence, checks=[forged])["code"] == "INVALID_INPUT"
+    assert call("tasks_proofs", task="TASK-001")["steps"][0]["state"] == "unproven"
+    call("tasks_evidence_capture", **evidence, checks=[done["receipt"]])
+    proof = call("tasks_proofs", task="TASK-001")["steps"][0]
+    assert (proof["state"], proof["grade"]) == ("proven", "seen"), "Clew ran the cell itself"
 
 
 def test_changing_a_cell_makes_its_result_void(call: Caller) -> None:

@@ -62,6 +62,13 @@ def test_what_the_owner_did_not_allow_is_not_run(call: Caller, task: str, tmp_pa
     assert not (tmp_path / "mark").exists()
 
 
+def test_where_nothing_was_seen_nothing_is_verified(call: Caller, task: str, tmp_path: Path) -> None:
+    call("tasks_evidence_capture", task=task, path="s:0", checkpoint="tests", checks=["CMD: test -d ."])
+    prove(call.clew, task, "s:1", "test -d . ; true")
+    ended = verify(call, task, tmp_path, ["*"])
+    assert ended["status"] == "FAILED" and ended["summary"].startswith("nothing to run again")
+
+
 def test_what_needs_a_shell_may_be_allowed_word_for_word(call: Caller, task: str, tmp_path: Path) -> None:
     prove(call.clew, task, "s:0", "test -d . && touch mark")
     assert verify(call, task, tmp_path, ["test -d . && touch mark"])["status"] == "DONE"

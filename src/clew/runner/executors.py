@@ -286,6 +286,8 @@ class VerifyExecutor:
         results = [
             self._again(slice, slice.board, step["step_id"], id, interrupted) for step in steps for id in step["repeat"]
         ]
+        if not results:
+            return Answer(status="FAILED", summary="nothing to run again: no step rests on a seen run that proves it")
         seen = [result for result in results if result is not None]
         passed = [result for result in seen if result["receipt"]["grade"] == "seen"]
         disputes = [result["disputes"] for result in seen if result["disputes"]]

@@ -1,12 +1,14 @@
 """From the wheel to the first recalled decision, in an empty home: five commands and their times.
 
 What Clew stands on is lent to the new environment by a `.pth` file instead of being downloaded, so the figures are
-those of Clew itself and the run needs no network. `python -m benchmarks.first_decision --download` installs it all.
+those of Clew itself and the run needs no network. `python -m benchmarks.first_decision --download` installs it all with
+pip, `--uv` with `uv tool install` as README says, both without a cache; what was installed is then counted.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -31,6 +33,8 @@ class Newcomer:
     folder: Path
     lent: bool = True
     """Whether the libraries come from this environment instead of the network."""
+    uv: str | None = None
+    """The program that installs, where it is not pip."""
     times: list[tuple[str, float]] = field(default_factory=list)
 
     @property
@@ -43,11 +47,24 @@ class Newcomer:
 
     @property
     def clew(self) -> Path:
+        if self.uv:
+            return self.home / ".local" / "bin" / "clew"
         return self.venv / ("Scripts" if os.name == "nt" else "bin") / "clew"
 
     def environment(self) -> dict[str, str]:
-        """Nothing of whoever runs this: their clients are not to be found, nor their settings."""
-        return {"HOME": str(self.home), "USERPROFILE": str(self.home), "PATH": "/usr/bin:/bin", "CLEW_RESIDENT": "off"}
+        """Nothing of whoever runs this: their clients are not to be found, nor their settings.
+
+        How packages are reached belongs to the machine, and is needed where they are downloaded.
+        """
+        network = ("PIP_", "UV_", "SSL_", "REQUESTS_", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
+        kept = {name: value for name, value in os.environ.items() if name.startswith(network)}
+        return {
+            **kept,
+            "HOME": str(self.home),
+            "USERPROFILE": str(self.home),
+            "PATH": "/usr/bin:/bin",
+            "CLEW_RESIDENT": "off",
+        }
 
     def run(self, *words: str) -> str:
         """Type one command; its time is kept and what it prints is returned."""
@@ -63,11 +80,14 @@ class Newcomer:
     def install(self, wheel: Path) -> None:
         """An environment of its own, and the wheel in it: two commands."""
         self.home.mkdir(parents=True, exist_ok=True)
+        if self.uv:
+            self.run(self.uv, "tool", "install", "--quiet", "--no-cache", "--python", sys.executable, str(wheel))
+            return
         bare = ("--without-pip",) if self.lent else ()
         self.run(sys.executable, "-m", "venv", *bare, str(self.venv))
         python = str(self.clew.parent / "python")
         if not self.lent:
-            self.run(python, "-m", "pip", "install", "--quiet", str(wheel))
+            self.run(python, "-m", "pip", "install", "--quiet", "--no-cache-dir", str(wheel))
             return
         # pip of this environment installs into the other one: making a new pip would be most of the time.
         into = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python, "install", "--quiet")
@@ -96,7 +116,8 @@ def main() -> None:
     report = Report("first_decision", "From the wheel to the first recalled decision, in an empty home")
     with tempfile.TemporaryDirectory(prefix="clew-first-") as place:
         folder = Path(place)
-        newcomer = Newcomer(folder, lent="--download" not in sys.argv[1:])
+        uv = shutil.which("uv") if "--uv" in sys.argv[1:] else None
+        newcomer = Newcomer(folder, lent="--download" not in sys.argv[1:], uv=uv)
         (newcomer.home / ".claude").mkdir(parents=True)
         wheel = build_wheel(folder)
         found = first_decision(newcomer, wheel)
@@ -107,7 +128,24 @@ def main() -> None:
         report.row(
             command=f"{len(newcomer.times)} commands", seconds=total, target=f"{MOST_COMMANDS} in {MOST_SECONDS} s"
         )
+        if uv or not newcomer.lent:
+            count, size = installed(newcomer)
+            report.row(command=f"{count} packages, {size:.0f} MB on disk, Clew among them", seconds="", target="")
     report.save()
+
+
+def installed(newcomer: Newcomer) -> tuple[int, float]:
+    """How many packages the environment holds beside its installer, and how large they are."""
+    root = newcomer.home / ".local" / "share" / "uv" / "tools" if newcomer.uv else newcomer.venv
+    [library] = root.glob("**/site-packages")
+    tools = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
+    files = [
+        file
+        for file in library.rglob("*")
+        if file.is_file() and not file.relative_to(library).parts[0].startswith(tools)
+    ]
+    names = {file.parent.name for file in files if file.parent.name.endswith(".dist-info")}
+    return len(names), sum(file.stat().st_size for file in files) / 1e6
 
 
 if __name__ == "__main__":

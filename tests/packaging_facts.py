@@ -360,3 +360,55 @@ SERVER_JSON = closed(
     "description",
     "version",
 )
+
+_TIME = {"type": "string", "pattern": r"^\d+(ms|s|m|h)$"}
+_SCALARS = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean", "null"]}}
+_HEALTH = closed(
+    {
+        "test": {"type": "array", "prefixItems": [{"enum": ["NONE", "CMD", "CMD-SHELL"]}], "items": TEXT},
+        **dict.fromkeys(("interval", "timeout", "start_period", "start_interval"), _TIME),
+        "retries": {"type": "integer"},
+        "disable": {"type": "boolean"},
+    }
+)
+_WAITS = closed(
+    {
+        "condition": {"enum": ["service_started", "service_healthy", "service_completed_successfully"]},
+        "restart": {"type": "boolean"},
+        "required": {"type": "boolean"},
+    },
+    "condition",
+)
+_SERVICE = closed(
+    {
+        "build": {"type": ["string", "object"]},
+        "image": TEXT,
+        "command": {"type": ["string", "array", "null"]},
+        "entrypoint": {"type": ["string", "array", "null"]},
+        "environment": _SCALARS,
+        "ports": {"type": "array", "items": {"type": "string", "pattern": r"^(\d+(\.\d+){3}:)?\d+:\d+(/(tcp|udp))?$"}},
+        "volumes": {"type": "array", "items": {"type": "string", "pattern": r"^[\w./-]+:/[\w./-]+(:ro)?$"}},
+        "depends_on": {"type": "object", "additionalProperties": _WAITS},
+        "healthcheck": _HEALTH,
+        "restart": {"type": "string", "pattern": r"^(no|always|unless-stopped|on-failure(:\d+)?)$"},
+        "read_only": {"type": "boolean"},
+        "tmpfs": {"type": ["string", "array"]},
+        "cap_drop": TEXTS,
+        "cap_add": TEXTS,
+        "security_opt": TEXTS,
+        "user": TEXT,
+        "secrets": {"type": "array"},
+        "networks": {"type": ["array", "object"]},
+        "labels": {"type": ["array", "object"]},
+    }
+)
+_DECLARED = {"type": "object", "additionalProperties": {"type": ["object", "null"]}}
+COMPOSE = closed(
+    {
+        "name": TEXT,
+        "services": {"type": "object", "minProperties": 1, "additionalProperties": _SERVICE},
+        **{name: {**_DECLARED} for name in ("volumes", "networks", "secrets", "configs")},
+    },
+    "services",
+)
+"""Of the Compose specification what our file may use: its keys and the shapes of their values."""

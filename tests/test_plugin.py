@@ -3,7 +3,9 @@
 import json
 import os
 import re
+import shutil
 import subprocess
+import sys
 import threading
 import tomllib
 import zipfile
@@ -157,6 +159,30 @@ def test_the_bundle_describes_itself_and_holds_its_sources(bundle: Path, tmp_pat
     assert plugin.bundle(tmp_path).read_bytes() == bundle.read_bytes()
 
 
+def test_the_bundle_can_be_opened_and_serves(bundle: Path, tmp_path: Path) -> None:
+    """As its host does it, but with this interpreter in the place of `uv run`: the libraries are here already."""
+    place = tmp_path / "opened"
+    with zipfile.ZipFile(bundle) as archive:
+        archive.extractall(place)
+        manifest = json.loads(archive.read("manifest.json"))
+    asked = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "host", "version": "1"}}
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": asked})
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CLEW_")}
+    more = {"CLEW_HOME": str(tmp_path / "data"), "PYTHONPATH": str(place / "src"), "CLEW_RESIDENT": "off"}
+    assert set(manifest["server"]["mcp_config"]["env"]) == {"CLEW_HOME"}
+    done = subprocess.run(
+        [sys.executable, "-P", str(place / manifest["server"]["entry_point"]), "serve"],
+        input=line + "\n",
+        env={**kept, **more},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    answer = json.loads(done.stdout.splitlines()[0])
+    assert answer["result"]["serverInfo"]["version"] == manifest["version"], done.stderr
+
+
 def test_the_reserved_namespace_stands_in_three_places_and_is_the_same() -> None:
     """Whoever publishes puts their own there; RELEASING.md names the places."""
     name = json.loads((ROOT / "server.json").read_text())["name"]
@@ -167,7 +193,11 @@ def test_the_reserved_namespace_stands_in_three_places_and_is_the_same() -> None
 
 
 def test_the_compose_file_waits_for_the_database_and_asks_for_its_secrets() -> None:
-    services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+    found = yaml.safe_load((ROOT / "compose.yaml").read_text())
+    assert not errors(found, facts.COMPOSE)
+    services = found["services"]
+    named = {volume.partition(":")[0] for service in services.values() for volume in service["volumes"]}
+    assert named == set(found["volumes"]), "every volume is declared"
     assert services["clew"]["depends_on"]["postgres"]["condition"] == "service_healthy"
     assert "pgvector" in services["postgres"]["image"]
     assert "/ready" in " ".join(services["clew"]["healthcheck"]["test"])
@@ -192,6 +222,21 @@ def test_the_unit_starts_what_the_command_line_has() -> None:
     assert re.search(r"^ExecStart=%h/\.local/bin/clew serve --http$", unit, re.MULTILINE)
     sections = re.findall(r"^\[(\w+)\]$", unit, re.MULTILINE)
     assert sections == ["Unit", "Service", "Install"]
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not here")
+def test_systemd_has_nothing_to_say_against_the_unit(tmp_path: Path) -> None:
+    program = tmp_path / ".local" / "bin" / "clew"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    env = {**os.environ, "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)}
+    words = ("systemd-analyze", "verify", "--user", "--man=no", str(ROOT / "packaging" / "clew.service"))
+    said = subprocess.run(words, env=env, capture_output=True, text=True, timeout=120)
+    about_us = [line for line in said.stderr.splitlines() if "clew" in line]
+    assert not about_us
+    if said.returncode:
+        pytest.skip(f"systemd cannot look at units here: {said.stderr[:200]}")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the POSIX launcher")

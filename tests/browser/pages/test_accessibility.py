@@ -29,7 +29,14 @@ def everywhere(story: Story) -> list[str]:
         *("inbox", "inbox/later", "now", "now/board", f"now/board/{story.task}", f"now/session/{story.session}"),
         *("now/job", f"now/job/{story.job_ids[0]}", ASKED, "know/lists?kind=decision", "know/areas"),
         *("know/areas/a%3Ainventory", "know/around/H-gap", "know/cards/main?card=D-lease", "know/cards/main?as=table"),
-        *("know/cards/main/diff/lease-first", "know/cards/main/conflicts", "history", "insight", "settings"),
+        *(
+            "know/cards/main/diff/lease-first",
+            "know/cards/main/conflicts",
+            "history",
+            "history/log",
+            "insight",
+            "settings",
+        ),
         *("settings/health", "agents", f"o/{story.task}"),
     ]
 

@@ -229,3 +229,21 @@ def test_cards_are_narrowed_by_words_and_shown_as_a_table(page: Reader, agent: C
     page.press_on('tr[data-row="OAR1"] th a')
     page.says("#card h2", "Ash oars bend")
     assert page.seen("#card h2")
+
+
+def test_chips_of_tasks_and_steps_look_like_all_chips(page: Reader, agent: Caller) -> None:
+    steps = [{"title": "Splice the halyard eye", "success_criteria": ["It holds"]}]
+    agent("tasks_macro_start", plan_title="Ropes", task_title="Mend the halyard eye", steps=steps)
+    page.open("ws/know/recall/halyard%20eye/tasks")
+    page.until("document.querySelectorAll('.result .chip').length >= 2")
+    looks = page.each(".result .chip", "[e.offsetHeight < 30, getComputedStyle(e).boxShadow]")
+    assert all(look == [True, "none"] for look in looks), "no chip has the size or the shadow of a card of the board"
+
+
+def test_no_line_of_the_log_ends_in_a_colon(page: Reader, agent: Caller) -> None:
+    agent("scan")
+    page.open("ws/history/log")
+    page.find("#log li")
+    page.settled()
+    said = page.each("#log li .what, #log li strong", "e.textContent.trim()")
+    assert said and not [words for words in said if words.endswith(":")]

@@ -7,7 +7,8 @@ import { redraw } from "../redraw.js";
 import { Camera, cameraTools } from "./camera.js";
 
 const READABLE = 0.7,
-  KEPT = 30;
+  KEPT = 30,
+  REST = 250;
 /** @type {Map<string, {x: number, y: number, scale: number}>} */
 const kept = new Map();
 
@@ -27,6 +28,8 @@ export class Field {
     this.current = "";
     // The box that must stay in sight when the field becomes smaller.
     this.chosen = "";
+    this.scale = 0;
+    this.rest = 0;
     this.plane = svg("svg", { class: "plane", role: "group", "aria-label": label });
     this.frame = el(
       "div",
@@ -90,6 +93,7 @@ export class Field {
 
   close() {
     this.resizing.disconnect();
+    clearTimeout(this.rest);
     const { x, y, scale } = this.camera;
     if (this.begun) kept.set(this.name, { x, y, scale });
     if (kept.size > KEPT) kept.delete(kept.keys().next().value);
@@ -119,8 +123,13 @@ export class Field {
     else if (this.chosen) this.reveal(this.chosen);
   }
 
+  // While it only moves, the browser keeps what it has painted; after a zoom it paints sharp letters.
   #place() {
     const { x, y, scale } = this.camera;
+    this.plane.classList.toggle("moving", this.scale === scale);
+    this.scale = scale;
+    clearTimeout(this.rest);
+    this.rest = setTimeout(() => this.plane.classList.remove("moving"), REST);
     this.plane.style.transform = `translate(${x}px, ${y}px) scale(${scale})`;
   }
 

@@ -18,6 +18,29 @@ _EVERY = re.compile(
     rf"|\b(?P<times>(?:{_COUNT})(?= times)|once|twice)(?: times)? (?:a|an|per|every|each) (?P<each>{_SPAN})\b"
     rf"|\b(?P<named>{'|'.join(PERIODS)})\b"
 )
+_MONTHS = {
+    name: place * 31
+    for place, name in enumerate(
+        "january february march april may june july august september october november december".split()  # noqa: SIM905
+    )
+}
+_MONTH = "|".join(name if name != "may" else r"may(?=[.,;]|$| \d{4})" for name in _MONTHS)
+"""`13 may` begins a clause as often as it ends with a date."""
+_DATE = re.compile(
+    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<month>{_MONTH})\b"
+    rf"|\b(?P<named>{_MONTH}) (?P<number>\d{{1,2}})(?:st|nd|rd|th)?\b(?! ?%)"
+)
+_OF_MONTH = r"of (?:each|every|the|a) month"
+_NAMED_DAYS = (
+    (
+        re.compile(rf"\b(?:the )?(?:first (?:business |working )?day|start|beginning) {_OF_MONTH}\b"),
+        "monthday1",
+    ),
+    (re.compile(rf"\b(?:the )?(?:last (?:business |working )?day|end) {_OF_MONTH}\b"), "monthday31"),
+    (re.compile(rf"\b(?:mid-month|(?:the )?middle {_OF_MONTH})\b"), "monthday15"),
+)
+_MONTH_DAY = re.compile(r"\b(?:the )?(?P<nth>\d{1,2})(?:st|nd|rd|th)(?= (?:of (?:each|every|the) month)|[.,;]|$)")
+_HYPHENATED = re.compile(rf"\b({_COUNT})-(?=[a-z])")
 _LETTERS = re.compile(r"[a-z]+")
 _PERIODIC = frozenset({"every", "each", "times", "once", "twice", *PERIODS})
 _DAYTIME = frozenset({"am", "pm", "a", "p", "o", "noon", "midnight"})
@@ -26,6 +49,8 @@ _ARTICLES = frozenset({"a", "an"})
 """A text without any of these words has none of the forms that the patterns below look for, and is not searched."""
 _PERIOD = "every"
 _CLOCK = "clock"
+_ON = "date"
+_NTH = "monthday"
 _HOUR = re.compile(
     r"\b(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?\s?(?P<half>am|pm|a\.m\.|p\.m\.|o'clock)(?!\w)"
     r"|\b(?P<h>\d{1,2}):(?P<m>\d\d)\b|\b(?P<named>noon|midnight)\b"
@@ -36,7 +61,13 @@ _PARTS = (
     (re.compile(r"\b(?:a )?quarter of an (?=hour)"), "15 minutes "),
     (re.compile(r"(?<=minutes )hours?\b"), ""),
 )
-_UPPER, _LOWER, _EXACT = {"atmost", "under", "below"}, {"atleast", "above", "minimum", "over"}, {"maximum", "limit"}
+_UPPER = {"atmost", "under", "below", "within", "until", "by"}
+_LOWER = {"atleast", "above", "minimum", "over", "after", "exceeding"}
+_EXACT = {"maximum", "limit"}
+_DATED = {"until", "by", "after"}
+"""Words that bound a date; beside a span of time (`after 5 seconds`) they say when."""
+_ENOUGH = {"ormore", "enough", "suffices", "sufficient"}
+_NO_MORE = {"orless"}
 _ENDLESS = float("inf")
 
 
@@ -48,6 +79,10 @@ class Amount:
     low: float
     high: float
     text: str
+
+    def meets(self, other: Amount) -> bool:
+        """Whether some value lies in both ranges; a common end does not count."""
+        return max(self.low, other.low) < min(self.high, other.high) or (self.low, self.high) == (other.low, other.high)
 
     def apart(self, other: Amount) -> bool:
         """Whether the two exclude each other: ranges without a common value, or two upper (or two lower) bounds that
@@ -65,6 +100,15 @@ def with_periods(text: str) -> str:
     """The text with each period (`every six hours`, `twice a day`, `daily`) as one word, `every` and the seconds; with
     times of the day as one word, and with `half an hour` and `a month` in figures."""
     said = set(_LETTERS.findall(text))
+    if "-" in text:
+        text = _HYPHENATED.sub(r"\1 ", text)
+    if "month" in said:
+        for pattern, plain in _NAMED_DAYS:
+            text = pattern.sub(plain, text)
+    if said & _MONTHS.keys():
+        text = _DATE.sub(_date, text)
+    if "th" in said or "st" in said or "nd" in said or "rd" in said:
+        text = _MONTH_DAY.sub(lambda match: f"{_NTH}{int(match['nth'])}", text)
     if said & _PERIODIC:
         text = _EVERY.sub(_period, text)
     if said & _DAYTIME or ":" in text:
@@ -82,6 +126,12 @@ def _clock(match: re.Match[str]) -> str:
     hour, minute = int(match["hour"] or match["h"]), int(match["minute"] or match["m"] or 0)
     later = 12 if (match["half"] or "").startswith("p") and hour < 12 else 0
     return f"{_CLOCK}{(hour + later) * 60 + minute}"
+
+
+def _date(match: re.Match[str]) -> str:
+    """A day of the year as one word; months count as 31 days, which keeps their order."""
+    month, day = match["month"] or match["named"], int(match["day"] or match["number"])
+    return f"{_ON}{_MONTHS[month] + day}"
 
 
 def _period(match: re.Match[str]) -> str:
@@ -106,11 +156,24 @@ def amounts(words: list[str]) -> tuple[tuple[Amount, ...], set[str]]:
             found.append(Amount(_CLOCK, minutes, minutes, f"{minutes // 60}:{minutes % 60:02d}"))
             used.add(word)
             continue
+        date = next((mark for mark in (_ON, _NTH) if word.startswith(mark) and word[len(mark) :].isdigit()), None)
+        if date is not None:
+            low, high = _range(float(word[len(date) :]), words[max(0, at - 2) : at])
+            found.append(Amount(date, low, high, _named_day(word, date)))
+            used.add(word)
+            continue
         amount, taken = _amount(words, at)
         if amount is not None:
             found.append(amount)
             used |= taken
     return tuple(found), used
+
+
+def _named_day(word: str, mark: str) -> str:
+    day = int(word[len(mark) :])
+    if mark == _NTH:
+        return f"day {day} of the month"
+    return f"{(day - 1) % 31 + 1} {list(_MONTHS)[(day - 1) // 31]}"
 
 
 def _spoken(seconds: float) -> str:
@@ -128,7 +191,12 @@ def _amount(words: list[str], at: int) -> tuple[Amount | None, set[str]]:
     unit = stem(glued or after)
     named = _MEASURES.get(unit) or _MEASURES.get(stem(words[at - 1]) if at else "")
     measure = named or ("version" if words[at].startswith("v") or "." in words[at] else "")
-    low, high = _range(number * _SCALE.get(unit, 1), words[max(0, at - 3) : at])
+    before, behind = words[max(0, at - 3) : at], set(words[at + 1 : at + 7])
+    if behind & (_ENOUGH | _NO_MORE):
+        before = ["atleast" if behind & _ENOUGH else "atmost"]
+    elif not _DATED.isdisjoint(before):
+        before = [word for word in before if word not in _DATED]
+    low, high = _range(number * _SCALE.get(unit, 1), before)
     used = {words[at], *([after] if not glued and after and unit in _MEASURES else [])}
     return Amount(measure, low, high, f"{words[at]} {'' if glued else after}".strip()), used
 
@@ -139,7 +207,7 @@ def is_period(word: str) -> bool:
 
 def is_measure(word: str) -> bool:
     """Whether a word is a number or a unit: it says how much, not of what."""
-    named = word.startswith((_PERIOD, _CLOCK)) and word[-1].isdigit()
+    named = word.startswith((_PERIOD, _CLOCK, _ON, _NTH)) and word[-1].isdigit()
     return named or _number(word)[0] is not None or stem(word) in _MEASURES
 
 

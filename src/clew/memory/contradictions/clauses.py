@@ -82,6 +82,33 @@ def clause_and_duty(words: list[str]) -> tuple[Clause | None, Duty | None]:
     return found, _duty(words, at, found) if at is not None and found is not None else None
 
 
+_GENERAL = frozenset(map(stem, ("data", "number", "figure", "value", "content", "information", "detail", "result")))
+"""Nouns that name nothing by themselves: `the dashboard's data`, `the numbers on the dashboard`."""
+_NUMBERING = frozenset({"number", "no", "nr", "nr.", "num"})
+_VALUED = frozenset(map(stem, ("require", "need", "support", "run", "be", "is", "port", "version")))
+
+
+def named_by_number(words: list[str]) -> frozenset[str]:
+    """The number that names the subject, with its noun: `boat number 3 leaks`, `room 12 has a projector`.
+
+    Such a number is an identity and no value. What is used or required has a version instead: `node 18 is required`.
+    """
+    at = _verb(words)
+    for place, word in enumerate(words):
+        if place and word.isdigit() and not is_measure(words[place - 1]):
+            numbered = words[place - 1] in _NUMBERING
+            noun = words[place - 2] if numbered and place > 1 else words[place - 1]
+            if noun in SILENT | DENYING | _OF or (not numbered and not _named_here(words, at, place)):
+                continue
+            return frozenset({stem(noun), word})
+    return frozenset()
+
+
+def _named_here(words: list[str], at: int | None, place: int) -> bool:
+    """Whether a number right before the verb names its noun: not where the verb takes or requires it."""
+    return at is not None and place == at - 1 and not {_main_verb(words, at)} & (_TAKING | _VALUED)
+
+
 def _clause(words: list[str], at: int) -> Clause | None:
     if _commands(words, at):
         return None
@@ -92,7 +119,7 @@ def _clause(words: list[str], at: int) -> Clause | None:
     if nouns[end - 1] in SILENT | DENYING:
         return None
     head = stem(nouns[end - 1])
-    others = [word for place, word in enumerate(nouns) if place != end - 1 and word not in _OF]
+    others = [word for place, word in enumerate(nouns) if place != end - 1 and word not in _OF | DENYING]
     marks = frozenset(stem(word) for word in others if _telling(word) and (is_period(word) or not is_measure(word)))
     return Clause(head, marks, _main_verb(words, at), _content(words[at:]), _said(words[at:]), _BOUNDS & {*words[:at]})
 
@@ -159,9 +186,10 @@ def other_things(a: Clause | None, b: Clause | None) -> bool:
         return False
     if a.bounds != b.bounds:
         return True
-    if a.head == b.head:
-        return a.marks != b.marks
-    return a.verb == b.verb and a.head not in b.words and b.head not in a.words
+    if a.head == b.head:  # a mark that the other sentence has elsewhere tells nothing apart
+        return bool(a.marks - b.words or b.marks - a.words)
+    general = bool(_GENERAL & {a.head, b.head})
+    return not general and a.verb == b.verb and a.head not in b.words and b.head not in a.words
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,10 +372,16 @@ def _shown(value: frozenset[str]) -> str:
     return " ".join(sorted(value))
 
 
+def _doing(statement: str, verb: str) -> re.Match[str] | None:
+    """`sales reps sign contracts`: who does what the other sentence keeps for some."""
+    return re.match(rf"^(?P<who>[\w -]{{1,40}}?) (?P<what>{re.escape(verb)}s?\b.+)$", statement)
+
+
 def others_kept_out(a: str, b: str) -> bool:
     """Whether one sentence keeps a right for some (`only support can ...`) that the other gives to others."""
-    one, other = _ONLY.match(fold(a).strip(" .")), _THEY.match(fold(b).strip(" ."))
-    if one is None or other is None or other["who"].startswith("only "):
+    one, said = _ONLY.match(fold(a).strip(" .")), fold(b).strip(" .")
+    other = _THEY.match(said) or (one and _doing(said, one["what"].split()[0]))
+    if one is None or not other or other["who"].startswith("only "):
         return False
     who, they = _slot_words(one["who"].split()), _slot_words(other["who"].split())
     what, done = _slot_words(one["what"].split()), _slot_words(other["what"].split())

@@ -6,7 +6,8 @@ DENYING = frozenset(
     """
     not never no avoid forbid forbidden prohibit prohibited ban banned disallow disallowed refuse reject rejected stop
     cease without drop dropped discontinue discontinued abandon abandoned cannot nobody none neither nor remove removed
-    unsupported skip skips bypass bypasses
+    unsupported skip skips bypass bypasses rejects refuses refused turnsaway gaveup gives-up scrapped abolished
+    abolish scrap nothing
     """.split()  # noqa: SIM905
 )
 """A statement with an odd number of these denies what the rest says."""
@@ -23,6 +24,7 @@ SILENT = frozenset(
     default defaults primary main single official standard currently now today again still yet already
     decision decided decide team everyone everything there here please allow allowed allows permit permitted permits
     enable enabled accept accepted accepts support supported supports require required requires mandatory necessary
+    atleast atmost ormore orless enough sufficient entirely altogether
     per via about before after during until between within up down out off
     anybody anyone anything everybody somebody someone something
     """.split()  # noqa: SIM905
@@ -51,7 +53,7 @@ EXCLUSIVE: tuple[frozenset[str], ...] = tuple(
     monolith microservices
     monorepo polyrepo multirepo
     merge rebase squash
-    utc cet pst est gmt
+    utc cet pst est gmt localtime
     euro euros dollar dollars pound pounds usd eur gbp
     metric imperial
     light dark
@@ -95,6 +97,7 @@ OPPOSED: tuple[tuple[str, str], ...] = tuple(
     random/sequential include/exclude minimum/maximum offline/online full/incremental incrementally/scratch
     immediately/later earlier/later atstart/atend more/less lost/kept push/poll pushes/polls
     rises/falls rise/fall grows/shrinks free/charged named/anonymous voluntary/compulsory cash/card handwritten/typed
+    enabled/disabled off/enabled on/disabled accepted/rejects accept/rejects accepted/rejected
     owned/shared kept/erased kept/deleted kept/dropped kept/discarded retained/erased
     """.split()  # noqa: SIM905
 )
@@ -117,6 +120,7 @@ PLACES: tuple[frozenset[str], ...] = tuple(
     primary secondary failover standby replica backup
     inbound outbound
     request response
+    stored shown
     input output
     """.strip().splitlines()
 )
@@ -132,6 +136,10 @@ UNITS = {
     "replica": "replica", "node": "node", "item": "item", "row": "row", "euro": "money", "dollar": "money",
     "review": "review", "approv": "review", "reviewer": "review", "core": "core", "column": "column",
     "request": "request",
+    "kg": "weight", "gram": "weight", "g": "weight", "ton": "weight", "tonn": "weight", "volt": "voltage",
+    "km": "distance", "cm": "distance", "mm": "distance", "metr": "distance", "meter": "distance",
+    "degre": "temperature", "watt": "power", "kw": "power", "litr": "volume", "liter": "volume", "page": "page",
+    "copi": "copy",
     "port": "port", "version": "version", "point": "point", "person": "person", "people": "person",
 }  # fmt: skip
 """Stem of a unit -> what it measures."""
@@ -139,9 +147,42 @@ UNITS = {
 SECONDS = {
     "ms": 0.001, "millisecond": 0.001, "second": 1, "sec": 1, "s": 1, "minute": 60, "min": 60, "hour": 3600, "h": 3600,
     "day": 86_400, "week": 604_800, "month": 2_592_000, "quarter": 7_884_000, "year": 31_536_000,
+    "g": 0.001, "gram": 0.001, "kg": 1, "ton": 1000, "tonn": 1000,
+    "mm": 0.001, "cm": 0.01, "metr": 1, "meter": 1, "km": 1000, "watt": 0.001, "kw": 1,
     "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "byte": 1,
 }  # fmt: skip
 """What one of a unit is in the base unit of its measure."""
+
+CONCEPTS: tuple[tuple[str, ...], ...] = tuple(
+    tuple(line.split())
+    for line in """
+    update refresh
+    kg kilo kilogram
+    volt v
+    parcel package
+    staff employee personnel
+    repo repository
+    app application
+    config configuration
+    database db
+    document doc
+    customer client shopper
+    photo picture image
+    car vehicle
+    truck lorry
+    holiday vacation
+    pupil student
+    fridge refrigerator
+    password passphrase
+    salary wage
+    colour color
+    team squad crew
+    error mistake fault
+    laptop notebook
+    ticket issue
+    """.strip().splitlines()
+)
+"""Words that decisions use for one another; each counts as the first of its line."""
 
 WORDS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
@@ -234,7 +275,6 @@ PERIODS = {
 }  # fmt: skip
 """How often something is done -> the seconds between."""
 
-
 SHORT_FORMS = {
     "don't": "do not",
     "doesn't": "does not",
@@ -273,6 +313,29 @@ SHORT_FORMS = {
     "sign out": "logout",
     "on paper": "by paper",
     "in writing": "by letter",
+    "turns away": "turnsaway",
+    "turn away": "turnsaway",
+    "gave up": "gaveup",
+    "given up": "gaveup",
+    "gives up after": "timeout of",
+    "give up after": "timeout of",
+    "times out after": "timeout of",
+    "time out after": "timeout of",
+    "turned off": "disabled",
+    "turned on": "enabled",
+    "switched off": "disabled",
+    "switched on": "enabled",
+    "local time": "localtime",
+    "or more": "ormore",
+    "or above": "ormore",
+    "or higher": "ormore",
+    "or longer": "ormore",
+    "or less": "orless",
+    "or fewer": "orless",
+    "or below": "orless",
+    "no later than": "by",
+    "in any form": "",
+    "at all": "",
     "no limit": "unlimited",
     "without limit": "unlimited",
     "in advance": "before",

@@ -22,11 +22,21 @@ from clew.memory.contradictions.clauses import (
     excluded,
     for_some_only,
     frames,
+    named_by_number,
     other_doers,
     other_things,
     others_kept_out,
 )
-from clew.memory.contradictions.lexicon import DENYING, EXCLUSIVE, OPPOSED, PLACES, RANKING, SHORT_FORMS, SILENT
+from clew.memory.contradictions.lexicon import (
+    CONCEPTS,
+    DENYING,
+    EXCLUSIVE,
+    OPPOSED,
+    PLACES,
+    RANKING,
+    SHORT_FORMS,
+    SILENT,
+)
 
 _WORD = re.compile(r"[a-z0-9]+(?:[.'+#_/-][a-z0-9]+)*|%")
 _SPELLED = re.compile(
@@ -44,6 +54,7 @@ _SAME = {
     "begin": "start", "begins": "start", "finish": "end", "finishes": "end", "fine": "allowed", "ok": "allowed",
     "okay": "allowed",
 }  # fmt: skip
+_CONCEPT = {stem(word): line[0] for line in CONCEPTS for word in line[1:]}
 _OPPOSITE = {frozenset((stem(a), stem(b))) for a, b in OPPOSED}
 _ONLY = stem("only")
 _UNLIMITED = stem("unlimited")
@@ -84,6 +95,8 @@ class Reading:
     clause: Clause | None
     duty: Duty | None
     sequence: tuple[str, ...]
+    names: frozenset[str]
+    """Numbers that say which one is meant: `boat number 3`, `room 12 has`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +115,9 @@ def read(statement: str) -> Reading:
     stems = [stem(word) for word in kept]
     denies = sum(word in DENYING for word in kept) % 2 == 1
     values = _values(kept)
+    names = named_by_number(kept)
     found, numeric = amounts(kept)
+    found = tuple(amount for amount in found if names.isdisjoint(amount.text.split()))
     places = _places(stems)
     taken = numeric | {word for word in kept if word in _GROUP}
     subject = frozenset(
@@ -125,6 +140,7 @@ def read(statement: str) -> Reading:
         frames(statement, kept),
         *clause_and_duty(kept),
         tuple(kept),
+        names,
     )
 
 
@@ -158,8 +174,34 @@ def sharpness(statement: str) -> int:
 
 
 def clash(first: str, second: str) -> Clash | None:
-    """The strongest reason why the two contradict, or None."""
+    """The strongest reason why the two contradict, or None; as a whole, or in a part that says something by itself."""
+    found = _clash(first, second)
+    if found is not None or not (_BREAK.search(first) or _BREAK.search(second)):
+        return found
+    pairs = [(one, other) for one in parts(first) for other in parts(second)]
+    reasons = (_clash(one, other) for one, other in pairs if (one, other) != (first, second))
+    return max((item for item in reasons if item is not None), key=lambda item: item.confidence, default=None)
+
+
+_BREAK = re.compile(r";\s+|\.\s+(?=[A-Z])|,\s+(?=(?:and|but|so|which|encrypted or|no need)\b)")
+_QUALIFIES = re.compile(r"\b(?:except|unless|otherwise|instead|however|apart from|other than)\b", re.IGNORECASE)
+MOST_PARTS = 3
+
+
+@lru_cache(maxsize=4_000)
+def parts(statement: str) -> tuple[str, ...]:
+    """The sentences and halves of a statement. One that names an exception is not taken apart: each half would say too
+    much."""
+    if _QUALIFIES.search(statement):
+        return (statement,)
+    found = [part.strip() for part in _BREAK.split(statement)]
+    return tuple(part for part in found[:MOST_PARTS] if len(part.split()) > 2) or (statement,)
+
+
+def _clash(first: str, second: str) -> Clash | None:
     a, b = read(first), read(second)
+    if a.names and b.names and a.names != b.names:
+        return None
     # The same words never contradict themselves, not even "X instead of X".
     if a == b:
         return None
@@ -167,10 +209,11 @@ def clash(first: str, second: str) -> Clash | None:
         return Clash("only", "one says it of all, the other of some only", 0.8)
     if other_doers(a.duty, b.duty) and a.denies == b.denies:
         return Clash("slot", "they make different people or things answerable for it", 0.75)
+    excluding = _by_exclusion(first, second)
     if not _meet(a, b) or other_things(a.clause, b.clause):
-        return None
+        return excluding
     checks = (_by_value, _by_number, _by_bound, _by_opposites, _by_denial, _by_refusal, _by_slot, _by_order)
-    found = [*(check(a, b) for check in checks), _by_exclusion(first, second)]
+    found = [*(check(a, b) for check in checks), excluding]
     return max((item for item in found if item is not None), key=lambda item: item.confidence, default=None)
 
 
@@ -181,7 +224,7 @@ def _words(statement: str) -> list[str]:
     text = with_periods(text)
     if not _SPELLED_STARTS.isdisjoint(_START.split(text)):
         text = _SPELLED.sub(lambda match: SHORT_FORMS[match.group()], text)
-    return [_SAME.get(word, word) for word in _WORD.findall(text)]
+    return [_CONCEPT.get(stem(word), _SAME.get(word, word)) for word in _WORD.findall(text)]
 
 
 def _refusals(words: list[str]) -> tuple[list[str], frozenset[str]]:
@@ -219,9 +262,9 @@ def _meet(a: Reading, b: Reading) -> bool:
     return all(a.places[group] & b.places[group] for group in a.places.keys() & b.places.keys())
 
 
-def _alike(a: Reading, b: Reading, without: frozenset[str] = frozenset()) -> float:
+def _alike(a: Reading, b: Reading, without: frozenset[str] = frozenset(), also: frozenset[str] = frozenset()) -> float:
     """How much two subjects share, 0 to 1: the mean of their common words over all words and over the shorter one."""
-    first, second = a.subject - without, b.subject - without
+    first, second = (a.subject | also) - without, (b.subject | also) - without
     if not first or not second:
         return 1.0 if first == second and (a.words & b.words) - without else 0.0
     shared = len(first & second)
@@ -293,15 +336,24 @@ def _by_denial(a: Reading, b: Reading) -> Clash | None:
     if a.denies == b.denies or apart(a.clause, b.clause):
         return None
     known = a.values.keys() & b.values.keys()
-    if _crossed(a, b) or any(not a.values[group] & b.values[group] for group in known):
+    if _crossed(a, b) or any(not a.values[group] & b.values[group] for group in known) or _elsewhere(a, b):
         return None
     likeness = _alike(a, b)
+    told = frozenset(value for group in known for value in a.values[group] & b.values[group])
+    if len(told) > 1:
+        likeness = max(likeness, _alike(a, b, also=told))  # values that both name are what they speak of
     if known and not (a if a.denies else b).subject:
         likeness = max(likeness, DENIED)  # `tabs are forbidden` has no subject but the value, so it holds everywhere
     both = bool(known) or bool(a.subject & b.subject)
-    if both and (likeness >= DENIED or (likeness >= CLOSE and len(a.subject & b.subject) >= 2)):
+    if both and (likeness >= DENIED or (likeness >= CLOSE and len((a.subject & b.subject) | told) >= 2)):
         return Clash("denial", "one denies what the other says", _sure(likeness, 0.9))
     return None
+
+
+def _elsewhere(a: Reading, b: Reading) -> bool:
+    """Whether they speak of different ranges of one measure: `50 euros or more`, `under 50 euros`."""
+    pairs = [(x, y) for x in a.amounts for y in b.amounts if x.measure == y.measure]
+    return bool(pairs) and not any(x.meets(y) for x, y in pairs)
 
 
 def _by_refusal(a: Reading, b: Reading) -> Clash | None:

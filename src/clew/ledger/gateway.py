@@ -278,7 +278,17 @@ def _object_shown(envelope: dict[str, Any]) -> dict[str, Any]:
     if not result.get("budget", {}).get("truncated"):
         result = {name: value for name, value in result.items() if name != "budget"}
     said = _warnings(envelope)
-    return {**result, "warnings": said} if said else result
+    return {**result, **({"warnings": said} if said else {}), **_way_on(envelope)}
+
+
+def _way_on(envelope: dict[str, Any]) -> dict[str, Any]:
+    """The call for the next page or the larger budget, where something was left out."""
+    result = envelope["result"]
+    places = [place for place in (result, result.get("pagination"), result.get("budget")) if isinstance(place, dict)]
+    if not any(place.get(name) for place in places for name in ("has_more", "hasMore", "truncated")):
+        return {}
+    way = next((item for item in envelope["suggestions"] if item.get("target") == GATEWAY), None)
+    return {"nextCall": way["params"]} if way is not None else {}
 
 
 def _through_gateway(suggestions: Iterable[Suggestion]) -> Iterable[Suggestion]:

@@ -8,7 +8,7 @@ budget never shows less, and the same state and budget give the same bytes.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,7 +134,7 @@ def fit(result: Result, budget: Budget, limit: int) -> Fitted:
         used = size(shrunk)
         if used <= limit:
             return Fitted(shrunk, limit, used, True, False, clamped, left_out)
-    smallest = _minimal({**result, **shrunk}, budget, limit)
+    smallest = _minimal({**result, **shrunk}, budget, limit, list(shrunk))
     return Fitted(smallest, limit, size(smallest), True, True, clamped, left_out)
 
 
@@ -240,13 +240,32 @@ def escalated(default: int, needed: int) -> int:
     return min(limit, LARGEST)
 
 
-def _minimal(result: Result, budget: Budget, limit: int) -> Result:
-    kept = {name: result[name] for name in budget.keep if name in result}
-    while kept:
-        if size({**kept, "truncated": True}) <= limit:
-            return {**kept, "truncated": True}
-        kept.popitem()
+def _minimal(result: Result, budget: Budget, limit: int, left: Sequence[str]) -> Result:
+    """What the budget keeps, and as much as fits of what the steps have left: an emptied list tells what was asked for.
+
+    An object that does not fit is given with its plain fields, as many as fit."""
+    kept: Result = {}
+    for name in dict.fromkeys([*(name for name in budget.keep if name in result), *left]):
+        if name == "truncated":
+            continue
+        room = limit - size({**kept, "truncated": True}) - len(canonical(name)) - 2
+        value = result[name] if size(result[name]) <= room else _slim(result[name], room)
+        if value is not None and size({**kept, name: value, "truncated": True}) <= limit:
+            kept[name] = value
+    if kept:
+        return {**kept, "truncated": True}
     return next(payload for payload in MINIMAL if size(payload) <= limit)
+
+
+def _slim(value: Any, room: int) -> Result | None:
+    """The plain fields of an object, in their order, as far as there is room; None where there are none."""
+    if not isinstance(value, dict):
+        return None
+    shown: Result = {}
+    for name, item in value.items():
+        if isinstance(item, str | int | float | bool) and size({**shown, name: item}) <= room:
+            shown[name] = item
+    return shown or None
 
 
 def _give_up(result: Result, step: Step, limit: int, left_out: dict[str, int], report: str | None) -> None:

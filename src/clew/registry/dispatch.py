@@ -23,7 +23,7 @@ from clew.registry.lookup import find_completer, find_operation, find_prompt, fi
 from clew.registry.operation import AgentForm, Input, Operation
 from clew.registry.permission import own_workspace, permitted
 from clew.registry.repeats import once, once_in_parts, repeated
-from clew.registry.suggestions import fitted
+from clew.registry.suggestions import fitted, next_page
 from clew.registry.toolsets import TOOLSETS, tier_of
 from clew.secrets import redact, redact_text
 from clew.settings import Settings
@@ -213,6 +213,7 @@ class Dispatcher:
     def _bounded(self, call: Call, operation: Operation, args: Input, result: dict[str, Any]) -> dict[str, Any]:
         budget = operation.budget
         if budget is None:
+            self._suggest_the_rest(call, operation, result, None)
             return result
         asked = [getattr(args, name, None) for name in ("max_chars", "context_budget")]
         given = [limit for limit in asked if limit is not None]
@@ -224,20 +225,19 @@ class Dispatcher:
 
     def _suggest_the_rest(self, call: Call, operation: Operation, shown: dict[str, Any], needed: int | None) -> None:
         """A read that leaves something out says how to get it: with a larger budget, or as the next page."""
-        if operation.writes or call.remarks.suggestions or call.remarks.call is None:
+        if operation.writes or call.remarks.call is None:
+            return
+        if any(item.get("target") == operation.name for item in call.remarks.suggestions):
             return
         own = {name: value for name, value in call.remarks.call[1].items() if name != "workspace"}
-        page = shown.get("pagination")
+        after = next_page(shown, operation.input, own)
         if needed is not None and "max_chars" in operation.input.model_fields:
             room = {"max_chars": min(2 * needed, budgets.LARGEST)}
             kept = {name: value for name, value in own.items() if name != "context_budget"}
             call.remarks.suggestions.append(
                 suggest(operation.name, "The same with a larger budget.", "medium", **(kept | room))
             )
-        elif (
-            isinstance(page, dict) and page.get("next_cursor") is not None and "cursor" in operation.input.model_fields
-        ):
-            after = {"cursor": page["next_cursor"]}
+        elif after is not None and not call.remarks.suggestions:
             call.remarks.suggestions.append(suggest(operation.name, "The next page.", "medium", **(own | after)))
 
     def _answer(self, call: Call, operation: Operation, result: dict[str, Any]) -> Answer:
@@ -288,9 +288,19 @@ class Dispatcher:
         form = _agent_form(operation, call)
         lines = form.lines if form is not None else operation.lines
         if lines is None:
-            return line_protocol.generic_lines(operation.intent)
-        rendered = lines(envelope["result"], default)
+            return line_protocol.generic_lines(operation.intent) + line_protocol.warning_lines(envelope["warnings"])
+        rendered = _rendered(lines, envelope["result"], default) or line_protocol.generic_lines(operation.intent)
         return [line for line in rendered if line] + line_protocol.warning_lines(envelope["warnings"])
+
+
+def _rendered(lines: Callable[[dict[str, Any], str], list[str]], result: dict[str, Any], default: str) -> list[str]:
+    """The lines of a result; none where a tiny budget took away a field that they speak of."""
+    try:
+        return lines(result, default)
+    except KeyError:
+        if result.get("budget", {}).get("truncated"):
+            return []
+        raise
 
 
 def _passed_on(call: Call, answer: Answer) -> Answer:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from annotated_types import Le
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
 from clew.errors import Suggestion
 from clew.registry.catalogue import TIERS, Catalogue
 from clew.registry.toolsets import tier_of
@@ -82,3 +86,32 @@ def _tier_needed(suggestions: list[Suggestion], catalogue: Catalogue, toolset: s
         TIERS.index(entry.tier) for entry in entries if entry is not None and not catalogue.lists(toolset, entry)
     ]
     return TIERS[max(missing)] if missing else None
+
+
+def next_page(shown: dict[str, Any], model: type[BaseModel], own: dict[str, Any]) -> dict[str, Any] | None:
+    """The argument that leads on from a page, whatever the operation calls it; None where nothing is left."""
+    page = shown.get("pagination")
+    page = page if isinstance(page, dict) else shown
+    more = any(place.get(name) for place in (page, shown) for name in ("has_more", "hasMore"))
+    fields = {field.alias or name for name, field in model.model_fields.items()}
+    cursor, offset = page.get("next_cursor"), shown.get("next_offset")
+    if cursor is not None and more:
+        return next(({str(name): cursor} for name in ("cursor", "since", "before", "after") if name in fields), None)
+    if offset is not None and "offset" in fields:
+        return {"offset": offset}
+    if not more:
+        return None
+    count = shown.get("count", page.get("count"))
+    if "offset" in fields and isinstance(count, int):
+        return {"offset": own.get("offset", 0) + count}
+    limit = model.model_fields.get("limit")
+    if limit is None or not isinstance(own.get("limit", limit.default), int):
+        return None
+    return _longer(limit, own.get("limit", limit.default))
+
+
+def _longer(field: FieldInfo, now: int) -> dict[str, Any] | None:
+    """Twice the limit, as far as the argument goes; None where it is at its end."""
+    most = next((rule.le for rule in field.metadata if isinstance(rule, Le)), None)
+    longer = 2 * max(now, 1) if most is None else min(2 * max(now, 1), int(str(most)))
+    return {"limit": longer} if longer > now else None

@@ -103,9 +103,9 @@ def open_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     if "job" not in result:
         return [f"{place(result, default_workspace)}job"]
     job = result["job"]
-    links = " | ".join(f"{name}={job[name]}" for name in ("task", "anchor", "runner") if job[name])
-    title = free(job["title"])
-    lines = [f"{place(result, default_workspace)}job {job['job_id']} ({job['status']}) {title}", links]
+    links = " | ".join(f"{name}={job[name]}" for name in ("task", "anchor", "runner") if job.get(name))
+    title, status = free(job.get("title") or ""), job.get("status", "?")
+    lines = [f"{place(result, default_workspace)}job {job['job_id']} ({status}) {title}", links]
     for name, limit in (("summary", 140), ("prompt", 160)):
         text = job.get(name) or result.get(name)
         lines.append(f"{name}: {free(text, limit)}" if text else "")

@@ -243,13 +243,16 @@ def escalated(default: int, needed: int) -> int:
 def _minimal(result: Result, budget: Budget, limit: int, left: Sequence[str]) -> Result:
     """What the budget keeps, and as much as fits of what the steps have left: an emptied list tells what was asked for.
 
-    An object that does not fit is given with its plain fields, as many as fit."""
+    An object of the first kind that does not fit is given with its plain fields, as many as fit; any other only whole,
+    for half of a pagination would mislead."""
     kept: Result = {}
     for name in dict.fromkeys([*(name for name in budget.keep if name in result), *left]):
         if name == "truncated":
             continue
         room = limit - size({**kept, "truncated": True}) - len(canonical(name)) - 2
-        value = result[name] if size(result[name]) <= room else _slim(result[name], room)
+        value = result[name]
+        if size(value) > room:
+            value = _slim(value, room) if name in budget.keep and name != "pagination" else None
         if value is not None and size({**kept, name: value, "truncated": True}) <= limit:
             kept[name] = value
     if kept:

@@ -40,7 +40,7 @@ def test_the_board_follows_the_work(page: Reader, agent: Caller, task: str) -> N
     page.says(f'[data-status="ACTIVE"] [data-key="{task}"]', "0/2 steps")
     agent("tasks_macro_close_step", task=task, path="s:0", checkpoints="all", note="done")
     page.says(f'[data-status="ACTIVE"] [data-key="{task}"]', "1/2 steps")
-    page.click(f'[data-status="ACTIVE"] [data-key="{task}"]')
+    page.click(f'[data-status="ACTIVE"] [data-key="{task}"] a')
     page.says("h1", "Render after the commit")
 
 

@@ -33,6 +33,18 @@ const FORMS = {
     run: async ({ text, kind, why }) =>
       (await call("remember", { text, kind, why: why || undefined })).id,
   },
+  plan: {
+    words: "Make a plan",
+    icon: "plan",
+    fields: [
+      { name: "title", words: "Title", required: true },
+      { name: "description", words: "What it is for", rows: 3 },
+    ],
+    run: async ({ title, description }) =>
+      (await call("tasks_create", { kind: "plan", title, description: description || undefined }))
+        .id,
+    undo: (id) => call("tasks_delete", { plan: id }),
+  },
   task: {
     words: "Start a task",
     icon: "task",
@@ -53,6 +65,7 @@ const FORMS = {
       });
       return made.task ?? made.task_id ?? made.id;
     },
+    undo: (id) => call("tasks_delete", { task: id }),
   },
   note: {
     words: "Write a note",
@@ -83,15 +96,20 @@ const FORMS = {
   },
 };
 
-export async function create(kind) {
+/**
+ * @param {string} [kind] asked for when it is left out
+ * @param {Record<string, string>} [known] what is filled in already
+ */
+export async function create(kind, known = {}) {
   const chosen = kind ?? (await choose());
   const form = FORMS[chosen];
   if (!form) return;
-  const given = await askFields(form.words, form.fields);
+  const fields = form.fields.map((field) => ({ ...field, value: known[field.name] }));
+  const given = await askFields(form.words, fields);
   if (!given || !(await named())) return;
   try {
     const id = await form.run(given);
-    notice(`Written: ${id ?? form.words}`);
+    notice(`Written: ${id ?? form.words}`, "info", id && form.undo ? () => form.undo(id) : null);
     if (id) location.hash = objectLink(id);
   } catch (problem) {
     problemNotice(problem);

@@ -10,6 +10,7 @@ import { byWords } from "../people.js";
 import { fold } from "../redraw.js";
 import { objectLink } from "../router.js";
 import { fieldChoice } from "./fields.js";
+import { waysOf } from "./ways.js";
 
 export const KIND_WORDS = {
   job: "a job asks",
@@ -88,6 +89,7 @@ export function detailParts(item, more, buttons) {
       ),
     ),
     el("div", { class: "actions", id: "ways", data: { key: "ways" } }, buttons),
+    finalWords(item),
     item.note ? el("div", { data: { key: "note" } }, prose(item.note)) : null,
     item.advice
       ? el(
@@ -117,6 +119,18 @@ export function detailParts(item, more, buttons) {
       el("p", {}, item.if_nobody),
     ),
   ];
+}
+
+// What cannot be taken back is said before it is done.
+function finalWords(item) {
+  const final = waysOf(item).filter((way) => way.final);
+  if (!final.length) return null;
+  const words = final.map((way) => `${way.words} (${way.final})`).join("; ");
+  return el(
+    "p",
+    { class: "quiet", id: "final", data: { key: "final" } },
+    `Cannot be undone: ${words}.`,
+  );
 }
 
 function moreParts(item, more) {

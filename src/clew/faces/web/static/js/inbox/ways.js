@@ -10,7 +10,7 @@ import { objectLink } from "../router.js";
 /**
  * @typedef {{key: string, name: string, words: string, primary?: boolean, asks?: (item: any) => any[],
  *   run: (item: any, given: Record<string, string>) => any, undo?: (item: any, result: any) => any,
- *   said: string, stays?: boolean}} Way
+ *   said: string, stays?: boolean, final?: string}} Way
  */
 
 const REASON = (words, value = "") => [{ name: "reason", words, value, required: true }];
@@ -144,12 +144,37 @@ const contradiction = (item) => [
   },
 ];
 
+// A conflict stays decided; what is undone is what the decision changed on the destination.
+async function takeTheirs({ id }) {
+  const { conflict: before } = await call("graph_conflict_show", {
+    conflict_id: id,
+    max_chars: 200_000,
+  });
+  await call("graph_conflict_resolve", { conflict_id: id, resolution: "use_from" });
+  return before;
+}
+
+const CARD_FIELDS = ["type", "title", "text", "status", "tags", "meta"];
+
+function writeBack({ kind, ours, into, doc }) {
+  if (kind === "edge" || !ours || ours.deleted)
+    throw new Error("it was not there before; open the card to take it back");
+  const kept = CARD_FIELDS.filter((name) => ours[name] !== null && ours[name] !== undefined);
+  const node = Object.fromEntries(kept.map((name) => [name, ours[name]]));
+  return call("graph_apply", {
+    branch: into,
+    doc,
+    ops: [{ op: "node_upsert", id: ours.id, ...node }],
+  });
+}
+
 const conflict = [
   {
     key: "a",
     name: "theirs",
     words: "Take theirs",
-    run: ({ id }) => call("graph_conflict_resolve", { conflict_id: id, resolution: "use_from" }),
+    run: takeTheirs,
+    undo: (_item, before) => writeBack(before),
     said: "Theirs taken",
   },
   {
@@ -158,6 +183,7 @@ const conflict = [
     words: "Keep ours",
     run: ({ id }) => call("graph_conflict_resolve", { conflict_id: id, resolution: "use_into" }),
     said: "Ours kept",
+    final: "what the branch says is not asked about again",
   },
 ];
 
@@ -170,6 +196,7 @@ const job = [
     asks: () => [{ name: "message", words: "Your answer", required: true, rows: 3 }],
     run: ({ id }, { message }) => call("tasks_jobs_message", { job: id, message }),
     said: "Answered",
+    final: "the runner reads it at once",
   },
   {
     key: "e",
@@ -178,6 +205,7 @@ const job = [
     asks: () => REASON("Why is it to begin anew?", "Begin anew"),
     run: ({ id }, { reason }) => call("tasks_jobs_requeue", { job: id, reason }),
     said: "Queued again",
+    final: "what it reported at its end is cleared",
   },
   {
     key: "r",
@@ -185,6 +213,7 @@ const job = [
     words: "Cancel the job",
     asks: () => REASON("Why is it not wanted any more?", "Not needed"),
     run: ({ id }, { reason }) => call("retract", { id, why: reason }),
+    undo: ({ id }) => call("tasks_jobs_requeue", { job: id, reason: "canceled by mistake" }),
     said: "Canceled",
   },
 ];
@@ -269,6 +298,7 @@ const signal = [
     primary: true,
     run: ({ id }) => call("promote_signal", { signal_id: id }),
     said: "Proposed",
+    final: "the proposal that it makes can be rejected",
   },
   {
     key: "r",

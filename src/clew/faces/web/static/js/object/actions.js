@@ -139,8 +139,17 @@ export async function perform(action, view, button = document.createElement("but
   return act(button, () => action.run(view, given), said, undo);
 }
 
-export function actionBar(view) {
-  return actionsOf(view).map((action) =>
+export const actionBar = (view) => buttonsOf(actionsOf(view), view);
+
+// Some of what can be done, for a place that shows only part of a record.
+export const actionButtons = (view, names) =>
+  buttonsOf(
+    actionsOf(view).filter(({ name }) => names.includes(name)),
+    view,
+  );
+
+const buttonsOf = (actions, view) =>
+  actions.map((action) =>
     el(
       "button",
       {
@@ -153,4 +162,3 @@ export function actionBar(view) {
       el("span", { class: "hidden-text" }, ` ${view.title.slice(0, 60)}`),
     ),
   );
-}

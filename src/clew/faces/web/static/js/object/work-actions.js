@@ -1,8 +1,10 @@
 // What can be done with work: plans, tasks, steps and jobs.
 
 import { call } from "../api.js";
+import { el } from "../dom.js";
 
-const STATUSES = [
+/** @type {[string, string][]} */
+export const STATUSES = [
   ["TODO", "to do"],
   ["ACTIVE", "in work"],
   ["PARKED", "parked"],
@@ -44,9 +46,10 @@ const STATUS = {
   asks: (view) => [{ name: "status", words: "Status", value: view.status, options: STATUSES }],
   run: (view, { status }) => call("tasks_complete", { ...named(view), status }),
   said: "Status set",
+  undo: undoWork,
 };
 
-const ADD_STEP = {
+export const ADD_STEP = {
   name: "add-step",
   words: "Add a step",
   asks: () => [
@@ -60,7 +63,8 @@ const ADD_STEP = {
       steps: [{ title, success_criteria: [done || title], ...(test ? { tests: [test] } : {}) }],
     }),
   said: "Step added",
-  undo: undoWork,
+  // Steps that were added are not in the history that tasks_undo goes back in.
+  undo: (view, made) => call("tasks_delete", { task: view.id, step_id: made.steps[0].step_id }),
 };
 
 const at = (view) => ({ task: view.shown.task, step_id: view.id });
@@ -92,7 +96,11 @@ const CLOSE = {
         : { proof: { command, exit_code: Number(exit || 0), ...(output ? { output } : {}) } }),
     }),
   said: "Closed",
-  undo: (view) => call("tasks_undo", { task: view.shown.task }),
+  undo: async ({ id, shown: { task } }, { status }) => {
+    // The last step took its task with it.
+    if (status === "done") await call("tasks_undo", { task });
+    await call("tasks_progress", { task, step_id: id, completed: false });
+  },
 };
 
 const BLOCK = {
@@ -125,6 +133,12 @@ const NOTE = {
 const REQUEUE = {
   name: "requeue",
   words: "Queue again",
+  lead: () =>
+    el(
+      "p",
+      { class: "quiet" },
+      "This cannot be undone: what it reported at its end is cleared. The thread stays.",
+    ),
   asks: () => [{ name: "reason", words: "Why", required: true }],
   run: (view, { reason }) => call("tasks_jobs_requeue", { job: view.id, reason }),
   said: "Queued again",
@@ -139,5 +153,5 @@ export const WORK = {
       : view.status === "blocked"
         ? [UNBLOCK, NOTE]
         : [CLOSE, BLOCK, NOTE],
-  job: (view) => (view.status === "QUEUED" ? [] : [REQUEUE]),
+  job: (view) => (["DONE", "FAILED", "CANCELED"].includes(view.status) ? [REQUEUE] : []),
 };

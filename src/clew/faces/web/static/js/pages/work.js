@@ -7,6 +7,7 @@ import { keepDrawn } from "../news.js";
 import { teach } from "../parts.js";
 import { redraw } from "../redraw.js";
 import { boardParts } from "./work/board.js";
+import { boardKeys } from "./work/moves.js";
 import { targetParts } from "./work/target.js";
 
 export async function show(main, [id]) {
@@ -16,9 +17,18 @@ export async function show(main, [id]) {
       el("div", { class: "page" }, teach("No tasks", "This Clew was built without them.")),
     );
   const page = el("div", { class: "page" });
+  const known = new Map();
   const draw = async () => {
-    redraw(page, await (id ? targetParts(id) : boardParts()));
+    const { parts, tasks } = await (id ? targetParts(id) : boardParts());
+    known.clear();
+    for (const task of tasks) known.set(task.id, task);
+    redraw(page, parts);
     if (!page.isConnected) replace(main, page);
   };
-  return keepDrawn(draw, (event) => event.topic === "tasks" || event.topic === "system");
+  const end = await keepDrawn(draw, (event) => event.topic === "tasks" || event.topic === "system");
+  const keys = boardKeys(known);
+  return () => {
+    keys();
+    end();
+  };
 }

@@ -2,6 +2,7 @@
 
 import { call } from "../../api.js";
 import { ago, el, shorten } from "../../dom.js";
+import { actionButtons } from "../../object/actions.js";
 import { act, idLink, nothing, several, title } from "../../parts.js";
 import { draft, fold, forget } from "../../redraw.js";
 import { link } from "../../router.js";
@@ -62,6 +63,11 @@ export async function jobParts(id) {
             ago(job.updated_at_ms),
           ),
         ),
+      ),
+      el(
+        "div",
+        { class: "actions" },
+        actionButtons({ ...job, id: job.job_id, kind: "job" }, ["requeue"]),
       ),
     ),
     job.summary ? el("p", { class: "card", data: { key: "summary" } }, job.summary) : null,

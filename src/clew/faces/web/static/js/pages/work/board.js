@@ -1,14 +1,17 @@
 // Plans with how far they are, and their tasks by status.
 
 import { call } from "../../api.js";
+import { create } from "../../create.js";
 import { ago, el, shorten } from "../../dom.js";
+import { askFields } from "../../forms.js";
 import { badge, callText, head, nothing, several, teach } from "../../parts.js";
 import { fold } from "../../redraw.js";
 import { link } from "../../router.js";
+import { addStep, askStatus, drag } from "./moves.js";
 
 const COLUMNS = [
-  ["ACTIVE", "In work"],
   ["TODO", "To do"],
+  ["ACTIVE", "In work"],
   ["PARKED", "Parked"],
   ["DONE", "Done"],
   ["CANCELED", "Canceled"],
@@ -20,13 +23,36 @@ const PAGE = 200,
 export async function boardParts() {
   const [found, focus] = await Promise.all([readWork(), call("tasks_focus_get")]);
   const lead = `${several(found.counts.plans, "plan")} · ${several(found.counts.tasks, "task")}${found.tasks.length < found.counts.tasks ? `, the first ${found.tasks.length} shown` : ""}`;
-  if (!found.tasks.length && !found.plans.length) return [head("Work"), empty()];
+  if (!found.tasks.length && !found.plans.length)
+    return { parts: [head("Work", "", newButtons()), empty()], tasks: [] };
   const plans = new Map(found.plans.map((plan) => [plan.id, plan]));
-  return [
-    head("Work", lead),
+  const parts = [
+    head("Work", lead, newButtons()),
     el("div", { class: "plans", data: { key: "plans", list: "" } }, found.plans.map(planCard)),
     board(found.tasks, plans, focus.focus),
   ];
+  return { parts, tasks: found.tasks };
+}
+
+// What can be made here; on the page of a plan the task goes under it.
+export function newButtons(plan = "") {
+  const button = (kind, words, primary) =>
+    el(
+      "button",
+      {
+        type: "button",
+        class: primary ? "primary" : "",
+        data: { make: kind },
+        onclick: () => create(kind, plan ? { plan } : {}),
+      },
+      words,
+    );
+  return el(
+    "div",
+    { class: "row" },
+    plan ? null : button("plan", "New plan", false),
+    button("task", "New task", true),
+  );
 }
 
 // All plans with as many of the tasks as a person looks through; of one plan, when one is named.
@@ -60,10 +86,10 @@ function planCard(plan) {
   );
 }
 
-// The columns that hold something, and always the first three.
+// The columns that hold something, and always those that a task is moved to most.
 export function board(tasks, plans, focus) {
   const columns = COLUMNS.filter(
-    ([status], index) => index < 2 || tasks.some((task) => task.status === status),
+    ([status], index) => index < 4 || tasks.some((task) => task.status === status),
   );
   return el(
     "div",
@@ -98,16 +124,40 @@ function taskCard(task, plan, focused) {
     .split("/")
     .map(Number);
   return el(
-    "a",
-    { class: "task", href: link("now", "board", task.id), data: { key: task.id } },
+    "article",
+    {
+      class: "task",
+      data: { key: task.id, task: task.id },
+      onpointerdown: (event) => drag(event, task),
+    },
     el(
       "span",
-      { class: "quiet" },
-      task.id,
-      plan ? ` · ${shorten(plan.title, 32)}` : "",
-      focused ? [" ", badge("focus", "info")] : null,
+      { class: "quiet row" },
+      el(
+        "span",
+        {},
+        task.id,
+        plan ? ` · ${shorten(plan.title, 32)}` : "",
+        focused ? [" ", badge("focus", "info")] : null,
+      ),
+      el(
+        "button",
+        {
+          type: "button",
+          class: "menu",
+          "aria-label": `What to do with ${task.title.slice(0, 80)}`,
+          title: "Move it, add a step",
+          data: { act: "menu" },
+          onclick: () => menu(task),
+        },
+        "⋯",
+      ),
     ),
-    el("strong", {}, shorten(task.title, 90)),
+    el(
+      "a",
+      { href: link("now", "board", task.id), draggable: "false", data: { act: "open" } },
+      shorten(task.title, 90),
+    ),
     total ? el("progress", { max: total, value: done, "aria-label": "Steps done" }) : null,
     el(
       "span",
@@ -116,6 +166,27 @@ function taskCard(task, plan, focused) {
       ago(task.updated_at_ms),
     ),
   );
+}
+
+async function menu(task) {
+  const given = await askFields(
+    shorten(task.title, 60),
+    [
+      {
+        name: "what",
+        words: "What is to be done",
+        options: [
+          ["move", "Set its status"],
+          ["step", "Add a step"],
+          ["open", "Open it"],
+        ],
+      },
+    ],
+    "Go on",
+  );
+  if (given?.what === "move") await askStatus(task);
+  if (given?.what === "step") await addStep(task);
+  if (given?.what === "open") location.hash = link("now", "board", task.id);
 }
 
 function empty() {

@@ -1,6 +1,7 @@
 // The steps of a task as a tree, each with its checkpoints and its proofs.
 
 import { ago, el, shorten } from "../../dom.js";
+import { actionButtons } from "../../object/actions.js";
 import { badge, callText, teach } from "../../parts.js";
 import { fold } from "../../redraw.js";
 
@@ -8,7 +9,7 @@ const GATES = ["criteria", "tests", "security", "perf", "docs"];
 const DEEPEST = 5;
 const PROOFS = 3;
 
-export function stepTree(steps, evidence) {
+export function stepTree(steps, evidence, task) {
   if (!steps.length)
     return teach(
       "No steps yet",
@@ -24,12 +25,15 @@ export function stepTree(steps, evidence) {
       stepRow(
         step,
         evidence.filter((item) => item.path === step.path),
+        task,
       ),
     ),
   );
 }
 
-function stepRow(step, proofs) {
+const STEP_ACTIONS = ["close", "block", "unblock", "note"];
+
+function stepRow(step, proofs, task) {
   const depth = Math.min(DEEPEST, step.path.split(".").length - 1);
   const kind = step.completed ? "done" : step.blocked ? "blocked" : "open";
   return el(
@@ -60,6 +64,20 @@ function stepRow(step, proofs) {
       list("Checked by", step.tests, true),
       el("p", { class: "gates" }, gates(step)),
       proofList(step, proofs),
+      el(
+        "div",
+        { class: "actions" },
+        actionButtons(
+          {
+            id: step.step_id,
+            kind: "step",
+            status: kind,
+            title: step.title,
+            shown: { task, step },
+          },
+          STEP_ACTIONS,
+        ),
+      ),
     ),
   );
 }

@@ -4,10 +4,11 @@ import { call, envelope, tryCall } from "../../api.js";
 import { commandOfLine } from "../../commands.js";
 import { ago, el, shorten } from "../../dom.js";
 import { describe } from "../../happenings.js";
+import { actionButtons } from "../../object/actions.js";
 import { badge, command, nothing, several, title } from "../../parts.js";
 import { fold } from "../../redraw.js";
 import { link } from "../../router.js";
-import { board, readWork } from "./board.js";
+import { board, newButtons, readWork } from "./board.js";
 import { stepTree } from "./steps.js";
 
 const TONES = { ACTIVE: "info", DONE: "good", PARKED: "warn", CANCELED: "" };
@@ -24,7 +25,7 @@ export async function targetParts(id) {
   title(target.id, "Work");
   const tasks = work.tasks.filter((task) => task.parent === id);
   const plans = new Map(work.plans.map((plan) => [plan.id, plan]));
-  return [
+  const parts = [
     headOf(target, plans),
     el(
       "div",
@@ -37,7 +38,7 @@ export async function targetParts(id) {
         notes(found.radar, proofs),
         id.startsWith("PLAN-")
           ? board(tasks, plans, found.focus)
-          : stepTree(found.steps ?? [], proofs?.evidence ?? []),
+          : stepTree(found.steps ?? [], proofs?.evidence ?? [], target.id),
       ),
       el(
         "aside",
@@ -47,7 +48,10 @@ export async function targetParts(id) {
       ),
     ),
   ];
+  return { parts, tasks };
 }
+
+const WORK_ACTIONS = ["status", "add-step", "edit"];
 
 function headOf(target, plans) {
   const plan = plans.get(target.parent);
@@ -82,7 +86,17 @@ function headOf(target, plans) {
         ),
       ),
     ),
-    el("a", { href: link("know", "cards", target.id) }, `Cards of this ${target.kind}`),
+    el(
+      "div",
+      { class: "actions", id: "work-actions" },
+      target.kind === "plan" ? newButtons(target.id) : null,
+      actionButtons({ ...target, shown: { target } }, WORK_ACTIONS),
+      el(
+        "a",
+        { class: "button", href: link("know", "cards", target.id) },
+        `Cards of this ${target.kind}`,
+      ),
+    ),
   );
 }
 

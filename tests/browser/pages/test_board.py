@@ -1,0 +1,168 @@
+"""The board can be edited: plans, tasks and steps are made, moved, blocked, closed and taken back where they stand."""
+
+from __future__ import annotations
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from tests.browser.pages.conftest import Reader
+from tests.browser.pages.test_cards import conflict
+from tests.browser.pages.test_jobs import RUNNER, claimed
+from tests.conftest import Caller
+
+CENTRE = (
+    "const box = document.querySelector(arguments[0]).getBoundingClientRect();"
+    " return [box.x + box.width / 2, box.y + {}]"
+)
+
+
+@pytest.fixture
+def plan(agent: Caller) -> str:
+    found: str = agent("tasks_create", kind="plan", title="Build the quay")["id"]
+    return found
+
+
+@pytest.fixture
+def task(agent: Caller, plan: str) -> str:
+    found: str = agent("tasks_create", title="Drive the piles", parent=plan)["id"]
+    return found
+
+
+def card(status: str, task: str) -> str:
+    return f'[data-status="{status}"] [data-task="{task}"]'
+
+
+def status(agent: Caller, task: str) -> str:
+    return str(agent("tasks_resume", task=task, read_only=True)["target"]["status"])
+
+
+def shown(page: Reader, plan: str) -> None:
+    """The board of one plan: small, whatever other tests have made."""
+    page.open(f"ws/now/board/{plan}")
+    page.find(".board")
+    page.settled()
+
+
+def drag_to(page: Reader, task: str, column: str) -> None:
+    page.js("document.querySelector(arguments[0]).scrollIntoView({block: 'center'})", f'[data-task="{task}"]')
+    start = page.js(CENTRE.format("box.height - 8"), f'[data-task="{task}"]')
+    end = page.js(CENTRE.format("24"), f'.column[data-status="{column}"]')
+    page.drag(start, end[0] - start[0], end[1] - start[1])
+
+
+def press(page: Reader, selector: str) -> None:
+    """Scrolls to a button and presses it, as who has to look for it does."""
+    page.find(selector)
+    page.js("document.querySelector(arguments[0]).scrollIntoView({block: 'center'})", selector)
+    page.press_on(selector)
+
+
+def test_a_task_is_dragged_to_another_column_and_undone(page: Reader, agent: Caller, plan: str, task: str) -> None:
+    shown(page, plan)
+    drag_to(page, task, "ACTIVE")
+    page.find(card("ACTIVE", task))
+    assert status(agent, task) == "ACTIVE"
+    assert "/now/board/PLAN" in page.js("return location.hash"), "a drag is no click"
+    page.press("z")
+    page.find(card("TODO", task))
+    assert status(agent, task) == "TODO", "undone by the operation itself"
+
+
+def test_a_task_is_moved_by_keys_and_keeps_the_focus(page: Reader, agent: Caller, plan: str, task: str) -> None:
+    shown(page, plan)
+    page.js("document.querySelector(arguments[0]).focus()", f"{card('TODO', task)} a")
+    page.keys(">")
+    page.find(card("ACTIVE", task))
+    page.until("document.activeElement.closest('[data-task]')?.dataset.task === arguments[0]", task)
+    page.keys("<")
+    page.find(card("TODO", task))
+    page.until("document.activeElement.closest('[data-task]')?.dataset.task === arguments[0]", task)
+    page.keys("m")
+    page.choose("#ask-status", "PARKED")
+    page.press_on("#ask .primary")
+    page.find(card("PARKED", task))
+    assert status(agent, task) == "PARKED"
+
+
+def test_plan_task_and_step_are_made_on_the_board(page: Reader, agent: Caller) -> None:
+    page.open("ws/now/board")
+    page.settled()
+    page.press_on('[data-make="plan"]')
+    page.type("#ask-title", "Raise the crane")
+    page.press_on("#ask .primary")
+    page.says("#panel .record-title", "Raise the crane")
+    made = page.js("return location.hash.split('/').pop()")
+    assert made.startswith("PLAN-")
+    shown(page, made)
+    page.press_on('[data-make="task"]')
+    page.type("#ask-title", "Grease the wheel")
+    assert page.value("#ask-plan") == made
+    page.press_on("#ask .primary")
+    page.says("#panel .record-title", "Grease the wheel")
+    task = page.js("return location.hash.split('/').pop()")
+    page.keys(Keys.ESCAPE)
+    page.find(card("TODO", task))
+    page.settled()
+    page.js("document.querySelector(arguments[0]).focus()", f"{card('TODO', task)} a")
+    page.keys("s")
+    page.type("#ask-title", "Buy grease")
+    page.press_on("#ask .primary")
+    page.says(card("TODO", task), "0/2 steps")
+
+
+def test_a_step_is_blocked_unblocked_and_closed_with_the_rules_of_proof(page: Reader, agent: Caller, task: str) -> None:
+    agent("tasks_decompose", task=task, steps=[{"title": "Measure the depth", "success_criteria": ["measured"]}])
+    page.open(f"ws/now/board/{task}")
+    step = '#steps [data-path="s:0"]'
+    page.find(f'{step} [data-act="block"]')
+    page.settled()
+    press(page, f'{step} [data-act="block"]')
+    page.type("#ask-reason", "The lead is lost")
+    page.press_on("#ask .primary")
+    page.says(f"{step}.blocked", "The lead is lost")
+    press(page, f'{step} [data-act="unblock"]')
+    page.until("!document.querySelector(arguments[0]).matches('.blocked')", step)
+    press(page, f'{step} [data-act="close"]')
+    page.type("#ask-command", "sound the bottom")
+    page.type("#ask-exit", "1")
+    page.press_on("#ask .primary")
+    page.find(".notice.bad")
+    assert not page.all(f"{step}.done"), "a run that failed closes nothing"
+    page.press_on(".notice.bad .stack > div:last-child button")
+    press(page, f'{step} [data-act="close"]')
+    page.type("#ask-command", "")
+    page.type("#ask-unproven", "The tide was too high")
+    page.press_on("#ask .primary")
+    page.find(f"{step}.done")
+    page.press("z")
+    page.until("document.querySelector(arguments[0])?.matches(':not(.done)')", step)
+
+
+def test_an_ended_job_is_queued_again_and_the_page_says_first_that_it_is_final(page: Reader, agent: Caller) -> None:
+    job, claim = claimed(agent, "Paint the bollards")
+    ended = {"job": job, "runner_id": RUNNER, "claim_revision": claim, "status": "FAILED"}
+    agent("tasks_jobs_complete", **ended, summary="No paint", refs=["LINK: paint"])
+    page.open(f"ws/now/job/{job}")
+    page.find('[data-act="requeue"]')
+    page.settled()
+    page.press_on('[data-act="requeue"]')
+    page.says("#ask", "This cannot be undone")
+    page.type("#ask-reason", "Paint has come")
+    page.press_on("#ask .primary")
+    page.until("document.querySelector('.head .badge')?.textContent === 'queued'")
+    assert agent("tasks_jobs_open", job=job, fmt="json")["job"]["status"] == "QUEUED"
+
+
+def test_theirs_is_taken_back_and_what_is_final_is_said_before(page: Reader, agent: Caller) -> None:
+    found = conflict(agent, "undone-theirs")
+    before = agent("graph_conflict_show", conflict_id=found)["conflict"]
+    page.open(f"ws/inbox/{found}")
+    page.says("#final", "Keep ours")
+    page.settled()
+    page.press_on('#ways [data-act="theirs"]')
+    page.until("[...document.querySelectorAll('.notice')].some((e) => e.textContent.includes('Theirs taken'))")
+    theirs, ours = before["theirs"]["title"], before["ours"]["title"]
+    assert agent("graph_query", ids=["undone-theirs"], branch="main")["nodes"][0]["title"] == theirs
+    page.press("z")
+    page.until("[...document.querySelectorAll('.notice')].some((e) => e.textContent.includes('Undone'))")
+    assert agent("graph_query", ids=["undone-theirs"], branch="main")["nodes"][0]["title"] == ours

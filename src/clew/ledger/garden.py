@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
-
-import orjson
+from typing import Any, ClassVar
 
 from clew.canonical import canonical
 from clew.clock import iso_millis
@@ -15,7 +13,7 @@ from clew.index.indexing import index_item, unindex_item
 from clew.index.items import Item
 from clew.ledger.inputs import slug
 from clew.registry.context import Context
-from clew.store.database import Row
+from clew.store.rows import Record, delete, find, upsert
 from clew.store.workspaces import declare_events
 
 declare_events(
@@ -29,8 +27,11 @@ declare_events(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+@dataclass(frozen=True)
+class Pattern(Record):
+    TABLE: ClassVar[str] = "pattern"
+    LISTS: ClassVar[frozenset[str]] = frozenset({"tags", "sessions"})
+
     id: str
     title: str
     description: str
@@ -56,8 +57,10 @@ class Pattern:
         return {name: value for name, value in shown.items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+@dataclass(frozen=True)
+class Note(Record):
+    TABLE: ClassVar[str] = "scratchpad"
+
     id: str
     title: str
     content: str
@@ -76,15 +79,8 @@ class Note:
         return {name: value for name, value in shown.items() if value is not None}
 
 
-def pattern_from(row: Row) -> Pattern:
-    kept = {name: value for name, value in row.items() if name != "workspace"}
-    lists = {name: tuple(orjson.loads(row[name])) for name in ("tags", "sessions")}
-    return Pattern(**{**kept, **lists})
-
-
 def find_pattern(ctx: Context, key: str) -> Pattern | None:
-    row = ctx.tx.one("SELECT * FROM pattern WHERE workspace = ? AND id = ?", ctx.workspace, key)
-    return pattern_from(row) if row else None
+    return find(ctx.tx, ctx.workspace, Pattern, key)
 
 
 def pattern_named(ctx: Context, key: str) -> Pattern:
@@ -100,8 +96,7 @@ def pattern_named(ctx: Context, key: str) -> Pattern:
 
 
 def find_note(ctx: Context, key: str) -> Note | None:
-    row = ctx.tx.one("SELECT * FROM scratchpad WHERE workspace = ? AND id = ?", ctx.workspace, key)
-    return Note(**{name: value for name, value in row.items() if name != "workspace"}) if row else None
+    return find(ctx.tx, ctx.workspace, Note, key)
 
 
 def note_named(ctx: Context, key: str) -> Note:
@@ -141,13 +136,7 @@ def write_pattern(ctx: Context, pattern: Pattern) -> Pattern:
     if before is not None and replace(pattern, updated_at_ms=before.updated_at_ms) == before:
         return before
     seq = _keep(ctx, "pattern", pattern.id, before)
-    row = {
-        "workspace": ctx.workspace,
-        **asdict(pattern),
-        "tags": canonical(list(pattern.tags)),
-        "sessions": canonical(list(pattern.sessions)),
-    }
-    _replace_row(ctx, "pattern", row)
+    upsert(ctx.tx, ctx.workspace, pattern)
     item = Item(
         ref=f"pattern:{pattern.id}",
         source="pattern",
@@ -166,7 +155,7 @@ def write_pattern(ctx: Context, pattern: Pattern) -> Pattern:
 def write_note(ctx: Context, note: Note) -> Note:
     before = find_note(ctx, note.id)
     seq = _keep(ctx, "scratchpad", note.id, before)
-    _replace_row(ctx, "scratchpad", {"workspace": ctx.workspace, **asdict(note)})
+    upsert(ctx.tx, ctx.workspace, note)
     item = Item(
         ref=f"scratchpad:{note.id}",
         source="note",
@@ -183,7 +172,7 @@ def write_note(ctx: Context, note: Note) -> Note:
 
 def remove(ctx: Context, kind: str, value: Pattern | Note) -> None:
     _keep(ctx, kind, value.id, value)
-    ctx.tx.run(f"DELETE FROM {kind} WHERE workspace = ? AND id = ?", ctx.workspace, value.id)
+    delete(ctx.tx, ctx.workspace, value)
     unindex_item(ctx.tx, ctx.workspace, f"{kind}:{value.id}")
     ctx.emit("ledger", f"{kind}_deleted", value.id, {"title": value.title})
 
@@ -201,8 +190,3 @@ def _keep(ctx: Context, kind: str, key: str, before: Pattern | Note | None) -> i
             canonical(asdict(before)),
         )
     return seq
-
-
-def _replace_row(ctx: Context, table: str, row: Row) -> None:
-    ctx.tx.run(f"DELETE FROM {table} WHERE workspace = ? AND id = ?", ctx.workspace, row["id"])
-    ctx.tx.run(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", *row.values())

@@ -17,7 +17,6 @@ from clew.ledger.garden import (
     find_pattern,
     free_id,
     note_named,
-    pattern_from,
     pattern_named,
     remove,
     write_note,
@@ -29,6 +28,7 @@ from clew.ledger.sessions import LedgerSession, items_holding, session_named, ta
 from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context
 from clew.registry.operation import StrictModel, Text, Title, operation
+from clew.store.rows import load
 
 ORDERS = {"createdAt": "created_at_ms", "updatedAt": "updated_at_ms", "title": "title"}
 SEARCHED = 500
@@ -193,7 +193,7 @@ def _sorted(ctx: Context, args: ListPatterns) -> list[Pattern]:
         f"SELECT * FROM pattern WHERE workspace = ? ORDER BY {ORDERS[args.sort_by]} {direction}, id {direction}",
         ctx.workspace,
     )
-    return [pattern_from(row) for row in rows]
+    return [load(Pattern, row) for row in rows]
 
 
 def _searched(ctx: Context, words: str) -> list[Pattern]:
@@ -227,7 +227,7 @@ class KnowledgeTags(LedgerInput):
 def knowledge_list_tags(ctx: Context, args: KnowledgeTags) -> dict[str, Any]:
     """List the tags of patterns with how many have each."""
     rows = ctx.tx.all("SELECT * FROM pattern WHERE workspace = ? ORDER BY id", ctx.workspace)
-    counts = Counter(tag for row in rows for tag in pattern_from(row).tags)
+    counts = Counter(tag for row in rows for tag in load(Pattern, row).tags)
     tags = [{"name": name, "patterns": count} for name, count in sorted(counts.items())]
     return {"tags": tags, "count": len(tags)}
 

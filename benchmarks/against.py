@@ -171,7 +171,15 @@ def asker(server: StdioServer, call: Call) -> Callable[[int], Sample]:
     return lambda turn: called(server, *call(turn))
 
 
+def knows(commit: str) -> bool:
+    look = ("git", "-C", str(ROOT), "cat-file", "-e", f"{commit}^{{commit}}")
+    return subprocess.run(look, capture_output=True, check=False).returncode == 0
+
+
 def main(quick: bool = False, commit: str = BASELINE) -> None:
+    if not knows(commit):
+        print(f"against: passed over, because this checkout does not hold the commit {commit}")
+        return
     report = Report("against", f"Today beside {commit}: medians, taking turns (sqlite)")
     cards = CARDS // 10 if quick else CARDS
     with tempfile.TemporaryDirectory(prefix="clew-against-", ignore_cleanup_errors=True) as name:

@@ -28,6 +28,7 @@ from clew.memory.guards.check import Check
 from clew.memory.kinds import RECORDED_DECISIONS, STANDING, kind_of, prefix_of
 from clew.memory.marks import mark, says_the_same
 from clew.memory.screening import screened
+from clew.registry.callers import is_own
 from clew.registry.context import Context
 
 Kind = Literal["rule", "preference", "decision", "rejected", "lesson", "fact"]
@@ -192,7 +193,7 @@ def _obstacle(ctx: Context, replaced: Block | None, contradicts: tuple[Clashing,
 def _foreign(ctx: Context, block: Block) -> bool:
     """Whether anybody but the caller wrote a part of a record. A hand edit is a person's, whoever reads it in."""
     versions = blocks.history(ctx, block.id)
-    return any(version.origin == "edit" or version.agent != ctx.agent for version in versions)
+    return any(version.origin == "edit" or not is_own(ctx, version.agent) for version in versions)
 
 
 def author_of(block: Block) -> str:

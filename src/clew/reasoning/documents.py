@@ -116,6 +116,15 @@ def last_titled(ctx: Context, branch: int, doc: str, title: str) -> str | None:
     return None if content is None else str(content)
 
 
+def noted_about(ctx: Context, branch: int, doc: str, subject: str, path: str, limit: int) -> list[str]:
+    """What was noted about a path of a subject, newest first."""
+    sql = (
+        "SELECT content FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND subject = ? AND path = ?"
+        " AND event_type IS NULL AND title IS NULL AND content IS NOT NULL ORDER BY seq DESC LIMIT ?"
+    )
+    return [str(row["content"]) for row in ctx.tx.all(sql, ctx.workspace, branch, doc, subject, path, limit)]
+
+
 def last_event_seq(ctx: Context, branch: int, doc: str, path: str, types: tuple[str, ...]) -> int:
     """The seq of the newest event of these types about a path; 0 when there is none."""
     sql = (

@@ -12,6 +12,7 @@ from clew.memory import blocks, categories
 from clew.memory.files.sync import sync
 from clew.memory.files.writes import failing
 from clew.recall.answer import NOTICE, agent_lines
+from clew.recall.listing import kinds_asked, named_record, newest_of_kind, with_newest
 from clew.recall.search import SOURCES, Request, Search
 from clew.recall.tallies import flush_tallies
 from clew.recall.uses import note_use, shown_with
@@ -99,19 +100,26 @@ def hybrid_search(ctx: Context, args: Recall) -> dict[str, Any]:
 def _searched(ctx: Context, args: Recall) -> dict[str, Any]:
     if not args.query.strip():
         return {"query": args.query, "results": [], "count": 0, "notice": NOTICE, "truncated": False}
+    named = sought_kinds(args.kinds or (), args.query)
+    asked = kinds_asked(args.query) if args.as_of is None and args.sources in (None, ["all"]) else ()
     request = Request(
         query=args.query,
         limit=min(max(args.limit, 1), 100),
         active_only=args.active_only,
         sources=wanted_sources(args.sources),
-        kinds=sought_kinds(args.kinds or (), args.query),
+        kinds=named or asked,
         history=args.history,
         as_of=args.as_of,
         intent=args.intent,
         explain=args.explain,
         counts=True,
     )
-    return Search(ctx, request).run()
+    found = named_record(ctx, request) if args.as_of is None and not named else None
+    if found is not None:
+        return found
+    if asked and set(asked) == set(request.kinds):
+        return newest_of_kind(ctx, request)
+    return with_newest(ctx, request, Search(ctx, request).run())
 
 
 def wanted_sources(names: list[Source] | None) -> tuple[str, ...]:

@@ -116,8 +116,8 @@ class Search:
             return self._answered(ctx, query, kernel)
 
     def _answered(self, ctx: Context, query: Query, kernel: Kernel) -> dict[str, Any]:
-        corpus = self._corpus(ctx, kernel)
-        ranked, likeness, arms = self._ranked(ctx, corpus, query, kernel, self._visible(corpus))
+        corpus = self.corpus(ctx, kernel)
+        ranked, likeness, arms = self._ranked(ctx, corpus, query, kernel, self.visible(corpus))
         # Judged before what holds takes the place of what does not: the words of the question may stand in the latter.
         verdict = judge(ranked, kernel, query)
         ranked = self._current_first(ctx, ranked, query, likeness)
@@ -165,13 +165,13 @@ class Search:
         self.reason = problem.message
         self.ctx.warn("SEMANTIC_UNAVAILABLE", problem.message, problem.recovery or "See `clew doctor`.")
 
-    def _corpus(self, ctx: Context, kernel: Kernel) -> Corpus:
+    def corpus(self, ctx: Context, kernel: Kernel) -> Corpus:
         if self.request.as_of is None:
             return library(ctx.database).current(ctx, kernel)
         column, moment = moment_of(self.request.as_of)
         return library(ctx.database).as_of(ctx, kernel, column, moment)
 
-    def _visible(self, corpus: Corpus) -> NDArray[np.bool_]:
+    def visible(self, corpus: Corpus) -> NDArray[np.bool_]:
         visible = corpus.alive.copy()
         if self.request.sources:
             codes = [corpus.sources[name] for name in self.request.sources if name in corpus.sources]

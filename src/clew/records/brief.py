@@ -15,9 +15,11 @@ from typing import Any
 from clew.errors import shorten
 from clew.registry.lines import command, one_line
 
-WIDTHS = (160, 96, 64)
+WIDTHS = (320, 160, 96, 64)
 """Characters of one record's text: as it should read, and how far it is narrowed before records are left out. `open`
 shows a record whole, so a narrowed one is still there to be found; one that is left out is not."""
+WITH_REASON = 160
+"""From this width on a line also says why."""
 PLURALS = {"hypothesis": "hypotheses", "history": "events", "rejected": "rejected alternatives"}
 
 
@@ -33,16 +35,24 @@ class Entry:
     """How much it has to do with the task; 0 for nothing."""
     alarm: str = ""
     """What is wrong with it: unproven, stale, suspect, contradicted and the like."""
+    why: str = ""
+    short: str = ""
+    """Its title, for a line that is too narrow for the text."""
 
     def line(self, width: int) -> str:
-        says = shorten(one_line(self.text), width)
+        says = one_line(self.text)
+        if len(says) > width < WITH_REASON and self.short:
+            says = one_line(self.short)
+        elif self.why and width >= WITH_REASON:
+            says = f"{says} Why: {one_line(self.why)}" if says.endswith(".") else f"{says}. Why: {one_line(self.why)}"
+        says = shorten(says, width)
         # A label in capitals (REJECTED) reads as a mark before the text, any other as the name of its kind.
         colon = "" if self.label.isupper() else ":"
         named = f"{self.id} {self.label}{colon}" if self.label else self.id
         return " ".join(part for part in (named, says, f"({self.alarm})" if self.alarm else "") if part)
 
     def to_json(self) -> dict[str, Any]:
-        optional = {"label": self.label, "alarm": self.alarm}
+        optional = {"label": self.label, "alarm": self.alarm, "why": self.why}
         shown = {"kind": self.kind, "id": self.id, "text": self.text}
         return {**shown, **{name: value for name, value in optional.items() if value}}
 

@@ -182,6 +182,12 @@ def retracted_among(ctx: Context, ids: list[str]) -> dict[str, Ended]:
     return {id: ended for id, ended in last.items() if not _holds_again(ended, status.get(id))}
 
 
+def replaced_by_any(ctx: Context, ids: list[str]) -> dict[str, str]:
+    """Of some records, what each took the place of when that was taken back."""
+    found = sorted(find_many(ctx.tx, ctx.workspace, Ended, ids, "replaced_by"), key=lambda ended: ended.seq)
+    return {ended.replaced_by: ended.id for ended in found if ended.replaced_by is not None}
+
+
 def _holds_again(ended: Ended, status: str | None) -> bool:
     """Cards and blocks have a status that can be changed back; a proposal to take a block back may not be applied."""
     return ended.kind in ("card", "block") and status is not None and status not in ENDED

@@ -13,6 +13,7 @@ from clew.reasoning.activity import history_of
 from clew.reasoning.documents import branch_name
 from clew.reasoning.openers import open_card, summary
 from clew.records.links import ENDED, SOURCES, Ended, links_of, retracted_among, retraction_of
+from clew.records.work import step_named
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import AgentForm, Bounded, Name, operation
@@ -26,6 +27,8 @@ OPEN_BUDGET = Budget(
         Clip("entry.content", 4000),
         Clip("block.text", 8000),
         Trim("history", drop="last", floor=3),
+        Trim("outline", drop="last", floor=3),
+        Trim("notes", drop="last", floor=1),
         *(Trim(f"record.{part}", drop="last", floor=3) for part in RECORD_PARTS),
         Drop("block.fields"),
         Trim("cards", drop="last", floor=3),
@@ -36,6 +39,7 @@ OPEN_BUDGET = Budget(
         Trim("history", drop="last"),
         Drop("record.history"),
         Drop("links"),
+        *(Drop(name) for name in ("outline", "notes")),
         *(Drop(name) for name in ("state", "context")),
         Trim("events", drop="last", count="count", more="has_more_events"),
         *(Trim(name, drop="last") for name in ("cards", "edges.supports", "edges.blocks")),
@@ -65,6 +69,8 @@ class Open(Bounded):
 
 
 TEXT = 1_500
+MOST_STEPS = 20
+"""Steps of a task that an answer in lines names."""
 TOLD = 8
 """Links and events that an answer in lines names; the rest is counted."""
 
@@ -73,6 +79,8 @@ def open_lines(result: Opened, default_workspace: str) -> list[str]:
     """What it is, what it says, how it ended, and its links both ways."""
     inner = inner_of(result)
     status = inner.get("status") or inner.get("grade") or result.get("status")
+    if result["kind"] == "task" and result.get("target"):
+        status = f"{status} {result['target']['progress']}"
     facts = ", ".join(str(fact) for fact in (inner.get("type") or result["kind"], status) if fact)
     lines = [f"{result.get('id') or result.get('ref')} ({facts}): {result.get('summary', '')}"]
     said = inner.get("text") or inner.get("content") or inner.get("body") or inner.get("thought")
@@ -101,13 +109,34 @@ def inner_of(result: Opened) -> dict[str, Any]:
 
 
 def _work_lines(result: Opened) -> list[str]:
+    if result["kind"] == "step":
+        return _step_lines(result)
     if result["kind"] not in ("task", "plan"):
         return []
     handoff = (result.get("capsule") or {}).get("handoff") or {}
-    lines = [
-        f"{name}: {'; '.join(handoff[name][:TOLD])}" for name in ("done", "remaining", "risks") if handoff.get(name)
+    names = ("risks",) if result["kind"] == "task" else ("done", "remaining", "risks")
+    told = [f"{name}: {'; '.join(handoff[name][:TOLD])}" for name in names if handoff.get(name)]
+    if result["kind"] == "plan":
+        return told
+    return [*_cut_list(result.get("outline", []), MOST_STEPS), *told, f"resume task={result['id']}"]
+
+
+def _step_lines(result: Opened) -> list[str]:
+    """What a step asks for, how far it is proven, and what was noted about it."""
+    step = result.get("step") or {}
+    return [
+        f"{result['path']} of {result['task']}",
+        *(f"done when: {line}" for line in step.get("success_criteria", []) if line != step.get("title")),
+        *(f"test: {line}" for line in step.get("tests", [])),
+        *([f"proof: {result['proof']}"] if result.get("proof") else []),
+        *([f"blocked: {step.get('block_reason') or 'yes'}"] if step.get("blocked") else []),
+        *(f"note: {shorten(' '.join(note.split()), 300)}" for note in result.get("notes", [])[:3]),
     ]
-    return [*lines, f"resume task={result['id']}"] if result["kind"] == "task" else lines
+
+
+def _cut_list(items: list[str], most: int) -> list[str]:
+    more = [f"and {len(items) - most} more steps"] if len(items) > most else []
+    return [*items[:most], *more]
 
 
 def _record_lines(record: dict[str, Any]) -> list[str]:
@@ -164,6 +193,7 @@ def find_record(ctx: Context, id: str, args: Open) -> Opened | None:
 
 
 def _opened(ctx: Context, id: str, args: Open) -> Opened:
+    id = step_named(ctx, id) or id
     opened = find_record(ctx, id, args)
     if opened is None:
         raise unknown_record(id)

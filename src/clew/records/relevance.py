@@ -12,6 +12,7 @@ from clew.index.search import newest_items
 from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.contradictions.resolutions import open_entries
+from clew.memory.governance.patches import read as read_ops
 from clew.memory.kinds import KINDS
 from clew.reasoning.branches import own_branch
 from clew.reasoning.graph import Node, nodes
@@ -20,7 +21,7 @@ from clew.reasoning.scope import Scope, scope_of
 from clew.reasoning.visibility import is_draft
 from clew.recall.search import Request, Search
 from clew.records.brief import Entry
-from clew.records.links import links_of, retracted_among
+from clew.records.links import links_of, replaced_by_any, retracted_among
 from clew.registry.context import Context
 from clew.tasks.plans import Work
 from clew.tasks.views.standing import Standing
@@ -174,26 +175,48 @@ def _standing(ctx: Context, topic: Topic, against: dict[str, str]) -> tuple[list
             found += live
     ids = [block.id for block in found]
     gone, overdue = retracted_among(ctx, ids), blocks.overdue(ctx, ids)
+    pending, replaced = _pending(ctx), replaced_by_any(ctx, ids)
     entries = []
     for block in sorted(found, key=lambda block: -block.seq):
         if block.id not in gone:
             alarm = f"CONTRADICTED by {against[block.id]}" if block.id in against else ""
             alarm = alarm or (f"STALE: review was due {overdue[block.id]}" if block.id in overdue else "")
-            entries.append(_block_entry(block, topic.rank(block.id, block.text), alarm))
+            alarm = alarm or pending.get(block.id, "")
+            entries.append(_block_entry(block, topic.rank(block.id, block.text), alarm, _old(block, replaced)))
     return entries, unread
 
 
-def _block_entry(block: Block, rank: float, alarm: str) -> Entry:
+def _old(block: Block, replaced: dict[str, str]) -> str:
+    """What a record took the place of, by its own field or by a retraction that named it."""
+    named = block.get("Supersedes")
+    return replaced.get(block.id, "") if named.lower() in ("", "none", "-") else named
+
+
+def _pending(ctx: Context) -> dict[str, str]:
+    """Of records that a proposal would change: which one, and to what."""
+    found: dict[str, str] = {}
+    for proposal in blocks.current(ctx, prefix="P", status="staged"):
+        for op in read_ops(proposal.fields.get("Ops")):
+            if op.target and op.op == "replace_block":
+                found[op.target] = f"{op.value} would replace it: {proposal.id}"
+            elif op.target and op.op == "set_status" and (op.status or "") in ENDED:
+                found[op.target] = f"to be {op.status}: {proposal.id}"
+    return found
+
+
+def _block_entry(block: Block, rank: float, alarm: str, replaced: str) -> Entry:
     kind = block.kind.name
-    replaced = block.get("Supersedes")
-    says = block.headline
-    if kind == "rejected" and block.get("Rationale"):
-        says = f"{says}: {block.get('Rationale')}"  # what was given up is proposed again unless the reason is seen
-    if replaced.lower() not in ("", "none", "-"):
+    why, says = block.get("Rationale"), block.headline
+    if why.lower() == "not given":
+        why = ""
+    if kind == "rejected" and why:
+        says, why = f"{says}: {why}", ""  # what was given up is proposed again unless the reason is seen
+    if replaced:
         says = f"{says} (replaces {replaced})"
     named = {"rejected": "REJECTED", "decision": "", "rule": ""}.get(kind, kind)
     unsettled = block.status if block.status and block.status not in ("active", "accepted") else ""
-    return Entry(kind, block.id, says, ", ".join(part for part in (named, unsettled) if part), rank, alarm)
+    label = ", ".join(part for part in (named, unsettled) if part)
+    return Entry(kind, block.id, says, label, rank, alarm, why, block.get("Title"))
 
 
 def _cards(ctx: Context, work: Work | None, topic: Topic) -> list[Entry]:
@@ -244,5 +267,7 @@ def _card_entry(card: Node, rank: float, alarm: str) -> Entry:
     kind = "rejected" if rejected else card.type
     label = "REJECTED" if rejected else _open_label(kind)
     label = ", ".join(part for part in (label, "draft" if is_draft(card.tags) else "") if part)
-    text = f"{card.title}: {card.text}" if card.title and card.text else card.title or card.text or ""
-    return Entry(kind, card.id, text, label, rank, alarm)
+    title, text = card.title or "", card.text or ""
+    # A title that was cut from the text says nothing that the text does not.
+    whole = f"{title}: {text}" if title and text and not text.startswith(title.rstrip("…. ")) else text or title
+    return Entry(kind, card.id, whole, label, rank, alarm, short=title)

@@ -18,9 +18,11 @@ from clew.reasoning.cards.forms import Card
 from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.reasoning.graph import nodes
 from clew.reasoning.scope import Scope, StepFocus, resolve_step, scope_of
-from clew.records.links import add_link
+from clew.recall.search import Request, Search
+from clew.records.links import add_link, kind_of
 from clew.records.open import Open, bare_id, find_record, unknown_record
-from clew.records.retract import Retract, retract
+from clew.records.relevance import words_of
+from clew.records.retract import retract_within, retraction, writing_about
 from clew.records.think import ThinkInput, think
 from clew.records.work import step_name
 from clew.registry.callers import own_focus
@@ -31,6 +33,9 @@ from clew.tasks.plans import Work, work_by_id
 from clew.tasks.steps import first_open
 
 SHOWN = 3
+ASKED, MOST_ASKED, MOST_RELATED = 6, 600, 2
+FEWEST, NEAR = 2, 0.4
+"""Another record is about the same thing when it holds two in five of the words that say what this one is about."""
 LOOKED_AT = 200
 """Cards of a task that are compared with a new one: more than any task has open."""
 
@@ -58,7 +63,9 @@ class Remember(Input):
     ] = "note"
     why: Annotated[Text | None, Field(description="The reason; for a decision or rejection above all.")] = None
     title: Annotated[Title | None, Field(description="A short name.")] = None
-    replaces: Annotated[Name | None, Field(description="Id of the record that this one takes the place of.")] = None
+    replaces: Annotated[
+        Name | None, Field(description="Id of the record that this takes the place of, or of the question it answers.")
+    ] = None
     about: Annotated[Names, Field(description="Files and areas that it concerns.")] = []
     task: Annotated[Name | None, Field(description="Default: the task you work on.")] = None
     step: Annotated[Name | None, Field(description="A step of that task.")] = None
@@ -97,6 +104,7 @@ def remember_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     for name in ("contradicts", "repeats"):
         word = "contradicts" if name == "contradicts" else "nearly repeats"
         lines += [f"{word} {item['id']}: {shorten(item['text'], 80)}" for item in result[name][:SHOWN]]
+    lines += [f"see also {item['id']}: {shorten(item['text'], 80)}" for item in result.get("related", [])]
     if result.get("replaced"):
         lines.append(f"replaces {result['replaced']}")
     if result.get("guard"):
@@ -125,6 +133,7 @@ def remember(ctx: Context, args: Remember) -> dict[str, Any]:
     if kind == THOUGHT:
         return _thought(ctx, args)
     noted = _standing(ctx, args, kind, text) if kind in STANDING else _card(ctx, args, kind, text)
+    related = _related(ctx, noted, args, text) if kind in STANDING and noted.written else []
     return {
         "id": noted.id,
         "kind": noted.kind,
@@ -134,6 +143,7 @@ def remember(ctx: Context, args: Remember) -> dict[str, Any]:
         "proposal": noted.proposal,
         "contradicts": [{"id": id, "text": said} for id, said in noted.contradicts],
         "repeats": [{"id": id, "text": said} for id, said in noted.repeats],
+        "related": related,
         "replaced": args.replaces if noted.state == "kept" else None,
         **({"guard": "waits"} if args.guard is not None else {}),
     }
@@ -146,12 +156,14 @@ def _standing(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
         task, step = _place(bound, args)
         rests_on = tuple(existing(bound, id, "rests_on") for id in args.rests_on)
         replaces = existing(bound, args.replaces, "replaces") if args.replaces is not None else None
+        # A block names the block that it takes the place of; a question, card or thought is taken back beside it.
+        other = replaces if replaces is not None and kind_of(bound, replaces) != "block" else None
         record = Record(
             cast(Kind, kind),
             text,
             args.why or "",
             args.title or "",
-            replaces,
+            replaces if other is None else None,
             tuple(args.about),
             rests_on,
             args.review_by,
@@ -164,7 +176,14 @@ def _standing(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
             add_link(bound, kept.id, "rests_on", id)
         if task is not None and kept.written:
             add_link(bound, kept.id, "about", task)
+        if other is not None and kept.state == "kept":
+            _take_back(bound, args, other, kept.id)
     return _noted(kept)
+
+
+def _take_back(ctx: Context, args: Remember, old: str, by: str) -> None:
+    """What the new record takes the place of falls in the same transaction: both happen, or neither."""
+    retract_within(ctx, old, retraction(ctx, old, shorten(args.why or args.text, 200), by))
 
 
 def _check(args: Remember, kind: str) -> Check | None:
@@ -188,6 +207,22 @@ def _noted(kept: Kept) -> Noted:
     )
 
 
+def _related(ctx: Context, noted: Noted, args: Remember, text: str) -> list[dict[str, str]]:
+    """Standing records about the same thing. Whether they agree is for the author to judge, who has both at hand."""
+    told = {noted.id, args.replaces, *(id for id, _ in (*noted.contradicts, *noted.repeats))}
+    own = words_of(text)
+    # By words alone: keeping something does not wait for a model to load.
+    hits = Search(ctx, Request(text[:MOST_ASKED], ASKED, kinds=STANDING, words_only=True)).run()["results"]
+    live = [hit for hit in hits if hit["_id"] not in told and hit["status"] in ("active", "proposed")]
+    near = [hit for hit in live if _is_near(own, words_of(hit["excerpt"]))]
+    return [{"id": hit["_id"], "text": hit["excerpt"]} for hit in near[:MOST_RELATED]]
+
+
+def _is_near(own: frozenset[str], other: frozenset[str]) -> bool:
+    shared = own & other
+    return len(shared) >= FEWEST and len(shared) >= NEAR * len(own)
+
+
 def _place(ctx: Context, args: Remember) -> tuple[str | None, StepFocus | None]:
     """The task and step that a record belongs to; the caller's own task where none is named."""
     named = args.task.strip().upper() if args.task is not None else own_focus(ctx)
@@ -207,7 +242,7 @@ def _strict_step(ctx: Context, task: Work) -> str | None:
 
 def _card(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
     """Open and past things are cards of the task they belong to, or of the caller's branch."""
-    with ctx.writing() as bound:
+    with writing_about(ctx, bare_id(ctx, args.replaces or "CARD-1", "replaces")) as bound:
         task, step = _place(bound, args)
         scope = _scope(bound, task)
         body = text if args.why is None else f"{text}\nWhy: {args.why}"
@@ -218,9 +253,7 @@ def _card(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
         for id in args.rests_on:
             add_link(bound, written.card_id, "rests_on", existing(bound, id, "rests_on"))
         if args.replaces is not None:
-            existing(bound, args.replaces, "replaces")
-    if args.replaces is not None:
-        retract(ctx, Retract(id=args.replaces, why=args.why or "replaced", replaced_by=written.card_id))
+            _take_back(bound, args, existing(bound, args.replaces, "replaces"), written.card_id)
     return Noted(written.card_id, kind, repeats=repeats)
 
 

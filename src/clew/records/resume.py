@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
@@ -11,19 +12,20 @@ from clew.errors import ClewError, shorten
 from clew.memory import blocks
 from clew.memory.files.sync import sync
 from clew.memory.governance.proposals import statement_of
+from clew.memory.guards.approval import unapproved
 from clew.recall.figures import note_told
 from clew.records.brief import Brief, Entry, Section, brief_json, fit
 from clew.records.relevance import Records, Topic, open_cards, recall_of, records_of, topic_of
-from clew.records.work import proving
-from clew.registry.callers import last_state, own_focus, unseen_since
+from clew.records.work import current_work, proving
+from clew.registry.callers import own_focus, unseen_since
 from clew.registry.context import Context
 from clew.registry.lines import command, one_line
 from clew.registry.operation import Input, Name, operation
 from clew.registry.permission import other_workspaces
 from clew.store.events import EventRow, events_after
 from clew.tasks.overview import rows_json
-from clew.tasks.plans import Work, find_work, open_plans, open_tasks, tasks_of, work_by_id
-from clew.tasks.proofs import Proof, unproven_since
+from clew.tasks.plans import Work, open_plans, open_tasks, tasks_of, work_by_id
+from clew.tasks.proofs import STALE, Proof, unproven_since
 from clew.tasks.receipts import UNPROVEN
 from clew.tasks.steps import Step, first_open
 from clew.tasks.views.outlook import OVER
@@ -36,6 +38,7 @@ MOST_UNPROVEN = 5
 MOST_OPEN = 30
 MOST_OTHERS = 5
 ALARM = 90
+FEW_DONE = 4
 PEOPLE = ("", "observatory", "clew-cli")
 """Authors behind which a person sits: the page, the shell, an edited file."""
 VERBS = {
@@ -105,11 +108,9 @@ def _work(ctx: Context, named: str | None) -> Work | None:
     """
     if named is not None:
         return work_by_id(ctx, named.strip().upper())
-    last = last_state(ctx)
-    for id in (own_focus(ctx), last.focus if last else None, ctx.ws.focus):
-        found = find_work(ctx, id) if id else None
-        if found is not None and found.status not in OVER:
-            return found
+    current = current_work(ctx)
+    if current is not None:
+        return current
     left = open_tasks(ctx, 2)
     return left[0] if len(left) == 1 else None
 
@@ -127,13 +128,14 @@ def _of_task(ctx: Context, task: Work, recalled: dict[str, float]) -> Brief:
     standing = standing_of(ctx, task, Wish(Part.DELEGATED | Part.PROOFS))
     records = records_of(ctx, task, topic_of(ctx, standing, recalled))
     steps = standing.subject.steps
-    done = tuple(_done(step, standing.proofs.get(step.id)) for step in steps if step.completed)
+    done = _done_steps([step for step in steps if step.completed], standing.proofs)
+    closed = sum(step.completed for step in steps)
     later = standing.subject.open_steps[1:]
     doubts = (*(Entry("suspect step", "", line, alarm="SUSPECT", rank=1.0) for line in standing.outlook.suspects),)
     strict = ", strict" if task.reasoning_mode == "strict" else ""
     state = "" if task.status in ("TODO", "ACTIVE") else f" {task.status}"
     return Brief(
-        head=f"{task.id} {_title(task)} ({task.parent}{strict}){state} {len(done)}/{len(steps)} done",
+        head=f"{task.id} {_title(task)} ({task.parent}{strict}){state} {closed}/{len(steps)} done",
         now=_now(standing),
         sections=(
             Section("done", done, inline=True),
@@ -150,6 +152,16 @@ def _of_task(ctx: Context, task: Work, recalled: dict[str, float]) -> Brief:
 
 def _title(work: Work) -> str:
     return shorten(one_line(work.title), 120)
+
+
+def _done_steps(steps: list[Step], proofs: Mapping[str, Proof]) -> tuple[Entry, ...]:
+    """Done steps by name while they are few; of many only those that somebody must look at, and the number."""
+    told = [_done(step, proofs.get(step.id)) for step in steps]
+    settled = [entry for entry in told if not entry.alarm]
+    if len(settled) <= FEW_DONE:
+        return tuple(told)
+    proven = sum(1 for step in steps if (proof := proofs.get(step.id)) is not None and proof.settled)
+    return (Entry("done step", "", f"{len(settled)} steps, {proven} of them proven"), *(e for e in told if e.alarm))
 
 
 def _done(step: Step, proof: Proof | None) -> Entry:
@@ -235,6 +247,12 @@ def _waits(ctx: Context, standing: Standing | None) -> str:
         named = ", ".join(f"{block.id} {shorten(_proposal(block), 60)}".strip() for block in staged[:2])
         more = f" and {len(staged) - 2} more" if len(staged) > 2 else ""
         found.append(f"{len(staged)} proposal{'s' if len(staged) > 1 else ''} for a person ({named}{more})")
+    checks = unapproved(ctx)
+    if checks:
+        found.append(f"check of {_listed(checks)} (clew guards approve {checks[0]})")
+    stale = [proof for proof in standing.proofs.values() if proof.state == STALE] if standing else []
+    if stale and standing:
+        found.append(f"stale proofs: clew prove --task {standing.work.id} --again --stale")
     delegated = standing.delegated if standing else None
     if delegated is not None and delegated.job is not None:
         job = delegated.job
@@ -246,7 +264,7 @@ def _waits(ctx: Context, standing: Standing | None) -> str:
 
 
 def _proposal(block: blocks.Block) -> str:
-    if block.get("Type") == "record":
+    if block.get("Type") in ("record", "edit"):
         return f"about {block.get('TargetBlock')}"  # the record itself is shown where its kind is
     try:
         return one_line(statement_of(block))

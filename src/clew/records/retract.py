@@ -74,13 +74,11 @@ def retract(ctx: Context, args: Retract) -> dict[str, Any]:
     Nothing is deleted: the record says from now on that it no longer holds, why, and what holds instead; what rested on
     it is listed. A block of another author is staged for review.
     """
-    id, said = bare_id(ctx, args.id), _said(ctx, args)
-    with _writing(ctx, id) as bound:
-        kind = _checked(bound, id, said)
+    id = bare_id(ctx, args.id)
+    said = retraction(ctx, id, args.why, args.replaced_by)
+    with writing_about(ctx, id) as bound:
         resting = links_of(bound, id, MOST_RESTING).resting()
-        done = _take_back(bound, kind, id, said)
-        keep_retraction(bound, id, kind, said, done)
-        bound.emit("records", "record_retracted", id, {"kind": kind, "status": done.status, "why": said.why})
+        kind, done = retract_within(bound, id, said)
         fallen = retracted_among(bound, resting)
     shown = [other for other in resting if other not in fallen and other != said.replaced_by]
     if done.proposal is not None:
@@ -99,20 +97,30 @@ def retract(ctx: Context, args: Retract) -> dict[str, Any]:
     }
 
 
-def _said(ctx: Context, args: Retract) -> Retraction:
+def retract_within(ctx: Context, id: str, said: Retraction) -> tuple[str, Retracted]:
+    """Take a record back in the transaction that is open; its kind, and what became of it."""
+    kind = _checked(ctx, id, said)
+    done = _take_back(ctx, kind, id, said)
+    keep_retraction(ctx, id, kind, said, done)
+    ctx.emit("records", "record_retracted", id, {"kind": kind, "status": done.status, "why": said.why})
+    return kind, done
+
+
+def retraction(ctx: Context, id: str, why: str, replaced_by: str | None) -> Retraction:
     """The reason on one line and without secrets, for it is shown wherever the record is."""
-    why, masked = screened(" ".join(clean(args.why).split()))
+    why, masked = screened(" ".join(clean(why).split()))
     if not why:
         raise invalid("why", "must not be blank", "Say why it no longer holds.", kind="non_empty")
     if masked:
         ctx.warn("SECRET_MASKED", f"{masked} secret(s) in why were not stored", "Keep secrets out of memory.")
-    instead = bare_id(ctx, args.replaced_by, "replaced_by") if args.replaced_by is not None else None
-    if instead == bare_id(ctx, args.id):
+    instead = bare_id(ctx, replaced_by, "replaced_by") if replaced_by is not None else None
+    if instead == id:
         raise invalid("replaced_by", "a record cannot replace itself", "Name another record, or leave it out.")
     return Retraction(why, instead)
 
 
-def _writing(ctx: Context, id: str) -> AbstractContextManager[Context]:
+def writing_about(ctx: Context, id: str) -> AbstractContextManager[Context]:
+    """A transaction in which a record may be taken back: that of a block looks after its files too."""
     kind = kind_by_form(id)
     own = writer.find(kind) if kind is not None else None
     return own(ctx) if own is not None else ctx.writing()

@@ -12,12 +12,12 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, Field
 
 from clew.errors import ClewError, invalid, shorten, suggest
-from clew.ids import STEP, normal_id
-from clew.registry.callers import own_focus, set_own_focus
+from clew.ids import STEP, STEP_PATH, TASK, normal_id
+from clew.registry.callers import last_state, own_focus, set_own_focus
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, StrictModel, operation
 from clew.tasks.capture import CapturedProof, capture_proof
-from clew.tasks.changes import StepSpec
+from clew.tasks.changes import StepSpec, add_steps
 from clew.tasks.commands import named_commands
 from clew.tasks.creation import Home, NewTask, attempt, bootstrap
 from clew.tasks.endings import set_status
@@ -28,14 +28,14 @@ from clew.tasks.proofs import Proof, proof_state, waive
 from clew.tasks.receipts import UNPROVEN, receipts
 from clew.tasks.steps import Step, find_step, first_open, step_selector, steps_of
 from clew.tasks.stepwork import close_step, note_step
-from clew.tasks.wording import Heading, Lines, Prose, heading, lines
+from clew.tasks.views.outlook import OVER
+from clew.tasks.wording import Heading, Lines, Prose, heading, lines, read_step
 
 MOST_STEPS = 200
 SHOWN_STEPS = 8
 CONFIRMED = {"criteria": True, "tests": True}
 """Closing a step says that its criteria are met and its tests were looked at."""
-_PART = re.compile(r"\s*;\s*")
-_TEST = re.compile(r"(?:test|tests|check)\s*:\s*(.+)", re.IGNORECASE)
+_STEP_OF = re.compile(rf"(?:({TASK.pattern})[\s/:.]*)?({STEP_PATH.pattern})", re.IGNORECASE)
 
 
 class StepWish(StrictModel):
@@ -47,29 +47,12 @@ class StepWish(StrictModel):
 
 
 def step_wish(given: Any) -> Any:
-    """`parser: reads every line; test: pytest -q` as an object, and the seed's names for its fields."""
-    if isinstance(given, str):
-        title, *rest = [part for part in _PART.split(given.strip()) if part] or [""]
-        tests = [match.group(1) for part in rest if (match := _TEST.fullmatch(part))]
-        return {"title": title, "criteria": [part for part in rest if not _TEST.fullmatch(part)], "tests": tests}
-    if isinstance(given, dict):
-        named = {_STEP_NAMES.get(key, key): value for key, value in given.items()}
-        return {
-            key: [value] if key in ("criteria", "tests") and isinstance(value, str) else value
-            for key, value in named.items()
-        }
-    return given
+    """A step in the words of tasks_decompose, which may go without a criterion here."""
+    read = read_step(given)
+    if not isinstance(read, dict):
+        return read
+    return {"criteria" if key == "success_criteria" else key: value for key, value in read.items()}
 
-
-_STEP_NAMES = {
-    "success_criteria": "criteria",
-    "done_when": "criteria",
-    "test": "tests",
-    "checks": "tests",
-    "name": "title",
-    "step": "title",
-    "text": "title",
-}
 
 StepList = Annotated[
     list[Annotated[StepWish, BeforeValidator(step_wish)]],
@@ -84,7 +67,7 @@ StepList = Annotated[
 class Start(Input):
     synonyms: ClassVar[dict[str, str]] = {"task_title": "title", "task": "title", "name": "title"}
 
-    title: Annotated[Heading, Field(description="What is to be done.")]
+    title: Annotated[Heading, Field(description="What is to be done; or a TASK- id, to add steps to that task.")]
     steps: StepList = []
     plan: Annotated[Name | None, Field(description="Plan id or title; default: the plan you work on.")] = None
     strict: Annotated[bool, Field(description="Steps close only on runs that Clew saw.")] = False
@@ -95,6 +78,8 @@ def start_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     steps = result["steps"]
     shown = [f"{step['path']} {shorten(step['title'], 28)}" for step in steps[:SHOWN_STEPS]]
     more = f" and {len(steps) - SHOWN_STEPS} more" if len(steps) > SHOWN_STEPS else ""
+    if result.get("added"):
+        return [f"{result['task']}: {len(steps)} step{'s' * (len(steps) != 1)} added", shorten(" | ".join(shown), 200)]
     first = steps[0]
     run = f"; in a shell: {proving(result['task'], first['tests'][0], 60)}" if first["tests"] else ""
     return [
@@ -119,6 +104,9 @@ def proving(task: str, test: str, most: int) -> str:
 )
 def start(ctx: Context, args: Start) -> dict[str, Any]:
     """Start a task with its steps; it becomes your focus. Without steps it has one: the task itself."""
+    known = find_work(ctx, args.title.strip().upper()) if TASK.fullmatch(args.title.strip().upper()) else None
+    if known is not None:
+        return _more_steps(ctx, known, args)
     wanted = [_spec(step) for step in args.steps or [StepWish(title=args.title)]]
     task = NewTask(task_title=heading(args.title), reasoning_mode="strict" if args.strict else "normal")
     done = bootstrap(ctx, task, _home(ctx, args.plan), wanted)
@@ -129,6 +117,23 @@ def start(ctx: Context, args: Start) -> dict[str, Any]:
         "plan": done.plan.id,
         "strict": args.strict,
         "steps": [_step_json(step) for step in done.steps],
+    }
+
+
+def _more_steps(ctx: Context, task: Work, args: Start) -> dict[str, Any]:
+    """Steps at the end of a task that is there."""
+    if not args.steps:
+        ways = [suggest("resume", "Shows where it stands.", "high", task=task.id)]
+        raise invalid("steps", f"{task.id} is there already", "Give the steps to add to it.", ways)
+    task, steps, _ = add_steps(ctx, task, None, [_spec(step) for step in args.steps])
+    set_own_focus(ctx, task.id)
+    return {
+        "task": task.id,
+        "title": task.title,
+        "plan": task.parent,
+        "strict": task.reasoning_mode == "strict",
+        "steps": [_step_json(step) for step in steps],
+        "added": True,
     }
 
 
@@ -265,6 +270,29 @@ def _open_step(ctx: Context, args: Close) -> tuple[Work, Step]:
             reason = f"Closes {following.path} {shorten(following.title, 60)}, the first open step."
             error.suggestions = [suggest("close", reason, "high", **given, task=task.id, step=following.path)]
         raise
+
+
+def current_work(ctx: Context) -> Work | None:
+    """What the caller works on, else what its client last worked on, else the focus of all, if it is not over.
+
+    To be shown, never to be acted on: it may be another's.
+    """
+    last = last_state(ctx)
+    for id in (own_focus(ctx), last.focus if last else None, ctx.ws.focus):
+        found = find_work(ctx, id) if id else None
+        if found is not None and found.status not in OVER:
+            return found
+    return None
+
+
+def step_named(ctx: Context, given: str) -> str | None:
+    """The id of the step that a path names, such as `s:1` of the caller's work or `TASK-001 s:1`; None for no path."""
+    match = _STEP_OF.fullmatch(given.strip())
+    if match is None:
+        return None
+    work = find_work(ctx, match[1].upper()) if match[1] else current_work(ctx)
+    steps = steps_of(ctx, work.id) if work is not None and work.is_task else []
+    return next((step.id for step in steps if step.path == match[2].lower()), None)
 
 
 def step_name(given: str) -> str:

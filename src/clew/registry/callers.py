@@ -114,6 +114,17 @@ def caller_of(ctx: Context) -> Caller:
     return Caller(agent, handle, family if unnamed else agent)
 
 
+def is_own(ctx: Context, author: str | None) -> bool:
+    """Whether something was written by the caller, on this connection or on an earlier one of the same client."""
+    if author == ctx.agent:
+        return True
+    family = client_family(ctx.connection)
+    if not family or not author or caller_of(ctx).family != family:
+        return False
+    name, _, number = author.rpartition("-")
+    return author == family or (name == family and number.isdigit())
+
+
 _SEEN = """
 INSERT INTO caller_state (workspace, agent, connection, family, since_seq, last_seen_seq, seen_at_ms)
 VALUES (?, ?, ?, ?, COALESCE((SELECT max(last_seen_seq) FROM caller_state WHERE workspace = ? AND family = ?), ?), ?, ?)

@@ -224,6 +224,8 @@ def _note(
         meta=meta,
         subject=work.id,
         path=step.path if step else None,
+        # A count of what was captured: nobody looks for it, and the evidence itself is found.
+        item_source=None,
     )
 
 

@@ -176,7 +176,7 @@ def proof_refused(step: Step, proof: Proof) -> ClewError:
         "PROOF_REQUIRED",
         f"{step.path} ({step.id}) is not proven: {proof.line()}",
         f"{'Mend what failed, then run' if proof.state == FAILED else 'Run'} it where Clew sees it, in a shell: {run}",
-        suggestions=[suggest("tasks_proofs", "Shows the proofs and what is wrong with each.", "high", task=step.task)],
+        suggestions=[suggest("open", "Shows what the step asks for and what proves it.", "high", id=step.id)],
         details={"step_id": step.id, "path": step.path, "missing_proof": ["tests"], "proof": proof.to_json()},
     )
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from clew.errors import shorten, suggest
 from clew.ids import JOB_EVENT
+from clew.reasoning.documents import noted_about
+from clew.reasoning.scope import scope_of
 from clew.registry.context import Context
 from clew.registry.record import Named, Opened, namer, opener
 from clew.store.rows import find_many, load
@@ -18,8 +20,9 @@ from clew.tasks.jobs.thread import event_json, newest_events
 from clew.tasks.leases import lease_json, lease_of
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import Work, work_by_id
-from clew.tasks.receipts import Receipt, receipt_by_id, receipt_json
-from clew.tasks.steps import Step, find_step
+from clew.tasks.proofs import Proof, proof_state, proof_states
+from clew.tasks.receipts import UNPROVEN, Receipt, receipt_by_id, receipt_json
+from clew.tasks.steps import Step, find_step, steps_of
 from clew.tasks.task_nodes import nodes_of
 from clew.tasks.views.sections import OPENED, sections_json
 from clew.tasks.views.standing import everything, standing_of
@@ -69,11 +72,24 @@ def open_target(ctx: Context, id: str, limit: int, include_drafts: bool) -> Open
         "id": work.id,
         "summary": shorten(work.title, 140),
         "status": work.status,
+        "outline": _outline(ctx, work)[:limit],
         "target": describe_target(ctx, id),
         **sections_json(standing, OPENED),
         "cards": standing.material.rows[:limit],
         "events": standing.timeline.events[-limit:],
     }
+
+
+def _outline(ctx: Context, work: Work) -> list[str]:
+    """A task's steps in a line each, with how far each is done and proven."""
+    steps = steps_of(ctx, work.id) if work.is_task else []
+    proofs = proof_states(ctx, steps)
+    return [f"{step.path} {shorten(step.title, 80)}: {_how_far(step, proofs[step.id])}" for step in steps]
+
+
+def _how_far(step: Step, proof: Proof) -> str:
+    told = "" if not step.completed and proof.state == UNPROVEN else f", {shorten(proof.line(), 90)}"
+    return _step_status(step) + told
 
 
 def describe_target(ctx: Context, id: str) -> Opened:
@@ -97,6 +113,7 @@ def open_step(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened
         id,
         limit,
     )
+    scope = scope_of(ctx, step.task)
     nodes = [node.content() for node in nodes_of(ctx, step.task) if node.step == id]
     return {
         "kind": "step",
@@ -104,7 +121,10 @@ def open_step(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened
         "summary": shorten(step.title, 140),
         "task": step.task,
         "path": step.path,
+        "status": _step_status(step),
+        "proof": shorten(proof_state(ctx, step).line(), 200),
         "step": step.content(),
+        "notes": noted_about(ctx, scope.branch.id, scope.notes, step.task, step.path, limit),
         "gate": {
             "required": list(gate.required),
             "missing": list(gate.missing),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from clew.errors import invalid
 from clew.registry.operation import StrictModel
@@ -19,6 +19,29 @@ Prose = Annotated[str, Field(max_length=100_000)]
 Heading = Annotated[str, Field(max_length=1000)]
 
 
+_PART = re.compile(r"\s*;\s*")
+_TEST = re.compile(r"(?:test|tests|check)\s*:\s*(.+)", re.IGNORECASE)
+_STEP_NAMES = {
+    **dict.fromkeys(("criteria", "done_when", "acceptance"), "success_criteria"),
+    **dict.fromkeys(("test", "check", "checks"), "tests"),
+    **dict.fromkeys(("name", "step", "text"), "title"),
+}
+
+
+def read_step(given: Any) -> Any:
+    """`parser; reads every line; test: pytest -q` as an object, and other usual names for its fields."""
+    if isinstance(given, str):
+        title, *rest = [part for part in _PART.split(given.strip()) if part] or [""]
+        tests = [match.group(1) for part in rest if (match := _TEST.fullmatch(part))]
+        criteria = [part for part in rest if not _TEST.fullmatch(part)]
+        return {"title": title, "success_criteria": criteria or [title], "tests": tests}
+    if not isinstance(given, dict):
+        return given
+    named = {_STEP_NAMES.get(key, key): value for key, value in given.items()}
+    lists = ("success_criteria", "tests", "blockers")
+    return {key: [value] if key in lists and isinstance(value, str) else value for key, value in named.items()}
+
+
 class StepInput(StrictModel):
     """A step to add."""
 
@@ -28,7 +51,7 @@ class StepInput(StrictModel):
     blockers: Annotated[Lines | None, Field(description="What stands in the way.")] = None
 
 
-Steps = Annotated[list[StepInput], Field(min_length=1, max_length=200)]
+Steps = Annotated[list[Annotated[StepInput, BeforeValidator(read_step)]], Field(min_length=1, max_length=200)]
 
 
 def heading(value: str, field: str = "title") -> str:

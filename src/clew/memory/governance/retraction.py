@@ -13,6 +13,7 @@ from clew.memory.files.writes import governed
 from clew.memory.governance import policy, proposals, receipts
 from clew.memory.governance.patches import Op, drafted
 from clew.memory.governance.proposals import Staged
+from clew.registry.callers import is_own
 from clew.registry.context import Context
 from clew.registry.record import Retracted, Retraction, retracter, writer
 
@@ -42,6 +43,7 @@ def retract_block(ctx: Context, id: str, said: Retraction) -> Retracted:
     if waiting is not None:
         return Retracted("proposed", proposal.id, waiting)
     receipt = receipts.apply(ctx, proposal, drafted(ctx, list(ops)))
+    _drop_waiting(ctx, id, said)
     return Retracted(status, note=f"rollback_proposal receipt_ts={receipt.ts} takes this back")
 
 
@@ -63,7 +65,14 @@ def _waits_for(ctx: Context, block: Block) -> str | None:
     if "enforcement: invariant" in block.text:
         return f"{block.id} is an invariant"
     author = blocks.history(ctx, block.id)[0].agent
-    return None if author == ctx.agent else f"{block.id} is {author or 'somebody'}'s"
+    return None if is_own(ctx, author) else f"{block.id} is {author or 'somebody'}'s"
+
+
+def _drop_waiting(ctx: Context, id: str, said: Retraction) -> None:
+    """What still waited to make the block hold falls with it: nobody may approve it back to life by accident."""
+    for waiting in blocks.current(ctx, prefix="P", status="staged"):
+        if waiting.get("TargetBlock") == id:
+            proposals.mark_status(ctx, waiting, "expired", Reason=f"withdrawn: {said.line}")
 
 
 def _withdrawn(ctx: Context, id: str, said: Retraction) -> Retracted:

@@ -153,6 +153,13 @@ def guards(ctx: Context, args: Guards) -> dict[str, Any]:
     }
 
 
+def unapproved(ctx: Context) -> list[str]:
+    """The records in force whose check waits for a person."""
+    armed = {guard.id: guard for guard in _armed(ctx)}
+    found = [block for block in _carrying(ctx, armed) if block.status in HOLDING]
+    return [block.id for block in found if _row(block, armed.get(block.id))["state"] == "waits"]
+
+
 def _carrying(ctx: Context, armed: dict[str, Guard]) -> list[Block]:
     """The blocks with a check, or whose check was approved once."""
     found = [block for prefix in GUARDING for block in blocks.current(ctx, prefix=prefix)]

@@ -102,7 +102,9 @@ def retract_card(ctx: Context, id: str, said: Retraction) -> Retracted:
     if found is None:
         raise unknown_id("card", id, "Copy the id from a query.", [suggest("think_query", "Lists the cards.")])
     branch, doc, card = found
-    scope, status = scope_holding(ctx, branch, doc), "superseded" if said.replaced_by else "retracted"
+    # A question that has its answer was not wrong.
+    ended = "resolved" if card.type == "question" else "superseded"
+    scope, status = scope_holding(ctx, branch, doc), ended if said.replaced_by else "retracted"
     copy = node(ctx, branch, doc, PUBLISHED + id)
     for item in [card, *([copy] if copy is not None else [])]:
         change_card(ctx, scope, item, {"status": status, "previous": item.status, "why": said.why}, status=status)

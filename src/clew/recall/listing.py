@@ -1,0 +1,105 @@
+"""Questions that ask for a kind and nothing else: "open questions", "our rules". They are lists, not searches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.ids import MENTIONED, normal_id
+from clew.index.search import item_named, items_by_id
+from clew.memory.files.sync import sync
+from clew.recall.answer import NOTICE, listed_json
+from clew.recall.authors import authors_of
+from clew.recall.corpus import Corpus
+from clew.recall.features import outdated
+from clew.recall.kernel import kernel_of
+from clew.recall.library import library
+from clew.recall.query import analyse
+from clew.recall.search import Request, Search
+from clew.registry.context import Context
+from clew.registry.vocabulary import OPEN, STANDING
+from clew.store.database import Row
+
+_AROUND_WORDS = """
+a all and any are current currently did do every far give has have is known list me my now of open or our please project
+s show so still tell that the there these this unanswered us valid we what where which
+"""
+_AROUND = frozenset(_AROUND_WORDS.split())
+"""Words that may stand around the name of a kind without asking for more than the kind."""
+_NAMES = {
+    **{name: kind for kind in (*STANDING, *OPEN, "task", "plan") for name in (kind, f"{kind}s")},
+    **dict.fromkeys(("decided",), "decision"),
+    **dict.fromkeys(("rejections", "rejection"), "rejected"),
+    **dict.fromkeys(("hypotheses",), "hypothesis"),
+}
+
+
+def kinds_asked(query: str) -> tuple[str, ...]:
+    """The kinds that a question names, when it asks for nothing else."""
+    plain = "".join(sign if sign.isalpha() else " " for sign in query.lower())
+    words = [word for word in plain.split() if word not in _AROUND]
+    kinds = [_NAMES.get(word) for word in words]
+    return tuple(dict.fromkeys(kind for kind in kinds if kind)) if words and all(kinds) else ()
+
+
+_SETTLED = frozenset({"resolved", "closed", "disproved", "expired", "done", "canceled"})
+
+
+def _settled(corpus: Corpus, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Questions that have their answer, work that is over."""
+    codes = [code for status, code in corpus.statuses.items() if status.lower() in _SETTLED]
+    return np.isin(corpus.status[slots], codes)
+
+
+def named_record(ctx: Context, request: Request) -> dict[str, Any] | None:
+    """What a question that is nothing but an id names."""
+    wanted = normal_id(request.query.strip())
+    if not MENTIONED.fullmatch(wanted):
+        return None
+    sync(ctx)
+    with ctx.reading() as bound:
+        row = item_named(bound.tx, bound.workspace, wanted)
+        return _listing(bound, request, [row], 0) if row is not None else None
+
+
+def newest_of_kind(ctx: Context, request: Request) -> dict[str, Any]:
+    """What holds of the kinds that are wanted, newest first."""
+    sync(ctx)
+    with ctx.reading() as bound:
+        kernel = kernel_of(bound)
+        with library(bound.database).lock:
+            search = Search(bound, request)
+            corpus = search.corpus(bound, kernel)
+            slots = np.flatnonzero(search.visible(corpus))
+            slots = slots if request.history else slots[~(outdated(corpus, slots) | _settled(corpus, slots))]
+            slots = slots[np.argsort(-corpus.seq[slots], kind="stable")]
+            ids = [int(corpus.ids[slot]) for slot in slots[: request.limit]]
+        rows = items_by_id(bound.tx, ids)
+        return _listing(bound, request, [rows[id] for id in ids if id in rows], len(slots) - len(ids))
+
+
+def _listing(ctx: Context, request: Request, rows: list[Row], more: int) -> dict[str, Any]:
+    query = analyse(request.query, kernel_of(ctx), ctx.now_ms, request.intent)
+    authors = authors_of(ctx, rows)
+    hits = [listed_json(row, query, ctx.now_ms) for row in rows]
+    results = [hit | ({"author": authors[hit["_id"]]} if hit["_id"] in authors else {}) for hit in hits]
+    return {
+        "query": request.query,
+        "intent": "LIST",
+        "results": results,
+        "count": len(results),
+        "more": more,
+        "kinds": list(request.kinds),
+        "notice": NOTICE,
+    }
+
+
+def with_newest(ctx: Context, request: Request, answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer that found nothing among kinds that were named, with the newest of these kinds."""
+    if answer["results"] or not request.kinds:
+        return answer
+    listed = newest_of_kind(ctx, replace(request, limit=min(request.limit, 3)))["results"]
+    return {**answer, "newest": listed} if listed else answer

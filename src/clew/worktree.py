@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,37 @@ from clew.files import MOST_FILES, git_head
 _SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache", ".tox"})
 
 
-def covered_paths(root: Path, globs: Iterable[str], since_ms: int | None) -> list[str]:
-    """The files that a run covers: those that the globs name, else those changed since the step began.
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a run may cover. Asked before the run, so that what the command writes by the way is not taken for work."""
 
-    When none has changed, all files of the project count: a proof that covers nothing would never become stale. Asked
-    before the run, so that what the command writes by the way does not pass for the work.
-    """
+    listed: tuple[str, ...]
+    """The files of the project."""
+    named: tuple[str, ...] | None
+    """Those that the globs name; None without globs."""
+    changed: tuple[str, ...]
+    """Those changed since the step began."""
+
+    def covered(self, opened: set[str] | None) -> list[str]:
+        """The files that a run covers: those that the globs name, else those that it opened, else the changed ones.
+
+        A run that opened none of the changed files, such as a test of what was built before, covers these too. When
+        nothing is known, all files count: a proof that covers nothing would never become stale.
+        """
+        if self.named is not None:
+            return list(self.named)
+        if not opened:
+            return list(self.changed or self.listed)
+        apart = opened.isdisjoint(self.changed)
+        return sorted(opened | set(self.changed)) if apart else sorted(opened)
+
+
+def scope_of_run(root: Path, globs: Iterable[str], since_ms: int | None) -> Scope:
     listed = project_files(root)
     patterns = [_pattern(glob) for glob in globs]
-    if patterns:
-        return [path for path in listed if any(pattern.fullmatch(path) for pattern in patterns)]
+    named = tuple(path for path in listed if any(pattern.fullmatch(path) for pattern in patterns))
     changed = [path for path in listed if _changed_since(root / path, since_ms)] if since_ms is not None else []
-    return changed or listed
+    return Scope(tuple(listed), named if patterns else None, tuple(changed))
 
 
 def project_files(root: Path) -> list[str]:

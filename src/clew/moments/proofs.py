@@ -17,7 +17,7 @@ from clew.tasks.doubt import hides_failure
 from clew.tasks.proofs import Proof, proof_state
 from clew.tasks.receipts import SEEN, latest_receipts
 from clew.tasks.steps import Step, first_open, steps_of
-from clew.worktree import changed_since, covered_paths, git_state
+from clew.worktree import changed_since, git_state, scope_of_run
 
 declare_events(
     {"proof_outdated": "A file was edited that a seen run covers: the proof is stale until it is run again."}
@@ -66,7 +66,7 @@ def keep_receipt(ctx: Context, session: AgentSession, run: Run) -> str | None:
     if step is None or not _counts(step, run.command):
         return None
     root = ctx.settings.project_root
-    paths = covered_paths(root, (), step.created_at_ms)
+    paths = scope_of_run(root, (), step.created_at_ms).covered(None)
     # A run that is told later proves what the files held then, which nobody can tell of a file that changed since.
     if run.at_ms is not None and changed_since(root, paths, run.at_ms):
         return None

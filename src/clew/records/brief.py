@@ -1,7 +1,7 @@
 """A brief: where work stands, in lines, within a number of characters.
 
-What must go when the room is small goes in a fixed order: history, done steps, records that have nothing to do with
-the task, words beyond a line's width, then the lower-ranked decisions, open questions and rules. What is unproven,
+What must go when the room is small goes in a fixed order: reasons, history, done steps, records that have nothing to do
+with the task, words beyond a line's width, then the lower-ranked decisions, open questions and rules. What is unproven,
 failed, stale, suspect or contradicted goes last of all. What is left out is counted by kind, with the call that shows
 it.
 """
@@ -18,8 +18,10 @@ from clew.registry.lines import command, one_line
 WIDTHS = (320, 160, 96, 64)
 """Characters of one record's text: as it should read, and how far it is narrowed before records are left out. `open`
 shows a record whole, so a narrowed one is still there to be found; one that is left out is not."""
-WITH_REASON = 160
-"""From this width on a line also says why."""
+WITH_REASON = WIDTHS[0]
+"""At this width a line also says why."""
+TITLED = WIDTHS[1]
+"""In less room than this a title says more than the beginning of a text."""
 PLURALS = {"hypothesis": "hypotheses", "history": "events", "rejected": "rejected alternatives"}
 
 
@@ -41,7 +43,7 @@ class Entry:
 
     def line(self, width: int) -> str:
         says = one_line(self.text)
-        if len(says) > width < WITH_REASON and self.short:
+        if len(says) > width < TITLED and self.short:
             says = one_line(self.short)
         elif self.why and width >= WITH_REASON:
             says = f"{says} Why: {one_line(self.why)}" if says.endswith(".") else f"{says}. Why: {one_line(self.why)}"
@@ -136,10 +138,11 @@ Choice = Callable[[Section, Entry], bool]
 
 def _stages() -> Iterable[Choice | int]:
     """What may go, one stage after the other; a number narrows the lines instead."""
+    yield WIDTHS[1]
     yield lambda section, entry: section.name == "since"
     yield lambda section, entry: section.name == "done" and not entry.alarm
     yield lambda section, entry: section.name in ("decisions", "known") and not entry.rank and not entry.alarm
-    yield from WIDTHS[1:]
+    yield from WIDTHS[2:]
     yield lambda section, entry: section.name == "known" and not entry.alarm
     yield lambda section, entry: section.name == "decisions" and not entry.alarm
     yield lambda section, entry: section.name in ("open", "work") and not entry.alarm

@@ -24,6 +24,7 @@ from clew.tasks.evidence import NOTHING, Evidence, evidence_of, linked
 from clew.tasks.plans import finished_tasks
 from clew.tasks.receipts import (
     CLAIMED,
+    DISOWNED,
     FAILED,
     OVERRIDDEN,
     SEEN,
@@ -181,7 +182,7 @@ def unproven_since(ctx: Context) -> list[tuple[Step, Proof]]:
 
 
 def _judge(step: Step, receipts: list[Receipt], has_evidence: bool, checkout: Checkout) -> Proof:
-    runs = [item for item in receipts if item.grade not in WAIVERS]
+    runs = [item for item in receipts if item.grade not in (*WAIVERS, DISOWNED)]
     waiver = next((item for item in reversed(receipts) if item.grade in WAIVERS), None)
     proof = _failure(step, runs) or _success(step, runs, checkout)
     if proof is None:
@@ -321,7 +322,8 @@ def tasks_proofs(ctx: Context, args: Proofs) -> dict[str, Any]:
 
 
 def _step_json(step: Step, proof: Proof) -> dict[str, Any]:
-    return {**proof.to_json(), "completed": step.completed, "began_ms": step.created_at_ms}
+    names = {"tests": named_commands(step.tests), "completed": step.completed, "began_ms": step.created_at_ms}
+    return {**proof.to_json(), **names}
 
 
 def _verdict(proof: Evidence, look: Given | Project) -> dict[str, bool]:

@@ -22,6 +22,8 @@ from clew.store.workspaces import chained, last_count
 
 SEEN, CLAIMED, FAILED = "seen", "claimed", "failed"
 UNPROVEN, OVERRIDDEN = "unproven", "overridden"
+DISOWNED = "disowned"
+"""The grade of a row that takes an earlier run back: from then on that command has shown nothing."""
 WAIVERS = (UNPROVEN, OVERRIDDEN)
 """Grades of rows that hold a reason instead of a run: why work was closed without proof, or against it."""
 SAID = "said"

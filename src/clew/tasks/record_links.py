@@ -18,7 +18,7 @@ from clew.tasks.jobs.claims import cancel_job
 from clew.tasks.jobs.job import QUEUED, RUNNING, job_by_id
 from clew.tasks.journal import Change
 from clew.tasks.plans import Work, tasks_of, work_by_id
-from clew.tasks.receipts import FAILED, WAIVERS, Run, receipt_by_id, write_receipt
+from clew.tasks.receipts import DISOWNED, FAILED, WAIVERS, Run, receipt_by_id, write_receipt
 from clew.tasks.steps import Step, find_step, step_tag, steps_of
 from clew.tasks.stepwork import reopen_step
 
@@ -64,7 +64,17 @@ def _proofs(ctx: Context, table: str, grade: str, step: str, limit: int) -> list
         step,
         limit,
     )
-    return [Link(row["id"], ABOUT if row["grade"] in (FAILED, *WAIVERS) else PROVES, step) for row in rows]
+    gone = _disowned(ctx, step)
+    return [Link(row["id"], PROVES if _proves(row["grade"]) and row["id"] not in gone else ABOUT, step) for row in rows]
+
+
+def _proves(grade: str) -> bool:
+    return grade not in (FAILED, DISOWNED, *WAIVERS)
+
+
+def _disowned(ctx: Context, step: str) -> set[str]:
+    sql = "SELECT again FROM proof_receipt WHERE workspace = ? AND entity = ? AND grade = ?"
+    return {row["again"] for row in ctx.tx.all(sql, ctx.workspace, step, DISOWNED)}
 
 
 @linker("evidence")
@@ -79,7 +89,8 @@ def evidence_links(ctx: Context, id: str, limit: int) -> list[Link]:
 @linker("receipt")
 def receipt_links(ctx: Context, id: str, limit: int) -> list[Link]:
     receipt = receipt_by_id(ctx, id)
-    found = [Link(id, ABOUT if receipt.grade in (FAILED, *WAIVERS) else PROVES, receipt.entity)]
+    proves = _proves(receipt.grade) and id not in _disowned(ctx, receipt.entity)
+    found = [Link(id, PROVES if proves else ABOUT, receipt.entity)]
     found += [Link(id, PART_OF, receipt.evidence)] if receipt.evidence else []
     return found + ([Link(id, "repeats", receipt.again)] if receipt.again else [])
 
@@ -138,7 +149,7 @@ def retract_receipt(ctx: Context, id: str, said: Retraction) -> Retracted:
     if receipt.command:
         run = Run(receipt.source, receipt.command, None, again=receipt.id)
         text = f"disowned {id}: {said.line}"
-        write_receipt(ctx, receipt.owner, receipt.entity, receipt.path, FAILED, text, run)
+        write_receipt(ctx, receipt.owner, receipt.entity, receipt.path, DISOWNED, text, run)
     return Retracted("disowned")
 
 

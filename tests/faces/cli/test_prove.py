@@ -60,6 +60,25 @@ def test_a_passing_command_proves_the_first_open_step(clew: Shell, project: Path
     assert clew("prove", "--again", "TASK-001", "--stale").err == "Nothing to run again.\n"
 
 
+def test_a_run_proves_the_steps_that_name_its_command_and_no_other(clew: Shell, project: Path) -> None:
+    run = f"CMD: {sys.executable} check.py"
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    (project / ".gitignore").write_text("*\n!*.py\n")
+    (project / "check.py").write_text("import a\nprint(a.x, '1 passed')\n")
+    steps = [{"title": "Docs", "success_criteria": ["ok"]}]
+    steps += [{"title": title, "success_criteria": ["ok"], "tests": [run]} for title in ("Parse", "Print")]
+    assert clew("call", "tasks_macro_start", "task_title=Named", f"steps:={json.dumps(steps)}").code == 0
+    ran = clew("prove", "--", sys.executable, "check.py")
+    assert ran.code == 0 and "TASK-002 s:1 is proven" in ran.err and "TASK-002 s:2 is proven" in ran.err
+    assert states(clew) == {"s:0": "unproven", "s:1": "proven", "s:2": "proven"}
+    if sys.platform == "linux":
+        assert receipt(clew)["files"] == ["a.py", "check.py"], "what it opened, and not b.py"
+        (project / "b.py").write_text("y = 3\n")
+        assert states(clew)["s:1"] == "proven"
+    (project / "a.py").write_text("x = 3\n")
+    assert states(clew) == {"s:0": "unproven", "s:1": "stale", "s:2": "stale"}
+
+
 def test_every_command_that_a_step_rests_on_is_run_again(clew: Shell, project: Path) -> None:
     steps = '[{"title": "Parse", "success_criteria": ["ok"], "tests": ["CMD: test -f a.py", "CMD: test -f b.py"]}]'
     assert clew("call", "tasks_macro_start", "task_title=Two", f"steps:={steps}").code == 0

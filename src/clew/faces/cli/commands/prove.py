@@ -43,12 +43,13 @@ def prove(
 ) -> None:
     """Run a command, pass its output and exit code on, and keep a receipt of it for a step.
 
-    A receipt is stale as soon as a file it covers has changed. Without --covers these are the files changed since the
-    step began, or all files of the project when none has.
+    The steps that name the command are proven by it; when none does, the first open one. A receipt is stale as soon as
+    a file it covers has changed. Without --covers these are the project's files that the command opened (on Linux),
+    else those changed since the step began, else all.
 
     Examples:
 
-    - `clew prove -- pytest -q` proves the first open step of the task in focus
+    - `clew prove -- pytest -q` proves the steps of the task in focus that name it, else the first open one
     - `clew prove --step s:1 --covers 'src/**/*.py' -- make test`
     - `clew prove "cd web && npm test"` is run by your shell
     - `clew prove --again --stale` repeats what has become stale
@@ -77,8 +78,9 @@ class Prover:
         self.receipts: list[Row] = []
 
     def prove(self, command: list[str], task: str | None, step: str | None) -> int:
-        from clew.runner.witness import placed, watch
-        from clew.worktree import covered_paths
+        from clew.runner.inotify import OpenedFiles
+        from clew.runner.witness import placed, shell_line, watch
+        from clew.worktree import scope_of_run
 
         named = task or self._task_of(step)
         known = call(self._clew, "tasks_proofs", {"task": named, "limit": 1} if named else {"limit": 1})
@@ -86,14 +88,20 @@ class Prover:
             code = show_answer(known, self._quiet)
             self._name_tasks(command)
             return code
-        place = {"task": known.envelope["result"]["target"]["id"], **_selector(step)}
-        paths = covered_paths(self._root, self._covers, _began(known, step))
+        task = known.envelope["result"]["target"]["id"]
+        scope = scope_of_run(self._root, self._covers, _began(known, step))
         here = Path.cwd()
-        seen = placed(watch(command, here), here, self._root)
-        answer = self._record(place, seen, paths)
-        if not answer.ok:
-            show_answer(answer, self._quiet)
-        return seen.exit_code or (0 if answer.ok else int(Exit.REFUSED))
+        with OpenedFiles(self._root, scope.listed) as opened:
+            seen = placed(watch(command, here), here, self._root)
+        # Steps that name this very command are meant, whichever is in focus; a closed one may be proven anew.
+        named_by = _naming(known, shell_line(command)) if step is None else []
+        kept = True
+        for place in [{"step_id": id} for id in named_by] or [_selector(step)]:
+            answer = self._record({"task": task, **place}, seen, scope.covered(opened.paths))
+            kept = kept and answer.ok
+            if not answer.ok:
+                show_answer(answer, self._quiet)
+        return seen.exit_code or (0 if kept else int(Exit.REFUSED))
 
     def _task_of(self, step: str | None) -> str | None:
         """The task of a step that is named by its id, which says it all."""
@@ -162,6 +170,14 @@ def _selector(step: str | None) -> Row:
     if step is None:
         return {}
     return {"step_id": step.upper()} if STEP.fullmatch(step.upper()) else {"path": step}
+
+
+def _naming(known: Answer, command: str) -> list[str]:
+    """The steps that name a command and are open, or closed on a proof that is no longer good."""
+    from clew.tasks.commands import same_command
+
+    rows = [row for row in known.envelope["result"]["steps"] if row["state"] != "proven" or not row["completed"]]
+    return [row["step_id"] for row in rows if any(same_command(command, name) for name in row["tests"])]
 
 
 def _began(known: Answer, step: str | None) -> int | None:

@@ -1,0 +1,126 @@
+"""What strangers met who were given nothing but the ten tools, and expected otherwise."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.app import Clew
+from tests.conftest import Caller
+from tests.records.test_work import connected
+
+RULE = "Only the standard library; no third party packages, not even for tests"
+
+
+@pytest.fixture
+def agent(clew: Clew) -> Caller:
+    return connected(clew, "coder", "one")
+
+
+def test_a_decision_answers_a_question_in_one_call(agent: Caller) -> None:
+    question = agent("remember", text="Should heights be in feet too?", kind="question")["id"]
+    lines = agent.lines(
+        "remember", text="Heights are metres only.", kind="decision", why="One unit.", replaces=question
+    )
+    assert lines[0] == "D-1 decision kept, findable now" and f"replaces {question}" in lines
+    opened = agent.lines("open", id=question)
+    assert opened[0].startswith(f"{question} (question, resolved)") and "resolved -> D-1: One unit." in opened[1]
+    assert agent.lines("recall", query="open questions") == ["no question is kept that holds"]
+
+
+def test_a_card_takes_the_place_of_a_block_and_the_file_says_so(agent: Caller) -> None:
+    fact = agent("remember", text="The staging cluster has four nodes", kind="fact")["id"]
+    agent("remember", text="Does staging have four nodes or five?", kind="question", replaces=fact)
+    assert "superseded" in agent.lines("open", id=fact)[0]
+
+
+def test_a_kind_is_listed_and_an_id_is_found(agent: Caller) -> None:
+    for number in range(7):
+        agent("remember", text=f"Boat {number} has a red light at the bow of its own", kind="fact")
+    agent("remember", text=RULE, kind="rule")
+    question = agent("remember", text="Where is the harbour master?", kind="question")["id"]
+    assert [line.split()[0] for line in agent.lines("recall", query="What are our rules?")] == ["R-1"]
+    facts = agent.lines("recall", query="facts")
+    assert [line.split()[0] for line in facts[:5]] == ["F-7", "F-6", "F-5", "F-4", "F-3"] and facts[5] == "and 2 older"
+    assert agent.lines("recall", query=question)[0].startswith(f"{question} (question, open")
+    silent = agent.lines("recall", query="zebra stripes", kinds=["question"])
+    assert silent[0] == "no words fit; the newest of the kind:" and silent[1].startswith(question)
+
+
+def test_a_new_record_names_those_about_the_same_thing(agent: Caller) -> None:
+    agent("remember", text=RULE, kind="rule", why="It must run on a bare python.")
+    lines = agent.lines("remember", text="Third party packages are fine where they help tests", kind="lesson")
+    assert any(line.startswith(("see also R-1: ", "nearly repeats R-1: ")) for line in lines)
+    assert len(agent.lines("remember", text="The ferry sails at noon", kind="fact")) == 1
+
+
+def test_a_step_is_opened_by_its_path_and_tells_what_it_asks_for(clew: Clew, agent: Caller) -> None:
+    agent("start", title="Parse", steps=["reader; every line is read; test: pytest -q", "writer"])
+    agent("close", proof={"command": "pytest -q", "exit_code": 0}, note="Tabs count as blanks.")
+    lines = agent.lines("open", id="s:0")
+    assert lines[0].endswith("(step, done): reader") and "s:0 of TASK-001" in lines
+    assert {"done when: every line is read", "test: pytest -q", "note: Tabs count as blanks."} <= set(lines)
+    assert any(line.startswith("proof: CLAIMED: pytest -q -> exit 0") for line in lines)
+    assert connected(clew, "other", "two").lines("open", id="TASK-001 s:1")[0].endswith("(step, open): writer")
+
+
+def test_steps_are_added_as_they_are_started(agent: Caller) -> None:
+    agent("start", title="Parse", steps=["reader"])
+    assert agent.lines("start", task="TASK-001", steps=["writer; test: make test"]) == [
+        "TASK-001: 1 step added",
+        "s:1 writer",
+    ]
+    agent(
+        "op_call",
+        name="tasks_decompose",
+        arguments={"task": "TASK-001", "steps": ["docs", {"name": "release", "criteria": "tagged"}]},
+    )
+    outline = agent.lines("open", id="TASK-001")
+    assert [line.split(":")[1].split()[1] for line in outline if line.startswith("s:")] == [
+        "reader",
+        "writer",
+        "docs",
+        "release",
+    ]
+    refused = agent.error("start", task="TASK-001")
+    assert refused["code"] == "INVALID_INPUT" and refused["message"].startswith("steps: TASK-001 is there already")
+
+
+def test_a_client_that_comes_back_is_still_the_author_of_its_records(clew: Clew, agent: Caller) -> None:
+    kept = agent("remember", text="The table is a CSV file", kind="decision", why="A trial.")["id"]
+    again = connected(clew, "coder", "two")
+    again("remember", text="Something else entirely", kind="fact")
+    assert again("retract", id=kept, why="It was only a trial.")["status"] == "revoked"
+    other = agent("remember", text="Lamps are lit at dusk", kind="decision", why="The rules say so.")["id"]
+    assert connected(clew, "somebody", "three")("retract", id=other, why="Not mine.")["status"] == "proposed"
+
+
+def test_what_waits_falls_with_the_record_it_was_about(agent: Caller) -> None:
+    agent("remember", text="All services use PostgreSQL as their database", kind="decision", why="One to run.")
+    second = agent("remember", text="No service uses PostgreSQL as its database", kind="decision", why="Cost.")
+    assert second["state"] == "proposed" and "waits: 1 proposal" in "\n".join(agent.lines("resume"))
+    agent("retract", id=second["id"], why="It was never meant.")
+    assert "waits:" not in "\n".join(agent.lines("resume"))
+
+
+def test_resume_tells_reasons_what_would_replace_what_and_checks_that_wait(clew: Clew, agent: Caller) -> None:
+    agent("remember", text=RULE, kind="rule", why="It must run on a bare python.", guard={"paths": ["x"], "must": "y"})
+    agent("remember", text="The file named last wins", kind="decision", why="Shells do so.")
+    connected(clew, "somebody", "two")(
+        "remember", text="The file named first wins", kind="decision", why="Safer.", replaces="D-1"
+    )
+    told = "\n".join(agent.lines("resume"))
+    assert f"{RULE}. Why: It must run on a bare python." in told
+    assert "D-1 The file named last wins. Why: Shells do so. (D-2 would replace it: P-" in told
+    assert "check of R-1 (clew guards approve R-1)" in told
+
+
+def test_a_run_that_is_disowned_leaves_its_step_as_it_was(clew: Clew, agent: Caller) -> None:
+    agent("start", title="Parse", steps=["reader"])
+    agent(
+        "op_call", name="tasks_evidence_capture", arguments={"task": "TASK-001", "path": "s:0", "checks": ["make it"]}
+    )
+    receipt = agent("op_read", name="tasks_proofs", arguments={"task": "TASK-001"})["steps"][0]["receipt"]
+    agent("retract", id=receipt, why="It was another project's run.")
+    now = agent("op_read", name="tasks_proofs", arguments={"task": "TASK-001"})["steps"][0]
+    assert now["state"] != "failed"
+    assert "FAILED" not in "\n".join(agent.lines("resume", task="TASK-001"))

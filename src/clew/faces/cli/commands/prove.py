@@ -174,10 +174,8 @@ def _selector(step: str | None) -> Row:
 
 def _naming(known: Answer, command: str) -> list[str]:
     """The steps that name a command and are open, or closed on a proof that is no longer good."""
-    from clew.tasks.commands import same_command
-
     rows = [row for row in known.envelope["result"]["steps"] if row["state"] != "proven" or not row["completed"]]
-    return [row["step_id"] for row in rows if any(same_command(command, name) for name in row["tests"])]
+    return [row["step_id"] for row in rows if " ".join(command.split()) in row["tests"]]
 
 
 def _began(known: Answer, step: str | None) -> int | None:

@@ -166,3 +166,19 @@ def test_theirs_is_taken_back_and_what_is_final_is_said_before(page: Reader, age
     page.press("z")
     page.until("[...document.querySelectorAll('.notice')].some((e) => e.textContent.includes('Undone'))")
     assert agent("graph_query", ids=["undone-theirs"], branch="main")["nodes"][0]["title"] == ours
+
+
+def test_a_branch_is_merged_after_a_look_at_what_it_brings(page: Reader, agent: Caller) -> None:
+    node = {"op": "node_upsert", "id": "merged-on-the-page", "type": "note", "title": "Dredge the channel"}
+    agent("branch_create", name="dredging", from_="main")
+    agent("graph_apply", branch="dredging", ops=[{**node, "text": "in March"}])
+    page.open("ws/know/cards/main/diff/dredging")
+    page.find("#merge")
+    page.settled()
+    page.press_on("#merge")
+    page.says("#ask", "1 change of cards and links")
+    page.says("#ask", "cannot be undone as a whole")
+    page.press_on("#ask .primary")
+    page.says("#diff-cards", "The same cards on both")
+    found = agent("graph_query", branch="main", ids=["merged-on-the-page"])["nodes"]
+    assert [one["title"] for one in found] == ["Dredge the channel"]

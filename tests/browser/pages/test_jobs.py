@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from selenium.webdriver.common.keys import Keys
 
 from tests.browser.pages.conftest import Reader
 from tests.conftest import Caller
@@ -68,3 +69,17 @@ def test_a_runner_whose_lease_ran_out_is_not_live(page: Reader, agent: Caller) -
     row = '[data-runner="runner:wreck"]'
     page.until("document.querySelector(arguments[0])?.textContent.includes('its lease has run out')", row)
     assert not page.all(f"{row} .badge.good")
+
+
+def test_a_reply_keeps_its_lines_is_sent_by_ctrl_enter_and_names_no_job_of_its_own(page: Reader, agent: Caller) -> None:
+    job, claim = claimed(agent, "Caulk the seams")
+    report(agent, job, claim, "question", "Which seams?")
+    page.open(f"ws/now/job/{job}")
+    page.find("form.reply textarea")
+    page.settled()
+    page.type("form.reply textarea", "All of them.\nThe bow first.")
+    page.chord(Keys.CONTROL, Keys.ENTER)
+    page.says("#thread .mine", "The bow first.")
+    lines = page.js("return document.querySelector('#thread .mine .prose').innerText.trim().split('\\n')")
+    assert lines == ["All of them.", "The bow first."]
+    assert not page.all(f'#thread .mine a[href$="{job}"]')

@@ -2,6 +2,7 @@
 
 import { call } from "../../api.js";
 import { ago, el, shorten } from "../../dom.js";
+import { mergeButton } from "../../merge.js";
 import { badge, card, chip, diffView, nothing, teach } from "../../parts.js";
 import { go } from "../../router.js";
 import { chooser } from "../cards.js";
@@ -49,6 +50,7 @@ export async function diffParts(from, asked, names) {
         { type: "button", class: "small", onclick: () => go("know", "cards", to, "diff", from) },
         "⇄ the other way",
       ),
+      cards.changes.length || notes.entries.length ? mergeButton(pair.to, pair.from) : null,
     ),
     card(
       "Cards and links",

@@ -3,8 +3,9 @@
 import { call } from "../../api.js";
 import { ago, el, shorten } from "../../dom.js";
 import { actionButtons } from "../../object/actions.js";
-import { act, idLink, nothing, several, title } from "../../parts.js";
-import { draft, fold, forget } from "../../redraw.js";
+import { replyForm } from "../../object/job.js";
+import { idLink, nothing, prose, several, title } from "../../parts.js";
+import { fold } from "../../redraw.js";
 import { link } from "../../router.js";
 import { attention, stateBadge } from "./radar.js";
 
@@ -85,7 +86,7 @@ export async function jobParts(id) {
       el(
         "ol",
         { class: "thread", id: "thread", data: { key: "list", list: "" } },
-        [...found.events].sort((a, b) => a.seq - b.seq).map(message),
+        [...found.events].sort((a, b) => a.seq - b.seq).map((event) => message(event, id)),
       ),
       found.has_more_events
         ? nothing(`Only the last ${several(MOST, "message")} are shown.`)
@@ -105,7 +106,9 @@ const SPOKEN = new Set([
   "message",
 ]);
 
-function message(event) {
+function message(event, job) {
+  // A message need not lead to the job in which it stands.
+  const refs = (event.refs ?? []).filter((ref) => ref !== job);
   const mine = event.kind === "manager" || event.kind === "message";
   return el(
     "li",
@@ -121,45 +124,13 @@ function message(event) {
       ago(event.ts_ms),
       event.percent === null || event.percent === undefined ? "" : ` · ${event.percent} %`,
     ),
-    event.message ? el("p", { class: "said" }, event.message) : null,
-    (event.refs ?? []).length
+    event.message ? prose(event.message) : null,
+    refs.length
       ? el(
           "p",
           { class: "row" },
-          event.refs.map((ref) => idLink(ref)),
+          refs.map((ref) => idLink(ref)),
         )
       : null,
-  );
-}
-
-function replyForm(id) {
-  const key = `reply ${id}`;
-  const text = draft("textarea", key, {
-    rows: 3,
-    required: true,
-    maxlength: 4000,
-    "aria-label": "Reply",
-    placeholder: "Answer or correct the runner",
-    class: "grow",
-  });
-  const reply = async (event) => {
-    event.preventDefault();
-    const sent = text.value;
-    if (
-      await act(
-        event.submitter ?? event.target.querySelector("button"),
-        () => call("tasks_jobs_message", { job: id, message: sent }),
-        "Sent",
-      )
-    ) {
-      forget(key);
-      text.value = "";
-    }
-  };
-  return el(
-    "form",
-    { class: "row reply", data: { key: "reply" }, onsubmit: reply },
-    text,
-    el("button", { class: "primary" }, "Reply"),
   );
 }

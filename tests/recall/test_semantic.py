@@ -129,3 +129,12 @@ def test_an_item_without_a_vector_is_expected_to_be_as_alike_as_its_words_let_ex
 def test_without_any_vector_nothing_is_expected() -> None:
     nothing = np.array([np.nan, np.nan], np.float32)
     assert _dense(nothing, np.array([0.0, 1.0], np.float32)).tolist() == [0.0, 0.0]
+
+
+@needs_model
+def test_what_is_nearly_as_alike_as_the_best_is_shown_with_it(semantic: Caller) -> None:
+    """The bar is asked of the best; what stands close beside it needs no likeness of its own."""
+    semantic("notes_commit", content="The lorry would not start this morning.")
+    result = semantic("recall", query="car trouble on the highway", sources=["all"], explain=True)
+    shown = {hit["excerpt"] for hit in result["results"]}
+    assert {"Our automobile broke down on the highway.", "The lorry would not start this morning."} <= shown

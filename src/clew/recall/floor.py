@@ -63,6 +63,7 @@ specific certain previous
 """
 ASKING = frozenset(stem(word) for word in _ASKING.split())
 """Words that say what sort of answer is wanted; the answer itself seldom holds them."""
+CLOSE = 0.7
 SPEAKER = FIELD_COUNT - 1
 LEAST_WORDS = 2
 """A part of a question with fewer telling words is answered by anything."""
@@ -289,6 +290,14 @@ def _identified(ranked: Ranked, query: Query) -> bool:
     codes = {*query.codes, *(f"{code}*" for code in query.codes)}
     rows = [at for at, term in enumerate(ranked.matches.asked) if term.word in codes]
     return bool(rows) and bool((ranked.matches.counts[rows][:, ranked.slots[:LOOKED_AT]] > 0).any())
+
+
+def beside_the_best(ranked: Ranked) -> NDArray[np.bool_]:
+    """Items nearly as alike in meaning as the most alike one: where that is an answer, they may be part of it."""
+    dense = ranked.features.get("dense")
+    if dense is None or not len(dense):
+        return np.zeros(len(ranked.slots), bool)
+    return np.asarray((dense >= CLOSE * dense.max()) & (dense > 0), bool)
 
 
 def worth_showing(ranked: Ranked) -> NDArray[np.bool_]:

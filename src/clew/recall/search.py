@@ -22,7 +22,7 @@ from clew.recall.corpus import Corpus
 from clew.recall.features import outdated
 from clew.recall.figures import note_question
 from clew.recall.filler import embedded, waiting_texts, wake_filler
-from clew.recall.floor import Verdict, judge, worth_showing
+from clew.recall.floor import Verdict, beside_the_best, judge, worth_showing
 from clew.recall.graph import linked, successors
 from clew.recall.kernel import Kernel, kernel_of
 from clew.recall.library import library
@@ -236,7 +236,7 @@ class Search:
             return [], {}
         varied = query.intent.rerank == "diversity" or len(query.sides) > 1
         most = self.request.limit * LOOKED_AT if varied else self.request.limit
-        kept, folded = fold(corpus, ranked, worth_showing(ranked), most)
+        kept, folded = fold(corpus, ranked, worth_showing(ranked) | beside_the_best(ranked), most)
         if query.intent.rerank == "diversity":
             kept = diversify(corpus, ranked, kept, self.request.limit)
         elif len(query.sides) > 1:

@@ -35,6 +35,11 @@ class Shot:
 def shots(story: Story) -> list[Shot]:
     card = "document.querySelector('[data-card=D-lease]').dispatchEvent(new Event('click', {bubbles: true}))"
     why = "document.querySelector('.result details').open = true"
+    # History at a moment in the middle of what happened, compared with now.
+    slide = (
+        "Object.assign(document.getElementById('as-of'), {value: Number(document.getElementById('as-of').max) * 0.6})"
+    )
+    back = f"{slide}.dispatchEvent(new Event('input'))"
     asked = "know/recall/why%20were%20seats%20sold%20twice/all"
     return [
         Shot("inbox", "inbox", ".matter"),
@@ -56,7 +61,7 @@ def shots(story: Story) -> list[Shot]:
         Shot("records", "know/lists", "#records li"),
         Shot("around", "know/around/H-gap", "#around [data-box]"),
         Shot("panel", "now/board", ".board", f"location.hash = '#/ws/o/{story.task}'", "#panel .record-title"),
-        Shot("history", "history", "#change-list li, #held a"),
+        Shot("history", "history", "#change-list li, #held a", back, "#change-list li"),
         Shot("health", "settings/health", "main h1"),
         Shot("areas", "know/areas/a%3Ainventory", "#lens h2"),
     ]

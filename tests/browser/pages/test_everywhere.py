@@ -86,6 +86,14 @@ def test_nothing_sticks_out_of_a_small_screen(page: Reader, story: Story, small:
     assert found == []
 
 
+def test_the_chosen_matter_takes_the_room_that_the_list_leaves(page: Reader, story: Story) -> None:
+    page.open("ws/inbox")
+    page.find("#matter h2")
+    page.settled()
+    list_, detail = page.each("#inbox > *", "e.getBoundingClientRect().width")
+    assert list_ == 360 and detail > 800, "no other view's rules make it narrow"
+
+
 def test_everything_is_reached_on_a_small_screen(page: Reader, small: None) -> None:
     page.open("ws/inbox")
     page.settled()

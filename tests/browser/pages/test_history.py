@@ -75,7 +75,7 @@ def test_the_slider_is_moved_by_keys_and_says_its_date(page: Reader, agent: Call
     for _ in range(3):
         page.keys(Keys.ARROW_LEFT)
     page.until("/at=/.test(location.hash)")
-    page.says("#moment-event", "since then")
+    page.says("#moment-event", "3 events since then")
     value, last = (
         int(page.js(f"return document.querySelector(arguments[0]).{name}", SLIDER)) for name in ("value", "max")
     )

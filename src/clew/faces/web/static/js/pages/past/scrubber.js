@@ -103,7 +103,10 @@ export class Scrubber {
     const event = Number(this.range.value);
     this.#say(this.#guess(event));
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.choose({ event }), PAUSE);
+    this.timer = setTimeout(() => {
+      this.timer = 0;
+      this.choose({ event });
+    }, PAUSE);
   }
 
   #guess(event) {
@@ -119,12 +122,15 @@ export class Scrubber {
     this.range.setAttribute("aria-valuetext", words);
   }
 
-  // What the server says of the moment; the slider is left alone while a hand is on its way.
+  // What the server says of the moment; the slider is left alone while a hand is on its way, or an
+  // answer about where it was would take a step back that was made meanwhile.
   show({ moment, marks }) {
     this.marks = marks.length ? marks : this.marks;
     this.range.max = String(moment.last_event);
-    if (!this.range.matches(":active")) this.range.value = String(moment.event);
-    this.#say(moment.ts_ms);
+    if (!this.timer && !this.range.matches(":active")) {
+      this.range.value = String(moment.event);
+      this.#say(moment.ts_ms);
+    }
     this.said.textContent = moment.now
       ? "Now: this is the last thing that happened."
       : happened(moment);

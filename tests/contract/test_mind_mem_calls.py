@@ -45,6 +45,13 @@ def test_what_agents_keep_for_themselves_and_archives_are_not_searched(filled: M
     assert filled("open", id="D-20250102-001")["block"]["file"] == "agents/bot1/decisions/DECISIONS.md"
 
 
+def test_an_id_finds_its_block_first(filled: Memory) -> None:
+    memory = filled
+    memory("propose_update", block_type="task", statement="Look at D-20260801-001 again, D-20260801-001 is old")
+    hit = said(memory, "recall", query="D-20260801-001")[0]
+    assert (hit["_id"], hit["file"]) == ("D-20260801-001", DECISIONS) and hit["line"] > 0
+
+
 def test_a_fact_is_found_with_its_speaker_and_its_turn(filled: Memory) -> None:
     hit = said(filled, "recall", query="quokka")[0]
     assert (hit["_id"], hit["speaker"], hit["DiaID"]) == ("FACT-001", "Caroline", "D1:4")

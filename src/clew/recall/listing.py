@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from clew.ids import MENTIONED, normal_id
 from clew.index.search import item_named, items_by_id
+from clew.memory.blocks import locate, turns
 from clew.memory.files.sync import sync
 from clew.recall.answer import NOTICE, listed_json
 from clew.recall.authors import authors_of
@@ -83,9 +84,14 @@ def newest_of_kind(ctx: Context, request: Request) -> dict[str, Any]:
 
 def _listing(ctx: Context, request: Request, rows: list[Row], more: int) -> dict[str, Any]:
     query = analyse(request.query, kernel_of(ctx), ctx.now_ms, request.intent)
-    authors = authors_of(ctx, rows)
-    hits = [listed_json(row, query, ctx.now_ms) for row in rows]
-    results = [hit | ({"author": authors[hit["_id"]]} if hit["_id"] in authors else {}) for hit in hits]
+    authors, held = authors_of(ctx, rows), [row["ref"] for row in rows if row["source"] == "block"]
+    places, talk = locate(ctx, held), turns(ctx, held)
+    results = []
+    for row in rows:
+        found = listed_json(row, query, ctx.now_ms)
+        found["file"], found["line"] = places.get(row["ref"], ("", 0))
+        found["DiaID"] = talk.get(row["ref"], found["DiaID"])
+        results.append(found | ({"author": authors[row["ref"]]} if row["ref"] in authors else {}))
     return {
         "query": request.query,
         "intent": "LIST",

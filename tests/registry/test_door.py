@@ -86,8 +86,7 @@ def check(answer: Answer) -> None:
 
 
 EXAMPLES = int(os.environ.get("CLEW_TEST_DOOR", "2000"))
-"""Each run draws others. Ten thousand take minutes and found nothing that two thousand did not: for a change to the
-door itself, CLEW_TEST_DOOR=10000."""
+"""Each run draws others. Ten thousand take minutes: for a change to the door itself, CLEW_TEST_DOOR=10000."""
 
 
 @pytest.mark.timeout(900)

@@ -20,7 +20,7 @@ class Client:
 
     def __init__(self, root: Path, home: Path) -> None:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("CLEW_", "MIND_MEM_"))}
-        environ = {**kept, "CLEW_HOME": str(home), "MIND_MEM_WORKSPACE": str(root)}
+        environ = {**kept, "CLEW_HOME": str(home), "CLEW_RESIDENT": "off", "MIND_MEM_WORKSPACE": str(root)}
         # The default toolset answers agents in lines; the seed's clients read JSON.
         command = [sys.executable, "-m", "clew", "serve", "--toolset", "daily"]
         pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}

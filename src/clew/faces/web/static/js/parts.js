@@ -184,7 +184,10 @@ export function diffView(text) {
   );
 }
 
-export function several(count, one, many = `${one}s`) {
+// Words that an "s" does not make many of.
+const MANY = { hypothesis: "hypotheses", evidence: "pieces of evidence" };
+
+export function several(count, one, many = MANY[one] ?? `${one}s`) {
   return `${count} ${count === 1 ? one : many}`;
 }
 

@@ -43,7 +43,9 @@ def kinds_asked(query: str) -> tuple[str, ...]:
     plain = "".join(sign if sign.isalpha() else " " for sign in query.lower())
     words = [word for word in plain.split() if word not in _AROUND]
     kinds = [_NAMES.get(word) for word in words]
-    return tuple(dict.fromkeys(kind for kind in kinds if kind)) if words and all(kinds) else ()
+    # One word in the singular is looked for as any other word.
+    is_word = len(plain.split()) == 1 and words == [kind for kind in kinds if kind]
+    return tuple(dict.fromkeys(kind for kind in kinds if kind)) if words and all(kinds) and not is_word else ()
 
 
 _SETTLED = frozenset({"resolved", "closed", "disproved", "expired", "done", "canceled"})

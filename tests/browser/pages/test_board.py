@@ -7,6 +7,7 @@ from selenium.webdriver.common.keys import Keys
 
 from tests.browser.pages.conftest import Reader
 from tests.browser.pages.test_cards import conflict
+from tests.browser.pages.test_inbox import pressed
 from tests.browser.pages.test_jobs import RUNNER, claimed
 from tests.conftest import Caller
 
@@ -159,7 +160,7 @@ def test_theirs_is_taken_back_and_what_is_final_is_said_before(page: Reader, age
     page.open(f"ws/inbox/{found}")
     page.says("#final", "Keep ours")
     page.settled()
-    page.press_on('#ways [data-act="theirs"]')
+    pressed(page, "theirs")
     page.until("[...document.querySelectorAll('.notice')].some((e) => e.textContent.includes('Theirs taken'))")
     theirs, ours = before["theirs"]["title"], before["ours"]["title"]
     assert agent("graph_query", ids=["undone-theirs"], branch="main")["nodes"][0]["title"] == theirs

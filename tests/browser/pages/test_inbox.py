@@ -43,8 +43,7 @@ def opened(page: Reader, id: str) -> None:
 
 def pressed(page: Reader, name: str) -> None:
     """Presses the button of a way; right after a change of the detail presses are ignored."""
-    page.find(way(name))
-    page.driver.execute_async_script("setTimeout(arguments[0], 400)")
+    page.until("document.querySelector(arguments[0]) && !document.querySelector('[data-fresh]')", way(name))
     page.press_on(way(name))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from clew.faces.cli.output import say
 from clew.faces.connect.clients import CLIENTS, Client, Plan, hook_start, own_hook
@@ -13,6 +14,7 @@ from clew.faces.connect.places import Places
 from clew.faces.connect.servers import Target, this_command
 from clew.settings import Settings
 
+USUAL_PORT = 1731
 PASSED_ON = {"home": "CLEW_HOME", "workspace": "CLEW_WORKSPACE"}
 """Settings that a client's entry carries when they were given to `clew connect`: a desktop has another environment."""
 
@@ -52,13 +54,21 @@ def lines_for(client: Client, target: Target) -> list[str]:
     return lines
 
 
+def _connecting(target: Target) -> str:
+    """The command that connects all clients to this very server."""
+    if not target.url:
+        return "clew connect"
+    port = urlsplit(target.url).port
+    return "clew connect --http" if port in (None, USUAL_PORT) else f"CLEW_PORT={port} clew connect --http"
+
+
 def show_connections(target: Target, clients: Iterable[Client] | None = None) -> None:
     """All that can be said of the named clients; without names one line each for those that have a command."""
     if clients is None:
         for client in CLIENTS.values():
             if client.by_hand:
                 say(f"{client.title}: {client.by_hand(target)}")
-        say("All clients found here: clew connect" + (" --http" if target.url else ""))
+        say(f"All clients found here: {_connecting(target)}")
         return
     for client in clients:
         say(client.title, "bold")

@@ -128,13 +128,15 @@ def _take_over(clew: Clew) -> None:
         digest(clew.settings.home, lambda settings: Clew(settings, database=clew.database))
 
 
-def call(clew: Clew, name: str, arguments: dict[str, Any], progress: Progress | None = None) -> Answer:
+def call(
+    clew: Clew, name: str, arguments: dict[str, Any], progress: Progress | None = None, toolset: str = "full"
+) -> Answer:
     """One call by a process that will not be there for the next one, so its connection keeps nothing.
 
     A shell has no tool list to keep short: every operation counts as listed, and suggestions may name any.
     """
     connection = Connection(
-        toolset="full", agent_id=clew.settings.agent_id, client="clew-cli", durable=False, local=True
+        toolset=toolset, agent_id=clew.settings.agent_id, client="clew-cli", durable=False, local=True
     )
     return clew.dispatcher.call(name, arguments, connection, progress)
 

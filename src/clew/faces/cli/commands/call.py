@@ -63,10 +63,11 @@ def call_command(
     raise typer.Exit(show_answer(answer, as_json))
 
 
-def answered(ctx: typer.Context, name: str, given: dict[str, Any], as_json: bool) -> None:
+def answered(ctx: typer.Context, name: str, given: dict[str, Any], as_json: bool, toolset: str = "full") -> None:
     """Call one operation with what was given, print its answer, and end with its exit code."""
+    arguments = {key: value for key, value in given.items() if value not in (None, [], "")}
     with opened(settings_of(ctx)) as clew:
-        answer = call(clew, name, {key: value for key, value in given.items() if value not in (None, [], "")})
+        answer = call(clew, name, arguments, toolset=toolset)
     raise typer.Exit(show_answer(answer, as_json))
 
 

@@ -139,7 +139,8 @@ def open_record(
 
     Example: `clew open D-12`
     """
-    answered(ctx, "open", {"id": id}, as_json)
+    # In the lines that agents get, which are made to be read.
+    answered(ctx, "open", {"id": id}, as_json, "full" if as_json else "agent")
 
 
 COMMANDS = {

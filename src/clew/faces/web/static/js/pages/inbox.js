@@ -42,7 +42,7 @@ class InboxPage {
     this.picked = new Set();
     this.chosen = "";
     this.more = {};
-    this.changed = 0;
+    this.calm = 0;
     this.list = el("ul", {
       class: "rows",
       id: "matters",
@@ -174,7 +174,7 @@ class InboxPage {
   choose(item, focus = true) {
     this.chosen = keyOf(item);
     this.more = {};
-    this.changed = Date.now();
+    this.guard();
     this.frame.dataset.open = "";
     this.draw();
     this.reveal();
@@ -188,6 +188,13 @@ class InboxPage {
         this.drawDetail();
       })
       .catch(problemNotice);
+  }
+
+  // The frame says for how long presses on the detail are not taken.
+  guard() {
+    this.frame.dataset.fresh = "";
+    clearTimeout(this.calm);
+    this.calm = setTimeout(() => delete this.frame.dataset.fresh, GUARD);
   }
 
   place(id) {
@@ -490,7 +497,7 @@ class InboxPage {
           class: primary ? "primary" : "",
           data: { act: name },
           onclick: () => {
-            if (Date.now() - this.changed > GUARD) run();
+            if (!("fresh" in this.frame.dataset)) run();
           },
         },
         words,

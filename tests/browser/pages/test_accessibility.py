@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.browser import stage
 from tests.browser.pages.conftest import Reader
 from tests.browser.screenshots import SMALL
 from tests.browser.story import Story
+from tests.faces.web.server import Server
 
 ROOT = Path(__file__).parents[3]
 AXE = ROOT / ".venv" / "tools" / "page" / "node_modules" / "axe-core" / "axe.min.js"
@@ -48,6 +50,18 @@ const names = [...document.querySelectorAll("main button, #panel button, dialog 
 return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
 """
 """Names that two buttons share: whoever hears a name must know which one it is."""
+
+
+for_module = pytest.fixture(scope="module")
+# A store of its own: what other tests call alike is not the page's fault.
+home, server, driver, clew = (for_module(part) for part in (stage.home, stage.server, stage.driver, stage.clew))
+
+
+@pytest.fixture(scope="module")
+def story(home: Path, server: Server) -> Iterator[Story]:
+    story = Story(home).tell()
+    yield story
+    story.close()
 
 
 @pytest.fixture

@@ -79,6 +79,7 @@ class Calls:
                 "assets": tag(),
                 "locked": settings.workspace_lock,
                 "home": str(settings.home),
+                "project": str(settings.project_root),
                 "command": shlex.join(this_command()),
                 "connect": _connect_lines(f"{request.base_url}mcp", settings.token is not None),
             }

@@ -17,6 +17,13 @@ export function clewCommand(...words) {
   ].join(" ");
 }
 
+// A run proves something only in the project's own directory, so it goes there first.
+export function proveCommand(...words) {
+  const there =
+    state.project && state.workspace === state.own ? `cd ${plain(state.project)} && ` : "";
+  return there + clewCommand("prove", ...words);
+}
+
 // A call of an operation as one would type it.
 export function commandFor(name, params = {}) {
   const shown = Object.entries(params ?? {}).filter(

@@ -10,20 +10,23 @@ import { dialog } from "./keys.js";
  * @param {Field[]} fields
  * @param {string} [doIt] the words of the button
  * @param {any} [lead] what stands above the fields
+ * @param {((values: Record<string, string>) => string) | null} [refuses] what is wrong with it, in words
  * @returns {Promise<Record<string, string> | null>} what was filled in; null when it was left
  */
-export function askFields(title, fields, doIt = title, lead = null) {
+export function askFields(title, fields, doIt = title, lead = null, refuses = null) {
   return new Promise((resolve) => {
     const inputs = fields.map(input);
     let answered = false;
     const submit = (event) => {
       event?.preventDefault();
       const form = /** @type {HTMLFormElement} */ (box.querySelector("form"));
-      if (!form.reportValidity()) return;
-      answered = true;
       const values = Object.fromEntries(
         fields.map(({ name }, index) => [name, inputs[index].value.trim()]),
       );
+      // Said at the first field, and taken back with the next key, so that what was typed stays.
+      inputs[0]?.setCustomValidity(refuses?.(values) ?? "");
+      if (!form.reportValidity()) return;
+      answered = true;
       shut();
       resolve(values);
     };
@@ -35,6 +38,8 @@ export function askFields(title, fields, doIt = title, lead = null) {
         {
           class: "stack tight",
           onsubmit: submit,
+          novalidate: true,
+          oninput: () => inputs[0]?.setCustomValidity(""),
           onkeydown: (event) => {
             const sends = event.ctrlKey || event.metaKey || event.target.matches("select");
             if (event.key === "Enter" && sends) submit(event);

@@ -48,7 +48,8 @@ async function learn() {
   if (!known.open) return known;
   state.workspaces = known.workspaces;
   state.operations = new Set(known.operations);
-  for (const name of ["home", "command", "locked", "assets", "connect"])
+  state.own = known.workspace;
+  for (const name of ["home", "project", "command", "locked", "assets", "connect"])
     state[name] = known[name] ?? state[name];
   return known;
 }

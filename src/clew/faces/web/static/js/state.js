@@ -6,6 +6,9 @@ export const state = {
   operations: new Set(),
   version: "",
   home: "",
+  /** Where the project of the server's own workspace lies, and which workspace that is. */
+  project: "",
+  own: "",
   command: "clew",
   connect: [],
   assets: "",

@@ -3,7 +3,7 @@
 // that agents call; each says how it is undone.
 
 import { call } from "../api.js";
-import { clewCommand } from "../commands.js";
+import { proveCommand } from "../commands.js";
 import { copy } from "../dom.js";
 import { objectLink } from "../router.js";
 
@@ -317,7 +317,7 @@ const proof = [
     words: "Copy the command that proves it",
     primary: true,
     stays: true,
-    run: ({ facts }) => copy(clewCommand("prove", "--again", facts.task)),
+    run: ({ facts }) => copy(proveCommand("--again", facts.task)),
     said: "Command copied",
   },
 ];

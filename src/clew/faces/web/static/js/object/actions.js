@@ -12,7 +12,7 @@ const STANDING = ["decision", "rule", "preference", "fact", "lesson", "rejected"
 const OVER = ["superseded", "revoked", "retracted", "rejected"];
 
 /**
- * @typedef {{name: string, words: string, primary?: boolean, asks?: (view: any) => any[],
+ * @typedef {{name: string, words: string, primary?: boolean, asks?: (view: any) => any[], refuses?: (values: any) => string,
  *   lead?: (view: any) => any, run: (view: any, given: Record<string, string>) => any, said?: string,
  *   undo?: (view: any, result: any) => any}} Action
  */
@@ -131,7 +131,13 @@ const TABLE = {
 // Runs an action: asks for what it needs, does it, says what came of it. Returns whether it worked.
 export async function perform(action, view, button = document.createElement("button")) {
   const given = action.asks
-    ? await askFields(action.words, action.asks(view), action.words, action.lead?.(view))
+    ? await askFields(
+        action.words,
+        action.asks(view),
+        action.words,
+        action.lead?.(view),
+        action.refuses,
+      )
     : {};
   if (!given) return false;
   const undo = action.undo ? (result) => action.undo(view, result) : null;

@@ -86,6 +86,8 @@ const CLOSE = {
     { name: "unproven", words: "Or: why it is closed without proof" },
     { name: "note", words: "Note" },
   ],
+  refuses: ({ command, unproven }) =>
+    command || unproven ? "" : "Say what was run, or why it is closed without proof.",
   run: (view, { command, exit, output, unproven, note }) =>
     call("close", {
       task: view.shown.task,

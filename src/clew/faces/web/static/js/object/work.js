@@ -1,7 +1,7 @@
 // Steps with their proofs, and the one command that proves a task again.
 
 import { tryCall } from "../api.js";
-import { clewCommand } from "../commands.js";
+import { proveCommand } from "../commands.js";
 import { ago, copyButton, el } from "../dom.js";
 import { badge, command, idLink, recordLink, statusBadge } from "../parts.js";
 import { byWords } from "../people.js";
@@ -55,7 +55,7 @@ function stepRow(step, proofs) {
 export function proofsPart({ id, kind, proofs = [], shown }) {
   const receipts = proofs.slice(0, 12);
   if (!receipts.length) return null;
-  const again = clewCommand("prove", "--again", kind === "step" ? shown.task : id);
+  const again = proveCommand("--again", kind === "step" ? shown.task : id);
   return el(
     "section",
     { class: "part proofs", data: { key: "proofs" } },
@@ -138,7 +138,7 @@ export function receiptBody({ shown }) {
       ? [el("h3", {}, "What it printed"), el("pre", { class: "text" }, receipt.output_tail)]
       : null,
     receipt.command && receipt.task
-      ? [el("h3", {}, "Prove it again"), command(clewCommand("prove", "--again", receipt.task))]
+      ? [el("h3", {}, "Prove it again"), command(proveCommand("--again", receipt.task))]
       : null,
     receipt.again
       ? el("p", {}, "It repeats ", el("a", { href: objectLink(receipt.again) }, receipt.again))

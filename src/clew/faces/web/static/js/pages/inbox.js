@@ -158,6 +158,14 @@ class InboxPage {
     }
     const item = this.items.find(({ id }) => id === parts[0]);
     if (item) this.choose(item, true);
+    else if (this.small && !parts.length) this.back();
+  }
+
+  // On a small screen list and detail take turns.
+  back() {
+    this.chosen = "";
+    delete this.frame.dataset.open;
+    this.draw();
   }
 
   // What was dealt with goes, what came in the meantime takes its place.
@@ -485,7 +493,14 @@ class InboxPage {
           this.items.length ? "Choose one, or press j." : this.empty(),
         ),
       );
-    redraw(this.detail, detailParts(item, this.more, this.buttons(item)));
+    redraw(this.detail, [
+      el(
+        "a",
+        { class: "button only-small", data: { key: "back" }, href: this.place("") },
+        "‹ All that waits",
+      ),
+      ...detailParts(item, this.more, this.buttons(item)),
+    ]);
   }
 
   buttons(item) {

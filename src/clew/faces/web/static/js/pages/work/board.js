@@ -145,7 +145,7 @@ function taskCard(task, plan, focused) {
         {
           type: "button",
           class: "menu",
-          "aria-label": `What to do with ${task.title.slice(0, 80)}`,
+          "aria-label": `What to do with ${task.id} ${task.title.slice(0, 80)}`,
           title: "Move it, add a step",
           data: { act: "menu" },
           onclick: () => menu(task),

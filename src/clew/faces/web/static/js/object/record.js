@@ -164,6 +164,8 @@ const TOWARDS = {
   about: "is about",
   answers: "answers",
   replaces: "replaces",
+  supersedes: "replaces",
+  superseded_by: "replaced by",
   blocks: "blocks",
   depends_on: "depends on",
   contradicts: "contradicts",
@@ -181,6 +183,8 @@ const BACK = {
   about: "about it",
   answers: "answered by",
   replaces: "replaced by",
+  supersedes: "replaced by",
+  superseded_by: "replaces",
   blocks: "blocked by",
   depends_on: "needed by",
   contradicts: "contradicted by",
@@ -197,7 +201,10 @@ const PARTS_SHOWN = ["task", "plan", "session"];
 function linksPart({ kind, incoming: all, outgoing, more_links: more }) {
   const incoming = PARTS_SHOWN.includes(kind) ? all.filter(({ rel }) => rel !== "part_of") : all;
   if (!incoming.length && !outgoing.length) return null;
-  const groups = [...grouped(outgoing, TOWARDS), ...grouped(incoming, BACK)];
+  const groups = grouped([
+    ...outgoing.map((item) => ({ item, name: words(TOWARDS, item.rel) })),
+    ...incoming.map((item) => ({ item, name: words(BACK, item.rel) })),
+  ]);
   return part(
     "Links",
     el(
@@ -226,11 +233,12 @@ function linksPart({ kind, incoming: all, outgoing, more_links: more }) {
   );
 }
 
-function grouped(links, table) {
+// Two records may say the same of each other, each in its own field: then it stands there once.
+function grouped(links) {
   const groups = new Map();
-  for (const item of links) {
-    const name = words(table, item.rel);
-    groups.set(name, [...(groups.get(name) ?? []), item]);
+  for (const { item, name } of links) {
+    const known = groups.get(name) ?? [];
+    if (!known.some(({ id }) => id === item.id)) groups.set(name, [...known, item]);
   }
   return [...groups.entries()];
 }

@@ -207,7 +207,7 @@ def test_an_answer_that_comes_late_draws_over_nothing(page: Reader, agent: Calle
     page.find(".board")
     page.settled()
     page.js(LET_GO)
-    assert page.seen(".board"), "what was asked for last is shown"
+    assert page.there("document.querySelector('.board')?.checkVisibility()"), "what was asked for last is shown"
     assert not page.all("#matters"), "and nothing of what was left"
     assert page.js("return location.hash") == "#/ws/now/board"
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.browser.pages.conftest import Reader
 from tests.conftest import ROOT, Caller
+from tests.tasks.test_receipts import prove as seen_run
 
 FILE = "pyproject.toml"
 
@@ -31,6 +32,23 @@ def step(path: str) -> str:
 def prove(agent: Caller, task: str, path: str, digest: str) -> None:
     proof: dict[str, Any] = {"command": f"make bench-{path[-1]}", "exit_code": 0, "files": {FILE: digest}}
     agent("tasks_evidence_capture", task=task, path=path, artifacts=[proof])
+
+
+def test_a_task_shows_its_proofs_and_copies_the_command_that_proves_it_again(
+    page: Reader, agent: Caller, task: str
+) -> None:
+    run: dict[str, Any] = {"output_tail": "12 passed in 3 s", "files": {"keel.py": "0" * 64}, "git_dirty": False}
+    receipt = seen_run(agent.clew, task, "s:0", "pytest -q", **run)["receipt"]["id"]
+    page.open(f"ws/o/{task}")
+    for words in ("seen", "pytest -q", "exit 0", "just now", "covers keel.py", receipt):
+        page.says("main .proofs", words)
+    page.press_on("main .proofs details summary")
+    page.until("document.querySelector('main .proofs pre')?.checkVisibility()")
+    page.says("main .proofs pre", "12 passed in 3 s")
+    page.js("navigator.clipboard.writeText = (text) => Promise.resolve((window.copied = text))")
+    page.press_on("main .proofs header button")
+    copied = page.until("window.copied")
+    assert copied.startswith("cd ") and copied.endswith(f"prove --again {task}"), copied
 
 
 def test_the_board_follows_the_work(page: Reader, agent: Caller, task: str) -> None:

@@ -117,10 +117,12 @@ def test_a_thought_is_shown_as_prose_and_the_session_speaks_for_itself(page: Rea
 def test_arrow_keys_walk_from_thought_to_thought(page: Reader, long: str) -> None:
     page.open(f"ws/now/session/{long}/{long}%3A1")
     page.says("#detail h2", "Thought 1")
+    page.settled()
     page.js("document.querySelector(arguments[0]).focus()", page.node(f"{long}:1"))
-    page.keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
-    page.says("#detail h2", "Thought 3")
-    page.until("document.activeElement.dataset.id === arguments[0]", f"{long}:3")
+    for number in (2, 3):
+        page.keys(Keys.ARROW_RIGHT)
+        page.says("#detail h2", f"Thought {number}")
+        page.until("document.activeElement.dataset.id === arguments[0]", f"{long}:{number}")
     page.keys(Keys.ESCAPE)
     page.until("document.getElementById('detail').hidden")
     assert page.there("document.activeElement !== document.body")

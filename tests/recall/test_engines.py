@@ -1,4 +1,4 @@
-"""Both engines give the same order: 2,000 random questions over 5,000 items."""
+"""Both engines give the same order: 800 random questions over 5,000 items."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clew.registry.context import Context
 from clew.settings import load_settings
 from tests.conftest import TickingClock
 
-ITEMS, QUESTIONS = 5000, 2000
+ITEMS, QUESTIONS = 5000, 800
 
 
 def words(chance: random.Random, count: int) -> list[str]:

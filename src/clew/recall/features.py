@@ -162,7 +162,11 @@ def _replaced(scene: Scene, slots: Slots) -> Floats:
 
 def outdated(corpus: Corpus, slots: Slots) -> NDArray[np.bool_]:
     """Which of these no longer hold."""
-    codes = [code for status, code in corpus.statuses.items() if status.lower() in OUTDATED]
+    return with_status(corpus, slots, OUTDATED)
+
+
+def with_status(corpus: Corpus, slots: Slots, wanted: frozenset[str]) -> NDArray[np.bool_]:
+    codes = [code for status, code in corpus.statuses.items() if status.lower() in wanted]
     return np.isin(corpus.status[slots], codes)
 
 

@@ -6,20 +6,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clew.ids import MENTIONED, normal_id
 from clew.index.search import item_named, items_by_id
-from clew.memory.blocks import locate, turns
 from clew.memory.files.sync import sync
 from clew.recall.answer import NOTICE, listed_json
-from clew.recall.authors import authors_of
-from clew.recall.corpus import Corpus
-from clew.recall.features import outdated
+from clew.recall.features import OUTDATED, with_status
 from clew.recall.kernel import kernel_of
 from clew.recall.library import library
 from clew.recall.query import analyse
-from clew.recall.search import Request, Search
+from clew.recall.search import Request, Search, origins_of
 from clew.registry.context import Context
 from clew.registry.vocabulary import OPEN, STANDING
 from clew.store.database import Row
@@ -48,13 +44,8 @@ def kinds_asked(query: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kind for kind in kinds if kind)) if words and all(kinds) and not is_word else ()
 
 
-_SETTLED = frozenset({"resolved", "closed", "disproved", "expired", "done", "canceled"})
-
-
-def _settled(corpus: Corpus, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Questions that have their answer, work that is over."""
-    codes = [code for status, code in corpus.statuses.items() if status.lower() in _SETTLED]
-    return np.isin(corpus.status[slots], codes)
+_OVER = OUTDATED | {"resolved", "closed", "disproved", "expired", "done", "canceled"}
+"""What no longer holds, questions that have their answer, work that is over."""
 
 
 def named_record(ctx: Context, request: Request) -> dict[str, Any] | None:
@@ -77,7 +68,7 @@ def newest_of_kind(ctx: Context, request: Request) -> dict[str, Any]:
             search = Search(bound, request)
             corpus = search.corpus(bound, kernel)
             slots = np.flatnonzero(search.visible(corpus))
-            slots = slots if request.history else slots[~(outdated(corpus, slots) | _settled(corpus, slots))]
+            slots = slots if request.history else slots[~with_status(corpus, slots, _OVER)]
             slots = slots[np.argsort(-corpus.seq[slots], kind="stable")]
             ids = [int(corpus.ids[slot]) for slot in slots[: request.limit]]
         rows = items_by_id(bound.tx, ids)
@@ -86,14 +77,8 @@ def newest_of_kind(ctx: Context, request: Request) -> dict[str, Any]:
 
 def _listing(ctx: Context, request: Request, rows: list[Row], more: int) -> dict[str, Any]:
     query = analyse(request.query, kernel_of(ctx), ctx.now_ms, request.intent)
-    authors, held = authors_of(ctx, rows), [row["ref"] for row in rows if row["source"] == "block"]
-    places, talk = locate(ctx, held), turns(ctx, held)
-    results = []
-    for row in rows:
-        found = listed_json(row, query, ctx.now_ms)
-        found["file"], found["line"] = places.get(row["ref"], ("", 0))
-        found["DiaID"] = talk.get(row["ref"], found["DiaID"])
-        results.append(found | ({"author": authors[row["ref"]]} if row["ref"] in authors else {}))
+    origins = origins_of(ctx, rows)
+    results = [listed_json(row, query, ctx.now_ms) | origins[row["ref"]] for row in rows]
     return {
         "query": request.query,
         "intent": "LIST",

@@ -261,17 +261,13 @@ class Search:
         replaced = replaced_by(ranked, shown)
         heirs = self._heirs(ctx, ranked, shown, query)
         rows = self._rows(ctx, [int(ranked.scene.corpus.ids[slot]) for slot in (*shown, *chain(*replaced.values()))])
-        held = [row["ref"] for row in rows.values() if row["source"] == "block"]
-        places, talk = locate(ctx, held), turns(ctx, held)
-        authors = authors_of(ctx, list(rows.values()))
+        origins = origins_of(ctx, list(rows.values()))
         results = []
         for at in order:
             row = rows.get(int(ranked.scene.corpus.ids[ranked.slots[at]]))
             if row is not None:
                 found = result_json(row, ranked, at, query, ctx.now_ms, self.request.explain)
-                found["file"], found["line"] = places.get(row["ref"], ("", 0))
-                found["DiaID"] = talk.get(row["ref"], found["DiaID"])
-                found |= {"author": authors[row["ref"]]} if row["ref"] in authors else {}
+                found |= origins[row["ref"]]
                 old = [rows.get(int(ranked.scene.corpus.ids[slot])) for slot in replaced.get(int(ranked.slots[at]), ())]
                 found |= replaces_json([row for row in old if row is not None], query)
                 found |= _replaced_json(heirs.get(int(ranked.slots[at])), ranked.scene.corpus)
@@ -316,6 +312,18 @@ class Search:
         if row is None or not len(ranked.slots):
             return None
         return {"_id": row["ref"], "score": round(float(ranked.scores[0]), 4), "excerpt": excerpt(row, query)}
+
+
+def origins_of(ctx: Context, rows: list[Row]) -> dict[str, dict[str, Any]]:
+    """Of each row, by its ref: the file and line of a block, the turn of a talk, the author, where there are any."""
+    held = [row["ref"] for row in rows if row["source"] == "block"]
+    places, talk, authors = locate(ctx, held), turns(ctx, held), authors_of(ctx, rows)
+    found: dict[str, dict[str, Any]] = {}
+    for ref in (row["ref"] for row in rows):
+        file, line = places.get(ref, ("", 0))
+        turn = {"DiaID": talk[ref]} if ref in talk else {}
+        found[ref] = {"file": file, "line": line, **turn, **({"author": authors[ref]} if ref in authors else {})}
+    return found
 
 
 def _of_kinds(corpus: Corpus, wanted: frozenset[str]) -> NDArray[np.bool_]:

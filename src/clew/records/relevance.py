@@ -13,6 +13,7 @@ from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.contradictions.resolutions import open_entries
 from clew.memory.governance.patches import read as read_ops
+from clew.memory.guards.approval import unapproved as without_approval
 from clew.memory.kinds import KINDS
 from clew.reasoning.branches import own_branch
 from clew.reasoning.graph import Node, nodes
@@ -125,6 +126,8 @@ class Records:
     open: tuple[Entry, ...]
     doubts: tuple[Entry, ...]
     unread: dict[str, int]
+    unapproved: tuple[str, ...]
+    """Those whose check waits for a person."""
 
 
 def records_of(ctx: Context, work: Work | None, topic: Topic) -> Records:
@@ -133,7 +136,7 @@ def records_of(ctx: Context, work: Work | None, topic: Topic) -> Records:
     for _, sides in clashes:
         for one, other in permutations(sides, 2):
             against[one] = other
-    standing, unread = _standing(ctx, topic, against)
+    standing, unread, unapproved = _standing(ctx, topic, against)
     cards = _cards(ctx, work, topic)
     # Rules bind whatever the task is about, so no rule ranks as one that has nothing to do with it.
     rules = [_at_least(entry, 1.0) for entry in standing if entry.kind in RULES]
@@ -145,6 +148,7 @@ def records_of(ctx: Context, work: Work | None, topic: Topic) -> Records:
         _ranked(entry for entry in cards if entry.kind in ("question", "hypothesis")),
         tuple(_clash(entry, list(sides)) for entry, sides in clashes),
         unread,
+        unapproved,
     )
 
 
@@ -161,7 +165,9 @@ def _clash(entry: Block, sides: list[str]) -> Entry:
     return Entry("contradiction", entry.id, " against ".join(sides) or entry.headline, rank=1.0, alarm="CONTRADICTED")
 
 
-def _standing(ctx: Context, topic: Topic, against: dict[str, str]) -> tuple[list[Entry], dict[str, int]]:
+def _standing(
+    ctx: Context, topic: Topic, against: dict[str, str]
+) -> tuple[list[Entry], dict[str, int], tuple[str, ...]]:
     """Rules, preferences, decisions, rejected alternatives, lessons and facts, newest first."""
     found: list[Block] = []
     unread: dict[str, int] = {}
@@ -183,7 +189,7 @@ def _standing(ctx: Context, topic: Topic, against: dict[str, str]) -> tuple[list
             alarm = alarm or (f"STALE: review was due {overdue[block.id]}" if block.id in overdue else "")
             alarm = alarm or pending.get(block.id, "")
             entries.append(_block_entry(block, topic.rank(block.id, block.text), alarm, _old(block, replaced)))
-    return entries, unread
+    return entries, unread, tuple(without_approval(ctx, found))
 
 
 def _old(block: Block, replaced: dict[str, str]) -> str:

@@ -12,11 +12,10 @@ from clew.errors import ClewError, shorten
 from clew.memory import blocks
 from clew.memory.files.sync import sync
 from clew.memory.governance.proposals import statement_of
-from clew.memory.guards.approval import unapproved
 from clew.recall.figures import note_told
 from clew.records.brief import Brief, Entry, Section, brief_json, fit
 from clew.records.relevance import Records, Topic, open_cards, recall_of, records_of, topic_of
-from clew.records.work import current_work, proving
+from clew.records.work import current_work, only_task, proving
 from clew.registry.callers import own_focus, unseen_since
 from clew.registry.context import Context
 from clew.registry.lines import command, one_line
@@ -108,11 +107,7 @@ def _work(ctx: Context, named: str | None) -> Work | None:
     """
     if named is not None:
         return work_by_id(ctx, named.strip().upper())
-    current = current_work(ctx)
-    if current is not None:
-        return current
-    left = open_tasks(ctx, 2)
-    return left[0] if len(left) == 1 else None
+    return current_work(ctx) or only_task(ctx)
 
 
 def _texts(ctx: Context, work: Work | None) -> list[str]:
@@ -144,7 +139,7 @@ def _of_task(ctx: Context, task: Work, recalled: dict[str, float]) -> Brief:
             *_record_sections(records),
             _since(ctx),
         ),
-        waits=_waits(ctx, standing),
+        waits=_waits(ctx, standing, records),
         next=_next(ctx, standing),
         again={"task": task.id},
     )
@@ -239,7 +234,7 @@ def _listed(things: list[str]) -> str:
     return ", ".join(things[:4]) + (f" and {len(things) - 4} more" if len(things) > 4 else "")
 
 
-def _waits(ctx: Context, standing: Standing | None) -> str:
+def _waits(ctx: Context, standing: Standing | None, records: Records) -> str:
     """What goes on only when somebody else acts: proposals, questions of jobs, queued jobs."""
     staged = blocks.current(ctx, prefix="P", status="staged")
     found = []
@@ -247,7 +242,7 @@ def _waits(ctx: Context, standing: Standing | None) -> str:
         named = ", ".join(f"{block.id} {shorten(_proposal(block), 60)}".strip() for block in staged[:2])
         more = f" and {len(staged) - 2} more" if len(staged) > 2 else ""
         found.append(f"{len(staged)} proposal{'s' if len(staged) > 1 else ''} for a person ({named}{more})")
-    checks = unapproved(ctx)
+    checks = list(records.unapproved)
     if checks:
         found.append(f"check of {_listed(checks)} (clew guards approve {checks[0]})")
     stale = [proof for proof in standing.proofs.values() if proof.state == STALE] if standing else []
@@ -310,7 +305,7 @@ def _of_plans(ctx: Context, plan: Work | None, recalled: dict[str, float]) -> Br
             *_record_sections(replace(records, open=_open_anywhere(ctx, records))),
             _since(ctx),
         ),
-        waits=_waits(ctx, None),
+        waits=_waits(ctx, None, records),
         next=command("resume", {"task": tasks[0].id}) if tasks else _begin(ctx),
         again={"task": plan.id} if plan else {},
     )

@@ -290,12 +290,13 @@ def step_named(ctx: Context, given: str) -> str | None:
     match = _STEP_OF.fullmatch(given.strip())
     if match is None:
         return None
-    work = find_work(ctx, match[1].upper()) if match[1] else current_work(ctx) or _only_one(ctx)
+    work = find_work(ctx, match[1].upper()) if match[1] else current_work(ctx) or only_task(ctx)
     steps = steps_of(ctx, work.id) if work is not None and work.is_task else []
     return next((step.id for step in steps if step.path == match[2].lower()), None)
 
 
-def _only_one(ctx: Context) -> Work | None:
+def only_task(ctx: Context) -> Work | None:
+    """The one task that is open, where there is only one."""
     left = open_tasks(ctx, 2)
     return left[0] if len(left) == 1 else None
 

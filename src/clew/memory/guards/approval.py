@@ -153,17 +153,21 @@ def guards(ctx: Context, args: Guards) -> dict[str, Any]:
     }
 
 
-def unapproved(ctx: Context) -> list[str]:
-    """The records in force whose check waits for a person."""
-    armed = {guard.id: guard for guard in _armed(ctx)}
-    found = [block for block in _carrying(ctx, armed) if block.status in HOLDING]
-    return [block.id for block in found if _row(block, armed.get(block.id))["state"] == "waits"]
+def unapproved(ctx: Context, found: Iterable[Block]) -> list[str]:
+    """Of some records, those in force whose check waits for a person."""
+    carrying = [block for block in found if block.status in HOLDING and _has_check(block)]
+    armed = {guard.id: guard for guard in _armed(ctx)} if carrying else {}
+    return [block.id for block in carrying if _row(block, armed.get(block.id))["state"] == "waits"]
+
+
+def _has_check(block: Block) -> bool:
+    return any(name.startswith("Guard") for name in block.fields)
 
 
 def _carrying(ctx: Context, armed: dict[str, Guard]) -> list[Block]:
     """The blocks with a check, or whose check was approved once."""
     found = [block for prefix in GUARDING for block in blocks.current(ctx, prefix=prefix)]
-    return [block for block in found if block.id in armed or any(name.startswith("Guard") for name in block.fields)]
+    return [block for block in found if block.id in armed or _has_check(block)]
 
 
 def _row(block: Block, guard: Guard | None) -> dict[str, Any]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.conformance.node import run_tool
-from tests.faces.mcp.process import ROOT, http_process
-from tests.faces.resident.shims import Shim, settings
+from tests.faces.mcp.process import http_process
+from tests.faces.resident.shims import Shim, served_by, settings
 
 REVISIONS = ["2025-11-25", "2026-07-28"]
 MODERN = {
@@ -29,14 +27,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The data directory of a resident server whose connections have the suite's fixtures."""
-    found = tmp_path_factory.mktemp("home")
-    command = [sys.executable, "-m", "tests.conformance.resident", str(found)]
-    process = subprocess.Popen(command, cwd=ROOT, env=settings(found), stdout=subprocess.PIPE)
-    assert process.stdout is not None and process.stdout.readline() == b"ready\n"
-    yield found
-    process.terminate()
-    assert process.wait(60) == 0
-    process.stdout.close()
+    with served_by("tests.conformance.resident", tmp_path_factory.mktemp("home")) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

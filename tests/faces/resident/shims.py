@@ -25,6 +25,18 @@ def settings(home: Path, **more: str) -> dict[str, str]:
     return environment(home, **{"CLEW_RESIDENT": "on", "CLEW_RESIDENT_IDLE": "600", **more})
 
 
+@contextmanager
+def served_by(module: str, home: Path) -> Iterator[Path]:
+    """A resident server of tests, from when it says that it is ready until it has ended."""
+    command = [sys.executable, "-m", module, str(home)]
+    process = subprocess.Popen(command, cwd=ROOT, env=settings(home), stdout=subprocess.PIPE)
+    assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+    yield home
+    process.terminate()
+    assert process.wait(60) == 0
+    process.stdout.close()
+
+
 class Shim:
     """One `clew serve` and the client in front of it."""
 

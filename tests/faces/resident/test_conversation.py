@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ from tests.faces.mcp.process import ROOT
 from tests.faces.mcp.test_calls import check_that_its_work_stays, critic, leave_a_slow_call, result, written
 from tests.faces.mcp.test_conversation import converse
 from tests.faces.mcp.test_subscriptions import Notices
-from tests.faces.resident.shims import Shim, settings
+from tests.faces.resident.shims import Shim, served_by, settings
 
 pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")]
 
@@ -25,14 +24,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore::mcp.MCPDepr
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The data directory of a resident server that knows the probes."""
-    found = tmp_path_factory.mktemp("home")
-    command = [sys.executable, "-m", "tests.faces.resident.serve", str(found)]
-    process = subprocess.Popen(command, cwd=ROOT, env=settings(found), stdout=subprocess.PIPE)
-    assert process.stdout is not None and process.stdout.readline() == b"ready\n"
-    yield found
-    process.terminate()
-    assert process.wait(60) == 0
-    process.stdout.close()
+    with served_by("tests.faces.resident.serve", tmp_path_factory.mktemp("home")) as found:
+        yield found
 
 
 @pytest.fixture

@@ -72,7 +72,12 @@ def _drop_waiting(ctx: Context, id: str, said: Retraction) -> None:
     """What still waited to make the block hold falls with it: nobody may approve it back to life by accident."""
     for waiting in blocks.current(ctx, prefix="P", status="staged"):
         if waiting.get("TargetBlock") == id:
-            proposals.mark_status(ctx, waiting, "expired", Reason=f"withdrawn: {said.line}")
+            _withdraw(ctx, waiting, said)
+
+
+def _withdraw(ctx: Context, proposal: Block, said: Retraction) -> None:
+    proposals.mark_status(ctx, proposal, "expired", Reason=f"withdrawn: {said.line}")
+    signals.set_status(ctx, proposal.get("Signal"), "resolved", proposal.id)
 
 
 def _withdrawn(ctx: Context, id: str, said: Retraction) -> Retracted:
@@ -85,6 +90,5 @@ def _withdrawn(ctx: Context, id: str, said: Retraction) -> Retracted:
             "Retract the block that it wrote, or roll its receipt back.",
             suggestions=[suggest("open", "Shows the proposal.", "high", id=id)],
         )
-    proposals.mark_status(ctx, proposal, "expired", Reason=f"withdrawn: {said.line}")
-    signals.set_status(ctx, proposal.get("Signal"), "resolved", id)
+    _withdraw(ctx, proposal, said)
     return Retracted("withdrawn")

@@ -138,5 +138,5 @@ def give_vectors(store: Store, size: int) -> None:
         rows = changed_items(bound.tx, "bench", 0, size)
         made = chance.standard_normal((len(rows), model.dimensions), np.float32)
         made /= np.linalg.norm(made, axis=1, keepdims=True)
-        stored = [vectors.Stored(row["id"], str(at), vectors.packed(made[at])) for at, row in enumerate(rows)]
+        stored = [vectors.StoredVector(row["id"], str(at), vectors.packed(made[at])) for at, row in enumerate(rows)]
         vectors.keep(bound.tx, "bench", model.id, stored, [], last_change(bound.tx, "bench"))

@@ -9,7 +9,7 @@ from benchmarks.report import Report, spread
 from benchmarks.stores import ENGINES, Store, fresh_store
 from clew.app import open_clew
 from clew.ledger.sessions import NewSession, start_session
-from clew.ledger.thought_record import Draft, record
+from clew.ledger.thought_record import ThoughtDraft, record
 from clew.registry.connection import Connection
 from clew.registry.context import Context
 from clew.settings import load_settings
@@ -34,11 +34,11 @@ def fill_session(store: Store, count: int, batch: int = 1000) -> str:
     return session.id
 
 
-def _draft(number: int) -> Draft:
+def _draft(number: int) -> ThoughtDraft:
     words = f"step {number}: the {number % 97} storage engine keeps seq {number}"
     if number % 50 == 49:
-        return Draft(words, chain=f"b{number}", from_number=1)
-    return Draft(f"S{number + 1}|E|S1|{words}" if number % 2 and number > 1 else words)
+        return ThoughtDraft(words, chain=f"b{number}", from_number=1)
+    return ThoughtDraft(f"S{number + 1}|E|S1|{words}" if number % 2 and number > 1 else words)
 
 
 def fill_sessions(store: Store, count: int) -> None:
@@ -49,7 +49,7 @@ def fill_sessions(store: Store, count: int) -> None:
         for number in range(count):
             session = start_session(ctx, NewSession(f"Session {number}", tags=(f"t{number % 10}",)))
             for step in range(5):
-                record(ctx, session, Draft(f"step {step} of {number}"))
+                record(ctx, session, ThoughtDraft(f"step {step} of {number}"))
     clew.close()
 
 

@@ -26,14 +26,14 @@ Stamp = list[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class FileSnapshot:
     """Files as they were: digests by path, and stamps by which an untouched file is known without reading it."""
 
     files: dict[str, str] = field(default_factory=dict)
     stamps: dict[str, Stamp] = field(default_factory=dict)
 
 
-def take_snapshot(root: Path, paths: Iterable[str]) -> Snapshot:
+def take_snapshot(root: Path, paths: Iterable[str]) -> FileSnapshot:
     """The files below `root` that can be read, at most MOST_FILES of them."""
     files: dict[str, str] = {}
     stamps: dict[str, Stamp] = {}
@@ -47,7 +47,7 @@ def take_snapshot(root: Path, paths: Iterable[str]) -> Snapshot:
         files[path] = digest
         if _settled(stamp):
             stamps[path] = stamp
-    return Snapshot(files, stamps)
+    return FileSnapshot(files, stamps)
 
 
 def changed_files(root: Path, files: Mapping[str, str], stamps: Mapping[str, Stamp]) -> list[str]:

@@ -16,7 +16,7 @@ _SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "venv", "node_modules", "_
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class RunScope:
     """What a run may cover. Asked before the run, so that what the command writes by the way is not taken for work."""
 
     listed: tuple[str, ...]
@@ -40,12 +40,12 @@ class Scope:
         return sorted(opened | set(self.changed)) if apart else sorted(opened)
 
 
-def scope_of_run(root: Path, globs: Iterable[str], since_ms: int | None) -> Scope:
+def scope_of_run(root: Path, globs: Iterable[str], since_ms: int | None) -> RunScope:
     listed = project_files(root)
     patterns = [_pattern(glob) for glob in globs]
     named = tuple(path for path in listed if any(pattern.fullmatch(path) for pattern in patterns))
     changed = [path for path in listed if _changed_since(root / path, since_ms)] if since_ms is not None else []
-    return Scope(tuple(listed), named if patterns else None, tuple(changed))
+    return RunScope(tuple(listed), named if patterns else None, tuple(changed))
 
 
 def project_files(root: Path) -> list[str]:

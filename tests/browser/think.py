@@ -17,9 +17,9 @@ def think(agent: Caller, session: str, thought: str, **more: object) -> None:
 def think_many(agent: Caller, session: str, texts: list[str]) -> None:
     """One after the other in a single transaction: much faster than as many calls, and the same to whoever reads."""
     from clew.ledger.sessions import session_named
-    from clew.ledger.thought_record import Draft, record
+    from clew.ledger.thought_record import ThoughtDraft, record
     from clew.registry.context import Context
 
     with Context(agent.clew.dispatcher, agent.session, "ws", None).writing() as ctx:
         for text in texts:
-            record(ctx, session_named(ctx, session), Draft(text))
+            record(ctx, session_named(ctx, session), ThoughtDraft(text))

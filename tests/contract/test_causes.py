@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.registry.reference import Contract, contracts
+from clew.registry.reference import SeedContract, contracts
 
 ROOT = Path(__file__).parents[2]
 CONTRACTS = {contract.name: contract for contract in contracts()}
@@ -39,7 +39,7 @@ def test_every_answer_names_a_deviation_and_a_test_that_exists(name: str) -> Non
         assert functions(path), f"{path} holds no test"
 
 
-def answers(contract: Contract) -> list[tuple[str, str]]:
+def answers(contract: SeedContract) -> list[tuple[str, str]]:
     kept = [(item.cause, item.test) for item in contract.kept]
     return kept + [(cause, item.test) for item in contract.differences for cause in item.causes]
 

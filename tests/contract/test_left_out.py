@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clew.app import Clew
-from clew.registry.catalogue import Entry, catalogue
+from clew.registry.catalogue import OperationEntry, catalogue
 from tests.conftest import Caller
 from tests.contract import lived_in
 
@@ -34,11 +34,11 @@ def call(lived: Clew) -> Caller:
     return Caller(lived)
 
 
-def takes(entry: Entry, name: str) -> bool:
+def takes(entry: OperationEntry, name: str) -> bool:
     return name in entry.input_schema["properties"]
 
 
-def cut(call: Caller, entry: Entry) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def cut(call: Caller, entry: OperationEntry) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """The arguments and the envelope of each answer that a small budget cut."""
     example = lived_in.prepared(call, entry.name, entry.example)
     for most in SIZES:

@@ -11,7 +11,7 @@ import pytest
 
 from clew.app import Clew
 from clew.errors import ERROR_CODES
-from clew.registry.catalogue import Entry, catalogue
+from clew.registry.catalogue import OperationEntry, catalogue
 from tests.conftest import Caller
 from tests.contract import lived_in
 
@@ -37,14 +37,14 @@ def clew(built: Path, tmp_path: Path) -> Iterator[Clew]:
 @pytest.mark.parametrize(
     "entry", [e for e in ENTRIES if e.name not in lived_in.ELSEWHERE], ids=lambda entry: entry.name
 )
-def test_the_example_of_an_operation_works(clew: Clew, entry: Entry) -> None:
+def test_the_example_of_an_operation_works(clew: Clew, entry: OperationEntry) -> None:
     call = Caller(clew)
     answer = call.answer(entry.name, **lived_in.prepared(call, entry.name, entry.example))
     assert answer.ok, answer.envelope["error"]
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_each_argument_is_taken_or_refused_in_words(clew: Clew, entry: Entry) -> None:
+def test_each_argument_is_taken_or_refused_in_words(clew: Clew, entry: OperationEntry) -> None:
     call = Caller(clew)
     definitions = entry.input_schema.get("$defs", {})
     for name, schema in entry.input_schema.get("properties", {}).items():
@@ -58,7 +58,7 @@ def test_each_argument_is_taken_or_refused_in_words(clew: Clew, entry: Entry) ->
 
 # The gateway's arguments are loose: what they hold is checked by the operation they lead to.
 @pytest.mark.parametrize("entry", [e for e in ENTRIES if e.name != "thoughtbox_gateway"], ids=lambda entry: entry.name)
-def test_wrong_types_and_unknown_arguments_are_refused(clew: Clew, entry: Entry) -> None:
+def test_wrong_types_and_unknown_arguments_are_refused(clew: Clew, entry: OperationEntry) -> None:
     call = Caller(clew)
     assert call.error(entry.name, **{**entry.example, "no_such_argument": 1})["code"] == "INVALID_INPUT"
     for name in entry.input_schema.get("required", []):

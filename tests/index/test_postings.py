@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.index.postings import FIELD_COUNT, Names, Run, added, build_run, cut, join_runs, kept_run, term_counts
+from clew.index.postings import FIELD_COUNT, Names, PostingRun, added, build_run, cut, join_runs, kept_run, term_counts
 
 FIELD = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=6)
 ITEM = st.lists(FIELD, min_size=FIELD_COUNT, max_size=FIELD_COUNT)
@@ -18,12 +18,12 @@ ITEMS = st.lists(ITEM, max_size=8)
 Fields = list[list[str]]
 
 
-def run_of(items: list[Fields], vocabulary: Names, first: int = 0) -> Run:
+def run_of(items: list[Fields], vocabulary: Names, first: int = 0) -> PostingRun:
     keys, lengths = cut(["\n".join(" ".join(field) for field in item) for item in items], vocabulary)
     return build_run(first, keys, lengths.sum(axis=1))
 
 
-def assert_says(run: Run, items: list[Fields], vocabulary: Names) -> None:
+def assert_says(run: PostingRun, items: list[Fields], vocabulary: Names) -> None:
     """Every key is looked up and compared with a count over the texts; the reading order is compared too."""
     assert run.size == len(items)
     assert np.all(run.keys[1:] > run.keys[:-1]), "each key once, rising"

@@ -156,7 +156,7 @@ def test_a_slow_process_does_not_put_an_old_vector_over_a_new_one(start: Callabl
     with one.ctx.reading() as bound:
         change = last_change(bound.tx, "ws")
         id = bound.tx.value("SELECT id FROM item WHERE ref = 'N-1'")
-    old = vectors.Stored(id, "old", vectors.packed(model.embed_query("stone river")))
+    old = vectors.StoredVector(id, "old", vectors.packed(model.embed_query("stone river")))
     one.put("N-1", "zebra stripe")
     fill(one.ctx, model)
     with one.ctx.writing() as bound:

@@ -11,8 +11,8 @@ from clew.ledger.cipher import (
     MARKS,
     OPERATORS,
     QUANTIFIERS,
+    CipherReading,
     Confidence,
-    Reading,
     Reference,
     anchors,
     described,
@@ -144,6 +144,6 @@ words = st.lists(
 def test_what_is_written_is_what_is_read(
     number: int, kind: str, field: tuple[Reference, ...], content: list[str]
 ) -> None:
-    text = write(Reading(" ".join(content), number, kind, field))
+    text = write(CipherReading(" ".join(content), number, kind, field))
     found = read(text)
     assert (found.number, found.kind, found.field, found.content) == (number, kind, field, " ".join(content))

@@ -8,7 +8,7 @@ import pytest
 
 from clew.app import Clew
 from clew.ledger.gateway import served, wire_name
-from clew.registry.catalogue import Entry, catalogue
+from clew.registry.catalogue import OperationEntry, catalogue
 from tests.ledger.conftest import Thinker
 
 S = "{session}"
@@ -120,7 +120,7 @@ CALLS: dict[str, list[dict[str, Any]]] = {
 EACH = [(name, call) for name, calls in CALLS.items() for call in calls]
 
 
-def mine() -> list[Entry]:
+def mine() -> list[OperationEntry]:
     return [entry for entry in served() if not entry.name.startswith(OTHERS)]
 
 

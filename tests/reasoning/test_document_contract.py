@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clew.app import Clew, open_clew
-from clew.registry.catalogue import Entry, catalogue
+from clew.registry.catalogue import OperationEntry, catalogue
 from clew.registry.connection import Connection
 from clew.settings import load_settings, project_root
 from tests.conftest import Caller
@@ -129,7 +129,7 @@ def ready(call: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
     return call
 
 
-def operation(name: str) -> Entry:
+def operation(name: str) -> OperationEntry:
     entry = catalogue().find(name)
     assert entry is not None
     return entry

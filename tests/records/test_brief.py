@@ -8,7 +8,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.records.brief import WIDTHS, Brief, Entry, Section, fit
+from clew.records.brief import WIDTHS, Brief, BriefLine, Section, fit
 
 NAMES = ("done", "then", "doubts", "rules", "decisions", "known", "open", "since")
 KINDS = {
@@ -28,7 +28,7 @@ INLINE = ("done", "then", "since")
 def sections(draw: st.DrawFn, name: str) -> Section:
     count = draw(st.integers(0, 12))
     entries = [
-        Entry(
+        BriefLine(
             draw(st.sampled_from(KINDS[name])),
             f"{name.upper()}-{number}",
             draw(st.text("abc é\n", min_size=1, max_size=200)),
@@ -111,7 +111,7 @@ def test_head_next_step_and_next_call_are_there_while_anything_is(brief: Brief) 
 
 
 def test_a_record_is_one_line_of_a_fixed_width() -> None:
-    long = Entry("rule", "R-1", "errors are\none line " * 40, "preference, proposed")
+    long = BriefLine("rule", "R-1", "errors are\none line " * 40, "preference, proposed")
     text = fit(Brief("head", sections=(Section("rules", (long,)),)), 2000).text
     assert text.splitlines()[2].startswith("  R-1 preference, proposed: errors are one line")
     assert len(text.splitlines()[2]) <= WIDTHS[0] + len("  R-1 preference, proposed: ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clew.records.links import Relation, add_link, kind_of, links_of
 from clew.registry.context import Context
-from clew.registry.record import Link
+from clew.registry.record import RecordLink
 from tests.conftest import Caller
 from tests.reasoning.thinking import a_task, think
 
@@ -35,10 +35,10 @@ def test_what_a_text_names_is_a_link_unless_another_says_more(call: Caller) -> N
     think(call, "CARD-1")
     think(call, "CARD-2", text="follows from CARD-1")
     with context(call).reading() as ctx:
-        assert links_of(ctx, "CARD-1").incoming == (Link("CARD-2", "mentions", "CARD-1"),)
+        assert links_of(ctx, "CARD-1").incoming == (RecordLink("CARD-2", "mentions", "CARD-1"),)
     call("think_link", **{"from": "CARD-2", "rel": "depends_on", "to": "CARD-1"})
     with context(call).reading() as ctx:
-        assert links_of(ctx, "CARD-1").incoming == (Link("CARD-2", "depends_on", "CARD-1"),)
+        assert links_of(ctx, "CARD-1").incoming == (RecordLink("CARD-2", "depends_on", "CARD-1"),)
         assert links_of(ctx, "CARD-1").resting() == ["CARD-2"]
 
 

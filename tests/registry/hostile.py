@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from clew.registry.catalogue import Entry
+from clew.registry.catalogue import OperationEntry
 
 NASTY: st.SearchStrategy[Any] = st.sampled_from(
     [
@@ -80,7 +80,7 @@ def fitting(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
     return anything
 
 
-def arguments_for(entry: Entry) -> st.SearchStrategy[dict[str, Any]]:
+def arguments_for(entry: OperationEntry) -> st.SearchStrategy[dict[str, Any]]:
     properties = entry.input_schema.get("properties", {})
     named = {name: st.one_of(fitting(schema), anything) for name, schema in properties.items() if name != "workspace"}
     known = st.fixed_dictionaries({}, optional=named)

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from clew.registry import build
-from clew.registry.catalogue import Entry, catalogue
+from clew.registry.catalogue import OperationEntry, catalogue
 from clew.registry.operation import declared
 
 
@@ -17,7 +17,7 @@ def test_the_index_is_current() -> None:
 
 
 @pytest.mark.parametrize("entry", catalogue().operations, ids=lambda entry: entry.name)
-def test_every_operation_is_declared_well(entry: Entry) -> None:
+def test_every_operation_is_declared_well(entry: OperationEntry) -> None:
     assert re.fullmatch(r"[a-z][a-z0-9_]{2,39}", entry.name)
     assert entry.summary.endswith(".")
     assert len(entry.summary) <= 160

@@ -13,7 +13,7 @@ from clew.registry.context import Context
 from clew.registry.repeats import once_in_parts
 from clew.runner.board import Board
 from clew.settings import load_settings
-from clew.store.requests import KEPT_MS, Request
+from clew.store.requests import KEPT_MS, StoredRequest
 from tests.conftest import Caller, TickingClock
 from tests.store.proxy import Proxy
 
@@ -65,7 +65,7 @@ def test_an_operation_of_several_transactions_runs_once(clew: Clew) -> None:
             raise RuntimeError("killed on the way")
         return {"run": len(runs)}
 
-    request, other = Request("ws", "r-1", "some", "d"), Request("ws", "r-2", "some", "d")
+    request, other = StoredRequest("ws", "r-1", "some", "d"), StoredRequest("ws", "r-2", "some", "d")
     with pytest.raises(ClewError):
         once_in_parts(ctx, request, run)
     assert [once_in_parts(ctx, request, run) for _ in range(2)] == [{"run": 2}] * 2

@@ -14,7 +14,7 @@ from clew.store.database import Transaction
 
 
 @dataclass(frozen=True)
-class Parcel(rows.Record):
+class Parcel(rows.TableRow):
     TABLE: ClassVar[str] = "parcel"
     KEY: ClassVar[tuple[str, ...]] = ("depot", "number")
     LISTS: ClassVar[frozenset[str]] = frozenset({"marks"})

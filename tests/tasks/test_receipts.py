@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from clew.app import Clew
-from clew.files import FRESH_NS, Snapshot, changed_files, take_snapshot
+from clew.files import FRESH_NS, FileSnapshot, changed_files, take_snapshot
 from clew.registry.connection import Connection
 from tests.conftest import Caller
 
@@ -46,7 +46,7 @@ def prove(clew: Clew, task: str, path: str, command: str = "make test", code: in
     return result
 
 
-def covering(snapshot: Snapshot) -> dict[str, Any]:
+def covering(snapshot: FileSnapshot) -> dict[str, Any]:
     return {"files": snapshot.files, "stamps": snapshot.stamps}
 
 

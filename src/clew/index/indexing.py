@@ -98,7 +98,7 @@ def _stored(row: Row) -> Item:
     )
 
 
-class Entry(NamedTuple):
+class NumberedItem(NamedTuple):
     """An item with its id, the number of its change, and what stands under its ref."""
 
     item: Item
@@ -147,19 +147,21 @@ def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
         yield list(chunk.values())
 
 
-def _entries(tx: Transaction, workspace: str, items: list[Item]) -> list[Entry]:
+def _entries(tx: Transaction, workspace: str, items: list[Item]) -> list[NumberedItem]:
     refs = orjson.dumps([item.ref for item in items]).decode()
     found = tx.all(_FOUND[tx.engine], workspace, refs, workspace)
     return [_entry(item, row, place) for place, (item, row) in enumerate(zip(items, found, strict=True), 1)]
 
 
-def _entry(item: Item, found: Row, place: int) -> Entry:
+def _entry(item: Item, found: Row, place: int) -> NumberedItem:
     digest = item.digest()
     differs = found["digest"] != digest or found["status"] != item.status
-    return Entry(item, digest, found["id"], found["change"] + place, bool(found["fresh"]), differs, found["seq"] or 0)
+    return NumberedItem(
+        item, digest, found["id"], found["change"] + place, bool(found["fresh"]), differs, found["seq"] or 0
+    )
 
 
-def _writes(workspace: str, entries: list[Entry]) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+def _writes(workspace: str, entries: list[NumberedItem]) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
     """Statements in their order, each with its rows of parameters."""
     known = [entry for entry in entries if not entry.fresh]
     fresh = [entry for entry in entries if entry.fresh]

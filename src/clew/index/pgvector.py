@@ -18,7 +18,7 @@ Scores = list[tuple[int, float]]
 
 
 @dataclass(frozen=True)
-class Server:
+class VectorServer:
     """The vectors of one workspace and model on a server that compares them; `schema` is where pgvector lives."""
 
     schema: str
@@ -50,10 +50,10 @@ class Server:
         return f"-(near OPERATOR({self.schema}.<#>) {asked}) * scale"
 
 
-def server(tx: Transaction, workspace: str, model: str) -> Server | None:
+def server(tx: Transaction, workspace: str, model: str) -> VectorServer | None:
     """What compares vectors in the database; None where it cannot."""
     schema = schema_of(tx)
-    return Server(schema, workspace, model) if schema else None
+    return VectorServer(schema, workspace, model) if schema else None
 
 
 def schema_of(tx: Transaction) -> str | None:

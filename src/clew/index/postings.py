@@ -28,7 +28,7 @@ class Names(dict[Any, int]):
 
 
 @dataclass(frozen=True)
-class Run:
+class PostingRun:
     """The words of the items in the slots `first` to `first + size - 1`, twice: in reading order and as postings.
 
     Reading order: item i holds the keys `words[starts[i]:starts[i + 1]]`.
@@ -61,11 +61,11 @@ class Run:
         at = slot - self.first
         return self.words[self.starts[at] : self.starts[at + 1]]
 
-    def moved(self, first: int) -> Run:
+    def moved(self, first: int) -> PostingRun:
         """The same run with another first slot."""
         return replace(self, first=first)
 
-    def renumbered(self, terms: Numbers) -> Run:
+    def renumbered(self, terms: Numbers) -> PostingRun:
         """The same run with `terms[n]` in place of term number n."""
         if np.array_equal(terms, np.arange(len(terms))):
             return self
@@ -96,7 +96,7 @@ def cut(texts: list[str], vocabulary: Names) -> tuple[Numbers, Ints]:
     return keys, lengths.reshape(-1, FIELD_COUNT)
 
 
-def build_run(first: int, words: Numbers, lengths: Ints) -> Run:
+def build_run(first: int, words: Numbers, lengths: Ints) -> PostingRun:
     """A run of items that have `lengths[i]` words each, given the keys of all of them in reading order."""
     starts = np.concatenate(([0], np.cumsum(lengths)))
     owners = np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths)
@@ -110,7 +110,7 @@ def build_run(first: int, words: Numbers, lengths: Ints) -> Run:
     slots = (unique & np.uint64(0xFFFFFFFF)).astype(np.int32)
     firsts = np.flatnonzero(_changes(keys))
     ends = np.append(firsts[1:], len(keys)) if len(keys) else firsts
-    return Run(
+    return PostingRun(
         first,
         len(lengths),
         words,
@@ -130,7 +130,7 @@ def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
     return found
 
 
-def join_runs(left: Run, right: Run) -> Run:
+def join_runs(left: PostingRun, right: PostingRun) -> PostingRun:
     """One run of two neighbours that use the same numbers for their terms.
 
     The posting lists are moved, not sorted again. Both runs hold their keys sorted; a stable sort of the two key lists
@@ -146,7 +146,7 @@ def join_runs(left: Run, right: Run) -> Run:
     # The list that ends at ends[i] now began at begins[i] before: shift its entries by the difference.
     source = np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(begins - (ends - sizes), sizes)
     firsts = np.flatnonzero(_changes(keys))
-    return Run(
+    return PostingRun(
         left.first,
         left.size + right.size,
         np.concatenate((left.words, right.words)),
@@ -159,7 +159,7 @@ def join_runs(left: Run, right: Run) -> Run:
     )
 
 
-def kept_run(run: Run, kept: NDArray[np.bool_]) -> Run:
+def kept_run(run: PostingRun, kept: NDArray[np.bool_]) -> PostingRun:
     """The run without the items that are not kept; those after them move up."""
     lengths = np.diff(run.starts)
     places = (np.cumsum(kept) - 1).astype(np.int32)
@@ -168,7 +168,7 @@ def kept_run(run: Run, kept: NDArray[np.bool_]) -> Run:
     # Lists may stand in any order, but each stands in one piece, and so does what is left of it.
     begins, ends = before[run.begins], before[run.ends]
     used = ends > begins
-    return Run(
+    return PostingRun(
         run.first,
         int(kept.sum()),
         run.words[np.repeat(kept, lengths)],
@@ -181,7 +181,7 @@ def kept_run(run: Run, kept: NDArray[np.bool_]) -> Run:
     )
 
 
-def added(runs: list[Run], run: Run) -> list[Run]:
+def added(runs: list[PostingRun], run: PostingRun) -> list[PostingRun]:
     """The runs with one more. Each stays at least twice as large as the next, so a term is looked up in few runs."""
     runs = [*runs, run]
     while len(runs) > 1 and runs[-2].size < 2 * runs[-1].size:
@@ -190,7 +190,7 @@ def added(runs: list[Run], run: Run) -> list[Run]:
     return runs
 
 
-def term_counts(runs: list[Run], term: int, weights: Floats, size: int) -> Floats:
+def term_counts(runs: list[PostingRun], term: int, weights: Floats, size: int) -> Floats:
     """How often each slot holds a term, each field counted with its weight."""
     found: Floats = np.zeros(size, np.float32)
     for run in runs:

@@ -21,7 +21,7 @@ import orjson
 from numpy.typing import NDArray
 
 from clew.index.items import QUESTION
-from clew.index.postings import FIELD_COUNT, Ints, Names, Numbers, Run, build_run, cut, join_runs, kept_run
+from clew.index.postings import FIELD_COUNT, Ints, Names, Numbers, PostingRun, build_run, cut, join_runs, kept_run
 from clew.store.database import Database, Row, Transaction, placeholders
 from clew.store.workspaces import find_workspace, next_count
 
@@ -50,7 +50,7 @@ class Segment:
     names: dict[str, list[Any]]
     refs: list[str]
     terms: list[str]
-    run: Run
+    run: PostingRun
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -156,7 +156,7 @@ def _join_codes(
     return codes, names
 
 
-def _without_unused(run: Run, terms: list[str]) -> tuple[Run, list[str]]:
+def _without_unused(run: PostingRun, terms: list[str]) -> tuple[PostingRun, list[str]]:
     """The run and its terms without terms that no item holds any more; otherwise joined segments would keep them."""
     used = np.unique(run.keys // np.uint32(FIELD_COUNT))
     if len(used) == len(terms):
@@ -246,7 +246,7 @@ def read_segment(tx: Transaction, workspace: str, label: Label) -> Segment:
         names={**lists["names"], "document": [tuple(place) for place in lists["names"]["document"]]},
         refs=lists["refs"],
         terms=lists["terms"],
-        run=Run(
+        run=PostingRun(
             0,
             label.items,
             parts["words"],

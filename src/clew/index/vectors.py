@@ -37,7 +37,7 @@ class Numbering(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredVector:
     id: int
     digest: str
     vector: Packed
@@ -84,7 +84,9 @@ def same_text(tx: Transaction, model: str, wanted: list[str]) -> dict[str, Packe
     return {digest: Packed(scale, bytes(data)) for digest, scale, data in found}
 
 
-def keep(tx: Transaction, workspace: str, model: str, vectors: list[Stored], gone: list[int], change: int) -> None:
+def keep(
+    tx: Transaction, workspace: str, model: str, vectors: list[StoredVector], gone: list[int], change: int
+) -> None:
     """Write a batch of vectors that was made from the changes up to `change`."""
     row = tx.one(_PROGRESS, workspace, model)
     if row and row["change"] >= change:

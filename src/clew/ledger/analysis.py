@@ -40,7 +40,7 @@ EXPLAINED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class BareThought:
     """A thought without its text: all that an analysis counts."""
 
     point: Point
@@ -60,7 +60,7 @@ class Arrow:
     to_seq: int
 
 
-def steps_of(ctx: Context, session: LedgerSession) -> list[Step]:
+def steps_of(ctx: Context, session: LedgerSession) -> list[BareThought]:
     rows = ctx.tx.all(
         "SELECT chain, number, seq, ts_ms, kind, is_revision, from_number, revises_number FROM thought"
         " WHERE workspace = ? AND session = ? ORDER BY seq",
@@ -71,11 +71,11 @@ def steps_of(ctx: Context, session: LedgerSession) -> list[Step]:
     return [_step(row, seen) for row in rows]
 
 
-def _step(row: Row, seen: set[str]) -> Step:
+def _step(row: Row, seen: set[str]) -> BareThought:
     # A branch forks once; a main-line thought forks when it says so.
     forks = row["from_number"] is not None and (row["chain"] == "" or row["chain"] not in seen)
     seen.add(row["chain"])
-    return Step(
+    return BareThought(
         Point(row["chain"], row["number"]),
         row["seq"],
         row["ts_ms"],
@@ -109,7 +109,7 @@ def session_analyze(ctx: Context, args: SessionAnalyze) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class SessionFigures:
     """What the store counts of a session's thoughts; no thought is read for it."""
 
     thoughts: int
@@ -162,11 +162,11 @@ WHERE ledger_chain.workspace = ? AND ledger_chain.session = ? AND ledger_chain.c
 _LAST = "SELECT next_needed FROM thought WHERE workspace = ? AND session = ? ORDER BY seq DESC LIMIT 1"
 
 
-def figures_of(ctx: Context, session: LedgerSession) -> Figures:
+def figures_of(ctx: Context, session: LedgerSession) -> SessionFigures:
     key = (ctx.workspace, session.id)
     counted, branched = ctx.tx.one(_FIGURES, *key), ctx.tx.one(_BRANCHES, *key)
     assert counted is not None and branched is not None
-    return Figures(
+    return SessionFigures(
         **{name: int(value) for name, value in (counted | branched).items()}, ended=ctx.tx.value(_LAST, *key) == 0
     )
 
@@ -198,7 +198,7 @@ def analyzed(ctx: Context, session: LedgerSession) -> dict[str, Any]:
     }
 
 
-def _structure(figures: Figures) -> dict[str, Any]:
+def _structure(figures: SessionFigures) -> dict[str, Any]:
     count = figures.thoughts or 1
     turns = figures.revisions + figures.main_forks + figures.forked
     minutes = figures.duration / 60_000
@@ -210,7 +210,7 @@ def _structure(figures: Figures) -> dict[str, Any]:
     }
 
 
-def _quality(session: LedgerSession, figures: Figures) -> dict[str, Any]:
+def _quality(session: LedgerSession, figures: SessionFigures) -> dict[str, Any]:
     return {
         "critiqueRequests": session.critique_count,
         "hasConvergence": 0 < figures.last_branch < figures.last_main,
@@ -296,7 +296,7 @@ def deep_analysis(ctx: Context, args: DeepAnalysis) -> dict[str, Any]:
     return result | {"timestamp": iso_millis(ctx.ws.updated_at_ms)}
 
 
-def _patterns(ctx: Context, session: LedgerSession, steps: list[Step]) -> dict[str, Any]:
+def _patterns(ctx: Context, session: LedgerSession, steps: list[BareThought]) -> dict[str, Any]:
     length = ctx.tx.value(
         f"SELECT avg(length(entry.content)) FROM thought{entry_join('thought')}"
         " WHERE thought.workspace = ? AND thought.session = ?",
@@ -311,7 +311,7 @@ def _patterns(ctx: Context, session: LedgerSession, steps: list[Step]) -> dict[s
     }
 
 
-def _load(session: LedgerSession, steps: list[Step], arrows: list[Arrow]) -> dict[str, Any]:
+def _load(session: LedgerSession, steps: list[BareThought], arrows: list[Arrow]) -> dict[str, Any]:
     """Breadth and depth as they are; complexity from open ends, links and turns rather than from length alone."""
     turns = sum(step.is_revision or step.forks for step in steps)
     score = min(100, 2 * len(steps) + 5 * turns + 3 * len(arrows)) if steps else 0
@@ -322,7 +322,7 @@ def _load(session: LedgerSession, steps: list[Step], arrows: list[Arrow]) -> dic
     }
 
 
-def _decisions(steps: list[Step]) -> list[dict[str, Any]]:
+def _decisions(steps: list[BareThought]) -> list[dict[str, Any]]:
     found = []
     for step in steps:
         kind = (
@@ -335,7 +335,7 @@ def _decisions(steps: list[Step]) -> list[dict[str, Any]]:
     return found[:200]
 
 
-def _timeline(session: LedgerSession, steps: list[Step]) -> dict[str, Any]:
+def _timeline(session: LedgerSession, steps: list[BareThought]) -> dict[str, Any]:
     return {
         "createdAt": iso_millis(session.created_at_ms),
         "updatedAt": iso_millis(session.updated_at_ms),
@@ -351,14 +351,14 @@ def _compared(ctx: Context, other: str) -> dict[str, Any]:
     return {"sessionId": session.id, "title": session.title, "thoughtCount": figures.thoughts, **_structure(figures)}
 
 
-def _branches(steps: list[Step]) -> set[str]:
+def _branches(steps: list[BareThought]) -> set[str]:
     return {step.point.chain for step in steps} - {""}
 
 
-def _revisions(steps: list[Step]) -> int:
+def _revisions(steps: list[BareThought]) -> int:
     return sum(step.is_revision for step in steps)
 
 
-def _duration(steps: list[Step]) -> int:
+def _duration(steps: list[BareThought]) -> int:
     times = [step.ts_ms for step in steps]
     return max(times) - min(times) if times else 0

@@ -118,7 +118,7 @@ class Confidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class CipherReading:
     """What a thought's text says in the notation; of plain prose only what its content points at."""
 
     content: str
@@ -149,7 +149,7 @@ class Reading:
         return first if first is not None and not first.mark and first.last is None else None
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> CipherReading:
     """Read a thought. Never raises."""
     header = _HEADER.match(text)
     if header is None:
@@ -161,7 +161,7 @@ def read(text: str) -> Reading:
     return _reading(content.strip(), number, kind, field)
 
 
-def write(reading: Reading) -> str:
+def write(reading: CipherReading) -> str:
     """The text of a reading; reads to the same again."""
     if not reading.notation:
         return reading.content
@@ -176,7 +176,7 @@ def anchors(text: str) -> list[str]:
     return list(dict.fromkeys(_ANCHOR.findall(text)))
 
 
-def described(reading: Reading) -> dict[str, Any]:
+def described(reading: CipherReading) -> dict[str, Any]:
     """What was understood, in few words; nothing for prose that points nowhere."""
     said: dict[str, Any] = {}
     if reading.kind:
@@ -192,11 +192,11 @@ def described(reading: Reading) -> dict[str, Any]:
     return said
 
 
-def _reading(content: str, number: int | None, kind: str | None, field: tuple[Reference, ...] | None) -> Reading:
+def _reading(content: str, number: int | None, kind: str | None, field: tuple[Reference, ...] | None) -> CipherReading:
     known = frozenset() if kind else ORDINARY
     # A confidence mark is not an operator, and another session's thought is not one of ours.
     plain = _ANCHOR.sub(" ", _CONFIDENCE.sub(" ", content))
-    return Reading(
+    return CipherReading(
         content,
         number,
         kind,

@@ -13,7 +13,7 @@ from clew.index.indexing import index_item, unindex_item
 from clew.index.items import Item
 from clew.ledger.inputs import slug
 from clew.registry.context import Context
-from clew.store.rows import Record, delete, find, upsert
+from clew.store.rows import TableRow, delete, find, upsert
 from clew.store.workspaces import declare_events
 
 declare_events(
@@ -28,7 +28,7 @@ declare_events(
 
 
 @dataclass(frozen=True)
-class Pattern(Record):
+class Pattern(TableRow):
     TABLE: ClassVar[str] = "pattern"
     LISTS: ClassVar[frozenset[str]] = frozenset({"tags", "sessions"})
 
@@ -58,7 +58,7 @@ class Pattern(Record):
 
 
 @dataclass(frozen=True)
-class Note(Record):
+class GardenNote(TableRow):
     TABLE: ClassVar[str] = "scratchpad"
 
     id: str
@@ -95,11 +95,11 @@ def pattern_named(ctx: Context, key: str) -> Pattern:
     return found
 
 
-def find_note(ctx: Context, key: str) -> Note | None:
-    return find(ctx.tx, ctx.workspace, Note, key)
+def find_note(ctx: Context, key: str) -> GardenNote | None:
+    return find(ctx.tx, ctx.workspace, GardenNote, key)
 
 
-def note_named(ctx: Context, key: str) -> Note:
+def note_named(ctx: Context, key: str) -> GardenNote:
     found = find_note(ctx, key)
     if found is None:
         raise unknown_id(
@@ -152,7 +152,7 @@ def write_pattern(ctx: Context, pattern: Pattern) -> Pattern:
     return pattern
 
 
-def write_note(ctx: Context, note: Note) -> Note:
+def write_note(ctx: Context, note: GardenNote) -> GardenNote:
     before = find_note(ctx, note.id)
     seq = _keep(ctx, "scratchpad", note.id, before)
     upsert(ctx.tx, ctx.workspace, note)
@@ -170,14 +170,14 @@ def write_note(ctx: Context, note: Note) -> Note:
     return note
 
 
-def remove(ctx: Context, kind: str, value: Pattern | Note) -> None:
+def remove(ctx: Context, kind: str, value: Pattern | GardenNote) -> None:
     _keep(ctx, kind, value.id, value)
     delete(ctx.tx, ctx.workspace, value)
     unindex_item(ctx.tx, ctx.workspace, f"{kind}:{value.id}")
     ctx.emit("ledger", f"{kind}_deleted", value.id, {"title": value.title})
 
 
-def _keep(ctx: Context, kind: str, key: str, before: Pattern | Note | None) -> int:
+def _keep(ctx: Context, kind: str, key: str, before: Pattern | GardenNote | None) -> int:
     """Put the version that is about to change aside; the seq is the change's own."""
     seq = ctx.ws.next_seq()
     if before is not None:

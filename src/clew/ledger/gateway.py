@@ -19,7 +19,7 @@ from clew.errors import ClewError, Suggestion, shorten, suggest
 from clew.ledger.inputs import LedgerInput
 from clew.ledger.stages import GATEWAY, check_stage, peek_place
 from clew.registry.arguments import nearest
-from clew.registry.catalogue import Entry, catalogue
+from clew.registry.catalogue import OperationEntry, catalogue
 from clew.registry.context import Context
 from clew.registry.envelope import Answer, failure
 from clew.registry.operation import operation
@@ -79,7 +79,7 @@ class Gateway(LedgerInput):
 @dataclass(frozen=True)
 class Route:
     wire: str
-    entry: Entry
+    entry: OperationEntry
     arguments: dict[str, Any]
 
     @property
@@ -149,7 +149,7 @@ def _object(value: Any, field: str) -> dict[str, Any]:
     return value
 
 
-def served() -> list[Entry]:
+def served() -> list[OperationEntry]:
     return [entry for entry in catalogue().operations if entry.domain == "ledger" and entry.name != GATEWAY]
 
 
@@ -158,11 +158,11 @@ def groups() -> frozenset[str]:
     return frozenset(alias.partition(".")[0] for entry in served() for alias in entry.aliases if "." in alias)
 
 
-def wire_name(entry: Entry) -> str:
+def wire_name(entry: OperationEntry) -> str:
     return next((alias for alias in entry.aliases if "." in alias), entry.name)
 
 
-def _entry(wire: str) -> Entry:
+def _entry(wire: str) -> OperationEntry:
     entry = catalogue().find(wire) if wire else None
     # Exact names only: an older spelling with a prefix must not turn `session.thought` into `thought`.
     if entry is not None and entry.domain == "ledger" and wire in (entry.name, *entry.aliases) and wire != GATEWAY:

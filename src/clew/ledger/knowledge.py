@@ -11,7 +11,7 @@ from pydantic import Field
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import CHAIN
 from clew.ledger.garden import (
-    Note,
+    GardenNote,
     Pattern,
     find_note,
     find_pattern,
@@ -278,7 +278,7 @@ def knowledge_write_scratchpad(ctx: Context, args: WriteScratchpad) -> dict[str,
         raise invalid("id", "is not a slug, and none can be made from the title", "Give id or title.", kind="pattern")
     before = find_note(ctx, key)
     if before is None:
-        note = Note(key, args.title or key, args.content, ctx.now_ms, ctx.now_ms)
+        note = GardenNote(key, args.title or key, args.content, ctx.now_ms, ctx.now_ms)
     else:
         content = f"{before.content.rstrip()}\n\n{args.content}" if args.append else args.content
         note = replace(before, title=args.title or before.title, content=content, updated_at_ms=ctx.now_ms)
@@ -318,7 +318,7 @@ def knowledge_list_scratchpad(ctx: Context, args: ListScratchpad) -> dict[str, A
     }
 
 
-def _notes(ctx: Context, search: str | None) -> list[Note]:
+def _notes(ctx: Context, search: str | None) -> list[GardenNote]:
     if search and search.strip():
         items = items_holding(ctx, search, SEARCHED, "note")
         keys = [item["ref"].removeprefix("scratchpad:") for item in items if item["kind"] == "scratchpad"]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from clew.errors import shorten
 from clew.ledger.chains import Chain, Point, resolve_all, seq_of
-from clew.ledger.cipher import MARKS, Reading, Reference
+from clew.ledger.cipher import MARKS, CipherReading, Reference
 from clew.ledger.sessions import LedgerSession, branch_name
 from clew.reasoning.branches import Branch
 from clew.reasoning.documents import GRAPH
@@ -23,27 +23,27 @@ _BY_KIND = {"X": "contradicts", "E": "supports"}
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ThoughtLink:
     relation: str
     point: Point
     seq: int
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
-    links: tuple[Link, ...]
+class ThoughtLinks:
+    links: tuple[ThoughtLink, ...]
     unresolved: tuple[str, ...]
     """References to thoughts that do not exist, as they were written."""
 
 
 def find_links(
-    ctx: Context, session: LedgerSession, chain: Chain, kind: str | None, reading: Reading, revised: Point | None
-) -> Linked:
+    ctx: Context, session: LedgerSession, chain: Chain, kind: str | None, reading: CipherReading, revised: Point | None
+) -> ThoughtLinks:
     """What the references of a thought mean, before it is written: so that it cannot mean itself."""
-    links: dict[tuple[str, Point], Link] = {}
+    links: dict[tuple[str, Point], ThoughtLink] = {}
     missing: list[str] = []
     if revised is not None:
-        links["revises", revised] = Link("revises", revised, _seq(ctx, session, revised))
+        links["revises", revised] = ThoughtLink("revises", revised, _seq(ctx, session, revised))
     known = _numbered(ctx, session, chain, reading)
     for reference in reading.references:
         targets = _targets(ctx, session, known, reference)
@@ -52,12 +52,12 @@ def find_links(
         for point, seq in targets:
             relation = relation_of(kind, reading, reference)
             if ("revises", point) not in links:
-                links.setdefault((relation, point), Link(relation, point, seq))
-    return Linked(tuple(links.values()), tuple(missing))
+                links.setdefault((relation, point), ThoughtLink(relation, point, seq))
+    return ThoughtLinks(tuple(links.values()), tuple(missing))
 
 
 def write_links(
-    ctx: Context, session: LedgerSession, point: Point, kind: str | None, seq: int, linked: Linked
+    ctx: Context, session: LedgerSession, point: Point, kind: str | None, seq: int, linked: ThoughtLinks
 ) -> list[Mark]:
     """Store the links of a new thought and draw their edges; what their targets are marked with."""
     marks = []
@@ -81,7 +81,7 @@ def _seq(ctx: Context, session: LedgerSession, point: Point) -> int:
     return found
 
 
-def relation_of(kind: str | None, reading: Reading, reference: Reference) -> str:
+def relation_of(kind: str | None, reading: CipherReading, reference: Reference) -> str:
     """By the mark before the reference; in the reference field else by the thought's kind."""
     if reference.mark:
         return MARKS[reference.mark]
@@ -95,7 +95,7 @@ def relation_of(kind: str | None, reading: Reading, reference: Reference) -> str
 Known = dict[int, tuple[Point, int]]
 
 
-def _numbered(ctx: Context, session: LedgerSession, chain: Chain, reading: Reading) -> Known:
+def _numbered(ctx: Context, session: LedgerSession, chain: Chain, reading: CipherReading) -> Known:
     """All that the references name by number, read at once."""
     wanted = {number for item in reading.references if item.target == "S" for number in _span(item)}
     return resolve_all(ctx, session.id, chain, wanted) if wanted else {}

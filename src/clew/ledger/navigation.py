@@ -11,7 +11,7 @@ from pydantic import Field
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ledger.inputs import LedgerInput, MaybeSession
 from clew.ledger.session_start import Part, Work
-from clew.ledger.sessions import WORK, Query, find_sessions, session_json, work_tags
+from clew.ledger.sessions import WORK, SessionQuery, find_sessions, session_json, work_tags
 from clew.ledger.stages import GATEWAY, LEFT, checked_domain, keep_place, place_of
 from clew.registry.connection import InputFailed
 from clew.registry.context import Context
@@ -74,7 +74,7 @@ def _known(ctx: Context, chosen: dict[str, str]) -> Any:
         if name not in chosen:
             continue
         narrowed[name] = chosen[name]
-        found = find_sessions(ctx, Query(tuple(work_tags(narrowed)), limit=10))
+        found = find_sessions(ctx, SessionQuery(tuple(work_tags(narrowed)), limit=10))
         if not found.total and name != "aspect":
             raise unknown_id(
                 name,

@@ -18,7 +18,7 @@ from clew.reasoning.documents import GRAPH
 from clew.reasoning.premises import suspects
 from clew.reasoning.scope import Scope
 from clew.registry.context import Context
-from clew.registry.record import Link, Named, Retracted, Retraction, linker, namer, opener, retracter
+from clew.registry.record import Named, RecordLink, Retracted, Retraction, linker, namer, opener, retracter
 
 SUMMARY = 160
 MOST_CELL = 1000
@@ -87,20 +87,20 @@ def _links(ctx: Context, thought: Thought, own: str, other: str, limit: int) -> 
 
 
 @linker("session")
-def session_links(ctx: Context, id: str, limit: int) -> list[Link]:
-    return [Link(thought.node_id, "part_of", id) for thought in newest_thoughts(ctx, id, limit)]
+def session_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
+    return [RecordLink(thought.node_id, "part_of", id) for thought in newest_thoughts(ctx, id, limit)]
 
 
 @linker("thought")
-def thought_links(ctx: Context, id: str, limit: int) -> list[Link]:
+def thought_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
     """What a thought refers to and what refers to it, and the session it belongs to."""
     thought = _indexed(ctx, id)
     to = _links(ctx, thought, "from_seq", "to_seq", limit)
     back = _links(ctx, thought, "to_seq", "from_seq", limit)
     return [
-        Link(id, "part_of", thought.session),
-        *(Link(id, link["rel"], link["id"]) for link in to),
-        *(Link(link["id"], link["rel"], id) for link in back),
+        RecordLink(id, "part_of", thought.session),
+        *(RecordLink(id, link["rel"], link["id"]) for link in to),
+        *(RecordLink(link["id"], link["rel"], id) for link in back),
     ]
 
 

@@ -15,7 +15,7 @@ from clew.ledger.garden import note_named, pattern_named
 from clew.ledger.guides import guide
 from clew.ledger.knowledge import KnowledgeStats, knowledge_stats
 from clew.ledger.session_operations import branches_json
-from clew.ledger.sessions import Query, escaped, find_sessions, session_json, session_named
+from clew.ledger.sessions import SessionQuery, escaped, find_sessions, session_json, session_named
 from clew.ledger.thought_rows import Thought, thoughts_where
 from clew.registry.budget import LARGEST
 from clew.registry.context import Context
@@ -124,7 +124,7 @@ def scratchpad_note(ctx: Context, id: str) -> str:
 @resource("thoughtbox://sessions", name="sessions", title="Thought sessions", mime_type=JSON)
 def sessions(ctx: Context) -> str:
     """The hundred sessions that changed last."""
-    found = find_sessions(ctx, Query(limit=100))
+    found = find_sessions(ctx, SessionQuery(limit=100))
     return canonical({"sessions": [session_json(item) for item in found.sessions], "total": found.total})
 
 
@@ -137,7 +137,7 @@ def sessions(ctx: Context) -> str:
 )
 def sessions_by_tag(ctx: Context, tag: str) -> str:
     """The hundred sessions with a tag, such as project:acme, that changed last."""
-    found = find_sessions(ctx, Query((tag,), limit=100))
+    found = find_sessions(ctx, SessionQuery((tag,), limit=100))
     return canonical({"tag": tag, "sessions": [session_json(item) for item in found.sessions], "total": found.total})
 
 

@@ -15,7 +15,7 @@ from clew.ledger.sessions import (
     ACTIVE,
     WORK,
     LedgerSession,
-    Query,
+    SessionQuery,
     change_session,
     complete_session,
     find_sessions,
@@ -77,7 +77,7 @@ class SessionList(LedgerBounded):
 def session_list(ctx: Context, args: SessionList) -> dict[str, Any]:
     """List sessions by tags, project, task and words, page by page."""
     work = {name: getattr(args, name) for name in WORK}
-    query = Query(
+    query = SessionQuery(
         (*args.tags, *work_tags(work)),
         args.search,
         args.limit,
@@ -147,7 +147,7 @@ class SessionSearch(LedgerBounded):
 def session_search(ctx: Context, args: SessionSearch) -> dict[str, Any]:
     """Find sessions by what was thought in them, or by title, description and tags."""
     hits = _thought_hits(ctx, args.query)
-    by_words = find_sessions(ctx, Query(search=args.query, limit=args.limit + 1)).sessions
+    by_words = find_sessions(ctx, SessionQuery(search=args.query, limit=args.limit + 1)).sessions
     ranked = _ranked(ctx, hits, by_words)
     shown = ranked[: args.limit]
     return {

@@ -16,7 +16,7 @@ from clew.ledger.sessions import (
     WORK,
     LedgerSession,
     NewSession,
-    Query,
+    SessionQuery,
     find_session,
     find_sessions,
     related,
@@ -27,7 +27,7 @@ from clew.ledger.sessions import (
     touch_session,
     work_tags,
 )
-from clew.ledger.stages import GATEWAY, LEFT, STAGES, Place, checked_domain, keep_place, moved, place_of, stored
+from clew.ledger.stages import GATEWAY, LEFT, STAGES, StageOfCaller, checked_domain, keep_place, moved, place_of, stored
 from clew.ledger.thought_rows import newest_thoughts, thought_json
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
@@ -100,17 +100,17 @@ def start_new(ctx: Context, args: StartNew) -> dict[str, Any]:
     }
 
 
-def _standing(place: Place) -> dict[str, Any]:
+def _standing(place: StageOfCaller) -> dict[str, Any]:
     return {"stage": place.stage, "stageName": place.stage_name}
 
 
-def _next_step(ctx: Context, place: Place, session: str) -> None:
+def _next_step(ctx: Context, place: StageOfCaller, session: str) -> None:
     handle = {} if ctx.connection.durable else {"sessionId": session}
     if place.stage < 2:
         ctx.suggest(suggest(GATEWAY, "Shows the notation and opens thinking.", "high", operation="cipher", **handle))
 
 
-def _started_text(place: Place, session: LedgerSession, near: list[dict[str, Any]], cipher: bool) -> str:
+def _started_text(place: StageOfCaller, session: LedgerSession, near: list[dict[str, Any]], cipher: bool) -> str:
     lines = [
         f"Session started: {session.title}",
         f"sessionId: {session.id}",
@@ -140,7 +140,7 @@ def load_context(ctx: Context, args: LoadContext) -> dict[str, Any]:
     return restored(ctx, session, place)
 
 
-def restored(ctx: Context, session: LedgerSession, place: Place) -> dict[str, Any]:
+def restored(ctx: Context, session: LedgerSession, place: StageOfCaller) -> dict[str, Any]:
     """Enter a session: reopen it if it was completed, and say all that is needed to go on."""
     reopened = reopen_session(ctx, session)
     touch_session(ctx, session)
@@ -166,7 +166,7 @@ def restored(ctx: Context, session: LedgerSession, place: Place) -> dict[str, An
     return result | {"text": _loaded_text(place, session, result)}
 
 
-def _loaded_text(place: Place, session: LedgerSession, result: dict[str, Any]) -> str:
+def _loaded_text(place: StageOfCaller, session: LedgerSession, result: dict[str, Any]) -> str:
     lines = [
         f"Loaded session: {session.title}",
         f"ID: {session.id}",
@@ -237,14 +237,14 @@ def cipher(ctx: Context, args: CipherInput) -> dict[str, Any]:
             place = replace(place_of(bound, session.id), cipher=True)
             keep_place(bound, place)
     else:
-        place = Place(cipher=True)
+        place = StageOfCaller(cipher=True)
     return {**_standing(place), "uri": "thoughtbox://cipher", "text": guide("cipher")}
 
 
 def offer_import(ctx: Context) -> None:
     """A data directory that Thoughtbox wrote holds sessions that the store does not know yet."""
     projects = ctx.settings.home / "projects"
-    if not projects.is_dir() or find_sessions(ctx, Query(limit=1)).total:
+    if not projects.is_dir() or find_sessions(ctx, SessionQuery(limit=1)).total:
         return
     ctx.warn(
         "IMPORT_OFFERED",
@@ -277,7 +277,7 @@ def list_sessions(ctx: Context, args: ListSessions) -> dict[str, Any]:
     nested = args.filters or Filters()
     work = {name: getattr(args, name) or getattr(nested, name) for name in WORK}
     search = args.search or nested.search
-    found = find_sessions(ctx, Query(tuple(work_tags(work)), search, limit=nested.limit or args.limit))
+    found = find_sessions(ctx, SessionQuery(tuple(work_tags(work)), search, limit=nested.limit or args.limit))
     if not found.total:
         offer_import(ctx)
     given = {**{name: value for name, value in work.items() if value}, **({"search": search} if search else {})}

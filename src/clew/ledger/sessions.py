@@ -279,7 +279,7 @@ ORDERS = {"createdAt": "created_at_ms", "updatedAt": "updated_at_ms", "title": "
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class SessionQuery:
     tags: tuple[str, ...] = ()
     """All of them, whatever their case."""
     search: str | None = None
@@ -291,13 +291,13 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SessionMatches:
     sessions: list[LedgerSession]
     total: int
     has_more: bool
 
 
-def find_sessions(ctx: Context, query: Query) -> Found:
+def find_sessions(ctx: Context, query: SessionQuery) -> SessionMatches:
     where, params = _condition(ctx, query)
     direction = "DESC" if query.descending else "ASC"
     rows = ctx.tx.all(
@@ -308,10 +308,10 @@ def find_sessions(ctx: Context, query: Query) -> Found:
         query.offset,
     )
     total = int(ctx.tx.value(f"SELECT count(*) FROM ledger_session WHERE {where}", *params))
-    return Found([from_row(row) for row in rows], total, total > query.offset + len(rows))
+    return SessionMatches([from_row(row) for row in rows], total, total > query.offset + len(rows))
 
 
-def _condition(ctx: Context, query: Query) -> tuple[str, list[Any]]:
+def _condition(ctx: Context, query: SessionQuery) -> tuple[str, list[Any]]:
     parts, params = ["workspace = ? AND deleted_at_ms IS NULL"], [ctx.workspace]
     for tag in query.tags:
         parts.append("id IN (SELECT session FROM ledger_tag WHERE workspace = ? AND tag = ?)")

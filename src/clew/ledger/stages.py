@@ -49,7 +49,7 @@ def checked_domain(domain: str | None, own: frozenset[str] = frozenset()) -> str
 
 
 @dataclass(frozen=True)
-class Place:
+class StageOfCaller:
     session: str | None = None
     started: bool = False
     cipher: bool = False
@@ -71,28 +71,28 @@ class Place:
 
 
 @dataclass
-class Seat:
+class LedgerSeat:
     """The place of a connection, and the lock under which its first thought starts a session."""
 
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, StageOfCaller] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-def seat(ctx: Context) -> Seat:
-    found = ctx.connection.state.setdefault("ledger", Seat())
-    assert isinstance(found, Seat)
+def seat(ctx: Context) -> LedgerSeat:
+    found = ctx.connection.state.setdefault("ledger", LedgerSeat())
+    assert isinstance(found, LedgerSeat)
     return found
 
 
-def place_of(ctx: Context, session: str | None) -> Place:
+def place_of(ctx: Context, session: str | None) -> StageOfCaller:
     """Where the caller stands; opens no transaction of its own."""
     if ctx.connection.durable:
-        return seat(ctx).places.get(ctx.workspace, Place())
+        return seat(ctx).places.get(ctx.workspace, StageOfCaller())
     found = find_session(ctx, session) if session else None
-    return place_from(found) if found else Place()
+    return place_from(found) if found else StageOfCaller()
 
 
-def peek_place(ctx: Context, session: str | None) -> Place:
+def peek_place(ctx: Context, session: str | None) -> StageOfCaller:
     """The same, for a caller that has no transaction; a handle that leads nowhere is an error."""
     if ctx.connection.durable or not session:
         return place_of(ctx, None)
@@ -100,9 +100,9 @@ def peek_place(ctx: Context, session: str | None) -> Place:
         return place_from(session_named(bound, session))
 
 
-def place_from(session: LedgerSession) -> Place:
+def place_from(session: LedgerSession) -> StageOfCaller:
     kept = session.place
-    return Place(
+    return StageOfCaller(
         session=session.id,
         started=True,
         cipher=bool(kept.get("cipher")),
@@ -112,7 +112,7 @@ def place_from(session: LedgerSession) -> Place:
     )
 
 
-def keep_place(ctx: Context, place: Place) -> None:
+def keep_place(ctx: Context, place: StageOfCaller) -> None:
     """Remember a place: in the connection once the transaction is durable, else with the session."""
     if ctx.connection.durable:
         places, workspace = seat(ctx).places, ctx.workspace
@@ -126,11 +126,11 @@ def keep_place(ctx: Context, place: Place) -> None:
         )
 
 
-def stored(place: Place) -> dict[str, Any]:
+def stored(place: StageOfCaller) -> dict[str, Any]:
     return {"cipher": place.cipher, "domain": place.domain, "root": place.root}
 
 
-def moved(place: Place, session: LedgerSession, **changes: Any) -> Place:
+def moved(place: StageOfCaller, session: LedgerSession, **changes: Any) -> StageOfCaller:
     """The place of someone who goes on in this session."""
     work = {name: value for name, value in session.work.items() if name in WORK}
     return replace(place, session=session.id, started=True, work=work, **changes)
@@ -156,7 +156,7 @@ def needed_stage(wire: str) -> int:
     return NEEDED.get(wire.partition(".")[0], 0)
 
 
-def check_stage(ctx: Context, wire: str, place: Place, session: str | None) -> None:
+def check_stage(ctx: Context, wire: str, place: StageOfCaller, session: str | None) -> None:
     needed = needed_stage(wire)
     if place.stage >= needed:
         return
@@ -171,7 +171,7 @@ def check_stage(ctx: Context, wire: str, place: Place, session: str | None) -> N
     )
 
 
-def _way(ctx: Context, place: Place, needed: int, session: str | None) -> tuple[Suggestion, str]:
+def _way(ctx: Context, place: StageOfCaller, needed: int, session: str | None) -> tuple[Suggestion, str]:
     """The next call, which works as it stands from where the caller is."""
     if place.stage == 0 and not ctx.connection.durable and session is None:
         advice = "This connection keeps nothing between calls: pass the sessionId that start_new returned."

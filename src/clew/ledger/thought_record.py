@@ -23,9 +23,9 @@ from clew.ledger.chains import (
     resolve,
     taken,
 )
-from clew.ledger.cipher import Reading, read
+from clew.ledger.cipher import CipherReading, read
 from clew.ledger.inputs import first_sentence
-from clew.ledger.links import Linked, Mark, find_links, node_id, put_thought, write_links
+from clew.ledger.links import Mark, ThoughtLinks, find_links, node_id, put_thought, write_links
 from clew.ledger.sessions import UNTITLED, LedgerSession, search_words
 from clew.ledger.thought_rows import ThoughtRow
 from clew.reasoning.documents import TRACE, append
@@ -59,7 +59,7 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ThoughtDraft:
     """A thought as its author gives it; what is None the server decides."""
 
     text: str
@@ -78,10 +78,10 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ThoughtPlan:
     """Everything about a thought that is decided before it is written."""
 
-    draft: Draft
+    draft: ThoughtDraft
     chain: Chain
     point: Point
     total: int
@@ -89,8 +89,8 @@ class Plan:
     prev: Point | None
     origin: Point | None
     revised: Point | None
-    reading: Reading
-    linked: Linked
+    reading: CipherReading
+    linked: ThoughtLinks
 
     @property
     def opens_branch(self) -> bool:
@@ -104,7 +104,7 @@ class Plan:
 @dataclass(frozen=True, slots=True)
 class Recorded:
     session: LedgerSession
-    plan: Plan
+    plan: ThoughtPlan
     seq: int
     chain: Chain
     """As it is now."""
@@ -113,7 +113,7 @@ class Recorded:
     """What other items are to be marked with."""
 
 
-def record(ctx: Context, session: LedgerSession, draft: Draft, chain: Chain | None = None) -> Recorded:
+def record(ctx: Context, session: LedgerSession, draft: ThoughtDraft, chain: Chain | None = None) -> Recorded:
     """Add a thought and make it findable."""
     recorded = add(ctx, session, draft, chain)
     make_findable(ctx, [recorded])
@@ -134,7 +134,7 @@ def make_findable(ctx: Context, thoughts: Sequence[Recorded]) -> None:
     index_items(ctx.tx, ctx.workspace, waiting)
 
 
-def add(ctx: Context, session: LedgerSession, draft: Draft, chain: Chain | None = None) -> Recorded:
+def add(ctx: Context, session: LedgerSession, draft: ThoughtDraft, chain: Chain | None = None) -> Recorded:
     """Add a thought, to the draft's chain if it was read already. Everything is checked before anything is written."""
     # The plan finds every fault. From here on nothing is refused, so a thought is written whole or not at all.
     plan = plan_thought(ctx, session, draft, chain)
@@ -148,13 +148,13 @@ def add(ctx: Context, session: LedgerSession, draft: Draft, chain: Chain | None 
     return Recorded(session, plan, seq, grown, _item(ctx, session, plan, seq), marks)
 
 
-def plan_thought(ctx: Context, session: LedgerSession, draft: Draft, known: Chain | None) -> Plan:
+def plan_thought(ctx: Context, session: LedgerSession, draft: ThoughtDraft, known: Chain | None) -> ThoughtPlan:
     reading = read(draft.text)
     chain, origin = _chain(ctx, session, draft, known)
     number = _number(ctx, session, chain, draft, reading)
     kind = draft.kind or reading.kind
     revised = _revised(ctx, session, chain, draft, reading)
-    return Plan(
+    return ThoughtPlan(
         draft=draft,
         chain=chain,
         point=Point(chain.chain, number),
@@ -168,7 +168,9 @@ def plan_thought(ctx: Context, session: LedgerSession, draft: Draft, known: Chai
     )
 
 
-def _chain(ctx: Context, session: LedgerSession, draft: Draft, known: Chain | None) -> tuple[Chain, Point | None]:
+def _chain(
+    ctx: Context, session: LedgerSession, draft: ThoughtDraft, known: Chain | None
+) -> tuple[Chain, Point | None]:
     """The chain to write to, and the fork point of the thought."""
     if draft.past is not None:
         return _past_chain(ctx, session, draft, draft.past, known)
@@ -193,7 +195,7 @@ def _chain(ctx: Context, session: LedgerSession, draft: Draft, known: Chain | No
 
 
 def _past_chain(
-    ctx: Context, session: LedgerSession, draft: Draft, past: Past, known: Chain | None
+    ctx: Context, session: LedgerSession, draft: ThoughtDraft, past: Past, known: Chain | None
 ) -> tuple[Chain, Point | None]:
     """An imported branch may have lost its fork point; it is a branch all the same."""
     found = known or find_chain(ctx, session.id, draft.chain)
@@ -206,7 +208,7 @@ def _check_exists(ctx: Context, session: LedgerSession, point: Point | None) -> 
         raise no_thought(session.id, point, "branchFromThought")
 
 
-def _number(ctx: Context, session: LedgerSession, chain: Chain, draft: Draft, reading: Reading) -> int:
+def _number(ctx: Context, session: LedgerSession, chain: Chain, draft: ThoughtDraft, reading: CipherReading) -> int:
     """The number asked for; else the one the text bears, if it is free; else the next."""
     if draft.number is not None:
         point = Point(chain.chain, draft.number)
@@ -221,7 +223,7 @@ def _is_free(ctx: Context, session: LedgerSession, chain: Chain, number: int) ->
     return chain.is_free(number) or not has_thought(ctx, session.id, Point(chain.chain, number))
 
 
-def _again(session: LedgerSession, draft: Draft) -> dict[str, Any]:
+def _again(session: LedgerSession, draft: ThoughtDraft) -> dict[str, Any]:
     return {
         "thought": draft.text,
         "nextThoughtNeeded": draft.next_needed,
@@ -236,7 +238,9 @@ def _again(session: LedgerSession, draft: Draft) -> dict[str, Any]:
     }
 
 
-def _revised(ctx: Context, session: LedgerSession, chain: Chain, draft: Draft, reading: Reading) -> Point | None:
+def _revised(
+    ctx: Context, session: LedgerSession, chain: Chain, draft: ThoughtDraft, reading: CipherReading
+) -> Point | None:
     """The thought this one revises: as the arguments say, which must be right, or as the text says, if it can be."""
     if draft.past is not None:
         return draft.past.revised
@@ -257,7 +261,7 @@ def _revised(ctx: Context, session: LedgerSession, chain: Chain, draft: Draft, r
     return found[0] if found and draft.is_revision is not False else None
 
 
-def _append(ctx: Context, session: LedgerSession, plan: Plan) -> int:
+def _append(ctx: Context, session: LedgerSession, plan: ThoughtPlan) -> int:
     """The thought as an entry of the session's trace, with the keys of a sequential step."""
     optional = {
         "isRevision": plan.is_revision or None,
@@ -287,7 +291,7 @@ def _append(ctx: Context, session: LedgerSession, plan: Plan) -> int:
     return int(row["seq"])
 
 
-def _insert(ctx: Context, session: LedgerSession, plan: Plan, seq: int) -> None:
+def _insert(ctx: Context, session: LedgerSession, plan: ThoughtPlan, seq: int) -> None:
     draft, past = plan.draft, plan.draft.past
     extra = draft.extra | ({"needsMoreThoughts": draft.needs_more} if draft.needs_more is not None else {})
     prev, origin, revised = _pair(plan.prev), _pair(plan.origin), _pair(plan.revised)
@@ -326,7 +330,7 @@ def _pair(point: Point | None) -> tuple[str | None, int | None]:
     return (point.chain, point.number) if point else (None, None)
 
 
-def _item(ctx: Context, session: LedgerSession, plan: Plan, seq: int) -> Item:
+def _item(ctx: Context, session: LedgerSession, plan: ThoughtPlan, seq: int) -> Item:
     return Item(
         ref=node_id(session.id, plan.point),
         source="thought",
@@ -340,7 +344,7 @@ def _item(ctx: Context, session: LedgerSession, plan: Plan, seq: int) -> Item:
     )
 
 
-def _count(ctx: Context, session: LedgerSession, plan: Plan) -> None:
+def _count(ctx: Context, session: LedgerSession, plan: ThoughtPlan) -> None:
     """The session's own figures, and its title if it has none yet."""
     at_ms = plan.draft.past.ts_ms if plan.draft.past else ctx.now_ms
     ctx.tx.run(
@@ -364,7 +368,7 @@ def _count(ctx: Context, session: LedgerSession, plan: Plan) -> None:
         )
 
 
-def _emit(ctx: Context, session: LedgerSession, plan: Plan, seq: int) -> None:
+def _emit(ctx: Context, session: LedgerSession, plan: ThoughtPlan, seq: int) -> None:
     type = "thought_revised" if plan.revised else "thought_branched" if plan.opens_branch else "thought_added"
     payload: dict[str, Any] = {
         "node": node_id(session.id, plan.point),

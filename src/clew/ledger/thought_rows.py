@@ -14,11 +14,11 @@ from clew.ledger.links import node_id
 from clew.reasoning.documents import entry_join
 from clew.registry.context import Context
 from clew.store.database import Row
-from clew.store.rows import Record
+from clew.store.rows import TableRow
 
 
 @dataclass(frozen=True)
-class ThoughtRow(Record):
+class ThoughtRow(TableRow):
     """A row of the table. Its text stands in the trace of the session, as the entry with the same seq."""
 
     TABLE: ClassVar[str] = "thought"

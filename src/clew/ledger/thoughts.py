@@ -33,8 +33,8 @@ from clew.ledger.sessions import (
     tag_list,
     work_tags,
 )
-from clew.ledger.stages import Place, moved, place_of, seat
-from clew.ledger.thought_record import Draft, Recorded, record
+from clew.ledger.stages import StageOfCaller, moved, place_of, seat
+from clew.ledger.thought_record import Recorded, ThoughtDraft, record
 from clew.ledger.thought_rows import thought_by_seq
 from clew.registry.context import Context
 from clew.registry.operation import Text, operation
@@ -89,7 +89,7 @@ def thought(ctx: Context, args: ThoughtInput) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenThought:
     session: str
     seq: int
     answer: dict[str, Any]
@@ -104,7 +104,7 @@ def _check(args: ThoughtInput) -> None:
         raise invalid("branchFromThought", "is required with branchFromBranch", kind="missing_required")
 
 
-def _resumed(ctx: Context, args: ThoughtInput) -> Written | None:
+def _resumed(ctx: Context, args: ThoughtInput) -> WrittenThought | None:
     """The second round of a stateless call that had to ask the client's model: the thought is written already."""
     seq = critique.resumed(ctx) if args.critique else None
     if seq is None:
@@ -113,14 +113,14 @@ def _resumed(ctx: Context, args: ThoughtInput) -> Written | None:
         found = thought_by_seq(bound, seq)
     if found is None:
         return None
-    return Written(found.session, seq, _small(found.point.number, found.session, found.point.chain))
+    return WrittenThought(found.session, seq, _small(found.point.number, found.session, found.point.chain))
 
 
 def _small(number: int, session: str, chain: str) -> dict[str, Any]:
     return {"thoughtNumber": number, "sessionId": session, **({"branchId": chain} if chain else {})}
 
 
-def write_thought(ctx: Context, args: ThoughtInput) -> Written:
+def write_thought(ctx: Context, args: ThoughtInput) -> WrittenThought:
     with _first_come(ctx, args):
         with ctx.writing() as bound:
             place = place_of(bound, args.session_id)
@@ -135,13 +135,13 @@ def write_thought(ctx: Context, args: ThoughtInput) -> Written:
             answer = _answer(bound, args, recorded, reopened)
         if started and ctx.connection.durable:
             seat(ctx).places[ctx.workspace] = moved(place, session)
-    return Written(session.id, recorded.seq, answer)
+    return WrittenThought(session.id, recorded.seq, answer)
 
 
 @contextmanager
 def _first_come(ctx: Context, args: ThoughtInput) -> Iterator[None]:
     """Two first thoughts on one connection at once must not start two sessions."""
-    known = args.session_id or (ctx.connection.durable and seat(ctx).places.get(ctx.workspace, Place()).session)
+    known = args.session_id or (ctx.connection.durable and seat(ctx).places.get(ctx.workspace, StageOfCaller()).session)
     if known or not ctx.connection.durable:
         yield
         return
@@ -149,7 +149,7 @@ def _first_come(ctx: Context, args: ThoughtInput) -> Iterator[None]:
         yield
 
 
-def _session(ctx: Context, args: ThoughtInput, place: Place) -> tuple[LedgerSession, Chain | None]:
+def _session(ctx: Context, args: ThoughtInput, place: StageOfCaller) -> tuple[LedgerSession, Chain | None]:
     """The session to think in, a new one if there is none, and the chain of it that the thought goes to."""
     wanted = args.session_id or place.session
     if wanted is not None:
@@ -185,8 +185,8 @@ def _named_by_first(ctx: Context, session: LedgerSession, args: ThoughtInput) ->
     return change_session(ctx, session, args.session_title or session.title, session.description, tags)
 
 
-def _draft(args: ThoughtInput) -> Draft:
-    return Draft(
+def _draft(args: ThoughtInput) -> ThoughtDraft:
+    return ThoughtDraft(
         text=args.thought,
         next_needed=args.next_thought_needed,
         number=args.thought_number,

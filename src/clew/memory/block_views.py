@@ -23,7 +23,7 @@ from clew.registry.record import opener
 
 
 @dataclass(frozen=True)
-class Version:
+class BlockVersion:
     number: int
     before: Block | None
     block: Block
@@ -46,13 +46,13 @@ class Version:
 
 
 @dataclass(frozen=True)
-class Timeline:
+class BlockTimeline:
     now: Block
     file: str
     line: int | None
     """None when the block was removed from its file."""
     review_overdue: str | None
-    versions: list[Version]
+    versions: list[BlockVersion]
     """Newest first."""
     total: int
 
@@ -65,7 +65,7 @@ def status_of(block: Block) -> str | None:
     return "removed" if block.gone else block.status
 
 
-def timeline_of(ctx: Context, id: str, limit: int) -> Timeline | None:
+def timeline_of(ctx: Context, id: str, limit: int) -> BlockTimeline | None:
     """A block, current or removed, with its newest versions; None when no block ever had this id."""
     total = blocks.count_versions(ctx, id)
     if not total:
@@ -74,8 +74,8 @@ def timeline_of(ctx: Context, id: str, limit: int) -> Timeline | None:
     now = newest[-1]
     pairs = list(zip([None, *newest], newest, strict=False))[-limit:][::-1]
     file, line = blocks.locate(ctx, [id]).get(id, (now.file, None))
-    versions = [Version(total - age, old, new) for age, (old, new) in enumerate(pairs)]
-    return Timeline(now, file, line, blocks.overdue(ctx, [id]).get(id), versions, total)
+    versions = [BlockVersion(total - age, old, new) for age, (old, new) in enumerate(pairs)]
+    return BlockTimeline(now, file, line, blocks.overdue(ctx, [id]).get(id), versions, total)
 
 
 NAMES = {
@@ -228,7 +228,7 @@ def block_history(ctx: Context, args: BlockHistory) -> dict[str, Any]:
         return _history(bound, id, timeline)
 
 
-def _history(ctx: Context, id: str, timeline: Timeline) -> dict[str, Any]:
+def _history(ctx: Context, id: str, timeline: BlockTimeline) -> dict[str, Any]:
     return {
         "block_id": id,
         "kind": timeline.now.kind.name,
@@ -246,7 +246,7 @@ def _history(ctx: Context, id: str, timeline: Timeline) -> dict[str, Any]:
     }
 
 
-def _version(ctx: Context, version: Version) -> dict[str, Any]:
+def _version(ctx: Context, version: BlockVersion) -> dict[str, Any]:
     new = version.block
     receipt = receipts.of_cause(ctx, new.cause) if new.cause else None
     return {
@@ -292,7 +292,7 @@ def open_block(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[
     }
 
 
-def _short_version(version: Version) -> dict[str, Any]:
+def _short_version(version: BlockVersion) -> dict[str, Any]:
     """A version without its text, which the answer holds once already: only the change is shown."""
     shown = {**version.source(), "status": status_of(version.block)}
     if version.before is None or version.before.gone or version.block.gone:

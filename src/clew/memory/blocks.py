@@ -14,7 +14,7 @@ from clew.index.indexing import index_items, unindex_items
 from clew.memory.block_items import TALK, iso_date, search_item, searchable
 from clew.memory.files import places
 from clew.memory.files.markdown import GAP, ParsedBlock, Value, gap_problems, listed, one_line, parse_block
-from clew.memory.files.places import Standing
+from clew.memory.files.places import BlockText
 from clew.memory.kinds import Kind, kind_of, preamble, prefix_of
 from clew.memory.marks import mark
 from clew.registry.context import Context
@@ -229,12 +229,12 @@ def write(
     else:
         if old is not None:
             places.remove(ctx, id)
-        _stand(ctx, Standing(id, text, places.with_line_ends(ctx, target, GAP)), target, after)
+        _stand(ctx, BlockText(id, text, places.with_line_ends(ctx, target, GAP)), target, after)
     ctx.emit("memory", "block_written", id, {"file": target, "origin": origin, "status": version.status})
     return version
 
 
-def _stand(ctx: Context, standing: Standing, file: str, after: str | None) -> None:
+def _stand(ctx: Context, standing: BlockText, file: str, after: str | None) -> None:
     if after is not None:
         places.insert_after(ctx, after, standing)
     else:
@@ -247,7 +247,7 @@ def add_all(ctx: Context, texts: Mapping[str, str], *, file: str, origin: str) -
     ended = {id: places.ended_like(like, text) for id, text in texts.items()}
     added = record_all(ctx, ended, file=file, origin=origin)
     gap = places.ended_like(like, GAP)
-    places.append(ctx, file, [Standing(block.id, block.text, gap) for block in added], preamble(file))
+    places.append(ctx, file, [BlockText(block.id, block.text, gap) for block in added], preamble(file))
     for block in added:
         ctx.emit("memory", "block_written", block.id, {"file": file, "origin": origin, "status": block.status})
     return added
@@ -384,9 +384,9 @@ def headline(fields: dict[str, Value]) -> str:
     return next((one_line(fields[name]) for name in HEADLINES if fields.get(name)), "")
 
 
-def standing(id: str, text: str, gap: str) -> Standing:
+def standing(id: str, text: str, gap: str) -> BlockText:
     """A block and the gap after it as they stand in a file, with the problems found in the gap."""
-    return Standing(id, text, gap, tuple(gap_problems(gap)))
+    return BlockText(id, text, gap, tuple(gap_problems(gap)))
 
 
 def turns(ctx: Context, ids: Iterable[str]) -> dict[str, str]:

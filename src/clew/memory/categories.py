@@ -81,7 +81,7 @@ class Categories:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CategoryEntry:
     id: str
     said: str
     status: str
@@ -90,7 +90,7 @@ class Entry:
     tags: str
 
 
-Sorted = dict[str, list[Entry]]
+Sorted = dict[str, list[CategoryEntry]]
 
 
 def defined(ctx: Context) -> Categories:
@@ -186,8 +186,8 @@ def _sorted(ctx: Context, categories: Categories) -> Sorted:
     return {name: entries for name, entries in found.items() if entries}
 
 
-def _entry(row: Row, fields: Mapping[str, Value]) -> Entry:
-    return Entry(
+def _entry(row: Row, fields: Mapping[str, Value]) -> CategoryEntry:
+    return CategoryEntry(
         row["id"],
         shorten(headline(dict(fields)), SAID_CHARS),
         row["status"] or "",
@@ -234,7 +234,7 @@ def category_summary(ctx: Context, args: CategorySummary) -> dict[str, Any]:
     return {"topic": args.topic, "matched_categories": matched, "content": "\n\n".join(content)}
 
 
-def _saying(entries: list[Entry], words: list[str]) -> set[str]:
+def _saying(entries: list[CategoryEntry], words: list[str]) -> set[str]:
     """Ids of the blocks that hold a word of the topic. A substring test comes first, because stemming is slow."""
     starts = [word[:-1] if len(word) > 3 else word for word in words]
     found = set()
@@ -246,7 +246,7 @@ def _saying(entries: list[Entry], words: list[str]) -> set[str]:
     return found
 
 
-def _summary(name: str, entries: list[Entry], saying: set[str]) -> str:
+def _summary(name: str, entries: list[CategoryEntry], saying: set[str]) -> str:
     """Blocks about the topic first, then the newest, as many as fit."""
     ordered = sorted(entries, key=lambda entry: entry.id not in saying)
     text = f"## {name}"
@@ -259,7 +259,7 @@ def _summary(name: str, entries: list[Entry], saying: set[str]) -> str:
     return text
 
 
-def _remarks(entry: Entry) -> str:
+def _remarks(entry: CategoryEntry) -> str:
     remarks = ", ".join(part for part in (entry.status, entry.date) if part)
     return f" ({remarks})" if remarks else ""
 
@@ -290,6 +290,6 @@ def _file_text(name: str, found: Sorted) -> str:
     return "\n".join(lines)
 
 
-def _details(entry: Entry) -> list[str]:
+def _details(entry: CategoryEntry) -> list[str]:
     details = {"Status": entry.status, "Date": entry.date, "Source": entry.folder, "Tags": entry.tags}
     return [f"- {name}: {value}" for name, value in details.items() if value]

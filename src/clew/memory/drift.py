@@ -29,7 +29,7 @@ from clew.memory.screening import screened
 from clew.registry.context import Context
 
 if TYPE_CHECKING:
-    from clew.memory.scan import Report
+    from clew.memory.scan import ScanReport
 
 MOST_CITES = 2_000
 MOST_BYTES = 5_000_000
@@ -56,7 +56,7 @@ class Cite:
 
 
 @dataclass(frozen=True)
-class Seen:
+class CitedLines:
     """The lines that a citation names as they are now. `problem`: why they cannot be read; `moved`: their new line."""
 
     matches: bool
@@ -87,7 +87,7 @@ def _holds(id: str, status: str | None) -> bool:
     return not status or not kind.statuses or status in kind.live
 
 
-def look_at_code(ctx: Context) -> dict[Cite, Seen] | None:
+def look_at_code(ctx: Context) -> dict[Cite, CitedLines] | None:
     """Read the cited lines, outside of any transaction. None when the server runs outside of the project."""
     if ctx.workspace != ctx.settings.workspace:
         return None
@@ -115,18 +115,18 @@ def _read(root: Path, path: str) -> bytes | str:
         return f"the file cannot be read: {problem.strerror}"
 
 
-def _seen(cite: Cite, data: bytes | str) -> Seen:
+def _seen(cite: Cite, data: bytes | str) -> CitedLines:
     if isinstance(data, str):
-        return Seen(False, problem=data)
+        return CitedLines(False, problem=data)
     lines = data.replace(b"\r\n", b"\n").split(b"\n")
     size = cite.last - cite.first + 1
     if cite.first < 1 or size < 1:
-        return Seen(False, problem="the lines are not given as first to last, from 1")
+        return CitedLines(False, problem="the lines are not given as first to last, from 1")
     there = lines[cite.first - 1 : cite.last]
     text = b"\n".join(there).decode("utf-8", "replace").replace("\x00", "�")
     if _is(there, cite.digest):
-        return Seen(True, text)
-    return Seen(False, text, moved=_moved(lines, size, cite.digest))
+        return CitedLines(True, text)
+    return CitedLines(False, text, moved=_moved(lines, size, cite.digest))
 
 
 def _is(lines: list[bytes], digest: str) -> bool:
@@ -140,7 +140,7 @@ def _moved(lines: list[bytes], size: int, digest: str) -> int | None:
     return next((start + 1 for start in starts if _is(lines[start : start + size], digest)), None)
 
 
-def keep_cited(ctx: Context, seen: Iterable[tuple[Cite, Seen]]) -> None:
+def keep_cited(ctx: Context, seen: Iterable[tuple[Cite, CitedLines]]) -> None:
     """Remember cited lines that match. Secrets in them are masked, like everywhere."""
     known = {tuple(row.values()) for row in ctx.tx.all(_KNOWN, ctx.workspace)}
     for cite, found in seen:
@@ -196,7 +196,7 @@ class Drift:
     diff: str = ""
 
 
-def check(ctx: Context, report: Report) -> None:
+def check(ctx: Context, report: ScanReport) -> None:
     """Bring the DREF blocks in step with what is true now."""
     found = [*_decisions_and_tasks(ctx, report), *_repeated_incidents(ctx)]
     if report.code is not None:
@@ -217,7 +217,7 @@ def check(ctx: Context, report: Report) -> None:
     report.metrics["drift"] = dict(sorted(counted.items()))
 
 
-def _decisions_and_tasks(ctx: Context, report: Report) -> list[Drift]:
+def _decisions_and_tasks(ctx: Context, report: ScanReport) -> list[Drift]:
     sql = (
         "SELECT id, text FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"
         " AND prefix = 'D' AND status = 'active'"
@@ -237,7 +237,7 @@ def _named(task: Block) -> list[str]:
     return [id for field in NAMING for id in _ID.findall(task.get(field))]
 
 
-def _unreferenced(active: dict[str, str], followed: set[str], report: Report) -> list[Drift]:
+def _unreferenced(active: dict[str, str], followed: set[str], report: ScanReport) -> list[Drift]:
     """Decisions of priority P0 to P2 that no open task names and no mechanism enforces."""
     needed = sorted(id for id, text in active.items() if _priority(text) >= PRIORITY and not _ENFORCED.search(text))
     dead = [id for id in needed if id not in followed]
@@ -280,7 +280,7 @@ def _repeated(cause: str, incidents: list[Block]) -> Drift:
     return Drift("repeated_incidents", f"cause {cause}", "high", summary, ids)
 
 
-def _code_changed(ctx: Context, report: Report) -> list[Drift]:
+def _code_changed(ctx: Context, report: ScanReport) -> list[Drift]:
     seen = report.code or {}
     found = []
     for id, cites in cited(ctx).items():
@@ -297,7 +297,7 @@ def _code_changed(ctx: Context, report: Report) -> list[Drift]:
     return found
 
 
-def _changed(ctx: Context, id: str, cite: Cite, seen: Seen) -> Drift:
+def _changed(ctx: Context, id: str, cite: Cite, seen: CitedLines) -> Drift:
     if seen.problem:
         return Drift(CODE, f"{id} {cite}", "high", f"{id} cites {cite.place}: {seen.problem}.", (id,))
     diff = cited_diff(ctx, cite, seen.text)

@@ -32,7 +32,7 @@ Config = dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedKernel:
     """A kernel file: its strings, the values the pipeline uses, and what was rejected, each with file and line."""
 
     config: Config
@@ -49,7 +49,7 @@ def kernel(ctx: Context, name: str) -> Values:
     return loaded.values
 
 
-def _warn_of(ctx: Context, name: str, loaded: Loaded) -> None:
+def _warn_of(ctx: Context, name: str, loaded: LoadedKernel) -> None:
     for problem in loaded.problems:
         ctx.warn("KERNEL_REJECTED", problem, f"Mend mind/{name}.mind; the default is used meanwhile.")
 
@@ -77,7 +77,7 @@ def vectors_wanted(configuration: str) -> bool:
     return not isinstance(recall, dict) or recall.get("vector_enabled") is not False
 
 
-def load(ctx: Context, name: str) -> Loaded:
+def load(ctx: Context, name: str) -> LoadedKernel:
     return parse(name, plain_files.text(ctx, path_of(name)) or kernel_text(name))
 
 
@@ -86,7 +86,7 @@ def path_of(name: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def parse(name: str, text: str) -> Loaded:
+def parse(name: str, text: str) -> LoadedKernel:
     """Read a kernel; keys that nothing reads and values out of range are problems.
 
     A kernel that Clew does not have steers nothing, so nothing in it is a problem: it may be a person's own, or code.
@@ -100,7 +100,7 @@ def parse(name: str, text: str) -> Loaded:
             except ValueError as problem:
                 reader.problems.append(f"{path_of(name)} line {number}: {problem}")
     problems = reader.problems if name in DEFAULTS else []
-    return Loaded(reader.config, reader.values, problems, reader.unused)
+    return LoadedKernel(reader.config, reader.values, problems, reader.unused)
 
 
 class _Reader:
@@ -203,7 +203,7 @@ def _summary(ctx: Context, name: str) -> dict[str, Any]:
     return {**summary, **_remarks(loaded)}
 
 
-def _remarks(loaded: Loaded) -> dict[str, Any]:
+def _remarks(loaded: LoadedKernel) -> dict[str, Any]:
     """What of the file does not count, for those who look at it; empty when all of it does."""
     told = {"problems": loaded.problems, "unused": loaded.unused}
     return {name: items for name, items in told.items() if items}

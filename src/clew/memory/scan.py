@@ -12,7 +12,7 @@ from clew.canonical import canonical
 from clew.clock import rfc3339
 from clew.memory import blocks, drift, kernels
 from clew.memory.contradictions import detection, resolutions
-from clew.memory.drift import Cite, Seen
+from clew.memory.drift import Cite, CitedLines
 from clew.memory.files import places, repair
 from clew.memory.files.directory import WRITE_ONLY, shown_root
 from clew.memory.files.sync import Unread, sync
@@ -29,20 +29,20 @@ SHOWN = 100
 
 
 @dataclass
-class Report:
+class ScanReport:
     """What a scan found so far. `checks` holds the seed's figures, `findings` what a person should look at."""
 
     checks: dict[str, Any] = field(default_factory=dict)
     findings: list[dict[str, Any]] = field(default_factory=list)
     metrics: dict[str, Any] = field(default_factory=dict)
-    code: dict[Cite, Seen] | None = None
+    code: dict[Cite, CitedLines] | None = None
     """The cited code as it is now; None when it was not read."""
 
     def find(self, check: str, message: str, **place: Any) -> None:
         self.findings.append({"check": check, "message": message, **place})
 
 
-Check = Callable[[Context, Report], None]
+Check = Callable[[Context, ScanReport], None]
 
 
 class Scan(Input):
@@ -64,8 +64,8 @@ def scan(ctx: Context, args: Scan) -> dict[str, Any]:
         }
 
 
-def run(ctx: Context, code: dict[Cite, Seen] | None = None, unread: Sequence[Unread] = ()) -> Report:
-    report = Report(code=code)
+def run(ctx: Context, code: dict[Cite, CitedLines] | None = None, unread: Sequence[Unread] = ()) -> ScanReport:
+    report = ScanReport(code=code)
     for item in unread:
         report.find("unreadable", item.problem, file=item.path, **({"line": item.line} if item.line else {}))
     for check in CHECKS:
@@ -74,7 +74,7 @@ def run(ctx: Context, code: dict[Cite, Seen] | None = None, unread: Sequence[Unr
     return report
 
 
-def _keep(ctx: Context, report: Report) -> None:
+def _keep(ctx: Context, report: ScanReport) -> None:
     """Remember the figures. A scan that found the same again writes nothing else."""
     figures = {**report.metrics, "findings": len(report.findings)}
     known = metrics(ctx)
@@ -83,7 +83,7 @@ def _keep(ctx: Context, report: Report) -> None:
     keep_metrics(ctx, {**figures, "last_scan": rfc3339(ctx.now_ms)})
 
 
-def count_blocks(ctx: Context, report: Report) -> None:
+def count_blocks(ctx: Context, report: ScanReport) -> None:
     report.checks["decisions"] = counts(ctx, "D")
     report.checks["contradictions"] = blocks.count(ctx, "C", KINDS["C"].live)
     report.checks["drift_items"] = blocks.count(ctx, "DREF", KINDS["DREF"].live)
@@ -91,7 +91,7 @@ def count_blocks(ctx: Context, report: Report) -> None:
     report.checks["pending_signals"] = blocks.count(ctx, "SIG", KINDS["SIG"].live)
 
 
-def unreadable_parts(ctx: Context, report: Report) -> None:
+def unreadable_parts(ctx: Context, report: ScanReport) -> None:
     """Lines that belong to no field, malformed headers and repeated ids, with file and line."""
     found = []
     sql = (
@@ -125,7 +125,7 @@ def unreadable_parts(ctx: Context, report: Report) -> None:
     report.checks["unreadable"] = sum(1 for item in report.findings if item["check"] == "unreadable")
 
 
-def damaged_files(ctx: Context, report: Report) -> None:
+def damaged_files(ctx: Context, report: ScanReport) -> None:
     """Files about which the store disagrees with itself are mended and named."""
     found = repair.disagreements(ctx)
     repair.mend(ctx, found)
@@ -133,7 +133,7 @@ def damaged_files(ctx: Context, report: Report) -> None:
         report.find("mended", f"{item.problem}; mended", file=item.file)
 
 
-def similar_ids(ctx: Context, report: Report) -> None:
+def similar_ids(ctx: Context, report: ScanReport) -> None:
     """Ids that differ in capitals only: allowed, but people and file systems mix them up."""
     sql = (
         "SELECT min(id) AS one, max(id) AS other FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"
@@ -144,7 +144,7 @@ def similar_ids(ctx: Context, report: Report) -> None:
         report.find("similar_ids", problem, block_id=row["one"])
 
 
-def overdue_reviews(ctx: Context, report: Report) -> None:
+def overdue_reviews(ctx: Context, report: ScanReport) -> None:
     """Live blocks whose ReviewBy date has passed."""
     due = blocks.overdue(ctx)
     where = blocks.locate(ctx, due)
@@ -154,7 +154,7 @@ def overdue_reviews(ctx: Context, report: Report) -> None:
     report.checks["overdue_reviews"] = len(due)
 
 
-def governance_state(ctx: Context, report: Report) -> None:
+def governance_state(ctx: Context, report: ScanReport) -> None:
     """A state file that cannot be read stops all applying, so it must be seen."""
     loaded = policy.load(ctx)
     report.checks["governance_mode"] = loaded.governance.governance_mode
@@ -162,7 +162,7 @@ def governance_state(ctx: Context, report: Report) -> None:
         report.find("state", loaded.problem, file=policy.STATE_FILE)
 
 
-def rejected_values(ctx: Context, report: Report) -> None:
+def rejected_values(ctx: Context, report: ScanReport) -> None:
     """Live blocks that say what was rejected. Only a hand edit can bring that about."""
     sql = (
         # CROSS keeps SQLite from starting with all blocks of the workspace.
@@ -176,7 +176,7 @@ def rejected_values(ctx: Context, report: Report) -> None:
         report.find("rejected_value", problem, block_id=row["id"])
 
 
-def kernel_files(ctx: Context, report: Report) -> None:
+def kernel_files(ctx: Context, report: ScanReport) -> None:
     """Kernel lines that were rejected."""
     for name in kernels.names(ctx):
         loaded = kernels.load(ctx, name)

@@ -19,7 +19,7 @@ from clew.memory.blocks import day_of
 from clew.moments.deeds import EDIT, RUN, AgentDeed, deeds_since_success, programs
 from clew.moments.failures import Failure
 from clew.registry.context import Context
-from clew.store.rows import Record, load, upsert
+from clew.store.rows import TableRow, load, upsert
 
 BY_EDIT, BY_COMMAND, BY_REVERT, BY_COMMIT, BY_NOTHING, UNCLEAR = (
     "edit",
@@ -42,7 +42,7 @@ _MENDS = re.compile(r"\s*(?:fix|revert|hotfix|repair|mend|correct|resolve)", re.
 
 
 @dataclass(frozen=True, slots=True)
-class DeadEnd(Record):
+class DeadEnd(TableRow):
     TABLE: ClassVar[str] = "dead_end"
     KEY: ClassVar[tuple[str, ...]] = ("number",)
     LISTS: ClassVar[frozenset[str]] = frozenset({"names", "by_what"})

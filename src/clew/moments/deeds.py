@@ -11,7 +11,7 @@ from clew.memory.guards.shell import simple_commands
 from clew.memory.screening import screened
 from clew.moments.failures import names_in, read_failure
 from clew.registry.context import Context
-from clew.store.rows import Record, insert, load
+from clew.store.rows import TableRow, insert, load
 
 RUN, EDIT = "run", "edit"
 KEPT_MS = 30 * 86_400_000
@@ -24,7 +24,7 @@ _REDIRECTED = re.compile(r"\s*\d?>&\d\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class AgentDeed(Record):
+class AgentDeed(TableRow):
     TABLE: ClassVar[str] = "agent_deed"
     KEY: ClassVar[tuple[str, ...]] = ("number",)
     LISTS: ClassVar[frozenset[str]] = frozenset({"names"})

@@ -32,7 +32,7 @@ _TOOLS = frozenset("make just npm pnpm yarn bun cargo go deno gradle gradlew mvn
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class HookRun:
     command: str
     exit_code: int
     output: str
@@ -57,7 +57,7 @@ def step_in_focus(ctx: Context, session: AgentSession) -> Step | None:
     return first_open(ctx, task.id) if task is not None else None
 
 
-def keep_receipt(ctx: Context, session: AgentSession, run: Run) -> str | None:
+def keep_receipt(ctx: Context, session: AgentSession, run: HookRun) -> str | None:
     """Keep what the client's own tool result shows as a receipt of the step in focus; its id, if it proves anything."""
     if ctx.connection.witness is None or hides_failure(run.command):
         return None

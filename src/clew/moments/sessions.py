@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from clew.registry.callers import recent_foci
 from clew.registry.context import Context
-from clew.store.rows import Record, find, load, upsert
+from clew.store.rows import TableRow, find, load, upsert
 from clew.tasks.plans import Work, find_work
 from clew.tasks.views.outlook import OVER
 
@@ -29,7 +29,7 @@ TWICE_MS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class AgentSession(Record):
+class AgentSession(TableRow):
     TABLE: ClassVar[str] = "agent_session"
 
     id: str

@@ -15,7 +15,7 @@ from clew.moments import dead_ends
 from clew.moments.deeds import bare_command, keep_edit, keep_run, public
 from clew.moments.event import SILENCE, Moment, Reply, in_time
 from clew.moments.failures import read_failure
-from clew.moments.proofs import Run, keep_receipt, mark_outdated
+from clew.moments.proofs import HookRun, keep_receipt, mark_outdated
 from clew.moments.sessions import TWICE_MS, find_session, first_time, keep_session, session_of
 from clew.moments.speech import NOTE_TOKENS, fenced
 from clew.registry.context import Context
@@ -160,7 +160,7 @@ def _ran(ctx: Context, args: Moment, exit_code: int) -> Reply:
         if deed.passed:
             dead_ends.settle(bound, deed)
             dead_ends.follow_commit(bound, deed)
-    keep_receipt(ctx, session, Run(deed.subject, exit_code, output, args.duration_ms, args.at_ms))
+    keep_receipt(ctx, session, HookRun(deed.subject, exit_code, output, args.duration_ms, args.at_ms))
     return _met_before(ctx, args, command, output) if deed.failed and args.speaks else SILENCE
 
 

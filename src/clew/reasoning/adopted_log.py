@@ -180,7 +180,7 @@ def as_object(text: Any) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class AdoptedVersion:
     """One version of a node or edge with its place, and the seq of the version that followed it."""
 
     state: Node | Edge
@@ -206,7 +206,7 @@ def _nodes(ctx: Context, work: Adoption) -> None:
             int(row["seq"]),
             int(row["ts_ms"]),
         )
-        found.append(Version(node, work.branches[row["branch"]].id, row["doc"]))
+        found.append(AdoptedVersion(node, work.branches[row["branch"]].id, row["doc"]))
     versions = _closed(found)
     _insert(ctx, versions)
     for version in versions:
@@ -234,8 +234,8 @@ def own_meta(meta: dict[str, Any] | None) -> dict[str, Any] | None:
     return meta
 
 
-def _make_findable(ctx: Context, versions: list[Version]) -> None:
-    newest: dict[str, Version] = {}
+def _make_findable(ctx: Context, versions: list[AdoptedVersion]) -> None:
+    newest: dict[str, AdoptedVersion] = {}
     for version in versions:
         if version.until is None and isinstance(version.state, Node) and version.state.type in CARD_TYPES:
             newest[version.state.id] = version
@@ -243,7 +243,7 @@ def _make_findable(ctx: Context, versions: list[Version]) -> None:
     index_items(ctx.tx, ctx.workspace, [_card_item(version) for version in live])
 
 
-def _card_item(version: Version) -> Item:
+def _card_item(version: AdoptedVersion) -> Item:
     node = version.state
     assert isinstance(node, Node)
     return Item(
@@ -263,7 +263,7 @@ def _card_item(version: Version) -> Item:
 
 def _edges(ctx: Context, work: Adoption) -> None:
     found = [
-        Version(
+        AdoptedVersion(
             Edge(
                 row["from_id"],
                 row["rel"],
@@ -283,18 +283,18 @@ def _edges(ctx: Context, work: Adoption) -> None:
     work.counted("edges", versions)
 
 
-def _closed(versions: list[Version]) -> list[Version]:
+def _closed(versions: list[AdoptedVersion]) -> list[AdoptedVersion]:
     """Each version with the seq of the next one of the same thing at the same place."""
     after: dict[Any, int] = {}
     closed = []
     for version in reversed(versions):
         key = (version.branch, version.doc, version.state.id if isinstance(version.state, Node) else version.state.key)
-        closed.append(Version(version.state, version.branch, version.doc, after.get(key)))
+        closed.append(AdoptedVersion(version.state, version.branch, version.doc, after.get(key)))
         after[key] = version.state.last_seq
     return closed[::-1]
 
 
-def _insert(ctx: Context, versions: list[Version]) -> None:
+def _insert(ctx: Context, versions: list[AdoptedVersion]) -> None:
     if not versions:
         return
     kind = type(versions[0].state)

@@ -33,7 +33,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class BranchPart:
     """One part of a branch's view: what stands on `branch` up to and including seq `cutoff`."""
 
     branch: int
@@ -91,24 +91,24 @@ def checked_out(ctx: Context) -> Branch:
     return branch_by_id(ctx, ctx.ws.checkout)
 
 
-def chain(ctx: Context, branch: Branch, as_of: int | None = None) -> list[Link]:
+def chain(ctx: Context, branch: Branch, as_of: int | None = None) -> list[BranchPart]:
     """The branch's view, nearest part first.
 
     Everything written on a branch is newer than what it inherits, so the parts never overlap in seq: reading them in
     this order is reading from the newest entry to the oldest.
     """
-    links: list[Link] | None = ctx.memo.get(("chain", branch.id))
+    links: list[BranchPart] | None = ctx.memo.get(("chain", branch.id))
     if links is None:
         links = ctx.memo["chain", branch.id] = _links(ctx, branch)
-    return links if as_of is None else [Link(link.branch, min(link.cutoff, as_of)) for link in links]
+    return links if as_of is None else [BranchPart(link.branch, min(link.cutoff, as_of)) for link in links]
 
 
-def _links(ctx: Context, branch: Branch) -> list[Link]:
-    links = [Link(branch.id, END)]
+def _links(ctx: Context, branch: Branch) -> list[BranchPart]:
+    links = [BranchPart(branch.id, END)]
     while branch.base_id is not None and branch.base_seq is not None:
         if len(links) > MAX_DEPTH:
             raise ClewError("INVALID_INPUT", f"branch {branch.name} lies deeper than {MAX_DEPTH} bases")
-        links.append(Link(branch.base_id, min(branch.base_seq, links[-1].cutoff)))
+        links.append(BranchPart(branch.base_id, min(branch.base_seq, links[-1].cutoff)))
         branch = branch_by_id(ctx, branch.base_id)
     return links
 

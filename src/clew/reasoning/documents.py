@@ -11,7 +11,7 @@ from clew.canonical import canonical_or_none
 from clew.clock import rfc3339
 from clew.index.indexing import index_item
 from clew.index.items import Item
-from clew.reasoning.branches import Branch, Link, branch_by_id, chain
+from clew.reasoning.branches import Branch, BranchPart, branch_by_id, chain
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
 from clew.store.database import Row, placeholders
@@ -29,7 +29,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class LogSlice:
     """Some entries, oldest first, and whether older ones follow."""
 
     entries: list[Row]
@@ -159,24 +159,24 @@ def view(ctx: Context, branch: Branch, as_of: int | None = None) -> list[Range]:
     return [Range(link.branch, 0, link.cutoff) for link in chain(ctx, branch, as_of)]
 
 
-def difference(shown: list[Link], hidden: list[Link]) -> list[Range]:
+def difference(shown: list[BranchPart], hidden: list[BranchPart]) -> list[Range]:
     """The ranges of one view that another view does not show, newest first."""
     known = {link.branch: link.cutoff for link in hidden}
     ranges = [Range(link.branch, known.get(link.branch, 0), link.cutoff) for link in shown]
     return [span for span in ranges if span.low < span.high]
 
 
-def tail(ctx: Context, ranges: list[Range], doc: str, cursor: int | None, limit: int) -> Slice:
+def tail(ctx: Context, ranges: list[Range], doc: str, cursor: int | None, limit: int) -> LogSlice:
     """The newest `limit` entries before `cursor`, oldest first; a limit of 0 asks for none."""
     if limit <= 0:
-        return Slice([], False)
+        return LogSlice([], False)
     rows: list[Row] = []
     for span in ranges:
         high = span.high if cursor is None else min(span.high, cursor - 1)
         rows += newest_entries(ctx, Range(span.branch, span.low, high), doc, limit + 1 - len(rows))
         if len(rows) > limit:
             break
-    return Slice(rows[:limit][::-1], len(rows) > limit)
+    return LogSlice(rows[:limit][::-1], len(rows) > limit)
 
 
 def newest_entries(ctx: Context, span: Range, doc: str, limit: int) -> list[Row]:

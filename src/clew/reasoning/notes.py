@@ -12,7 +12,7 @@ from clew.errors import ClewError, invalid, suggest
 from clew.ids import check_name
 from clew.reasoning.branches import (
     Branch,
-    Link,
+    BranchPart,
     branch_by_id,
     branch_json,
     branch_named,
@@ -332,7 +332,7 @@ def _candidates(ctx: Context, ranges: list[Range], doc: str, cursor: int | None,
     return rows[:limit], len(rows) > limit
 
 
-def _merged_before(ctx: Context, view: list[Link], doc: str, key: str) -> bool:
+def _merged_before(ctx: Context, view: list[BranchPart], doc: str, key: str) -> bool:
     """Whether the destination shows the note already: as a copy, or because it was written there in the first place."""
     sql = (
         "SELECT 1 FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND seq <= ? AND (source = ? OR seq = ?)"

@@ -14,7 +14,7 @@ from clew.reasoning.premises import suspects
 from clew.reasoning.scope import Scope, scope_of
 from clew.reasoning.visibility import STEP
 from clew.registry.context import Context
-from clew.registry.record import Link, Opened, linker, opener
+from clew.registry.record import Opened, RecordLink, linker, opener
 from clew.store.database import Row
 from clew.store.events import event_id, events_at
 
@@ -36,7 +36,7 @@ def seen_card(ctx: Context, id: str) -> tuple[Branch, str, Node] | None:
 
 
 @linker("card")
-def card_links(ctx: Context, id: str, limit: int) -> list[Link]:
+def card_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
     """The edges at a card, and the step that it was written for."""
     found = seen_card(ctx, id)
     if found is None:
@@ -45,8 +45,8 @@ def card_links(ctx: Context, id: str, limit: int) -> list[Link]:
     edges = edges_at(ctx, branch, doc, [id], limit=limit)
     steps = [tag.removeprefix(STEP).upper() for tag in card.tags if tag.startswith(STEP)]
     return [
-        *(Link(_record_id(edge.from_id), edge.rel, _record_id(edge.to_id)) for edge in edges),
-        *(Link(id, "about", step) for step in steps),
+        *(RecordLink(_record_id(edge.from_id), edge.rel, _record_id(edge.to_id)) for edge in edges),
+        *(RecordLink(id, "about", step) for step in steps),
     ]
 
 

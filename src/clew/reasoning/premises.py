@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clew.reasoning.branches import Link, chain
+from clew.reasoning.branches import BranchPart, chain
 from clew.reasoning.graph import nodes
-from clew.reasoning.graph.view import Clause, lookup
+from clew.reasoning.graph.view import Condition, lookup
 from clew.reasoning.scope import Scope
 from clew.registry.context import Context
 from clew.store.database import placeholders
@@ -52,7 +52,7 @@ def suspects(ctx: Context, scope: Scope, ids: Sequence[str], as_of: int | None =
     return {card_id: suspect for card_id, suspect in found.items() if suspect is not None}
 
 
-def any_fallen(ctx: Context, scope: Scope, links: list[Link]) -> bool:
+def any_fallen(ctx: Context, scope: Scope, links: list[BranchPart]) -> bool:
     """Whether any version that the branch could show has fallen; one look at an index."""
     key = ("fallen", scope.graph, *(link.branch for link in links))
     if ctx.tx.writable or key not in ctx.memo:  # a write may make one fall
@@ -60,14 +60,14 @@ def any_fallen(ctx: Context, scope: Scope, links: list[Link]) -> bool:
     return bool(ctx.memo[key])
 
 
-def _any_fallen(ctx: Context, scope: Scope, links: list[Link]) -> bool:
-    fallen = Clause().add("node.workspace = ? AND node.doc = ?", ctx.workspace, scope.graph)
+def _any_fallen(ctx: Context, scope: Scope, links: list[BranchPart]) -> bool:
+    fallen = Condition().add("node.workspace = ? AND node.doc = ?", ctx.workspace, scope.graph)
     fallen.add(f"node.status IN ({placeholders(len(FALLEN))})", *FALLEN)
     source, params = lookup(ctx.tx.engine, "node", "branch", [link.branch for link in links], fallen)
     return ctx.tx.value(f"SELECT 1 {source} LIMIT 1", *params) is not None
 
 
-def _premises(ctx: Context, scope: Scope, links: list[Link], ids: list[str]) -> dict[str, list[str]]:
+def _premises(ctx: Context, scope: Scope, links: list[BranchPart], ids: list[str]) -> dict[str, list[str]]:
     """Each card that the walk came through, with the cards that it rests on."""
     rows = ctx.tx.all(
         _walk(len(links), len(ids)),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.index.positions import Positions
-from clew.index.postings import FIELD_COUNT, Names, Numbers, Run, added
+from clew.index.postings import FIELD_COUNT, Names, Numbers, PostingRun, added
 from clew.index.search import changed_items, index_state
 from clew.index.segments import DamagedSegment, Segment, build_segment, labels, numbers_for, read_segment, renamed
 from clew.index.terms import terms
@@ -37,7 +37,7 @@ class Corpus:
         self.change = 0
         self.unpacked = 0
         """How many changes this process had to read row by row."""
-        self.runs: list[Run] = []
+        self.runs: list[PostingRun] = []
         self.vocabulary = Names()
         self.sources = Names()
         self.kinds = Names()

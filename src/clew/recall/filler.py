@@ -80,7 +80,7 @@ def _batch(ctx: Context, model: Embedder, wanted_still: Wanted | None) -> int | 
     fresh = [id for id, digest in wanted.items() if digest not in known]
     made = dict(zip(fresh, model.embed([texts[id] for id in fresh]), strict=True))
     stored = [
-        vectors.Stored(id, digest, known[digest] if digest in known else vectors.packed(made[id]))
+        vectors.StoredVector(id, digest, known[digest] if digest in known else vectors.packed(made[id]))
         for id, digest in wanted.items()
     ]
     gone = [row["id"] for row in rows if row["terms"] is None]

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.index.pgvector import Scores, Server
+from clew.index.pgvector import Scores, VectorServer
 from clew.index.positions import Positions
 from clew.index.vectors import LARGEST, Packed, count, numbering, unpacked, vectors_after
 from clew.recall.corpus import Corpus, Slots, best
@@ -205,7 +205,7 @@ class Vectors:
 class ServedVectors:
     """The vectors of one workspace and model, left where they are."""
 
-    def __init__(self, place: Server, size: int) -> None:
+    def __init__(self, place: VectorServer, size: int) -> None:
         self._place = place
         self._size = size
 
@@ -223,7 +223,7 @@ class ServedVectors:
 class Served:
     """The cosines between one question and items, asked for as they are needed."""
 
-    def __init__(self, tx: Transaction, place: Server, corpus: Corpus, asked: Question) -> None:
+    def __init__(self, tx: Transaction, place: VectorServer, corpus: Corpus, asked: Question) -> None:
         self._tx = tx
         self._place = place
         self._corpus = corpus

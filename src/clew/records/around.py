@@ -15,7 +15,7 @@ from clew.records.open import Open, bare_id, find_record, unknown_record
 from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Name, operation
-from clew.registry.record import Link
+from clew.registry.record import RecordLink
 
 MOST_LINKS = 100
 """Links that are read at one record; one that has more says so."""
@@ -121,7 +121,7 @@ class Neighbourhood:
         links = self._links(id)
         return max(len(links.incoming), len(links.outgoing)) >= MOST_LINKS
 
-    def _edges(self) -> list[Link]:
+    def _edges(self) -> list[RecordLink]:
         found = {link for id in self.steps for link in (*self._links(id).outgoing, *self._links(id).incoming)}
         inner = [link for link in found if link.start in self.steps and link.end in self.steps]
         order = {id: place for place, id in enumerate(self.steps)}

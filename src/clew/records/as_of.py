@@ -54,7 +54,7 @@ class WorkspaceSince(AsOf):
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class PointInTime:
     """A point of the workspace's life: after which event, and when that was."""
 
     event: int
@@ -116,7 +116,7 @@ def workspace_since(ctx: Context, args: WorkspaceSince) -> dict[str, Any]:
     }
 
 
-def find_moment(ctx: Context, args: AsOf) -> Moment:
+def find_moment(ctx: Context, args: AsOf) -> PointInTime:
     """A moment between two events is the one after the first of them; before all of them there was nothing."""
     last = last_event_seq(ctx.tx, ctx.workspace)
     if args.event is not None:
@@ -127,7 +127,7 @@ def find_moment(ctx: Context, args: AsOf) -> Moment:
     else:
         number = last
     times = event_times(ctx.tx, ctx.workspace, [number])
-    return Moment(number, times[0]["ts_ms"] if times else 0, last)
+    return PointInTime(number, times[0]["ts_ms"] if times else 0, last)
 
 
 def _following(shown: int, total: int) -> int | None:

@@ -26,7 +26,7 @@ PLURALS = {"hypothesis": "hypotheses", "history": "events", "rejected": "rejecte
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class BriefLine:
     """One record, step or event in a line."""
 
     kind: str
@@ -64,7 +64,7 @@ class Section:
     """Entries of one heading, the foremost first."""
 
     name: str
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[BriefLine, ...] = ()
     heading: str = ""
     """What stands above the entries, where that is not the name."""
     inline: bool = False
@@ -133,7 +133,7 @@ def _fitting(brief: Brief, width: int, whole: int, max_chars: int) -> Callable[[
     return lambda cut: len(_text(cut, brief, width, whole)) <= max_chars
 
 
-Choice = Callable[[Section, Entry], bool]
+Choice = Callable[[Section, BriefLine], bool]
 
 
 def _stages() -> Iterable[Choice | int]:
@@ -164,7 +164,7 @@ def _drop(brief: Brief, choice: Choice, fits: Callable[[Brief], bool]) -> Brief:
     return _without(brief, chosen[low:])
 
 
-def _without(brief: Brief, gone: Sequence[tuple[Section, Entry]]) -> Brief:
+def _without(brief: Brief, gone: Sequence[tuple[Section, BriefLine]]) -> Brief:
     out = {(section.name, id(entry)) for section, entry in gone}
     sections = [
         replace(section, entries=tuple(entry for entry in section.entries if (section.name, id(entry)) not in out))

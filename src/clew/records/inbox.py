@@ -17,7 +17,7 @@ from clew.registry.budget import Budget, Clip, Follow, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, Title, Whole, operation
 from clew.registry.record import Matter, Named, matters, refresh
-from clew.store.rows import Record, delete, find_many, upsert
+from clew.store.rows import TableRow, delete, find_many, upsert
 from clew.store.workspaces import declare_events
 
 declare_events({"matter_put_off": "Something that waits for a person was put off until a day, or taken up again."})
@@ -43,7 +43,7 @@ INBOX_BUDGET = Budget(
 
 
 @dataclass(frozen=True, slots=True)
-class Later(Record):
+class Later(TableRow):
     """A matter that somebody put off."""
 
     TABLE: ClassVar[str] = "inbox_later"

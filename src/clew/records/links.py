@@ -15,8 +15,8 @@ from clew.ids import kind_by_form
 from clew.index import search
 from clew.reasoning.graph import locate
 from clew.registry.context import Context
-from clew.registry.record import Link, Retracted, Retraction, linker
-from clew.store.rows import Record, find_many, insert, load
+from clew.registry.record import RecordLink, Retracted, Retraction, linker
+from clew.store.rows import TableRow, find_many, insert, load
 from clew.store.workspaces import declare_events
 
 declare_events({"records_linked": "Two records of whatever store were linked."})
@@ -45,7 +45,7 @@ def kind_of(ctx: Context, id: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordLink(Record):
+class LinkRow(TableRow):
     TABLE: ClassVar[str] = "record_link"
     KEY: ClassVar[tuple[str, ...]] = ("from_id", "rel", "to_id")
 
@@ -59,7 +59,7 @@ class RecordLink(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Ended(Record):
+class RetractionRow(TableRow):
     """One time that a record was taken back."""
 
     TABLE: ClassVar[str] = "retraction"
@@ -91,8 +91,8 @@ class Ended(Record):
 class Links:
     """The links at one record; those within one relation in the order of the other ends."""
 
-    incoming: tuple[Link, ...] = ()
-    outgoing: tuple[Link, ...] = ()
+    incoming: tuple[RecordLink, ...] = ()
+    outgoing: tuple[RecordLink, ...] = ()
 
     def resting(self) -> list[str]:
         """The records that rest directly on this one."""
@@ -112,7 +112,7 @@ def add_link(ctx: Context, start: str, rel: Relation, end: str, why: str | None 
     held = "SELECT 1 FROM record_link WHERE workspace = ? AND from_id = ? AND rel = ? AND to_id = ?"
     if start == end or ctx.tx.value(held, ctx.workspace, start, rel, end) is not None:
         return False
-    insert(ctx.tx, ctx.workspace, RecordLink(start, rel, end, why, ctx.agent, ctx.ws.next_seq(), ctx.now_ms))
+    insert(ctx.tx, ctx.workspace, LinkRow(start, rel, end, why, ctx.agent, ctx.ws.next_seq(), ctx.now_ms))
     ctx.emit("records", "records_linked", start, {"rel": rel, "to": end})
     return True
 
@@ -128,37 +128,37 @@ def links_of(ctx: Context, id: str, limit: int = 50) -> Links:
     return Links(tuple(incoming[:limit]), tuple(outgoing[:limit]))
 
 
-def _order(link: Link) -> tuple[bool, str, str, str]:
+def _order(link: RecordLink) -> tuple[bool, str, str, str]:
     return (link.rel == "mentions", link.rel, link.start, link.end)
 
 
-def _kept(ctx: Context, id: str, limit: int) -> list[Link]:
+def _kept(ctx: Context, id: str, limit: int) -> list[RecordLink]:
     found = []
     for column in ("from_id", "to_id"):
         sql = f"SELECT from_id, rel, to_id FROM record_link WHERE workspace = ? AND {column} = ? ORDER BY seq LIMIT ?"
         found += ctx.tx.all(sql, ctx.workspace, id, limit)
-    return [Link(row["from_id"], row["rel"], row["to_id"]) for row in found]
+    return [RecordLink(row["from_id"], row["rel"], row["to_id"]) for row in found]
 
 
-def _indexed(ctx: Context, id: str, limit: int) -> list[Link]:
+def _indexed(ctx: Context, id: str, limit: int) -> list[RecordLink]:
     """What fields and texts of items name."""
     own = [row["id"] for row in search.items_by_ref(ctx.tx, ctx.workspace, [id])]
-    found = [Link(id, row["relation"], row["target"]) for row in search.links_of(ctx.tx, own)[:limit]]
+    found = [RecordLink(id, row["relation"], row["target"]) for row in search.links_of(ctx.tx, own)[:limit]]
     rows = search.links_to(ctx.tx, ctx.workspace, [id], limit)
     items = search.items_by_id(ctx.tx, [row["id"] for row in rows])
-    return found + [Link(items[row["id"]]["ref"], row["relation"], id) for row in rows if row["id"] in items]
+    return found + [RecordLink(items[row["id"]]["ref"], row["relation"], id) for row in rows if row["id"] in items]
 
 
-def _owned(ctx: Context, id: str, limit: int) -> list[Link]:
+def _owned(ctx: Context, id: str, limit: int) -> list[RecordLink]:
     """What the tables of its domain say."""
     kind = kind_of(ctx, id)
     ask = linker.find(kind) if kind is not None else None
     return ask(ctx, id, limit) if ask is not None else []
 
 
-def keep_retraction(ctx: Context, id: str, kind: str, said: Retraction, done: Retracted) -> Ended:
+def keep_retraction(ctx: Context, id: str, kind: str, said: Retraction, done: Retracted) -> RetractionRow:
     """Write down that a record was taken back, and let its successor point to it."""
-    ended = Ended(
+    ended = RetractionRow(
         id, ctx.ws.next_seq(), kind, done.status, said.why, said.replaced_by, done.proposal, ctx.agent, ctx.now_ms
     )
     insert(ctx.tx, ctx.workspace, ended)
@@ -167,16 +167,16 @@ def keep_retraction(ctx: Context, id: str, kind: str, said: Retraction, done: Re
     return ended
 
 
-def retraction_of(ctx: Context, id: str) -> Ended | None:
+def retraction_of(ctx: Context, id: str) -> RetractionRow | None:
     """How a record was last taken back."""
     sql = "SELECT * FROM retraction WHERE workspace = ? AND id = ? ORDER BY seq DESC LIMIT 1"
     row = ctx.tx.one(sql, ctx.workspace, id)
-    return load(Ended, row) if row else None
+    return load(RetractionRow, row) if row else None
 
 
-def retracted_among(ctx: Context, ids: list[str]) -> dict[str, Ended]:
+def retracted_among(ctx: Context, ids: list[str]) -> dict[str, RetractionRow]:
     """Of some records, those that were taken back and have not come to hold again."""
-    found = sorted(find_many(ctx.tx, ctx.workspace, Ended, ids, "id"), key=lambda ended: ended.seq)
+    found = sorted(find_many(ctx.tx, ctx.workspace, RetractionRow, ids, "id"), key=lambda ended: ended.seq)
     last = {ended.id: ended for ended in found}
     status = {row["ref"]: row["status"] for row in search.items_by_ref(ctx.tx, ctx.workspace, sorted(last))}
     return {id: ended for id, ended in last.items() if not _holds_again(ended, status.get(id))}
@@ -184,10 +184,10 @@ def retracted_among(ctx: Context, ids: list[str]) -> dict[str, Ended]:
 
 def replaced_by_any(ctx: Context, ids: list[str]) -> dict[str, str]:
     """Of some records, what each took the place of when that was taken back."""
-    found = sorted(find_many(ctx.tx, ctx.workspace, Ended, ids, "replaced_by"), key=lambda ended: ended.seq)
+    found = sorted(find_many(ctx.tx, ctx.workspace, RetractionRow, ids, "replaced_by"), key=lambda ended: ended.seq)
     return {ended.replaced_by: ended.id for ended in found if ended.replaced_by is not None}
 
 
-def _holds_again(ended: Ended, status: str | None) -> bool:
+def _holds_again(ended: RetractionRow, status: str | None) -> bool:
     """Cards and blocks have a status that can be changed back; a proposal to take a block back may not be applied."""
     return ended.kind in ("card", "block") and status is not None and status not in ENDED

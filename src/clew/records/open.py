@@ -12,7 +12,7 @@ from clew.index.search import item_named
 from clew.reasoning.activity import history_of
 from clew.reasoning.documents import branch_name
 from clew.reasoning.openers import open_card, summary
-from clew.records.links import ENDED, SOURCES, Ended, links_of, retracted_among, retraction_of
+from clew.records.links import ENDED, SOURCES, RetractionRow, links_of, retracted_among, retraction_of
 from clew.records.work import step_named
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
@@ -220,7 +220,7 @@ def surroundings(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str,
     return {name: part for name, part in parts.items() if part}
 
 
-def _as_it_stands(ended: Ended, opened: Opened) -> dict[str, Any]:
+def _as_it_stands(ended: RetractionRow, opened: Opened) -> dict[str, Any]:
     """The retraction as far as it still holds: a card may be open again, a proposal applied in the meantime."""
     now = opened.get("status") or opened.get("card", {}).get("status")
     shown = ended.to_json()

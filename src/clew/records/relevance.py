@@ -21,7 +21,7 @@ from clew.reasoning.premises import FALLEN, suspects
 from clew.reasoning.scope import Scope, scope_of
 from clew.reasoning.visibility import is_draft
 from clew.recall.search import Request, Search
-from clew.records.brief import Entry
+from clew.records.brief import BriefLine
 from clew.records.links import links_of, replaced_by_any, retracted_among
 from clew.registry.context import Context
 from clew.tasks.plans import Work
@@ -120,11 +120,11 @@ def topic_of(ctx: Context, standing: Standing, recalled: dict[str, float]) -> To
 class Records:
     """Records in force, those that matter most first."""
 
-    rules: tuple[Entry, ...]
-    decisions: tuple[Entry, ...]
-    known: tuple[Entry, ...]
-    open: tuple[Entry, ...]
-    doubts: tuple[Entry, ...]
+    rules: tuple[BriefLine, ...]
+    decisions: tuple[BriefLine, ...]
+    known: tuple[BriefLine, ...]
+    open: tuple[BriefLine, ...]
+    doubts: tuple[BriefLine, ...]
     unread: dict[str, int]
     unapproved: tuple[str, ...]
     """Those whose check waits for a person."""
@@ -152,22 +152,24 @@ def records_of(ctx: Context, work: Work | None, topic: Topic) -> Records:
     )
 
 
-def _ranked(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+def _ranked(entries: Iterable[BriefLine]) -> tuple[BriefLine, ...]:
     """The highest rank first; of one rank, what came in first: the newest."""
     return tuple(sorted(entries, key=lambda entry: -entry.rank))
 
 
-def _at_least(entry: Entry, rank: float) -> Entry:
+def _at_least(entry: BriefLine, rank: float) -> BriefLine:
     return replace(entry, rank=max(entry.rank, rank))
 
 
-def _clash(entry: Block, sides: list[str]) -> Entry:
-    return Entry("contradiction", entry.id, " against ".join(sides) or entry.headline, rank=1.0, alarm="CONTRADICTED")
+def _clash(entry: Block, sides: list[str]) -> BriefLine:
+    return BriefLine(
+        "contradiction", entry.id, " against ".join(sides) or entry.headline, rank=1.0, alarm="CONTRADICTED"
+    )
 
 
 def _standing(
     ctx: Context, topic: Topic, against: dict[str, str]
-) -> tuple[list[Entry], dict[str, int], tuple[str, ...]]:
+) -> tuple[list[BriefLine], dict[str, int], tuple[str, ...]]:
     """Rules, preferences, decisions, rejected alternatives, lessons and facts, newest first."""
     found: list[Block] = []
     unread: dict[str, int] = {}
@@ -210,7 +212,7 @@ def _pending(ctx: Context) -> dict[str, str]:
     return found
 
 
-def _block_entry(block: Block, rank: float, alarm: str, replaced: str) -> Entry:
+def _block_entry(block: Block, rank: float, alarm: str, replaced: str) -> BriefLine:
     kind = block.kind.name
     why, says = block.get("Rationale"), block.headline
     if why.lower() == "not given":
@@ -222,17 +224,17 @@ def _block_entry(block: Block, rank: float, alarm: str, replaced: str) -> Entry:
     named = {"rejected": "REJECTED", "decision": "", "rule": ""}.get(kind, kind)
     unsettled = block.status if block.status and block.status not in ("active", "accepted") else ""
     label = ", ".join(part for part in (named, unsettled) if part)
-    return Entry(kind, block.id, says, label, rank, alarm, why, block.get("Title"))
+    return BriefLine(kind, block.id, says, label, rank, alarm, why, block.get("Title"))
 
 
-def _cards(ctx: Context, work: Work | None, topic: Topic) -> list[Entry]:
+def _cards(ctx: Context, work: Work | None, topic: Topic) -> list[BriefLine]:
     """Decisions, open questions and open hypotheses: of the task, of its plan, and of the caller's own branch."""
     places: list[tuple[Scope, float]] = []
     if work is not None:
         places.append((scope_of(ctx, work.id), OWN))
         places += [(scope_of(ctx, work.parent), OF_PLAN)] if work.parent else []
     places.append((Scope(own_branch(ctx)), 0.0))
-    entries: dict[str, Entry] = {}
+    entries: dict[str, BriefLine] = {}
     for scope, bonus in places:
         for card, alarm in _in_force(ctx, scope):
             says = " ".join([card.title or "", card.text or "", *card.tags])
@@ -240,12 +242,12 @@ def _cards(ctx: Context, work: Work | None, topic: Topic) -> list[Entry]:
     return list(entries.values())
 
 
-def open_cards(ctx: Context, most: int) -> tuple[Entry, ...]:
+def open_cards(ctx: Context, most: int) -> tuple[BriefLine, ...]:
     """What is open anywhere in the workspace, of whatever task, newest first."""
     rows = newest_items(ctx.tx, ctx.workspace, "card", ("question", "hypothesis"), "open", most)
     gone = retracted_among(ctx, [row["ref"] for row in rows])
     return tuple(
-        Entry(row["kind"], row["ref"], row["title"] or row["body"] or "", _open_label(row["kind"]), 1.0)
+        BriefLine(row["kind"], row["ref"], row["title"] or row["body"] or "", _open_label(row["kind"]), 1.0)
         for row in rows
         if row["ref"] not in gone
     )
@@ -268,7 +270,7 @@ def _in_force(ctx: Context, scope: Scope) -> list[tuple[Node, str]]:
     ]
 
 
-def _card_entry(card: Node, rank: float, alarm: str) -> Entry:
+def _card_entry(card: Node, rank: float, alarm: str) -> BriefLine:
     rejected = card.type == "decision" and card.status == "rejected"
     kind = "rejected" if rejected else card.type
     label = "REJECTED" if rejected else _open_label(kind)
@@ -276,4 +278,4 @@ def _card_entry(card: Node, rank: float, alarm: str) -> Entry:
     title, text = card.title or "", card.text or ""
     # A title that was cut from the text says nothing that the text does not.
     whole = f"{title}: {text}" if title and text and not text.startswith(title.rstrip("…. ")) else text or title
-    return Entry(kind, card.id, whole, label, rank, alarm, short=title)
+    return BriefLine(kind, card.id, whole, label, rank, alarm, short=title)

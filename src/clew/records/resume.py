@@ -13,7 +13,7 @@ from clew.memory import blocks
 from clew.memory.files.sync import sync
 from clew.memory.governance.proposals import statement_of
 from clew.recall.figures import note_told
-from clew.records.brief import Brief, Entry, Section, brief_json, fit
+from clew.records.brief import Brief, BriefLine, Section, brief_json, fit
 from clew.records.relevance import Records, Topic, open_cards, recall_of, records_of, topic_of
 from clew.records.work import current_work, only_task, proving
 from clew.registry.callers import own_focus, unseen_since
@@ -28,7 +28,7 @@ from clew.tasks.proofs import STALE, Proof, unproven_since
 from clew.tasks.receipts import UNPROVEN
 from clew.tasks.steps import Step, first_open
 from clew.tasks.views.outlook import OVER
-from clew.tasks.views.standing import Part, Standing, Wish, standing_of
+from clew.tasks.views.standing import Extra, Standing, Wish, standing_of
 
 DEFAULT_CHARS = 2_000
 MOST_TASKS = 30
@@ -120,13 +120,13 @@ def _texts(ctx: Context, work: Work | None) -> list[str]:
 
 
 def _of_task(ctx: Context, task: Work, recalled: dict[str, float]) -> Brief:
-    standing = standing_of(ctx, task, Wish(Part.DELEGATED | Part.PROOFS))
+    standing = standing_of(ctx, task, Wish(Extra.DELEGATED | Extra.PROOFS))
     records = records_of(ctx, task, topic_of(ctx, standing, recalled))
     steps = standing.subject.steps
     done = _done_steps([step for step in steps if step.completed], standing.proofs)
     closed = sum(step.completed for step in steps)
     later = standing.subject.open_steps[1:]
-    doubts = (*(Entry("suspect step", "", line, alarm="SUSPECT", rank=1.0) for line in standing.outlook.suspects),)
+    doubts = (*(BriefLine("suspect step", "", line, alarm="SUSPECT", rank=1.0) for line in standing.outlook.suspects),)
     strict = ", strict" if task.reasoning_mode == "strict" else ""
     state = "" if task.status in ("TODO", "ACTIVE") else f" {task.status}"
     return Brief(
@@ -134,7 +134,9 @@ def _of_task(ctx: Context, task: Work, recalled: dict[str, float]) -> Brief:
         now=_now(standing),
         sections=(
             Section("done", done, inline=True),
-            Section("then", tuple(Entry("open step", step.path, step.title, rank=1.0) for step in later), inline=True),
+            Section(
+                "then", tuple(BriefLine("open step", step.path, step.title, rank=1.0) for step in later), inline=True
+            ),
             Section("doubts", doubts + records.doubts),
             *_record_sections(records),
             _since(ctx),
@@ -149,21 +151,21 @@ def _title(work: Work) -> str:
     return shorten(one_line(work.title), 120)
 
 
-def _done_steps(steps: list[Step], proofs: Mapping[str, Proof]) -> tuple[Entry, ...]:
+def _done_steps(steps: list[Step], proofs: Mapping[str, Proof]) -> tuple[BriefLine, ...]:
     """Done steps by name while they are few; of many only those that somebody must look at, and the number."""
     told = [_done(step, proofs.get(step.id)) for step in steps]
     settled = [entry for entry in told if not entry.alarm]
     if len(settled) <= FEW_DONE:
         return tuple(told)
     proven = sum(1 for step in steps if (proof := proofs.get(step.id)) is not None and proof.settled)
-    return (Entry("done step", "", f"{len(settled)} steps, {proven} of them proven"), *(e for e in told if e.alarm))
+    return (BriefLine("done step", "", f"{len(settled)} steps, {proven} of them proven"), *(e for e in told if e.alarm))
 
 
-def _done(step: Step, proof: Proof | None) -> Entry:
+def _done(step: Step, proof: Proof | None) -> BriefLine:
     """A done step with its grade; whatever is not proven is an alarm."""
     if proof is None or proof.settled:
-        return Entry("done step", step.path, f"{step.title} (proven)" if proof else step.title)
-    return Entry("done step", step.path, step.title, alarm=shorten(proof.line(), ALARM))
+        return BriefLine("done step", step.path, f"{step.title} (proven)" if proof else step.title)
+    return BriefLine("done step", step.path, step.title, alarm=shorten(proof.line(), ALARM))
 
 
 def _now(standing: Standing) -> str:
@@ -211,7 +213,7 @@ def _since(ctx: Context) -> Section:
             thing = _thing(event)
             if thing not in things:
                 things.append(thing)
-    entries = [Entry("change", "", f"{who} {verb} {_listed(things)}") for (who, verb), things in deeds.items()]
+    entries = [BriefLine("change", "", f"{who} {verb} {_listed(things)}") for (who, verb), things in deeds.items()]
     return Section(
         "since", tuple(entries), inline=True, heading="since you were here:", unread=first - since, unread_kind="event"
     )
@@ -292,7 +294,7 @@ def _of_plans(ctx: Context, plan: Work | None, recalled: dict[str, float]) -> Br
     plans = open_plans(ctx)
     head = f"{plan.id} {_title(plan)}" if plan else f"workspace {ctx.workspace}"
     work = tuple(
-        Entry("task", task.id, f"{task.title} ({task.parent}) {rows[task.id]['progress']} {task.status}", rank=1.0)
+        BriefLine("task", task.id, f"{task.title} ({task.parent}) {rows[task.id]['progress']} {task.status}", rank=1.0)
         for task in shown
     )
     count = f"{MOST_TASKS}+" if len(tasks) > MOST_TASKS else str(len(tasks))
@@ -328,14 +330,14 @@ def _unproven(ctx: Context, plan: Work | None) -> Section:
         mine = {task.id for task in tasks_of(ctx, plan.id)}
         found = [(step, proof) for step, proof in found if step.task in mine]
     entries = [
-        Entry("unproven step", f"{step.task} {step.path}", step.title, rank=1.0, alarm=shorten(proof.line(), ALARM))
+        BriefLine("unproven step", f"{step.task} {step.path}", step.title, rank=1.0, alarm=shorten(proof.line(), ALARM))
         for step, proof in found[:MOST_UNPROVEN]
     ]
     left = max(0, len(found) - MOST_UNPROVEN)
     return Section("unproven", tuple(entries), unread=left, unread_kind="unproven step")
 
 
-def _open_anywhere(ctx: Context, records: Records) -> tuple[Entry, ...]:
+def _open_anywhere(ctx: Context, records: Records) -> tuple[BriefLine, ...]:
     """Open questions of every task: without a task in hand, none of them is somebody else's business."""
     known = {entry.id for entry in records.open}
     return (*records.open, *(entry for entry in open_cards(ctx, MOST_OPEN) if entry.id not in known))

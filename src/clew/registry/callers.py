@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 from clew.clock import Clock
 from clew.registry.connection import Connection
 from clew.store.database import Database
-from clew.store.rows import Record, find, load
+from clew.store.rows import TableRow, find, load
 from clew.store.workspaces import keep_meta, next_count, read_meta
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class CallerState(Record):
+class CallerState(TableRow):
     TABLE: ClassVar[str] = "caller_state"
     KEY: ClassVar[tuple[str, ...]] = ("agent", "connection")
 

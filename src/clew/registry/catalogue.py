@@ -23,7 +23,7 @@ _LEGACY = re.compile(r"(?:.*[/.]|branchmind_)(?P<name>[a-z][a-z0-9_]*)")
 
 
 @dataclass(frozen=True)
-class Entry:
+class OperationEntry:
     name: str
     tier: str
     domain: str
@@ -40,7 +40,7 @@ class Entry:
     agent: dict[str, Any] | None = None
     """Which arguments the toolset `agent` lists, and with which defaults, where these are not all."""
 
-    def for_agents(self) -> Entry:
+    def for_agents(self) -> OperationEntry:
         """The entry as the toolset `agent` lists it; every argument stays accepted."""
         if self.agent is None:
             return self
@@ -80,7 +80,7 @@ class HookEntry:
 class Catalogue:
     def __init__(
         self,
-        operations: tuple[Entry, ...],
+        operations: tuple[OperationEntry, ...],
         resources: tuple[ResourceEntry, ...],
         prompts: tuple[PromptEntry, ...],
         hooks: tuple[HookEntry, ...] = (),
@@ -91,7 +91,7 @@ class Catalogue:
         self.hooks = hooks
         self._names = {name: entry for entry in operations for name in (entry.name, *entry.aliases)}
 
-    def listed(self, toolset: str) -> list[Entry]:
+    def listed(self, toolset: str) -> list[OperationEntry]:
         """The operations that a list of this toolset shows, in a fixed order."""
         named = TOOLSETS[toolset].tools
         if named is None:
@@ -100,14 +100,14 @@ class Catalogue:
         found = [own[name] for name in named if name in own]
         return [entry.for_agents() for entry in found] if toolset == "agent" else found
 
-    def lists(self, toolset: str, entry: Entry) -> bool:
+    def lists(self, toolset: str, entry: OperationEntry) -> bool:
         """A tier lists its own operations and those of the smaller tiers; other sets list what they name."""
         named = TOOLSETS[toolset].tools
         if named is not None:
             return entry.name in named
         return TIERS.index(entry.tier) <= TIERS.index(tier_of(toolset))
 
-    def find(self, name: str) -> Entry | None:
+    def find(self, name: str) -> OperationEntry | None:
         """By wire name, alias, or one of the older spellings with a prefix."""
         if name in self._names:
             return self._names[name]
@@ -119,7 +119,7 @@ class Catalogue:
 def catalogue() -> Catalogue:
     index = orjson.loads(files("clew.registry").joinpath("index.json").read_bytes())
     return Catalogue(
-        operations=tuple(Entry(**{**row, "aliases": tuple(row["aliases"])}) for row in index["operations"]),
+        operations=tuple(OperationEntry(**{**row, "aliases": tuple(row["aliases"])}) for row in index["operations"]),
         resources=tuple(ResourceEntry(**row) for row in index["resources"]),
         prompts=tuple(PromptEntry(**{**row, "arguments": tuple(row["arguments"])}) for row in index["prompts"]),
         hooks=tuple(HookEntry(**row) for row in index.get("hooks", ())),

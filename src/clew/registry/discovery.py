@@ -12,7 +12,7 @@ from pydantic import Field
 from clew.errors import ClewError, suggest
 from clew.index.terms import terms
 from clew.registry.budget import Budget, Trim
-from clew.registry.catalogue import Entry, catalogue
+from clew.registry.catalogue import OperationEntry, catalogue
 from clew.registry.context import Context
 from clew.registry.envelope import Answer
 from clew.registry.everyday import EVERYDAY_WORDS, FILLERS
@@ -99,7 +99,7 @@ def op_search(ctx: Context, args: OpSearch) -> dict[str, Any]:
     }
 
 
-def search(query: str) -> list[Entry]:
+def search(query: str) -> list[OperationEntry]:
     """Operations by how well they answer the words; an exact name answers alone, no words give all of them."""
     exact = catalogue().find(query.strip())
     if exact is not None:
@@ -115,7 +115,7 @@ def search(query: str) -> list[Entry]:
 
 
 @cache
-def _index() -> list[tuple[Entry, dict[str, float]]]:
+def _index() -> list[tuple[OperationEntry, dict[str, float]]]:
     """Each operation with the weight of each of its terms: where it stands, and how few operations have it."""
     placed = [(entry, _placed(entry)) for entry in catalogue().operations]
     spread = Counter(term for _, fields in placed for term in fields)
@@ -123,7 +123,7 @@ def _index() -> list[tuple[Entry, dict[str, float]]]:
     return [(entry, {term: weight * rare[term] for term, weight in fields.items()}) for entry, fields in placed]
 
 
-def _placed(entry: Entry) -> dict[str, float]:
+def _placed(entry: OperationEntry) -> dict[str, float]:
     """The best place of each term: the name says most, then the words people use, then the summary."""
     arguments = " ".join(entry.input_schema.get("properties", {}))
     places = (
@@ -135,7 +135,7 @@ def _placed(entry: Entry) -> dict[str, float]:
     return {term: weight for text, weight in places for term in terms(text)}
 
 
-def described(entry: Entry, detail: str) -> dict[str, Any]:
+def described(entry: OperationEntry, detail: str) -> dict[str, Any]:
     if detail == "names":
         return {"name": entry.name}
     short = {"name": entry.name, "summary": entry.summary, "read_only": entry.read_only}

@@ -28,7 +28,7 @@ from clew.registry.toolsets import TOOLSETS, tier_of
 from clew.secrets import redact, redact_text
 from clew.settings import Settings
 from clew.store.database import Database
-from clew.store.requests import Request, check_request_id
+from clew.store.requests import StoredRequest, check_request_id
 
 log = logging.getLogger("clew.dispatch")
 
@@ -63,7 +63,7 @@ class Call:
     fmt: str | None
     progress: Progress | None
     remarks: Remarks
-    request: Request | None = None
+    request: StoredRequest | None = None
 
 
 class Dispatcher:
@@ -163,7 +163,7 @@ class Dispatcher:
         call.workspace = self._workspace(call.connection, given, operation)
         if request_id is not None and operation.writes:
             told = digest(canonical(raw))
-            call.request = Request(call.workspace, check_request_id(request_id), operation.name, told)
+            call.request = StoredRequest(call.workspace, check_request_id(request_id), operation.name, told)
         return raw
 
     def _workspace(self, connection: Connection, given: str | None, operation: Operation) -> str:

@@ -43,7 +43,7 @@ namer: HookPoint[Callable[[Context, list[str]], list[Named]]] = HookPoint("namer
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class RecordLink:
     """One record points to another."""
 
     start: str
@@ -51,7 +51,7 @@ class Link:
     end: str
 
 
-Linker = Callable[[Context, str, int], list[Link]]
+Linker = Callable[[Context, str, int], list[RecordLink]]
 """`(ctx, id, limit)` -> the links at a record that the domain's own tables hold, in both directions."""
 
 linker: HookPoint[Linker] = HookPoint("linker")

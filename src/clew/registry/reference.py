@@ -146,7 +146,7 @@ def _events_table() -> str:
     return table(("type", "meaning"), ((f"`{name}`", text) for name, text in sorted(EVENT_TYPES.items())))
 
 
-def _contract_page(contract: Contract) -> str:
+def _contract_page(contract: SeedContract) -> str:
     rows = ((item.what, item.original, item.clew, item.why) for item in contract.differences)
     kept = ((item.cause, item.what, f"`{item.test.rpartition('::')[2]}`") for item in contract.kept)
     differences = table(("what", "the original", "Clew", "why"), rows)
@@ -250,7 +250,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Kept:
+class MendedDifference:
     """Something that once deviated and is now as in the original."""
 
     cause: str
@@ -259,14 +259,14 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Contract:
+class SeedContract:
     name: str
     """Name of the file and of the page, such as `branchmind`."""
     title: str
     about: str
     """Markdown that the page begins with: how a client or existing data move over."""
     differences: tuple[Difference, ...]
-    kept: tuple[Kept, ...]
+    kept: tuple[MendedDifference, ...]
     causes: tuple[str, ...]
     """The numbers of all deviations that were found when the original ran beside Clew, such as `D7`."""
 
@@ -277,16 +277,16 @@ class Contract:
         return [id for id in self.causes if id not in answered]
 
 
-def contracts(place: Path = PLACE) -> list[Contract]:
+def contracts(place: Path = PLACE) -> list[SeedContract]:
     return [_contract(path) for path in sorted(place.glob("*.toml"))]
 
 
-def _contract(path: Path) -> Contract:
+def _contract(path: Path) -> SeedContract:
     data = tomllib.loads(path.read_text(encoding="utf-8"))
     found = tuple(Difference(**{**row, "causes": tuple(row.get("causes", ()))}) for row in data.get("difference", ()))
-    kept = tuple(Kept(**row) for row in data.get("kept", ()))
+    kept = tuple(MendedDifference(**row) for row in data.get("kept", ()))
     causes = tuple(id for span in data["causes"] for id in _numbers(span))
-    return Contract(path.stem, data["title"], data["about"].strip(), found, kept, causes)
+    return SeedContract(path.stem, data["title"], data["about"].strip(), found, kept, causes)
 
 
 def _numbers(span: str) -> list[str]:

@@ -8,10 +8,10 @@ from typing import Any
 from clew.errors import ClewError
 from clew.registry.connection import InputRequired
 from clew.registry.context import Context, Remarks
-from clew.store.requests import Request, first_answer, forget_request, keep_answer
+from clew.store.requests import StoredRequest, first_answer, forget_request, keep_answer
 
 
-def once(ctx: Context, request: Request | None, run: Callable[[], Any]) -> Any:
+def once(ctx: Context, request: StoredRequest | None, run: Callable[[], Any]) -> Any:
     """For an operation of one transaction, which is open: its answer is committed together with what it does."""
     result = repeated(ctx, request)
     if result is not None:
@@ -23,7 +23,7 @@ def once(ctx: Context, request: Request | None, run: Callable[[], Any]) -> Any:
     return result
 
 
-def repeated(ctx: Context, request: Request | None) -> Any | None:
+def repeated(ctx: Context, request: StoredRequest | None) -> Any | None:
     """The answer of the first call with this id, with what was remarked then; None when this is the first."""
     answer = first_answer(ctx.tx, request) if request is not None else None
     if answer is None:
@@ -33,7 +33,7 @@ def repeated(ctx: Context, request: Request | None) -> Any | None:
     return answer["result"]
 
 
-def once_in_parts(ctx: Context, request: Request | None, run: Callable[[], Any]) -> Any:
+def once_in_parts(ctx: Context, request: StoredRequest | None, run: Callable[[], Any]) -> Any:
     """For an operation of several transactions: one that was begun and not finished is not run again."""
     if request is None:
         return run()
@@ -56,7 +56,7 @@ def once_in_parts(ctx: Context, request: Request | None, run: Callable[[], Any])
     return result
 
 
-def _forget(ctx: Context, request: Request) -> None:
+def _forget(ctx: Context, request: StoredRequest) -> None:
     with ctx.writing() as bound:
         forget_request(bound.tx, request)
 

@@ -19,7 +19,7 @@ from clew.errors import ClewError
 from clew.runner.board import Board
 from clew.runner.child import ChildLimits, Ended, run_child
 from clew.runner.configuration import ANY, Configuration, ExecutorConfiguration
-from clew.runner.protocol import SCHEMA, Answer, NoAnswer, read_answer
+from clew.runner.protocol import SCHEMA, NoAnswer, SliceAnswer, read_answer
 from clew.runner.witness import observe, receipt_arguments
 
 MAX_ANSWER = 1_000_000
@@ -28,7 +28,7 @@ Interrupted = Callable[[], str | None]
 
 
 @dataclass(frozen=True)
-class Slice:
+class JobSlice:
     """What one slice works on."""
 
     job: str
@@ -52,7 +52,7 @@ class Executor(Protocol):
     gated: bool
     """Whether DONE needs proof, and the prompt is worth assembling."""
 
-    def work(self, slice: Slice, interrupted: Interrupted) -> Answer: ...
+    def work(self, slice: JobSlice, interrupted: Interrupted) -> SliceAnswer: ...
 
 
 class DryExecutor:
@@ -63,14 +63,14 @@ class DryExecutor:
     def __init__(self, seconds: float = 0) -> None:
         self._seconds = seconds
 
-    def work(self, slice: Slice, interrupted: Interrupted) -> Answer:
+    def work(self, slice: JobSlice, interrupted: Interrupted) -> SliceAnswer:
         end = time.monotonic() + self._seconds
         while (left := end - time.monotonic()) > 0:
             why = interrupted()
             if why is not None:
                 raise Stopped(why)
             time.sleep(min(left, 0.05))
-        return Answer(status="DONE", summary="dry run: nothing was executed")
+        return SliceAnswer(status="DONE", summary="dry run: nothing was executed")
 
 
 class ProcessExecutor:
@@ -82,7 +82,7 @@ class ProcessExecutor:
         self._own = own
         self._configuration = configuration
 
-    def work(self, slice: Slice, interrupted: Interrupted) -> Answer:
+    def work(self, slice: JobSlice, interrupted: Interrupted) -> SliceAnswer:
         with tempfile.TemporaryDirectory(prefix="clew-job-") as folder:
             files = Files(Path(folder))
             files.prompt.write_text(slice.prompt, encoding="utf-8")
@@ -92,7 +92,7 @@ class ProcessExecutor:
                 raise Stopped(ended.reason)
             return self._answer(slice, files, ended)
 
-    def command(self, slice: Slice, files: Files) -> list[str]:
+    def command(self, slice: JobSlice, files: Files) -> list[str]:
         """The command with its placeholders filled in; values are ids and paths, and no shell reads them."""
         values = {
             "{job}": slice.job,
@@ -117,7 +117,7 @@ class ProcessExecutor:
                 return stream.read(MAX_ANSWER)
         return ended.output
 
-    def _run(self, slice: Slice, files: Files, interrupted: Interrupted) -> Ended:
+    def _run(self, slice: JobSlice, files: Files, interrupted: Interrupted) -> Ended:
         settings = self._configuration
         limits = ChildLimits(
             slice.seconds, settings.stop_s, settings.memory_mb << 20, int(settings.output_mb * (1 << 20))
@@ -126,12 +126,12 @@ class ProcessExecutor:
         environment = self._environment(slice)
         return run_child(self.command(slice, files), environment, directory, files.prompt, limits, interrupted)
 
-    def _environment(self, slice: Slice) -> dict[str, str]:
+    def _environment(self, slice: JobSlice) -> dict[str, str]:
         """Only what is on the list: tokens and addresses of this process are nobody else's business."""
         kept = allowed_environment(self._own, self._configuration, self.own_variables())
         return {**kept, "CLEW_JOB": slice.job, "CLEW_WORKSPACE": slice.workspace}
 
-    def _answer(self, slice: Slice, files: Files, ended: Ended) -> Answer:
+    def _answer(self, slice: JobSlice, files: Files, ended: Ended) -> SliceAnswer:
         if not ended.ok:
             raise SliceFailed(why_it_failed(ended, slice, self._configuration))
         if self._own.answer == "exit":
@@ -175,7 +175,7 @@ class Files:
 class CodexExecutor(ProcessExecutor):
     """`codex exec`, which reads the prompt from standard input and writes its last message to a file."""
 
-    def command(self, slice: Slice, files: Files) -> list[str]:
+    def command(self, slice: JobSlice, files: Files) -> list[str]:
         binary = self._own.binary or "codex"
         named = ["--output-schema", str(files.schema), "--output-last-message", str(files.answer)]
         return [binary, "exec", "--skip-git-repo-check", *named, *self._own.arguments, "-"]
@@ -187,7 +187,7 @@ class CodexExecutor(ProcessExecutor):
 class ClaudeExecutor(ProcessExecutor):
     """`claude -p`, which prints one JSON object with the structured answer in it."""
 
-    def command(self, slice: Slice, files: Files) -> list[str]:
+    def command(self, slice: JobSlice, files: Files) -> list[str]:
         binary = self._own.binary or "claude"
         asked = ["--output-format", "json", "--json-schema", json.dumps(SCHEMA, separators=(",", ":"))]
         return [binary, "-p", *asked, *self._own.arguments]
@@ -207,7 +207,7 @@ class ClaudeExecutor(ProcessExecutor):
         return json.dumps(structured) if isinstance(structured, dict) else str(printed.get("result", ""))
 
 
-def why_it_failed(ended: Ended, slice: Slice, settings: Configuration) -> str:
+def why_it_failed(ended: Ended, slice: JobSlice, settings: Configuration) -> str:
     """A sentence for the job's thread."""
     reasons = {
         "time": f"it ran longer than {slice.seconds:g} s and was ended",
@@ -227,9 +227,9 @@ def _last_words(ended: Ended) -> str:
     return f" | {said[-160:]}" if said else ""
 
 
-def _answer_by_exit(command: list[str], ended: Ended) -> Answer:
+def _answer_by_exit(command: list[str], ended: Ended) -> SliceAnswer:
     last = ended.output.strip().splitlines()[-1:] or ["exit code 0"]
-    return Answer(status="DONE", summary=last[0][:700], refs=[f"CMD: {shlex.join(command)}"])
+    return SliceAnswer(status="DONE", summary=last[0][:700], refs=[f"CMD: {shlex.join(command)}"])
 
 
 class Executors:
@@ -279,7 +279,7 @@ class VerifyExecutor:
         self._own = own
         self._configuration = configuration
 
-    def work(self, slice: Slice, interrupted: Interrupted) -> Answer:
+    def work(self, slice: JobSlice, interrupted: Interrupted) -> SliceAnswer:
         if slice.board is None or slice.task is None:
             raise SliceFailed("the job names no task whose proofs could be run again")
         steps = slice.board.call("tasks_proofs", task=slice.task)["steps"]
@@ -287,7 +287,9 @@ class VerifyExecutor:
             self._again(slice, slice.board, step["step_id"], id, interrupted) for step in steps for id in step["repeat"]
         ]
         if not results:
-            return Answer(status="FAILED", summary="nothing to run again: no step rests on a seen run that proves it")
+            return SliceAnswer(
+                status="FAILED", summary="nothing to run again: no step rests on a seen run that proves it"
+            )
         seen = [result for result in results if result is not None]
         passed = [result for result in seen if result["receipt"]["grade"] == "seen"]
         disputes = [result["disputes"] for result in seen if result["disputes"]]
@@ -295,9 +297,11 @@ class VerifyExecutor:
         if disputes:
             summary += f"; disputed: {', '.join(disputes)}"
         refs = [result["receipt"]["id"] for result in seen]
-        return Answer(status="DONE" if len(passed) == len(results) else "FAILED", summary=summary, refs=refs)
+        return SliceAnswer(status="DONE" if len(passed) == len(results) else "FAILED", summary=summary, refs=refs)
 
-    def _again(self, slice: Slice, board: Board, step: str, id: str, interrupted: Interrupted) -> dict[str, Any] | None:
+    def _again(
+        self, slice: JobSlice, board: Board, step: str, id: str, interrupted: Interrupted
+    ) -> dict[str, Any] | None:
         """The new receipt; None when the command is not allowed here."""
         receipt = board.call("open", id=id)["receipt"]
         words = self._allowed(receipt["command"] or "")

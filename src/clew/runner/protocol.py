@@ -57,7 +57,7 @@ class Event(BaseModel):
     refs: Refs = []
 
 
-class Answer(BaseModel):
+class SliceAnswer(BaseModel):
     """The end of a slice. CONTINUE asks for another one."""
 
     model_config = ConfigDict(extra="ignore")
@@ -72,12 +72,12 @@ class NoAnswer(Exception):
     """The text holds no answer; the message says why."""
 
 
-def read_answer(text: str) -> Answer:
+def read_answer(text: str) -> SliceAnswer:
     """The answer in a text: the text itself, or the last object in it that is one."""
     problem = "it printed no JSON object"
     for candidate in _objects(text):
         try:
-            return Answer.model_validate(candidate)
+            return SliceAnswer.model_validate(candidate)
         except ValidationError as wrong:
             first = wrong.errors(include_url=False)[0]
             problem = f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}"

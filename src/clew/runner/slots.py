@@ -15,8 +15,8 @@ from typing import Any
 from clew.app import Clew
 from clew.runner.board import PASSING, Board, Claim, ClaimLost, Refused
 from clew.runner.configuration import Configuration
-from clew.runner.executors import Executor, Executors, Slice, SliceFailed, Stopped
-from clew.runner.protocol import KINDS, Answer, Event, assemble
+from clew.runner.executors import Executor, Executors, JobSlice, SliceFailed, Stopped
+from clew.runner.protocol import KINDS, Event, SliceAnswer, assemble
 from clew.store.events import Follower
 
 log = logging.getLogger("clew.runner")
@@ -98,14 +98,16 @@ class Delegation:
         first = self.slices == 1
         self.board.report(self.claim, "checkpoint" if first else "progress", f"runner: slice {self.slices} started")
 
-    def _work(self) -> Answer:
+    def _work(self) -> SliceAnswer:
         settings = self.configuration
         seconds = min(settings.slice_s + settings.slice_grace_s, self._left())
         prompt = ""
         if self.executor.gated:
             order, meta = self.board.order(self.claim)
             prompt = assemble(self.board, settings, self.claim, order, meta, self.previous)
-        slice = Slice(self.claim.id, self.board.workspace, prompt, max(seconds, 1), self.board, self.claim.job["task"])
+        slice = JobSlice(
+            self.claim.id, self.board.workspace, prompt, max(seconds, 1), self.board, self.claim.job["task"]
+        )
         pulse = Pulse(self.board, self.claim, settings.heartbeat_s, settings.lease_ms / 1000)
 
         def interrupted() -> str | None:
@@ -115,7 +117,7 @@ class Delegation:
 
         return self.executor.work(slice, interrupted)
 
-    def _conclude(self, answer: Answer) -> bool:
+    def _conclude(self, answer: SliceAnswer) -> bool:
         if answer.status == "FAILED":
             return self._end("FAILED", answer.summary or "the job reported failure", answer.refs)
         if answer.status == "DONE":

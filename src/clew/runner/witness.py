@@ -34,7 +34,7 @@ _SHELL_SIGNS = re.compile(r"[\s;&|<>$`*?~(){}#!]")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class WitnessedRun:
     """A run as it was seen."""
 
     command: str
@@ -52,13 +52,13 @@ def shell_line(words: Sequence[str]) -> str:
     return words[0] if _is_shell(words) else shlex.join(words)
 
 
-def placed(seen: Seen, folder: Path, root: Path) -> Seen:
+def placed(seen: WitnessedRun, folder: Path, root: Path) -> WitnessedRun:
     """The run with a command that says where it ran, seen from the project: `make test` elsewhere is another one."""
     below = os.path.relpath(folder, root)
     return seen if below == "." else replace(seen, command=f"cd {shlex.quote(below)} && {seen.command}")
 
 
-def watch(words: Sequence[str], directory: Path, seconds: float = NO_LIMIT) -> Seen:
+def watch(words: Sequence[str], directory: Path, seconds: float = NO_LIMIT) -> WitnessedRun:
     """Run a command to its end with this process's input and output. Signals that end us are passed on to it."""
 
     def echo(data: bytes, is_error: bool) -> None:
@@ -81,7 +81,7 @@ def observe(
     limits: ChildLimits,
     interrupted: Callable[[], str | None],
     echo: Echo | None = None,
-) -> Seen:
+) -> WitnessedRun:
     """Run a command and say what was seen. One word with signs of the shell in it is given to the user's shell."""
     command = [environment.get("SHELL") or "/bin/sh", "-c", words[0]] if _is_shell(words) else list(words)
     digests = (hashlib.sha256(), hashlib.sha256())
@@ -94,7 +94,7 @@ def observe(
     begun = time.monotonic()
     ended = run_supervised(command, environment, directory, stdin, limits, interrupted, hear)
     both = hashlib.sha256(b"".join(digest.digest() for digest in digests)).hexdigest()
-    return Seen(
+    return WitnessedRun(
         shell_line(words),
         exit_code_of(ended),
         round((time.monotonic() - begun) * 1000),
@@ -105,7 +105,7 @@ def observe(
     )
 
 
-def receipt_arguments(seen: Seen, root: Path, paths: Iterable[str]) -> dict[str, Any]:
+def receipt_arguments(seen: WitnessedRun, root: Path, paths: Iterable[str]) -> dict[str, Any]:
     """What tasks_receipt_record is told of a run over these files of a checkout."""
     snapshot = take_snapshot(root, paths)
     return {

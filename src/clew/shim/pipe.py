@@ -40,7 +40,7 @@ UNKNOWN = (
 )
 
 
-class Asked:
+class PendingRequest:
     """A request of the client that waits for its answer."""
 
     def __init__(self, line: bytes, message: dict[str, Any], place: int) -> None:
@@ -51,7 +51,7 @@ class Asked:
         self.attempts = 1
 
 
-class Standing:
+class ServerBriefing:
     """What a new server must be told before the conversation can go on."""
 
     def __init__(self, kept: dict[str, Any]) -> None:
@@ -88,10 +88,10 @@ class Pipe:
         self._words = words
         self._framing = Framing()
         self._changed = threading.Condition(threading.RLock())  # guards everything below
-        self._standing = Standing(kept)
+        self._standing = ServerBriefing(kept)
         self._sent = 0
         self._seen: int | None = None
-        self._waiting: dict[Any, Asked] = {}
+        self._waiting: dict[Any, PendingRequest] = {}
         self._unwanted: dict[Any, bytes] = {}
         self._asked_of_client: set[Any] = set()
         self._finished = False
@@ -119,7 +119,7 @@ class Pipe:
                 self._reopen()
             self._standing.note(line, message)
             if "method" in message and _is_id(message.get("id")):
-                self._waiting[message["id"]] = Asked(line, message, self._sent + 1)
+                self._waiting[message["id"]] = PendingRequest(line, message, self._sent + 1)
             elif message.get("method") == "notifications/cancelled" and isinstance(message.get("params"), dict):
                 self._forget(message["params"].get("requestId"))
             self._sent += 1
@@ -217,7 +217,7 @@ class Pipe:
             self._channel.finish()
         return True
 
-    def _is_repeatable(self, asked: Asked, seen: int | None) -> bool:
+    def _is_repeatable(self, asked: PendingRequest, seen: int | None) -> bool:
         """It was not seen by the server that ended, or it only reads, or the store knows it by its request id."""
         if seen is not None and asked.place > seen:
             return True

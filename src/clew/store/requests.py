@@ -21,7 +21,7 @@ UNFINISHED = "null"
 
 
 @dataclass(frozen=True)
-class Request:
+class StoredRequest:
     """`digest` stands for the arguments: an id belongs to one call with its arguments."""
 
     workspace: str
@@ -41,7 +41,7 @@ def check_request_id(value: Any) -> str:
     )
 
 
-def first_answer(tx: Transaction, request: Request) -> Any | None:
+def first_answer(tx: Transaction, request: StoredRequest) -> Any | None:
     """The answer that the first call with this id got; None when there was no such call."""
     sql = "SELECT operation, digest, answer FROM request WHERE workspace = ? AND id = ?"
     row = tx.one(sql, request.workspace, request.id)
@@ -63,14 +63,14 @@ def first_answer(tx: Transaction, request: Request) -> Any | None:
     return orjson.loads(row["answer"])
 
 
-def keep_answer(tx: Transaction, request: Request, answer: Any | None, now_ms: int) -> None:
+def keep_answer(tx: Transaction, request: StoredRequest, answer: Any | None, now_ms: int) -> None:
     """Keep the answer of a call, or None for one that has only begun. Answers that are old are dropped."""
     tx.run("DELETE FROM request WHERE workspace = ? AND ts_ms < ?", request.workspace, now_ms - KEPT_MS)
     text = orjson.dumps(answer).decode()
     tx.run(_KEEP, request.workspace, request.id, request.operation, request.digest, text, now_ms)
 
 
-def forget_request(tx: Transaction, request: Request) -> None:
+def forget_request(tx: Transaction, request: StoredRequest) -> None:
     """A call that was refused has done nothing; it may be made again under its id."""
     tx.run("DELETE FROM request WHERE workspace = ? AND id = ?", request.workspace, request.id)
 

@@ -19,7 +19,7 @@ CHUNK = 500
 """Values in one IN list: SQLite takes 32,766 parameters, PostgreSQL plans long lists slowly."""
 
 
-class Record:
+class TableRow:
     """Base of the dataclasses that live in one table each."""
 
     TABLE: ClassVar[str]
@@ -33,7 +33,7 @@ class Record:
     """Columns whose name differs from the field's."""
 
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=TableRow)
 Codec = Callable[[Any], Any]
 
 
@@ -43,12 +43,12 @@ def load(kind: type[R], row: Row) -> R:
     return kind(**{name: decode(row[column]) for name, column, decode in table.decoders})
 
 
-def insert(tx: Transaction, workspace: str, record: Record) -> None:
+def insert(tx: Transaction, workspace: str, record: TableRow) -> None:
     table = _table(type(record))
     tx.run(table.insert, workspace, *table.values(record))
 
 
-def insert_many(tx: Transaction, workspace: str, records: Iterable[Record]) -> None:
+def insert_many(tx: Transaction, workspace: str, records: Iterable[TableRow]) -> None:
     """Insert records of one kind together."""
     listed = list(records)
     if listed:
@@ -56,19 +56,19 @@ def insert_many(tx: Transaction, workspace: str, records: Iterable[Record]) -> N
         tx.many(table.insert, [(workspace, *table.values(record)) for record in listed])
 
 
-def upsert(tx: Transaction, workspace: str, record: Record) -> None:
+def upsert(tx: Transaction, workspace: str, record: TableRow) -> None:
     """Insert the record, or overwrite the one with the same key."""
     table = _table(type(record))
     tx.run(table.upsert, workspace, *table.values(record))
 
 
-def update(tx: Transaction, workspace: str, record: Record) -> None:
+def update(tx: Transaction, workspace: str, record: TableRow) -> None:
     """Overwrite every column of the record that is not part of the key."""
     table = _table(type(record))
     tx.run(table.update, *table.values(record, table.rest), workspace, *table.values(record, table.key))
 
 
-def delete(tx: Transaction, workspace: str, record: Record) -> None:
+def delete(tx: Transaction, workspace: str, record: TableRow) -> None:
     table = _table(type(record))
     tx.run(table.delete, workspace, *table.values(record, table.key))
 
@@ -89,12 +89,12 @@ def find_many(tx: Transaction, workspace: str, kind: type[R], values: Iterable[A
     return found
 
 
-def columns(kind: type[Record]) -> tuple[str, ...]:
+def columns(kind: type[TableRow]) -> tuple[str, ...]:
     """The columns of a record in the order of its fields, without the workspace."""
     return tuple(column for _, column, _ in _table(kind).decoders)
 
 
-def encoded(record: Record) -> tuple[Any, ...]:
+def encoded(record: TableRow) -> tuple[Any, ...]:
     """What the columns of a record hold, in the order of `columns`."""
     return tuple(_table(type(record)).values(record))
 
@@ -119,21 +119,21 @@ class _Table:
     delete: str
     select: str
 
-    def values(self, record: Record, names: Iterable[str] | None = None) -> Iterator[Any]:
+    def values(self, record: TableRow, names: Iterable[str] | None = None) -> Iterator[Any]:
         for name in self.encoders if names is None else names:
             yield self.encoders[name](getattr(record, name))
 
 
-_tables: dict[type[Record], _Table] = {}
+_tables: dict[type[TableRow], _Table] = {}
 
 
-def _table(kind: type[Record]) -> _Table:
+def _table(kind: type[TableRow]) -> _Table:
     if kind not in _tables:
         _tables[kind] = _made(kind)
     return _tables[kind]
 
 
-def _made(kind: type[Record]) -> _Table:
+def _made(kind: type[TableRow]) -> _Table:
     names = [item.name for item in fields(kind)]  # type: ignore[arg-type]  # every Record is a dataclass
     column = {name: kind.COLUMNS.get(name, name) for name in names}
     field = {stored: name for name, stored in column.items()}
@@ -157,7 +157,7 @@ def _made(kind: type[Record]) -> _Table:
     )
 
 
-def _decoder(kind: type[Record], name: str) -> Codec:
+def _decoder(kind: type[TableRow], name: str) -> Codec:
     if name in kind.LISTS:
         return lambda value: tuple(orjson.loads(value))
     if name in kind.OBJECTS:
@@ -165,7 +165,7 @@ def _decoder(kind: type[Record], name: str) -> Codec:
     return bool if name in kind.FLAGS else _same
 
 
-def _encoder(kind: type[Record], name: str) -> Codec:
+def _encoder(kind: type[TableRow], name: str) -> Codec:
     if name in kind.LISTS:
         return lambda value: canonical(list(value))
     if name in kind.OBJECTS:

@@ -14,10 +14,10 @@ from clew.registry.operation import Input, Name, Text, Whole, operation
 from clew.store.events import event_id, first_broken_event
 from clew.store.rows import find_many
 from clew.tasks.capture import capture
-from clew.tasks.evidence import Draft
+from clew.tasks.evidence import EvidenceDraft
 from clew.tasks.plans import Work
 from clew.tasks.proofs import proof_state
-from clew.tasks.receipts import Receipt, Run, chain_heads, first_break, receipt_by_id, receipt_json
+from clew.tasks.receipts import ProofReceipt, Run, chain_heads, first_break, receipt_by_id, receipt_json
 from clew.tasks.steps import Step, first_open, select_step, step_ref
 from clew.tasks.targets import OfStep, target_task
 
@@ -55,7 +55,7 @@ def tasks_receipt_record(ctx: Context, args: ReceiptRecord) -> dict[str, Any]:
     task = target_task(ctx, args)
     step = _step(ctx, task, args)
     task, event, kept = capture(ctx, task, step, [_draft(ctx, args)], ["tests"] if step else [])
-    receipt = find_many(ctx.tx, ctx.workspace, Receipt, [kept[0].id], "evidence")[0]
+    receipt = find_many(ctx.tx, ctx.workspace, ProofReceipt, [kept[0].id], "evidence")[0]
     return {
         "task": task.id,
         "revision": task.revision,
@@ -75,7 +75,7 @@ def _step(ctx: Context, task: Work, args: ReceiptRecord) -> Step | None:
     return select_step(ctx, task, args.path, args.step_id)
 
 
-def _draft(ctx: Context, args: ReceiptRecord) -> Draft:
+def _draft(ctx: Context, args: ReceiptRecord) -> EvidenceDraft:
     outside = next((path for path in args.files or {} if not is_inside(path)), None)
     if outside is not None:
         raise invalid("files", f"{outside[:80]!r} is not a path below the project", "Give relative paths.")
@@ -86,7 +86,7 @@ def _draft(ctx: Context, args: ReceiptRecord) -> Draft:
         body["output"] = args.output_tail
     few = args.files if args.files and len(args.files) <= FILES_IN_EVIDENCE else None
     text = f"CMD: {command} -> exit {args.exit_code}"
-    return Draft("artifact", text, body, command, args.exit_code, args.output_digest, few, run)
+    return EvidenceDraft("artifact", text, body, command, args.exit_code, args.output_digest, few, run)
 
 
 def _run(ctx: Context, command: str, args: ReceiptRecord) -> Run | None:
@@ -110,7 +110,7 @@ def _run(ctx: Context, command: str, args: ReceiptRecord) -> Run | None:
     )
 
 
-def _disputed(ctx: Context, receipt: Receipt) -> str | None:
+def _disputed(ctx: Context, receipt: ProofReceipt) -> str | None:
     """The receipt that this run contradicts: the same command ended otherwise."""
     if receipt.again is None:
         return None

@@ -21,8 +21,8 @@ from clew.tasks.changes import stay_closed, touch
 from clew.tasks.evidence import (
     MAX_ARTIFACT_BYTES,
     MAX_ITEMS,
-    Draft,
     Evidence,
+    EvidenceDraft,
     artifact_drafts,
     attachment_drafts,
     check_drafts,
@@ -52,7 +52,7 @@ Checks = Annotated[list[Prose], Field(max_length=MAX_ITEMS, description="Lines s
 Attachments = Annotated[list[Prose], Field(max_length=MAX_ITEMS, description="Addresses or paths.")]
 
 
-class Capture(OfStep, Revised):
+class EvidenceCapture(OfStep, Revised):
     plan: PlanId = None
     items: Items | None = None
     artifacts: Items | None = None
@@ -67,7 +67,7 @@ class Capture(OfStep, Revised):
     intent="evidence_capture",
     example={"task": "TASK-001", "path": "s:0", "checks": ["CMD: make test"], "checkpoint": "tests"},
 )
-def tasks_evidence_capture(ctx: Context, args: Capture) -> dict[str, Any]:
+def tasks_evidence_capture(ctx: Context, args: EvidenceCapture) -> dict[str, Any]:
     """Keep evidence for a step, a task or a plan. An optional checkpoint with evidence must be confirmed."""
     work = target_work(ctx, args)
     named = args.path is not None or args.step_id is not None
@@ -91,7 +91,7 @@ def tasks_evidence_capture(ctx: Context, args: Capture) -> dict[str, Any]:
 
 def proofs(
     ctx: Context, items: Sequence[Mapping[str, Any]], checks: Sequence[str], attachments: Sequence[str]
-) -> list[Draft]:
+) -> list[EvidenceDraft]:
     """What of the given really says something. Runs of notebook cells are looked up: Clew ran them itself."""
     for number, item in enumerate(items):
         if len(canonical(item).encode()) > MAX_ARTIFACT_BYTES:
@@ -110,7 +110,7 @@ _NOTEBOOK_RUN = re.compile(r"\b(?P<notebook>NB-\d+)\b.*?\brun\s+(?P<run>\d+)", r
 _OUTPUT = re.compile(r"\bsha256:(?P<digest>[0-9a-f]{8,64})\b")
 
 
-def _with_notebook_run(ctx: Context, draft: Draft) -> Draft:
+def _with_notebook_run(ctx: Context, draft: EvidenceDraft) -> EvidenceDraft:
     """The draft with the run of a cell that it names. One that does not exist, or ended otherwise, is refused."""
     match = _NOTEBOOK_RUN.search(draft.text)
     if match is None:
@@ -156,7 +156,7 @@ def checkpoint_names(given: str | Sequence[str] | None) -> list[str]:
 
 
 def capture(
-    ctx: Context, work: Work, step: Step | None, drafts: list[Draft], checkpoints: list[str]
+    ctx: Context, work: Work, step: Step | None, drafts: list[EvidenceDraft], checkpoints: list[str]
 ) -> tuple[Work, dict[str, Any], list[Evidence]]:
     """Store evidence with its event and its note; a step that is done stays in order or stays as it was."""
     if step is not None:
@@ -200,13 +200,18 @@ def nothing_captured(work: Work) -> Exception:
     )
 
 
-def _counts(drafts: list[Draft]) -> dict[str, int]:
+def _counts(drafts: list[EvidenceDraft]) -> dict[str, int]:
     kinds = [draft.kind for draft in drafts]
     return {f"{kind}s": kinds.count(kind) for kind in ("artifact", "check", "attachment")}
 
 
 def _note(
-    ctx: Context, work: Work, step: Step | None, drafts: list[Draft], checkpoints: list[str], event: dict[str, Any]
+    ctx: Context,
+    work: Work,
+    step: Step | None,
+    drafts: list[EvidenceDraft],
+    checkpoints: list[str],
+    event: dict[str, Any],
 ) -> None:
     counts = ", ".join(f"{name}={number}" for name, number in _counts(drafts).items())
     where = f" at {step.path}" if step else ""

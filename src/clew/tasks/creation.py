@@ -23,7 +23,7 @@ from clew.tasks.templates import template_by_id
 from clew.tasks.wording import Heading, Prose, StepInput, Steps, heading, prose, specs
 
 
-class Create(Input):
+class WorkCreation(Input):
     title: Annotated[Heading, Field(description="What it is about.")]
     kind: Annotated[Literal["plan", "task"] | None, Field(description="Default: task beside parent, else plan.")] = None
     parent: Annotated[Name | None, Field(description="The plan that a task belongs to.")] = None
@@ -35,7 +35,7 @@ class Create(Input):
 
 
 @operation("tasks_create", writes=True, intent="create", example={"title": "Ship the importer"})
-def tasks_create(ctx: Context, args: Create) -> dict[str, Any]:
+def tasks_create(ctx: Context, args: WorkCreation) -> dict[str, Any]:
     """Create a plan, or a task under a plan with its first steps."""
     kind = args.kind or ("task" if args.parent else "plan")
     if kind == "plan":
@@ -95,7 +95,7 @@ def write_steps(ctx: Context, task: Work, wanted: Sequence[StepSpec]) -> tuple[W
     return task, steps, events
 
 
-def _create_plan(ctx: Context, args: Create) -> dict[str, Any]:
+def _create_plan(ctx: Context, args: WorkCreation) -> dict[str, Any]:
     if args.parent is not None:
         raise invalid("parent", "a plan has none", "Leave parent out, or create a task.")
     if args.steps:

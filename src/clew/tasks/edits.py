@@ -28,7 +28,7 @@ PLAN_ONLY = ("contract", "contract_data")
 TASK_ONLY = ("domain", "phase", "component", "assignee", "reasoning_mode")
 
 
-class Edit(OfWork, Revised):
+class WorkEdit(OfWork, Revised):
     title: Heading | None = None
     description: Prose | None = None
     context: Prose | None = None
@@ -42,7 +42,7 @@ class Edit(OfWork, Revised):
 
 
 @operation("tasks_edit", writes=True, intent="edit", example={"task": "TASK-001", "title": "Read every file"})
-def tasks_edit(ctx: Context, args: Edit) -> dict[str, Any]:
+def tasks_edit(ctx: Context, args: WorkEdit) -> dict[str, Any]:
     """Change title, description, context, priority, tags, dependencies or mode of a plan or task."""
     work = target_work(ctx, args)
     check_revision(work, args.expected_revision)
@@ -126,7 +126,7 @@ def _reachable(ctx: Context, start: Work) -> set[str]:
     return seen
 
 
-class Plan(OfPlan, Revised):
+class PlanChecklist(OfPlan, Revised):
     steps: Annotated[Lines | None, Field(description="The checklist; replaces the present one.")] = None
     current: Annotated[int | None, Field(ge=0, le=10_000, description="How many of its lines are done.")] = None
     doc: Annotated[Name | None, Field(description="Where the plan is written down.")] = None
@@ -134,7 +134,7 @@ class Plan(OfPlan, Revised):
 
 
 @operation("tasks_plan", writes=True, intent="plan", example={"plan": "PLAN-001", "steps": ["design", "build"]})
-def tasks_plan(ctx: Context, args: Plan) -> dict[str, Any]:
+def tasks_plan(ctx: Context, args: PlanChecklist) -> dict[str, Any]:
     """Replace a plan's checklist, or move on in it."""
     plan = target_plan(ctx, args)
     check_revision(plan, args.expected_revision)
@@ -167,7 +167,7 @@ def _move_in_checklist(plan: Work, current: int) -> Work:
     return replace(plan, checklist_current=current)
 
 
-class Contract(OfPlan, Revised):
+class PlanContract(OfPlan, Revised):
     current: Annotated[Prose | None, Field(description="The contract's text.")] = None
     contract_data: Annotated[Meta | None, Field(description="The contract in structured form.")] = None
     clear: Annotated[bool, Field(description="Remove text and data.")] = False
@@ -176,7 +176,7 @@ class Contract(OfPlan, Revised):
 @operation(
     "tasks_contract", writes=True, intent="contract", example={"plan": "PLAN-001", "current": "No data is lost."}
 )
-def tasks_contract(ctx: Context, args: Contract) -> dict[str, Any]:
+def tasks_contract(ctx: Context, args: PlanContract) -> dict[str, Any]:
     """Set or clear what a plan promises."""
     plan = target_plan(ctx, args)
     check_revision(plan, args.expected_revision)
@@ -241,7 +241,7 @@ class PatchOp(StrictModel):
 PatchOps = Annotated[list[PatchOp], Field(min_length=1, max_length=100, description="Edits, applied in order.")]
 
 
-class Patch(OfStep, Revised):
+class WorkPatch(OfStep, Revised):
     plan: PlanId = None
     kind: Annotated[
         PatchKind | None, Field(description="task_detail, step or task (a node); default: by what is named.")
@@ -260,7 +260,7 @@ class Patch(OfStep, Revised):
         "ops": [{"op": "set", "field": "next_action", "value": "write the parser"}],
     },
 )
-def tasks_patch(ctx: Context, args: Patch) -> dict[str, Any]:
+def tasks_patch(ctx: Context, args: WorkPatch) -> dict[str, Any]:
     """Set, unset, append to or remove from single fields of a plan, task, step or task node."""
     work = target_work(ctx, args)
     check_revision(work, args.expected_revision)

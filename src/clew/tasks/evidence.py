@@ -12,7 +12,7 @@ from clew.index.indexing import index_item
 from clew.index.items import Item
 from clew.registry.context import Context
 from clew.store.database import placeholders
-from clew.store.rows import Record, insert, load
+from clew.store.rows import TableRow, insert, load
 from clew.tasks.commands import claims_failure, says_failed
 from clew.tasks.receipts import (
     CLAIMED,
@@ -32,7 +32,7 @@ MAX_ARTIFACT_BYTES = 256_000
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence(Record):
+class Evidence(TableRow):
     """One captured thing: an artifact, a check or an attachment."""
 
     TABLE: ClassVar[str] = "evidence"
@@ -59,7 +59,7 @@ class Evidence(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class EvidenceDraft:
     """Evidence before it is stored."""
 
     kind: str
@@ -98,17 +98,17 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class BackedCheckpoints:
     """Which checkpoints of a step have evidence, and which have proof."""
 
     evidence: frozenset[str] = field(default_factory=frozenset)
     proof: frozenset[str] = field(default_factory=frozenset)
 
 
-NOTHING = Linked()
+NOTHING = BackedCheckpoints()
 
 
-def linked(ctx: Context, entities: Iterable[str]) -> dict[str, Linked]:
+def linked(ctx: Context, entities: Iterable[str]) -> dict[str, BackedCheckpoints]:
     """What each step has been given, for many steps at once."""
     wanted = list(entities)
     found: dict[str, tuple[set[str], set[str]]] = {}
@@ -125,10 +125,12 @@ def linked(ctx: Context, entities: Iterable[str]) -> dict[str, Linked]:
             evidence.add(row["checkpoint"])
             if row["proves"]:
                 proof.add(row["checkpoint"])
-    return {entity: Linked(frozenset(evidence), frozenset(proof)) for entity, (evidence, proof) in found.items()}
+    return {
+        entity: BackedCheckpoints(frozenset(evidence), frozenset(proof)) for entity, (evidence, proof) in found.items()
+    }
 
 
-def linked_to(ctx: Context, entity: str) -> Linked:
+def linked_to(ctx: Context, entity: str) -> BackedCheckpoints:
     return linked(ctx, [entity]).get(entity, NOTHING)
 
 
@@ -166,28 +168,34 @@ def evidence_json(item: Evidence) -> dict[str, Any]:
     }
 
 
-def check_drafts(checks: Iterable[str]) -> list[Draft]:
+def check_drafts(checks: Iterable[str]) -> list[EvidenceDraft]:
     """Checks without list markers; a CMD receipt names the command that was run."""
-    return [Draft("check", plain_line(check), command=command_of(check)) for check in checks if is_real(check)]
+    return [EvidenceDraft("check", plain_line(check), command=command_of(check)) for check in checks if is_real(check)]
 
 
-def attachment_drafts(attachments: Iterable[str]) -> list[Draft]:
-    return [Draft("attachment", text.strip()) for text in attachments if not is_placeholder(text)]
+def attachment_drafts(attachments: Iterable[str]) -> list[EvidenceDraft]:
+    return [EvidenceDraft("attachment", text.strip()) for text in attachments if not is_placeholder(text)]
 
 
-def artifact_drafts(items: Iterable[Mapping[str, Any]]) -> list[Draft]:
+def artifact_drafts(items: Iterable[Mapping[str, Any]]) -> list[EvidenceDraft]:
     return [_artifact(dict(item)) for item in items if _says_something(item)]
 
 
 def store(
-    ctx: Context, owner: str, entity: str, path: str | None, drafts: list[Draft], checkpoints: list[str], event: str
+    ctx: Context,
+    owner: str,
+    entity: str,
+    path: str | None,
+    drafts: list[EvidenceDraft],
+    checkpoints: list[str],
+    event: str,
 ) -> list[Evidence]:
     """Keep drafts and link them to checkpoints; each is findable at once."""
     return [_store_one(ctx, owner, entity, path, draft, checkpoints, event) for draft in drafts]
 
 
 def _store_one(
-    ctx: Context, owner: str, entity: str, path: str | None, draft: Draft, checkpoints: list[str], event: str
+    ctx: Context, owner: str, entity: str, path: str | None, draft: EvidenceDraft, checkpoints: list[str], event: str
 ) -> Evidence:
     number = ctx.ws.count("evidence")
     item = Evidence(
@@ -238,8 +246,8 @@ def _item(item: Evidence, grade: str) -> Item:
     )
 
 
-def _artifact(item: dict[str, Any]) -> Draft:
-    return Draft(
+def _artifact(item: dict[str, Any]) -> EvidenceDraft:
+    return EvidenceDraft(
         "artifact",
         _summary(item),
         item,

@@ -21,7 +21,7 @@ from clew.reasoning.scope import Scope, scope_of
 from clew.registry.context import Context
 from clew.registry.operation import StrictModel
 from clew.tasks.commands import named_commands
-from clew.tasks.evidence import NOTHING, Linked, linked, linked_to
+from clew.tasks.evidence import NOTHING, BackedCheckpoints, linked, linked_to
 from clew.tasks.plans import Work, find_work
 from clew.tasks.proofs import STALE, Proof, proof_state, proof_states, waive
 from clew.tasks.receipts import FAILED, OVERRIDDEN
@@ -46,7 +46,7 @@ class Gate:
         return bool(self.missing or self.missing_proof)
 
 
-def gate(step: Step, given: Linked, asked: Collection[str] = ()) -> Gate:
+def gate(step: Step, given: BackedCheckpoints, asked: Collection[str] = ()) -> Gate:
     """A checkpoint is required when it always is, when evidence was captured for it, when its proof is required, or
     when the caller speaks of it."""
     required = tuple(

@@ -35,7 +35,7 @@ HISTORY_BUDGET = Budget(
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class UndoEntry:
     """One line of the undo log."""
 
     seq: int
@@ -101,7 +101,7 @@ def tasks_redo(ctx: Context, args: Redo) -> dict[str, Any]:
     return _turn(ctx, work, found, undo=False)
 
 
-def operation_json(done: Operation) -> dict[str, Any]:
+def operation_json(done: UndoEntry) -> dict[str, Any]:
     return {
         "seq": done.seq,
         "ts": rfc3339(done.ts_ms),
@@ -117,7 +117,7 @@ def operation_json(done: Operation) -> dict[str, Any]:
     }
 
 
-def _turn(ctx: Context, work: Work, done: Operation, undo: bool) -> dict[str, Any]:
+def _turn(ctx: Context, work: Work, done: UndoEntry, undo: bool) -> dict[str, Any]:
     expected, wanted = (done.after, done.before) if undo else (done.before, done.after)
     assert expected is not None and wanted is not None
     payload = {"task": work.id, "path": done.path, "intent": done.intent, "op_seq": done.seq, "undo": undo}
@@ -131,7 +131,7 @@ def _turn(ctx: Context, work: Work, done: Operation, undo: bool) -> dict[str, An
 
 
 def _restore(
-    ctx: Context, work: Work, done: Operation, expected: dict[str, Any], wanted: dict[str, Any], change: Change
+    ctx: Context, work: Work, done: UndoEntry, expected: dict[str, Any], wanted: dict[str, Any], change: Change
 ) -> tuple[Work, dict[str, Any]]:
     """Put the content back, through the same checks as any other change."""
     subject = _subject(ctx, done.entity)
@@ -152,7 +152,7 @@ def _subject(ctx: Context, entity: str) -> Work | Step | TaskNode | None:
     return find_node(ctx, entity) if entity.startswith("NODE-") else find_work(ctx, entity)
 
 
-def _last_done(ctx: Context, work: Work) -> Operation | None:
+def _last_done(ctx: Context, work: Work) -> UndoEntry | None:
     row = ctx.tx.one(
         "SELECT * FROM task_operation WHERE workspace = ? AND task = ? AND undoable = 1 AND undone = 0"
         " ORDER BY seq DESC LIMIT 1",
@@ -162,7 +162,7 @@ def _last_done(ctx: Context, work: Work) -> Operation | None:
     return _operation(row) if row else None
 
 
-def _next_undone(ctx: Context, work: Work) -> Operation | None:
+def _next_undone(ctx: Context, work: Work) -> UndoEntry | None:
     """The oldest undone change; a newer change has made all before it final."""
     row = ctx.tx.one(
         "SELECT * FROM task_operation WHERE workspace = ? AND task = ? AND undoable = 1 AND undone = 1"
@@ -173,8 +173,8 @@ def _next_undone(ctx: Context, work: Work) -> Operation | None:
     return _operation(row) if row else None
 
 
-def _operation(row: Row) -> Operation:
-    return Operation(
+def _operation(row: Row) -> UndoEntry:
+    return UndoEntry(
         seq=row["seq"],
         task=row["task"],
         entity=row["entity"],
@@ -199,7 +199,7 @@ def _nothing(work: Work, what: str) -> ClewError:
     )
 
 
-def _moved_on(work: Work, done: Operation) -> ClewError:
+def _moved_on(work: Work, done: UndoEntry) -> ClewError:
     return ClewError(
         "REVISION_MISMATCH",
         f"{done.entity} is no longer as operation {done.seq} left it",

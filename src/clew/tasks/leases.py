@@ -20,13 +20,13 @@ MAX_TTL = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class StepLease:
     holder: str
     acquired_seq: int
     expires_seq: int
 
 
-def lease_of(ctx: Context, step_id: str) -> Lease | None:
+def lease_of(ctx: Context, step_id: str) -> StepLease | None:
     """The active lease of a step; an expired one is no lease."""
     row = ctx.tx.one(
         "SELECT holder, acquired_seq, expires_seq FROM step_lease WHERE workspace = ? AND step = ? AND expires_seq > ?",
@@ -34,7 +34,7 @@ def lease_of(ctx: Context, step_id: str) -> Lease | None:
         step_id,
         ctx.ws.event_seq,
     )
-    return Lease(**row) if row else None
+    return StepLease(**row) if row else None
 
 
 def check_lease(ctx: Context, step: Step) -> None:
@@ -44,7 +44,7 @@ def check_lease(ctx: Context, step: Step) -> None:
         raise lease_held(step, lease)
 
 
-def lease_held(step: Step, lease: Lease) -> ClewError:
+def lease_held(step: Step, lease: StepLease) -> ClewError:
     return ClewError(
         "STEP_LEASE_HELD",
         f"{step.path} ({step.id}) is leased by {lease.holder} until event {lease.expires_seq}",
@@ -54,7 +54,7 @@ def lease_held(step: Step, lease: Lease) -> ClewError:
     )
 
 
-def lease_json(lease: Lease | None) -> dict[str, Any] | None:
+def lease_json(lease: StepLease | None) -> dict[str, Any] | None:
     if lease is None:
         return None
     return {"holder_agent_id": lease.holder, "acquired_seq": lease.acquired_seq, "expires_seq": lease.expires_seq}
@@ -158,7 +158,7 @@ def _write(ctx: Context, task: Work, step: Step, type: str, ttl: int, taken_from
     return {**_answer(ctx, task, step, lease_of(ctx, step.id)), "event": event}
 
 
-def _answer(ctx: Context, task: Work, step: Step, lease: Lease | None) -> dict[str, Any]:
+def _answer(ctx: Context, task: Work, step: Step, lease: StepLease | None) -> dict[str, Any]:
     return {"task": task.id, "step": step_ref(step), "lease": lease_json(lease), "now_seq": ctx.ws.event_seq}
 
 

@@ -69,7 +69,7 @@ SEVERITIES = ("error", "warning")
 
 
 @dataclass(frozen=True, slots=True)
-class Issue:
+class LintIssue:
     code: str
     kind: str
     message: str
@@ -92,7 +92,7 @@ class Issue:
 
 
 @dataclass(frozen=True, slots=True)
-class Patch:
+class SuggestedPatch:
     """A call that changes a little; `arguments` run as they stand."""
 
     id: str
@@ -108,10 +108,10 @@ class Patch:
 
 
 @dataclass(slots=True)
-class Found:
-    issues: list[Issue] = field(default_factory=list)
-    patches: list[Patch] = field(default_factory=list)
-    actions: list[Patch] = field(default_factory=list)
+class LintFindings:
+    issues: list[LintIssue] = field(default_factory=list)
+    patches: list[SuggestedPatch] = field(default_factory=list)
+    actions: list[SuggestedPatch] = field(default_factory=list)
 
 
 def work_target(work: Work) -> dict[str, str]:
@@ -122,7 +122,7 @@ def step_target(step: Step) -> dict[str, str]:
     return {"kind": "step", "id": step.task, "step_id": step.id, "path": step.path}
 
 
-def attach_patch(work: Work, id: str) -> Patch:
+def attach_patch(work: Work, id: str) -> SuggestedPatch:
     """Ties a task to an anchor; the kind is always one that anchors have."""
     arguments = {
         "anchor": anchor_for(work.title),
@@ -132,10 +132,14 @@ def attach_patch(work: Work, id: str) -> Patch:
         "target": work.id,
         "visibility": "canon",
     }
-    return Patch(id, f"Tie {work.id} to an anchor", "macro_anchor_note", arguments, "Choose an anchor that exists.")
+    return SuggestedPatch(
+        id, f"Tie {work.id} to an anchor", "macro_anchor_note", arguments, "Choose an anchor that exists."
+    )
 
 
-def field_patch(task: Work, step: Step, name: str, field: str, value: Any, purpose: str, op: str = "set") -> Patch:
+def field_patch(
+    task: Work, step: Step, name: str, field: str, value: Any, purpose: str, op: str = "set"
+) -> SuggestedPatch:
     """One edit of one field of a step, valid for the revision that was looked at."""
     arguments = {
         "task": task.id,
@@ -144,10 +148,12 @@ def field_patch(task: Work, step: Step, name: str, field: str, value: Any, purpo
         "expected_revision": task.revision,
         "ops": [{"op": op, "field": field, "value": value}],
     }
-    return Patch(f"patch:step:{step.id}:{name}", purpose, "tasks_patch", arguments, "Put it in your own words.")
+    return SuggestedPatch(
+        f"patch:step:{step.id}:{name}", purpose, "tasks_patch", arguments, "Put it in your own words."
+    )
 
 
-def stale_issue(work: Work, stale: StaleProof) -> Issue:
+def stale_issue(work: Work, stale: StaleProof) -> LintIssue:
     """A proof over files that have changed; only running it again makes it one."""
     proof = stale.evidence
     target = {**work_target(work), "evidence": proof.id}
@@ -155,14 +161,14 @@ def stale_issue(work: Work, stale: StaleProof) -> Issue:
         target |= {"kind": "step", "step_id": proof.entity, "path": proof.path}
     message = f"{proof.id} covers files that have changed since: {', '.join(stale.changed[:3])}"
     again = f"Run {proof.command!r} again and capture the result." if proof.command else "Prove it again."
-    return Issue("STALE_PROOF", "unproveable", message, again, target)
+    return LintIssue("STALE_PROOF", "unproveable", message, again, target)
 
 
 MOST_TASKS = 5
 
 
-def plan_findings(ctx: Context, plan: Work) -> Found:
-    found = Found()
+def plan_findings(ctx: Context, plan: Work) -> LintFindings:
+    found = LintFindings()
     _checklist(plan, found)
     active = tasks_of(ctx, plan.id, "ACTIVE")
     _anchors(ctx, plan, active, found)
@@ -170,58 +176,62 @@ def plan_findings(ctx: Context, plan: Work) -> Found:
     return found
 
 
-def _checklist(plan: Work, found: Found) -> None:
+def _checklist(plan: Work, found: LintFindings) -> None:
     here = work_target(plan)
     if not plan.checklist:
         message = f"{plan.id} has no checklist"
-        found.issues.append(Issue("NO_CHECKLIST", "actionless", message, "Give it one with tasks_plan.", here))
+        found.issues.append(LintIssue("NO_CHECKLIST", "actionless", message, "Give it one with tasks_plan.", here))
         steps = list(template_by_id("basic-plan", "plan").checklist)
         arguments = {"plan": plan.id, "expected_revision": plan.revision, "steps": steps}
-        found.patches.append(Patch("patch:plan:seed_checklist:v1", "Add a plain checklist", "tasks_plan", arguments))
+        found.patches.append(
+            SuggestedPatch("patch:plan:seed_checklist:v1", "Add a plain checklist", "tasks_plan", arguments)
+        )
     elif plan.checklist_current > len(plan.checklist):
         message = f"{plan.id} stands at line {plan.checklist_current} of {len(plan.checklist)}"
         found.issues.append(
-            Issue("CHECKLIST_INDEX_OUT_OF_RANGE", "unbounded", message, "Go back to its end.", here, severity="error")
+            LintIssue(
+                "CHECKLIST_INDEX_OUT_OF_RANGE", "unbounded", message, "Go back to its end.", here, severity="error"
+            )
         )
         arguments = {"plan": plan.id, "expected_revision": plan.revision, "current": len(plan.checklist)}
-        found.patches.append(Patch("patch:plan:current:clamp", "Go to the end", "tasks_plan", arguments))
+        found.patches.append(SuggestedPatch("patch:plan:current:clamp", "Go to the end", "tasks_plan", arguments))
 
 
-def _anchors(ctx: Context, plan: Work, active: list[Work], found: Found) -> None:
+def _anchors(ctx: Context, plan: Work, active: list[Work], found: LintFindings) -> None:
     adrift = [task for task in active if not names_anchor(ctx, task.id)]
     if not adrift:
         return
     message = f"{len(adrift)} of {len(active)} active tasks are tied to no anchor"
     found.issues.append(
-        Issue("ACTIVE_TASKS_MISSING_ANCHOR", "unnavigable", message, "Tie them to anchors.", work_target(plan))
+        LintIssue("ACTIVE_TASKS_MISSING_ANCHOR", "unnavigable", message, "Tie them to anchors.", work_target(plan))
     )
     for task in adrift[:MOST_TASKS]:
         found.patches.append(attach_patch(task, f"patch:plan:missing_anchor:attach:{task.id}"))
 
 
-def _too_many(ctx: Context, plan: Work, active: list[Work], found: Found) -> None:
+def _too_many(ctx: Context, plan: Work, active: list[Work], found: LintFindings) -> None:
     """More than a few active tasks means that none is; the one in focus stays."""
     if len(active) <= ACTIVE_LIMIT:
         return
     message = f"{len(active)} tasks are active; {ACTIVE_LIMIT} is the limit"
     found.issues.append(
-        Issue("ACTIVE_LIMIT_EXCEEDED", "unbounded", message, "Put some back to TODO.", work_target(plan))
+        LintIssue("ACTIVE_LIMIT_EXCEEDED", "unbounded", message, "Put some back to TODO.", work_target(plan))
     )
     others = [task for task in active if task.id != ctx.ws.focus]
     for task in others[: min(MOST_TASKS, len(active) - ACTIVE_LIMIT)]:
         arguments = {"task": task.id, "status": "TODO", "expected_revision": task.revision}
         id = f"patch:plan:active_limit:park:{task.id}"
-        found.patches.append(Patch(id, f"Put {task.id} back to TODO", "tasks_complete", arguments))
+        found.patches.append(SuggestedPatch(id, f"Put {task.id} back to TODO", "tasks_complete", arguments))
     listing = {"tasks_parent": plan.id, "tasks_status": "ACTIVE"}
-    found.actions.append(Patch("list_active_tasks", "See the active tasks", "tasks_context", listing))
+    found.actions.append(SuggestedPatch("list_active_tasks", "See the active tasks", "tasks_context", listing))
 
 
 MOST_BLOCKED = 5
 OPTIONAL = ("security", "perf", "docs")
 
 
-def task_findings(ctx: Context, task: Work) -> Found:
-    found = Found()
+def task_findings(ctx: Context, task: Work) -> LintFindings:
+    found = LintFindings()
     steps = steps_of(ctx, task.id)
     waiting = [step for step in steps if not step.completed]
     _whole_task(ctx, task, steps, waiting, found)
@@ -238,34 +248,38 @@ def task_findings(ctx: Context, task: Work) -> Found:
     return found
 
 
-def _whole_task(ctx: Context, task: Work, steps: list[Step], waiting: list[Step], found: Found) -> None:
+def _whole_task(ctx: Context, task: Work, steps: list[Step], waiting: list[Step], found: LintFindings) -> None:
     here = work_target(task)
     if not steps:
         found.issues.append(
-            Issue("NO_STEPS", "actionless", f"{task.id} has no steps", "Add steps.", here, severity="error")
+            LintIssue("NO_STEPS", "actionless", f"{task.id} has no steps", "Add steps.", here, severity="error")
         )
         found.patches.append(_seed_steps(task))
     elif not waiting and task.status == "ACTIVE":
         message = f"{task.id} is ACTIVE and has no open step"
-        found.issues.append(Issue("ACTIVE_NO_OPEN_STEPS", "self_contradicting", message, "Complete it.", here))
+        found.issues.append(LintIssue("ACTIVE_NO_OPEN_STEPS", "self_contradicting", message, "Complete it.", here))
         arguments = {"task": task.id, "status": "DONE", "expected_revision": task.revision}
-        found.patches.append(Patch(f"patch:task:{task.id}:mark_done", "Complete it", "tasks_complete", arguments))
+        found.patches.append(
+            SuggestedPatch(f"patch:task:{task.id}:mark_done", "Complete it", "tasks_complete", arguments)
+        )
     if not names_anchor(ctx, task.id):
         message = f"no card of {task.id} is tied to an anchor"
-        found.issues.append(Issue("MISSING_ANCHOR", "unnavigable", message, "Tie it to an anchor.", here))
+        found.issues.append(LintIssue("MISSING_ANCHOR", "unnavigable", message, "Tie it to an anchor.", here))
         found.patches.append(attach_patch(task, f"patch:task:missing_anchor:attach:{task.id}"))
 
 
-def _seed_steps(task: Work) -> Patch:
+def _seed_steps(task: Work) -> SuggestedPatch:
     steps = [
         {"title": spec.title, "success_criteria": list(spec.success_criteria), "tests": list(spec.tests)}
         for spec in template_by_id("basic-task", "task").steps
     ]
     arguments = {"task": task.id, "expected_revision": task.revision, "steps": steps}
-    return Patch("patch:task:seed_steps:v1", "Add three plain steps", "tasks_decompose", arguments, "Rename them.")
+    return SuggestedPatch(
+        "patch:task:seed_steps:v1", "Add three plain steps", "tasks_decompose", arguments, "Rename them."
+    )
 
 
-def _proof_plan(task: Work, waiting: list[Step], found: Found) -> None:
+def _proof_plan(task: Work, waiting: list[Step], found: LintFindings) -> None:
     """Somewhere ahead a step must ask for proof, else DONE will be a word."""
     if not waiting or any(step.proof_tests_mode == "require" for step in waiting):
         return
@@ -273,36 +287,36 @@ def _proof_plan(task: Work, waiting: list[Step], found: Found) -> None:
     chosen = (verifying or waiting)[-1]
     message = f"no open step of {task.id} requires proof"
     recovery = f"Let {chosen.path} require proof of its tests."
-    found.issues.append(Issue("MISSING_PROOF_PLAN", "unproveable", message, recovery, work_target(task)))
+    found.issues.append(LintIssue("MISSING_PROOF_PLAN", "unproveable", message, recovery, work_target(task)))
     purpose = f"Require proof at {chosen.path}"
     patch = field_patch(task, chosen, "require_proof_tests", "proof_tests_mode", "require", purpose)
     found.patches.append(patch)
 
 
-def _wording(task: Work, step: Step, found: Found) -> None:
+def _wording(task: Work, step: Step, found: LintFindings) -> None:
     here = step_target(step)
     if not step.success_criteria:
         message = f"{step.path} does not say how one sees that it is done"
-        found.issues.append(Issue("MISSING_CRITERIA", "unverifiable", message, "Add a criterion.", here))
+        found.issues.append(LintIssue("MISSING_CRITERIA", "unverifiable", message, "Add a criterion.", here))
         value = f"{step.title}: the outcome can be seen"
         patch = field_patch(task, step, "seed_criteria", "success_criteria", value, "Add a criterion", "append")
         found.patches.append(patch)
     if not step.tests:
         message = f"{step.path} does not say what checks it"
-        found.issues.append(Issue("MISSING_TESTS", "unverifiable", message, "Add a test.", here))
+        found.issues.append(LintIssue("MISSING_TESTS", "unverifiable", message, "Add a test.", here))
         value = f"Check: {step.success_criteria[0] if step.success_criteria else step.title}"
         found.patches.append(field_patch(task, step, "seed_tests", "tests", value, "Add a test", "append"))
     if "research" in step.title.lower() and not step.stop_criteria:
         message = f"{step.path} is research without an end"
         recovery = "Say when it stops."
-        found.issues.append(Issue("RESEARCH_MISSING_STOP_CRITERIA", "unbounded", message, recovery, here))
+        found.issues.append(LintIssue("RESEARCH_MISSING_STOP_CRITERIA", "unbounded", message, recovery, here))
         value = "Stop when the question is answered or a day has passed; keep what was ruled out."
         found.patches.append(
             field_patch(task, step, "set_stop_criteria", "stop_criteria", value, "Say when the research stops")
         )
 
 
-def _gate(task: Work, step: Step, gate: Gate, found: Found) -> None:
+def _gate(task: Work, step: Step, gate: Gate, found: LintFindings) -> None:
     """Checkpoints that became required, and proof that is still owed."""
     here = step_target(step)
     written = {"criteria": step.success_criteria, "tests": step.tests}
@@ -310,7 +324,7 @@ def _gate(task: Work, step: Step, gate: Gate, found: Found) -> None:
         if written.get(name, True):  # what is not even written down is told already
             message = f"{step.path} must confirm {name} and has not"
             recovery = f"Confirm {name} once it holds."
-            found.issues.append(Issue(f"MISSING_{name.upper()}", "unverifiable", message, recovery, here))
+            found.issues.append(LintIssue(f"MISSING_{name.upper()}", "unverifiable", message, recovery, here))
             arguments = {
                 "task": task.id,
                 "step_id": step.id,
@@ -318,34 +332,36 @@ def _gate(task: Work, step: Step, gate: Gate, found: Found) -> None:
                 "checkpoints": {name: True},
             }
             id = f"patch:step:{step.id}:confirm_{name}"
-            found.patches.append(Patch(id, f"Confirm {name}", "tasks_verify", arguments, "Only when it is true."))
+            found.patches.append(
+                SuggestedPatch(id, f"Confirm {name}", "tasks_verify", arguments, "Only when it is true.")
+            )
     for name in gate.missing_proof:
         message = f"{step.path} requires proof of {name}, and none is captured"
         recovery = (
             f"tasks_evidence_capture task={task.id} step_id={step.id} checkpoint={name}"
             ' checks=["CMD: <fill: what you ran>"]'
         )
-        found.issues.append(Issue(f"MISSING_PROOF_{name.upper()}", "unproveable", message, recovery, here))
+        found.issues.append(LintIssue(f"MISSING_PROOF_{name.upper()}", "unproveable", message, recovery, here))
 
 
-def _next_action(task: Work, step: Step, found: Found) -> None:
+def _next_action(task: Work, step: Step, found: LintFindings) -> None:
     if step.next_action:
         return
     message = f"{step.path} is next and does not say what to do first"
     recovery = "Set next_action."
-    found.issues.append(Issue("MISSING_NEXT_ACTION", "actionless", message, recovery, step_target(step)))
+    found.issues.append(LintIssue("MISSING_NEXT_ACTION", "actionless", message, recovery, step_target(step)))
     value = f"Begin with: {step.success_criteria[0] if step.success_criteria else step.title}"
     found.patches.append(field_patch(task, step, "set_next_action", "next_action", value, "Say what to do first"))
 
 
-def _blocked(task: Work, waiting: list[Step], found: Found) -> None:
+def _blocked(task: Work, waiting: list[Step], found: LintFindings) -> None:
     blocked = [step for step in waiting if step.blocked]
     if not blocked:
         return
     paths = ", ".join(step.path for step in blocked[:MOST_BLOCKED])
     message = f"blocked: {paths}"
     found.issues.append(
-        Issue("BLOCKED_STEPS", "actionless", message, "Clear the way, then lift the block.", work_target(task))
+        LintIssue("BLOCKED_STEPS", "actionless", message, "Clear the way, then lift the block.", work_target(task))
     )
     for step in blocked[:MOST_BLOCKED]:
         arguments = {
@@ -355,10 +371,12 @@ def _blocked(task: Work, waiting: list[Step], found: Found) -> None:
             "blocked": False,
         }
         id = f"patch:step:{step.id}:unblock"
-        found.patches.append(Patch(id, f"Lift the block of {step.path}", "tasks_block", arguments, step.block_reason))
+        found.patches.append(
+            SuggestedPatch(id, f"Lift the block of {step.path}", "tasks_block", arguments, step.block_reason)
+        )
 
 
-def _suspects(ctx: Context, task: Work, steps: list[Step], found: Found) -> None:
+def _suspects(ctx: Context, task: Work, steps: list[Step], found: LintFindings) -> None:
     """A step that rests on what has fallen; a done one is opened again by its patch."""
     doubts = suspect_steps(ctx, task.id, steps)
     for step in steps:
@@ -367,12 +385,12 @@ def _suspects(ctx: Context, task: Work, steps: list[Step], found: Found) -> None
         doubt = doubts[step.id]
         message = f"{step.path} rests on a fallen card: {' -> '.join(doubt.path)} ({doubt.because})"
         recovery = "Look at the step again, and at what else it rests on."
-        found.issues.append(Issue("SUSPECT_STEP", "self_contradicting", message, recovery, step_target(step)))
+        found.issues.append(LintIssue("SUSPECT_STEP", "self_contradicting", message, recovery, step_target(step)))
         if step.completed and task.status != "DONE":
             arguments = {"task": task.id, "step_id": step.id, "completed": False}
             id = f"patch:step:{step.id}:reopen"
             found.patches.append(
-                Patch(
+                SuggestedPatch(
                     id, f"Open {step.path} again", "tasks_progress", {**arguments, "expected_revision": task.revision}
                 )
             )
@@ -419,7 +437,7 @@ def tasks_lint(ctx: Context, args: Lint) -> dict[str, Any]:
     }
 
 
-def findings(ctx: Context, work: Work) -> Found:
+def findings(ctx: Context, work: Work) -> LintFindings:
     return task_findings(ctx, work) if work.is_task else plan_findings(ctx, work)
 
 

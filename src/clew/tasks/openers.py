@@ -15,13 +15,13 @@ from clew.tasks.evidence import Evidence, evidence_by_id, evidence_json
 from clew.tasks.gates import gate_of
 from clew.tasks.jobs.attention import attention_of
 from clew.tasks.jobs.job import QUEUED, RUNNING, Job, job_by_id, job_json, prompt_and_meta
-from clew.tasks.jobs.runners import OFFLINE, Lease, find_lease
+from clew.tasks.jobs.runners import OFFLINE, RunnerLease, find_lease
 from clew.tasks.jobs.thread import event_json, newest_events
 from clew.tasks.leases import lease_json, lease_of
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import Work, work_by_id
 from clew.tasks.proofs import Proof, proof_state, proof_states
-from clew.tasks.receipts import UNPROVEN, Receipt, receipt_by_id, receipt_json
+from clew.tasks.receipts import UNPROVEN, ProofReceipt, receipt_by_id, receipt_json
 from clew.tasks.steps import Step, find_step, steps_of
 from clew.tasks.task_nodes import nodes_of
 from clew.tasks.views.sections import OPENED, sections_json
@@ -51,7 +51,7 @@ def job_names(ctx: Context, ids: list[str]) -> list[Named]:
 
 @namer("receipt")
 def receipt_names(ctx: Context, ids: list[str]) -> list[Named]:
-    found = find_many(ctx.tx, ctx.workspace, Receipt, ids)
+    found = find_many(ctx.tx, ctx.workspace, ProofReceipt, ids)
     return [Named(item.id, "receipt", shorten(item.command or item.text, 140), item.grade) for item in found]
 
 
@@ -251,7 +251,7 @@ def _job_row(job: Job) -> dict[str, Any]:
     return {**job_json(job), "id": job.id, "task_id": job.task, "anchor_id": job.anchor}
 
 
-def _lease(lease: Lease, now_ms: int) -> dict[str, Any]:
+def _lease(lease: RunnerLease, now_ms: int) -> dict[str, Any]:
     left = max(lease.lease_expires_at_ms - now_ms, 0)
     return {**lease.to_json(), "lease_active": lease.holds(now_ms), "expires_in_ms": left}
 

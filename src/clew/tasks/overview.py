@@ -25,7 +25,7 @@ from clew.tasks.targets import OfWork, explicit_target
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class StepTally:
     """The steps of a task, counted."""
 
     total: int = 0
@@ -50,10 +50,10 @@ class Tally:
 def rows_json(ctx: Context, works: Sequence[Work]) -> list[dict[str, Any]]:
     """Plans and tasks as rows, their steps counted in one query for each kind."""
     tallies = _tallies(ctx, works)
-    return [_row(ctx, work, tallies.get(work.id, Tally())) for work in works]
+    return [_row(ctx, work, tallies.get(work.id, StepTally())) for work in works]
 
 
-def _row(ctx: Context, work: Work, tally: Tally) -> dict[str, Any]:
+def _row(ctx: Context, work: Work, tally: StepTally) -> dict[str, Any]:
     shared = {
         "id": work.id,
         "qualified_id": qualified_id(ctx, work.id),
@@ -91,7 +91,7 @@ def tasks_of_plans(ctx: Context, plans: list[str]) -> dict[str, dict[str, int]]:
     return none | {row["parent"]: {"tasks_count": int(row["tasks"]), "tasks_done": int(row["done"])} for row in rows}
 
 
-def _tallies(ctx: Context, works: Sequence[Work]) -> dict[str, Tally]:
+def _tallies(ctx: Context, works: Sequence[Work]) -> dict[str, StepTally]:
     tasks = [work.id for work in works if work.is_task]
     plans = [work.id for work in works if not work.is_task]
     counted = _count(ctx, "step.task", "", tasks)
@@ -99,7 +99,7 @@ def _tallies(ctx: Context, works: Sequence[Work]) -> dict[str, Tally]:
     return {**counted, **_count(ctx, "work.parent", join, plans)}
 
 
-def _count(ctx: Context, key: str, join: str, ids: list[str]) -> dict[str, Tally]:
+def _count(ctx: Context, key: str, join: str, ids: list[str]) -> dict[str, StepTally]:
     if not ids:
         return {}
     sums = ", ".join(f"sum(step.{name}_confirmed) AS {name}" for name in CHECKPOINTS)
@@ -114,9 +114,11 @@ def _count(ctx: Context, key: str, join: str, ids: list[str]) -> dict[str, Tally
     return {row["id"]: _tally(row) for row in rows}
 
 
-def _tally(row: dict[str, Any]) -> Tally:
+def _tally(row: dict[str, Any]) -> StepTally:
     confirmed = tuple(int(row[name]) for name in CHECKPOINTS)
-    return Tally(int(row["total"]), int(row["completed"]), confirmed, int(row["with_criteria"]), int(row["with_tests"]))
+    return StepTally(
+        int(row["total"]), int(row["completed"]), confirmed, int(row["with_criteria"]), int(row["with_tests"])
+    )
 
 
 Status = Literal["TODO", "ACTIVE", "DONE", "PARKED", "CANCELED"]
@@ -164,7 +166,7 @@ class ListWork(OfWork, Bounded):
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class WorkFilter:
     """A condition on the work table, and what hides by default."""
 
     conditions: tuple[str, ...]
@@ -200,7 +202,7 @@ def tasks_context(ctx: Context, args: ListWork) -> dict[str, Any]:
     }
 
 
-def _plan_filter(args: ListWork, named: Work | None) -> Filter:
+def _plan_filter(args: ListWork, named: Work | None) -> WorkFilter:
     conditions, params = ["kind = 'plan'"], []
     if named is not None:
         conditions.append("id = ?")
@@ -212,7 +214,7 @@ def _plan_filter(args: ListWork, named: Work | None) -> Filter:
     return _tagged(args, conditions, params, hides)
 
 
-def _task_filter(ctx: Context, args: ListWork, named: Work | None) -> Filter:
+def _task_filter(ctx: Context, args: ListWork, named: Work | None) -> WorkFilter:
     conditions, params = ["kind = 'task'"], []
     if named is not None:
         conditions.append("id = ?" if named.is_task else "parent = ?")
@@ -230,7 +232,7 @@ def _task_filter(ctx: Context, args: ListWork, named: Work | None) -> Filter:
     return _tagged(args, conditions, params, None if explicit else f"status <> 'CANCELED' AND NOT ({asleep})")
 
 
-def _tagged(args: ListWork, conditions: list[str], params: list[Any], hides: str | None) -> Filter:
+def _tagged(args: ListWork, conditions: list[str], params: list[Any], hides: str | None) -> WorkFilter:
     for tag in normal_tags(args.tags or []):
         # Tags are a JSON list of strings, so a quoted tag in it is the tag and nothing longer.
         conditions.append("tags LIKE ? ESCAPE '!'")
@@ -238,10 +240,10 @@ def _tagged(args: ListWork, conditions: list[str], params: list[Any], hides: str
         for special in "!%_":
             quoted = quoted.replace(special, f"!{special}")
         params.append(f"%{quoted}%")
-    return Filter(tuple(conditions), tuple(params), hides)
+    return WorkFilter(tuple(conditions), tuple(params), hides)
 
 
-def _page(ctx: Context, wanted: Filter, cursor: int, limit: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _page(ctx: Context, wanted: WorkFilter, cursor: int, limit: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     total = _count_works(ctx, wanted, visible=True)
     rows = ctx.tx.all(
         f"SELECT * FROM work WHERE workspace = ?{wanted.where(True)} ORDER BY number LIMIT ? OFFSET ?",
@@ -256,12 +258,12 @@ def _page(ctx: Context, wanted: Filter, cursor: int, limit: int) -> tuple[list[d
     return [{**row, "position": cursor + number} for number, row in enumerate(shown, 1)], page
 
 
-def _count_works(ctx: Context, wanted: Filter, visible: bool = False) -> int:
+def _count_works(ctx: Context, wanted: WorkFilter, visible: bool = False) -> int:
     sql = f"SELECT count(*) FROM work WHERE workspace = ?{wanted.where(visible)}"
     return int(ctx.tx.value(sql, ctx.workspace, *wanted.params))
 
 
-def _by_status(ctx: Context, wanted: Filter) -> dict[str, int]:
+def _by_status(ctx: Context, wanted: WorkFilter) -> dict[str, int]:
     rows = ctx.tx.all(
         f"SELECT status, count(*) AS number FROM work WHERE workspace = ?{wanted.where(False)} GROUP BY status",
         ctx.workspace,
@@ -271,12 +273,12 @@ def _by_status(ctx: Context, wanted: Filter) -> dict[str, int]:
     return {status: counted.get(status, 0) for status in STATUSES}
 
 
-class Storage(Input):
+class TasksStorage(Input):
     pass
 
 
 @operation("tasks_storage", intent="tasks_storage")
-def tasks_storage(ctx: Context, args: Storage) -> dict[str, Any]:
+def tasks_storage(ctx: Context, args: TasksStorage) -> dict[str, Any]:
     """Show where the store is, and the branch and documents that are used by default."""
     return {
         "workspace": ctx.workspace,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from clew.errors import ClewError, suggest, unknown_id
 from clew.ids import normal_id
 from clew.registry.context import Context
-from clew.store.rows import Record, load
+from clew.store.rows import TableRow, load
 
 STATUSES = ("TODO", "ACTIVE", "DONE", "PARKED", "CANCELED")
 ACTIVE_LIMIT = 3
@@ -16,7 +16,7 @@ STALE_AFTER_MS = 14 * 24 * 3600 * 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Work(Record):
+class Work(TableRow):
     """A plan or a task."""
 
     TABLE: ClassVar[str] = "work"

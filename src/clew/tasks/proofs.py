@@ -30,7 +30,7 @@ from clew.tasks.receipts import (
     SEEN,
     UNPROVEN,
     WAIVERS,
-    Receipt,
+    ProofReceipt,
     latest_receipts,
     receipt_json,
     write_receipt,
@@ -88,7 +88,7 @@ class Proof:
     step: str
     path: str
     state: str
-    receipt: Receipt | None = None
+    receipt: ProofReceipt | None = None
     changed: tuple[str, ...] = ()
     """The covered files that changed since."""
     reason: str | None = None
@@ -141,7 +141,7 @@ def proof_states(ctx: Context, steps: Sequence[Step]) -> dict[str, Proof]:
     """How far each step is proven now, by step id; covered files are looked at where this process stands by them."""
     ids = [step.id for step in steps]
     receipts, given = latest_receipts(ctx, ids), linked(ctx, ids)
-    checkout = Checkout(ctx)
+    checkout = ProjectFiles(ctx)
     return {
         step.id: _judge(step, receipts.get(step.id, []), bool(given.get(step.id, NOTHING).proof), checkout)
         for step in steps
@@ -155,7 +155,7 @@ DOUBTED = (CLAIMED, UNPROVEN, FAILED, OVERRIDDEN)
 
 def shown_proofs(ctx: Context, steps: Sequence[Step], limit: int) -> list[dict[str, Any]]:
     """The receipts that count for some steps, the newest first, each with the covered files that changed since."""
-    checkout = Checkout(ctx)
+    checkout = ProjectFiles(ctx)
     found = [receipt for own in latest_receipts(ctx, [step.id for step in steps]).values() for receipt in own]
     found.sort(key=lambda receipt: -receipt.number)
     return [{**receipt_json(receipt), "changed": checkout.changed(receipt)[:20]} for receipt in found[:limit]]
@@ -181,7 +181,7 @@ def unproven_since(ctx: Context) -> list[tuple[Step, Proof]]:
     return [(step, states[step.id]) for step in steps if states[step.id].state in DOUBTED]
 
 
-def _judge(step: Step, receipts: list[Receipt], has_evidence: bool, checkout: Checkout) -> Proof:
+def _judge(step: Step, receipts: list[ProofReceipt], has_evidence: bool, checkout: ProjectFiles) -> Proof:
     runs = [item for item in receipts if item.grade not in (*WAIVERS, DISOWNED)]
     waiver = next((item for item in reversed(receipts) if item.grade in WAIVERS), None)
     proof = _failure(step, runs) or _success(step, runs, checkout)
@@ -196,7 +196,7 @@ def _judge(step: Step, receipts: list[Receipt], has_evidence: bool, checkout: Ch
     return proof
 
 
-def _failure(step: Step, runs: list[Receipt]) -> Proof | None:
+def _failure(step: Step, runs: list[ProofReceipt]) -> Proof | None:
     """A failed run counts until the same command passes; one that the step does not name, until another one proves.
 
     What was seen to fail is taken back only by what was seen to pass and could have failed.
@@ -211,18 +211,18 @@ def _failure(step: Step, runs: list[Receipt]) -> Proof | None:
     return None
 
 
-def _takes_back(later: Receipt, failed: Receipt) -> bool:
+def _takes_back(later: ProofReceipt, failed: ProofReceipt) -> bool:
     return later.grade != FAILED and (not failed.witnessed or (later.grade == SEEN and _doubt(later) is None))
 
 
-def _doubt(run: Receipt) -> str | None:
+def _doubt(run: ProofReceipt) -> str | None:
     """Why a run that was seen to pass shows nothing."""
     if run.files == {} and run.git_commit is None:
         return "it covers no file and no commit, so nothing ties it to this work"
     return doubt(run.command or "", run.output_tail)
 
 
-def _success(step: Step, runs: list[Receipt], checkout: Checkout) -> Proof | None:
+def _success(step: Step, runs: list[ProofReceipt], checkout: ProjectFiles) -> Proof | None:
     passed = [run for run in runs if run.grade != FAILED]
     if not passed:
         return None
@@ -243,7 +243,7 @@ def _success(step: Step, runs: list[Receipt], checkout: Checkout) -> Proof | Non
     return Proof(step.id, step.path, PROVEN, relevant[-1], repeat=tuple(run.id for run in relevant))
 
 
-def _unseen(last: Receipt, lacking: list[str]) -> str | None:
+def _unseen(last: ProofReceipt, lacking: list[str]) -> str | None:
     """What a claim lacks, in words; nothing where no run was reported at all."""
     if last.grade == SEEN and (found := _doubt(last)) is not None:
         return found
@@ -253,19 +253,19 @@ def _unseen(last: Receipt, lacking: list[str]) -> str | None:
     return "Clew did not see the run" if own else f"no seen run of {lacking[0]}"
 
 
-def waive(ctx: Context, step: Step, grade: str, reason: str) -> Receipt:
+def waive(ctx: Context, step: Step, grade: str, reason: str) -> ProofReceipt:
     """Keep the reason for which a step counts as done without proof (unproven) or against it (overridden)."""
     return write_receipt(ctx, step.task, step.id, step.path, grade, reason)
 
 
-class Checkout:
+class ProjectFiles:
     """The project's files as they are, for receipts that this project's own workspace keeps."""
 
     def __init__(self, ctx: Context) -> None:
         self._root = ctx.settings.project_root if ctx.workspace == ctx.settings.workspace else None
         self._left = MOST_LOOKED_AT
 
-    def changed(self, receipt: Receipt) -> list[str]:
+    def changed(self, receipt: ProofReceipt) -> list[str]:
         """The files that changed since the run. What nobody can judge from here counts as unchanged."""
         if self._root is None:
             return []

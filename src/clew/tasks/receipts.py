@@ -17,7 +17,7 @@ from clew.errors import shorten, unknown_id
 from clew.registry.context import Context
 from clew.registry.forms import has_placeholder
 from clew.store.database import Row, placeholders
-from clew.store.rows import Record, chunks, encoded, find, insert, load
+from clew.store.rows import TableRow, chunks, encoded, find, insert, load
 from clew.store.workspaces import chained, last_count
 
 SEEN, CLAIMED, FAILED = "seen", "claimed", "failed"
@@ -126,7 +126,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt(Record):
+class ProofReceipt(TableRow):
     TABLE: ClassVar[str] = "proof_receipt"
     OBJECTS: ClassVar[frozenset[str]] = frozenset({"files", "stamps"})
     COLUMNS: ClassVar[dict[str, str]] = {"stamps": "stats"}
@@ -167,7 +167,7 @@ class Receipt(Record):
         return self.digest == seal(self)
 
 
-def seal(receipt: Receipt) -> str:
+def seal(receipt: ProofReceipt) -> str:
     """The digest of everything a receipt says, with the digest of the one before it."""
     *columns, _ = encoded(receipt)
     return chained(receipt.prev, columns)
@@ -182,14 +182,14 @@ def write_receipt(
     text: str,
     run: Run | None = None,
     evidence: str | None = None,
-) -> Receipt:
+) -> ProofReceipt:
     """Add a receipt to the chain of the workspace."""
     number = ctx.ws.count("receipt")
     before = ctx.tx.value(
         "SELECT digest FROM proof_receipt WHERE workspace = ? AND number = ?", ctx.workspace, number - 1
     )
     details = run or Run(SAID, "", None)
-    receipt = Receipt(
+    receipt = ProofReceipt(
         id=f"RCPT-{number:03d}",
         number=number,
         owner=owner,
@@ -227,17 +227,17 @@ def chain_heads(ctx: Context) -> dict[str, str | None]:
     return {"receipts": last, "events": ctx.ws.event_digest}
 
 
-def receipt_by_id(ctx: Context, id: str) -> Receipt:
-    found = find(ctx.tx, ctx.workspace, Receipt, id.strip().upper())
+def receipt_by_id(ctx: Context, id: str) -> ProofReceipt:
+    found = find(ctx.tx, ctx.workspace, ProofReceipt, id.strip().upper())
     if found is None:
         raise unknown_id("receipt", id, "Copy the id from the line that clew prove printed, or run the command again.")
     return found
 
 
-def latest_receipts(ctx: Context, entities: Sequence[str]) -> dict[str, list[Receipt]]:
+def latest_receipts(ctx: Context, entities: Sequence[str]) -> dict[str, list[ProofReceipt]]:
     """Of each step the receipts that count, oldest first: of the runs of one command only the last one seen, or else
     the last one claimed, because a claim cannot take back what was seen."""
-    found: dict[str, dict[tuple[str, bool], Receipt]] = {}
+    found: dict[str, dict[tuple[str, bool], ProofReceipt]] = {}
     for part in chunks(list(entities)):
         marks = placeholders(len(part))
         rows = ctx.tx.all(
@@ -255,20 +255,20 @@ def latest_receipts(ctx: Context, entities: Sequence[str]) -> dict[str, list[Rec
     return {entity: _without_lesser_claims(latest) for entity, latest in found.items()}
 
 
-def _loaded(row: Row) -> Receipt:
+def _loaded(row: Row) -> ProofReceipt:
     """A row whose lists of files cannot be read any more counts as changed, and hides nothing else."""
     try:
-        return load(Receipt, row)
+        return load(ProofReceipt, row)
     except ValueError:
-        return load(Receipt, {**row, "files": '{"": "damaged"}', "stats": None})
+        return load(ProofReceipt, {**row, "files": '{"": "damaged"}', "stats": None})
 
 
-def _without_lesser_claims(latest: dict[tuple[str, bool], Receipt]) -> list[Receipt]:
+def _without_lesser_claims(latest: dict[tuple[str, bool], ProofReceipt]) -> list[ProofReceipt]:
     kept = [item for (command, witnessed), item in latest.items() if witnessed or (command, True) not in latest]
     return sorted(kept, key=lambda item: item.number)
 
 
-def receipt_json(receipt: Receipt) -> dict[str, Any]:
+def receipt_json(receipt: ProofReceipt) -> dict[str, Any]:
     return {
         "id": receipt.id,
         "task": receipt.owner,
@@ -317,7 +317,7 @@ def first_break(ctx: Context) -> tuple[int, Break | None]:
     return number, None
 
 
-def _problem(receipt: Receipt, number: int, before: str) -> str | None:
+def _problem(receipt: ProofReceipt, number: int, before: str) -> str | None:
     if receipt.number != number:
         return f"follows number {number - 1}: what was between them is missing"
     if receipt.prev != before:
@@ -325,7 +325,7 @@ def _problem(receipt: Receipt, number: int, before: str) -> str | None:
     return None if receipt.intact else "does not hold what was written"
 
 
-def _all(ctx: Context) -> Iterator[Receipt]:
+def _all(ctx: Context) -> Iterator[ProofReceipt]:
     """Every receipt in order, read in parts."""
     last = -1
     while True:

@@ -9,7 +9,7 @@ from clew.reasoning.graph import nodes
 from clew.reasoning.scope import scope_of
 from clew.reasoning.visibility import CARD_TYPES
 from clew.registry.context import Context
-from clew.registry.record import Link, Retracted, Retraction, linker, retracter
+from clew.registry.record import RecordLink, Retracted, Retraction, linker, retracter
 from clew.store.rows import update
 from clew.tasks.changes import change_step
 from clew.tasks.endings import set_status
@@ -26,22 +26,22 @@ PROVES, PART_OF, ABOUT = "proves", "part_of", "about"
 
 
 @linker("plan", "task")
-def work_links(ctx: Context, id: str, limit: int) -> list[Link]:
+def work_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
     """The plan above, the tasks or steps below, and the jobs that were given for it."""
     work = work_by_id(ctx, id)
     below = [step.id for step in steps_of(ctx, id)] if work.is_task else [task.id for task in tasks_of(ctx, id)]
-    above = [Link(id, PART_OF, work.parent)] if work.parent else []
+    above = [RecordLink(id, PART_OF, work.parent)] if work.parent else []
     sql = "SELECT id FROM job WHERE workspace = ? AND task = ? ORDER BY number DESC LIMIT ?"
     jobs = ctx.tx.all(sql, ctx.workspace, id, limit)
     return [
         *above,
-        *(Link(part, PART_OF, id) for part in below[:limit]),
-        *(Link(row["id"], ABOUT, id) for row in jobs),
+        *(RecordLink(part, PART_OF, id) for part in below[:limit]),
+        *(RecordLink(row["id"], ABOUT, id) for row in jobs),
     ]
 
 
 @linker("step")
-def step_links(ctx: Context, id: str, limit: int) -> list[Link]:
+def step_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
     """The task above, the proof of it, and the cards that were written for it."""
     step = find_step(ctx, id)
     if step is None:
@@ -49,14 +49,14 @@ def step_links(ctx: Context, id: str, limit: int) -> list[Link]:
     scope = scope_of(ctx, step.task)
     cards = nodes(ctx, scope.branch, scope.graph, types=CARD_TYPES, tags_all=[step_tag(step)], limit=limit).nodes
     return [
-        Link(id, PART_OF, step.parent or step.task),
+        RecordLink(id, PART_OF, step.parent or step.task),
         *_proofs(ctx, "evidence", "CASE WHEN proves = 1 THEN 'seen' ELSE 'failed' END", id, limit),
         *_proofs(ctx, "proof_receipt", "grade", id, limit),
-        *(Link(card.id, ABOUT, id) for card in cards),
+        *(RecordLink(card.id, ABOUT, id) for card in cards),
     ]
 
 
-def _proofs(ctx: Context, table: str, grade: str, step: str, limit: int) -> list[Link]:
+def _proofs(ctx: Context, table: str, grade: str, step: str, limit: int) -> list[RecordLink]:
     """Evidence or receipts of a step; a run that failed is about it and proves nothing."""
     rows = ctx.tx.all(
         f"SELECT id, {grade} AS grade FROM {table} WHERE workspace = ? AND entity = ? ORDER BY number DESC LIMIT ?",
@@ -65,7 +65,10 @@ def _proofs(ctx: Context, table: str, grade: str, step: str, limit: int) -> list
         limit,
     )
     gone = _disowned(ctx, step)
-    return [Link(row["id"], PROVES if _proves(row["grade"]) and row["id"] not in gone else ABOUT, step) for row in rows]
+    return [
+        RecordLink(row["id"], PROVES if _proves(row["grade"]) and row["id"] not in gone else ABOUT, step)
+        for row in rows
+    ]
 
 
 def _proves(grade: str) -> bool:
@@ -78,28 +81,28 @@ def _disowned(ctx: Context, step: str) -> set[str]:
 
 
 @linker("evidence")
-def evidence_links(ctx: Context, id: str, limit: int) -> list[Link]:
+def evidence_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
     item = evidence_by_id(ctx, id)
     sql = "SELECT id FROM proof_receipt WHERE workspace = ? AND evidence = ? ORDER BY number LIMIT ?"
     rows = ctx.tx.all(sql, ctx.workspace, id, limit)
-    own = Link(id, PROVES if item.proves else ABOUT, item.entity)
-    return [own, *(Link(row["id"], PART_OF, id) for row in rows)]
+    own = RecordLink(id, PROVES if item.proves else ABOUT, item.entity)
+    return [own, *(RecordLink(row["id"], PART_OF, id) for row in rows)]
 
 
 @linker("receipt")
-def receipt_links(ctx: Context, id: str, limit: int) -> list[Link]:
+def receipt_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
     receipt = receipt_by_id(ctx, id)
     proves = _proves(receipt.grade) and id not in _disowned(ctx, receipt.entity)
-    found = [Link(id, PROVES if proves else ABOUT, receipt.entity)]
-    found += [Link(id, PART_OF, receipt.evidence)] if receipt.evidence else []
-    return found + ([Link(id, "repeats", receipt.again)] if receipt.again else [])
+    found = [RecordLink(id, PROVES if proves else ABOUT, receipt.entity)]
+    found += [RecordLink(id, PART_OF, receipt.evidence)] if receipt.evidence else []
+    return found + ([RecordLink(id, "repeats", receipt.again)] if receipt.again else [])
 
 
 @linker("job")
-def job_links(ctx: Context, id: str, limit: int) -> list[Link]:
+def job_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
     """The task that a job was given for."""
     job = job_by_id(ctx, id)
-    return [Link(id, ABOUT, job.task)] if job.task else []
+    return [RecordLink(id, ABOUT, job.task)] if job.task else []
 
 
 @retracter("plan", "task")

@@ -11,7 +11,7 @@ from clew.ids import STEP, STEP_PATH
 from clew.reasoning.scope import StepFocus, step_finder
 from clew.registry.context import Context
 from clew.store.database import placeholders
-from clew.store.rows import Record, chunks, load
+from clew.store.rows import TableRow, chunks, load
 from clew.tasks.plans import Work
 
 CHECKPOINTS = ("criteria", "tests", "security", "perf", "docs")
@@ -23,7 +23,7 @@ _MODES = tuple(f"proof_{name}_mode" for name in PROVABLE)
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Record):
+class Step(TableRow):
     TABLE: ClassVar[str] = "step"
     LISTS: ClassVar[frozenset[str]] = frozenset({"success_criteria", "tests", "blockers"})
     FLAGS: ClassVar[frozenset[str]] = frozenset({*_CONFIRMED, "completed", "blocked"})

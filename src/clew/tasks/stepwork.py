@@ -117,14 +117,14 @@ def redefine(step: Step, given: Mapping[str, Any]) -> Step:
     return replace(step, **{**given, **reset})
 
 
-class Note(OfStep, Revised):
+class StepNote(OfStep, Revised):
     note: Annotated[Text, Field(min_length=1, description="What was seen or done.")]
 
 
 @operation(
     "tasks_note", writes=True, intent="note", example={"task": "TASK-001", "path": "s:0", "note": "Parser works."}
 )
-def tasks_note(ctx: Context, args: Note) -> dict[str, Any]:
+def tasks_note(ctx: Context, args: StepNote) -> dict[str, Any]:
     """Write a progress note about a step; it appears in the task's notes too."""
     task, step = target_step(ctx, args)
     check_revision(task, args.expected_revision)
@@ -263,7 +263,7 @@ def close_step(
     return task, step, [verified, done]
 
 
-class Progress(OfStep, Revised):
+class StepProgress(OfStep, Revised):
     completed: Annotated[bool, Field(description="true closes the step, false opens it again.")]
     force: Annotated[bool, Field(description="Accepted for older callers; gates are never skipped.")] = False
     override: OverrideArg = None
@@ -272,7 +272,7 @@ class Progress(OfStep, Revised):
 @operation(
     "tasks_progress", writes=True, intent="progress", example={"task": "TASK-001", "path": "s:0", "completed": False}
 )
-def tasks_progress(ctx: Context, args: Progress) -> dict[str, Any]:
+def tasks_progress(ctx: Context, args: StepProgress) -> dict[str, Any]:
     """Close a step through its gates, or open a closed one again."""
     task, step = target_step(ctx, args)
     check_revision(task, args.expected_revision)
@@ -288,7 +288,7 @@ def reopen_step(ctx: Context, task: Work, step: Step) -> tuple[Work, Step, dict[
     return change_step(ctx, task, step, new, Change("step_reopened", "step_progress", _place(task, step)))
 
 
-class Block(OfStep, Revised):
+class StepBlock(OfStep, Revised):
     blocked: Annotated[bool, Field(description="false lifts the block.")] = True
     reason: Prose | None = None
 
@@ -296,7 +296,7 @@ class Block(OfStep, Revised):
 @operation(
     "tasks_block", writes=True, intent="block", example={"task": "TASK-001", "path": "s:0", "reason": "no access"}
 )
-def tasks_block(ctx: Context, args: Block) -> dict[str, Any]:
+def tasks_block(ctx: Context, args: StepBlock) -> dict[str, Any]:
     """Mark a step as blocked with a reason, or lift the block."""
     task, step = target_step(ctx, args)
     check_revision(task, args.expected_revision)

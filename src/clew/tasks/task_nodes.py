@@ -12,7 +12,7 @@ from clew.errors import invalid, unknown_id
 from clew.ids import NODE_PATH
 from clew.registry.context import Context
 from clew.registry.operation import Name, operation
-from clew.store.rows import Record, insert, load, update
+from clew.store.rows import TableRow, insert, load, update
 from clew.tasks.changes import touch
 from clew.tasks.journal import Change, forget_undo, record, write_event
 from clew.tasks.leases import check_lease
@@ -28,7 +28,7 @@ FLAGS = ("blocked", "status_manual")
 
 
 @dataclass(frozen=True, slots=True)
-class TaskNode(Record):
+class TaskNode(TableRow):
     TABLE: ClassVar[str] = "task_node"
     LISTS: ClassVar[frozenset[str]] = frozenset(LISTS)
     FLAGS: ClassVar[frozenset[str]] = frozenset(FLAGS)

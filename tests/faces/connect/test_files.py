@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from clew.faces.connect.changes import Change, apply, connection, removal
-from clew.faces.connect.clients import CLIENTS, Client, Plan, hook_start
+from clew.faces.connect.changes import FileChange, apply, connection, removal
+from clew.faces.connect.clients import CLIENTS, Client, ClientPlan, hook_start
 from clew.faces.connect.formats import JSONC
 from clew.faces.connect.journal import Journal
 from clew.faces.connect.places import Places
@@ -27,21 +27,21 @@ def home(tmp_path: Path) -> Path:
     return homes.make(tmp_path / "person")
 
 
-def plan_of(home: Path, **env: str) -> Plan:
-    return Plan(Places(home, env, "linux"), Target(("/opt/clew/bin/clew",)), HOOK)
+def plan_of(home: Path, **env: str) -> ClientPlan:
+    return ClientPlan(Places(home, env, "linux"), Target(("/opt/clew/bin/clew",)), HOOK)
 
 
-def write(home: Path, clients: list[Client] = ALL, plan: Plan | None = None) -> list[Change]:
+def write(home: Path, clients: list[Client] = ALL, plan: ClientPlan | None = None) -> list[FileChange]:
     journal = Journal.open(home / ".clew")
     return _done(apply(connection(clients, plan or plan_of(home), journal), journal))
 
 
-def take(home: Path, clients: list[Client] = ALL, plan: Plan | None = None) -> list[Change]:
+def take(home: Path, clients: list[Client] = ALL, plan: ClientPlan | None = None) -> list[FileChange]:
     journal = Journal.open(home / ".clew")
     return _done(apply(removal(clients, plan or plan_of(home), journal), journal))
 
 
-def _done(changes: list[Change]) -> list[Change]:
+def _done(changes: list[FileChange]) -> list[FileChange]:
     assert not [change.refusal for change in changes if change.refusal]
     return changes
 

@@ -24,7 +24,7 @@ from clew.faces.cli.connections import plan_for
 from clew.faces.cli.root import call, opened
 from clew.faces.connect.clients import CLIENTS, Client
 from clew.faces.connect.journal import Journal
-from clew.faces.connect.standing import Standing, standings
+from clew.faces.connect.standing import PieceStanding, standings
 from clew.settings import LOOPBACK, SETTINGS, Setting, Settings
 
 OLDEST = (3, 11)
@@ -348,7 +348,7 @@ def check_clients(settings: Settings) -> Iterator[Finding]:
         yield note("clients", "no MCP client was found for this user", "clew connect claude (or another one)")
 
 
-def _client(client: Client, pieces: list[Standing]) -> Finding:
+def _client(client: Client, pieces: list[PieceStanding]) -> Finding:
     mend = f"clew connect {client.name}"
     unreadable = [entry.problem for entry in pieces if entry.problem]
     if unreadable:

@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from clew.faces.cli.output import say
-from clew.faces.connect.clients import CLIENTS, Client, Plan, hook_start, own_hook
-from clew.faces.connect.pieces import Server
+from clew.faces.connect.clients import CLIENTS, Client, ClientPlan, hook_start, own_hook
+from clew.faces.connect.pieces import ServerPiece
 from clew.faces.connect.places import Places
 from clew.faces.connect.servers import Target, this_command
 from clew.settings import Settings
@@ -19,10 +19,10 @@ PASSED_ON = {"home": "CLEW_HOME", "workspace": "CLEW_WORKSPACE"}
 """Settings that a client's entry carries when they were given to `clew connect`: a desktop has another environment."""
 
 
-def plan_for(settings: Settings, http: bool = False, hooks: bool = True) -> Plan:
+def plan_for(settings: Settings, http: bool = False, hooks: bool = True) -> ClientPlan:
     """What this installation would write. Hooks need `clew-hook`, which must stand beside `clew`."""
     target, program = target_for(settings, http), own_hook() if hooks else None
-    return Plan(Places(), target, hook_start(program, target.env) if program else None)
+    return ClientPlan(Places(), target, hook_start(program, target.env) if program else None)
 
 
 def target_for(settings: Settings, http: bool = False) -> Target:
@@ -47,8 +47,8 @@ def lines_for(client: Client, target: Target) -> list[str]:
     if not client.reaches(target):
         return [f"{client.title} cannot be told an address with a token; connect it without --http"]
     lines = [client.by_hand(target)] if client.by_hand else []
-    for piece in client.pieces(Plan(Places(), target)):
-        if isinstance(piece, Server):
+    for piece in client.pieces(ClientPlan(Places(), target)):
+        if isinstance(piece, ServerPiece):
             snippet = piece.format.put("", (*piece.table, "clew"), piece.entry).rstrip()
             lines.append(f"in {piece.file}:\n{snippet}")
     return lines

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from clew.canonical import sha256_hex
-from clew.faces.connect.clients import Client, Plan
+from clew.faces.connect.clients import Client, ClientPlan
 from clew.faces.connect.formats import Hollow
-from clew.faces.connect.journal import Journal, Record
+from clew.faces.connect.journal import Journal, JournalEntry
 from clew.faces.connect.jsonc import Unreadable
 from clew.faces.connect.pieces import Own, Piece
 from clew.secrets import hide_secrets
@@ -26,7 +26,7 @@ _IDLE = ("refused", "unchanged")
 
 
 @dataclass
-class Change:
+class FileChange:
     """One file: what it holds, and what it should hold. None stands for no file."""
 
     file: Path
@@ -88,12 +88,12 @@ class _Group:
     clients: list[str] = field(default_factory=list)
 
 
-def connection(clients: Iterable[Client], plan: Plan, journal: Journal) -> list[Change]:
+def connection(clients: Iterable[Client], plan: ClientPlan, journal: Journal) -> list[FileChange]:
     """What connecting these clients would change."""
     return [_connected(file, group, journal) for file, group in _by_file(clients, plan).items()]
 
 
-def removal(clients: Sequence[Client], plan: Plan, journal: Journal) -> list[Change]:
+def removal(clients: Sequence[Client], plan: ClientPlan, journal: Journal) -> list[FileChange]:
     """What taking Clew out of these clients would change; files that are not there are not named."""
     groups = _by_file(clients, plan)
     names = {client.name for client in clients}
@@ -104,7 +104,7 @@ def removal(clients: Sequence[Client], plan: Plan, journal: Journal) -> list[Cha
     return [change for change in changes if change.before is not None]
 
 
-def _by_file(clients: Iterable[Client], plan: Plan) -> dict[Path, _Group]:
+def _by_file(clients: Iterable[Client], plan: ClientPlan) -> dict[Path, _Group]:
     """The pieces by the file they go into; several clients share a skill."""
     groups: dict[Path, _Group] = {}
     for client in clients:
@@ -122,7 +122,7 @@ def _followed(file: Path) -> Path:
     return file.resolve() if file.is_symlink() else file
 
 
-def _connected(file: Path, group: _Group, journal: Journal) -> Change:
+def _connected(file: Path, group: _Group, journal: Journal) -> FileChange:
     change = _change(file, group)
     if change.refusal:
         return change
@@ -138,7 +138,7 @@ def _connected(file: Path, group: _Group, journal: Journal) -> Change:
     return change
 
 
-def _disconnected(file: Path, group: _Group, names: set[str], journal: Journal) -> Change:
+def _disconnected(file: Path, group: _Group, names: set[str], journal: Journal) -> FileChange:
     change = _change(file, group)
     change.leaving = tuple(sorted(names))
     record = journal.of(file)
@@ -153,10 +153,10 @@ def _disconnected(file: Path, group: _Group, names: set[str], journal: Journal) 
     return change
 
 
-def _change(file: Path, group: _Group) -> Change:
+def _change(file: Path, group: _Group) -> FileChange:
     whats = tuple(dict.fromkeys(piece.what for piece in group.pieces))
     ours = all(isinstance(piece, Own) for piece in group.pieces)
-    change = Change(file, None, clients=tuple(group.clients), whats=whats, ours=ours)
+    change = FileChange(file, None, clients=tuple(group.clients), whats=whats, ours=ours)
     try:
         if file.exists() and (not file.is_file() or file.stat().st_size > LARGEST):
             change.refusal = "it is no ordinary file" if not file.is_file() else f"it has more than {LARGEST} bytes"
@@ -177,7 +177,7 @@ def _decoded(data: bytes | None) -> str:
     return (data or b"").decode("utf-8", errors="replace")
 
 
-def _hollows(group: _Group, text: str, record: Record | None) -> tuple[Hollow, ...]:
+def _hollows(group: _Group, text: str, record: JournalEntry | None) -> tuple[Hollow, ...]:
     """What was empty before; what an earlier connection noted is older and stays."""
     found = dict(record.hollows) if record else {}
     for piece in group.pieces:
@@ -186,7 +186,7 @@ def _hollows(group: _Group, text: str, record: Record | None) -> tuple[Hollow, .
     return tuple(sorted(found.items(), key=lambda hollow: -len(hollow[0])))
 
 
-def _base(change: Change, group: _Group, journal: Journal) -> bytes | None:
+def _base(change: FileChange, group: _Group, journal: Journal) -> bytes | None:
     """The file without us: its former bytes if it is as we left it, otherwise what is left without our pieces."""
     if change.before is None:
         return None
@@ -204,7 +204,7 @@ def _base(change: Change, group: _Group, journal: Journal) -> bytes | None:
     return (mark + left).encode()
 
 
-def _stripped(text: str, group: _Group, record: Record | None) -> str:
+def _stripped(text: str, group: _Group, record: JournalEntry | None) -> str:
     for piece in group.pieces:
         hollows = list(record.hollows) if record else piece.own_hollows(text)
         text = piece.taken(text)
@@ -213,7 +213,7 @@ def _stripped(text: str, group: _Group, record: Record | None) -> str:
     return text
 
 
-def apply(changes: Iterable[Change], journal: Journal) -> list[Change]:
+def apply(changes: Iterable[FileChange], journal: Journal) -> list[FileChange]:
     """Write what is to be written. A change that could not be made says why in its `refusal`."""
     waiting = [change for change in changes if change.action not in _IDLE or journal.of(change.file)]
     if not waiting:
@@ -222,7 +222,7 @@ def apply(changes: Iterable[Change], journal: Journal) -> list[Change]:
         return _apply_all(waiting, journal)
 
 
-def _apply_all(changes: Iterable[Change], journal: Journal) -> list[Change]:
+def _apply_all(changes: Iterable[FileChange], journal: Journal) -> list[FileChange]:
     folders: set[str] = set()
     done = []
     for change in changes:
@@ -242,7 +242,7 @@ def _apply_all(changes: Iterable[Change], journal: Journal) -> list[Change]:
     return done
 
 
-def _apply(change: Change, journal: Journal) -> str | None:
+def _apply(change: FileChange, journal: Journal) -> str | None:
     try:
         now = change.file.read_bytes() if change.file.exists() else None
         if now != change.before:
@@ -256,7 +256,7 @@ def _apply(change: Change, journal: Journal) -> str | None:
     return None
 
 
-def _note_clients(change: Change, record: Record | None, journal: Journal) -> None:
+def _note_clients(change: FileChange, record: JournalEntry | None, journal: Journal) -> None:
     """A file that several clients share stays as it is; who uses it changes."""
     if record is None or change.refusal:
         return
@@ -266,7 +266,7 @@ def _note_clients(change: Change, record: Record | None, journal: Journal) -> No
         journal.note(change.file, replace(record, clients=clients))
 
 
-def _write(change: Change, after: bytes, journal: Journal) -> None:
+def _write(change: FileChange, after: bytes, journal: Journal) -> None:
     record = journal.of(change.file)
     copy = journal.keep(change.file, change.before)
     if change.base != change.before:
@@ -278,11 +278,11 @@ def _write(change: Change, after: bytes, journal: Journal) -> None:
     folders = (*(record.folders if record else ()), *map(str, _make_folders(change.file.parent)))
     clients = tuple(dict.fromkeys((*(record.clients if record else ()), *change.clients)))
     # Noted first: if the machine stops in between, the digest does not fit, and nothing is restored over the file.
-    journal.note(change.file, Record(sha256_hex(after), copy, clients, folders, change.hollows))
+    journal.note(change.file, JournalEntry(sha256_hex(after), copy, clients, folders, change.hollows))
     _replace(change.file, after)
 
 
-def _delete(change: Change, journal: Journal) -> None:
+def _delete(change: FileChange, journal: Journal) -> None:
     journal.keep(change.file, change.before)
     change.file.unlink()
     journal.note(change.file, None)

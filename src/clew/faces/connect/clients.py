@@ -17,16 +17,16 @@ from typing import Any, Literal
 from clew import __version__
 from clew.faces.connect import servers, texts
 from clew.faces.connect.formats import JSON, JSONC, TOML, YAML, Format
-from clew.faces.connect.pieces import Hooks, Own, Piece, Server, Switch, own_json
+from clew.faces.connect.pieces import Hooks, Own, Piece, ServerPiece, Switch, own_json
 from clew.faces.connect.places import Places
 from clew.faces.connect.servers import DISTRIBUTION, NAME, Target
-from clew.faces.hooks.clients import COMMAND, HookEntry, entries_of
+from clew.faces.hooks.clients import COMMAND, ClientHook, entries_of
 
 DESCRIPTION = "What was thought, decided, proven, and what is next."
 
 
 @dataclass(frozen=True)
-class Plan:
+class ClientPlan:
     """What the pieces of a client are made from."""
 
     places: Places
@@ -41,7 +41,7 @@ class Client:
     title: str
     folders: Callable[[Places], tuple[Path, ...]]
     """It is installed where one of these is."""
-    pieces: Callable[[Plan], list[Piece]]
+    pieces: Callable[[ClientPlan], list[Piece]]
     programs: tuple[str, ...] = ()
     entry: Callable[[Target], dict[str, Any]] = servers.plain_entry
     by_hand: Callable[[Target], str] | None = None
@@ -64,7 +64,7 @@ def _lived_in(folder: Path, *others: str) -> tuple[Path, ...]:
     return (folder,) if not inside or inside - set(others) else ()
 
 
-def hook_command(command: str, entry: HookEntry) -> str:
+def hook_command(command: str, entry: ClientHook) -> str:
     """The line that a client starts: never changed by a release, because some ask their user to trust it again."""
     return f"{command} {' '.join(entry.arguments)}"
 
@@ -119,13 +119,13 @@ def _skill(folder: Path) -> Own:
 
 
 def _server(
-    plan: Plan, client: str, file: Path, format: Format, *table: str, skeleton: dict[str, Any] | None = None
-) -> Server:
+    plan: ClientPlan, client: str, file: Path, format: Format, *table: str, skeleton: dict[str, Any] | None = None
+) -> ServerPiece:
     entry = CLIENTS[client].entry(plan.target)
-    return Server(file, format, skeleton or {}, table or ("mcpServers",), entry)
+    return ServerPiece(file, format, skeleton or {}, table or ("mcpServers",), entry)
 
 
-def _claude(plan: Plan) -> list[Piece]:
+def _claude(plan: ClientPlan) -> list[Piece]:
     folder = plan.places.claude()
     pieces: list[Piece] = [_server(plan, "claude", plan.places.claude_state(), JSON), _skill(folder / "skills")]
     if plan.hook:
@@ -135,12 +135,12 @@ def _claude(plan: Plan) -> list[Piece]:
     return pieces
 
 
-def _claude_desktop(plan: Plan) -> list[Piece]:
+def _claude_desktop(plan: ClientPlan) -> list[Piece]:
     file = plan.places.application("Claude") / "claude_desktop_config.json"
     return [_server(plan, "claude-desktop", file, JSON)]
 
 
-def _codex(plan: Plan) -> list[Piece]:
+def _codex(plan: ClientPlan) -> list[Piece]:
     folder = plan.places.codex()
     pieces: list[Piece] = [_server(plan, "codex", folder / "config.toml", TOML, "mcp_servers")]
     if plan.hook:
@@ -148,7 +148,7 @@ def _codex(plan: Plan) -> list[Piece]:
     return [*pieces, _skill(plan.places.agents / "skills")]
 
 
-def _cursor(plan: Plan) -> list[Piece]:
+def _cursor(plan: ClientPlan) -> list[Piece]:
     folder = plan.places.home / ".cursor"
     pieces: list[Piece] = [_server(plan, "cursor", folder / "mcp.json", JSONC), _skill(folder / "skills")]
     if plan.hook:
@@ -156,7 +156,7 @@ def _cursor(plan: Plan) -> list[Piece]:
     return pieces
 
 
-def _vscode(plan: Plan) -> list[Piece]:
+def _vscode(plan: ClientPlan) -> list[Piece]:
     found = [folder for folder in plan.places.vscode() if folder.exists()] or [plan.places.vscode()[0]]
     pieces: list[Piece] = [_server(plan, "vscode", folder / "mcp.json", JSONC, "servers") for folder in found]
     if plan.hook:
@@ -165,12 +165,12 @@ def _vscode(plan: Plan) -> list[Piece]:
     return [*pieces, _skill(plan.places.agents / "skills")]
 
 
-def _copilot(plan: Plan) -> list[Piece]:
+def _copilot(plan: ClientPlan) -> list[Piece]:
     file = plan.places.copilot() / "mcp-config.json"
     return [_server(plan, "copilot", file, JSONC), _skill(plan.places.agents / "skills")]
 
 
-def _gemini(plan: Plan) -> list[Piece]:
+def _gemini(plan: ClientPlan) -> list[Piece]:
     """Hooks work from an extension only, so one is laid beside the entry; it brings commands and the skill too."""
     settings, extension = plan.places.gemini() / "settings.json", plan.places.gemini() / "extensions" / DISTRIBUTION
     manifest = {"name": DISTRIBUTION, "version": __version__, "description": DESCRIPTION}
@@ -195,7 +195,7 @@ def gemini_command(name: str) -> str:
     return f'description = {json.dumps(described)}\nprompt = """\n{prompt}"""\n'
 
 
-def _antigravity(plan: Plan) -> list[Piece]:
+def _antigravity(plan: ClientPlan) -> list[Piece]:
     folder = plan.places.gemini() / "config"
     plugin = folder / "plugins" / DISTRIBUTION
     manifest = {"name": DISTRIBUTION, "version": __version__, "description": DESCRIPTION}
@@ -209,7 +209,7 @@ def _antigravity(plan: Plan) -> list[Piece]:
     return pieces
 
 
-def _opencode(plan: Plan) -> list[Piece]:
+def _opencode(plan: ClientPlan) -> list[Piece]:
     schema = {"$schema": "https://opencode.ai/config.json"}
     server = _server(plan, "opencode", plan.places.opencode_file(), JSONC, "mcp", skeleton=schema)
     pieces: list[Piece] = [server, _skill(plan.places.agents / "skills")]
@@ -219,12 +219,12 @@ def _opencode(plan: Plan) -> list[Piece]:
     return pieces
 
 
-def _zed(plan: Plan) -> list[Piece]:
+def _zed(plan: ClientPlan) -> list[Piece]:
     server = _server(plan, "zed", plan.places.zed() / "settings.json", JSONC, "context_servers")
     return [server, _skill(plan.places.agents / "skills")]
 
 
-def _windsurf(plan: Plan) -> list[Piece]:
+def _windsurf(plan: ClientPlan) -> list[Piece]:
     folder = plan.places.windsurf()
     pieces: list[Piece] = [_server(plan, "windsurf", folder / "mcp_config.json", JSONC), _skill(folder / "skills")]
     if plan.hook:
@@ -232,7 +232,7 @@ def _windsurf(plan: Plan) -> list[Piece]:
     return pieces
 
 
-def _goose(plan: Plan) -> list[Piece]:
+def _goose(plan: ClientPlan) -> list[Piece]:
     server = _server(plan, "goose", plan.places.goose() / "config.yaml", YAML, "extensions")
     return [server, _skill(plan.places.agents / "skills")]
 

@@ -26,7 +26,7 @@ COPIES = 5
 
 
 @dataclass(frozen=True)
-class Record:
+class JournalEntry:
     """One file that was written."""
 
     after: str
@@ -42,7 +42,7 @@ class Record:
 @dataclass
 class Journal:
     home: Path
-    records: dict[str, Record] = field(default_factory=dict)
+    records: dict[str, JournalEntry] = field(default_factory=dict)
 
     @classmethod
     def open(cls, home: Path) -> Journal:
@@ -65,7 +65,7 @@ class Journal:
         finally:
             lock.release()
 
-    def of(self, file: Path) -> Record | None:
+    def of(self, file: Path) -> JournalEntry | None:
         return self.records.get(str(file))
 
     def before(self, file: Path, data: bytes) -> tuple[bytes | None] | None:
@@ -92,7 +92,7 @@ class Journal:
         self._forget_old(folder, name)
         return name
 
-    def note(self, file: Path, record: Record | None) -> None:
+    def note(self, file: Path, record: JournalEntry | None) -> None:
         """Remember, or forget with None, and save at once: what is written and not noted cannot be restored."""
         if record is None:
             self.records.pop(str(file), None)
@@ -114,9 +114,9 @@ class Journal:
             copy.unlink(missing_ok=True)
 
 
-def _record(row: dict[str, Any]) -> Record:
+def _record(row: dict[str, Any]) -> JournalEntry:
     hollows = tuple((tuple(path), inner) for path, inner in row["hollows"])
-    return Record(row["after"], row["copy"], tuple(row["clients"]), tuple(row["folders"]), hollows)
+    return JournalEntry(row["after"], row["copy"], tuple(row["clients"]), tuple(row["folders"]), hollows)
 
 
 def _write_private(place: Path, data: bytes) -> None:

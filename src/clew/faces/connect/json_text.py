@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from clew.faces.connect.jsonc import Member, Node, Part, Path, Token, Unreadable, parse, tokens
+from clew.faces.connect.jsonc import JsonNode, Member, Part, Path, Token, Unreadable, parse, tokens
 
 _COMMENTS_ON_LINE = re.compile(r"(?:[ \t]*/\*(?:(?!\*/)[^\r\n])*\*/)*(?P<line>[ \t]*//[^\r\n]*)?")
 _FIRST_INDENT = re.compile(r"\n([ \t]+)[^\s/]")
@@ -55,7 +55,7 @@ def drop(text: str, path: Path) -> str:
     return text
 
 
-def find(text: str, path: Path) -> Node | None:
+def find(text: str, path: Path) -> JsonNode | None:
     node = parse(text) if text.strip() else None
     for part in path:
         member = node.member(part) if node else None
@@ -97,7 +97,7 @@ def _nested(path: Sequence[Part], value: Any) -> Any:
     return value
 
 
-def _insert(text: str, container: Node, path: Path, value: Any) -> str:
+def _insert(text: str, container: JsonNode, path: Path, value: Any) -> str:
     key = path[-1]
     if (container.kind == "object") != isinstance(key, str) or container.kind == "scalar":
         where = ".".join(map(str, path[:-1])) or "the document"
@@ -107,7 +107,7 @@ def _insert(text: str, container: Node, path: Path, value: Any) -> str:
     return _insert_only(text, container, key, value)
 
 
-def _insert_last(text: str, container: Node, key: Part, value: Any) -> str:
+def _insert_last(text: str, container: JsonNode, key: Part, value: Any) -> str:
     last = container.members[-1]
     anchor = last.node.end if last.comma is None else last.comma + 1
     behind = _COMMENTS_ON_LINE.match(text, anchor)
@@ -121,7 +121,7 @@ def _insert_last(text: str, container: Node, key: Part, value: Any) -> str:
     return text[:anchor] + comma + text[anchor:place] + new + text[place:]
 
 
-def _insert_only(text: str, container: Node, key: Part, value: Any) -> str:
+def _insert_only(text: str, container: JsonNode, key: Part, value: Any) -> str:
     place = max((token.end for token in _comments(text, container)), default=container.start + 1)
     inline = "\n" not in text.strip() and container.start > 0 and text.strip() != "{}"
     outer = _line_indent(text, container.start)
@@ -133,12 +133,12 @@ def _insert_only(text: str, container: Node, key: Part, value: Any) -> str:
     return text[:place] + _newline(text) + indent + new + closing + text[place:]
 
 
-def _comments(text: str, container: Node) -> list[Token]:
+def _comments(text: str, container: JsonNode) -> list[Token]:
     inner = text[: container.end - 1]
     return [token for token in tokens(inner, container.start + 1) if token.kind in ("line", "block")]
 
 
-def _cut_span(text: str, container: Node, member: Member) -> tuple[int, int]:
+def _cut_span(text: str, container: JsonNode, member: Member) -> tuple[int, int]:
     """From the white space before a member to its end, with the comma behind it."""
     end = member.node.end if member.comma is None else member.comma + 1
     *_, before, last = [None, *tokens(text[: member.start], container.start)]

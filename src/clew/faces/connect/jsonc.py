@@ -51,13 +51,13 @@ class Member:
 
     key: Part
     start: int
-    node: Node
+    node: JsonNode
     comma: int | None = None
     """Where the comma after it stands, if there is one."""
 
 
 @dataclass(slots=True)
-class Node:
+class JsonNode:
     kind: Literal["object", "array", "scalar"]
     start: int
     end: int
@@ -90,7 +90,7 @@ def line_of(text: str, place: int) -> int:
     return text.count("\n", 0, place) + 1
 
 
-def parse(text: str, strict: bool = False) -> Node:
+def parse(text: str, strict: bool = False) -> JsonNode:
     """The tree of a whole document."""
     return _Parser(text, strict).document()
 
@@ -101,7 +101,7 @@ class _Parser:
         self.rest = (token for token in tokens(text) if self._counts(token))
         self.token = next(self.rest, None)
 
-    def document(self) -> Node:
+    def document(self) -> JsonNode:
         node = self._value(0)
         if self.token is not None:
             raise self._refusal("something follows the end of the document")
@@ -126,7 +126,7 @@ class _Parser:
     def _at(self, mark: str) -> bool:
         return self.token is not None and self.token.kind == "mark" and self.token.text == mark
 
-    def _value(self, depth: int) -> Node:
+    def _value(self, depth: int) -> JsonNode:
         if depth > DEEPEST:
             raise self._refusal(f"more than {DEEPEST} levels")
         if self._at("{") or self._at("["):
@@ -134,13 +134,13 @@ class _Parser:
         if self.token is None or self.token.kind == "mark":
             raise self._refusal("a value is missing")
         token = self._take()
-        return Node("scalar", token.start, token.end, _scalar(token, self.text))
+        return JsonNode("scalar", token.start, token.end, _scalar(token, self.text))
 
-    def _container(self, depth: int) -> Node:
+    def _container(self, depth: int) -> JsonNode:
         opening = self._take()
         named = opening.text == "{"
         closing = "}" if named else "]"
-        node = Node("object" if named else "array", opening.start, opening.end)
+        node = JsonNode("object" if named else "array", opening.start, opening.end)
         while not self._at(closing):
             if node.members and node.members[-1].comma is None:
                 raise self._refusal(f"a comma or {closing} is missing")

@@ -84,7 +84,7 @@ class _Edited:
 
 
 @dataclass(frozen=True)
-class Server(_Edited):
+class ServerPiece(_Edited):
     """The entry in a client's table of servers."""
 
     table: Keys = ("mcpServers",)

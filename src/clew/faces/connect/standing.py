@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from clew.faces.connect.clients import CLIENTS, Client, Plan
+from clew.faces.connect.clients import CLIENTS, Client, ClientPlan
 from clew.faces.connect.formats import JSON, JSONC, TOML, value_at
 from clew.faces.connect.journal import Journal
 from clew.faces.connect.jsonc import Unreadable
-from clew.faces.connect.pieces import Piece, Server, State
+from clew.faces.connect.pieces import Piece, ServerPiece, State
 
 
 @dataclass(frozen=True)
-class Standing:
+class PieceStanding:
     """One piece in one file."""
 
     client: Client
@@ -29,7 +29,7 @@ class Standing:
     """Whether we wrote it and it is no longer there."""
 
 
-def standings(plan: Plan, project: Path, journal: Journal) -> Iterator[Standing]:
+def standings(plan: ClientPlan, project: Path, journal: Journal) -> Iterator[PieceStanding]:
     """Every piece of every client that is installed here, and what a project says by itself."""
     for client in CLIENTS.values():
         if client.is_installed(plan.places):
@@ -41,18 +41,18 @@ def standings(plan: Plan, project: Path, journal: Journal) -> Iterator[Standing]
                 yield _standing(client, piece, empty)
 
 
-def _standing(client: Client, piece: Piece, journal: Journal) -> Standing:
+def _standing(client: Client, piece: Piece, journal: Journal) -> PieceStanding:
     try:
         text = piece.file.read_text(encoding="utf-8-sig") if piece.file.is_file() else ""
         state = piece.state(text)
-        lost = _lost_command(piece, text) if isinstance(piece, Server) and state != "missing" else None
+        lost = _lost_command(piece, text) if isinstance(piece, ServerPiece) and state != "missing" else None
     except (OSError, Unreadable, UnicodeDecodeError) as problem:
-        return Standing(client, piece, "missing", f"{piece.file} cannot be read: {problem}")
+        return PieceStanding(client, piece, "missing", f"{piece.file} cannot be read: {problem}")
     gone = state == "missing" and journal.of(piece.file) is not None
-    return Standing(client, piece, state, None, lost, gone)
+    return PieceStanding(client, piece, state, None, lost, gone)
 
 
-def _lost_command(server: Server, text: str) -> str | None:
+def _lost_command(server: ServerPiece, text: str) -> str | None:
     """A command by path that is not there. A bare name is left to the client, whose PATH may be another."""
     entry = value_at(server.format.read(text), (*server.table, server.names(text)[0]))
     command = entry.get("command", entry.get("cmd"))
@@ -61,16 +61,16 @@ def _lost_command(server: Server, text: str) -> str | None:
     return word if is_path and shutil.which(word) is None else None
 
 
-def _project_pieces(client: Client, plan: Plan, project: Path) -> list[Server]:
+def _project_pieces(client: Client, plan: ClientPlan, project: Path) -> list[ServerPiece]:
     """What a project may hold for the same client; `clew connect` writes the user's own files only."""
     entry = client.entry(plan.target)
     state = plan.places.claude_state()
     return {
         "claude": [
-            Server(project / ".mcp.json", JSON, {}, ("mcpServers",), entry),
-            Server(state, JSON, {}, ("projects", str(project), "mcpServers"), entry),
+            ServerPiece(project / ".mcp.json", JSON, {}, ("mcpServers",), entry),
+            ServerPiece(state, JSON, {}, ("projects", str(project), "mcpServers"), entry),
         ],
-        "codex": [Server(project / ".codex" / "config.toml", TOML, {}, ("mcp_servers",), entry)],
-        "cursor": [Server(project / ".cursor" / "mcp.json", JSONC, {}, ("mcpServers",), entry)],
-        "vscode": [Server(project / ".vscode" / "mcp.json", JSONC, {}, ("servers",), entry)],
+        "codex": [ServerPiece(project / ".codex" / "config.toml", TOML, {}, ("mcp_servers",), entry)],
+        "cursor": [ServerPiece(project / ".cursor" / "mcp.json", JSONC, {}, ("mcpServers",), entry)],
+        "vscode": [ServerPiece(project / ".vscode" / "mcp.json", JSONC, {}, ("servers",), entry)],
     }.get(client.name, [])

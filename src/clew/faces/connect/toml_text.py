@@ -23,7 +23,7 @@ _PLAIN = re.compile(r"\d{4}-\d\d-\d\d \d\d:[^\s#,\]}]+|[^\s\"'#,\[\]{}]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class TomlStatement:
     """A table's header or a key with its value; `end` is the end of its line, without the line's comment."""
 
     path: tuple[str, ...]
@@ -84,7 +84,7 @@ def inline(value: Any) -> str:
     return json.dumps(value)
 
 
-def statements(text: str) -> Iterator[Statement]:
+def statements(text: str) -> Iterator[TomlStatement]:
     """Headers and keys in order. The text has been read before, so its syntax holds."""
     table: tuple[str, ...] = ()
     place = _skip(text, 0)
@@ -93,17 +93,17 @@ def statements(text: str) -> Iterator[Statement]:
             start, doubled = place, text.startswith("[[", place)
             table, place = _dotted(text, place + 1 + doubled)
             place = text.index("]", place) + 1 + doubled
-            yield Statement(table, start, place, True)
+            yield TomlStatement(table, start, place, True)
         else:
             start = place
             key, place = _dotted(text, place)
             begin = _blank(text, text.index("=", place) + 1)
             place = _value_end(text, begin)
-            yield Statement((*table, *key), start, place, False, begin)
+            yield TomlStatement((*table, *key), start, place, False, begin)
         place = _skip(text, place)
 
 
-def _put_key(text: str, found: list[Statement], names: tuple[str, ...], value: Any) -> str:
+def _put_key(text: str, found: list[TomlStatement], names: tuple[str, ...], value: Any) -> str:
     table = [entry for entry in found if entry.header and entry.path == names[:-1]]
     if not table:
         raise Unreadable(f"{'.'.join(names[:-1])} is written in one line; change it by hand")

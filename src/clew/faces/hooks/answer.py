@@ -17,7 +17,7 @@ SILENT = b"0 0 0\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class HookQuestion:
     """What a client's hook asks, and where its agent stands."""
 
     client: str
@@ -26,7 +26,7 @@ class Question:
     arguments: dict[str, Any]
 
 
-def question_of(event: str, named: str, text: str, environ: Mapping[str, str], here: str) -> Question | None:
+def question_of(event: str, named: str, text: str, environ: Mapping[str, str], here: str) -> HookQuestion | None:
     """None when there is nothing to ask or to keep."""
     try:
         payload = json.loads(text or "{}")
@@ -42,10 +42,10 @@ def question_of(event: str, named: str, text: str, environ: Mapping[str, str], h
         return None
     entry = entry_for(client, event)
     arguments["speaks"] = entry is not None and entry.speaks
-    return Question(client, event, directory_of(payload, environ, here), arguments)
+    return HookQuestion(client, event, directory_of(payload, environ, here), arguments)
 
 
-def reply_to(question: Question, dispatcher: Dispatcher, until_ms: int | None) -> bytes:
+def reply_to(question: HookQuestion, dispatcher: Dispatcher, until_ms: int | None) -> bytes:
     """The exit code and what is printed, in the frame that `faces/hooks/quick` reads."""
     connection = Connection(toolset="full", client="clew-hook", durable=False, witness="hook")
     arguments = {**question.arguments, **({"until_ms": until_ms} if until_ms is not None else {})}

@@ -22,7 +22,7 @@ EVENTS = (
 """Our names of the moments at which a client calls."""
 
 
-class HookEntry:
+class ClientHook:
     """One event of one client, as it is written into the client's configuration.
 
     A plain class: the hook itself reads this table, and importing dataclasses would cost it a tenth of its time.
@@ -67,83 +67,83 @@ _CLEW = "mcp__(plugin_clew-memory_)?clew__(start|resume|close)"
 """Calls of our own tools: their answers name the task that this very session works on."""
 
 CLAUDE = (
-    HookEntry("claude", "SessionStart", "session-start", "startup|resume|clear|compact"),
-    HookEntry("claude", "UserPromptSubmit", "prompt", seconds=3),
-    HookEntry("claude", "PreToolUse", "pre-tool", "Edit|Write|MultiEdit|NotebookEdit|Bash", 3),
-    HookEntry(
+    ClientHook("claude", "SessionStart", "session-start", "startup|resume|clear|compact"),
+    ClientHook("claude", "UserPromptSubmit", "prompt", seconds=3),
+    ClientHook("claude", "PreToolUse", "pre-tool", "Edit|Write|MultiEdit|NotebookEdit|Bash", 3),
+    ClientHook(
         "claude", "PostToolUse", "post-tool", f"^(Bash|Edit|Write|MultiEdit|NotebookEdit|{_CLEW})$", 10, False, True
     ),
-    HookEntry("claude", "PostToolUseFailure", "tool-failed", "Bash", 3),
-    HookEntry("claude", "PreCompact", "pre-compact", "manual|auto", speaks=False),
-    HookEntry("claude", "Stop", "stop"),
-    HookEntry("claude", "TaskCompleted", "task-completed"),
-    HookEntry("claude", "SessionEnd", "session-end", seconds=1, speaks=False),
+    ClientHook("claude", "PostToolUseFailure", "tool-failed", "Bash", 3),
+    ClientHook("claude", "PreCompact", "pre-compact", "manual|auto", speaks=False),
+    ClientHook("claude", "Stop", "stop"),
+    ClientHook("claude", "TaskCompleted", "task-completed"),
+    ClientHook("claude", "SessionEnd", "session-end", seconds=1, speaks=False),
 )
 CODEX = (
-    HookEntry("codex", "SessionStart", "session-start", "startup|resume|clear|compact"),
-    HookEntry("codex", "UserPromptSubmit", "prompt", seconds=3),
-    HookEntry("codex", "PreToolUse", "pre-tool", "Bash|apply_patch", 3),
+    ClientHook("codex", "SessionStart", "session-start", "startup|resume|clear|compact"),
+    ClientHook("codex", "UserPromptSubmit", "prompt", seconds=3),
+    ClientHook("codex", "PreToolUse", "pre-tool", "Bash|apply_patch", 3),
     # Codex has no event of its own for a command that failed: its exit code stands in the result.
-    HookEntry("codex", "PostToolUse", "post-tool", f"^(Bash|apply_patch|{_CLEW})$", 5),
-    HookEntry("codex", "PreCompact", "pre-compact", speaks=False),
-    HookEntry("codex", "Stop", "stop"),
-    HookEntry("codex", "SessionEnd", "session-end", seconds=1, speaks=False),
+    ClientHook("codex", "PostToolUse", "post-tool", f"^(Bash|apply_patch|{_CLEW})$", 5),
+    ClientHook("codex", "PreCompact", "pre-compact", speaks=False),
+    ClientHook("codex", "Stop", "stop"),
+    ClientHook("codex", "SessionEnd", "session-end", seconds=1, speaks=False),
 )
 CURSOR = (
-    HookEntry("cursor", "sessionStart", "session-start"),
+    ClientHook("cursor", "sessionStart", "session-start"),
     # Nothing can be added to a prompt here: what fits it is said after the next tool.
-    HookEntry("cursor", "beforeSubmitPrompt", "prompt", seconds=3, speaks=False),
-    HookEntry("cursor", "preToolUse", "pre-tool", "Shell|Write|Edit|StrReplace|Delete", 3, speaks=False),
-    HookEntry("cursor", "postToolUse", "post-tool", "Shell|Write|Edit|StrReplace|Delete|MCP", 5),
-    HookEntry("cursor", "postToolUseFailure", "tool-failed", "Shell", 3),
-    HookEntry("cursor", "preCompact", "pre-compact", speaks=False),
-    HookEntry("cursor", "stop", "stop"),
-    HookEntry("cursor", "sessionEnd", "session-end", seconds=1, speaks=False),
+    ClientHook("cursor", "beforeSubmitPrompt", "prompt", seconds=3, speaks=False),
+    ClientHook("cursor", "preToolUse", "pre-tool", "Shell|Write|Edit|StrReplace|Delete", 3, speaks=False),
+    ClientHook("cursor", "postToolUse", "post-tool", "Shell|Write|Edit|StrReplace|Delete|MCP", 5),
+    ClientHook("cursor", "postToolUseFailure", "tool-failed", "Shell", 3),
+    ClientHook("cursor", "preCompact", "pre-compact", speaks=False),
+    ClientHook("cursor", "stop", "stop"),
+    ClientHook("cursor", "sessionEnd", "session-end", seconds=1, speaks=False),
 )
 VSCODE = (
     # Claude's format. Matchers are ignored there, so the hook looks at the tool itself.
-    HookEntry("vscode", "SessionStart", "session-start"),
-    HookEntry("vscode", "UserPromptSubmit", "prompt", seconds=3, speaks=False),
-    HookEntry("vscode", "PreToolUse", "pre-tool", seconds=3),
-    HookEntry("vscode", "PostToolUse", "post-tool", seconds=5),
-    HookEntry("vscode", "PreCompact", "pre-compact", speaks=False),
-    HookEntry("vscode", "Stop", "stop"),
+    ClientHook("vscode", "SessionStart", "session-start"),
+    ClientHook("vscode", "UserPromptSubmit", "prompt", seconds=3, speaks=False),
+    ClientHook("vscode", "PreToolUse", "pre-tool", seconds=3),
+    ClientHook("vscode", "PostToolUse", "post-tool", seconds=5),
+    ClientHook("vscode", "PreCompact", "pre-compact", speaks=False),
+    ClientHook("vscode", "Stop", "stop"),
 )
 GEMINI = (
     # Its timeouts are in milliseconds; who writes the entry multiplies.
-    HookEntry("gemini", "SessionStart", "session-start"),
-    HookEntry("gemini", "BeforeAgent", "prompt", seconds=3),
-    HookEntry("gemini", "BeforeTool", "pre-tool", "run_shell_command|write_file|replace", 3, speaks=False),
-    HookEntry("gemini", "AfterTool", "post-tool", "run_shell_command|write_file|replace", 5),
-    HookEntry("gemini", "PreCompress", "pre-compact", speaks=False),
-    HookEntry("gemini", "SessionEnd", "session-end", seconds=1, speaks=False),
+    ClientHook("gemini", "SessionStart", "session-start"),
+    ClientHook("gemini", "BeforeAgent", "prompt", seconds=3),
+    ClientHook("gemini", "BeforeTool", "pre-tool", "run_shell_command|write_file|replace", 3, speaks=False),
+    ClientHook("gemini", "AfterTool", "post-tool", "run_shell_command|write_file|replace", 5),
+    ClientHook("gemini", "PreCompress", "pre-compact", speaks=False),
+    ClientHook("gemini", "SessionEnd", "session-end", seconds=1, speaks=False),
 )
 ANTIGRAVITY = (
     # It calls before every call of the model; the first one is the start of a session, and the only one we answer.
-    HookEntry("antigravity", "PreInvocation", "session-start"),
+    ClientHook("antigravity", "PreInvocation", "session-start"),
 )
 WINDSURF = (
     # Its hooks can refuse and cannot speak, and of a command that ended it does not say how.
-    HookEntry("windsurf", "pre_run_command", "pre-tool", seconds=3, speaks=False),
-    HookEntry("windsurf", "pre_write_code", "pre-tool", seconds=3, speaks=False),
-    HookEntry("windsurf", "post_write_code", "post-tool", speaks=False),
+    ClientHook("windsurf", "pre_run_command", "pre-tool", seconds=3, speaks=False),
+    ClientHook("windsurf", "pre_write_code", "pre-tool", seconds=3, speaks=False),
+    ClientHook("windsurf", "post_write_code", "post-tool", speaks=False),
 )
 OPENCODE = (
     # Its hooks are functions of a plugin (`connect/texts/opencode.js`), which starts the command.
-    HookEntry("opencode", "experimental.chat.system.transform", "session-start"),
-    HookEntry("opencode", "chat.message", "prompt", seconds=3),
-    HookEntry("opencode", "tool.execute.before", "pre-tool", seconds=3, speaks=False),
-    HookEntry("opencode", "tool.execute.after", "post-tool"),
-    HookEntry("opencode", "experimental.session.compacting", "pre-compact", speaks=False),
+    ClientHook("opencode", "experimental.chat.system.transform", "session-start"),
+    ClientHook("opencode", "chat.message", "prompt", seconds=3),
+    ClientHook("opencode", "tool.execute.before", "pre-tool", seconds=3, speaks=False),
+    ClientHook("opencode", "tool.execute.after", "post-tool"),
+    ClientHook("opencode", "experimental.session.compacting", "pre-compact", speaks=False),
 )
-ENTRIES: tuple[HookEntry, ...] = (*CLAUDE, *CODEX, *CURSOR, *VSCODE, *GEMINI, *ANTIGRAVITY, *WINDSURF, *OPENCODE)
+ENTRIES: tuple[ClientHook, ...] = (*CLAUDE, *CODEX, *CURSOR, *VSCODE, *GEMINI, *ANTIGRAVITY, *WINDSURF, *OPENCODE)
 CLIENTS: tuple[str, ...] = tuple(dict.fromkeys(entry.client for entry in ENTRIES))
 
 
-def entries_of(client: str) -> tuple[HookEntry, ...]:
+def entries_of(client: str) -> tuple[ClientHook, ...]:
     """The events of one client, in the order of a session; none for a client without hooks."""
     return tuple(entry for entry in ENTRIES if entry.client == client)
 
 
-def entry_for(client: str, event: str) -> HookEntry | None:
+def entry_for(client: str, event: str) -> ClientHook | None:
     return next((entry for entry in ENTRIES if (entry.client, entry.event) == (client, event)), None)

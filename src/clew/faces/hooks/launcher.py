@@ -65,7 +65,7 @@ def age() -> float:
 
 def run(words: list[str], end: float) -> int:
     """Ask the server in the quick way, and do what is left to do when it does not answer."""
-    from clew.faces.hooks.quick import Late, Unable, ask
+    from clew.faces.hooks.quick import ServerTooLate, Unable, ask
     from clew.shim.place import Unreachable, data_directory
 
     event, client = _words(words)
@@ -83,7 +83,7 @@ def run(words: list[str], end: float) -> int:
         return _ask_otherwise(home, event, client, data, end)
     except Unreachable:
         pass
-    except Late:
+    except ServerTooLate:
         is_slow = True
     return _left(home, event, client, data, is_slow)
 

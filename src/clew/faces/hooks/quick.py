@@ -25,7 +25,7 @@ class Unable(Exception):
     """This way is not open here; there is another one."""
 
 
-class Late(Exception):
+class ServerTooLate(Exception):
     """The server did not answer in time."""
 
 
@@ -130,7 +130,7 @@ def _exchange(path: str, greeting: bytes, end: float) -> tuple[int, bytes, bytes
         channel.sendall(greeting)
         return _read(_received(channel, end))
     except OSError as problem:
-        raise Late from problem
+        raise ServerTooLate from problem
     finally:
         channel.close()
 
@@ -154,7 +154,7 @@ def _read(reply: bytes) -> tuple[int, bytes, bytes]:
     try:
         code, out, error = (int(word) for word in head.split())
     except ValueError:
-        raise Late from None
+        raise ServerTooLate from None
     if len(rest) != out + error:
-        raise Late
+        raise ServerTooLate
     return code, rest[:out], rest[out:]

@@ -28,7 +28,7 @@ _KEY = "clew"
 
 
 @dataclass
-class Link:
+class Handshake:
     """What a connection with a handshake keeps between its requests."""
 
     wire: Wire
@@ -87,16 +87,16 @@ class Connections:
     def toolset(self) -> str:
         return self._settings.toolset
 
-    def link(self, request: Request) -> Link:
+    def link(self, request: Request) -> Handshake:
         wire = wire_of(request)
         link = wire.state.get(_KEY)
-        if not isinstance(link, Link):
+        if not isinstance(link, Handshake):
             link = self._connect(wire)
             wire.state[_KEY] = link
         return link
 
-    def _connect(self, wire: Wire) -> Link:
-        link = Link(wire, self._new_connection(durable=True))
+    def _connect(self, wire: Wire) -> Handshake:
+        link = Handshake(wire, self._new_connection(durable=True))
         link.connection.handle = wire.session_id or uuid4().hex  # stdio has no id of its own
         if self._origin is not None:
             self._origin.give_back(link.connection)

@@ -55,7 +55,7 @@ def check_cursor(cursor: str | None) -> None:
         raise MCPError(INVALID_PARAMS, "unknown cursor; leave it out, the list has one page")
 
 
-class Progress:
+class ProgressReport:
     """Callable from any thread; reports that do not move forward are left out, as the protocol asks."""
 
     def __init__(self, request: Request) -> None:

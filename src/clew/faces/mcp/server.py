@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Guard:
+class ExceptionGuard:
     """Turns an exception nobody expected into a plain internal error; the SDK would send its text."""
 
     def __init__(self, connections: Connections) -> None:
@@ -217,7 +217,7 @@ def build_server(clew: Clew, entries: Catalogue | None = None, origin: Origin | 
     if isinstance(get_tracer_provider(), ProxyTracerProvider):
         server.middleware.clear()  # nobody collects traces, and every call would pay for making them
     server.middleware += [
-        Guard(parts.connections),
+        ExceptionGuard(parts.connections),
         SealedState(NAME, clew.settings.token),
         LooseArguments(parts.tools),
     ]

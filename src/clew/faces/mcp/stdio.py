@@ -184,7 +184,7 @@ def run_stdio(clew: Clew) -> None:
 async def _serve(clew: Clew) -> None:
     with claimed() as (source, sink):
         framing = Framing()
-        output = Output(sink, framing)
+        output = StdioOutput(sink, framing)
         # The SDK's loop needs no more of a file than to give lines and to take text.
         await converse(clew, Lines(source, framing), output, _origin())
         output.close()
@@ -277,7 +277,7 @@ class Lines:
         self._arrived.set()
 
 
-class Output:
+class StdioOutput:
     """Writes text in order; what a pipe cannot take at once goes to a thread, so that nothing here ever blocks."""
 
     def __init__(self, sink: int, framing: Framing) -> None:

@@ -10,10 +10,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolRequestParams, PaginatedRequestParams
 
 from clew.faces.mcp.connections import Connections
-from clew.faces.mcp.protocol import Progress, Request, check_cursor, complete, current, narrate
+from clew.faces.mcp.protocol import ProgressReport, Request, check_cursor, complete, current, narrate
 from clew.faces.mcp.sampling import input_required
 from clew.faces.mcp.workers import Workers
-from clew.registry.catalogue import Catalogue, Entry, ResourceEntry, listed
+from clew.registry.catalogue import Catalogue, OperationEntry, ResourceEntry, listed
 from clew.registry.dispatch import Dispatcher
 from clew.registry.envelope import Answer
 from clew.setting_readers import TOOLSETS
@@ -36,7 +36,7 @@ def _refusal(problem: str) -> MCPError:
     return MCPError(INVALID_PARAMS, f"{problem}; use {', '.join(NAMES[:-1])} or {NAMES[-1]}", {"toolsets": NAMES})
 
 
-def tool_of(entry: Entry) -> dict[str, Any]:
+def tool_of(entry: OperationEntry) -> dict[str, Any]:
     """Without an output schema: whoever declares one must answer with structured content, and lines have none."""
     return {
         "name": entry.name,
@@ -46,7 +46,7 @@ def tool_of(entry: Entry) -> dict[str, Any]:
     }
 
 
-def annotations_of(entry: Entry) -> dict[str, bool]:
+def annotations_of(entry: OperationEntry) -> dict[str, bool]:
     """The last two hints mean nothing on a tool that only reads, so it goes without them."""
     hints = {"readOnlyHint": entry.read_only, "openWorldHint": False}
     if not entry.read_only:
@@ -101,7 +101,7 @@ class Tools:
     async def call(self, request: Request, params: CallToolRequestParams) -> dict[str, Any]:
         current.set(request)
         connection = self._connections.of(request, params)
-        progress = Progress(request)
+        progress = ProgressReport(request)
         work = partial(self._dispatcher.call, params.name, params.arguments, connection, progress)
         answer = await self._workers.run(work)
         await progress.delivered()

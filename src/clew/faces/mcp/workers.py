@@ -18,7 +18,7 @@ WAITING = 60
 Result = TypeVar("Result")
 
 
-class Seat:
+class CallSeat:
     """The right of one call to run; it is given back once, when the call begins to wait or when it ends."""
 
     def __init__(self, free: asyncio.Semaphore) -> None:
@@ -59,7 +59,7 @@ class Workers:
             self._free = asyncio.Semaphore(self._threads)
             self._stopping.clear()
         await self._free.acquire()
-        seat = Seat(self._free)
+        seat = CallSeat(self._free)
         context = contextvars.copy_context()
         context.run(host.set, Host(seat.leave, self._stopping.is_set))
         future = self._pool.submit(context.run, work)
@@ -76,7 +76,7 @@ class Workers:
             self._pool = None
 
 
-def _end(future: Future[Any], seat: Seat) -> None:
+def _end(future: Future[Any], seat: CallSeat) -> None:
     if future.done():
         seat.give_back()
     else:  # the caller left, the work goes on

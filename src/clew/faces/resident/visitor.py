@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from clew.errors import ClewError
-from clew.faces.hooks.answer import Question, question_of
+from clew.faces.hooks.answer import HookQuestion, question_of
 from clew.settings import Settings, load_settings
 from clew.shim.place import PROTOCOL
 from clew.surroundings import surrounded
@@ -83,7 +83,7 @@ def read_greeting(line: bytes, secret: str) -> Greeting:
     return greeting
 
 
-def hook_question(greeting: Greeting) -> Question | None:
+def hook_question(greeting: Greeting) -> HookQuestion | None:
     """What a hook asks; None for other kinds, and when there is nothing to ask."""
     if greeting.kind != "hook":
         return None

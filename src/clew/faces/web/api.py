@@ -15,7 +15,7 @@ from clew.errors import ClewError
 from clew.faces.connect.clients import CLIENTS
 from clew.faces.connect.servers import Target, this_command
 from clew.faces.web.assets import tag
-from clew.faces.web.gate import Gate, refusal
+from clew.faces.web.gate import PageGate, refusal
 from clew.faces.web.snapshots import ask, page_connection, snapshot
 from clew.ids import AGENT
 from clew.registry.catalogue import catalogue
@@ -32,7 +32,7 @@ AUTHOR_HEADER = "x-clew-author"
 
 
 class Calls:
-    def __init__(self, clew: Clew, gate: Gate) -> None:
+    def __init__(self, clew: Clew, gate: PageGate) -> None:
         self._clew = clew
         self._gate = gate
 
@@ -99,7 +99,7 @@ class Calls:
 
 
 class Api:
-    def __init__(self, clew: Clew, gate: Gate, sockets: Sockets) -> None:
+    def __init__(self, clew: Clew, gate: PageGate, sockets: Sockets) -> None:
         self._clew = clew
         self._gate = gate
         self._sockets = sockets

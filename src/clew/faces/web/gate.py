@@ -27,7 +27,7 @@ MOST_LOGINS = 200
 """Browsers that are logged in at a time; the oldest gives way."""
 
 
-class Gate:
+class PageGate:
     def __init__(self, settings: Settings) -> None:
         self._token = settings.token
         self._guests = Guests(settings.observatory_cors)

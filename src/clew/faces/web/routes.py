@@ -8,7 +8,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from clew.faces.web.api import Api, Calls
 from clew.faces.web.assets import Static
-from clew.faces.web.gate import Gate
+from clew.faces.web.gate import PageGate
 from clew.faces.web.live import Live
 from clew.faces.web.socket import Sockets
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def web_routes(clew: Clew) -> list[BaseRoute]:
     """The page at `/`, its calls, the socket at `/` and `/ws`, and the read API when it is switched on."""
-    gate = Gate(clew.settings)
+    gate = PageGate(clew.settings)
     live = Live(clew)
     sockets = Sockets(clew, gate, live)
     calls = Calls(clew, gate)

@@ -13,7 +13,7 @@ import orjson
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from clew.errors import ClewError
-from clew.faces.web.gate import Gate
+from clew.faces.web.gate import PageGate
 from clew.faces.web.live import Live, Message
 from clew.faces.web.snapshots import ask, outlines, snapshot
 from clew.ids import check_workspace
@@ -95,7 +95,7 @@ MAX_MESSAGE = 10_000
 class Sockets:
     """All open sockets, up to the limit."""
 
-    def __init__(self, clew: Clew, gate: Gate, live: Live) -> None:
+    def __init__(self, clew: Clew, gate: PageGate, live: Live) -> None:
         self._clew = clew
         self._gate = gate
         self._live = live
@@ -111,13 +111,13 @@ class Sockets:
             return
         self.count += 1
         try:
-            await Conversation(self._clew, self._live, socket).run()
+            await SocketConversation(self._clew, self._live, socket).run()
         finally:
             self.count -= 1
 
 
 @dataclass(frozen=True)
-class Wish:
+class Subscription:
     """What a client subscribed to on one channel."""
 
     channel: str
@@ -131,14 +131,14 @@ class Wish:
         return "outline" if self.channel == "reasoning" and self.outline else self.channel
 
 
-class Conversation:
+class SocketConversation:
     """One socket: what it subscribed to, and what waits to be sent."""
 
     def __init__(self, clew: Clew, live: Live, socket: WebSocket) -> None:
         self._clew = clew
         self._live = live
         self._socket = socket
-        self._wishes: dict[str, Wish] = {}
+        self._wishes: dict[str, Subscription] = {}
         self._outbox = Outbox()
 
     async def run(self) -> None:
@@ -208,9 +208,9 @@ class Conversation:
             channels = ", ".join(CHANNELS)
             await self._error("INVALID_PAYLOAD", f"expected {{action: subscribe|unsubscribe, channel: {channels}}}")
 
-    def _wish(self, asked: dict[str, Any]) -> Wish:
+    def _wish(self, asked: dict[str, Any]) -> Subscription:
         session, settings = asked.get("sessionId"), self._clew.settings
-        return Wish(
+        return Subscription(
             asked["channel"],
             permitted(settings, check_workspace(str(asked.get("workspace") or settings.workspace))),
             str(session) if session is not None else None,
@@ -218,7 +218,7 @@ class Conversation:
             _plain_id(asked.get("id")),
         )
 
-    async def _subscribe(self, wish: Wish) -> None:
+    async def _subscribe(self, wish: Subscription) -> None:
         # Listen first, then take the picture: an event in between comes twice rather than never.
         self._wishes[wish.channel] = wish
         await self._live.ready()

@@ -210,7 +210,7 @@ class Source:
 
 
 @dataclass
-class Found:
+class DirectoryScan:
     sources: dict[str, Source] = field(default_factory=dict)
     duplicates: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -218,9 +218,9 @@ class Found:
     ignored: list[str] = field(default_factory=list)
 
 
-def scan(base: Path) -> Found:
+def scan(base: Path) -> DirectoryScan:
     """Everything in a directory that can be imported. Session directories win over stale copies and exports."""
-    found = Found()
+    found = DirectoryScan()
     for project, place in _session_folders(base):
         _add_folder(found, base, read_folder(place), project)
     for place in _stale_copies(base):
@@ -265,7 +265,7 @@ def _stale_copies(base: Path) -> Iterator[Path]:
             yield from (place for place in folders(partition, base) if _is_session(place, base))
 
 
-def _add_folder(found: Found, base: Path, folder: SessionFolder, project: str | None) -> None:
+def _add_folder(found: DirectoryScan, base: Path, folder: SessionFolder, project: str | None) -> None:
     place = str(folder.path.relative_to(base))
     key = session_id(folder.manifest.get("id") or folder.path.name)
     if key in found.sources:
@@ -293,7 +293,7 @@ def session_id(raw: Any) -> str:
     return text if SESSION.fullmatch(text) else str(uuid.uuid5(uuid.NAMESPACE_URL, f"thoughtbox:{raw}"))
 
 
-def _add_export(found: Found, path: Path) -> None:
+def _add_export(found: DirectoryScan, path: Path) -> None:
     if path.suffix != ".json":
         return
     value, problem = read_object(path)

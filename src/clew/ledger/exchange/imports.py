@@ -25,7 +25,7 @@ from clew.ledger.sessions import (
     session_named,
     start_session,
 )
-from clew.ledger.thought_record import Draft, Past, Recorded, add, make_findable
+from clew.ledger.thought_record import Past, Recorded, ThoughtDraft, add, make_findable
 from clew.ledger.thought_rows import every_thought
 from clew.registry.context import Context
 
@@ -183,7 +183,7 @@ _TAG_SIGNS = str.maketrans("", "", "|")
 
 
 @dataclass
-class Report:
+class ImportReport:
     session: str
     added: int = 0
     already: int = 0
@@ -193,14 +193,14 @@ class Report:
         return {"sessionId": self.session, "added": self.added, "already": self.already, "problems": self.problems}
 
 
-def import_session(ctx: Context, exported: dict[str, Any], merge: bool = False, as_copy: bool = False) -> Report:
+def import_session(ctx: Context, exported: dict[str, Any], merge: bool = False, as_copy: bool = False) -> ImportReport:
     """Write a session from its export. With `merge`, thoughts that are missing are added to one that exists."""
     head = exported.get("session") if isinstance(exported.get("session"), dict) else {}
     assert isinstance(head, dict)
     key = str(head.get("id") or "")
     existing = _existing(ctx, key, merge, as_copy)
     session = existing or start_session(ctx, _new_session(head, None if as_copy or not key else key))
-    report = Report(session.id)
+    report = ImportReport(session.id)
     nodes = exported.get("nodes") if isinstance(exported.get("nodes"), list) else []
     assert isinstance(nodes, list)
     given = head.get("branchNames")
@@ -256,7 +256,7 @@ def _new_session(head: dict[str, Any], key: str | None) -> NewSession:
     )
 
 
-def _write(ctx: Context, session: LedgerSession, found: list[Foreign], report: Report) -> None:
+def _write(ctx: Context, session: LedgerSession, found: list[Foreign], report: ImportReport) -> None:
     stored = {thought.point: thought.text for thought in every_thought(ctx, session.id)}
     _assign_numbers(found, report)
     by_id = {node.id: node for node in found}
@@ -283,7 +283,7 @@ def _write(ctx: Context, session: LedgerSession, found: list[Foreign], report: R
     report.added += len(added)
 
 
-def _assign_numbers(found: list[Foreign], report: Report) -> None:
+def _assign_numbers(found: list[Foreign], report: ImportReport) -> None:
     """Thoughts without a sound number, or with one that another of their chain has, go to the end of their chain."""
     highest: dict[str, int] = {}
     for node in found:
@@ -319,7 +319,9 @@ def ordered(found: list[Foreign], by_id: dict[str, Foreign]) -> Iterator[Foreign
                 yield node
 
 
-def _draft(node: Foreign, ts_ms: int, places: dict[str, Point], stored: dict[Point, str], report: Report) -> Draft:
+def _draft(
+    node: Foreign, ts_ms: int, places: dict[str, Point], stored: dict[Point, str], report: ImportReport
+) -> ThoughtDraft:
     origin = _known(node, node.origin, "fork point", "branchFromThought", places, stored, report)
     revised = _known(node, node.revises, "revised thought", "revisesThought", places, stored, report)
     prev = places.get(node.prev or "")
@@ -333,7 +335,7 @@ def _draft(node: Foreign, ts_ms: int, places: dict[str, Point], stored: dict[Poi
         agent=node.agent,
         critique=node.critique,
     )
-    return Draft(
+    return ThoughtDraft(
         text=node.text,
         next_needed=node.next_needed,
         number=node.number,
@@ -353,7 +355,7 @@ def _known(
     name: str,
     places: dict[str, Point],
     stored: dict[Point, str],
-    report: Report,
+    report: ImportReport,
 ) -> Point | None:
     """The place a pointer leads to; one that leads nowhere is kept as it was written, and told."""
     point = places.get(key or "")

@@ -16,7 +16,7 @@ from clew.ledger.exchange.documents import export_json
 from clew.ledger.exchange.imports import import_session, storable, time_ms
 from clew.ledger.garden import Pattern, find_pattern, write_pattern
 from clew.ledger.inputs import Id, LedgerInput, slug
-from clew.ledger.sessions import Query, find_sessions, session_named
+from clew.ledger.sessions import SessionQuery, find_sessions, session_named
 from clew.registry.context import Context
 from clew.registry.operation import operation
 from clew.surroundings import placed
@@ -160,7 +160,7 @@ def export_thoughtbox(ctx: Context, args: ExportThoughtbox) -> dict[str, Any]:
 def _all_sessions(ctx: Context) -> list[str]:
     keys: list[str] = []
     while True:
-        found = find_sessions(ctx, Query(limit=PAGE, offset=len(keys), sort_by="createdAt", descending=False))
+        found = find_sessions(ctx, SessionQuery(limit=PAGE, offset=len(keys), sort_by="createdAt", descending=False))
         keys += [session.id for session in found.sessions]
         if not found.has_more:
             return keys

@@ -24,7 +24,7 @@ NotebookId = Annotated[Id, Field(description="Notebook id, such as NB-001.")]
 CellId = Annotated[Id, Field(description="Cell id, such as CELL-0002.")]
 
 
-class Create(LedgerInput):
+class NotebookCreate(LedgerInput):
     synonyms: ClassVar[dict[str, str]] = {"title": "name"}
 
     name: Annotated[Title, Field(min_length=1, description="Title of the notebook.")]
@@ -35,7 +35,7 @@ class Create(LedgerInput):
 
 
 @operation("notebook_create", writes=True, aliases=("notebook.create",), example={"name": "Lock timing"})
-def notebook_create(ctx: Context, args: Create) -> dict[str, Any]:
+def notebook_create(ctx: Context, args: NotebookCreate) -> dict[str, Any]:
     """Create a notebook of prose and code that is kept with its results."""
     title = args.name.strip()
     if not title or "\n" in title:
@@ -265,7 +265,7 @@ def notebook_list_cells(ctx: Context, args: NotebookPlace) -> dict[str, Any]:
     return {"success": True, "notebookId": notebook["id"], "cells": cells, "count": len(cells)}
 
 
-class Export(LedgerInput):
+class NotebookExport(LedgerInput):
     notebook_id: NotebookId
     path: Annotated[Name | None, Field(description="Also write it here, below the project directory.")] = None
 
@@ -279,7 +279,7 @@ class Export(LedgerInput):
     aliases=("notebook.export",),
     example={"notebookId": "NB-001"},
 )
-def notebook_export(ctx: Context, args: Export) -> dict[str, Any]:
+def notebook_export(ctx: Context, args: NotebookExport) -> dict[str, Any]:
     """Export a notebook as .src.md text, and as a file when a path is given."""
     with ctx.reading() as bound:
         text = srcmd.encode(books.book_of(bound, args.notebook_id))

@@ -20,7 +20,7 @@ from clew.ledger.inputs import LedgerInput
 from clew.ledger.notebooks import books, sandbox
 from clew.ledger.notebooks.operations import CellId, NotebookId
 from clew.ledger.notebooks.runtimes import (
-    Start,
+    ProcessStart,
     client_environment,
     find_deno,
     find_runtime,
@@ -258,7 +258,7 @@ def _install(ctx: Context, notebook: str, dependencies: dict[str, str]) -> Outco
     told = f"fetching {len(specs)} packages"
     ctx.progress(0, INSTALL_SECONDS, told)
     done = sandbox.followed(
-        Start(command, environment, b""),
+        ProcessStart(command, environment, b""),
         cache,
         INSTALL_SECONDS,
         lambda passed: ctx.progress(passed, INSTALL_SECONDS, told),

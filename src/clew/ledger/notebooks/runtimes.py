@@ -138,7 +138,7 @@ try {
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class ProcessStart:
     """A process to start: its command and environment, what it is fed, and how its two streams are made readable."""
 
     command: list[str]
@@ -180,14 +180,14 @@ def _not_installed() -> ClewError:
     )
 
 
-def prepared(source: str, filename: str, folder: Path, cache: Path | None) -> Start:
+def prepared(source: str, filename: str, folder: Path, cache: Path | None) -> ProcessStart:
     """How to run this cell; whatever files that needs are in the folder."""
     if language_of(filename) == "python":
         return _in_monty(source, filename, folder)
     return _in_deno(source, filename, folder, cache)
 
 
-def _in_deno(source: str, filename: str, folder: Path, cache: Path | None) -> Start:
+def _in_deno(source: str, filename: str, folder: Path, cache: Path | None) -> ProcessStart:
     runner = folder / "runner.ts"
     runner.write_text(RUNNER, encoding="utf-8")
     closed = ["--cached-only"] if cache is not None else ["--no-npm"]
@@ -195,7 +195,7 @@ def _in_deno(source: str, filename: str, folder: Path, cache: Path | None) -> St
     command = [find_deno(), "run", "--quiet", *flags, f"--v8-flags=--max-old-space-size={HEAP_MB}", str(runner)]
     about_deno = {"DENO_DIR": str(_deno_home(folder, cache)), "DENO_NO_UPDATE_CHECK": "1"}
     request = orjson.dumps({"address": data_address(source, filename), "server": os.getpid()})
-    return Start(command, _environment(folder) | about_deno, request, lambda *said: _deno_says(filename, *said))
+    return ProcessStart(command, _environment(folder) | about_deno, request, lambda *said: _deno_says(filename, *said))
 
 
 def _deno_home(folder: Path, cache: Path | None) -> Path:
@@ -231,10 +231,10 @@ def _deno_says(filename: str, stdout: str, stderr: str, ok: bool) -> tuple[str, 
     )
 
 
-def _in_monty(source: str, filename: str, folder: Path) -> Start:
+def _in_monty(source: str, filename: str, folder: Path) -> ProcessStart:
     (folder / filename).write_text(source, encoding="utf-8")
     command = [find_monty(), "--max-memory", f"{HEAP_MB}MB", filename]
-    return Start(command, _environment(folder), b"", _monty_says)
+    return ProcessStart(command, _environment(folder), b"", _monty_says)
 
 
 _TOOK = re.compile(r"^[\d.]+(?:ns|µs|μs|ms|s) ❯ ", re.MULTILINE)

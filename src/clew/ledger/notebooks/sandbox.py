@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from clew.ledger.notebooks.runtimes import Start, prepared
+from clew.ledger.notebooks.runtimes import ProcessStart, prepared
 from clew.platforms import KILLED, fcntl, has_pipe_signals, kill_group, need_confinement, resource
 from clew.registry.connection import outside
 
@@ -54,7 +54,7 @@ def run(
         return followed(prepared(source, filename, folder, cache), folder, seconds, progress)
 
 
-def followed(start: Start, folder: Path, seconds: float, progress: Callable[[float], None] | None) -> Outcome:
+def followed(start: ProcessStart, folder: Path, seconds: float, progress: Callable[[float], None] | None) -> Outcome:
     """Start a process, and see it to its end."""
     need_confinement("a notebook's cell")
     with Leash() as leash:
@@ -65,7 +65,7 @@ def followed(start: Start, folder: Path, seconds: float, progress: Callable[[flo
             if _FROM_OUTSIDE:
                 _limit(process.pid, seconds)
             with outside() as stopping:
-                watch = Watch(process, start.request, seconds, progress, stopping)
+                watch = ProcessWatch(process, start.request, seconds, progress, stopping)
                 status = watch.follow()
         finally:
             end_group(process)
@@ -73,7 +73,7 @@ def followed(start: Start, folder: Path, seconds: float, progress: Callable[[flo
     return _outcome(status, process.returncode, watch, duration, start)
 
 
-def spawned(start: Start, folder: Path, seconds: float, leash: Leash) -> subprocess.Popen[bytes]:
+def spawned(start: ProcessStart, folder: Path, seconds: float, leash: Leash) -> subprocess.Popen[bytes]:
     """Without code of ours between fork and exec where that can be helped: it would mean to copy the whole server."""
     return subprocess.Popen(
         start.command,
@@ -140,7 +140,7 @@ def _limit_self(seconds: float) -> None:
     os.nice(NICE)
 
 
-class Watch:
+class ProcessWatch:
     """Feeds a process its input and reads what it prints, never more than the limit."""
 
     def __init__(
@@ -236,7 +236,7 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _outcome(status: str, code: int, watch: Watch, duration: int, start: Start) -> Outcome:
+def _outcome(status: str, code: int, watch: ProcessWatch, duration: int, start: ProcessStart) -> Outcome:
     ok = status == "ended" and code == 0
     stdout, stderr = start.readable(_text(watch.printed["stdout"]), _text(watch.printed["stderr"]), ok)
     if status == "ended":

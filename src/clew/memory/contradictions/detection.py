@@ -17,13 +17,13 @@ from clew.memory.blocks import Block
 from clew.memory.contradictions.signatures import conflict, signatures
 from clew.memory.contradictions.statements import clash, forms_of, sharpness, words_of
 from clew.memory.files.markdown import listed, one_line, parse_block, set_field
-from clew.memory.governance.patches import Draft
+from clew.memory.governance.patches import ProposalDraft
 from clew.memory.kinds import prefix_of
 from clew.memory.marks import normal_words
 from clew.registry.context import Context
 
 if TYPE_CHECKING:
-    from clew.memory.scan import Report
+    from clew.memory.scan import ScanReport
 
 PREFIX = "C"
 COMPARED = ("D", "R", "U", "X", "F")
@@ -270,7 +270,7 @@ def _withdraw(ctx: Context, entries: set[str]) -> None:
             blocks.write(ctx, proposal.id, text, origin=ORIGIN)
 
 
-def check(ctx: Context, report: Report) -> None:
+def check(ctx: Context, report: ScanReport) -> None:
     """For `scan`: close entries that no longer hold and report the open ones."""
     settle(ctx, None)
     for entry in blocks.current(ctx, prefix=PREFIX, status="open"):
@@ -310,7 +310,7 @@ def _share(one: set[str], other: set[str]) -> float:
     return len(one & other) / len(one | other) if one and other else 0.0
 
 
-def objections(ctx: Context, draft: Draft) -> list[str]:
+def objections(ctx: Context, draft: ProposalDraft) -> list[str]:
     """Sentences that name the live records which a drafted change would contradict."""
     said = []
     for change in draft.changes.values():

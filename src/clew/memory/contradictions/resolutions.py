@@ -27,7 +27,7 @@ from clew.registry.context import Context
 from clew.registry.operation import Input, operation
 
 if TYPE_CHECKING:
-    from clew.memory.scan import Report
+    from clew.memory.scan import ScanReport
 
 DAY_MS = 86_400_000
 
@@ -41,7 +41,7 @@ class Limit:
     ends: str
 
 
-def check(ctx: Context, report: Report) -> None:
+def check(ctx: Context, report: ScanReport) -> None:
     """Stage a resolution for open contradictions that have a clear winner."""
     governance = policy.load(ctx).governance
     report.checks["proposed_resolutions"] = []

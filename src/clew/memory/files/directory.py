@@ -21,7 +21,7 @@ import orjson
 from clew.canonical import canonical_bytes
 from clew.errors import ClewError
 from clew.locks import FileLock
-from clew.memory.files.late import Late, LateSaves, own_folder
+from clew.memory.files.late import LateSave, LateSaves, own_folder
 from clew.memory.files.swap import copy, create, swap
 from clew.platforms import sync_file, sync_folder
 from clew.registry.context import Context
@@ -64,11 +64,11 @@ class Content:
 
 
 @dataclass(frozen=True)
-class Written:
+class RenderedFile:
     """A file that was rendered: its stamp, and what was saved in the moment before."""
 
     stamp: Stamp
-    late: list[Late]
+    late: list[LateSave]
 
 
 class FilesProblem(ClewError):
@@ -222,7 +222,7 @@ class Directory:
         except OSError:
             return None
 
-    def write(self, path: str, content: Content, expected: Known | None) -> Written:
+    def write(self, path: str, content: Content, expected: Known | None) -> RenderedFile:
         """Replace a file at once, and look at what stood there. What a person saved since `expected` is in the answer.
 
         What was taken out stays in `.clew/late/` until it is settled, so that a crash in between does not lose it.
@@ -235,7 +235,7 @@ class Directory:
             late = [saved for out in taken if (saved := self._saved_since(path, out, expected)) is not None]
             self.keep_base(path, content)
             self._touched.add(target.parent)
-        return Written(stamp, late)
+        return RenderedFile(stamp, late)
 
     def _draft(self, path: str, content: Content) -> tuple[Path, Stamp]:
         """The new file, flushed, and its stamp."""
@@ -250,12 +250,12 @@ class Directory:
             status = os.fstat(file.fileno())
         return self.late.name_draft(new, status.st_ino), _stamp(status)
 
-    def _saved_since(self, path: str, out: Path, expected: Known | None) -> Late | None:
+    def _saved_since(self, path: str, out: Path, expected: Known | None) -> LateSave | None:
         if expected is None:
             return self.late.take(path, out, None, same=False)
         return self.late.take(path, out, self.base(path), same=expected.trusts(_stamp(out.stat())))
 
-    def late_saves(self) -> list[Late]:
+    def late_saves(self) -> list[LateSave]:
         """Saves that earlier renderings took out and that are not in the store."""
         with reported(self.own):
             return self.late.found(self.base)

@@ -11,7 +11,7 @@ from clew.memory import blocks
 from clew.memory.files import places
 from clew.memory.files.markdown import HEADER, ParsedFile, gap_problems, parse_file
 from clew.memory.files.merge import common_prefix, common_suffix, header_after, header_before
-from clew.memory.files.places import Region, Standing, size
+from clew.memory.files.places import BlockText, Region, size
 from clew.registry.context import Context
 from clew.store.workspaces import declare_events
 
@@ -22,7 +22,7 @@ PORTION, PORTION_CHARS = 1000, 1_000_000
 
 
 @dataclass(frozen=True)
-class Plan:
+class EditedStretch:
     """A stretch of a file, the blocks that stood there, and the text that stands there now."""
 
     region: Region
@@ -59,7 +59,7 @@ def portions(text: str) -> list[int]:
     return [*cuts, len(text)]
 
 
-def plan(ctx: Context, path: str, stored: str, edited: str) -> Plan:
+def plan(ctx: Context, path: str, stored: str, edited: str) -> EditedStretch:
     """Find the stretch, cut at block borders that both texts share and the store knows."""
     places.file_row(ctx, path)
     prefix = common_prefix(stored, edited)
@@ -68,7 +68,7 @@ def plan(ctx: Context, path: str, stored: str, edited: str) -> Plan:
     end, high = _end(ctx, path, stored, len(stored) - suffix)
     text = stored[start:end]
     region = Region(path, low, high, size(stored[:start]), stored.count("\n", 0, start), size(text), text.count("\n"))
-    return Plan(region, _ids_in(ctx, region), parse_file(edited[start : len(edited) - (len(stored) - end)]))
+    return EditedStretch(region, _ids_in(ctx, region), parse_file(edited[start : len(edited) - (len(stored) - end)]))
 
 
 def _start(ctx: Context, path: str, text: str, end: int) -> tuple[int, int]:
@@ -108,7 +108,7 @@ def _ids_in(ctx: Context, region: Region) -> list[str]:
     return [row["id"] for row in ctx.tx.all(f"{sql}{bound} ORDER BY ordinal", *params)]
 
 
-def take_in(ctx: Context, plans: list[Plan]) -> list[str]:
+def take_in(ctx: Context, plans: list[EditedStretch]) -> list[str]:
     """Make versions of what changed, over all files at once so that a moved block is one change. Returns their ids."""
     new_ids = {part.id for item in plans for part in item.edited.parts}
     leaving = {id for item in plans for id in item.old_ids} - new_ids
@@ -128,7 +128,7 @@ def _promote(ctx: Context, gone: list[str]) -> list[str]:
     for path in _files_repeating(ctx, gone):
         text = rendered(ctx, path)
         region = Region(path, 0, None, 0, 0, size(text), text.count("\n"))
-        whole = Plan(region, _ids_in(ctx, region), parse_file(text))
+        whole = EditedStretch(region, _ids_in(ctx, region), parse_file(text))
         changed += _take_in_file(ctx, whole, set(whole.old_ids), set())
     return changed
 
@@ -144,7 +144,7 @@ def _files_repeating(ctx: Context, ids: list[str]) -> list[str]:
     return sorted({row["file"] for row in rows if any(f'"{id} is used twice' in row["problems"] for id in ids)})
 
 
-def _take_in_file(ctx: Context, item: Plan, freed: set[str], settled: set[str]) -> list[str]:
+def _take_in_file(ctx: Context, item: EditedStretch, freed: set[str], settled: set[str]) -> list[str]:
     path = item.region.file
     ctx.ws.next_seq()
     before, parts = _without_repeats(ctx, item, freed, settled)
@@ -174,11 +174,13 @@ def _keep_preamble(ctx: Context, path: str, text: str) -> None:
     )
 
 
-def _without_repeats(ctx: Context, item: Plan, freed: set[str], settled: set[str]) -> tuple[str, list[Standing]]:
+def _without_repeats(
+    ctx: Context, item: EditedStretch, freed: set[str], settled: set[str]
+) -> tuple[str, list[BlockText]]:
     """The parts of a stretch. A second block with a taken id stays in the file as text, and `scan` reports it."""
     elsewhere = places.where(ctx, [part.id for part in item.edited.parts if part.id not in freed])
     before = item.edited.preamble
-    parts: list[Standing] = []
+    parts: list[BlockText] = []
     for part in item.edited.parts:
         if part.id not in settled and part.id not in elsewhere:
             settled.add(part.id)

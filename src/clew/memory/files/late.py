@@ -29,7 +29,7 @@ BaseOf = Callable[[str], bytes | None]
 
 
 @dataclass(frozen=True)
-class Late:
+class LateSave:
     """A save that was taken out of a file: where it is now, its bytes, and the text it was edited from."""
 
     path: str
@@ -55,7 +55,7 @@ class LateSaves:
     def name_draft(self, draft: Path, inode: int) -> Path:
         return draft.replace(draft.with_name(draft.name.removesuffix(_NEW) + str(inode)))
 
-    def take(self, path: str, out: Path, base: bytes | None, same: bool) -> Late | None:
+    def take(self, path: str, out: Path, base: bytes | None, same: bool) -> LateSave | None:
         """What a person saved into a file that was taken out; None when nothing, and then the file goes.
 
         `same` says that its stamp is the expected one. A file that a process still has open for writing is kept: the
@@ -65,7 +65,7 @@ class LateSaves:
             data = read_saved(out)
             if data and data != base:
                 self._note(out, base)
-                return Late(path, out, data, base)
+                return LateSave(path, out, data, base)
         if has_writer(out):
             self._note(out, base)
         else:
@@ -76,19 +76,19 @@ class LateSaves:
         """Whether `found` has to look at anything; as a rule there is no file to look at."""
         return any(_restless(out) for out in self._taken_out())
 
-    def found(self, base_of: BaseOf) -> list[Late]:
+    def found(self, base_of: BaseOf) -> list[LateSave]:
         """Saves that are not in the store: of a process that was killed, or written after the file was taken out."""
         again = [self._look_again(out, base_of) for out in self._taken_out()]
         return [late for late in again if late is not None]
 
-    def settle(self, late: Late) -> None:
+    def settle(self, late: LateSave) -> None:
         """The save is in the store, so its file is removed, unless a process still has it open and may save again."""
         if has_writer(late.out):
             self._note(late.out, late.data)
         else:
             self._forget(late.out)
 
-    def set_aside(self, late: Late) -> Path:
+    def set_aside(self, late: LateSave) -> Path:
         """Keep a save that cannot be read as text where a person finds it."""
         place = own_folder(self._own, UNREAD) / late.out.name
         late.out.replace(place)
@@ -108,7 +108,7 @@ class LateSaves:
         long = self._folder / f"{name}{_PATH}"
         return long.read_text(encoding="utf-8") if long.exists() else unquote(name)
 
-    def _look_again(self, out: Path, base_of: BaseOf) -> Late | None:
+    def _look_again(self, out: Path, base_of: BaseOf) -> LateSave | None:
         if out.is_symlink() or out.name.rpartition("~")[2] in (_NEW, str(out.stat().st_ino)):
             self._forget(out)  # a draft that never got into place, or nothing of ours
             return None
@@ -118,7 +118,7 @@ class LateSaves:
         base = (note.read_bytes() or None) if note.exists() else base_of(path)
         data = read_saved(out)
         if data and data != base:
-            return Late(path, out, data, base)
+            return LateSave(path, out, data, base)
         if not has_writer(out):
             self._forget(out)
         return None

@@ -29,7 +29,7 @@ Problem = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MarkdownPart:
     id: str
     text: str
     gap: str
@@ -38,7 +38,7 @@ class Part:
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
     preamble: str
-    parts: list[Part]
+    parts: list[MarkdownPart]
 
     def join(self) -> str:
         return self.preamble + "".join(part.text + part.gap for part in self.parts)
@@ -64,10 +64,10 @@ def parse_file(text: str) -> ParsedFile:
     return ParsedFile(text[: starts[0].start()], parts)
 
 
-def _part(header: re.Match[str], chunk: str) -> Part:
+def _part(header: re.Match[str], chunk: str) -> MarkdownPart:
     rule = _RULE.search(chunk)
     text = (chunk[: rule.start()] if rule else chunk).rstrip(" \t\r\n")
-    return Part(header.group(1), text, chunk[len(text) :])
+    return MarkdownPart(header.group(1), text, chunk[len(text) :])
 
 
 def gap_problems(gap: str) -> list[Problem]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from clew.memory import blocks
 from clew.memory.blocks import Block
-from clew.memory.files.markdown import HEADER, ParsedFile, Part, parse_file
+from clew.memory.files.markdown import HEADER, MarkdownPart, ParsedFile, parse_file
 from clew.registry.context import Context
 from clew.store.database import placeholders
 from clew.store.events import subjects_changed
@@ -39,7 +39,7 @@ def _texts(text: str) -> dict[str, str]:
     return {part.id: part.text for part in reversed(parse_file(text).parts)}
 
 
-def _seen_before(ctx: Context, path: str, parts: list[Part]) -> dict[str, str]:
+def _seen_before(ctx: Context, path: str, parts: list[MarkdownPart]) -> dict[str, str]:
     """Blocks whose text this file has had before: in a file of unknown age these are old, not edited."""
     found: dict[str, str] = {}
     for start in range(0, len(parts), 500):
@@ -63,7 +63,7 @@ def merge(base: Mapping[str, str], stored: ParsedFile, edited: ParsedFile) -> Pa
     return ParsedFile(edited.preamble if kept or not added else _ended(edited.preamble), kept + added)
 
 
-def _settled(part: Part, base: Mapping[str, str], current: Mapping[str, Part]) -> Part | None:
+def _settled(part: MarkdownPart, base: Mapping[str, str], current: Mapping[str, MarkdownPart]) -> MarkdownPart | None:
     if base.get(part.id) != part.text:
         return part  # a person's edit wins
     stored = current.get(part.id)
@@ -198,6 +198,6 @@ def _header(id: str, text: str) -> bool:
     return at >= 0 and HEADER.match(text, at) is not None
 
 
-def _changes(known: Mapping[str, str], parts: list[Part]) -> bool:
+def _changes(known: Mapping[str, str], parts: list[MarkdownPart]) -> bool:
     """Whether the save holds anything that the text it was made from did not."""
     return any(known.get(part.id) != part.text for part in parts)

@@ -13,14 +13,14 @@ from clew.memory.files.directory import (
     State,
     known,
 )
-from clew.memory.files.late import Late
+from clew.memory.files.late import LateSave
 from clew.memory.files.places import WHOLE
 from clew.registry.context import Context
 from clew.store.database import Row
 
 
 @dataclass(frozen=True)
-class Output:
+class FileOutput:
     path: str
     content: Content
     number: int
@@ -33,7 +33,7 @@ def last_splice(ctx: Context, path: str) -> int:
     return int(ctx.tx.value(sql, ctx.workspace, path) or 0)
 
 
-def write_output(directory: Directory, state: State, output: Output) -> list[Late]:
+def write_output(directory: Directory, state: State, output: FileOutput) -> list[LateSave]:
     if not output.tracked:
         directory.replace(output.path, output.content)
         state.write_only_seq = max(state.write_only_seq, output.seq)
@@ -43,15 +43,15 @@ def write_output(directory: Directory, state: State, output: Output) -> list[Lat
     return written.late
 
 
-def output_of(ctx: Context, directory: Directory, entry: Known | None, row: Row) -> Output:
+def output_of(ctx: Context, directory: Directory, entry: Known | None, row: Row) -> FileOutput:
     path = row["path"]
     tracked = is_tracked(path)
     if not row["blocks"]:
-        return Output(path, Content(plain_files.text(ctx, path).encode()), 0, row["seq"], tracked)
+        return FileOutput(path, Content(plain_files.text(ctx, path).encode()), 0, row["seq"], tracked)
     content = _replayed(ctx, directory, entry, row) if tracked else None
     if content is None:
         content = Content(edits.rendered(ctx, path).encode())
-    return Output(path, content, last_splice(ctx, path), row["seq"], tracked)
+    return FileOutput(path, content, last_splice(ctx, path), row["seq"], tracked)
 
 
 def _replayed(ctx: Context, directory: Directory, entry: Known | None, row: Row) -> Content | None:

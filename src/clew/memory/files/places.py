@@ -28,7 +28,7 @@ WHOLE = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BlockText:
     """A block's text as it stands in a file, and what follows it up to the next block."""
 
     id: str
@@ -118,7 +118,7 @@ def around(ctx: Context, file: str) -> str:
     return f"{row['preamble']}{row['gap'] or ''}" if row else ""
 
 
-def append(ctx: Context, file: str, parts: Sequence[Standing], preamble: str = "") -> None:
+def append(ctx: Context, file: str, parts: Sequence[BlockText], preamble: str = "") -> None:
     """Put blocks at the end of their file; a new file begins with `preamble`."""
     row = file_row(ctx, file)
     if row["bytes"] == 0 and preamble:
@@ -138,13 +138,13 @@ def append(ctx: Context, file: str, parts: Sequence[Standing], preamble: str = "
     _spliced(ctx, file, row["bytes"], 0, joint + _text(parts), 0)
 
 
-def _ended_like(part: Standing, before: str, joint: str) -> Standing:
+def _ended_like(part: BlockText, before: str, joint: str) -> BlockText:
     """The last part with the end that the file had: a single line end, where the file had no empty line after it."""
     single = before.endswith("\n") and part.gap.endswith(joint * 2)
     return dataclasses.replace(part, gap=part.gap[: -len(joint)]) if single else part
 
 
-def _text(parts: Iterable[Standing]) -> str:
+def _text(parts: Iterable[BlockText]) -> str:
     return "".join(part.text + part.gap for part in parts)
 
 
@@ -171,7 +171,7 @@ def set_preamble(ctx: Context, file: str, preamble: str) -> None:
     _spliced(ctx, file, 0, 0, preamble, 0)
 
 
-def insert_after(ctx: Context, target: str, standing: Standing) -> None:
+def insert_after(ctx: Context, target: str, standing: BlockText) -> None:
     """Put a block behind another one of the same file."""
     place = where(ctx, [target])[target]
     following = ctx.tx.value(
@@ -250,7 +250,7 @@ class Region:
     lines: int
 
 
-def replace(ctx: Context, region: Region, parts: list[Standing], before: str = "") -> None:
+def replace(ctx: Context, region: Region, parts: list[BlockText], before: str = "") -> None:
     """Put other blocks in the place of a region; `before` is text that belongs to what stands above it."""
     high = region.high if region.high is not None else region.low + SPACING * (len(parts) + 1)
     if high - region.low <= len(parts):
@@ -268,7 +268,9 @@ def replace(ctx: Context, region: Region, parts: list[Standing], before: str = "
     _spliced(ctx, region.file, region.byte, region.bytes, text, region.lines)
 
 
-def _lay_out(ctx: Context, file: str, ordinals: Sequence[int], byte: int, line: int, parts: Sequence[Standing]) -> None:
+def _lay_out(
+    ctx: Context, file: str, ordinals: Sequence[int], byte: int, line: int, parts: Sequence[BlockText]
+) -> None:
     """Write the places of blocks that follow each other from a byte and a line on."""
     moved, rows = shifts(ctx, file), []
     for ordinal, part in zip(ordinals, parts, strict=True):
@@ -296,7 +298,7 @@ _INSERT_PLACE = (
 
 
 def _place_row(
-    ctx: Context, file: str, ordinal: int, byte: int, line: int, part: Standing, moved: Shifts
+    ctx: Context, file: str, ordinal: int, byte: int, line: int, part: BlockText, moved: Shifts
 ) -> tuple[object, ...]:
     bytes_moved, lines_moved = moved.before(ordinal)
     problems = orjson.dumps(part.problems).decode() if part.problems else None

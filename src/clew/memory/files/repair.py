@@ -14,7 +14,7 @@ from clew.memory.files import places
 from clew.memory.files.directory import Directory, directory_of
 from clew.memory.files.edits import rendered
 from clew.memory.files.markdown import GAP
-from clew.memory.files.places import Standing, size
+from clew.memory.files.places import BlockText, size
 from clew.registry.context import Context
 from clew.store.database import Row
 
@@ -62,7 +62,7 @@ def mend(ctx: Context, found: list[Disagreement]) -> None:
     for row in _without_block(ctx):
         ctx.tx.run("DELETE FROM place WHERE workspace = ? AND id = ?", ctx.workspace, row["id"])
     for row in _without_place(ctx):
-        places.append(ctx, row["file"], [Standing(row["id"], row["text"], GAP)])
+        places.append(ctx, row["file"], [BlockText(row["id"], row["text"], GAP)])
     for file in sorted({item.file for item in found}):
         places.measure(ctx, file)
 

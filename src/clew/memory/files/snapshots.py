@@ -20,7 +20,7 @@ from clew.memory.blocks import Block
 from clew.memory.files import places
 from clew.memory.files.directory import WRITE_ONLY, Directory, State, reported
 from clew.memory.files.late import own_folder
-from clew.memory.files.markdown import Part, listed, one_line, parse_block, parse_file
+from clew.memory.files.markdown import MarkdownPart, listed, one_line, parse_block, parse_file
 from clew.memory.governance import receipts
 from clew.memory.governance.patches import Op, read
 from clew.memory.governance.receipts import TIME_FORMAT, Receipt
@@ -139,11 +139,11 @@ Texts = dict[str, str]
 
 
 @dataclass(frozen=True)
-class Found:
+class StoredReceipt:
     """A receipt as it stands in its folder."""
 
     ts: str
-    part: Part
+    part: MarkdownPart
     preamble: str
     proposal: str
     files: list[str]
@@ -161,17 +161,17 @@ def take_in(ctx: Context, directory: Directory) -> None:
             _adopt(ctx, directory, receipt, later)
 
 
-def _read(directory: Directory, ts: str) -> Found | None:
+def _read(directory: Directory, ts: str) -> StoredReceipt | None:
     parsed = parse_file(text(directory, f"{ts}/{RECEIPT}") or "")
     if not parsed.parts or parsed.parts[0].id != f"AR-{ts}":
         return None
     fields = parse_block(parsed.parts[0].text).fields
     result = one_line(fields.get("Result")) or one_line(fields.get("Status"))
     files = listed(fields.get("FilesTouched"))
-    return Found(ts, parsed.parts[0], parsed.preamble, one_line(fields.get("Proposal")), files, result)
+    return StoredReceipt(ts, parsed.parts[0], parsed.preamble, one_line(fields.get("Proposal")), files, result)
 
 
-def _adopt(ctx: Context, directory: Directory, found: Found, later: Texts) -> None:
+def _adopt(ctx: Context, directory: Directory, found: StoredReceipt, later: Texts) -> None:
     changes = [] if found.result.startswith("rolled_back") else _changes(ctx, directory, found, later)
     rolled_back = ctx.now_ms if found.result.startswith("rolled_back") else None
     made = int(datetime.strptime(found.ts, TIME_FORMAT).replace(tzinfo=UTC).timestamp() * 1000)
@@ -183,7 +183,7 @@ def _adopt(ctx: Context, directory: Directory, found: Found, later: Texts) -> No
         places.append(ctx, path, [standing], found.preamble)
 
 
-def _changes(ctx: Context, directory: Directory, found: Found, later: Texts) -> list[dict[str, Any]]:
+def _changes(ctx: Context, directory: Directory, found: StoredReceipt, later: Texts) -> list[dict[str, Any]]:
     """What the receipt changed: each block with its text before, and the text or version that it became."""
     touched = _touched(ctx, found)
     changes = []
@@ -200,7 +200,7 @@ def _changes(ctx: Context, directory: Directory, found: Found, later: Texts) -> 
     return changes
 
 
-def _touched(ctx: Context, found: Found) -> set[str] | None:
+def _touched(ctx: Context, found: StoredReceipt) -> set[str] | None:
     """The blocks that the proposal is about; None when it is gone, and only the files can tell."""
     proposal = blocks.find(ctx, found.proposal) if found.proposal else None
     try:

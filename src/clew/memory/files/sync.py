@@ -23,7 +23,7 @@ from clew.memory.files.directory import (
     known,
     store_name,
 )
-from clew.memory.files.late import Late
+from clew.memory.files.late import LateSave
 from clew.memory.files.markdown import HEADER, ParsedFile, parse_file
 from clew.memory.files.merge import merged
 from clew.memory.files.output import is_tracked, last_splice, output_of, write_output
@@ -40,7 +40,7 @@ ROUNDS = 4
 
 
 @dataclass(frozen=True)
-class Edit:
+class EditedFile:
     """A file that is not as it was rendered; `base` is the text it was edited from, when that is known."""
 
     path: str
@@ -179,9 +179,9 @@ def _state(ctx: Context, directory: Directory) -> State:
     return state
 
 
-def _look(directory: Directory, state: State) -> tuple[list[Edit], list[Unread]]:
+def _look(directory: Directory, state: State) -> tuple[list[EditedFile], list[Unread]]:
     """The hand edits, and the files that cannot be read as text."""
-    found: list[Edit] = []
+    found: list[EditedFile] = []
     unread: list[Unread] = []
     noted, state.unread = state.unread, {}
     for path in [*directory.block_files(), *directory.plain_files()]:
@@ -200,7 +200,7 @@ def _look(directory: Directory, state: State) -> tuple[list[Edit], list[Unread]]
         else:
             number = entry.number if entry is not None else WHOLE
             before = base.decode() if entry is not None and base is not None else None
-            found.append(Edit(path, text, before, number))
+            found.append(EditedFile(path, text, before, number))
             state.files[path] = known(stamp, WHOLE, WHOLE)
     return found, unread
 
@@ -242,7 +242,7 @@ def _long_block(text: str) -> tuple[int, str] | None:
     return None
 
 
-def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edit], late: list[Late]) -> None:
+def _take_in(ctx: Context, directory: Directory, state: State, found: list[EditedFile], late: list[LateSave]) -> None:
     """Store what people saved: what was taken out first, because it is older than what the files hold now."""
     saved = [*_late_edits(ctx, directory, late), *found]
     if not saved:
@@ -268,9 +268,9 @@ def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edit]
             entry.number, entry.seq = reached[edit.path]
 
 
-def _late_edits(ctx: Context, directory: Directory, late: list[Late]) -> list[Edit]:
+def _late_edits(ctx: Context, directory: Directory, late: list[LateSave]) -> list[EditedFile]:
     """What can be read of the saves that renderings took out; the rest is kept for a person."""
-    found: list[Edit] = []
+    found: list[EditedFile] = []
     for item in list(late):
         text = _decoded(item.path, item.data)
         if isinstance(text, Unread):
@@ -279,11 +279,13 @@ def _late_edits(ctx: Context, directory: Directory, late: list[Late]) -> list[Ed
             said = f"What was saved in {item.path} cannot be read ({text.problem}) and is kept in {place}"
             _warn_once(ctx, "FILE_UNREADABLE", said, f"Write what it says into {item.path}.")
             continue
-        found.append(Edit(item.path, text, item.base.decode() if item.base is not None else None, WHOLE, late=True))
+        found.append(
+            EditedFile(item.path, text, item.base.decode() if item.base is not None else None, WHOLE, late=True)
+        )
     return found
 
 
-def _left_behind(ctx: Context, directory: Directory, found: list[Edit]) -> list[Edit]:
+def _left_behind(ctx: Context, directory: Directory, found: list[EditedFile]) -> list[EditedFile]:
     """What renamed files leave behind: a file that is gone, without the blocks that now stand in a new one."""
     moved: dict[str, set[str]] = {}
     for edit in found:
@@ -296,21 +298,21 @@ def _left_behind(ctx: Context, directory: Directory, found: list[Edit]) -> list[
     return [_without(ctx, path, ids) for path, ids in sorted(gone.items())]
 
 
-def _without(ctx: Context, path: str, ids: set[str]) -> Edit:
+def _without(ctx: Context, path: str, ids: set[str]) -> EditedFile:
     stored = edits.rendered(ctx, path)
     parsed = parse_file(stored)
     kept = [part for part in parsed.parts if part.id not in ids]
     text = ParsedFile(parsed.preamble if kept else "", kept).join()
-    return Edit(path, text, stored, WHOLE, late=True)
+    return EditedFile(path, text, stored, WHOLE, late=True)
 
 
-def _take_in_plain(ctx: Context, edit: Edit) -> bool:
+def _take_in_plain(ctx: Context, edit: EditedFile) -> bool:
     """Whether the store now has what the file holds."""
     plain_files.take_in(ctx, edit.path, edit.base, edit.text)
     return plain_files.text(ctx, edit.path) == edit.text and not edit.late
 
 
-def _take_in_blocks(ctx: Context, saved: list[Edit]) -> tuple[set[str], list[str]]:
+def _take_in_blocks(ctx: Context, saved: list[EditedFile]) -> tuple[set[str], list[str]]:
     """Returns the files that the store now has exactly as they are, and the blocks that changed.
 
     Several saves of one file are merged one after the other, each into what the one before made of the file, and
@@ -330,11 +332,11 @@ def _take_in_blocks(ctx: Context, saved: list[Edit]) -> tuple[set[str], list[str
     return same, edits.take_in(ctx, plans)
 
 
-def _long(edit: Edit) -> bool:
+def _long(edit: EditedFile) -> bool:
     return edit.base is None and (edit.text.count("\n[") > edits.PORTION or len(edit.text) > edits.PORTION_CHARS)
 
 
-def _import(ctx: Context, edit: Edit) -> None:
+def _import(ctx: Context, edit: EditedFile) -> None:
     """A long file that is new to the store, in portions: each is a state of its own, and any process can go on."""
     ends = edits.portions(edit.text)
     for number, (start, end) in enumerate(zip([0, *ends], ends, strict=False), 1):
@@ -346,7 +348,7 @@ def _import(ctx: Context, edit: Edit) -> None:
         ctx.progress(number, len(ends), edit.path)
 
 
-def _stored(ctx: Context, edit: Edit) -> str:
+def _stored(ctx: Context, edit: EditedFile) -> str:
     """The file as the store has it: the base itself while nothing was written since."""
     fresh = edit.base is not None and edit.number == last_splice(ctx, edit.path)
     if fresh and edit.base is not None and size(edit.base) == places.file_row(ctx, edit.path)["bytes"]:
@@ -354,7 +356,7 @@ def _stored(ctx: Context, edit: Edit) -> str:
     return edits.rendered(ctx, edit.path)
 
 
-def _bring_out(ctx: Context, directory: Directory, state: State, frozen: set[str]) -> list[Late]:
+def _bring_out(ctx: Context, directory: Directory, state: State, frozen: set[str]) -> list[LateSave]:
     """Render what is newer in the store. Returns what people saved in that very moment."""
     with ctx.reading() as bound:
         behind = [row for row in _heads(bound) if _behind(state, row["path"], row["seq"], directory)]
@@ -373,7 +375,7 @@ def _bring_out(ctx: Context, directory: Directory, state: State, frozen: set[str
     for path, seq in removed.items():
         directory.remove(path)
         state.write_only_seq = max(state.write_only_seq, seq)
-    late: list[Late] = []
+    late: list[LateSave] = []
     for output in outputs:
         try:
             late += write_output(directory, state, output)

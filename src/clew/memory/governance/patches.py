@@ -190,13 +190,13 @@ def _coerced(text: str) -> Any:
     return text
 
 
-def with_files(draft: Draft, ops: Sequence[Op]) -> tuple[Op, ...]:
+def with_files(draft: ProposalDraft, ops: Sequence[Op]) -> tuple[Op, ...]:
     """The operations, each with the file that it changes: Mind-Mem takes none without."""
     return tuple(op if op.file else replace(op, file=draft.file_of(op.target)) for op in ops)
 
 
 @dataclass
-class Change:
+class BlockChange:
     """One block before and after; `before` is None for a new one, `after` names the block it stands behind."""
 
     id: str
@@ -206,17 +206,17 @@ class Change:
     after: str | None = None
 
 
-class Draft:
+class ProposalDraft:
     """Copies of the blocks that a proposal touches, changed by its operations; nothing is written."""
 
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
-        self.changes: dict[str, Change] = {}
+        self.changes: dict[str, BlockChange] = {}
 
     def run(self, op: Op) -> None:
         STEPS[op.op](self, op)
 
-    def target(self, op: Op) -> Change:
+    def target(self, op: Op) -> BlockChange:
         """The block that an op changes, as the ops before it left it."""
         change = self.changes.get(op.target)
         if change is None:
@@ -224,7 +224,7 @@ class Draft:
             if block is None:
                 raise ClewError("CONFLICT", f"{op.op}: there is no block {op.target}", "Propose the change anew.")
             text = block.text.replace("\r\n", "\n")
-            change = Change(block.id, block.file, block, text)
+            change = BlockChange(block.id, block.file, block, text)
         if op.file and op.file != change.file:
             raise ClewError("CONFLICT", f"{op.op}: {op.target} is in {change.file}, not in {op.file}")
         return change
@@ -232,7 +232,7 @@ class Draft:
     def file_of(self, id: str) -> str:
         return self.changes[id].file if id in self.changes else blocks.get(self.ctx, id).file
 
-    def put(self, change: Change, text: str) -> None:
+    def put(self, change: BlockChange, text: str) -> None:
         change.text = text
         self.changes[change.id] = change
 
@@ -244,7 +244,7 @@ class Draft:
         for part in parsed.parts:
             if part.id in self.changes or blocks.find(self.ctx, part.id) is not None:
                 raise ClewError("CONFLICT", f"{part.id} exists already", "Propose the block under a new id.")
-            self.changes[part.id] = Change(part.id, file, None, part.text, after)
+            self.changes[part.id] = BlockChange(part.id, file, None, part.text, after)
             after = part.id if after else None
         return [part.id for part in parsed.parts]
 
@@ -264,30 +264,30 @@ def _unquoted(text: str) -> str:
     return text[1:-1] if whole else text
 
 
-def _append(draft: Draft, op: Op) -> None:
+def _append(draft: ProposalDraft, op: Op) -> None:
     draft.add(op.patch, op.file)
 
 
-def _insert_after(draft: Draft, op: Op) -> None:
+def _insert_after(draft: ProposalDraft, op: Op) -> None:
     place = draft.target(op)
     if place.before is None:
         raise ClewError("CONFLICT", f"insert_after_block: {op.target} is not in a file yet")
     draft.add(op.patch, place.file, op.target)
 
 
-def _update_field(draft: Draft, op: Op) -> None:
+def _update_field(draft: ProposalDraft, op: Op) -> None:
     change = draft.target(op)
     if op.field not in parse_block(change.text).fields:
         raise ClewError("CONFLICT", f"update_field: {op.target} has no field {op.field}", "Name a field it has.")
     draft.put(change, set_field(change.text, op.field, op.value))
 
 
-def _append_list_item(draft: Draft, op: Op) -> None:
+def _append_list_item(draft: ProposalDraft, op: Op) -> None:
     change = draft.target(op)
     draft.put(change, append_item(change.text, op.list, _unquoted(op.item)))
 
 
-def _set_status(draft: Draft, op: Op) -> None:
+def _set_status(draft: ProposalDraft, op: Op) -> None:
     change = draft.target(op)
     text = set_field(change.text, "Status", op.status)
     history = _unquoted(op.history)
@@ -297,7 +297,7 @@ def _set_status(draft: Draft, op: Op) -> None:
     draft.put(change, text)
 
 
-def _replace_range(draft: Draft, op: Op) -> None:
+def _replace_range(draft: ProposalDraft, op: Op) -> None:
     change = draft.target(op)
     lines = change.text.split("\n")
     first, last = _unquoted(op.start), _unquoted(op.end)
@@ -314,7 +314,7 @@ def _replace_range(draft: Draft, op: Op) -> None:
     draft.put(change, text)
 
 
-def _supersede(draft: Draft, op: Op) -> None:
+def _supersede(draft: ProposalDraft, op: Op) -> None:
     change = draft.target(op)
     if "enforcement: invariant" in change.text:
         raise ClewError("NOT_ALLOWED", f"{op.target} is an invariant and cannot be superseded", "Edit it by hand.")
@@ -323,18 +323,18 @@ def _supersede(draft: Draft, op: Op) -> None:
     draft.put(change, set_field(text, "SupersededBy", added[0]))
 
 
-def _replace_block(draft: Draft, op: Op) -> None:
+def _replace_block(draft: ProposalDraft, op: Op) -> None:
     change = draft.target(op)
     draft.put(change, set_field(set_field(change.text, "Status", "superseded"), "SupersededBy", op.value))
 
 
-def _move_block(draft: Draft, op: Op) -> None:
+def _move_block(draft: ProposalDraft, op: Op) -> None:
     change = draft.target(op)
     change.file = check_file(op.value)
     draft.changes[change.id] = change
 
 
-STEPS: dict[str, Callable[[Draft, Op], None]] = {
+STEPS: dict[str, Callable[[ProposalDraft, Op], None]] = {
     "append_block": _append,
     "insert_after_block": _insert_after,
     "update_field": _update_field,
@@ -347,9 +347,9 @@ STEPS: dict[str, Callable[[Draft, Op], None]] = {
 }
 
 
-def drafted(ctx: Context, ops: list[Op]) -> Draft:
+def drafted(ctx: Context, ops: list[Op]) -> ProposalDraft:
     """The ops done on a copy, and the result checked."""
-    draft = Draft(ctx)
+    draft = ProposalDraft(ctx)
     for op in ops:
         draft.run(op)
     for change in draft.changes.values():
@@ -357,7 +357,7 @@ def drafted(ctx: Context, ops: list[Op]) -> Draft:
     return draft
 
 
-def _validate(ctx: Context, change: Change) -> None:
+def _validate(ctx: Context, change: BlockChange) -> None:
     """A block must still be one block; a new one needs its kind's fields; a status must be one the kind has."""
     check_file(change.file)
     if change.before is None:

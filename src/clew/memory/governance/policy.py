@@ -46,20 +46,20 @@ class Governance(BaseModel):
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedPolicy:
     governance: Governance
     problem: str | None = None
 
 
-def load(ctx: Context) -> Loaded:
+def load(ctx: Context) -> LoadedPolicy:
     """The state; one that cannot be read fails closed: nothing is applied until it is mended."""
     text = plain_files.text(ctx, STATE_FILE)
     if not text:
-        return Loaded(Governance())
+        return LoadedPolicy(Governance())
     try:
-        return Loaded(Governance.model_validate(orjson.loads(text)))
+        return LoadedPolicy(Governance.model_validate(orjson.loads(text)))
     except (orjson.JSONDecodeError, ValidationError) as problem:
-        return Loaded(Governance(governance_mode="detect_only"), f"{STATE_FILE}: {_said(problem)}")
+        return LoadedPolicy(Governance(governance_mode="detect_only"), f"{STATE_FILE}: {_said(problem)}")
 
 
 def _said(problem: orjson.JSONDecodeError | ValidationError) -> str:

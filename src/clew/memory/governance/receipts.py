@@ -15,7 +15,7 @@ from clew.memory.blocks import Block
 from clew.memory.contradictions import detection
 from clew.memory.files.markdown import Value, parse_block, print_block, set_field
 from clew.memory.governance import policy, proposals, receipts
-from clew.memory.governance.patches import Draft, drafted
+from clew.memory.governance.patches import ProposalDraft, drafted
 from clew.memory.governance.policy import Governance
 from clew.memory.governance.proposals import ops_of
 from clew.memory.kinds import KINDS
@@ -40,7 +40,7 @@ class Receipt:
         return f"intelligence/applied/{self.ts}/APPLY_RECEIPT.md"
 
 
-def apply(ctx: Context, proposal: Block, draft: Draft, automatic: bool = False) -> Receipt:
+def apply(ctx: Context, proposal: Block, draft: ProposalDraft, automatic: bool = False) -> Receipt:
     """Write the draft's blocks, the receipt and the proposal's new status."""
     changes = [_write(ctx, change.id, draft, proposal.id) for change in draft.changes.values()]
     receipt = keep(ctx, Receipt(_free_ts(ctx), proposal.id, changes, automatic, None))
@@ -54,7 +54,7 @@ def apply(ctx: Context, proposal: Block, draft: Draft, automatic: bool = False) 
     return receipt
 
 
-def apply_record(ctx: Context, id: str, draft: Draft) -> Receipt:
+def apply_record(ctx: Context, id: str, draft: ProposalDraft) -> Receipt:
     """Write a record that needs no review. It has no proposal and no printed receipt, and is rolled back like any."""
     ts = _free_ts(ctx)
     changes = [_write(ctx, change.id, draft, f"AR-{ts}") for change in draft.changes.values()]
@@ -87,7 +87,7 @@ def times(ctx: Context) -> set[str]:
     return {row["ts"] for row in ctx.tx.all("SELECT ts FROM receipt WHERE workspace = ?", ctx.workspace)}
 
 
-def _write(ctx: Context, id: str, draft: Draft, cause: str) -> dict[str, Any]:
+def _write(ctx: Context, id: str, draft: ProposalDraft, cause: str) -> dict[str, Any]:
     change = draft.changes[id]
     written = blocks.write(ctx, id, change.text, origin="apply", cause=cause, file=change.file, after=change.after)
     before = change.before.seq if change.before else None
@@ -103,7 +103,7 @@ def _free_ts(ctx: Context) -> str:
     return (datetime.strptime(newest, TIME_FORMAT).replace(tzinfo=UTC) + timedelta(seconds=1)).strftime(TIME_FORMAT)
 
 
-def _print(ctx: Context, receipt: Receipt, proposal: Block, draft: Draft) -> None:
+def _print(ctx: Context, receipt: Receipt, proposal: Block, draft: ProposalDraft) -> None:
     id = f"AR-{receipt.ts}"
     text = print_block(
         id,
@@ -288,7 +288,9 @@ def apply_if_allowed(ctx: Context, proposal: Block, confidence: str) -> dict[str
     }
 
 
-def _obstacle(ctx: Context, proposal: Block, draft: Draft, confidence: str, governance: Governance) -> str | None:
+def _obstacle(
+    ctx: Context, proposal: Block, draft: ProposalDraft, confidence: str, governance: Governance
+) -> str | None:
     if proposal.get("Risk") != "low":
         return f"rule risk: {proposal.get('Risk')} risk waits for approval"
     if confidence == "low":

@@ -14,7 +14,7 @@ from clew.memory.files.markdown import clean, parse_block
 from clew.memory.files.sync import sync
 from clew.memory.files.writes import failing, governed
 from clew.memory.governance import policy, proposals, receipts
-from clew.memory.governance.patches import Draft, drafted, read
+from clew.memory.governance.patches import ProposalDraft, drafted, read
 from clew.memory.governance.policy import Count, Mode, Review
 from clew.memory.kinds import KINDS, check_proposal_id, check_receipt_ts
 from clew.registry.context import Context
@@ -75,7 +75,7 @@ def _applied(ctx: Context, proposal: Block) -> dict[str, Any]:
     return {**_answer("applied", proposal, False, message, log, None, draft), "receipt_ts": receipt.ts}
 
 
-def _checked(ctx: Context, proposal: Block) -> Draft:
+def _checked(ctx: Context, proposal: Block) -> ProposalDraft:
     """Whether the proposal is whole and open, and its operations can be done now."""
     missing = [name for name in KINDS["P"].required if name not in proposal.fields and name != "Fingerprint"]
     if missing:
@@ -117,7 +117,7 @@ def _check_approver(ctx: Context, proposal: Block) -> None:
         )
 
 
-def _summary(draft: Draft) -> str:
+def _summary(draft: ProposalDraft) -> str:
     new = [change for change in draft.changes.values() if change.before is None]
     changed = len(draft.changes) - len(new)
     parts = []
@@ -129,13 +129,13 @@ def _summary(draft: Draft) -> str:
     return f"{'; '.join(parts)}."
 
 
-def _steps(proposal: Block, draft: Draft) -> list[str]:
+def _steps(proposal: Block, draft: ProposalDraft) -> list[str]:
     done = [f"{op.op} {op.target or op.file}: ok" for op in read(proposal.fields.get("Ops"))]
     return [*done, *(f"{'changes' if c.before else 'adds'} {c.id} in {c.file}" for c in draft.changes.values())]
 
 
 def _answer(
-    status: str, proposal: Block, dry_run: bool, message: str, log: list[str], step: str | None, draft: Draft
+    status: str, proposal: Block, dry_run: bool, message: str, log: list[str], step: str | None, draft: ProposalDraft
 ) -> dict[str, Any]:
     return {
         "status": status,
@@ -326,6 +326,6 @@ def governance(ctx: Context, args: GovernanceInput) -> dict[str, Any]:
         return _settings(policy.load(bound))
 
 
-def _settings(loaded: policy.Loaded) -> dict[str, Any]:
+def _settings(loaded: policy.LoadedPolicy) -> dict[str, Any]:
     shown = loaded.governance.model_dump()
     return {**shown, "problem": loaded.problem} if loaded.problem else shown

@@ -27,7 +27,7 @@ from clew.memory.kinds import prefix_of
 from clew.registry.connection import OBSERVATORY
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Names, Text, operation
-from clew.store.rows import Record, delete, find, insert, load, upsert
+from clew.store.rows import TableRow, delete, find, insert, load, upsert
 from clew.store.workspaces import declare_events
 
 declare_events(
@@ -44,7 +44,7 @@ HOLDING = ("active",)
 
 
 @dataclass(frozen=True, slots=True)
-class Guard(Record):
+class Guard(TableRow):
     TABLE: ClassVar[str] = "guard"
 
     id: str
@@ -60,7 +60,7 @@ class Guard(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Override(Record):
+class GuardOverride(TableRow):
     TABLE: ClassVar[str] = "guard_override"
     KEY: ClassVar[tuple[str, ...]] = ("number",)
 
@@ -116,10 +116,12 @@ def _passed(ctx: Context, ids: Iterable[str]) -> set[str]:
     return {row["id"] for row in rows} & wanted
 
 
-def log_override(ctx: Context, id: str, why: str, by: str, minutes: int = 0, action: str | None = None) -> Override:
+def log_override(
+    ctx: Context, id: str, why: str, by: str, minutes: int = 0, action: str | None = None
+) -> GuardOverride:
     """Keep that a guard was let pass; with minutes it is let pass until then."""
     until = ctx.now_ms + minutes * 60_000
-    made = Override(ctx.ws.count("guard_override"), id, why, action, by, until, ctx.now_ms)
+    made = GuardOverride(ctx.ws.count("guard_override"), id, why, action, by, until, ctx.now_ms)
     insert(ctx.tx, ctx.workspace, made)
     ctx.ws.next_seq()
     ctx.emit("memory", "guard_overridden", id, {"why": why, "by": by, "action": action, "minutes": minutes})
@@ -142,7 +144,7 @@ def guards(ctx: Context, args: Guards) -> dict[str, Any]:
         log = bound.tx.all(
             "SELECT * FROM guard_override WHERE workspace = ? ORDER BY number DESC LIMIT ?", ctx.workspace, args.limit
         )
-    overrides = [load(Override, row) for row in log]
+    overrides = [load(GuardOverride, row) for row in log]
     return {
         "guards": rows[: args.limit],
         "total": len(rows),

@@ -267,7 +267,7 @@ _WARNINGS = frozenset({"ALIAS_COLLIDES_WITH_ANCHOR_ID", "RELATION_USES_ALIAS", "
 
 
 @dataclass(frozen=True, slots=True)
-class Issue:
+class MapIssue:
     code: str
     anchor: str
     message: str
@@ -294,7 +294,7 @@ class AnchorsLint(Bounded):
 )
 def anchors_lint(ctx: Context, args: AnchorsLint) -> dict[str, Any]:
     """Check the anchors for dangling names, cycles and orphans."""
-    issues = sorted(_issues(ctx), key=Issue.rank)
+    issues = sorted(_issues(ctx), key=MapIssue.rank)
     shown = issues[: args.limit]
     return {
         "workspace": ctx.workspace,
@@ -304,39 +304,39 @@ def anchors_lint(ctx: Context, args: AnchorsLint) -> dict[str, Any]:
     }
 
 
-def _issues(ctx: Context) -> Iterator[Issue]:
+def _issues(ctx: Context) -> Iterator[MapIssue]:
     anchors = {anchor.id: anchor for anchor in all_anchors(ctx, EVERY)}
     rows = ctx.tx.all("SELECT alias, anchor FROM anchor_alias WHERE workspace = ? ORDER BY alias", ctx.workspace)
     aliases = {row["alias"]: row["anchor"] for row in rows}
     for alias, owner in aliases.items():
         if owner not in anchors:
-            yield Issue("ALIAS_DANGLING", alias, f"{alias} stands for {owner}, which is not registered")
+            yield MapIssue("ALIAS_DANGLING", alias, f"{alias} stands for {owner}, which is not registered")
         if alias in anchors:
-            yield Issue("ALIAS_COLLIDES_WITH_ANCHOR_ID", alias, f"{alias} is an anchor and an alias of {owner}")
+            yield MapIssue("ALIAS_COLLIDES_WITH_ANCHOR_ID", alias, f"{alias} is an anchor and an alias of {owner}")
     for anchor in anchors.values():
         yield from _relation_issues(anchor, anchors, aliases)
     yield from _cycles(anchors)
     used = _tied(ctx, aliases) | _related(anchors, aliases)
     for anchor in anchors.values():
         if anchor.status == "active" and anchor.id not in used:
-            yield Issue("ORPHAN_ANCHOR", anchor.id, f"{anchor.id} has no cards and no relations")
+            yield MapIssue("ORPHAN_ANCHOR", anchor.id, f"{anchor.id} has no cards and no relations")
 
 
-def _relation_issues(anchor: Anchor, anchors: dict[str, Anchor], aliases: dict[str, str]) -> Iterator[Issue]:
+def _relation_issues(anchor: Anchor, anchors: dict[str, Anchor], aliases: dict[str, str]) -> Iterator[MapIssue]:
     named = [("PARENT", value) for value in [anchor.parent_id] if value]
     named += [("DEPENDS_ON", value) for value in anchor.depends_on]
     for relation, value in named:
         if value == anchor.id:
-            yield Issue(f"SELF_{relation}", anchor.id, f"{anchor.id} names itself")
+            yield MapIssue(f"SELF_{relation}", anchor.id, f"{anchor.id} names itself")
         elif value in anchors:
             continue
         elif value in aliases:
-            yield Issue("RELATION_USES_ALIAS", anchor.id, f"{anchor.id} names {value}, now {aliases[value]}")
+            yield MapIssue("RELATION_USES_ALIAS", anchor.id, f"{anchor.id} names {value}, now {aliases[value]}")
         else:
-            yield Issue(f"UNKNOWN_{relation}", anchor.id, f"{anchor.id} names {value}, which is not registered")
+            yield MapIssue(f"UNKNOWN_{relation}", anchor.id, f"{anchor.id} names {value}, which is not registered")
 
 
-def _cycles(anchors: dict[str, Anchor]) -> Iterator[Issue]:
+def _cycles(anchors: dict[str, Anchor]) -> Iterator[MapIssue]:
     """One issue for each circle of parents, at its smallest id."""
     seen: set[str] = set()
     for start in sorted(anchors):
@@ -347,7 +347,7 @@ def _cycles(anchors: dict[str, Anchor]) -> Iterator[Issue]:
             at = anchors[at].parent_id
         if at in path and len(path) - path.index(at) > 1:
             circle = path[path.index(at) :]
-            yield Issue("PARENT_CYCLE", min(circle), f"{' > '.join([*circle, circle[0]])}")
+            yield MapIssue("PARENT_CYCLE", min(circle), f"{' > '.join([*circle, circle[0]])}")
         seen.update(path)
 
 

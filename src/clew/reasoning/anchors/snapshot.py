@@ -23,7 +23,7 @@ from clew.reasoning.branches import branch_by_id, checked_out
 from clew.reasoning.cards.card import CardWritten, write_card
 from clew.reasoning.cards.forms import Card, check_card_type
 from clew.reasoning.documents import branch_name
-from clew.reasoning.graph import Node, Place, node, node_json
+from clew.reasoning.graph import Node, PlacedNode, node, node_json
 from clew.reasoning.graph.reads import ON_A_BRANCH
 from clew.reasoning.graph.view import aside
 from clew.reasoning.scope import Scope, StepFocus, StepInput, Target, resolve_step, scope_of, target_id
@@ -42,21 +42,21 @@ MOST_LINKS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class LinkedCards:
     """The linked cards, newest first, each once; `links` counts them before any filter."""
 
-    places: list[Place]
+    places: list[PlacedNode]
     has_more: bool
 
     def stats(self) -> dict[str, Any]:
         return {"links_count": len(self.places), "links_has_more": self.has_more}
 
-    def shown(self, include_drafts: bool) -> list[Place]:
+    def shown(self, include_drafts: bool) -> list[PlacedNode]:
         found = self.places
         return [item for item in found if include_drafts or is_canonical(item.node.type, item.node.tags)]
 
 
-def linked_cards(ctx: Context, anchor_id: str) -> Linked:
+def linked_cards(ctx: Context, anchor_id: str) -> LinkedCards:
     """Cards tagged with the anchor or with one of its older names."""
     names = [anchor_id, *aliases_of(ctx, [anchor_id]).get(anchor_id, ())]
     rows = ctx.tx.all(
@@ -70,18 +70,18 @@ def linked_cards(ctx: Context, anchor_id: str) -> Linked:
         *CARD_TYPES,
         MOST_LINKS + 1,
     )
-    places: dict[str, Place] = {}
+    places: dict[str, PlacedNode] = {}
     for row in rows[:MOST_LINKS]:
-        places.setdefault(row["id"], Place(load(Node, row), row["branch"], row["doc"]))
-    return Linked(list(places.values()), len(rows) > MOST_LINKS)
+        places.setdefault(row["id"], PlacedNode(load(Node, row), row["branch"], row["doc"]))
+    return LinkedCards(list(places.values()), len(rows) > MOST_LINKS)
 
 
-def by_priority(places: list[Place]) -> list[Place]:
+def by_priority(places: list[PlacedNode]) -> list[PlacedNode]:
     """Pinned first, then by what a type is worth, then the newest."""
     return sorted(places, key=lambda item: (_unpinned(item.node), PRIORITY.index(item.node.type), *_age(item.node)))
 
 
-def by_type_name(places: list[Place]) -> list[Place]:
+def by_type_name(places: list[PlacedNode]) -> list[PlacedNode]:
     return sorted(places, key=lambda item: (_unpinned(item.node), item.node.type, *_age(item.node)))
 
 
@@ -93,7 +93,7 @@ def _age(card: Node) -> tuple[int, str]:
     return (-card.last_seq, card.id)
 
 
-def places_json(ctx: Context, places: list[Place]) -> list[dict[str, Any]]:
+def places_json(ctx: Context, places: list[PlacedNode]) -> list[dict[str, Any]]:
     names: dict[int, str] = {}
     return [
         {**node_json(item.node), "branch": branch_name(ctx, item.branch, names), "graph_doc": item.doc}
@@ -101,7 +101,7 @@ def places_json(ctx: Context, places: list[Place]) -> list[dict[str, Any]]:
     ]
 
 
-def linked_tasks(ctx: Context, places: list[Place], limit: int) -> list[dict[str, Any]]:
+def linked_tasks(ctx: Context, places: list[PlacedNode], limit: int) -> list[dict[str, Any]]:
     """The tasks on whose branches cards of the anchor stand, the last touched first."""
     newest: dict[int, int] = {}
     for item in places:
@@ -234,7 +234,7 @@ def open_anchor(ctx: Context, anchor: str, limit: int, include_drafts: bool) -> 
     }
 
 
-def _anchor_json(anchor_id: str, record: Anchor | None, linked: Linked) -> dict[str, Any]:
+def _anchor_json(anchor_id: str, record: Anchor | None, linked: LinkedCards) -> dict[str, Any]:
     if record is not None:
         return record.to_json()
     moments = [item.node.last_ts_ms for item in linked.places]

@@ -10,7 +10,7 @@ from pydantic import Field
 from clew.ids import normal_tags
 from clew.reasoning.cards.changes import CardIds, id_list
 from clew.reasoning.cards.forms import check_card_type
-from clew.reasoning.cards.selection import Lens, Limits, card_stats, frontier_pages, select
+from clew.reasoning.cards.selection import Lens, SelectionLimits, card_stats, frontier_pages, select
 from clew.reasoning.graph import Node, node, node_json, nodes
 from clew.reasoning.graph.reads import check_edges
 from clew.reasoning.premises import suspects
@@ -142,8 +142,8 @@ class FrontierPlace(ViewPlace):
     limit_tests: FrontierLimit = 5
 
     @property
-    def limits(self) -> Limits:
-        return Limits(self.limit_hypotheses, self.limit_questions, self.limit_subgoals, self.limit_tests)
+    def limits(self) -> SelectionLimits:
+        return SelectionLimits(self.limit_hypotheses, self.limit_questions, self.limit_subgoals, self.limit_tests)
 
 
 class ThinkFrontier(FrontierPlace):
@@ -207,7 +207,7 @@ NEXT_BUDGET = Budget(
 def think_next(ctx: Context, args: ThinkNext) -> dict[str, Any]:
     """Name the open card that was touched last."""
     scope, step = place_and_step(ctx, args)
-    pages = frontier_pages(ctx, scope, lens_of(args, step), Limits(1, 1, 1, 1))
+    pages = frontier_pages(ctx, scope, lens_of(args, step), SelectionLimits(1, 1, 1, 1))
     cards = [card for page in pages.values() for card in page.nodes]
     candidate = max(cards, key=lambda card: card.last_seq, default=None)
     return {

@@ -35,15 +35,15 @@ class Lens:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SelectionLimits:
     hypotheses: int = 5
     questions: int = 5
     subgoals: int = 5
     tests: int = 5
 
-    def at_least(self, other: Limits) -> Limits:
+    def at_least(self, other: SelectionLimits) -> SelectionLimits:
         names = ("hypotheses", "questions", "subgoals", "tests")
-        return Limits(*(max(getattr(self, name), getattr(other, name)) for name in names))
+        return SelectionLimits(*(max(getattr(self, name), getattr(other, name)) for name in names))
 
 
 @dataclass
@@ -105,7 +105,7 @@ def select(
     return chosen
 
 
-FRONTIER = Limits(MOST_OPEN, MOST_OPEN, MOST_SUBGOALS, MOST_OPEN)
+FRONTIER = SelectionLimits(MOST_OPEN, MOST_OPEN, MOST_SUBGOALS, MOST_OPEN)
 
 
 def _layers(ctx: Context, scope: Scope, lens: Lens, frontier: dict[str, NodePage] | None) -> Iterator[NodePage]:
@@ -116,7 +116,7 @@ def _layers(ctx: Context, scope: Scope, lens: Lens, frontier: dict[str, NodePage
         yield _cards(ctx, scope, replace(lens, only_step=True), limit=MOST_OF_STEP)
 
 
-def frontier_pages(ctx: Context, scope: Scope, lens: Lens, limits: Limits) -> dict[str, NodePage]:
+def frontier_pages(ctx: Context, scope: Scope, lens: Lens, limits: SelectionLimits) -> dict[str, NodePage]:
     """The open hypotheses, questions, subgoals and tests, newest first."""
     return {
         "hypotheses": _open(ctx, scope, lens, "hypothesis", limits.hypotheses),

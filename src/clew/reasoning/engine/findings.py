@@ -15,7 +15,7 @@ PRIORITIES = ("high", "medium", "low")
 
 
 @dataclass(frozen=True, slots=True)
-class Signal:
+class EngineSignal:
     code: str
     severity: str
     message: str
@@ -30,7 +30,7 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class EngineAction:
     kind: str
     priority: str
     title: str
@@ -50,25 +50,27 @@ class Action:
             "calls": list(self.calls),
         }
 
-    def with_calls(self, calls: tuple[Suggestion, ...]) -> Action:
+    def with_calls(self, calls: tuple[Suggestion, ...]) -> EngineAction:
         return replace(self, calls=calls)
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    signals: tuple[Signal, ...] = ()
-    actions: tuple[Action, ...] = ()
+    signals: tuple[EngineSignal, ...] = ()
+    actions: tuple[EngineAction, ...] = ()
 
     def __add__(self, other: Findings) -> Findings:
         return Findings(self.signals + other.signals, self.actions + other.actions)
 
     def ranked(self) -> Findings:
-        return Findings(tuple(sorted(self.signals, key=Signal.rank)), tuple(sorted(self.actions, key=Action.rank)))
+        return Findings(
+            tuple(sorted(self.signals, key=EngineSignal.rank)), tuple(sorted(self.actions, key=EngineAction.rank))
+        )
 
     def then(self, others: Findings) -> Findings:
         """These first, then what the others add; the same remark or advice is made once."""
-        signals: dict[tuple[str, str], Signal] = {}
-        actions: dict[tuple[str, str], Action] = {}
+        signals: dict[tuple[str, str], EngineSignal] = {}
+        actions: dict[tuple[str, str], EngineAction] = {}
         for signal in self.signals + others.signals:
             signals.setdefault((signal.code, signal.message), signal)
         for action in self.actions + others.actions:
@@ -77,7 +79,7 @@ class Findings:
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
+class CallScope:
     """Where proposed calls read and write, and for which step."""
 
     scope: Scope | None = None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from clew.reasoning.engine.findings import Action, Calls, Findings, Signal
+from clew.reasoning.engine.findings import CallScope, EngineAction, EngineSignal, Findings
 from clew.reasoning.engine.slice import (
     DAY_MS,
     CardLike,
+    CardSlice,
     EdgeLike,
     RunnableTest,
-    Slice,
     confidence,
     evidence_score,
     is_active,
@@ -32,51 +32,51 @@ MOST_UNPUBLISHED, MOST_UNTESTED, MOST_CONTRADICTIONS = 8, 12, 10
 LOW_DECISION, LOW_HYPOTHESIS = 0.55, 0.45
 
 
-def unpublished_decisions(part: Slice, calls: Calls) -> Findings:
+def unpublished_decisions(part: CardSlice, calls: CallScope) -> Findings:
     found = Findings()
     for card in [card for card in part.of_type("decision") if _unpublished(part, card)][:MOST_UNPUBLISHED]:
         message = f"Decision is still a draft: {label(card)}"
-        signal = Signal("BM_LANE_DECISION_NOT_PUBLISHED", "warning", message, (card.id,), card.last_ts_ms)
+        signal = EngineSignal("BM_LANE_DECISION_NOT_PUBLISHED", "warning", message, (card.id,), card.last_ts_ms)
         why = "Drafts are hidden from whoever resumes this work."
         call = calls.publish(card)
-        action = Action("publish_decision", "medium", f"Publish: {label(card)}", why, (call,), card.last_ts_ms)
+        action = EngineAction("publish_decision", "medium", f"Publish: {label(card)}", why, (call,), card.last_ts_ms)
         found += Findings((signal,), (action,))
     return found
 
 
-def _unpublished(part: Slice, card: CardLike) -> bool:
+def _unpublished(part: CardSlice, card: CardLike) -> bool:
     lane = any(tag.startswith(AGENT_LANE) for tag in card.tags) and SHARED_LANE not in card.tags
     if not (DRAFT in card.tags or lane) or card.id.startswith(PUBLISHED) or PUBLISHED + card.id in part.by_id:
         return False
     return pinned(card) or part.now_ms - card.last_ts_ms <= RECENT_MS
 
 
-def untested_hypotheses(part: Slice, calls: Calls) -> Findings:
+def untested_hypotheses(part: CardSlice, calls: CallScope) -> Findings:
     active = [card for card in part.of_type("hypothesis") if is_active(card)]
     untested = [card for card in active if not part.supporters_of(card, "test")]
     found = Findings()
     for card in untested[:MOST_UNTESTED]:
         message = f"Hypothesis has no test: {label(card)}"
-        signal = Signal("BM4_HYPOTHESIS_NO_TEST", "high", message, (card.id,), card.last_ts_ms)
+        signal = EngineSignal("BM4_HYPOTHESIS_NO_TEST", "high", message, (card.id,), card.last_ts_ms)
         why = "What cannot fail cannot be learned from."
         call = calls.test_stub(card)
-        action = Action("add_test_stub", "high", f"Add a test: {label(card)}", why, (call,), card.last_ts_ms)
+        action = EngineAction("add_test_stub", "high", f"Add a test: {label(card)}", why, (call,), card.last_ts_ms)
         found += Findings((signal,), (action,))
     tested = [card for card in active if part.supporters_of(card, "test")]
     return found + Findings(tuple(_unproven(card) for card in tested if not _has_evidence(part, card)))
 
 
-def _has_evidence(part: Slice, card: CardLike) -> bool:
+def _has_evidence(part: CardSlice, card: CardLike) -> bool:
     tests = part.supporters_of(card, "test")
     return bool(part.evidence_for(card)) or any(part.evidence_for(test) for test in tests)
 
 
-def _unproven(card: CardLike) -> Signal:
+def _unproven(card: CardLike) -> EngineSignal:
     message = f"Hypothesis has tests and no evidence: {label(card)}"
-    return Signal("BM4_HYPOTHESIS_NO_EVIDENCE", "warning", message, (card.id,), card.last_ts_ms)
+    return EngineSignal("BM4_HYPOTHESIS_NO_EVIDENCE", "warning", message, (card.id,), card.last_ts_ms)
 
 
-def contradictions(part: Slice, calls: Calls) -> Findings:
+def contradictions(part: CardSlice, calls: CallScope) -> Findings:
     claims = [card for card in part.of_type("hypothesis", "test", "decision") if is_open(card)]
     both = [card for card in claims if part.supporters.get(card.id) and part.blockers.get(card.id)]
     found = Findings()
@@ -84,18 +84,20 @@ def contradictions(part: Slice, calls: Calls) -> Findings:
         sides = [*part.supporters[card.id], *part.blockers[card.id]]
         refs = (card.id, *sorted(item.id for item in sides))
         message = f"Supported and blocked at once: {label(card)}"
-        signal = Signal("BM1_CONTRADICTION_SUPPORTS_BLOCKS", "high", message, refs, card.last_ts_ms)
+        signal = EngineSignal("BM1_CONTRADICTION_SUPPORTS_BLOCKS", "high", message, refs, card.last_ts_ms)
         proposed = (
             calls.playbook("contradiction", "Leads through deciding between both sides.", "high"),
             calls.disambiguation(card),
         )
         why = "Both cannot hold; one decisive test tells which."
         title = f"Resolve: {label(card)}"
-        found += Findings((signal,), (Action("resolve_contradiction", "high", title, why, proposed, card.last_ts_ms),))
+        found += Findings(
+            (signal,), (EngineAction("resolve_contradiction", "high", title, why, proposed, card.last_ts_ms),)
+        )
     return found
 
 
-def low_confidence(part: Slice, calls: Calls) -> Findings:
+def low_confidence(part: CardSlice, calls: CallScope) -> Findings:
     decisions = [card for card in part.of_type("decision") if pinned(card)]
     if not decisions:
         return _low_hypothesis(part)
@@ -103,15 +105,15 @@ def low_confidence(part: Slice, calls: Calls) -> Findings:
     if worth > LOW_DECISION:
         return Findings()
     message = f"Pinned decision rests on little ({worth:.2f}): {label(card)}"
-    signal = Signal("BM3_DECISION_LOW_CONFIDENCE", "warning", message, (card.id,), card.last_ts_ms)
+    signal = EngineSignal("BM3_DECISION_LOW_CONFIDENCE", "warning", message, (card.id,), card.last_ts_ms)
     call = calls.playbook("experiment", "Leads through one decisive experiment.")
     why = "Others build on a pinned decision."
     return Findings(
-        (signal,), (Action("use_playbook", "medium", "Use playbook experiment", why, (call,), card.last_ts_ms),)
+        (signal,), (EngineAction("use_playbook", "medium", "Use playbook experiment", why, (call,), card.last_ts_ms),)
     )
 
 
-def _low_hypothesis(part: Slice) -> Findings:
+def _low_hypothesis(part: CardSlice) -> Findings:
     hypotheses = [card for card in part.of_type("hypothesis") if is_open(card)]
     if not hypotheses:
         return Findings()
@@ -119,26 +121,28 @@ def _low_hypothesis(part: Slice) -> Findings:
     if worth > LOW_HYPOTHESIS:
         return Findings()
     message = f"Open hypothesis looks unlikely ({worth:.2f}): {label(card)}"
-    return Findings((Signal("BM3_HYPOTHESIS_LOW_CONFIDENCE", "info", message, (card.id,), card.last_ts_ms),))
+    return Findings((EngineSignal("BM3_HYPOTHESIS_LOW_CONFIDENCE", "info", message, (card.id,), card.last_ts_ms),))
 
 
-def _least_sure(part: Slice, cards: list[CardLike]) -> tuple[float, CardLike]:
+def _least_sure(part: CardSlice, cards: list[CardLike]) -> tuple[float, CardLike]:
     rated = [(confidence(part, card), card) for card in cards]
     return min(rated, key=lambda pair: (pair[0], -pair[1].last_seq, pair[1].id))
 
 
-def unopposed(part: Slice, calls: Calls) -> Findings:
+def unopposed(part: CardSlice, calls: CallScope) -> Findings:
     claims = [card for card in part.of_type("hypothesis", "decision") if is_active(card) and "counter" not in card.tags]
     lonely = [card for card in claims if part.supporters.get(card.id) and not part.blockers.get(card.id)]
     if not lonely:
         return Findings()
     card = min(lonely, key=lambda card: (-len(part.supporters[card.id]), -card.last_seq, card.id))
     message = f"Nothing speaks against it yet: {label(card)}"
-    signal = Signal("BM10_NO_COUNTER_EDGES", "info", message, (card.id,), card.last_ts_ms)
+    signal = EngineSignal("BM10_NO_COUNTER_EDGES", "info", message, (card.id,), card.last_ts_ms)
     proposed = (calls.playbook("skeptic", "Leads through the case against it."), calls.counter(card))
     why = "One serious counter-position guards against seeing only what fits."
     title = f"Add a counter-position: {label(card)}"
-    return Findings((signal,), (Action("add_counter_hypothesis", "medium", title, why, proposed, card.last_ts_ms),))
+    return Findings(
+        (signal,), (EngineAction("add_counter_hypothesis", "medium", title, why, proposed, card.last_ts_ms),)
+    )
 
 
 ENOUGH_SCORE, MOST_WEAK = 60, 2
@@ -146,54 +150,58 @@ TRACE_WINDOW, MANY_CARDS = 12, 6
 TRADEOFF = (" vs ", " versus ", "tradeoff", "trade-off", "a/b")
 
 
-def weak_evidence(part: Slice, calls: Calls) -> Findings:
+def weak_evidence(part: CardSlice, calls: CallScope) -> Findings:
     rated = [(evidence_score(part, card), card) for card in part.of_type("evidence") if _matters(part, card)]
     weak = [(score, card) for score, card in rated if score < ENOUGH_SCORE]
     weak.sort(key=lambda pair: (pair[0], -pair[1].last_seq, pair[1].id))
     return Findings(tuple(_weak(score, card) for score, card in weak[:MOST_WEAK]))
 
 
-def _matters(part: Slice, card: CardLike) -> bool:
+def _matters(part: CardSlice, card: CardLike) -> bool:
     linked = [*part.supported.get(card.id, []), *part.blocked.get(card.id, [])]
     return pinned(card) or any(item.type == "decision" and pinned(item) for item in linked)
 
 
-def _weak(score: int, card: CardLike) -> Signal:
+def _weak(score: int, card: CardLike) -> EngineSignal:
     message = f"Evidence is weak ({score} of 100; add CMD: and LINK: lines): {label(card)}"
-    return Signal("BM2_EVIDENCE_WEAK", "warning", message, (card.id,), card.last_ts_ms)
+    return EngineSignal("BM2_EVIDENCE_WEAK", "warning", message, (card.id,), card.last_ts_ms)
 
 
-def changed_assumptions(part: Slice, calls: Calls) -> Findings:
+def changed_assumptions(part: CardSlice, calls: CallScope) -> Findings:
     for card in part.cards:
         users = _users_of(part, card) if "assumption" in card.tags and not is_open(card) else []
         if users:
             user = users[0]
             message = f"Assumption is {card.status} and still carries {label(user)}: {label(card)}"
-            signal = Signal("BM6_ASSUMPTION_NOT_OPEN_BUT_USED", "warning", message, (card.id, user.id), card.last_ts_ms)
+            signal = EngineSignal(
+                "BM6_ASSUMPTION_NOT_OPEN_BUT_USED", "warning", message, (card.id, user.id), card.last_ts_ms
+            )
             call = calls.recheck(card, user)
             title = f"Recheck what rests on: {label(card)}"
             why = "When a premise changes, what was built on it may fall."
-            return Findings((signal,), (Action("recheck_assumption", "medium", title, why, (call,), card.last_ts_ms),))
+            return Findings(
+                (signal,), (EngineAction("recheck_assumption", "medium", title, why, (call,), card.last_ts_ms),)
+            )
     return Findings()
 
 
-def _users_of(part: Slice, card: CardLike) -> list[CardLike]:
+def _users_of(part: CardSlice, card: CardLike) -> list[CardLike]:
     used = [item for item in part.supported.get(card.id, []) if item.type in {"decision", "hypothesis"}]
     return sorted((item for item in used if pinned(item) or is_open(item)), key=lambda item: (-item.last_seq, item.id))
 
 
-def tradeoffs(part: Slice, calls: Calls) -> Findings:
+def tradeoffs(part: CardSlice, calls: CallScope) -> Findings:
     for card in part.of_type("question", "decision"):
         words = f" {card.title or ''} {card.text or ''} ".lower()
         if is_open(card) and any(mark in words for mark in TRADEOFF):
             call = calls.playbook("criteria_matrix", "Weighs the options by criteria.", "low")
             why = f"Two options stand against each other: {label(card)}"
             title = "Use playbook criteria_matrix"
-            return Findings((), (Action("use_playbook", "low", title, why, (call,), card.last_ts_ms),))
+            return Findings((), (EngineAction("use_playbook", "low", title, why, (call,), card.last_ts_ms),))
     return Findings()
 
 
-def tests_to_run(part: Slice, calls: Calls) -> Findings:
+def tests_to_run(part: CardSlice, calls: CallScope) -> Findings:
     tests = runnable_tests(part)
     if not tests:
         return Findings()
@@ -202,21 +210,21 @@ def tests_to_run(part: Slice, calls: Calls) -> Findings:
         refs = tuple(test.card.id for test in tests)
         message = f"All runnable tests have fresh evidence ({len(tests)})"
         newest = max(test.card.last_ts_ms for test in tests)
-        return Findings((Signal("BM5_RUNNABLE_TESTS_FRESH", "info", message, refs, newest),))
+        return Findings((EngineSignal("BM5_RUNNABLE_TESTS_FRESH", "info", message, refs, newest),))
     if first.last_evidence_ms is None:
         return Findings((), (_run(first, calls, "high", "It has never been run."),))
     message = f"Evidence is older than the test allows: {label(first.card)}"
-    signal = Signal("BM8_EVIDENCE_STALE", "warning", message, (first.card.id,), first.card.last_ts_ms)
+    signal = EngineSignal("BM8_EVIDENCE_STALE", "warning", message, (first.card.id,), first.card.last_ts_ms)
     return Findings((signal,), (_run(first, calls, "medium", "Its last result is out of date."),))
 
 
-def _run(test: RunnableTest, calls: Calls, priority: str, why: str) -> Action:
+def _run(test: RunnableTest, calls: CallScope, priority: str, why: str) -> EngineAction:
     call = calls.evidence(test.card, test.command, priority)
     title = f"Run: {test.command if len(test.command) <= 64 else test.command[:63] + '…'}"
-    return Action("run_test", priority, title, why, (call,), test.card.last_ts_ms)
+    return EngineAction("run_test", priority, title, why, (call,), test.card.last_ts_ms)
 
 
-def going_in_circles(part: Slice, calls: Calls) -> Findings:
+def going_in_circles(part: CardSlice, calls: CallScope) -> Findings:
     window = sorted(part.trace, key=lambda entry: entry["seq"])[-TRACE_WINDOW:]
     cards = [entry for entry in window if entry.get("format") == "think_card"]
     progress = any(_is_progress(entry) for entry in window)
@@ -224,13 +232,13 @@ def going_in_circles(part: Slice, calls: Calls) -> Findings:
         return Findings()
     message = f"{len(cards)} of the last {len(window)} trace entries are cards and none is evidence or a decision"
     newest = int(window[-1]["ts_ms"])
-    signal = Signal("BM10_STUCK_NO_EVIDENCE", "warning", message, (), newest)
+    signal = EngineSignal("BM10_STUCK_NO_EVIDENCE", "warning", message, (), newest)
     proposed = (
         calls.playbook("debug", "Leads back to something that can be measured."),
         calls.playbook("breakthrough", "Looks at the problem from other sides."),
     )
     why = "More thinking without a result rarely helps."
-    return Findings((signal,), (Action("use_playbook", "medium", "Use playbook debug", why, proposed, newest),))
+    return Findings((signal,), (EngineAction("use_playbook", "medium", "Use playbook debug", why, proposed, newest),))
 
 
 def _is_progress(entry: Mapping[str, Any]) -> bool:
@@ -275,16 +283,16 @@ def run(
         return None
     linked = list(edges)
     whole = make_slice(cards, linked, trace)
-    found = findings(whole, Calls(scope, workspace))
+    found = findings(whole, CallScope(scope, workspace))
     if step_tag is not None:
         step = step_tag.removeprefix(STEP).upper()
-        found = findings(narrowed(whole, step_tag, linked), Calls(scope, workspace, step)).then(found)
+        found = findings(narrowed(whole, step_tag, linked), CallScope(scope, workspace, step)).then(found)
     if not found.signals and not found.actions:
         return None
     return _block(found, signals_limit, actions_limit, step_tag, toolset)
 
 
-def findings(part: Slice, calls: Calls) -> Findings:
+def findings(part: CardSlice, calls: CallScope) -> Findings:
     """What every rule says about a slice, the most urgent first."""
     found = Findings()
     for rule in RULES:
@@ -308,5 +316,5 @@ def _block(
     }
 
 
-def _disclosed(action: Action, toolset: str) -> Action:
+def _disclosed(action: EngineAction, toolset: str) -> EngineAction:
     return action.with_calls(tuple(fitted(list(action.calls), catalogue(), toolset)))

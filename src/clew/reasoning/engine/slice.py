@@ -51,7 +51,7 @@ class EdgeLike(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class CardSlice:
     """Cards newest first, with their neighbours looked up once."""
 
     cards: tuple[CardLike, ...]
@@ -76,22 +76,24 @@ class Slice:
         return [item for item in self.supporters_of(card, "evidence") if not is_placeholder(item)]
 
 
-def make_slice(cards: Iterable[CardLike], edges: Iterable[EdgeLike], trace: Iterable[Mapping[str, Any]] = ()) -> Slice:
+def make_slice(
+    cards: Iterable[CardLike], edges: Iterable[EdgeLike], trace: Iterable[Mapping[str, Any]] = ()
+) -> CardSlice:
     ordered = tuple(sorted(cards, key=lambda card: (-card.last_seq, card.id)))
     entries = tuple(trace)
     moments = [card.last_ts_ms for card in ordered] + [int(entry.get("ts_ms") or 0) for entry in entries]
-    made = Slice(ordered, {card.id: card for card in ordered}, trace=entries, now_ms=max(moments, default=0))
+    made = CardSlice(ordered, {card.id: card for card in ordered}, trace=entries, now_ms=max(moments, default=0))
     for edge in sorted({(edge.from_id, edge.rel, edge.to_id) for edge in edges}):
         _link(made, *edge)
     return made
 
 
-def narrowed(whole: Slice, tag: str, edges: Iterable[EdgeLike]) -> Slice:
+def narrowed(whole: CardSlice, tag: str, edges: Iterable[EdgeLike]) -> CardSlice:
     """The part of a slice whose cards carry a tag."""
     return make_slice([card for card in whole.cards if tag in card.tags], edges, whole.trace)
 
 
-def _link(made: Slice, source: str, rel: str, to: str) -> None:
+def _link(made: CardSlice, source: str, rel: str, to: str) -> None:
     first, second = made.by_id.get(source), made.by_id.get(to)
     if first is None or second is None or source == to:
         return
@@ -152,7 +154,7 @@ def command_of(card: CardLike) -> str | None:
     return receipt(card.text, "CMD:")
 
 
-def evidence_score(part: Slice, card: CardLike) -> int:
+def evidence_score(part: CardSlice, card: CardLike) -> int:
     """0 to 90: receipts, where it came from, and what it is linked to."""
     score = 25 * bool(receipt(card.text, "CMD:")) + 25 * bool(receipt(card.text, "LINK:"))
     score += {"ci": 20, "local": 10}.get(_source(card), 0)
@@ -174,7 +176,7 @@ class RunnableTest:
         return self.last_evidence_ms is not None and not self.stale
 
 
-def runnable_tests(part: Slice) -> list[RunnableTest]:
+def runnable_tests(part: CardSlice) -> list[RunnableTest]:
     """Open tests with a command: never run first, then stale ones, then fresh ones; pinned and newest first."""
     found = []
     for card in part.of_type("test"):
@@ -184,7 +186,7 @@ def runnable_tests(part: Slice) -> list[RunnableTest]:
     return sorted(found, key=_urgency)
 
 
-def _runnable(part: Slice, card: CardLike, command: str) -> RunnableTest:
+def _runnable(part: CardSlice, card: CardLike, command: str) -> RunnableTest:
     last = max((item.last_ts_ms for item in part.evidence_for(card)), default=None)
     stale = last is not None and part.now_ms - last > stale_after_ms(card.meta)
     return RunnableTest(card, command, last, stale)
@@ -223,12 +225,12 @@ WEIGHTS = {"evidence": 4.0, "test": 1.5, "decision": 0.75, "hypothesis": 0.75}
 OTHER_WEIGHT = 0.25
 
 
-def confidence(part: Slice, card: CardLike) -> float:
+def confidence(part: CardSlice, card: CardLike) -> float:
     """0 to 1. One unit for and one against to begin with, so that an unlinked claim stands at a half."""
     return _confidence(part, card, DEPTH, frozenset())
 
 
-def _confidence(part: Slice, card: CardLike, depth: int, above: frozenset[str]) -> float:
+def _confidence(part: CardSlice, card: CardLike, depth: int, above: frozenset[str]) -> float:
     if card.id in above:
         return UNSURE
     if card.type == "evidence":
@@ -241,7 +243,7 @@ def _confidence(part: Slice, card: CardLike, depth: int, above: frozenset[str]) 
     return for_it / (for_it + against)
 
 
-def _weight(part: Slice, cards: list[CardLike], depth: int, path: frozenset[str]) -> float:
+def _weight(part: CardSlice, cards: list[CardLike], depth: int, path: frozenset[str]) -> float:
     return sum(
         WEIGHTS.get(card.type, OTHER_WEIGHT) * _confidence(part, card, depth - 1, path)
         for card in sorted(cards, key=lambda card: card.id)

@@ -1,6 +1,6 @@
 """The graph: versioned nodes and edges in a document, seen through a branch's view. Imports the store and documents."""
 
-from clew.reasoning.graph.reads import NodePage, Place, edge, edges_among, edges_at, locate, node, nodes
+from clew.reasoning.graph.reads import NodePage, PlacedNode, edge, edges_among, edges_at, locate, node, nodes
 from clew.reasoning.graph.state import CARD_TYPES, Edge, Node, edge_json, node_json
 from clew.reasoning.graph.writes import drop_edge, drop_node, put_edge, put_node
 
@@ -9,7 +9,7 @@ __all__ = [
     "Edge",
     "Node",
     "NodePage",
-    "Place",
+    "PlacedNode",
     "drop_edge",
     "drop_node",
     "edge",

@@ -13,7 +13,7 @@ from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import CONFLICT, check_name
 from clew.reasoning.branches import Branch, branch_by_id, branch_named, chain
 from clew.reasoning.documents import GRAPH
-from clew.reasoning.graph.diff import KINDS, Kind, State
+from clew.reasoning.graph.diff import KINDS, DiffKind, State
 from clew.reasoning.graph.reads import Cursor, node
 from clew.reasoning.graph.state import Node
 from clew.reasoning.graph.writes import drop_node
@@ -23,7 +23,7 @@ from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Input, Name, operation
 from clew.registry.record import Matter, matters
 from clew.store.database import Row
-from clew.store.rows import Record, upsert
+from clew.store.rows import TableRow, upsert
 from clew.store.rows import find as find_record
 from clew.store.workspaces import declare_events
 
@@ -36,13 +36,13 @@ declare_events(
 
 
 @dataclass(frozen=True, slots=True)
-class Clash:
+class KeyClash:
     """One key that both sides changed differently."""
 
     source: Branch
     into: Branch
     doc: str
-    kind: Kind
+    kind: DiffKind
     base: State | None
     theirs: State
     ours: State | None
@@ -59,7 +59,7 @@ class Clash:
 
 
 @dataclass(frozen=True)
-class Merged(Record):
+class Merged(TableRow):
     """That a destination has taken notice of a version: it took it over, or somebody decided about it."""
 
     TABLE: ClassVar[str] = "graph_merged"
@@ -73,13 +73,13 @@ class Merged(Record):
     seq: int
 
 
-def preview(ctx: Context, clash: Clash) -> dict[str, Any]:
+def preview(ctx: Context, clash: KeyClash) -> dict[str, Any]:
     """The conflict as it would be recorded."""
     row = {**_row(ctx, clash), "status": "preview", "created_at_ms": None}
     return conflict_json(ctx, row)
 
 
-def record(ctx: Context, clash: Clash) -> tuple[dict[str, Any], bool]:
+def record(ctx: Context, clash: KeyClash) -> tuple[dict[str, Any], bool]:
     """Keep the conflict; says whether it is new. One that is open already only gets the destination's present state."""
     found = find(ctx, clash.id(ctx.workspace))
     if found is not None:
@@ -98,7 +98,7 @@ def record(ctx: Context, clash: Clash) -> tuple[dict[str, Any], bool]:
     return conflict_json(ctx, row), True
 
 
-def settle(ctx: Context, source: Branch, into: Branch, doc: str, kind: Kind, key: str, how: str) -> None:
+def settle(ctx: Context, source: Branch, into: Branch, doc: str, kind: DiffKind, key: str, how: str) -> None:
     """Close what is still open about a key, because the two sides no longer disagree like that."""
     rows = ctx.tx.all(
         "SELECT * FROM graph_conflict WHERE workspace = ? AND from_branch = ? AND into_branch = ? AND doc = ?"
@@ -126,7 +126,7 @@ def close(ctx: Context, row: Row, how: str) -> None:
     ctx.emit("reasoning", "graph_conflict_resolved", row["id"], {"resolution": how, "key": row["key"]})
 
 
-def seen(ctx: Context, source: Branch, into: Branch, doc: str, kind: Kind, key: str) -> int | None:
+def seen(ctx: Context, source: Branch, into: Branch, doc: str, kind: DiffKind, key: str) -> int | None:
     """The version of a key that the destination has last taken notice of."""
     found = find_record(ctx.tx, ctx.workspace, Merged, source.id, into.id, doc, kind.name, key)
     return None if found is None else found.seq
@@ -183,7 +183,7 @@ def _headline(shown: dict[str, Any]) -> str | None:
     return next((state["title"] for state in states if state.get("title")), None)
 
 
-def _row(ctx: Context, clash: Clash) -> Row:
+def _row(ctx: Context, clash: KeyClash) -> Row:
     return {
         "workspace": ctx.workspace,
         "id": clash.id(ctx.workspace),
@@ -203,7 +203,7 @@ def _row(ctx: Context, clash: Clash) -> Row:
     }
 
 
-def _snapshot(kind: Kind, state: State | None) -> str | None:
+def _snapshot(kind: DiffKind, state: State | None) -> str | None:
     return None if state is None else canonical_or_none(kind.show(state))
 
 

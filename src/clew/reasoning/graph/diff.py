@@ -11,7 +11,7 @@ from pydantic import Field
 
 from clew.canonical import canonical_or_none
 from clew.ids import check_name
-from clew.reasoning.branches import Branch, Link, branch_named, chain
+from clew.reasoning.branches import Branch, BranchPart, branch_named, chain
 from clew.reasoning.documents import GRAPH
 from clew.reasoning.graph.reads import Cursor, edge_in, edges_at, node_at
 from clew.reasoning.graph.state import Edge, Node, edge_json, node_json
@@ -27,7 +27,7 @@ State = Node | Edge
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class DiffKind:
     """How one kind of thing is read, written and shown. A key is one text; `|` cannot occur inside an id."""
 
     name: str
@@ -39,7 +39,7 @@ class Kind:
     def key(self, state: State) -> str:
         return state.id if isinstance(state, Node) else "|".join(state.key)
 
-    def at(self, ctx: Context, links: list[Link], doc: str, key: str) -> State | None:
+    def at(self, ctx: Context, links: list[BranchPart], doc: str, key: str) -> State | None:
         """The state in a view, tombstones included."""
         if self.name == "node":
             return node_at(ctx, links, doc, key, include_deleted=True)
@@ -50,7 +50,7 @@ class Kind:
         row = ctx.tx.one(f"SELECT * FROM {self.name} WHERE workspace = ? AND seq = ?", ctx.workspace, seq)
         return load(self.record, row) if row else None
 
-    def versions(self, ctx: Context, doc: str, links: list[Link], **bounds: Any) -> list[Any]:
+    def versions(self, ctx: Context, doc: str, links: list[BranchPart], **bounds: Any) -> list[Any]:
         rows = versions(ctx, self.name, self.columns, doc, links, **bounds)
         return [load(self.record, row) for row in rows]
 
@@ -84,8 +84,8 @@ def _field(state: State, field: str) -> Any:
     return canonical_or_none(state.meta) if field == "meta" else getattr(state, field)
 
 
-NODE = Kind("node", NODE_KEY, Node, node_json, ("type", "title", "text", "status", "tags", "meta"))
-EDGE = Kind("edge", EDGE_KEY, Edge, edge_json, ("meta",))
+NODE = DiffKind("node", NODE_KEY, Node, node_json, ("type", "title", "text", "status", "tags", "meta"))
+EDGE = DiffKind("edge", EDGE_KEY, Edge, edge_json, ("meta",))
 KINDS = {"node": NODE, "edge": EDGE}
 
 
@@ -132,7 +132,7 @@ def graph_diff(ctx: Context, args: GraphDiff) -> dict[str, Any]:
     }
 
 
-def change_json(kind: Kind, state: State) -> dict[str, Any]:
+def change_json(kind: DiffKind, state: State) -> dict[str, Any]:
     shown = kind.show(state)
     if kind is NODE:
         return {"kind": "node", "id": shown["id"], "seq": state.last_seq, "to": shown}
@@ -141,8 +141,8 @@ def change_json(kind: Kind, state: State) -> dict[str, Any]:
 
 
 def differences(
-    ctx: Context, doc: str, shown: list[Link], other: list[Link], before: int | None = None
-) -> Iterator[tuple[Kind, State]]:
+    ctx: Context, doc: str, shown: list[BranchPart], other: list[BranchPart], before: int | None = None
+) -> Iterator[tuple[DiffKind, State]]:
     """States of the first view that differ from the second's, newest first, read only as far as they are asked for.
 
     What was written on one side only is newer than all that both share. So the changes of the first side come first;
@@ -157,9 +157,9 @@ def differences(
 
 
 def _left_behind(
-    ctx: Context, doc: str, shown: list[Link], other: list[Link], shared: int, before: int | None
-) -> Iterator[tuple[Kind, State]]:
-    found: list[tuple[Kind, State]] = []
+    ctx: Context, doc: str, shown: list[BranchPart], other: list[BranchPart], shared: int, before: int | None
+) -> Iterator[tuple[DiffKind, State]]:
+    found: list[tuple[DiffKind, State]] = []
     for kind in (NODE, EDGE):
         for changed in kind.versions(ctx, doc, other, after=shared, older_in=shown):
             state = kind.at(ctx, shown, doc, kind.key(changed))
@@ -169,7 +169,9 @@ def _left_behind(
     yield from (pair for pair in found if before is None or pair[1].last_seq < before)
 
 
-def _merged(ctx: Context, doc: str, links: list[Link], before: int | None, after: int) -> Iterator[tuple[Kind, State]]:
+def _merged(
+    ctx: Context, doc: str, links: list[BranchPart], before: int | None, after: int
+) -> Iterator[tuple[DiffKind, State]]:
     """Nodes and edges of a view written after a seq, newest first."""
     while True:
         page = [

@@ -9,10 +9,10 @@ from pydantic import Field
 
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import check_name
-from clew.reasoning.branches import Branch, Link, branch_named, chain
+from clew.reasoning.branches import Branch, BranchPart, branch_named, chain
 from clew.reasoning.documents import GRAPH
-from clew.reasoning.graph.conflicts import SIDES, Clash, Merged, find, preview, record, seen, settle
-from clew.reasoning.graph.diff import EDGE, NODE, Kind, State, absent
+from clew.reasoning.graph.conflicts import SIDES, KeyClash, Merged, find, preview, record, seen, settle
+from clew.reasoning.graph.diff import EDGE, NODE, DiffKind, State, absent
 from clew.reasoning.graph.reads import edges_at
 from clew.reasoning.graph.state import Edge, Node
 from clew.reasoning.notes import PAGE, Merge, destination
@@ -34,7 +34,7 @@ class GraphMerge(Merge):
 
 
 @dataclass
-class Tally:
+class MergeTally:
     merged: int = 0
     skipped: int = 0
     conflicts_created: int = 0
@@ -44,7 +44,7 @@ class Tally:
     node_fields_changed: int = 0
     edge_fields_changed: int = 0
 
-    def changed(self, kind: Kind, fields: int) -> None:
+    def changed(self, kind: DiffKind, fields: int) -> None:
         if kind is NODE:
             self.nodes_changed += 1
             self.node_fields_changed += fields
@@ -66,12 +66,12 @@ class Merger:
     into: Branch
     doc: str
     dry_run: bool
-    tally: Tally
-    theirs_view: list[Link]
-    ours_view: list[Link]
-    base_view: list[Link]
+    tally: MergeTally
+    theirs_view: list[BranchPart]
+    ours_view: list[BranchPart]
+    base_view: list[BranchPart]
 
-    def take(self, kind: Kind, theirs: State) -> None:
+    def take(self, kind: DiffKind, theirs: State) -> None:
         """Decide about one key and do it."""
         ctx, key = self.ctx, kind.key(theirs)
         known = seen(ctx, self.source, self.into, self.doc, kind, key)
@@ -83,18 +83,18 @@ class Merger:
         if outcome != "skipped":
             self.tally.changed(kind, len(kind.differing(theirs, ours)))
         if outcome == "conflict":
-            self._clash(Clash(self.source, self.into, self.doc, kind, base, theirs, ours))
+            self._clash(KeyClash(self.source, self.into, self.doc, kind, base, theirs, ours))
         else:
             self._agree(kind, key, theirs, outcome)
 
-    def _base(self, kind: Kind, key: str, known: int | None) -> State | None:
+    def _base(self, kind: DiffKind, key: str, known: int | None) -> State | None:
         """What both sides last agreed on or decided about; before that, what they had when the branch started."""
         if known is not None:
             found: State | None = kind.version(self.ctx, known)
             return found
         return kind.at(self.ctx, self.base_view, self.doc, key)
 
-    def _outcome(self, kind: Kind, base: State | None, theirs: State, ours: State | None) -> Outcome:
+    def _outcome(self, kind: DiffKind, base: State | None, theirs: State, ours: State | None) -> Outcome:
         if not kind.differing(theirs, ours) or not kind.differing(theirs, base):
             return "skipped"
         if kind.differing(ours, base) or self._breaks(theirs):
@@ -130,7 +130,7 @@ class Merger:
             return False
         return self._outcome(NODE, self._base(NODE, key, known), theirs, ours) == "merged"
 
-    def _clash(self, clash: Clash) -> None:
+    def _clash(self, clash: KeyClash) -> None:
         if self.dry_run:
             new = find(self.ctx, clash.id(self.ctx.workspace)) is None
             shown = preview(self.ctx, clash)
@@ -139,7 +139,7 @@ class Merger:
         self.tally.conflicts.append(shown)
         self.tally.conflicts_created += new
 
-    def _agree(self, kind: Kind, key: str, theirs: State, outcome: Outcome) -> None:
+    def _agree(self, kind: DiffKind, key: str, theirs: State, outcome: Outcome) -> None:
         if outcome == "merged":
             self.tally.merged += 1
         else:
@@ -172,7 +172,7 @@ def graph_merge(ctx: Context, args: GraphMerge) -> dict[str, Any]:
     """Bring the graph changes of a branch into its base; what both changed differently becomes a conflict."""
     source, into = _ends(ctx, args)
     doc = check_name(args.doc, "doc")
-    tally = Tally()
+    tally = MergeTally()
     ours, base = chain(ctx, into), chain(ctx, into, source.base_seq)
     merger = Merger(ctx, source, into, doc, args.dry_run, tally, chain(ctx, source), ours, base)
     changed, has_more = _changed(ctx, source, doc, args.cursor or 0, args.limit)
@@ -234,9 +234,11 @@ def _ends(ctx: Context, args: GraphMerge) -> tuple[Branch, Branch]:
     return source, into
 
 
-def _changed(ctx: Context, source: Branch, doc: str, after: int, limit: int) -> tuple[list[tuple[Kind, State]], bool]:
+def _changed(
+    ctx: Context, source: Branch, doc: str, after: int, limit: int
+) -> tuple[list[tuple[DiffKind, State]], bool]:
     """The present version of every key written on the branch itself, in the order they were written."""
-    found: list[tuple[Kind, State]] = []
+    found: list[tuple[DiffKind, State]] = []
     for kind in (NODE, EDGE):
         rows = ctx.tx.all(
             f"SELECT * FROM {kind.name} WHERE workspace = ? AND branch = ? AND doc = ? AND seq > ? AND until IS NULL"

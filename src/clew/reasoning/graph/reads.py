@@ -10,16 +10,16 @@ from pydantic import Field
 
 from clew.ids import check_node_id, normal_tags
 from clew.index.substrings import candidates
-from clew.reasoning.branches import Branch, Link, chain
+from clew.reasoning.branches import Branch, BranchPart, chain
 from clew.reasoning.graph.state import Edge, Node, edge_json, node_json
 from clew.reasoning.graph.view import (
     BY_SEQ,
     EDGE_KEY,
     NODE_KEY,
     ROW_BY_ROW,
-    Clause,
-    Filter,
-    Way,
+    Condition,
+    IndexPath,
+    NodeFilter,
     among,
     aside,
     keys,
@@ -60,7 +60,7 @@ class NodePage:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlacedNode:
     """A node together with the branch and document that hold this version of it."""
 
     node: Node
@@ -75,7 +75,7 @@ def node(
     return node_at(ctx, chain(ctx, branch, as_of), doc, id, include_deleted)
 
 
-def node_at(ctx: Context, links: list[Link], doc: str, id: str, include_deleted: bool = False) -> Node | None:
+def node_at(ctx: Context, links: list[BranchPart], doc: str, id: str, include_deleted: bool = False) -> Node | None:
     for link in links:
         row = ctx.tx.one(
             "SELECT * FROM node WHERE workspace = ? AND branch = ? AND doc = ? AND id = ? AND seq <= ?"
@@ -109,7 +109,7 @@ def nodes(
     as_of: int | None = None,
 ) -> NodePage:
     """The newest `limit` nodes before `cursor` that pass every filter given. Tags are compared as they are stored."""
-    wanted = Filter(
+    wanted = NodeFilter(
         None if ids is None else tuple(dict.fromkeys(ids)),
         None if types is None else tuple(dict.fromkeys(types)),
         status,
@@ -132,7 +132,13 @@ def nodes(
 
 
 def _newest(
-    ctx: Context, doc: str, link: Link, nearer: list[Link], wanted: Filter, cursor: int | None, limit: int
+    ctx: Context,
+    doc: str,
+    link: BranchPart,
+    nearer: list[BranchPart],
+    wanted: NodeFilter,
+    cursor: int | None,
+    limit: int,
 ) -> list[Row]:
     ways = ways_in(ctx, doc, link, wanted)
     clause = live("node", ctx.workspace, doc, link, cursor, ways[0].seq)
@@ -145,12 +151,12 @@ def _newest(
     return [once[seq] for seq in sorted(once, reverse=True)[:limit]]
 
 
-def _read(ctx: Context, way: Way, clause: Clause, limit: int) -> list[Row]:
+def _read(ctx: Context, way: IndexPath, clause: Condition, limit: int) -> list[Row]:
     source, params = way.source(ctx.tx.engine, clause)
     return ctx.tx.all(f"SELECT node.* {source} ORDER BY {way.order} DESC LIMIT ?", *params, limit)
 
 
-def locate(ctx: Context, id: str) -> Place | None:
+def locate(ctx: Context, id: str) -> PlacedNode | None:
     """The newest live version of an id on any branch that is still there, in any document."""
     row = ctx.tx.one(
         "SELECT * FROM node WHERE workspace = ? AND id = ? AND until IS NULL AND deleted = 0"
@@ -158,7 +164,7 @@ def locate(ctx: Context, id: str) -> Place | None:
         ctx.workspace,
         id,
     )
-    return Place(load(Node, row), row["branch"], row["doc"]) if row else None
+    return PlacedNode(load(Node, row), row["branch"], row["doc"]) if row else None
 
 
 Direction = Literal["in", "out", "both"]
@@ -178,7 +184,7 @@ def edge(
 
 
 def edge_in(
-    ctx: Context, links: list[Link], doc: str, key: tuple[str, str, str], include_deleted: bool = False
+    ctx: Context, links: list[BranchPart], doc: str, key: tuple[str, str, str], include_deleted: bool = False
 ) -> Edge | None:
     for link in links:
         row = ctx.tx.one(
@@ -229,7 +235,7 @@ def edges_at(
     links = chain(ctx, branch, as_of)
     columns = {"in": ("to_id",), "out": ("from_id",), "both": ("from_id", "to_id")}[direction]
     found: dict[tuple[str, str, str], Edge] = {}
-    wanted = Clause()
+    wanted = Condition()
     if rels is not None:
         wanted.add(f"edge.rel IN ({placeholders(len(rels))})" if rels else "1 = 0", *rels)
     for column in columns:
@@ -263,7 +269,7 @@ class Lead:
 
 
 def _edges(
-    ctx: Context, links: list[Link], doc: str, lead: Lead, extra: Clause, include_deleted: bool, limit: int
+    ctx: Context, links: list[BranchPart], doc: str, lead: Lead, extra: Condition, include_deleted: bool, limit: int
 ) -> list[Edge]:
     rows: list[Row] = []
     lead = Lead(lead.column, tuple(dict.fromkeys(lead.ids)))

@@ -7,14 +7,14 @@ from typing import Any
 
 from clew.canonical import canonical_or_none
 from clew.reasoning.visibility import CARD_TYPES as CARD_TYPES
-from clew.store.rows import Record
+from clew.store.rows import TableRow
 
 _VERSION = {"last_seq": "seq", "last_ts_ms": "ts_ms"}
 """A version is known by the seq of the entry that it was written with."""
 
 
 @dataclass(frozen=True, slots=True)
-class Node(Record):
+class Node(TableRow):
     """One version of a node; `last_seq` says which."""
 
     TABLE = "node"
@@ -41,7 +41,7 @@ class Node(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Edge(Record):
+class Edge(TableRow):
     TABLE = "edge"
     KEY = ("seq",)
     OBJECTS = frozenset({"meta"})

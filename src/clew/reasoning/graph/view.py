@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from clew.reasoning.branches import END, Link
+from clew.reasoning.branches import END, BranchPart
 from clew.registry.context import Context
 from clew.store.companions import Companion
 from clew.store.database import Database, Row, placeholders
@@ -34,18 +34,18 @@ def aside(column: str) -> str:
 
 
 @dataclass
-class Clause:
+class Condition:
     """A condition with its parameters, built up part by part."""
 
     parts: list[str] = field(default_factory=list)
     params: list[Any] = field(default_factory=list)
 
-    def add(self, sql: str, *params: Any) -> Clause:
+    def add(self, sql: str, *params: Any) -> Condition:
         self.parts.append(sql)
         self.params.extend(params)
         return self
 
-    def extend(self, other: Clause) -> Clause:
+    def extend(self, other: Condition) -> Condition:
         self.parts.extend(other.parts)
         self.params.extend(other.params)
         return self
@@ -55,13 +55,13 @@ class Clause:
 
 
 def live(
-    table: str, workspace: str, doc: str, link: Link, before: int | None = None, seq: str = "seq", after: int = 0
-) -> Clause:
+    table: str, workspace: str, doc: str, link: BranchPart, before: int | None = None, seq: str = "seq", after: int = 0
+) -> Condition:
     """Versions of one branch that are live at the link's cutoff, only those with `after < seq < before`.
 
     With `seq="seq + 0"` the engines cannot walk the versions by seq, which they like to do even where a few keys lead.
     """
-    clause = Clause().add(
+    clause = Condition().add(
         f"{table}.workspace = ? AND {table}.branch = ? AND {table}.doc = ?", workspace, link.branch, doc
     )
     # One upper bound on seq, never two: SQLite seeks to the first it sees and filters by the other.
@@ -75,7 +75,7 @@ def live(
     return clause.add(f"({table}.until IS NULL OR {table}.until > ?)", link.cutoff)
 
 
-def unshadowed(clause: Clause, table: str, key: tuple[str, ...], doc: str, nearer: list[Link]) -> Clause:
+def unshadowed(clause: Condition, table: str, key: tuple[str, ...], doc: str, nearer: list[BranchPart]) -> Condition:
     """Leave out keys of which a nearer link shows any version."""
     same = " AND ".join(f"near.{column} = {table}.{column}" for column in key)
     for link in nearer:
@@ -89,15 +89,15 @@ def unshadowed(clause: Clause, table: str, key: tuple[str, ...], doc: str, neare
     return clause
 
 
-def among(engine: str, text: str, values: Sequence[str]) -> Clause:
+def among(engine: str, text: str, values: Sequence[str]) -> Condition:
     """That an expression is one of these values; on PostgreSQL one statement for any number of them."""
     if engine == "sqlite":
-        return Clause([f"{text} IN ({placeholders(len(values))})"], [*values])
-    return Clause([f"{text} = ANY (CAST(? AS TEXT[]))"], [[*values]])
+        return Condition([f"{text} IN ({placeholders(len(values))})"], [*values])
+    return Condition([f"{text} = ANY (CAST(? AS TEXT[]))"], [[*values]])
 
 
 def lookup(
-    engine: str, table: str, column: str, values: Sequence[Any], condition: Clause
+    engine: str, table: str, column: str, values: Sequence[Any], condition: Condition
 ) -> tuple[str, tuple[Any, ...]]:
     """FROM and WHERE, with parameters, of rows that have one of these values in a column and fulfil a condition."""
     if engine == "sqlite":
@@ -114,7 +114,7 @@ def lookup(
     return f"FROM {given} CROSS JOIN LATERAL ({found}) AS {table}", (array, *condition.params)
 
 
-def keys(ctx: Context, table: str, key: tuple[str, ...], doc: str, links: list[Link]) -> list[tuple[Any, ...]]:
+def keys(ctx: Context, table: str, key: tuple[str, ...], doc: str, links: list[BranchPart]) -> list[tuple[Any, ...]]:
     """The keys of everything live in a view, newest first."""
     found = []
     columns = ", ".join(f"{table}.{column}" for column in key)
@@ -133,11 +133,11 @@ def versions(
     table: str,
     key: tuple[str, ...],
     doc: str,
-    links: list[Link],
+    links: list[BranchPart],
     limit: int = END,
     before: int | None = None,
     after: int = 0,
-    older_in: list[Link] | None = None,
+    older_in: list[BranchPart] | None = None,
 ) -> list[Row]:
     """The newest versions of a view with `after < seq < before`, tombstones included.
 
@@ -159,7 +159,9 @@ def versions(
     return rows
 
 
-def _known_before(clause: Clause, table: str, key: tuple[str, ...], doc: str, links: list[Link], last: int) -> None:
+def _known_before(
+    clause: Condition, table: str, key: tuple[str, ...], doc: str, links: list[BranchPart], last: int
+) -> None:
     same = " AND ".join(f"old.{column} = {table}.{column}" for column in key)
     branches = [link.branch for link in links]
     clause.add(
@@ -171,7 +173,7 @@ def _known_before(clause: Clause, table: str, key: tuple[str, ...], doc: str, li
     )
 
 
-def shared_until(one: list[Link], other: list[Link]) -> int:
+def shared_until(one: list[BranchPart], other: list[BranchPart]) -> int:
     """Up to this seq two views are the same; whatever is newer in either was written on one side only."""
     known = {link.branch: link.cutoff for link in other}
     return next((min(link.cutoff, known[link.branch]) for link in one if link.branch in known), 0)
@@ -195,7 +197,7 @@ class Samples(Companion):
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class NodeFilter:
     ids: tuple[str, ...] | None = None
     types: tuple[str, ...] | None = None
     status: str | None = None
@@ -212,7 +214,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class IndexPath:
     """One index that leads to nodes: the table read first, its own condition, and the order it gives."""
 
     lead: str
@@ -226,7 +228,7 @@ class Way:
     column: str = ""
     """Instead of a condition: the params are values of this column."""
 
-    def source(self, engine: str, more: Clause) -> tuple[str, tuple[Any, ...]]:
+    def source(self, engine: str, more: Condition) -> tuple[str, tuple[Any, ...]]:
         """FROM and WHERE, with parameters: the way itself, then more conditions."""
         if self.column:
             return lookup(engine, self.lead, self.column, self.params, more)
@@ -242,7 +244,7 @@ class Way:
         return f"FROM {self.lead} CROSS JOIN LATERAL ({inner}) AS node WHERE {self.condition} AND {more}"
 
 
-def ways_in(ctx: Context, doc: str, link: Link, wanted: Filter) -> list[Way]:
+def ways_in(ctx: Context, doc: str, link: BranchPart, wanted: NodeFilter) -> list[IndexPath]:
     """By ids, else by the filter with the fewest matches, else all nodes by seq. Several ways are read side by side."""
     if wanted.ids is not None:
         return [_by_keys("id", wanted.ids)]
@@ -250,7 +252,7 @@ def ways_in(ctx: Context, doc: str, link: Link, wanted: Filter) -> list[Way]:
         return [_by_keys("seq", wanted.seqs)]
     choices = list(_choices(ctx, doc, link, wanted))
     if not choices:
-        return [Way("node", f"node.{BY_SEQ}", ())]
+        return [IndexPath("node", f"node.{BY_SEQ}", ())]
     if len(choices) == 1:
         return choices[0]
     fewest, best = _matches(ctx, doc, link, choices[0]), choices[0]
@@ -263,7 +265,7 @@ def ways_in(ctx: Context, doc: str, link: Link, wanted: Filter) -> list[Way]:
     return best
 
 
-def _choices(ctx: Context, doc: str, link: Link, wanted: Filter) -> Iterator[list[Way]]:
+def _choices(ctx: Context, doc: str, link: BranchPart, wanted: NodeFilter) -> Iterator[list[IndexPath]]:
     place = (ctx.workspace, link.branch, doc)
     for tag in wanted.tags_all:
         yield [_by_tag(place, tag, _covered(tag))]
@@ -272,16 +274,16 @@ def _choices(ctx: Context, doc: str, link: Link, wanted: Filter) -> Iterator[lis
     if wanted.types is not None and len(wanted.types) <= SEEKS:
         yield [_by_type(kind, wanted.status) for kind in wanted.types]
     elif wanted.status is not None:
-        yield [Way("node", "node.status = ?", (wanted.status,), covers=frozenset({"status"}))]
+        yield [IndexPath("node", "node.status = ?", (wanted.status,), covers=frozenset({"status"}))]
 
 
-def _by_keys(column: str, keys: tuple[Any, ...]) -> Way:
+def _by_keys(column: str, keys: tuple[Any, ...]) -> IndexPath:
     # A few keys lead; ordering by an expression keeps the engines from walking all nodes by seq to save the sort.
-    return Way("node", "", keys, order="node.seq + 0", seq="seq + 0", column=column)
+    return IndexPath("node", "", keys, order="node.seq + 0", seq="seq + 0", column=column)
 
 
-def _by_tag(place: tuple[str, int, str], tag: str, covers: str) -> Way:
-    return Way(
+def _by_tag(place: tuple[str, int, str], tag: str, covers: str) -> IndexPath:
+    return IndexPath(
         "node_tag",
         "node_tag.workspace = ? AND node_tag.branch = ? AND node_tag.doc = ? AND node_tag.tag = ?",
         (*place, tag),
@@ -291,14 +293,14 @@ def _by_tag(place: tuple[str, int, str], tag: str, covers: str) -> Way:
     )
 
 
-def _by_type(kind: str, status: str | None) -> Way:
+def _by_type(kind: str, status: str | None) -> IndexPath:
     if status is None:
-        return Way("node", "node.type = ?", (kind,), covers=frozenset({"types"}))
+        return IndexPath("node", "node.type = ?", (kind,), covers=frozenset({"types"}))
     both = frozenset({"types", "status"})
-    return Way("node", "node.type = ? AND node.status = ?", (kind, status), covers=both)
+    return IndexPath("node", "node.type = ? AND node.status = ?", (kind, status), covers=both)
 
 
-def _matches(ctx: Context, doc: str, link: Link, ways: list[Way], enough: int | None = None) -> int:
+def _matches(ctx: Context, doc: str, link: BranchPart, ways: list[IndexPath], enough: int | None = None) -> int:
     """How many rows a choice leads to, counted until it is known to be no better than another with `enough`."""
     found = 0
     for way in ways:
@@ -308,7 +310,7 @@ def _matches(ctx: Context, doc: str, link: Link, ways: list[Way], enough: int | 
     return found
 
 
-def _sample(ctx: Context, doc: str, link: Link, way: Way) -> int:
+def _sample(ctx: Context, doc: str, link: BranchPart, way: IndexPath) -> int:
     """How many matches there were when they were last counted, not long ago.
 
     Views ask about the same marks again and again. The number only helps to choose among ways that lead to the same
@@ -324,7 +326,7 @@ def _sample(ctx: Context, doc: str, link: Link, way: Way) -> int:
     return found
 
 
-def _count(ctx: Context, doc: str, link: Link, way: Way) -> int:
+def _count(ctx: Context, doc: str, link: BranchPart, way: IndexPath) -> int:
     place = "node.workspace = ? AND node.branch = ? AND node.doc = ? AND " if way.lead == "node" else ""
     found = ctx.tx.value(
         f"SELECT count(*) FROM (SELECT 1 FROM {way.lead} WHERE {place}{way.condition} LIMIT {SAMPLE}) AS sample",
@@ -334,7 +336,7 @@ def _count(ctx: Context, doc: str, link: Link, way: Way) -> int:
     return int(found)
 
 
-def restrict(clause: Clause, wanted: Filter, covered: frozenset[str], engine: str) -> None:
+def restrict(clause: Condition, wanted: NodeFilter, covered: frozenset[str], engine: str) -> None:
     """The filters that the way in does not cover, as conditions on the row, which must not lead elsewhere."""
     if not wanted.include_deleted:
         clause.add("node.deleted = 0")

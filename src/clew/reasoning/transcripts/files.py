@@ -216,7 +216,7 @@ MOST_HINTS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class TranscriptMessage:
     role: str
     text: str
     ts: str | None
@@ -242,16 +242,16 @@ def parse(line: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def message(record: dict[str, Any]) -> Message | None:
+def message(record: dict[str, Any]) -> TranscriptMessage | None:
     ts = _text(record.get("timestamp"))
     if record.get("type") == "summary" and isinstance(record.get("summary"), str):
-        return Message("assistant", record["summary"], ts, summary=True)
+        return TranscriptMessage("assistant", record["summary"], ts, summary=True)
     wrapped = record.get("message")
     inner: dict[str, Any] = wrapped if isinstance(wrapped, dict) else _payload(record)
     role, text = inner.get("role"), _content(inner.get("content"))
     if not isinstance(role, str) or not text:
         return None
-    return Message(role, text, ts or _text(inner.get("timestamp")))
+    return TranscriptMessage(role, text, ts or _text(inner.get("timestamp")))
 
 
 def session_mark(record: dict[str, Any]) -> SessionMark | None:

@@ -14,9 +14,9 @@ from clew.errors import ClewError, invalid, suggest
 from clew.reasoning.transcripts.files import (
     Allowance,
     Line,
-    Message,
     SessionInfo,
     TranscriptFile,
+    TranscriptMessage,
     default_prefix,
     lines,
     message,
@@ -45,7 +45,7 @@ class Scanning(Bounded):
 
 
 @dataclass
-class Scan:
+class TranscriptPass:
     """One pass over the newest files; counts what it reads."""
 
     root: Path
@@ -85,7 +85,7 @@ class Scan:
         return {**counted, "unreadable": self.unreadable} if self.unreadable else counted
 
 
-def start_scan(ctx: Context, args: Any) -> Scan:
+def start_scan(ctx: Context, args: Any) -> TranscriptPass:
     prefix = default_prefix() if args.cwd_prefix is None else args.cwd_prefix.strip()
     project = None if ctx.connection.local else default_prefix()
     if project is not None and not f"{prefix.rstrip('/')}/".startswith(f"{project}/"):
@@ -95,7 +95,7 @@ def start_scan(ctx: Context, args: Any) -> Scan:
             "Call it from this machine's shell (clew call) to read all.",
         )
     root = root_directory(args.root_dir, anywhere=project is None)
-    return Scan(root, prefix, args.max_files, Allowance(args.max_bytes_total), project)
+    return TranscriptPass(root, prefix, args.max_files, Allowance(args.max_bytes_total), project)
 
 
 def transcript_id(path: str, byte: int) -> str:
@@ -103,7 +103,7 @@ def transcript_id(path: str, byte: int) -> str:
     return f"transcript:{path}@{byte}"
 
 
-def warn_of_limits(ctx: Context, scan: Scan) -> None:
+def warn_of_limits(ctx: Context, scan: TranscriptPass) -> None:
     if scan.allowance.ran_out:
         ctx.warn(
             "TRANSCRIPTS_SCAN_TRUNCATED",
@@ -160,7 +160,9 @@ class Hits:
         kept["files"] += 1
         return kept
 
-    def add(self, file: TranscriptFile, info: SessionInfo, project: dict[str, Any], line: Line, said: Message) -> None:
+    def add(
+        self, file: TranscriptFile, info: SessionInfo, project: dict[str, Any], line: Line, said: TranscriptMessage
+    ) -> None:
         key = (project["id"], said.role, said.text)
         if self.args.dedupe and key in self.seen:
             return
@@ -212,7 +214,9 @@ def transcripts_search(ctx: Context, args: TranscriptsSearch) -> dict[str, Any]:
     }
 
 
-def _matches(file: TranscriptFile, scan: Scan, args: TranscriptsSearch) -> Iterator[tuple[Line, Message]]:
+def _matches(
+    file: TranscriptFile, scan: TranscriptPass, args: TranscriptsSearch
+) -> Iterator[tuple[Line, TranscriptMessage]]:
     # Half of what is left at most, so that one huge file leaves something for the others.
     part = scan.allowance.share(max(scan.allowance.left // 2, LEAST_SHARE))
     try:
@@ -304,13 +308,13 @@ def transcripts_digest(ctx: Context, args: TranscriptsDigest) -> dict[str, Any]:
     }
 
 
-def _last(file: TranscriptFile, scan: Scan, mode: str) -> dict[str, Any] | None:
+def _last(file: TranscriptFile, scan: TranscriptPass, mode: str) -> dict[str, Any] | None:
     """The last fitting message in the file's last part."""
     wanted = min(TAIL_BYTES, file.size)
     short = scan.allowance.left < wanted
     part = scan.allowance.share(TAIL_BYTES)
     start = max(0, file.size - part.left)
-    found: tuple[Line, Message] | None = None
+    found: tuple[Line, TranscriptMessage] | None = None
     try:
         with open_file(file.path) as opened:
             opened.seek(start)
@@ -330,7 +334,7 @@ def _last(file: TranscriptFile, scan: Scan, mode: str) -> dict[str, Any] | None:
     return _item(file, *found, exact=start == 0) if found else None
 
 
-def sums_up(said: Message) -> bool:
+def sums_up(said: TranscriptMessage) -> bool:
     """Whether a message looks like a summary: it says so in a heading, or it is a list of some length."""
     if said.summary:
         return True
@@ -342,7 +346,7 @@ def sums_up(said: Message) -> bool:
     )
 
 
-def _item(file: TranscriptFile, line: Line, said: Message, exact: bool) -> dict[str, Any]:
+def _item(file: TranscriptFile, line: Line, said: TranscriptMessage, exact: bool) -> dict[str, Any]:
     ref: dict[str, Any] = {"path": file.name, "byte": line.byte}
     if exact:
         ref["line"] = line.number

@@ -15,7 +15,7 @@ from clew.index.indexing import index_item
 from clew.index.items import Item
 from clew.registry.context import Context
 from clew.registry.operation import Input, Meta, Name, Text
-from clew.store.rows import Record, load
+from clew.store.rows import TableRow, load
 from clew.store.workspaces import declare_events
 
 QUEUED, RUNNING = "QUEUED", "RUNNING"
@@ -76,7 +76,7 @@ class Claimed(OfJob):
 
 
 @dataclass(frozen=True, slots=True)
-class Job(Record):
+class Job(TableRow):
     TABLE: ClassVar[str] = "job"
 
     id: str

@@ -23,7 +23,7 @@ from clew.tasks.jobs.runners import (
     IDLE,
     LIVE,
     OFFLINE,
-    Lease,
+    RunnerLease,
     active_leases,
     expired_leases,
     runner_command,
@@ -38,7 +38,7 @@ _RANK = {"error": 0, "warn": 1, "stale": 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Issue:
+class JobIssue:
     severity: str
     kind: str
     message: str
@@ -55,7 +55,7 @@ class Issue:
         return {**shown, **{name: value for name, value in named.items() if value is not None}}
 
 
-def diagnostics(ctx: Context, leases: Sequence[Lease]) -> dict[str, Any]:
+def diagnostics(ctx: Context, leases: Sequence[RunnerLease]) -> dict[str, Any]:
     """A bounded list of contradictions, the worst first."""
     found = sorted([*_of_leases(ctx, leases), *_of_jobs(ctx, leases)], key=lambda issue: issue.order)
     return {
@@ -65,7 +65,7 @@ def diagnostics(ctx: Context, leases: Sequence[Lease]) -> dict[str, Any]:
     }
 
 
-def _of_leases(ctx: Context, leases: Sequence[Lease]) -> Iterator[Issue]:
+def _of_leases(ctx: Context, leases: Sequence[RunnerLease]) -> Iterator[JobIssue]:
     jobs = _named_jobs(ctx, leases)
     named = Counter(lease.active_job for lease in leases if lease.active_job)
     for lease in leases:
@@ -73,28 +73,28 @@ def _of_leases(ctx: Context, leases: Sequence[Lease]) -> Iterator[Issue]:
         if active is None:
             if lease.status == LIVE:
                 message = f"{lease.runner} says it works and names no job"
-                yield Issue("warn", "live_missing_active_job", message, lease.runner)
+                yield JobIssue("warn", "live_missing_active_job", message, lease.runner)
             continue
         if lease.status == IDLE:
             message = f"{lease.runner} says it is idle and names {active}"
-            yield Issue("warn", "idle_has_active_job", message, lease.runner, active)
+            yield JobIssue("warn", "idle_has_active_job", message, lease.runner, active)
         if named[active] > 1:
             message = f"{named[active]} runners say they work on {active}"
-            yield Issue("error", "duplicate_active_job", message, lease.runner, active)
+            yield JobIssue("error", "duplicate_active_job", message, lease.runner, active)
         yield from _of_active(lease, active, jobs.get(active))
 
 
-def _of_active(lease: Lease, active: str, job: Job | None) -> Iterator[Issue]:
+def _of_active(lease: RunnerLease, active: str, job: Job | None) -> Iterator[JobIssue]:
     if job is None:
-        yield Issue("error", "active_job_unknown", f"{active} does not exist", lease.runner, active)
+        yield JobIssue("error", "active_job_unknown", f"{active} does not exist", lease.runner, active)
     elif job.status != RUNNING:
-        yield Issue("warn", "active_job_not_running", f"{active} is {job.status}", lease.runner, active)
+        yield JobIssue("warn", "active_job_not_running", f"{active} is {job.status}", lease.runner, active)
     elif job.runner != lease.runner:
         message = f"{active} is claimed by {job.runner}, not by {lease.runner}"
-        yield Issue("error", "job_runner_mismatch", message, lease.runner, active)
+        yield JobIssue("error", "job_runner_mismatch", message, lease.runner, active)
 
 
-def _of_jobs(ctx: Context, leases: Sequence[Lease]) -> Iterator[Issue]:
+def _of_jobs(ctx: Context, leases: Sequence[RunnerLease]) -> Iterator[JobIssue]:
     held = {lease.runner for lease in leases}
     marks = placeholders(len(held)) or "''"
     rows = ctx.tx.all(
@@ -108,13 +108,13 @@ def _of_jobs(ctx: Context, leases: Sequence[Lease]) -> Iterator[Issue]:
     for job in (load(Job, row) for row in rows):
         if job.expired(ctx.now_ms):
             message = f"the claim of {job.runner or 'nobody'} on {job.id} has expired; a runner may reclaim it"
-            yield Issue("stale", "job_claim_expired", message, job.runner, job.id)
+            yield JobIssue("stale", "job_claim_expired", message, job.runner, job.id)
         if job.runner not in held:
             message = f"{job.id} runs under {job.runner or 'nobody'}, who has no active lease"
-            yield Issue("warn", "job_runner_offline", message, job.runner, job.id)
+            yield JobIssue("warn", "job_runner_offline", message, job.runner, job.id)
 
 
-def _named_jobs(ctx: Context, leases: Sequence[Lease]) -> dict[str, Job]:
+def _named_jobs(ctx: Context, leases: Sequence[RunnerLease]) -> dict[str, Job]:
     ids = sorted({lease.active_job for lease in leases if lease.active_job})
     if not ids:
         return {}
@@ -287,7 +287,7 @@ def _radar(ctx: Context, args: JobsRadar) -> dict[str, Any]:
     return shown
 
 
-def _rows(ctx: Context, jobs: Sequence[Job], leases: Sequence[Lease]) -> list[dict[str, Any]]:
+def _rows(ctx: Context, jobs: Sequence[Job], leases: Sequence[RunnerLease]) -> list[dict[str, Any]]:
     alive = {lease.runner: lease for lease in leases}
     marks = {job.id: attention_of(job, ctx.now_ms) for job in jobs}
     seqs = {job.id: last_seq(job, marks[job.id]) for job in jobs}
@@ -305,7 +305,7 @@ def _rows(ctx: Context, jobs: Sequence[Job], leases: Sequence[Lease]) -> list[di
     return rows
 
 
-def _leases_json(leases: Sequence[Lease], args: JobsRadar) -> dict[str, Any]:
+def _leases_json(leases: Sequence[RunnerLease], args: JobsRadar) -> dict[str, Any]:
     wanted = [lease for lease in leases if args.runners_status in (None, lease.status)]
     limit = clamped(args.runners_limit, 1, MOST_RUNNERS)
     runners = [lease.to_json() for lease in wanted[:limit]]

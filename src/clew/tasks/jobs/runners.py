@@ -39,7 +39,7 @@ LIVE, IDLE, OFFLINE = "live", "idle", "offline"
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class RunnerLease:
     runner: str
     status: str
     active_job: str | None
@@ -84,25 +84,25 @@ def tasks_runner_heartbeat(ctx: Context, args: RunnerHeartbeat) -> dict[str, Any
 
 def renew_lease(
     ctx: Context, runner: str, status: str, active: str | None, ttl: int, meta: dict[str, Any] | None = None
-) -> Lease:
+) -> RunnerLease:
     """The lease from now on. Only a change of state leaves an event: a runner renews its lease thousands of times,
     and the job it takes has an event of its own.
     """
     before = find_lease(ctx, runner)
     now = ctx.now_ms
-    lease = Lease(runner, status, active, now + ttl, before.created_at_ms if before else now, now, meta)
+    lease = RunnerLease(runner, status, active, now + ttl, before.created_at_ms if before else now, now, meta)
     _save(ctx, lease)
     if before is None or not before.holds(now) or before.status != status:
         ctx.emit("jobs", "runner_changed", runner, {"status": status, "active_job": active})
     return lease
 
 
-def find_lease(ctx: Context, runner: str) -> Lease | None:
+def find_lease(ctx: Context, runner: str) -> RunnerLease | None:
     row = ctx.tx.one("SELECT * FROM runner_lease WHERE workspace = ? AND runner = ?", ctx.workspace, runner)
     return _lease(row) if row else None
 
 
-def active_leases(ctx: Context) -> list[Lease]:
+def active_leases(ctx: Context) -> list[RunnerLease]:
     """Those that hold, live ones first, then those that hold longest."""
     rows = ctx.tx.all(
         "SELECT * FROM runner_lease WHERE workspace = ? AND lease_expires_at_ms > ?"
@@ -113,7 +113,7 @@ def active_leases(ctx: Context) -> list[Lease]:
     return [_lease(row) for row in rows]
 
 
-def expired_leases(ctx: Context, limit: int) -> list[Lease]:
+def expired_leases(ctx: Context, limit: int) -> list[RunnerLease]:
     """Those that ended, newest first."""
     rows = ctx.tx.all(
         "SELECT * FROM runner_lease WHERE workspace = ? AND lease_expires_at_ms <= ?"
@@ -137,7 +137,7 @@ class RunnerStatus:
     live: int
     idle: int
     offline: int
-    foremost: Lease | None
+    foremost: RunnerLease | None
 
     @property
     def status(self) -> str:
@@ -163,19 +163,19 @@ class RunnerStatus:
         return f"live:{self.live} idle:{self.idle} offline:{self.offline}"
 
 
-def runner_status(ctx: Context, leases: Sequence[Lease] | None = None) -> RunnerStatus:
+def runner_status(ctx: Context, leases: Sequence[RunnerLease] | None = None) -> RunnerStatus:
     held = active_leases(ctx) if leases is None else leases
     live = sum(lease.status == LIVE for lease in held)
     return RunnerStatus(live, len(held) - live, count_expired(ctx), held[0] if held else None)
 
 
-def state_of(leases: dict[str, Lease], runner: str | None) -> str:
+def state_of(leases: dict[str, RunnerLease], runner: str | None) -> str:
     """live, idle or offline, by the runner's lease alone."""
     lease = leases.get(runner or "")
     return lease.status if lease is not None else OFFLINE
 
 
-def _save(ctx: Context, lease: Lease) -> None:
+def _save(ctx: Context, lease: RunnerLease) -> None:
     ctx.tx.run(
         "INSERT INTO runner_lease (workspace, runner, status, active_job, lease_expires_at_ms, meta, created_at_ms,"
         " updated_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (workspace, runner) DO UPDATE SET"
@@ -192,6 +192,6 @@ def _save(ctx: Context, lease: Lease) -> None:
     )
 
 
-def _lease(row: Row) -> Lease:
+def _lease(row: Row) -> RunnerLease:
     names = ("runner", "status", "active_job", "lease_expires_at_ms", "created_at_ms", "updated_at_ms")
-    return Lease(**{name: row[name] for name in names}, meta=orjson.loads(row["meta"]) if row["meta"] else None)
+    return RunnerLease(**{name: row[name] for name in names}, meta=orjson.loads(row["meta"]) if row["meta"] else None)

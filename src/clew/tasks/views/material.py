@@ -26,7 +26,7 @@ DEFAULT_BUDGET = 12_000
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SectionLimits:
     """How much of each section a view shows."""
 
     events: int
@@ -40,24 +40,24 @@ class Limits:
     actions: int
 
 
-FULL = Limits(20, 5, 5, 5, 10, 20, 20, 6, 6)
-FOCUS_ONLY = Limits(12, 3, 3, 3, 3, 8, 40, 6, 2)
-AUDIT = Limits(14, 6, 6, 6, 12, 24, 60, 8, 2)
+FULL = SectionLimits(20, 5, 5, 5, 10, 20, 20, 6, 6)
+FOCUS_ONLY = SectionLimits(12, 3, 3, 3, 3, 8, 40, 6, 2)
+AUDIT = SectionLimits(14, 6, 6, 6, 12, 24, 60, 8, 2)
 SMART = {
-    2_000: Limits(6, 3, 3, 3, 4, 10, 18, 5, 2),
-    6_000: Limits(10, 4, 4, 4, 8, 16, 26, 6, 2),
-    12_000: Limits(14, 5, 5, 5, 12, 24, 40, 6, 2),
+    2_000: SectionLimits(6, 3, 3, 3, 4, 10, 18, 5, 2),
+    6_000: SectionLimits(10, 4, 4, 4, 8, 16, 26, 6, 2),
+    12_000: SectionLimits(14, 5, 5, 5, 12, 24, 40, 6, 2),
 }
-SMART_LARGE = Limits(20, 6, 6, 6, 12, 30, 60, 8, 2)
+SMART_LARGE = SectionLimits(20, 6, 6, 6, 12, 30, 60, 8, 2)
 EXPLORE = {
-    2_000: Limits(8, 3, 3, 3, 6, 14, 26, 6, 2),
-    6_000: Limits(12, 5, 5, 5, 12, 22, 40, 8, 2),
-    12_000: Limits(16, 6, 6, 6, 16, 34, 70, 8, 2),
+    2_000: SectionLimits(8, 3, 3, 3, 6, 14, 26, 6, 2),
+    6_000: SectionLimits(12, 5, 5, 5, 12, 22, 40, 8, 2),
+    12_000: SectionLimits(16, 6, 6, 6, 16, 34, 70, 8, 2),
 }
-EXPLORE_LARGE = Limits(24, 8, 8, 8, 22, 48, 100, 10, 2)
+EXPLORE_LARGE = SectionLimits(24, 8, 8, 8, 22, 48, 100, 10, 2)
 
 
-def default_limits(view: str, budget: int | None) -> Limits:
+def default_limits(view: str, budget: int | None) -> SectionLimits:
     if view == "full":
         return FULL
     if view == "focus_only":
@@ -69,10 +69,10 @@ def default_limits(view: str, budget: int | None) -> Limits:
     return next((limits for most, limits in tiers.items() if room <= most), large)
 
 
-def limits_for(view: str, budget: int | None, args: Any) -> Limits:
+def limits_for(view: str, budget: int | None, args: Any) -> SectionLimits:
     """The view's defaults with what the caller set instead."""
     defaults = default_limits(view, budget)
-    names = {field.name: f"{field.name}_limit" for field in fields(Limits)}
+    names = {field.name: f"{field.name}_limit" for field in fields(SectionLimits)}
     names |= {"signals": "engine_signals_limit", "actions": "engine_actions_limit"}
     given = {name: getattr(args, argument, None) for name, argument in names.items()}
     return replace(defaults, **{name: value for name, value in given.items() if value is not None})
@@ -212,7 +212,9 @@ def _anchors(cards: Iterable[Node]) -> list[str]:
     return sorted(counts, key=lambda tag: (-counts[tag][0], -counts[tag][1], tag))
 
 
-def gather(ctx: Context, scope: Scope, view: str, limits: Limits, cursors: Cursors, step: StepFocus | None) -> Material:
+def gather(
+    ctx: Context, scope: Scope, view: str, limits: SectionLimits, cursors: Cursors, step: StepFocus | None
+) -> Material:
     """Read what a scope holds. `step` is the step in focus of a relevance-first view."""
     drafts = view in ("audit", "full")
     cards = _cards(ctx, scope, view, limits.cards, cursors.cards, Lens(drafts, step, only_step=False))

@@ -40,7 +40,7 @@ Meta = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredMindpack:
     """The newest version of the mindpack."""
 
     seq: int
@@ -136,20 +136,20 @@ def _call(action: Action | None) -> Meta | None:
     return {"tool": action.tool, "args": action.args, "purpose": action.purpose} if action else None
 
 
-def newest(ctx: Context) -> Stored | None:
+def newest(ctx: Context) -> StoredMindpack | None:
     rows = newest_entries(ctx, Range(checked_out(ctx).id, 0, END), DOC, 1)
     return _stored(rows[0]) if rows else None
 
 
-def _stored(row: Row) -> Stored:
-    return Stored(row["seq"], row["ts_ms"], row["content"], orjson.loads(row["meta"]))
+def _stored(row: Row) -> StoredMindpack:
+    return StoredMindpack(row["seq"], row["ts_ms"], row["content"], orjson.loads(row["meta"]))
 
 
-def differs(stored: Stored | None, meta: Meta) -> bool:
+def differs(stored: StoredMindpack | None, meta: Meta) -> bool:
     return stored is None or {name: value for name, value in stored.meta.items() if name != "reason"} != meta
 
 
-def renew(ctx: Context, meta: Meta, reason: str | None = None) -> Stored:
+def renew(ctx: Context, meta: Meta, reason: str | None = None) -> StoredMindpack:
     """The newest version, a new one when something changed."""
     stored = newest(ctx)
     if stored is not None and not differs(stored, meta):
@@ -159,7 +159,7 @@ def renew(ctx: Context, meta: Meta, reason: str | None = None) -> Stored:
     branch = checked_out(ctx).id
     row = append(ctx, branch, DOC, content=content, doc_kind=NOTES, title="Mindpack", meta=kept, item_source=None)
     ctx.emit("tasks", "mindpack_updated", f"{DOC}@{row['seq']}")
-    return Stored(row["seq"], row["ts_ms"], content, kept)
+    return StoredMindpack(row["seq"], row["ts_ms"], content, kept)
 
 
 def page(meta: Meta, changed: Sequence[str]) -> str:
@@ -204,7 +204,7 @@ def _command(call: Meta) -> str:
 
 
 def _answer(
-    ctx: Context, stored: Stored | None, meta: Meta, updated: bool, before: Stored | None = None
+    ctx: Context, stored: StoredMindpack | None, meta: Meta, updated: bool, before: StoredMindpack | None = None
 ) -> dict[str, Any]:
     """The stored version when it is up to date, else what it would be."""
     current = stored is not None and not differs(stored, meta)

@@ -26,7 +26,7 @@ from clew.store.database import Row
 from clew.store.events import events_about
 from clew.tasks import journal
 from clew.tasks.evidence import Evidence, evidence_of
-from clew.tasks.views.material import Limits
+from clew.tasks.views.material import SectionLimits
 from clew.tasks.views.outlook import Subject
 
 SCANNED = 500
@@ -109,7 +109,7 @@ class Signals:
         }
 
 
-def signals_of(ctx: Context, subject: Subject, blockers: Sequence[str], limits: Limits, drafts: bool) -> Signals:
+def signals_of(ctx: Context, subject: Subject, blockers: Sequence[str], limits: SectionLimits, drafts: bool) -> Signals:
     lens = Lens(drafts)
     decisions = newest(ctx, subject.scope, lens, "decision", limits.decisions)
     cards = newest(ctx, subject.scope, lens, "evidence", limits.evidence)

@@ -12,7 +12,7 @@ from clew.reasoning.scope import Scope, StepFocus, scope_of
 from clew.registry.context import Context
 from clew.registry.lines import one_line
 from clew.tasks.gates import Gate, gates_of, suspect_steps
-from clew.tasks.leases import Lease, lease_of
+from clew.tasks.leases import StepLease, lease_of
 from clew.tasks.plans import ACTIVE_LIMIT, STALE_AFTER_MS, Work, qualified_id, tasks_of
 from clew.tasks.proofs import PROVEN, Proof, proof_states, unproven_since
 from clew.tasks.steps import Step, steps_of
@@ -32,7 +32,7 @@ class Subject:
     scope: Scope
     steps: list[Step] = field(default_factory=list)
     gates: dict[str, Gate] = field(default_factory=dict)
-    lease: Lease | None = None
+    lease: StepLease | None = None
     """Of the first open step."""
     proofs: dict[str, Proof] = field(default_factory=dict)
     """How far each done step is proven, by step id."""

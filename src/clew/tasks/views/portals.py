@@ -35,7 +35,7 @@ from clew.tasks.views.sections import render
 from clew.tasks.views.standing import (
     DIFF_LIMIT,
     EVERYTHING,
-    Part,
+    Extra,
     Restored,
     Standing,
     Wish,
@@ -69,42 +69,42 @@ def tasks_radar(ctx: Context, args: Radar) -> dict[str, Any]:
     return render(standing, sections.RADAR)
 
 
-class Handoff(OfWork, Bounded):
+class TasksHandoff(OfWork, Bounded):
     limit: Annotated[int, Field(ge=1, le=200, description="Most lines of done, remaining and risks each.")] = MOST
     read_only: NeverWrites = False
 
 
 @operation("tasks_handoff", intent="handoff", budget=HANDOFF_BUDGET)
-def tasks_handoff(ctx: Context, args: Handoff) -> dict[str, Any]:
+def tasks_handoff(ctx: Context, args: TasksHandoff) -> dict[str, Any]:
     """Report for whoever takes over: done, remaining, risks, and the radar."""
     return handoff_json(ctx, target_work(ctx, args), args.limit)
 
 
 def handoff_json(ctx: Context, work: Work, limit: int = MOST) -> dict[str, Any]:
-    return render(standing_of(ctx, work, Wish(Part.HANDOFF)), sections.handoff_sections(limit))
+    return render(standing_of(ctx, work, Wish(Extra.HANDOFF)), sections.handoff_sections(limit))
 
 
-class ContextPack(OfWork, Bounded):
+class TasksContextPack(OfWork, Bounded):
     delta_limit: Annotated[int, Field(ge=0, le=200, description="Most events; 0 for none.")] = 50
     read_only: NeverWrites = False
 
 
 @operation("tasks_context_pack", intent="context_pack", budget=CONTEXT_PACK_BUDGET)
-def tasks_context_pack(ctx: Context, args: ContextPack) -> dict[str, Any]:
+def tasks_context_pack(ctx: Context, args: TasksContextPack) -> dict[str, Any]:
     """Give the radar of a plan or task and its last events."""
-    wish = Wish(Part.TIMELINE, limits=replace(FULL, events=args.delta_limit))
+    wish = Wish(Extra.TIMELINE, limits=replace(FULL, events=args.delta_limit))
     return render(standing_of(ctx, target_work(ctx, args), wish), sections.CONTEXT_PACK)
 
 
-class Resume(OfWork, Bounded):
+class TasksResume(OfWork, Bounded):
     events_limit: EventsLimit = 20
     read_only: KeepsFocus = False
 
 
 @operation("tasks_resume", writes=True, mode="own", idempotent=True, intent="resume", budget=RESUME_BUDGET)
-def tasks_resume(ctx: Context, args: Resume) -> dict[str, Any]:
+def tasks_resume(ctx: Context, args: TasksResume) -> dict[str, Any]:
     """Load a plan or task with all its steps and its last events."""
-    wish = Wish(Part.TIMELINE, limits=replace(FULL, events=args.events_limit), requested=requested(args))
+    wish = Wish(Extra.TIMELINE, limits=replace(FULL, events=args.events_limit), requested=requested(args))
     return _view_in_focus(ctx, args, wish, sections.RESUME)
 
 
@@ -119,7 +119,7 @@ class ResumePack(OfWork, Bounded):
 def tasks_resume_pack(ctx: Context, args: ResumePack) -> dict[str, Any]:
     """Resume a plan or task: radar, last events, decisions, evidence and blockers."""
     limits = replace(FULL, events=args.events_limit, decisions=args.decisions_limit, evidence=args.evidence_limit)
-    wish = Wish(Part.TIMELINE | Part.SIGNALS, limits=limits, requested=requested(args))
+    wish = Wish(Extra.TIMELINE | Extra.SIGNALS, limits=limits, requested=requested(args))
     return _view_in_focus(ctx, args, wish, sections.RESUME_PACK)
 
 
@@ -189,7 +189,7 @@ def _restoration(work: Work, previous: str | None) -> Restored | None:
     return None if previous == work.id else Restored(previous)
 
 
-class Snapshot(ResumeLimits):
+class TasksSnapshot(ResumeLimits):
     delta: Annotated[bool | None, Field(description="Show what was noted and thought since the last delta.")] = None
     delta_limit: Annotated[int, Field(ge=1, le=50, description="Most items of each kind in the delta.")] = 5
     refs: Annotated[bool, Field(description="Name a few ids to open.")] = False
@@ -206,7 +206,7 @@ class Snapshot(ResumeLimits):
     budget=SNAPSHOT_BUDGET,
     intent="snapshot",
 )
-def tasks_snapshot(ctx: Context, args: Snapshot) -> dict[str, Any]:
+def tasks_snapshot(ctx: Context, args: TasksSnapshot) -> dict[str, Any]:
     """Show where a plan or task stands and the next command; the focus when none is named."""
     if args.delta is None:
         args = args.model_copy(update={"delta": ctx.settings.dx})
@@ -227,14 +227,14 @@ def tasks_snapshot(ctx: Context, args: Snapshot) -> dict[str, Any]:
         return answer
 
 
-def _snapshot(ctx: Context, args: Snapshot) -> Standing:
+def _snapshot(ctx: Context, args: TasksSnapshot) -> Standing:
     view = args.view or "smart"
     whole = view == "full" and args.context_budget is None
     standing = standing_of(ctx, target_work(ctx, args), _wish(args, view, whole))
     return replace(standing, names_refs=args.refs)
 
 
-def _answer(ctx: Context, standing: Standing, args: Snapshot) -> dict[str, Any]:
+def _answer(ctx: Context, standing: Standing, args: TasksSnapshot) -> dict[str, Any]:
     if args.delta:
         last = baseline(ctx, standing.work.id)
         standing = replace(standing, since=since_of(ctx, standing.subject.scope, last, args.delta_limit))

@@ -22,8 +22,8 @@ from clew.tasks.views.material import (
     CardPage,
     Cursors,
     EntryPage,
-    Limits,
     Material,
+    SectionLimits,
     Spot,
     gather,
     limits_for,
@@ -44,7 +44,7 @@ from clew.tasks.views.outlook import Handoff, Outlook, Subject, handoff_of, outl
 DIFF_LIMIT = 50
 
 
-class Part(Flag):
+class Extra(Flag):
     """What is read beyond the steps and the outlook; each costs queries, so a view asks only for what it shows."""
 
     NONE = 0
@@ -59,7 +59,7 @@ class Part(Flag):
     """How far the done steps are proven; looks at the files that their receipts cover."""
 
 
-EVERYTHING = Part.HANDOFF | Part.TIMELINE | Part.SIGNALS | Part.MATERIAL | Part.DELEGATED
+EVERYTHING = Extra.HANDOFF | Extra.TIMELINE | Extra.SIGNALS | Extra.MATERIAL | Extra.DELEGATED
 """Of the views of the seeds."""
 
 
@@ -76,9 +76,9 @@ UNNAMED: dict[str, str | None] = {"plan": None, "task": None}
 class Wish:
     """What a caller wants to see, and how much of it."""
 
-    parts: Part = Part.NONE
+    parts: Extra = Extra.NONE
     view: str = "full"
-    limits: Limits = FULL
+    limits: SectionLimits = FULL
     cursors: Cursors = START
     requested: dict[str, str | None] = field(default_factory=lambda: UNNAMED)
     graph_diff: bool = False
@@ -152,18 +152,18 @@ def standing_of(ctx: Context, work: Work, wish: Wish) -> Standing:
     subject = subject_of(ctx, work)
     outlook = outlook_of(ctx, subject)
     standing = Standing(ctx.workspace, ctx.connection.toolset, ctx.ws.focus, wish, subject, outlook)
-    if Part.MATERIAL in wish.parts:
+    if Extra.MATERIAL in wish.parts:
         standing = _with_material(ctx, standing)
-    if Part.HANDOFF in wish.parts:
+    if Extra.HANDOFF in wish.parts:
         standing = replace(standing, handoff=handoff_of(ctx, subject, outlook))
-    if Part.DELEGATED in wish.parts:
+    if Extra.DELEGATED in wish.parts:
         standing = replace(standing, delegated=work_state(ctx, work.id))
-    if Part.PROOFS in wish.parts:
+    if Extra.PROOFS in wish.parts:
         first = subject.first_open
         standing = replace(standing, proofs=subject.proofs, open_proof=proof_state(ctx, first) if first else None)
-    if Part.TIMELINE in wish.parts:
+    if Extra.TIMELINE in wish.parts:
         standing = replace(standing, timeline=_timeline(ctx, subject, wish))
-    if Part.SIGNALS in wish.parts:
+    if Extra.SIGNALS in wish.parts:
         signals = signals_of(ctx, subject, outlook.blockers, wish.limits, wish.drafts)
         standing = replace(standing, signals=signals)
     if wish.graph_diff:
@@ -193,7 +193,7 @@ def _with_material(ctx: Context, standing: Standing) -> Standing:
 
 
 def _engine(
-    ctx: Context, subject: Subject, material: Material, limits: Limits, step: StepFocus | None
+    ctx: Context, subject: Subject, material: Material, limits: SectionLimits, step: StepFocus | None
 ) -> dict[str, Any] | None:
     cards, trace = material.cards.nodes, material.trace.entries
     return engine_block(ctx, subject.scope, cards, material.edges, trace, (limits.signals, limits.actions), step)

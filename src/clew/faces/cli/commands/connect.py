@@ -13,8 +13,8 @@ from clew.faces.cli.connections import plan_for, printable, show_connections
 from clew.faces.cli.main import Exit
 from clew.faces.cli.output import complain, say, show_json
 from clew.faces.cli.root import settings_of
-from clew.faces.connect.changes import Change, apply, connection, removal
-from clew.faces.connect.clients import ALIASES, CLIENTS, Client, Plan
+from clew.faces.connect.changes import FileChange, apply, connection, removal
+from clew.faces.connect.clients import ALIASES, CLIENTS, Client, ClientPlan
 from clew.faces.connect.journal import Journal
 from clew.settings import Settings
 
@@ -76,7 +76,7 @@ def connect(
     raise typer.Exit(Exit.REFUSED if any(change.refusal for change in changes) else Exit.OK)
 
 
-def _chosen(names: list[str] | None, plan: Plan, remove: bool) -> list[Client]:
+def _chosen(names: list[str] | None, plan: ClientPlan, remove: bool) -> list[Client]:
     if names:
         chosen = [_named(name) for name in dict.fromkeys(names)]
     else:
@@ -101,7 +101,7 @@ def _named(name: str) -> Client:
     return found
 
 
-def _agreed(changes: list[Change], yes: bool, as_json: bool) -> bool:
+def _agreed(changes: list[FileChange], yes: bool, as_json: bool) -> bool:
     """Whether to write. Without a person to ask, only `--yes` says so."""
     waiting = [change for change in changes if change.action not in ("unchanged", "refused")]
     if yes or not waiting:
@@ -111,7 +111,7 @@ def _agreed(changes: list[Change], yes: bool, as_json: bool) -> bool:
     return typer.confirm(f"Write {len(waiting)} files?")
 
 
-def _notes(settings: Settings, plan: Plan, http: bool) -> list[str]:
+def _notes(settings: Settings, plan: ClientPlan, http: bool) -> list[str]:
     notes = []
     if plan.hook is None:
         notes.append("hooks are not written: clew-hook is not installed beside clew, or --no-hooks was given")
@@ -120,7 +120,7 @@ def _notes(settings: Settings, plan: Plan, http: bool) -> list[str]:
     return notes
 
 
-def _report(chosen: list[Client], changes: list[Change], written: bool, as_json: bool, notes: list[str]) -> None:
+def _report(chosen: list[Client], changes: list[FileChange], written: bool, as_json: bool, notes: list[str]) -> None:
     if as_json:
         clients = [client.name for client in chosen]
         show_json(
@@ -137,7 +137,7 @@ def _report(chosen: list[Client], changes: list[Change], written: bool, as_json:
         say(f"note: {note}")
 
 
-def _row(change: Change) -> dict[str, Any]:
+def _row(change: FileChange) -> dict[str, Any]:
     row: dict[str, Any] = {
         "file": str(change.file),
         "action": change.action,
@@ -149,7 +149,7 @@ def _row(change: Change) -> dict[str, Any]:
     return row if change.action == "unchanged" else {**row, "diff": change.diff()}
 
 
-def _show_diffs(changes: list[Change]) -> None:
+def _show_diffs(changes: list[FileChange]) -> None:
     for change in changes:
         if change.action in ("unchanged", "refused"):
             continue
@@ -162,7 +162,7 @@ def _show_diffs(changes: list[Change]) -> None:
             say(line, style)
 
 
-def _conclude(chosen: list[Client], changes: list[Change], written: bool) -> None:
+def _conclude(chosen: list[Client], changes: list[FileChange], written: bool) -> None:
     counted = Counter(change.action for change in changes)
     titles = ", ".join(client.title for client in chosen)
     if counted["unchanged"] == len(changes):

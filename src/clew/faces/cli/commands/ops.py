@@ -10,7 +10,7 @@ from clew.errors import ClewError
 from clew.faces.cli.commands.call import complete_operation
 from clew.faces.cli.output import say, show_json, show_table
 from clew.faces.cli.words import command_for
-from clew.registry.catalogue import Entry, catalogue
+from clew.registry.catalogue import OperationEntry, catalogue
 from clew.registry.discovery import described, search
 
 
@@ -51,15 +51,15 @@ def ops(
             _show_one(entry, schema)
 
 
-def _row(entry: Entry, schema: bool) -> dict[str, object]:
+def _row(entry: OperationEntry, schema: bool) -> dict[str, object]:
     return {**described(entry, "schema" if schema else "summary"), "tier": entry.tier, "domain": entry.domain}
 
 
-def _cells(entry: Entry) -> tuple[str, str, str, str]:
+def _cells(entry: OperationEntry) -> tuple[str, str, str, str]:
     return entry.name, entry.tier, "read" if entry.read_only else "write", entry.summary
 
 
-def _show_one(entry: Entry, schema: bool) -> None:
+def _show_one(entry: OperationEntry, schema: bool) -> None:
     say(entry.name, "bold")
     say(f"  {entry.summary}")
     for line in entry.description.splitlines():

@@ -18,7 +18,7 @@ from clew.registry.connection import Connection
 from clew.registry.envelope import Answer
 
 if TYPE_CHECKING:
-    from clew.runner.witness import Seen
+    from clew.runner.witness import WitnessedRun
 
 Row = dict[str, Any]
 OPEN = ("TODO", "ACTIVE")
@@ -143,7 +143,7 @@ class Prover:
         answer = self._record(place, seen, receipt["files"])
         return seen.exit_code if answer.ok else show_answer(answer, self._quiet)
 
-    def _record(self, place: Row, seen: Seen, paths: list[str]) -> Answer:
+    def _record(self, place: Row, seen: WitnessedRun, paths: list[str]) -> Answer:
         from clew.runner.witness import receipt_arguments
 
         arguments = {**place, **receipt_arguments(seen, self._root, paths)}
@@ -187,7 +187,7 @@ def _began(known: Answer, step: str | None) -> int | None:
     return int(found[0]["began_ms"]) if found else None
 
 
-def _line(result: Row, seen: Seen) -> str:
+def _line(result: Row, seen: WitnessedRun) -> str:
     """What was kept, in one line."""
     receipt, proof = result["receipt"], result["proof"]
     took = f"{seen.duration_ms / 1000:.1f} s"

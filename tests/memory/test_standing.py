@@ -48,7 +48,7 @@ def test_a_record_is_kept_at_once_in_a_file_a_person_can_read(memory: Memory, ki
 
 def test_what_was_kept_can_be_rolled_back_and_edited_by_hand(memory: Memory) -> None:
     first = remember(memory, "rule", "Lines have 120 columns")
-    second = remember(memory, "rule", "Lines have 100 columns", replaces=first.id)
+    second = remember(memory, "rule", "Lines have 100 columns", replaces=[first.id])
     assert (second.state, status_of(memory, first.id)) == ("kept", "superseded")
     memory("rollback_proposal", receipt_ts=second.receipt_ts)
     assert (status_of(memory, first.id), status_of(memory, second.id)) == ("active", None)
@@ -74,7 +74,7 @@ def test_what_contradicts_is_staged_with_the_reason_and_found_as_proposed(memory
 
 def test_another_authors_record_is_replaced_only_after_review(memory: Memory) -> None:
     first = remember(memory, "preference", "Answer in German", agent="codex")
-    second = remember(memory, "preference", "Answer in short sentences", agent="claude", replaces=first.id)
+    second = remember(memory, "preference", "Answer in short sentences", agent="claude", replaces=[first.id])
     assert (second.state, status_of(memory, first.id)) == ("proposed", "active")
     assert "codex" in second.reason
     memory("approve_apply", proposal_id=second.proposal_id, dry_run=False)
@@ -85,14 +85,14 @@ def test_what_a_person_edited_is_a_persons(memory: Memory) -> None:
     first = remember(memory, "rule", "Lines have 120 columns")
     path = "knowledge/RULES.md"
     memory.edit(path, memory.read(path).replace("Lines have 120 columns", "Lines have 99 columns"))
-    second = remember(memory, "rule", "Lines have 80 columns", replaces=first.id)
+    second = remember(memory, "rule", "Lines have 80 columns", replaces=[first.id])
     assert (second.state, second.reason) == ("proposed", f"replaces {first.id} of a person")
 
 
 def test_an_invariant_is_not_replaced_without_review(memory: Memory) -> None:
     text = "[D-9]\nStatus: active\nStatement: Keep logs\nConstraintSignatures:\n- id: CS-1\n  enforcement: invariant\n"
     memory.edit("decisions/DECISIONS.md", text)
-    kept = remember(memory, "decision", "Rotate archives", replaces="D-9")
+    kept = remember(memory, "decision", "Rotate archives", replaces=["D-9"])
     assert kept.state == "proposed"
     assert "invariant" in kept.reason
 
@@ -135,7 +135,7 @@ def test_a_rejected_record_stays_in_its_file_as_rejected_and_does_not_come_back(
 
 def test_a_person_approves_by_writing_active_into_the_file(memory: Memory) -> None:
     first = remember(memory, "rule", "Lines have 120 columns", agent="codex")
-    second = remember(memory, "rule", "Lines have 100 columns", agent="claude", replaces=first.id)
+    second = remember(memory, "rule", "Lines have 100 columns", agent="claude", replaces=[first.id])
     path = "knowledge/RULES.md"
     memory.edit(path, memory.read(path).replace("Status: proposed", "Status: active"))
     assert memory("list_proposals", status="staged")["total"] == 0
@@ -151,9 +151,9 @@ def test_ids_are_short_and_never_used_twice(memory: Memory) -> None:
 
 def test_a_record_that_no_record_replaces_is_refused(memory: Memory) -> None:
     first = remember(memory, "rule", "Lines have 120 columns")
-    second = remember(memory, "rule", "Lines have 100 columns", replaces=first.id)
+    second = remember(memory, "rule", "Lines have 100 columns", replaces=[first.id])
     with pytest.raises(ClewError, match=f"superseded by {second.id}"):
-        remember(memory, "rule", "Lines have 90 columns", replaces=first.id)
+        remember(memory, "rule", "Lines have 90 columns", replaces=[first.id])
     with pytest.raises(ClewError, match="must not be empty"):
         remember(memory, "rule", " \n ")
 

@@ -71,6 +71,36 @@ def test_ones_own_decision_is_replaced_at_once(agent: Caller) -> None:
     assert new["id"] in "\n".join(agent.lines("open", id=old["id"]))
 
 
+def test_what_waits_for_its_contradiction_is_said_again_with_what_it_replaces(agent: Caller) -> None:
+    kept = agent("remember", text="The ledger uses SQLite as its database", kind="decision", why="One writer.")
+    given_up = agent("remember", text="PostgreSQL as the database of the ledger", kind="rejected", why="A server.")
+    text, why = "The ledger uses PostgreSQL as its database", "Three tills write at once."
+    waits = agent("remember", text=text, kind="decision", why=why)
+    assert waits["state"] == "proposed"
+    opponents = sorted(item["id"] for item in waits["contradicts"])
+    assert opponents == sorted([kept["id"], given_up["id"]])
+    again = agent("remember", text=text, kind="decision", why=why, replaces=opponents)
+    assert (again["state"], again["contradicts"]) == ("kept", [])
+    assert not any(waits["proposal"] in line for line in agent.lines("resume"))
+    for id in (kept["id"], given_up["id"], waits["id"]):
+        assert agent.lines("open", id=id)[0].startswith(f"{id} (") and "superseded" in agent.lines("open", id=id)[0]
+
+
+def test_the_answer_to_a_contradiction_says_how_it_is_replaced(agent: Caller) -> None:
+    old = agent("remember", text="The ledger uses SQLite as its database", kind="decision", why="One writer.")
+    lines = agent.lines("remember", text="The ledger uses PostgreSQL as its database", kind="decision", why="Tills.")
+    assert f"if it takes their place, say it again with replaces=[{old['id']}]" in lines
+
+
+def test_a_record_that_replaces_the_tenth_does_not_stand_for_the_first(agent: Caller) -> None:
+    first = agent("remember", text="Archives are kept for 30 days", kind="decision", why="Law.")
+    assert first["id"] == "D-1"
+    for number in range(2, 11):
+        agent("remember", text=f"Boat {number} has berth {number * 7}", kind="decision", why="The harbour said so.")
+    late = agent("remember", text="Archives are kept for 90 days", kind="decision", why="Law.", replaces="D-10")
+    assert [item["id"] for item in late["contradicts"]] == ["D-1"]
+
+
 def test_anothers_decision_is_replaced_by_proposal_only(clew: Clew, agent: Caller) -> None:
     old = agent("remember", text="Retries use jitter", kind="decision", why="Thundering herds.")
     other = connected(clew, "codex", "two")

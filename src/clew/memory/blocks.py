@@ -62,6 +62,11 @@ class Block:
     def tags(self) -> list[str]:
         return listed(self.fields.get("Tags"))
 
+    @property
+    def replaces(self) -> list[str]:
+        """Ids of what the block says it takes the place of."""
+        return [id for id in listed(self.fields.get("Supersedes")) if id.lower() not in ("none", "-")]
+
     def get(self, name: str) -> str:
         """A field as one line, empty when the block has none."""
         return one_line(self.fields.get(name))

@@ -24,12 +24,14 @@ from clew.memory.files.writes import governed
 from clew.memory.governance import policy, proposals, receipts
 from clew.memory.governance.patches import Op, drafted
 from clew.memory.governance.proposals import UNNAMED, Staged
+from clew.memory.governance.retraction import retract_block
 from clew.memory.guards.check import Check
 from clew.memory.kinds import RECORDED_DECISIONS, STANDING, kind_of, prefix_of
 from clew.memory.marks import mark, says_the_same
 from clew.memory.screening import screened
 from clew.registry.callers import is_own
 from clew.registry.context import Context
+from clew.registry.record import Retraction
 
 Kind = Literal["rule", "preference", "decision", "rejected", "lesson", "fact"]
 A_PERSON = "a person"
@@ -39,13 +41,13 @@ PREFIXES: dict[str, str] = {"decision": "D", **{name: prefix for prefix, (name, 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is to be kept. `replaces` is an id; `about` names files or areas; `rests_on` ids of anything."""
+    """What is to be kept. `replaces` are ids of blocks; `about` names files or areas; `rests_on` ids of anything."""
 
     kind: Kind
     text: str
     why: str = ""
     title: str = ""
-    replaces: str | None = None
+    replaces: tuple[str, ...] = ()
     about: tuple[str, ...] = ()
     rests_on: tuple[str, ...] = ()
     review_by: str | None = None
@@ -80,7 +82,7 @@ def keep(
     text: str,
     why: str = "",
     title: str = "",
-    replaces: str | None = None,
+    replaces: Sequence[str] = (),
     about: Sequence[str] = (),
     rests_on: Sequence[str] = (),
     review_by: str | None = None,
@@ -88,7 +90,7 @@ def keep(
     step: str | None = None,
 ) -> Kept:
     """Keep a record in a transaction of its own: hand edits are read before it and the files rendered after it."""
-    record = Record(kind, text, why, title, replaces, tuple(about), tuple(rests_on), review_by, task, step)
+    record = Record(kind, text, why, title, tuple(replaces), tuple(about), tuple(rests_on), review_by, task, step)
     with governed(ctx) as bound:
         return keep_within(bound, record)
 
@@ -99,14 +101,21 @@ def keep_within(ctx: Context, record: Record) -> Kept:
     if record.kind != "rejected":
         proposals.check_not_rejected(ctx, record.text)
     same = _same(ctx, record)
-    if same is not None:
+    if same is not None and not _is_restated(ctx, same, record):
         return _known(same, record.kind)
-    replaced = blocks.get(ctx, record.replaces) if record.replaces else None
-    _check_replaced(replaced)
+    kept = _kept(ctx, record, [blocks.get(ctx, id) for id in record.replaces], [same.id] if same else [])
+    if same is not None:
+        retract_block(ctx, same.id, Retraction("said again, with what it replaces", kept.id))
+    return kept
+
+
+def _kept(ctx: Context, record: Record, replaced: Sequence[Block], restated: Sequence[str]) -> Kept:
+    for block in replaced:
+        _check_replaced(block)
     prefix = PREFIXES[record.kind]
     shared = prefix == "D" and _made_elsewhere(ctx)
     id = blocks.dated_id(ctx, prefix) if shared else blocks.short_id(ctx, prefix)
-    without = (replaced.id,) if replaced else ()
+    without = (*(block.id for block in replaced), *restated)
     contradicts = tuple(detection.clashing(ctx, id, record.text, without))
     repeats = tuple(block for block in detection.similar(ctx, id, record.text) if block.id not in without)
     reason = _obstacle(ctx, replaced, contradicts)
@@ -146,8 +155,13 @@ def _screened(ctx: Context, record: Record) -> Record:
 def _same(ctx: Context, record: Record) -> Block | None:
     """A record of this kind that says exactly this, but for case and fillers, and holds or waits."""
     found = blocks.with_mark(ctx, PREFIXES[record.kind], mark(record.text))
-    live = [block for block in found if block.status in ("active", "proposed") and block.id != record.replaces]
+    live = [block for block in found if block.status in ("active", "proposed") and block.id not in record.replaces]
     return next((block for block in live if says_the_same(block.headline, record.text)), None)
+
+
+def _is_restated(ctx: Context, same: Block, record: Record) -> bool:
+    """Whether the author of a record that waits says it again, now with what it takes the place of."""
+    return same.status == "proposed" and bool(record.replaces) and not _foreign(ctx, same)
 
 
 def _known(same: Block, kind: Kind) -> Kept:
@@ -158,9 +172,7 @@ def _known(same: Block, kind: Kind) -> Kept:
     )
 
 
-def _check_replaced(replaced: Block | None) -> None:
-    if replaced is None:
-        return
+def _check_replaced(replaced: Block) -> None:
     if prefix_of(replaced.id) not in PREFIXES.values():
         raise ClewError(
             "CONFLICT", f"{replaced.id} is a {replaced.kind.name}, which no record replaces", "Name a standing record."
@@ -175,16 +187,17 @@ def _check_replaced(replaced: Block | None) -> None:
         )
 
 
-def _obstacle(ctx: Context, replaced: Block | None, contradicts: tuple[Clashing, ...]) -> str:
+def _obstacle(ctx: Context, replaced: Sequence[Block], contradicts: tuple[Clashing, ...]) -> str:
     """Why the record must be reviewed first; empty when nothing speaks against it."""
     loaded = policy.load(ctx)
     if contradicts:
         first = contradicts[0]
         return f"contradicts {first.block.id} ({first.reason})"
-    if replaced is not None and any(item.enforcement == "invariant" for item in signatures(replaced.text)):
-        return f"replaces {replaced.id}, which is an invariant"
-    if replaced is not None and _foreign(ctx, replaced):
-        return f"replaces {replaced.id} of {author_of(replaced)}"
+    for block in replaced:
+        if any(item.enforcement == "invariant" for item in signatures(block.text)):
+            return f"replaces {block.id}, which is an invariant"
+        if _foreign(ctx, block):
+            return f"replaces {block.id} of {author_of(block)}"
     if loaded.governance.governance_mode == "detect_only":
         return "mode detect_only: nothing is applied without review"
     return "governance review=all: every record is reviewed" if loaded.governance.review == "all" else ""
@@ -200,7 +213,7 @@ def author_of(block: Block) -> str:
     return A_PERSON if block.origin == "edit" else block.get("Author") or block.agent or UNNAMED
 
 
-def _stage(ctx: Context, id: str, record: Record, replaced: Block | None, reason: str) -> Block:
+def _stage(ctx: Context, id: str, record: Record, replaced: Sequence[Block], reason: str) -> Block:
     """Write the record as proposed and a proposal that makes it active."""
     proposal_id = blocks.dated_id(ctx, "P")
     text = _text(ctx, id, record, "proposed", proposal_id)
@@ -215,8 +228,8 @@ def _stage(ctx: Context, id: str, record: Record, replaced: Block | None, reason
     return proposals.stage(ctx, Staged("record", id, ops, evidence, reason, risk="medium", by=by), proposal_id)
 
 
-def _replacing(id: str, replaced: Block | None) -> tuple[Op, ...]:
-    return (Op("replace_block", file=replaced.file, target=replaced.id, value=id),) if replaced else ()
+def _replacing(id: str, replaced: Sequence[Block]) -> tuple[Op, ...]:
+    return tuple(Op("replace_block", file=block.file, target=block.id, value=id) for block in replaced)
 
 
 def _text(ctx: Context, id: str, record: Record, status: str, proposal: str | None = None) -> str:
@@ -230,7 +243,7 @@ def _text(ctx: Context, id: str, record: Record, status: str, proposal: str | No
         "Statement": record.text,
         "Rationale": record.why or ("not given" if decision else None),
         "About": ", ".join(record.about),
-        "Supersedes": record.replaces or ("none" if decision else None),
+        "Supersedes": ", ".join(record.replaces) or ("none" if decision else None),
         "Tags": "untagged" if decision else None,
         "RestsOn": ", ".join(record.rests_on),
         "ReviewBy": record.review_by,

@@ -196,8 +196,7 @@ def _standing(
 
 def _old(block: Block, replaced: dict[str, str]) -> str:
     """What a record took the place of, by its own field or by a retraction that named it."""
-    named = block.get("Supersedes")
-    return replaced.get(block.id, "") if named.lower() in ("", "none", "-") else named
+    return ", ".join(block.replaces) or replaced.get(block.id, "")
 
 
 def _pending(ctx: Context) -> dict[str, str]:

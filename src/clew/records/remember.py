@@ -64,8 +64,8 @@ class Remember(Input):
     why: Annotated[Text | None, Field(description="The reason; for a decision or rejection above all.")] = None
     title: Annotated[Title | None, Field(description="A short name.")] = None
     replaces: Annotated[
-        Name | None, Field(description="Id of the record that this takes the place of, or of the question it answers.")
-    ] = None
+        Names, Field(description="Ids of the records that this takes the place of, or of the question it answers.")
+    ] = []
     about: Annotated[Names, Field(description="Files and areas that it concerns.")] = []
     task: Annotated[Name | None, Field(description="Default: the task you work on.")] = None
     step: Annotated[Name | None, Field(description="A step of that task.")] = None
@@ -104,6 +104,9 @@ def remember_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     for name in ("contradicts", "repeats"):
         word = "contradicts" if name == "contradicts" else "nearly repeats"
         lines += [f"{word} {item['id']}: {shorten(item['text'], 80)}" for item in result[name][:SHOWN]]
+    if result["state"] == "proposed" and result["contradicts"]:
+        ids = ", ".join([*result["replaces"], *(item["id"] for item in result["contradicts"][:SHOWN])])
+        lines.append(f"if it takes their place, say it again with replaces=[{ids}]")
     lines += [f"see also {item['id']}: {shorten(item['text'], 80)}" for item in result.get("related", [])]
     if result.get("replaced"):
         lines.append(f"replaces {result['replaced']}")
@@ -144,7 +147,8 @@ def remember(ctx: Context, args: Remember) -> dict[str, Any]:
         "contradicts": [{"id": id, "text": said} for id, said in noted.contradicts],
         "repeats": [{"id": id, "text": said} for id, said in noted.repeats],
         "related": related,
-        "replaced": args.replaces if noted.state == "kept" else None,
+        "replaces": args.replaces,
+        "replaced": ", ".join(args.replaces) or None if noted.state == "kept" else None,
         **({"guard": "waits"} if args.guard is not None else {}),
     }
 
@@ -155,15 +159,15 @@ def _standing(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
     with governed(ctx) as bound:
         task, step = _place(bound, args)
         rests_on = tuple(existing(bound, id, "rests_on") for id in args.rests_on)
-        replaces = existing(bound, args.replaces, "replaces") if args.replaces is not None else None
-        # A block names the block that it takes the place of; a question, card or thought is taken back beside it.
-        other = replaces if replaces is not None and kind_of(bound, replaces) != "block" else None
+        replaces = [existing(bound, id, "replaces") for id in args.replaces]
+        # A block names the blocks that it takes the place of; a question, card or thought is taken back beside it.
+        replaced = tuple(id for id in replaces if kind_of(bound, id) == "block")
         record = Record(
             cast(Kind, kind),
             text,
             args.why or "",
             args.title or "",
-            replaces if other is None else None,
+            replaced,
             tuple(args.about),
             rests_on,
             args.review_by,
@@ -176,8 +180,9 @@ def _standing(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
             add_link(bound, kept.id, "rests_on", id)
         if task is not None and kept.written:
             add_link(bound, kept.id, "about", task)
-        if other is not None and kept.state == "kept":
-            _take_back(bound, args, other, kept.id)
+        for id in replaces if kept.state == "kept" else ():
+            if id not in replaced:
+                _take_back(bound, args, id, kept.id)
     return _noted(kept)
 
 
@@ -209,7 +214,7 @@ def _noted(kept: Kept) -> Noted:
 
 def _related(ctx: Context, noted: Noted, args: Remember, text: str) -> list[dict[str, str]]:
     """Standing records about the same thing. Whether they agree is for the author to judge, who has both at hand."""
-    told = {noted.id, args.replaces, *(id for id, _ in (*noted.contradicts, *noted.repeats))}
+    told = {noted.id, *args.replaces, *(id for id, _ in (*noted.contradicts, *noted.repeats))}
     own = words_of(text)
     # By words alone: keeping something does not wait for a model to load.
     hits = Search(ctx, Request(text[:MOST_ASKED], ASKED, kinds=STANDING, words_only=True)).run()["results"]
@@ -242,7 +247,7 @@ def _strict_step(ctx: Context, task: Work) -> str | None:
 
 def _card(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
     """Open and past things are cards of the task they belong to, or of the caller's branch."""
-    with writing_about(ctx, bare_id(ctx, args.replaces or "CARD-1", "replaces")) as bound:
+    with writing_about(ctx, *(bare_id(ctx, id, "replaces") for id in args.replaces)) as bound:
         task, step = _place(bound, args)
         scope = _scope(bound, task)
         body = text if args.why is None else f"{text}\nWhy: {args.why}"
@@ -252,8 +257,8 @@ def _card(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
         written = write_card(bound, scope, card, supports=_supported(args, kind), step=step)
         for id in args.rests_on:
             add_link(bound, written.card_id, "rests_on", existing(bound, id, "rests_on"))
-        if args.replaces is not None:
-            _take_back(bound, args, existing(bound, args.replaces, "replaces"), written.card_id)
+        for id in args.replaces:
+            _take_back(bound, args, existing(bound, id, "replaces"), written.card_id)
     return Noted(written.card_id, kind, repeats=repeats)
 
 

@@ -119,10 +119,12 @@ def retraction(ctx: Context, id: str, why: str, replaced_by: str | None) -> Retr
     return Retraction(why, instead)
 
 
-def writing_about(ctx: Context, id: str) -> AbstractContextManager[Context]:
-    """A transaction in which a record may be taken back: that of a block looks after its files too."""
-    kind = kind_by_form(id)
-    own = writer.find(kind) if kind is not None else None
+def writing_about(ctx: Context, *ids: str) -> AbstractContextManager[Context]:
+    """A transaction in which records may be taken back: that of a block looks after its files too."""
+    kinds = (kind_by_form(id) for id in ids)
+    own = next(
+        (found for found in (writer.find(kind) for kind in kinds if kind is not None) if found is not None), None
+    )
     return own(ctx) if own is not None else ctx.writing()
 
 

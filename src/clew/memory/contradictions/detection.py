@@ -184,7 +184,7 @@ def _scopes_meet(one: Block, other: Block) -> bool:
 
 def _succeeds(one: Block, other: Block) -> bool:
     """A decision that names the other as superseded is its successor, not its opponent."""
-    return other.id in one.get("Supersedes") or one.id in other.get("Supersedes")
+    return other.id in one.replaces or one.id in other.replaces
 
 
 def objects(block: Block) -> tuple[str, ...]:
@@ -317,7 +317,7 @@ def objections(ctx: Context, draft: ProposalDraft) -> list[str]:
         parsed = parse_block(change.text)
         if one_line(parsed.fields.get("Status")) not in ("", "active"):
             continue
-        superseded = one_line(parsed.fields.get("Supersedes"))
+        superseded = listed(parsed.fields.get("Supersedes"))
         found = clashing(ctx, change.id, one_line(parsed.fields.get("Statement")), draft.changes)
         said += [
             f"{change.id} would contradict {item.block.id}: {item.reason}"

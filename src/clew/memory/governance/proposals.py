@@ -249,8 +249,7 @@ def _follow_hand_approvals(ctx: Context, ids: Sequence[str]) -> list[str]:
         if proposal is None or proposal.status not in OPEN or proposal.get("TargetBlock") != record.id:
             continue
         mark_status(ctx, proposal, "applied", ApprovedBy="a person, by hand")
-        replaced = blocks.find(ctx, record.get("Supersedes"))
-        if replaced is not None and replaced.status == "active":
+        for replaced in blocks.current(ctx, ids=record.replaces, status="active"):
             text = set_field(set_field(replaced.text, "Status", "superseded"), "SupersededBy", record.id)
             blocks.write(ctx, replaced.id, text, origin="review", cause=proposal.id)
             changed.append(replaced.id)

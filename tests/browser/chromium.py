@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
@@ -57,12 +58,30 @@ def chromium(profile: Path) -> Iterator[webdriver.Chrome]:
         options.add_argument(flag)
     options.binary_location = found[0]
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(found[1]))
-    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WHO})
+    service = Service(found[1])
     try:
+        driver = webdriver.Chrome(options=options, service=service)
+        driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WHO})
         yield driver
     finally:
-        driver.quit()
+        end(service)
+
+
+def end(service: Service) -> None:
+    """Nothing of this browser is needed any more: asked politely it may take a minute and a half to go."""
+    process = service.process
+    if process is None:
+        return
+    try:
+        family = psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        family = []
+    for member in (process, *family):
+        with suppress(psutil.NoSuchProcess):
+            member.kill()
+    psutil.wait_procs(family, PATIENCE)
+    process.wait(PATIENCE)
+    service.stop()
 
 
 class Page:

@@ -7,7 +7,6 @@ docs/contracts/branchmind.toml says so and names a test.
 from __future__ import annotations
 
 import json
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +21,7 @@ from clew.faces.mcp.server import build_server
 from clew.registry.budget import size
 from clew.registry.catalogue import catalogue
 from tests.contract.wire import Here, Route, Wire, serving
+from tests.waiting import until
 
 STEP = {"title": "Read rows", "success_criteria": ["rows are read"], "tests": ["make test"]}
 
@@ -257,16 +257,8 @@ def test_a_runner_that_went_away_is_offline_and_says_what_it_was(call: Caller) -
     if isinstance(call.route, Here):
         clock: Any = call.route.clew.dispatcher.clock
         clock.now_ms += 5000
-    gone = eventually(lambda: call("tasks_jobs_radar").get("runner_leases_offline"))
+    gone = until(lambda: call("tasks_jobs_radar").get("runner_leases_offline"))
     assert [(item["status"], item["last_status"]) for item in gone["runners"]] == [("offline", "idle")]
-
-
-def eventually(look: Callable[[], Any]) -> Any:
-    """What somebody sees who keeps looking: a lease runs out by the clock."""
-    end = time.monotonic() + 120
-    while not (found := look()):
-        assert time.monotonic() < end
-    return found
 
 
 def test_a_reply_by_way_of_the_radar_is_told(call: Caller, task: str) -> None:

@@ -14,6 +14,7 @@ import pytest
 from clew.faces.cli.main import run
 from tests.conftest import ROOT
 from tests.faces.mcp.process import environment
+from tests.waiting import PATIENCE
 
 Script = list[tuple[str, dict[str, Any]]]
 VARYING = {"ts", "ts_ms", "last_ts_ms", "created_at_ms", "updated_at_ms", "out_file", "used_chars", "bytes"}
@@ -52,7 +53,7 @@ def over_stdio(script: Script, home: Path) -> list[Any]:
         process.stdin.flush()
         if "id" in message:
             answers.append(json.loads(process.stdout.readline()))
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENCE)
     return [answer["result"]["structuredContent"]["result"] for answer in answers[1:]]
 
 

@@ -30,6 +30,7 @@ from clew.recall.corpus import Corpus
 from clew.recall.library import holding
 from clew.registry.connection import Connection
 from clew.registry.context import Context
+from tests.waiting import PATIENCE
 
 WORDS = ["red", "green", "blue", "stone", "river", "cloud", "docker", "pg_dump", "users.email", "café", "décision"]
 SOURCES = ("note", "card", "thought")
@@ -223,7 +224,7 @@ def test_many_writes_are_packed_behind_them(make_clew: Callable[..., Clew], monk
     change(place(clew), random.Random(9), 40)
     thread = packer(clew.database)._thread
     if thread is not None:
-        thread.join(30)
+        thread.join(PATIENCE)
     with clew.database.read() as tx:
         assert segment_stats(tx, "ws")["change"] >= 8
 

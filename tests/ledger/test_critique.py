@@ -16,6 +16,7 @@ from clew.ledger import critique
 from clew.registry.connection import InputReply, InputRequest
 from tests.faces.mcp.conftest import ERAS
 from tests.ledger.conftest import Thinker
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -146,7 +147,7 @@ def test_nothing_is_locked_while_the_model_is_asked(clew: Clew) -> None:
     def sample(request: InputRequest, timeout: float) -> InputReply:
         done = threading.Thread(target=lambda: other.think("from elsewhere", sessionId=key))
         done.start()
-        done.join(20)
+        done.join(PATIENCE)
         assert not done.is_alive()
         return InputReply("fine", "m")
 

@@ -16,6 +16,7 @@ from clew.memory import blocks
 from tests.conftest import TickingClock
 from tests.memory.conftest import Memory
 from tests.memory.test_model import Player
+from tests.waiting import PATIENCE
 
 CRASHER = Path(__file__).with_name("crasher.py")
 
@@ -51,7 +52,7 @@ class Crasher:
     def close(self) -> None:
         assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.close()
-        self.process.wait(30)
+        self.process.wait(PATIENCE)
         self.process.stdout.close()
 
 

@@ -19,6 +19,7 @@ from clew.memory.files.markdown import parse_file, print_block
 from tests.memory.conftest import Memory
 from tests.memory.test_processes import WORKER, go
 from tests.memory.test_together import start
+from tests.waiting import PATIENCE
 
 DECISIONS = "decisions/DECISIONS.md"
 
@@ -229,7 +230,7 @@ def test_hand_edits_race_with_applies_of_several_processes(
     heard = [server.communicate(timeout=240) for server in servers]
     editor.join(240)
     assert [server.returncode for server in servers] == [0, 0], [err for _, err in heard]
-    ids = {saved.get(timeout=10) for _ in range(12)}
+    ids = {saved.get(timeout=PATIENCE) for _ in range(12)}
     steps = [json.loads(line) for out, _ in heard for line in out.splitlines()]
     applied = {step["applied"]["block_id"] for step in steps if "applied" in step}
     undone = {step["undone"]["block_id"] for step in steps if "undone" in step}

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 DECISIONS = "decisions/DECISIONS.md"
 
 
@@ -57,7 +59,7 @@ class Client:
     def close(self) -> None:
         assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.close()
-        self.process.wait(20)
+        self.process.wait(PATIENCE)
         self.process.stdout.close()
 
 

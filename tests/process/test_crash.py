@@ -15,6 +15,7 @@ import pytest
 from clew.app import Clew
 from clew.index.search import index_gaps
 from tests.process.test_many_writers import fire, start_writer
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.timeout(600)  # a hundred processes, on a machine that may be busy
 ROUNDS = 100
@@ -33,7 +34,7 @@ def acknowledged(process: subprocess.Popen[str], after: int) -> list[int]:
         if len(seqs) == after:
             timer = threading.Timer(random.uniform(0, 0.005), process.send_signal, [signal.SIGKILL])
             timer.start()
-    process.wait(timeout=30)
+    process.wait(timeout=PATIENCE)
     if timer is not None:
         timer.join()
     return seqs

@@ -15,6 +15,7 @@ from clew.app import Clew
 from clew.recall.filler import BATCH
 from clew.recall.models import installed_model
 from tests.conftest import Caller
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(installed_model() is None, reason="the extra `semantic` is not installed")
 
@@ -80,7 +81,7 @@ def test_a_killed_switch_goes_on_where_it_ended(
     assert (stats["coming"], stats["coming_count"], stats["coming_lag"]) == (str(other_model), BATCH, NOTES - BATCH)
     assert model_of(serving) == old
     killed.kill()
-    killed.wait(30)
+    killed.wait(PATIENCE)
 
     assert model_of(serving) == old
     assert sorted(stored_models(serving).values()) == [BATCH, NOTES]

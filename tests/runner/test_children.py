@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,8 +14,9 @@ import psutil
 import pytest
 
 from clew.runner.child import ChildLimits, Ended, run_child
+from tests.waiting import PATIENCE, until
 
-LIMITS = ChildLimits(seconds=30, stop_seconds=0.3, memory_bytes=512 << 20, output_bytes=4 << 20)
+LIMITS = ChildLimits(seconds=PATIENCE, stop_seconds=0.3, memory_bytes=512 << 20, output_bytes=4 << 20)
 Run = Callable[..., Ended]
 
 
@@ -74,11 +74,13 @@ def test_one_that_ignores_the_polite_signal_is_killed_in_time(run: Run, tmp_path
     assert survivors(tmp_path) == []
 
 
-def test_one_that_heeds_it_may_tidy_up(run: Run) -> None:
-    program = "import signal, sys, time\n"
-    program += "signal.signal(15, lambda *_: (print('tidy', flush=True), sys.exit(0)))\nprint('up', flush=True)\n"
-    ended = run(program + "time.sleep(600)", seconds=1.5, stop_seconds=10)
-    assert ended.reason == "time"
+def test_one_that_heeds_it_may_tidy_up(run: Run, tmp_path: Path) -> None:
+    up = tmp_path / "up"
+    program = "import pathlib, signal, sys, time\n"
+    program += "signal.signal(15, lambda *_: (print('tidy', flush=True), sys.exit(0)))\n"
+    program += f"pathlib.Path({str(up)!r}).touch()\ntime.sleep(600)"
+    ended = run(program, lambda: "stopped" if up.exists() else None, stop_seconds=PATIENCE)
+    assert ended.reason == "stopped"
     assert ended.output.endswith("tidy\n")
 
 
@@ -142,15 +144,10 @@ limits = ChildLimits(600, 1, 1 << 30, 1 << 20)
 run_child([sys.executable, "-c", {child!r}], {{"MARK": {str(tmp_path)!r}}}, Path("/tmp"), prompt, limits, lambda: None)
 """
     runner = subprocess.Popen([sys.executable, "-c", program])
-    deadline = time.monotonic() + 60
-    while not marks.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(marks.exists)
     runner.kill()
     runner.wait()
-    while survivors(tmp_path):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: not survivors(tmp_path))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans to another process than the first")

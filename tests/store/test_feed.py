@@ -9,6 +9,7 @@ from clew.app import Clew
 from clew.store.events import EventRow, follow
 from tests.conftest import Caller
 from tests.process.test_many_writers import fire, start_writer
+from tests.waiting import PATIENCE
 
 
 def collect(clew: Clew, after: dict[str, int] | None, count: int, ready: threading.Event) -> list[EventRow]:
@@ -27,9 +28,9 @@ def followed(clew: Clew, after: dict[str, int] | None, count: int, act: Any) -> 
     ready, result = threading.Event(), list[EventRow]()
     thread = threading.Thread(target=lambda: result.extend(collect(clew, after, count, ready)))
     thread.start()
-    assert ready.wait(20)
+    assert ready.wait(PATIENCE)
     act()
-    thread.join(60)
+    thread.join(PATIENCE)
     assert not thread.is_alive()
     return result
 

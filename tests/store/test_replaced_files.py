@@ -18,6 +18,7 @@ from clew.errors import ClewError
 from clew.store import link
 from clew.store.database import Database, probe
 from clew.store.sqlite import SqliteDatabase
+from tests.waiting import PATIENCE
 
 PUT = "INSERT INTO meta (key, value) VALUES (?, ?)"
 
@@ -160,12 +161,12 @@ def test_connections_in_use_by_other_threads_are_dropped_too(database: SqliteDat
     def read() -> None:
         with database.read() as tx:
             inside.set()
-            assert go_on.wait(30)
+            assert go_on.wait(PATIENCE)
             seen.append(tx.value("SELECT count(*) FROM meta WHERE value = 'x'"))
 
     thread = threading.Thread(target=read)
     thread.start()
-    assert inside.wait(30)
+    assert inside.wait(PATIENCE)
     remove(database.path, "", "-wal", "-shm")
     refused(database, "refused")
     go_on.set()

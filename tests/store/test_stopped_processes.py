@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from clew.errors import ClewError
 from clew.store.database import Database
 from clew.store.workspaces import create_workspace, find_workspace
 from tests.store.holder import PUT, opened
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 FOREVER = 600.0
@@ -87,6 +87,15 @@ def put(database: Database, key: str) -> None:
         tx.run(PUT, key, "x")
 
 
+def was_put(database: Database, key: str) -> bool:
+    try:
+        put(database, key)
+    except ClewError as problem:
+        assert problem.code == "STORE_LOCKED"
+        return False
+    return True
+
+
 def keys(database: Database) -> set[str]:
     with database.read() as tx:
         return {row["key"] for row in tx.all("SELECT key FROM meta WHERE value = 'x'")}
@@ -113,14 +122,7 @@ def test_who_is_killed_while_it_stands_still_holds_nobody_up(
     holder = stopped()
     holder.end()
     # The server notices when it next looks at the connection, SQLite when the process is gone.
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            put(impatient, "after")
-            break
-        except ClewError as problem:
-            assert problem.code == "STORE_LOCKED"
-            assert time.monotonic() < deadline
+    until(lambda: was_put(impatient, "after"))
     assert keys(impatient) == {"after"}
 
 
@@ -129,7 +131,7 @@ def test_a_server_ends_what_stands_still_for_too_long_and_its_write_is_refused(
     place: str, stopped: Callable[..., Holder]
 ) -> None:
     patient = opened(place, 60.0)
-    holder = stopped(idle=1.0)
+    holder = stopped(idle=4.0)  # long enough for it to get inside
     put(patient, "after")
     assert holder.go_on() == "STORE_UNAVAILABLE"
     assert keys(patient) == {"after"}

@@ -14,6 +14,7 @@ from clew.settings import load_settings
 from clew.store.database import Database
 from clew.store.postgres import PostgresDatabase, numbered
 from clew.store.wire import MOST_PREPARED, MOST_QUEUED
+from tests.waiting import PATIENCE
 
 PUT = "INSERT INTO meta (key, value) VALUES (?, ?)"
 GET = "SELECT value FROM meta WHERE key = ?"
@@ -239,7 +240,7 @@ def test_a_failure_that_was_swallowed_is_not_committed(postgres_url: str) -> Non
 
 def test_threads_have_connections_of_their_own(postgres_url: str) -> None:
     database = PostgresDatabase(postgres_url)
-    meet, seen = threading.Barrier(4, timeout=30), []
+    meet, seen = threading.Barrier(4, timeout=PATIENCE), []
 
     def look() -> None:
         with database.read() as tx:

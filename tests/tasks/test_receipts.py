@@ -496,4 +496,4 @@ def test_ten_thousand_untouched_files_are_looked_at_in_a_moment(tmp_path: Path) 
         begun = time.process_time()  # what it costs, however busy the machine is otherwise
         assert changed_files(tmp_path, found.files, found.stamps) == [names[7]]
         took.append(time.process_time() - begun)
-    assert min(took) < 0.2
+    assert min(took) < 0.3, "0.03 s, and room for a slow machine"

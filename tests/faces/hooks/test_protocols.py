@@ -23,7 +23,8 @@ from clew.shim.place import PROTOCOL, package_stamp
 from tests.conftest import Caller
 from tests.faces.hooks.conftest import filled, project
 from tests.faces.hooks.stub import CLIENTS, LAUNCHER, ClaudeCode, Codex, Cursor, StubClient
-from tests.faces.resident.shims import ending, resident, residents, until
+from tests.faces.resident.shims import ending, resident, residents
+from tests.waiting import until
 
 FAILURE = "E       KeyError: 'timeout'\nFAILED tests/test_parser.py::test_load - KeyError: 'timeout'\n1 failed"
 

@@ -11,6 +11,7 @@ from clew.registry.context import Context
 from clew.registry.operation import Input, operation
 from clew.registry.prompt import Argument, prompt
 from clew.registry.resource import resource
+from tests.waiting import PATIENCE
 
 _release = threading.Event()
 
@@ -36,7 +37,7 @@ def probe_slow(ctx: Context, args: Nothing) -> dict[str, Any]:
     _release.clear()
     for step in (1, 2, 2, 1, 3):
         ctx.progress(step, 3, f"step {step}")
-    _release.wait(30)
+    _release.wait(PATIENCE)
     with ctx.writing() as bound:
         bound.emit("reasoning", "note_committed", "probe-note")
     return {"written": True}

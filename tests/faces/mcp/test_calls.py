@@ -21,6 +21,7 @@ from mcp_types import (
 
 from clew.faces.mcp.server import ClewServer
 from tests.faces.mcp.conftest import ERAS
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -58,7 +59,7 @@ async def leave_a_slow_call(client: Client) -> None:
 async def check_that_its_work_stays(client: Client, before: int) -> None:
     assert await written(client) == before
     await client.call_tool("probe_release", {})
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE):
         while await written(client) == before:
             await anyio.lowlevel.checkpoint()
     assert await written(client) == before + 1

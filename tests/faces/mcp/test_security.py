@@ -13,6 +13,7 @@ import pytest
 from clew.errors import ClewError
 from clew.faces.http import Hosts, check_address
 from tests.faces.mcp.process import ROOT, environment, http_process
+from tests.waiting import PATIENCE
 
 TOKEN = "correct-horse-battery-staple"
 PING = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
@@ -105,6 +106,6 @@ def test_the_log_never_shows_the_token(tmp_path: Path) -> None:
         env=environment(tmp_path, CLEW_TOKEN=TOKEN),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
     )
     assert TOKEN not in run.stderr and "<redacted>" in run.stderr

@@ -19,6 +19,7 @@ from clew.faces.mcp.subscriptions import LIMIT, PER_CLIENT, Watches
 from clew.faces.mcp.workers import Workers
 from clew.registry.connection import Connection
 from tests.faces.mcp.conftest import text_of
+from tests.waiting import PATIENCE
 
 pytestmark = [
     pytest.mark.anyio,
@@ -42,7 +43,7 @@ class Notices:
         await self._received.put(message)
 
     async def next(self) -> object:
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             return await self._received.get()
 
 
@@ -67,7 +68,7 @@ async def test_a_listener_of_the_stateless_era_hears_of_changes(
         client.listen(resource_subscriptions=["probe://written"]) as stream,
     ):
         write_elsewhere(make_clew)
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE):
             assert await anext(aiter(stream)) == ResourceUpdated("probe://written")
 
 
@@ -84,7 +85,7 @@ async def test_following_ends_with_the_last_subscriber(server: ClewServer) -> No
         await client.session.subscribe_resource("probe://written")
         await client.session.subscribe_resource("probe://written")
         follower = next(thread for thread in threading.enumerate() if thread.name == "clew-watch")
-    follower.join(10)
+    follower.join(PATIENCE)
     assert not follower.is_alive()
 
 

@@ -10,10 +10,9 @@ import pytest
 
 from clew.faces.mcp.workers import Workers
 from clew.registry.connection import outside
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
-
-PATIENCE = 60
 
 
 @pytest.fixture
@@ -95,7 +94,7 @@ async def test_those_who_wait_are_told_when_the_server_ends() -> None:
 
 def _until(condition: Callable[[], bool]) -> bool:
     tick = threading.Event()
-    return any(condition() or tick.wait(0.01) for _ in range(PATIENCE * 100))
+    return any(condition() or tick.wait(0.01) for _ in range(int(PATIENCE) * 100))
 
 
 def test_work_outside_of_any_server_waits_like_any_other() -> None:

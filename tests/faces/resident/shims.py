@@ -7,8 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,8 @@ from typing import Any
 import psutil
 
 from tests.faces.mcp.process import ROOT, environment
+from tests.waiting import PATIENCE
 
-PATIENCE = 60.0
 OPENING = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "probe", "version": "0"}}
 
 
@@ -33,7 +32,7 @@ def served_by(module: str, home: Path) -> Iterator[Path]:
     assert process.stdout is not None and process.stdout.readline() == b"ready\n"
     yield home
     process.terminate()
-    assert process.wait(60) == 0
+    assert process.wait(PATIENCE) == 0
     process.stdout.close()
 
 
@@ -129,13 +128,6 @@ def _words(process: psutil.Process) -> list[str]:
         return list(process.cmdline())
     except psutil.Error:
         return []
-
-
-def until(what: Callable[[], object]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not what():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
 
 
 @contextmanager

@@ -7,7 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.faces.resident.shims import Shim, address, settings, until
+from tests.faces.resident.shims import Shim, address, settings
+from tests.waiting import until
 
 SOURCE = Path(__file__).parents[3] / "src"
 ASK = """

@@ -12,7 +12,8 @@ import psutil
 import pytest
 
 from clew.shim.pipe import UNKNOWN
-from tests.faces.resident.shims import Shim, resident, residents, until
+from tests.faces.resident.shims import Shim, resident, residents
+from tests.waiting import until
 
 
 @pytest.fixture

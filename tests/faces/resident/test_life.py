@@ -10,7 +10,8 @@ from pathlib import Path
 
 import psutil
 
-from tests.faces.resident.shims import Shim, address, ending, resident, residents, until
+from tests.faces.resident.shims import Shim, address, ending, resident, residents
+from tests.waiting import until
 
 
 def test_its_folder_and_files_are_for_its_user_alone(home: Path) -> None:

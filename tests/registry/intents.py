@@ -61,4 +61,7 @@ INTENTS: list[tuple[str, set[str]]] = [
     ("rename a session", {"session_update"}),
     ("pin an important card", {"think_pin"}),
     ("is anything broken", {"diagnostics", "scan"}),
+    ("rename a task", {"tasks_edit"}),
+    ("list all tasks", {"tasks_context"}),
+    ("merge two branches", {"graph_merge", "merge"}),
 ]

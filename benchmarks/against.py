@@ -1,12 +1,14 @@
 """The code of today beside an older commit, in one run: `python -m benchmarks against [--commit COMMIT]`.
 
-Both are driven over stdio with the same calls, taking turns, so that both meet the machine in the same mood. Each
-fills a store of its own with the same 10,000 cards. A row gives the medians by the clock and of the processor, and the
-quickest tenth of the processor times, which is what to trust on a busy machine.
+Both are driven over stdio with the same calls, each filling a store of its own with the same 10,000 cards. A round asks
+the old one, twice the new one, and the old one again, so that both meet the machine in the same mood; what the new one
+took of the processor divided by what the old one took is the round's ratio. A row gives the median of these ratios and
+the interval in which it lies with 95 % certainty: a busy machine widens the interval and does not move it.
 """
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 import subprocess
@@ -111,36 +113,56 @@ def questions(cards: int, count: int) -> list[str]:
     return [" ".join(chance.choices(words, cum_weights=weights, k=4)) for _ in range(count)]
 
 
-def alternate(rounds: int, before: Callable[[int], Sample], now: Callable[[int], Sample]) -> list[list[Sample]]:
-    """Samples of both, taking turns and changing who begins; the first rounds warm up and do not count."""
-    warm = max(rounds // 10, 1)
-    samples: list[list[Sample]] = [[], []]
+@dataclass(frozen=True)
+class Round:
+    """What the old code and the new took for the same: each twice, added up."""
+
+    before: Sample
+    now: Sample
+
+    @property
+    def ratio(self) -> float:
+        return self.now[1] / self.before[1]
+
+
+def alternate(rounds: int, before: Callable[[int], Sample], now: Callable[[int], Sample]) -> list[Round]:
+    """So many rounds of both; the first ones warm up and do not count."""
+    warm = max(rounds // 10, 2)
+    taken = []
     for turn in range(rounds + warm):
-        for which in (0, 1) if turn % 2 else (1, 0):
-            samples[which].append((before, now)[which](turn))
-    return [taken[warm:] for taken in samples]
+        samples = [ask(2 * turn + again) for ask, again in ((before, 0), (now, 0), (now, 1), (before, 1))]
+        taken.append(Round(added(samples[0], samples[3]), added(samples[1], samples[2])))
+    return taken[warm:]
 
 
-def add_row(report: Report, measured: str, samples: list[list[Sample]], aim: str = f"<= {AIM}") -> None:
-    (wall_before, cpu_before), (wall_now, cpu_now) = (zip(*taken, strict=True) for taken in samples)
-    before, now = statistics.median(cpu_before), statistics.median(cpu_now)
+def added(one: Sample, other: Sample) -> Sample:
+    return one[0] + other[0], one[1] + other[1]
+
+
+def add_row(report: Report, measured: str, rounds: list[Round]) -> None:
+    low, high = certain([round.ratio for round in rounds])
     report.row(
         measured=measured,
-        before_ms=statistics.median(wall_before),
-        now_ms=statistics.median(wall_now),
-        ratio=statistics.median(wall_now) / statistics.median(wall_before),
-        before_cpu_ms=before,
-        now_cpu_ms=now,
-        cpu_ratio=now / before,
-        cpu_ratio_p10=undisturbed(cpu_now) / undisturbed(cpu_before),
-        runs=len(samples[0]),
-        aim=aim,
+        before_ms=statistics.median(round.before[0] for round in rounds) / 2,
+        now_ms=statistics.median(round.now[0] for round in rounds) / 2,
+        before_cpu_ms=statistics.median(round.before[1] for round in rounds) / 2,
+        now_cpu_ms=statistics.median(round.now[1] for round in rounds) / 2,
+        cpu_ratio=statistics.median(round.ratio for round in rounds),
+        low=low,
+        high=high,
+        cpu_ratio_of_sums=sum(round.now[1] for round in rounds) / sum(round.before[1] for round in rounds),
+        rounds=len(rounds),
+        aim=f"<= {AIM}",
     )
 
 
-def undisturbed(times: Sequence[float]) -> float:
-    """What the quickest tenth took. Others on the machine empty its caches and slow the processor down, never up."""
-    return sorted(times)[len(times) // 10]
+def certain(values: Sequence[float]) -> tuple[float, float]:
+    """The interval that holds the median of what the values were drawn from, with 95 % certainty."""
+    ordered = sorted(values)
+    # So many of the values lie below their median as throws of a coin show heads.
+    reach = 0.98 * math.sqrt(len(ordered))
+    low, high = (round(len(ordered) / 2 + way * reach) for way in (-1, 1))
+    return ordered[max(low, 0)], ordered[min(high, len(ordered) - 1)]
 
 
 def measure_starts(report: Report, before: Tree, now: Tree, rounds: int) -> None:
@@ -180,7 +202,7 @@ def main(quick: bool = False, commit: str = BASELINE) -> None:
     if not knows(commit):
         print(f"against: passed over, because this checkout does not hold the commit {commit}")
         return
-    report = Report("against", f"Today beside {commit}: medians, taking turns (sqlite)")
+    report = Report("against", f"Today beside {commit}, taking turns (sqlite)")
     cards = CARDS // 10 if quick else CARDS
     with tempfile.TemporaryDirectory(prefix="clew-against-", ignore_cleanup_errors=True) as name:
         scratch = Path(name)
@@ -188,8 +210,8 @@ def main(quick: bool = False, commit: str = BASELINE) -> None:
             before, now = Tree(root, scratch / "home-before"), Tree(ROOT, scratch / "home-now")
             with ThreadPoolExecutor(2) as pool:
                 list(pool.map(lambda tree: fill(tree, cards), (before, now)))
-            measure_starts(report, before, now, 10 if quick else 25)
-            measure_calls(report, before, now, 60 if quick else 400, cards)
+            measure_starts(report, before, now, 5 if quick else 20)
+            measure_calls(report, before, now, 30 if quick else 250, cards)
     report.save()
 
 

@@ -19,6 +19,7 @@ SUPPORT = {
     "client",
     "http_client",
     "bare",
+    "big_store",
     "samples",
     "stores",
     "transcripts",

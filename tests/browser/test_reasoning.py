@@ -140,7 +140,14 @@ def test_every_kind_has_its_colour_and_letter(page: Page, agent: Caller) -> None
         think(agent, session, f"S{number}|{kind}|| of kind {kind}")
     page.open_session(session, len(KINDS))
     assert "".join(page.each(".node abbr.kind", "e.textContent")) == KINDS
-    assert len(set(page.each(".node", "getComputedStyle(e).backgroundColor"))) == len(KINDS)
+    look = "getComputedStyle(e).backgroundColor + getComputedStyle(e).backgroundImage"
+    assert len(set(page.each(".node", look))) == len(KINDS), "a stripe in its colour, or filled with it"
+    plain = page.js("return getComputedStyle(document.querySelector('.node.kind-H')).backgroundColor")
+    kind = "/kind-(.)/.exec(e.className)[1]"
+    filled = page.each(".node", f"getComputedStyle(e).backgroundColor === '{plain}' ? '' : {kind}")
+    assert sorted(filter(None, filled)) == ["C", "Q"], "only what a chain leads to and what it asks is filled"
+    struck = page.each(".node.kind-X p", "getComputedStyle(e).textDecorationLine")
+    assert struck == ["none"], "what was rejected can be read"
 
 
 def test_a_revision_says_what_it_revises(page: Page, session: str) -> None:
@@ -249,7 +256,9 @@ def test_zoom_pan_and_minimap(page: Page, session: str) -> None:
     moves(page, lambda: page.click('button[title^="Show all"]'))
     shown = page.each(".node", "e.dataset.id")
     assert f"{session}:1" in shown and f"{session}:daemon:2" in shown
-    painted = "document.querySelector('.minimap').getContext('2d').getImageData(0, 0, 180, 120).data.some(Boolean)"
+    painted = (
+        "document.querySelector('.minimap canvas').getContext('2d').getImageData(0, 0, 180, 120).data.some(Boolean)"
+    )
     assert page.js(f"return {painted}")
 
 

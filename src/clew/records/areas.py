@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -140,7 +140,10 @@ def _files(
     ctx: Context, anchors: list[Anchor], heats: dict[str, Heat], disputed: frozenset[str]
 ) -> tuple[dict[str, Heat], int]:
     """What is known about each file; what an area's own files say counts for the area too."""
-    owners = [(ref.rstrip("/"), anchor.id) for anchor in anchors for ref in anchor.refs if is_file(ref)]
+    owners: dict[str, set[str]] = {}
+    for anchor in anchors:
+        for ref in filter(is_file, anchor.refs):
+            owners.setdefault(ref.rstrip("/"), set()).add(anchor.id)
     found: dict[str, Heat] = {}
     rows = lists.naming_files(ctx.tx, ctx.workspace, ("block", "card", "note"), MOST_READ)
     for row in rows:
@@ -148,10 +151,16 @@ def _files(
             continue
         for path in files_of(f"{row['title'] or ''}\n{row['body']}"):
             found.setdefault(path, Heat()).count(row, disputed)
-            for ref, area in owners:
-                if path == ref or path.startswith(f"{ref}/"):
-                    heats[area].count(row, disputed)
+            for area in {area for part in _upwards(path) for area in owners.get(part, ())}:
+                heats[area].count(row, disputed)
     return found, len(rows)
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """The path itself and every directory that it lies in: looked up one by one, however many areas there are."""
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
 
 
 def files_of(text: str) -> set[str]:

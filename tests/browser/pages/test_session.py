@@ -74,7 +74,7 @@ def test_show_all_fills_the_window_and_each_box_can_be_opened(page: Reader, long
     page.press_on('button[title^="Show all"]')
     page.until("document.getElementById('graph').matches('.far')")
     # Not a strip: the whole takes the form of the window, and so does its small picture.
-    page.until("document.querySelector('.minimap').width >= 60 && document.querySelector('.minimap').height >= 60")
+    page.until("(({width, height}) => width >= 60 && height >= 60)(document.querySelector('.minimap canvas'))")
     point = page.js("""
       const frame = document.getElementById("graph").getBoundingClientRect();
       const [, x, y, scale] = document.querySelector(".world").style.transform

@@ -1,6 +1,7 @@
 // The bar: the four places with their views, the workspace, the connection, who one is.
 
 import { el, replace } from "./dom.js";
+import { icon } from "./kinds.js";
 import { notice } from "./notices.js";
 import { countInTitle } from "./parts.js";
 import { ask } from "./people.js";
@@ -53,7 +54,12 @@ function drawPlaces() {
   replace(
     document.getElementById("asides"),
     PLACES.filter(({ aside }) => aside).map(({ name, words, key, asks }) =>
-      el("a", { href: link(name), data: { page: name }, title: `${asks} (g ${key})` }, words),
+      el(
+        "a",
+        { href: link(name), data: { page: name }, title: `${asks} (g ${key})` },
+        icon(name),
+        el("span", { class: "words" }, words),
+      ),
     ),
   );
   setCount(counted);
@@ -130,11 +136,15 @@ export function showConnection(now) {
   if (now === "again") window.dispatchEvent(new Event("clew-again"));
 }
 
-const THEMES = ["auto", "light", "dark"];
+export const THEMES = ["auto", "light", "dark"];
 export function nextTheme() {
   const now = remembered("theme", "auto");
   const next = THEMES[(THEMES.indexOf(now) + 1) % THEMES.length];
-  remember("theme", next);
-  window.dispatchEvent(new Event("clew-theme"));
+  setTheme(next);
   notice(`Theme: ${next}`);
+}
+
+export function setTheme(name) {
+  remember("theme", name);
+  window.dispatchEvent(new Event("clew-theme"));
 }

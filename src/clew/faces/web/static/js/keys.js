@@ -27,6 +27,10 @@ export function onEscape(close, stack = layers) {
   };
 }
 
+// A field's words with its key; whoever has only fingers is not told of keys.
+export const withKey = (words, key) =>
+  matchMedia("(hover: none) and (pointer: coarse)").matches ? words : `${words} ( ${key} )`;
+
 const TYPING = "input:not([type=checkbox]):not([type=radio]):not([type=range]), textarea, select";
 let leader = "";
 
@@ -52,7 +56,7 @@ function closeLast(event) {
     return;
   }
   const typed = /** @type {HTMLElement} */ (event.target);
-  if (typed.matches?.(TYPING)) typed.blur();
+  if (typed.matches?.(TYPING)) document.getElementById("main").focus({ preventScroll: true });
 }
 
 export function showKeys() {
@@ -105,7 +109,9 @@ export function dialog(title, id, ...children) {
   const shut = () => {
     done();
     box.remove();
-    if (before?.isConnected) before.focus({ preventScroll: true });
+    // What was pressed may be gone by now, and before anything was pressed nothing had the focus.
+    const back = before?.isConnected && before !== document.body ? before : null;
+    (back ?? document.getElementById("main")).focus({ preventScroll: true });
   };
   box.addEventListener("cancel", (event) => event.preventDefault());
   box.addEventListener("pointerdown", (event) => {

@@ -47,6 +47,7 @@ const SHAPES = {
   drift: "M2 10.6c2-3.4 4-3.4 6 0s4 3.4 6 0M2 5.6c2-3.4 4-3.4 6 0s4 3.4 6 0",
   page: "M2.4 2.8h11.2v10.4H2.4zM2.4 5.8h11.2",
   action: "M9 1.6L3.2 9h4L6.6 14.4 12.8 7h-4z",
+  insight: "M3 13.6V9.4M8 13.6V2.6M13 13.6V6.2",
   record: "M8 3.4a4.6 4.6 0 1 0 0 9.2 4.6 4.6 0 0 0 0-9.2z",
 };
 
@@ -63,6 +64,7 @@ const SAME = {
   block_task: "task",
   summary: "note",
   proof: "receipt",
+  settings: "preference",
 };
 const WORDS = { anchor: "area", doc_entry: "note", receipt: "proof", session: "reasoning" };
 

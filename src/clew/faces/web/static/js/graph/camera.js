@@ -164,6 +164,37 @@ export class Camera {
   }
 }
 
+const REST = 250;
+
+// What the camera moves: one element with one transform. While it only moves, the browser keeps what
+// it has painted and shifts it; after a zoom it paints sharp letters.
+export class Layer {
+  constructor(element) {
+    this.element = element;
+    this.scale = 0;
+    this.moves = false;
+    this.rest = 0;
+  }
+
+  put({ x, y, scale }) {
+    this.#keep(this.scale === scale);
+    this.scale = scale;
+    this.element.style.transform = `translate(${x}px, ${y}px) scale(${scale})`;
+    clearTimeout(this.rest);
+    this.rest = setTimeout(() => this.#keep(false), REST);
+  }
+
+  close() {
+    clearTimeout(this.rest);
+  }
+
+  #keep(moves) {
+    if (this.moves === moves) return;
+    this.moves = moves;
+    this.element.classList.toggle("moving", moves);
+  }
+}
+
 function distance(a, b) {
   return Math.hypot(a.x - b.x, a.y - b.y);
 }

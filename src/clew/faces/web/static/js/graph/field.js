@@ -4,11 +4,10 @@
 
 import { el, svg } from "../dom.js";
 import { redraw } from "../redraw.js";
-import { Camera, cameraTools } from "./camera.js";
+import { Camera, cameraTools, Layer } from "./camera.js";
 
 const READABLE = 0.7,
-  KEPT = 30,
-  REST = 250;
+  KEPT = 30;
 /** @type {Map<string, {x: number, y: number, scale: number}>} */
 const kept = new Map();
 
@@ -28,8 +27,6 @@ export class Field {
     this.current = "";
     // The box that must stay in sight when the field becomes smaller.
     this.chosen = "";
-    this.scale = 0;
-    this.rest = 0;
     this.plane = svg("svg", { class: "plane", role: "group", "aria-label": label });
     this.frame = el(
       "div",
@@ -43,6 +40,7 @@ export class Field {
       },
       this.plane,
     );
+    this.layer = new Layer(this.plane);
     this.camera = new Camera(this.frame, () => this.#place());
     this.frame.append(
       el(
@@ -93,7 +91,7 @@ export class Field {
 
   close() {
     this.resizing.disconnect();
-    clearTimeout(this.rest);
+    this.layer.close();
     const { x, y, scale } = this.camera;
     if (this.begun) kept.set(this.name, { x, y, scale });
     if (kept.size > KEPT) kept.delete(kept.keys().next().value);
@@ -123,14 +121,8 @@ export class Field {
     else if (this.chosen) this.reveal(this.chosen);
   }
 
-  // While it only moves, the browser keeps what it has painted; after a zoom it paints sharp letters.
   #place() {
-    const { x, y, scale } = this.camera;
-    this.plane.classList.toggle("moving", this.scale === scale);
-    this.scale = scale;
-    clearTimeout(this.rest);
-    this.rest = setTimeout(() => this.plane.classList.remove("moving"), REST);
-    this.plane.style.transform = `translate(${x}px, ${y}px) scale(${scale})`;
+    this.layer.put(this.camera);
   }
 
   #stops() {

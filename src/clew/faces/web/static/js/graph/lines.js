@@ -9,15 +9,24 @@ export class Lines {
     this.pen = canvas.getContext("2d");
   }
 
-  begin({ x, y, scale }, { clientWidth: width, clientHeight: height }) {
+  // The canvas is larger than the window by a margin on each side, so that it can be shifted.
+  begin({ x, y, scale, frame }, margin) {
+    const width = frame.clientWidth + 2 * margin,
+      height = frame.clientHeight + 2 * margin;
     const ratio = devicePixelRatio || 1;
     if (this.canvas.width !== width * ratio || this.canvas.height !== height * ratio) {
       this.canvas.width = width * ratio;
       this.canvas.height = height * ratio;
+      Object.assign(this.canvas.style, {
+        left: `${-margin}px`,
+        top: `${-margin}px`,
+        width: `${width}px`,
+        height: `${height}px`,
+      });
     }
     this.pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.pen.clearRect(0, 0, width, height);
-    this.pen.translate(x, y);
+    this.pen.translate(x + margin, y + margin);
     this.pen.scale(scale, scale);
     this.style = getComputedStyle(this.canvas);
     this.colors = new Map();

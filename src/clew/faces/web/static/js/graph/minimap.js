@@ -10,13 +10,12 @@ const WHOLE = { left: -Infinity, top: -Infinity, right: Infinity, bottom: Infini
 
 export class Minimap {
   constructor(onGo) {
-    this.canvas = el("canvas", {
-      class: "minimap",
-      width: WIDTH,
-      height: HEIGHT,
-      "aria-hidden": "true",
-    });
-    this.boxes = document.createElement("canvas");
+    this.canvas = el("canvas", { width: WIDTH, height: HEIGHT });
+    this.window = el("i", {});
+    this.element = el("div", { class: "minimap", "aria-hidden": "true" }, this.canvas, this.window);
+    this.scale = 0;
+    this.width = 0;
+    this.height = 0;
     this.painted = 0;
     const go = (event) => {
       event.stopPropagation();
@@ -24,12 +23,12 @@ export class Minimap {
       const box = this.canvas.getBoundingClientRect();
       onGo((event.clientX - box.left) / this.scale, (event.clientY - box.top) / this.scale);
     };
-    this.canvas.addEventListener("pointerdown", go);
-    this.canvas.addEventListener("pointermove", go);
+    this.element.addEventListener("pointerdown", go);
+    this.element.addEventListener("pointermove", go);
   }
 
   // The boxes are painted a few times a second at most, and only when they changed; the frame
-  // always. True when they are behind, so that the caller draws once more.
+  // of what is visible always. True when they are behind, so that the caller draws once more.
   draw(layout, model, view, isStale) {
     const now = performance.now();
     this.stale ||= isStale;
@@ -38,33 +37,29 @@ export class Minimap {
       this.painted = now;
       this.stale = false;
     }
-    this.#frame(view);
+    this.look(view);
     return this.stale;
   }
 
-  #frame(view) {
-    const pen = this.canvas.getContext("2d");
-    if (this.canvas.width !== this.boxes.width) this.canvas.width = this.boxes.width;
-    if (this.canvas.height !== this.boxes.height) this.canvas.height = this.boxes.height;
-    pen.clearRect(0, 0, WIDTH, HEIGHT);
-    pen.drawImage(this.boxes, 0, 0);
-    pen.strokeStyle = getComputedStyle(this.canvas).getPropertyValue("--accent");
-    pen.lineWidth = 1.5;
-    pen.strokeRect(
-      view.left * this.scale,
-      view.top * this.scale,
-      (view.right - view.left) * this.scale,
-      (view.bottom - view.top) * this.scale,
-    );
+  // Frames what is visible: an element that is moved, so that moving the picture paints nothing.
+  look(view) {
+    const width = (view.right - view.left) * this.scale,
+      height = (view.bottom - view.top) * this.scale;
+    const { style } = this.window;
+    style.transform = `translate(${view.left * this.scale}px, ${view.top * this.scale}px)`;
+    if (this.width === width && this.height === height) return;
+    Object.assign(this, { width, height });
+    style.width = `${width}px`;
+    style.height = `${height}px`;
   }
 
   // No larger than the picture, so that it hides as little as possible; no finer than its own dots,
   // so that a long session costs no more than a short one.
   #paint(layout, model) {
     this.scale = Math.min(WIDTH / (layout.width + 20), HEIGHT / (layout.height + 20), 0.2);
-    this.boxes.width = Math.max(1, Math.ceil((layout.width + 20) * this.scale));
-    this.boxes.height = Math.max(1, Math.ceil((layout.height + 20) * this.scale));
-    const pen = this.boxes.getContext("2d");
+    this.canvas.width = Math.max(1, Math.ceil((layout.width + 20) * this.scale));
+    this.canvas.height = Math.max(1, Math.ceil((layout.height + 20) * this.scale));
+    const pen = this.canvas.getContext("2d");
     const style = getComputedStyle(this.canvas);
     const colors = new Map();
     const color = (kind) => {

@@ -3,7 +3,7 @@
 // are drawn in one frame.
 
 import { el, shorten } from "../dom.js";
-import { Camera } from "./camera.js";
+import { Camera, Layer } from "./camera.js";
 import { KINDS, plainText } from "./kinds.js";
 import { columnsFor, HEADER, Layout, NODE } from "./layout.js";
 import { Lines } from "./lines.js";
@@ -46,8 +46,9 @@ export class GraphView {
       onStep: (record, by) => this.#step(record, by),
     });
     this.minimap = new Minimap((x, y) => this.camera.center(x, y));
-    this.frame.append(this.minimap.canvas);
-    this.camera = new Camera(this.frame, () => this.schedule());
+    this.frame.append(this.minimap.element);
+    this.layer = new Layer(this.world);
+    this.camera = new Camera(this.frame, () => this.#soonMoved());
     this.frame.addEventListener("keydown", (event) => this.#key(event));
     this.frame.addEventListener("click", (event) => this.#clickFar(event));
     this.frame.addEventListener("pointermove", (event) => this.#hoverFar(event));
@@ -157,14 +158,41 @@ export class GraphView {
     clearTimeout(this.later);
     clearTimeout(this.coming);
     cancelAnimationFrame(this.waiting);
+    this.layer.close();
   }
 
+  // Something is to be shown that was not: the picture is drawn anew in the next frame.
   schedule() {
+    this.dirty = true;
+    this.#soonMoved();
+  }
+
+  #soonMoved() {
     if (this.waiting) return;
     this.waiting = requestAnimationFrame(() => {
       this.waiting = 0;
-      this.#draw();
+      if (this.dirty || !this.#slide()) this.#draw();
     });
+  }
+
+  // While the camera only moves within what is drawn around the window, the browser shifts what it has
+  // painted: nothing is laid out, drawn or painted. False when more has to be drawn.
+  #slide() {
+    const { x, y, scale } = this.camera;
+    const dx = x - this.drawnFor.x,
+      dy = y - this.drawnFor.y;
+    if (scale !== this.drawnFor.scale || Math.max(Math.abs(dx), Math.abs(dy)) > MARGIN)
+      return false;
+    // Measured before anything is moved: asking afterwards would make the browser lay out at once.
+    const view = this.camera.view();
+    this.#put(dx, dy);
+    this.minimap.look(view);
+    return true;
+  }
+
+  #put(dx, dy) {
+    this.canvas.style.transform = `translate(${dx}px, ${dy}px)`;
+    this.layer.put(this.camera);
   }
 
   #soon() {
@@ -189,18 +217,20 @@ export class GraphView {
     if (this.following) this.reveal(this.following);
     this.following = null;
     const { x, y, scale } = this.camera;
-    const place = `translate(${x}px, ${y}px) scale(${scale})`;
-    if (this.world.style.transform !== place) this.world.style.transform = place;
+    this.dirty = false;
+    this.drawnFor = { x, y, scale };
     this.isFar = scale < FAR;
+    const view = this.camera.view(),
+      around = this.camera.view(MARGIN);
+    this.lines.begin(this.camera, MARGIN);
     this.frame.classList.toggle("far", this.isFar);
-    this.lines.begin(this.camera, this.frame);
+    this.#put(0, 0);
     this.drawnAt = performance.now();
-    const whole = this.#drawVisible(
-      this.drawnAt - (this.arrivedAt ?? -CALM) >= CALM ? this.known : Infinity,
-    );
+    const fresh = this.drawnAt - (this.arrivedAt ?? -CALM) >= CALM ? this.known : Infinity;
+    const whole = this.#drawVisible(around, fresh);
     if (this.known < this.model.length) this.arrivedAt = this.drawnAt;
     this.known = this.model.length;
-    if (this.minimap.draw(this.layout, this.model, this.camera.view(), this.changed)) this.#again();
+    if (this.minimap.draw(this.layout, this.model, view, this.changed)) this.#again();
     this.changed = false;
     if (whole) this.#tell();
     this.onDraw();
@@ -223,9 +253,8 @@ export class GraphView {
   }
 
   // Thoughts from `fresh` on arrive before the reader's eyes.
-  #drawVisible(fresh) {
+  #drawVisible(view, fresh) {
     let whole = true;
-    const view = this.camera.view(MARGIN);
     this.nodes.begin();
     this.layout.visit(
       view,

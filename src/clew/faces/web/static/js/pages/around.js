@@ -12,7 +12,8 @@ import { address, link, objectLink, rewrite } from "../router.js";
 import { arrange, shapes } from "./around/picture.js";
 
 const PAUSE = 1_000,
-  DEPTHS = [1, 2, 3];
+  DEPTHS = [1, 2, 3],
+  NARROW = 600;
 
 export async function show(main, [id], query) {
   if (!id) return void replace(main, unnamed());
@@ -75,7 +76,7 @@ class Around {
     this.field = new Field({
       id: "around",
       label: "Neighbourhood",
-      name: `around ${this.id}`,
+      name: `around ${this.id} ${this.asked.depth}`,
       onPick: (id) => this.choose(id),
     });
     replace(this.stage, this.field.frame);
@@ -101,7 +102,7 @@ class Around {
   }
 
   async go(id, query) {
-    const other = id !== this.id;
+    const other = id !== this.id || (Number(query.get("depth")) || 2) !== this.asked.depth;
     this.begin(id, query);
     if (other) this.newField();
     await this.look();
@@ -130,14 +131,20 @@ class Around {
     this.id = found.id;
     const known = new Map(found.nodes.map((node) => [node.id, node]));
     if (!known.has(this.chosen)) this.chosen = found.id;
-    const layout = arrange(found);
+    if (!this.page.isConnected) replace(this.main, this.page);
+    const layout = arrange(found, this.isNarrow());
     redraw(this.head, this.headParts(known.get(found.id)));
     this.layout = layout;
     redraw(this.side, this.sideParts());
-    if (!this.page.isConnected) replace(this.main, this.page);
     this.field.draw(layout, layout.spots, shapes(this.field, found, layout), found.id);
     highlight(this.field.plane, this.chosen === found.id ? "" : this.chosen, found.edges);
     title(`Around ${shorten(known.get(found.id).title, 50)}`, "Know");
+  }
+
+  // Where two boxes side by side are all there is room for.
+  isNarrow() {
+    const { clientWidth } = this.field.frame;
+    return clientWidth > 0 && clientWidth < NARROW;
   }
 
   headParts(center) {

@@ -4,6 +4,7 @@
 
 import { call } from "../api.js";
 import { ago, el, replace, shorten } from "../dom.js";
+import { withKey } from "../keys.js";
 import { icon, kindWord } from "../kinds.js";
 import { keepDrawn } from "../news.js";
 import { badge, callText, nothing, recordLink, statusBadge, teach, title } from "../parts.js";
@@ -83,7 +84,7 @@ class Library {
       id: "list-words",
       class: "grow",
       data: { search: "" },
-      placeholder: "Words that they hold ( / )",
+      placeholder: withKey("Words that they hold", "/"),
       "aria-label": "Words that the records hold",
       oninput: () => this.type(),
     });

@@ -11,7 +11,7 @@ import { Openings } from "../graph/openings.js";
 import { Outline } from "../graph/outline.js";
 import { SessionList } from "../graph/sessions.js";
 import { GraphView } from "../graph/view.js";
-import { keymap } from "../keys.js";
+import { keymap, withKey } from "../keys.js";
 import { notice } from "../notices.js";
 import { several } from "../parts.js";
 import { go, link, rewrite } from "../router.js";
@@ -139,7 +139,7 @@ class ReasoningPage {
     const search = el("input", {
       type: "search",
       id: "find",
-      placeholder: "Find in this session ( / )",
+      placeholder: withKey("Find in this session", "/"),
       data: { search: "" },
       "aria-label": "Find in this session",
       oninput: () => this.#find(search.value),

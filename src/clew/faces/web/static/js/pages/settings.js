@@ -2,6 +2,7 @@
 // health of the memory.
 
 import { call, keepKey, send, tryCall } from "../api.js";
+import { setTheme, THEMES } from "../bar.js";
 import { clewCommand } from "../commands.js";
 import { el, replace } from "../dom.js";
 import { keepDrawn } from "../news.js";
@@ -89,6 +90,8 @@ async function signOut() {
   location.reload();
 }
 
+const THEME_WORDS = { auto: "as the system has them", light: "light", dark: "dark" };
+
 function browserCard(again) {
   const on = remembered("notify", false);
   const turn = async () => {
@@ -100,7 +103,23 @@ function browserCard(again) {
   return card(
     "This browser",
     { id: "browser-card" },
-    el("p", {}, "Colours: press ", el("kbd", {}, "t"), ". Keys: press ", el("kbd", {}, "?"), "."),
+    el(
+      "p",
+      { class: "row" },
+      el("label", { for: "colours" }, "Colours"),
+      el(
+        "select",
+        { id: "colours", onchange: (event) => setTheme(event.currentTarget.value) },
+        THEMES.map((name) =>
+          el(
+            "option",
+            { value: name, selected: name === remembered("theme", "auto") },
+            THEME_WORDS[name],
+          ),
+        ),
+      ),
+    ),
+    el("p", { class: "by-key" }, "Press ", el("kbd", {}, "?"), " to see all keys."),
     el(
       "div",
       {},

@@ -12,8 +12,10 @@ const EDGE = 24,
 
 /**
  * @param {{id: string, nodes: any[], edges: any[]}} found
+ * @param {boolean} upright whether there is no room beside the record: then the steps lie one below
+ * the other
  */
-export function arrange(found) {
+export function arrange(found, upright = false) {
   const { sides, relations } = walked(found);
   /** @type {Map<number, string[]>} */
   const columns = new Map();
@@ -22,24 +24,57 @@ export function arrange(found) {
     columns.set(column, [...(columns.get(column) ?? []), id]);
   }
   order(columns, found.edges);
+  const placed = upright ? belowEachOther(columns) : besideEachOther(columns);
+  return { ...placed, columns, relations, upright };
+}
+
+const spotAt = (x, y) => ({ x, y, width: BOX.width, height: BOX.height });
+
+function besideEachOther(columns) {
   const first = Math.min(...columns.keys());
   const tallest = Math.max(...[...columns.values()].map((ids) => ids.length));
+  const spots = new Map(),
+    heads = new Map();
+  for (const [column, ids] of columns) {
+    const x = EDGE + (column - first) * (BOX.width + BOX.gapX);
+    const top = HEAD + EDGE + ((tallest - ids.length) * (BOX.height + BOX.gapY)) / 2;
+    heads.set(column, { x, y: EDGE });
+    ids.forEach((id, row) => {
+      spots.set(id, spotAt(x, top + row * (BOX.height + BOX.gapY)));
+    });
+  }
   const height = HEAD + 2 * EDGE + tallest * (BOX.height + BOX.gapY) - BOX.gapY;
   const width =
     2 * EDGE + (Math.max(...columns.keys()) - first + 1) * (BOX.width + BOX.gapX) - BOX.gapX;
-  const spots = new Map();
-  for (const [column, ids] of columns) {
-    const free = (tallest - ids.length) * (BOX.height + BOX.gapY);
-    ids.forEach((id, row) => {
-      spots.set(id, {
-        x: EDGE + (column - first) * (BOX.width + BOX.gapX),
-        y: HEAD + EDGE + free / 2 + row * (BOX.height + BOX.gapY),
-        width: BOX.width,
-        height: BOX.height,
+  return { width, height, spots, heads };
+}
+
+// Two boxes beside each other, as a telephone held upright has room for.
+const ROW = 2,
+  UPRIGHT = { gapX: 18, gapY: 32, between: 30 };
+
+function belowEachOther(columns) {
+  const width = 2 * EDGE + ROW * (BOX.width + UPRIGHT.gapX) - UPRIGHT.gapX;
+  const spots = new Map(),
+    heads = new Map();
+  let y = EDGE;
+  for (const column of [...columns.keys()].sort((a, b) => a - b)) {
+    const ids = columns.get(column);
+    if (column) {
+      heads.set(column, { x: EDGE, y });
+      y += HEAD;
+    }
+    for (let start = 0; start < ids.length; start += ROW) {
+      const row = ids.slice(start, start + ROW);
+      const left = (width - row.length * (BOX.width + UPRIGHT.gapX) + UPRIGHT.gapX) / 2;
+      row.forEach((id, place) => {
+        spots.set(id, spotAt(left + place * (BOX.width + UPRIGHT.gapX), y));
       });
-    });
+      y += BOX.height + UPRIGHT.gapY;
+    }
+    y += UPRIGHT.between;
   }
-  return { width, height, spots, columns, first, relations };
+  return { width, height: y - UPRIGHT.gapY - UPRIGHT.between + EDGE, spots, heads };
 }
 
 // On which side each record stands, how many steps away, and by which words it is linked inwards.
@@ -85,24 +120,19 @@ function order(columns, edges) {
 }
 
 export function shapes(field, found, layout) {
-  const { spots, columns, first } = layout;
-  const heading = (column) =>
+  const { spots, heads, upright } = layout;
+  const heading = ([column, { x, y }]) =>
     svg(
       "text",
-      {
-        class: "column-name",
-        x: EDGE + (column - first) * (BOX.width + BOX.gapX),
-        y: EDGE,
-        data: { key: `heading ${column}` },
-      },
+      { class: "column-name", x, y, data: { key: `heading ${column}` } },
       WORDS[column] ?? `${Math.abs(column)} steps ${column < 0 ? "on" : "back"}`,
     );
   return [
     svg("defs", { data: { key: "defs" } }, arrowHead("arrow"), arrowHead("arrow-blocks")),
-    [...columns.keys()].filter(Boolean).map(heading),
+    [...heads].filter(([column]) => column).map(heading),
     found.edges
       .filter(({ from, to }) => spots.has(from) && spots.has(to))
-      .map((edge) => line(edge, spots)),
+      .map((edge) => line(edge, spots, upright ? wayDown : way)),
     [...layout.relations]
       .filter(([id]) => spots.has(id))
       .map(([id, { words }]) => label(id, words, layout)),
@@ -112,7 +142,7 @@ export function shapes(field, found, layout) {
 
 const WORDS = { "-1": "It points to", 1: "Points to it" };
 
-function line({ from, rel, to }, spots) {
+function line({ from, rel, to }, spots, way) {
   const blocks = ["blocks", "contradicts"].includes(rel);
   return svg(
     "path",
@@ -140,10 +170,17 @@ function way(from, to) {
   return `M${x1} ${start}C${half} ${start} ${half} ${end} ${x2} ${end}`;
 }
 
+// The same with up and down in place of left and right.
+function wayDown(from, to) {
+  const turned = ({ x, y, width, height }) => ({ x: y, y: x, width: height, height: width });
+  return way(turned(from), turned(to)).replace(/(-?[\d.]+) (-?[\d.]+)/g, "$2 $1");
+}
+
 // Beside the box, towards the middle, above its line.
-function label(id, words, { spots, columns }) {
+function label(id, words, { spots, columns, upright }) {
   const spot = spots.get(id);
   const isLeft = [...columns].some(([column, ids]) => column < 0 && ids.includes(id));
+  if (upright) return labelBelow(id, words, spot, isLeft);
   return svg(
     "text",
     {
@@ -154,6 +191,19 @@ function label(id, words, { spots, columns }) {
       data: { key: `relation ${id}`, from: id, to: id },
     },
     fitted(words, BOX.gapX - 36, UNDER),
+  );
+}
+
+function labelBelow(id, words, spot, isAbove) {
+  return svg(
+    "text",
+    {
+      class: "relation",
+      x: spot.x + spot.width / 2 + 8,
+      y: isAbove ? spot.y + spot.height + 16 : spot.y - 8,
+      data: { key: `relation ${id}`, from: id, to: id },
+    },
+    fitted(words, BOX.width / 2 - 10, UNDER),
   );
 }
 

@@ -7,6 +7,7 @@ import { el, shorten, svg } from "../../dom.js";
 import { arrowHead, boxShape, Field, highlight } from "../../graph/field.js";
 import { linkTable } from "../../graph/table.js";
 import { fitted, NAME, twoLines, UNDER } from "../../graph/words.js";
+import { withKey } from "../../keys.js";
 import { callText, nothing, several, teach } from "../../parts.js";
 import { redraw } from "../../redraw.js";
 import { address, link, rewrite } from "../../router.js";
@@ -170,7 +171,7 @@ export class CardGraph {
       id: "card-words",
       value: this.words,
       data: { search: "" },
-      placeholder: "Find cards ( / )",
+      placeholder: withKey("Find cards", "/"),
       "aria-label": "Find cards",
       oninput: type,
     });

@@ -28,7 +28,18 @@ const LEGEND = [
   ["card", "cards and notes"],
   ["thought", "thoughts"],
 ];
-const PLACES = 5;
+const OTHER = ["other", "anything else"];
+const MINUTE = 60_000,
+  HOUR = 60 * MINUTE;
+// Up to which width of the axis which steps are named: ten minutes of an hour, hours of a day, the
+// days of a week.
+const STEPS = [
+  [2 * HOUR, 10 * MINUTE],
+  [36 * HOUR, 3 * HOUR],
+  [Infinity, 24 * HOUR],
+];
+// Next to "now" there is no room for another name.
+const LAST = 0.93;
 
 export function axis(workers, line, span) {
   const width = line.to_ms - line.from_ms;
@@ -53,10 +64,11 @@ export function axis(workers, line, span) {
     el(
       "p",
       { class: "axis-legend quiet", data: { key: "legend" } },
-      LEGEND.map(([name, words]) =>
+      [...LEGEND, ...(hasOther(workers) ? [OTHER] : [])].map(([name, words]) =>
         el("span", {}, el("i", { class: `axis-mark topic-${name}` }), words),
       ),
-      el("span", {}, el("i", { class: "axis-bar-mark" }), "a session or a job"),
+      el("span", {}, el("i", { class: "axis-bar-mark live" }), "a session or job that goes on"),
+      el("span", {}, el("i", { class: "axis-bar-mark" }), "one that has ended"),
       line.has_more
         ? `The ${line.rows.length} last of ${several(line.agents, "author")} are shown.`
         : "",
@@ -79,6 +91,9 @@ const spanLink =
       },
       words,
     );
+
+const hasOther = (workers) =>
+  workers.some(({ pieces }) => pieces.some(({ topic }) => colourOf(topic) === "other"));
 
 function perSlot(pieces) {
   const slots = new Map();
@@ -141,11 +156,6 @@ function marks(pieces, line, width, most) {
 }
 
 function scale(line, width) {
-  const days = width > 36 * 3_600_000;
-  const words = (ms) =>
-    days
-      ? new Date(ms).toLocaleDateString(undefined, { weekday: "short", day: "numeric" })
-      : new Date(ms).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
   return el(
     "div",
     { class: "axis-row axis-scale", data: { key: "scale" } },
@@ -153,14 +163,33 @@ function scale(line, width) {
     el(
       "div",
       { class: "axis-time" },
-      Array.from({ length: PLACES }, (_, place) => {
-        const tick = el("span", {}, words(line.from_ms + (width * place) / PLACES));
-        tick.style.left = percent(place, PLACES);
+      ticks(line, width).map(([at, words]) => {
+        const tick = el("span", {}, words);
+        tick.style.left = percent(at - line.from_ms, width);
         return tick;
       }),
       el("span", { class: "axis-now" }, "now"),
     ),
   );
+}
+
+// Whole minutes, hours and days of the reader's own clock, none left out.
+function ticks(line, width) {
+  const [, step] = STEPS.find(([most]) => width <= most);
+  const words = (ms) =>
+    step < 24 * HOUR
+      ? new Date(ms).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" })
+      : new Date(ms).toLocaleDateString(undefined, { weekday: "short", day: "numeric" });
+  const at = new Date(line.from_ms);
+  at.setHours(0, 0, 0, 0);
+  const found = [];
+  // By the calendar, not by adding up hours: a day may have 23 or 25 of them.
+  while (at.getTime() < line.from_ms + width * LAST) {
+    if (at.getTime() >= line.from_ms) found.push([at.getTime(), words(at.getTime())]);
+    if (step < 24 * HOUR) at.setTime(at.getTime() + step);
+    else at.setDate(at.getDate() + 1);
+  }
+  return found;
 }
 
 // The same for who reads the screen or wants the words: who, how it stands, what came last.

@@ -2,6 +2,7 @@
 
 import { envelope } from "../../api.js";
 import { el, replace } from "../../dom.js";
+import { withKey } from "../../keys.js";
 import { callText, problemCard, teach } from "../../parts.js";
 import { address, link, rewrite } from "../../router.js";
 import { Answer } from "./answer.js";
@@ -83,7 +84,7 @@ class Form {
       required: true,
       maxlength: 4000,
       data: { search: "" },
-      placeholder: "Ask in your own words ( / )",
+      placeholder: withKey("Ask in your own words", "/"),
       "aria-label": "Question",
       class: "grow",
     });

@@ -13,8 +13,7 @@ from benchmarks.client import StdioServer, clew_server
 from benchmarks.report import Report, spread
 from benchmarks.stores import ENGINES, Store, fresh_store
 from clew.app import open_clew
-from clew.index.indexing import index_items
-from clew.index.items import Item
+from clew.index.items import Item, index_items
 from clew.index.packer import pack_up
 from clew.recall.models import NONE, installed_model
 from clew.registry.connection import Connection

@@ -16,8 +16,7 @@ from benchmarks.recall.locomo import Conversation, Question, read_conversations
 from clew.clock import rfc3339
 from clew.errors import ClewError
 from clew.index.dates import find_moment
-from clew.index.indexing import index_items
-from clew.index.items import Item
+from clew.index.items import Item, index_items
 from clew.registry.context import Context
 
 

@@ -14,8 +14,7 @@ from typing import Any
 
 from clew.errors import ClewError
 from clew.index.dates import find_moment
-from clew.index.indexing import index_items
-from clew.index.items import Item
+from clew.index.items import Item, index_items
 from clew.registry.context import Context
 
 DEPTHS = (1, 5, 10, 20)

@@ -10,9 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.app import Clew
-from clew.index import indexing
-from clew.index.indexing import IDS_OF, index_item, index_items, unindex_item, unindex_items
-from clew.index.items import Item
+from clew.index.items import IDS_OF, Item, index_item, index_items, unindex_item, unindex_items
 from clew.index.search import items_as_of, matching
 from clew.registry.connection import Connection
 from clew.registry.context import Context
@@ -85,7 +83,7 @@ def test_at_once_is_as_one_by_one(
     monkeypatch: pytest.MonkeyPatch,
     batches: list[tuple[list[dict[str, Any]], set[str]]],
 ) -> None:
-    monkeypatch.setattr(indexing, "CHUNK", 3)
+    monkeypatch.setattr("clew.index.items.CHUNK", 3)
     found, number = [], next(numbers)
     for write in (one_by_one, at_once):
         clock.now_ms = 1_700_000_000_000

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from clew.index import search
-from clew.index.indexing import index_item, mark_item
-from clew.index.items import Item
+from clew.index.items import Item, index_item, mark_item
 from clew.registry.context import Context
 from clew.store.database import Row, Transaction
 from tests.conftest import Caller

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from clew.app import Clew
 from clew.index import packer as packing
-from clew.index.indexing import index_item, unindex_item
-from clew.index.items import Item
+from clew.index.items import Item, index_item, unindex_item
 from clew.index.packer import pack_up, packer
 from clew.index.search import changed_items, last_change, matching
 from clew.index.segments import (

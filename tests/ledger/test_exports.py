@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.app import Clew
-from clew.ledger.exchange import documents
 from tests.ledger.conftest import Thinker, fresh_thinker
 from tests.suggestions import run_suggestions
 
@@ -184,7 +183,7 @@ def test_an_export_too_large_for_an_answer_is_written_to_a_file_instead(
     thinker: Thinker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = thinker.think("long " * 300)["sessionId"]
-    monkeypatch.setattr(documents, "LONGEST", 1000)
+    monkeypatch.setattr("clew.ledger.exchange.session_documents.LONGEST", 1000)
     answer = thinker.answer("session_export", sessionId=session)
     assert answer.envelope["error"]["code"] == "UNAVAILABLE"
     run_suggestions(thinker.clew, answer, thinker.session)

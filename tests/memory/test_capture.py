@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from clew.memory.screening import screened
 from clew.memory.signals import in_log, in_talk, spoken, tags_of
+from clew.secrets import screened
 from tests.memory.conftest import Memory
 
 LOG = """# Monday

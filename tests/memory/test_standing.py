@@ -8,7 +8,7 @@ import pytest
 
 from clew.errors import ClewError
 from clew.memory import blocks
-from clew.memory.standing import PREFIXES, Kept, Kind, keep
+from clew.memory.standing_records import PREFIXES, Kept, Kind, keep
 from clew.registry.context import Context
 from tests.memory.conftest import Memory
 

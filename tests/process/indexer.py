@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from clew.app import open_clew
 from clew.index import packer
-from clew.index.indexing import index_item, unindex_item
-from clew.index.items import Item
+from clew.index.items import Item, index_item, unindex_item
 from clew.recall.filler import fill
 from clew.registry.connection import Connection
 from clew.registry.context import Context

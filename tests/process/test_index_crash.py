@@ -11,7 +11,7 @@ import numpy as np
 
 from clew.app import Clew
 from clew.index import vectors
-from clew.index.indexing import disagreements
+from clew.index.items import disagreements
 from clew.index.packer import pack_up
 from clew.recall.corpus import Corpus
 from clew.recall.filler import fill

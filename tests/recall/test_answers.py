@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from clew.app import Clew
 from clew.index.dates import find_moment
-from clew.index.indexing import index_items
-from clew.index.items import Item
+from clew.index.items import Item, index_items
 from clew.registry.connection import Connection
 from clew.registry.context import Context
 from tests.conftest import Caller

@@ -8,8 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from clew.app import Clew
-from clew.index.indexing import index_item
-from clew.index.items import Item
+from clew.index.items import Item, index_item
 from clew.recall.kernel import default_kernel
 from clew.recall.library import library
 from clew.recall.measures import cohesion

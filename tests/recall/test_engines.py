@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from clew.app import Clew, open_clew
-from clew.index.indexing import index_item
-from clew.index.items import Item
+from clew.index.items import Item, index_item
 from clew.recall.search import Request, Search
 from clew.registry.connection import Connection
 from clew.registry.context import Context

@@ -17,8 +17,7 @@ from hypothesis.extra.numpy import arrays
 
 from clew.app import Clew
 from clew.index import vectors
-from clew.index.indexing import index_items
-from clew.index.items import Item
+from clew.index.items import Item, index_items
 from clew.index.search import changed_items, last_change
 from clew.index.vectors import vectors_after
 from clew.recall import likeness as dense

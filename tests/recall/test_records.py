@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.app import Clew
-from clew.index.indexing import index_items
-from clew.index.items import Item
+from clew.index.items import Item, index_items
 from clew.recall.kernel import default_kernel
 from clew.recall.query import analyse
 from clew.registry.connection import Connection

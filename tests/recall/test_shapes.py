@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clew.app import Clew
-from clew.index.indexing import index_item
-from clew.index.items import Item
+from clew.index.items import Item, index_item
 from clew.registry.connection import Connection
 from clew.registry.context import Context
 from tests.conftest import Caller

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from clew.app import Clew
-from clew.index.indexing import index_items
-from clew.index.items import Item
+from clew.index.items import Item, index_items
 from clew.recall.floor import SIGNS, Evidence, grown
 from clew.recall.kernel import kernel_of
 from clew.recall.library import library

@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from clew.memory.screening import screened
-from clew.secrets import redact_text
+from clew.secrets import redact_text, screened
 from tests.conftest import Caller
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.tasks.doubt import doubt
+from clew.tasks.commands import doubt
 
 HIDING = [
     "pytest || true",

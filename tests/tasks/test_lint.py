@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clew.tasks.wording import anchor_for
+from clew.tasks.texts import anchor_for
 from tests.conftest import Caller
 from tests.suggestions import run_suggestions
 

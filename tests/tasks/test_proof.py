@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.tasks.receipts import is_real, receipts, salvaged, weak
+from clew.tasks.proof_receipts import is_real, receipts, salvaged, weak
 from tests.conftest import Caller
 from tests.suggestions import run_suggestions
 

@@ -1,14 +1,24 @@
-"""What the search index holds of a thing that can be found: its fields, its words as terms, and what it points to."""
+"""The items of the search index: what it holds of a thing that can be found, and how that is written.
+
+An item is written in the transaction of the thing that is found. Items come, change and go; their past stays. At the
+end stand questions whose answers must be 0 when the index agrees with the data; `clew doctor` asks them.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import orjson
 
 from clew.canonical import digest
 from clew.ids import MENTIONED
 from clew.index.dates import find_moment
 from clew.index.terms import terms
+from clew.store.database import Row, Transaction, placeholders
+from clew.store.workspaces import last_write
 
 BODY_LIMIT = 20_000
 MOST_LINKS = 64
@@ -106,3 +116,261 @@ def asks(body: str) -> bool:
     """Whether a text ends as a question; remarks in brackets at its end do not count."""
     tail = body[-400:].rstrip()
     return tail.endswith(("?", "？")) or _TRAILING.sub("", tail).endswith(("?", "？"))
+
+
+CHUNK = 500
+"""So many items share the question what stands under their refs."""
+
+
+def index_item(tx: Transaction, workspace: str, item: Item) -> None:
+    """Make an item findable, replacing what stood under its ref."""
+    index_items(tx, workspace, (item,))
+
+
+def index_items(tx: Transaction, workspace: str, items: Iterable[Item]) -> None:
+    """Make items findable, each as if it came alone after the one before it."""
+    for chunk in _chunks(items):
+        entries = _entries(tx, workspace, chunk)
+        for sql, rows in _writes(workspace, entries):
+            if rows:
+                tx.many(sql, rows)
+
+
+def mark_item(tx: Transaction, workspace: str, ref: str, status: str) -> bool:
+    """Give a stored item another status; false when there is none. All else of it stays, its links included.
+
+    Its place in its document stays too, so only the past says until when it had the old status.
+    """
+    row = tx.one("SELECT * FROM item WHERE workspace = ? AND ref = ?", workspace, ref)
+    if row is None:
+        return False
+    if row["status"] != status:
+        seq, ts_ms = last_write(tx, workspace)
+        tx.run(_KEEP, max(seq + 1, row["seq"]), max(ts_ms + 1, row["ts_ms"]), row["id"])
+        tx.run("UPDATE item SET status = ? WHERE id = ?", status, row["id"])
+        recut(tx, workspace, [row])
+    return True
+
+
+def unindex_item(tx: Transaction, workspace: str, ref: str) -> bool:
+    return unindex_items(tx, workspace, (ref,)) > 0
+
+
+def unindex_items(tx: Transaction, workspace: str, refs: Iterable[str]) -> int:
+    """Drop the items with these refs, in this order; how many there were."""
+    wanted = list(dict.fromkeys(refs))
+    if not wanted:
+        return 0
+    found = tx.all(IDS_OF[tx.engine], orjson.dumps(wanted).decode(), workspace)
+    return _drop(tx, workspace, [row for row in found if row["id"] is not None])
+
+
+def unindex_where(tx: Transaction, workspace: str, condition: str, *params: Any) -> int:
+    """Drop every item that a condition on the item table names."""
+    sql = f"SELECT id FROM item WHERE workspace = ? AND {condition} ORDER BY id"
+    return _drop(tx, workspace, tx.all(sql, workspace, *params))
+
+
+def _drop(tx: Transaction, workspace: str, rows: list[Row]) -> int:
+    if not rows:
+        return 0
+    seq, ts_ms = last_write(tx, workspace)
+    ids = [row["id"] for row in rows]
+    tx.many(_KEEP, [(seq + 1, ts_ms + 1, id) for id in ids])
+    tx.many("DELETE FROM item WHERE id = ?", [(id,) for id in ids])
+    tx.many("DELETE FROM item_link WHERE id = ?", [(id,) for id in ids])
+    _set_terms(tx, workspace, [(id, None) for id in ids])
+    return len(ids)
+
+
+def recut(tx: Transaction, workspace: str, rows: list[Row]) -> None:
+    """Cut stored items into terms again."""
+    _set_terms(tx, workspace, [(row["id"], item_terms(_stored(row))) for row in rows])
+
+
+def _stored(row: Row) -> Item:
+    """As much of a stored item as its terms are made of."""
+    return Item(
+        row["ref"],
+        row["source"],
+        row["seq"],
+        row["ts_ms"],
+        title=row["title"],
+        body=row["body"],
+        tags=tuple((row["tags"] or "").split("\n")) if row["tags"] else (),
+        speaker=row["speaker"],
+    )
+
+
+class NumberedItem(NamedTuple):
+    """An item with its id, the number of its change, and what stands under its ref."""
+
+    item: Item
+    digest: str
+    id: int
+    change: int
+    fresh: bool
+    differs: bool
+    since: int
+    """The seq of what stands under its ref."""
+
+    @property
+    def moved(self) -> bool:
+        """Written again with the same words: what it said before it goes on saying, from a later seq on."""
+        return not self.fresh and not self.differs and self.item.seq > self.since
+
+    def columns(self) -> tuple[Any, ...]:
+        item = self.item
+        return (
+            item.source,
+            item.kind,
+            item.branch,
+            item.doc,
+            item.seq,
+            item.ts_ms,
+            item.event_ts_ms,
+            item.title,
+            item.body,
+            "\n".join(item.tags) or None,
+            item.status,
+            item.speaker,
+            item.review_by,
+            self.digest,
+        )
+
+
+def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """In their order, and no ref twice in one chunk."""
+    chunk: dict[str, Item] = {}
+    for item in items:
+        if item.ref in chunk or len(chunk) == CHUNK:
+            yield list(chunk.values())
+            chunk = {}
+        chunk[item.ref] = headed(item)
+    if chunk:
+        yield list(chunk.values())
+
+
+def _entries(tx: Transaction, workspace: str, items: list[Item]) -> list[NumberedItem]:
+    refs = orjson.dumps([item.ref for item in items]).decode()
+    found = tx.all(_FOUND[tx.engine], workspace, refs, workspace)
+    return [_entry(item, row, place) for place, (item, row) in enumerate(zip(items, found, strict=True), 1)]
+
+
+def _entry(item: Item, found: Row, place: int) -> NumberedItem:
+    digest = item.digest()
+    differs = found["digest"] != digest or found["status"] != item.status
+    return NumberedItem(
+        item, digest, found["id"], found["change"] + place, bool(found["fresh"]), differs, found["seq"] or 0
+    )
+
+
+def _writes(workspace: str, entries: list[NumberedItem]) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+    """Statements in their order, each with its rows of parameters."""
+    known = [entry for entry in entries if not entry.fresh]
+    fresh = [entry for entry in entries if entry.fresh]
+    moved = [entry for entry in known if entry.moved]
+    yield _KEEP, [(entry.item.seq, entry.item.ts_ms, entry.id) for entry in known if entry.differs]
+    yield (
+        _PROLONG,
+        [(entry.item.seq, entry.item.ts_ms, workspace, entry.since, entry.id, entry.digest) for entry in moved],
+    )
+    yield _KEEP_ONCE, [(entry.item.seq, entry.item.ts_ms, entry.id, entry.item.seq) for entry in moved]
+    yield _UPDATE, [(*entry.columns(), entry.id) for entry in known]
+    yield _UPDATE_TERMS, [(entry.change, item_terms(entry.item), entry.id) for entry in known]
+    yield "DELETE FROM item_link WHERE id = ?", [(entry.id,) for entry in known]
+    yield _INSERT, [(entry.id, workspace, entry.item.ref, *entry.columns()) for entry in fresh]
+    yield _INSERT_TERMS, [(entry.id, workspace, entry.change, item_terms(entry.item)) for entry in fresh]
+    yield _INSERT_LINK, [(entry.id, workspace, *target) for entry in entries for target in entry.item.targets()]
+
+
+def _set_terms(tx: Transaction, workspace: str, terms: list[tuple[int, str | None]]) -> None:
+    tx.many(_SET_TERMS, [(workspace, words, id) for id, words in terms])
+
+
+_COLUMNS = "source, kind, branch, doc, seq, ts_ms, event_ts_ms, title, body, tags, status, speaker, review_by, digest"
+_INSERT = f"INSERT INTO item (id, workspace, ref, {_COLUMNS}) VALUES ({placeholders(3 + len(_COLUMNS.split(', ')))})"
+_UPDATE = f"UPDATE item SET {', '.join(f'{name} = ?' for name in _COLUMNS.split(', '))} WHERE id = ?"
+_INSERT_TERMS = "INSERT INTO item_terms (id, workspace, change, stale, terms) VALUES (?, ?, ?, 0, ?)"
+_UPDATE_TERMS = "UPDATE item_terms SET change = ?, stale = 0, terms = ? WHERE id = ?"
+_LAST_CHANGE = "(SELECT coalesce(max(change), 0) FROM item_terms WHERE workspace = ?)"
+_SET_TERMS = f"UPDATE item_terms SET change = {_LAST_CHANGE} + 1, stale = 0, terms = ? WHERE id = ?"
+_INSERT_LINK = "INSERT INTO item_link (id, workspace, relation, target) VALUES (?, ?, ?, ?)"
+_KEEP = (
+    f"INSERT INTO item_past (id, workspace, ref, {_COLUMNS}, terms, until_seq, until_ms)"
+    f" SELECT item.id, item.workspace, ref, {_COLUMNS}, coalesce(item_terms.terms, ''), ?, ?"
+    " FROM item JOIN item_terms ON item_terms.id = item.id WHERE item.id = ?"
+)
+_PROLONG = (
+    "UPDATE item_past SET until_seq = ?, until_ms = ? WHERE workspace = ? AND until_seq = ? AND id = ? AND digest = ?"
+    " AND EXISTS (SELECT 1 FROM item WHERE item.id = item_past.id"
+    " AND coalesce(item.status, '') = coalesce(item_past.status, ''))"
+)
+"""An item that is written again and again without a change has one past, not one for each time."""
+_KEEP_ONCE = (
+    f"{_KEEP} AND NOT EXISTS (SELECT 1 FROM item_past kept WHERE kept.workspace = item.workspace"
+    " AND kept.until_seq = ? AND kept.id = item.id)"
+)
+
+_NEXT_ID = {
+    "sqlite": "(SELECT coalesce(max(id), 0) + 1 FROM item_terms) + wanted.key",
+    # A sequence, because a counter row would make the writers of all workspaces wait for each other.
+    "postgres": "nextval('item_id')",
+}
+"""Ids are never used twice: the terms row of an item outlives it."""
+
+_STANDING = {
+    "sqlite": "json_each(?) wanted LEFT JOIN item ON item.workspace = ? AND item.ref = wanted.value",
+    # The first ref from the wanted one on: only one index tells. Asked for the ref itself, the planner takes whichever
+    # index begins with the workspace while it thinks the store young, and reads all of it again and again.
+    "postgres": (
+        "json_array_elements_text(?::json) WITH ORDINALITY AS wanted (value, key) LEFT JOIN LATERAL"
+        " (SELECT id, ref, digest, status, seq FROM item WHERE workspace = ? AND ref >= wanted.value"
+        " ORDER BY ref LIMIT 1) item ON item.ref = wanted.value"
+    ),
+}
+"""The refs of a JSON list, each with the item that stands under it."""
+
+IDS_OF = {engine: f"SELECT item.id FROM {standing} ORDER BY wanted.key" for engine, standing in _STANDING.items()}
+"""The id under each ref, or none. Told to leave out those without, SQLite would begin with all items of the store."""
+
+_FOUND = {
+    engine: (
+        f"SELECT CASE WHEN item.id IS NULL THEN {_NEXT_ID[engine]} ELSE item.id END AS id, item.id IS NULL AS fresh,"
+        f" digest, status, seq, {_LAST_CHANGE} AS change FROM {standing} ORDER BY wanted.key"
+    )
+    for engine, standing in _STANDING.items()
+}
+"""What stands under each ref, or the id that comes there, in one exchange."""
+
+
+_ASKED = {
+    "items that no search can find": (
+        "SELECT count(*) FROM item WHERE workspace = ? AND NOT EXISTS"
+        " (SELECT 1 FROM item_terms WHERE item_terms.id = item.id AND item_terms.terms IS NOT NULL)"
+    ),
+    "entries of the index whose item is gone": (
+        "SELECT count(*) FROM item_terms WHERE workspace = ? AND terms IS NOT NULL AND NOT EXISTS"
+        " (SELECT 1 FROM item WHERE item.id = item_terms.id)"
+    ),
+    "packs that reach beyond the last change": (
+        "SELECT count(*) FROM index_pack WHERE workspace = ? AND high >"
+        " (SELECT coalesce(max(change), 0) FROM item_terms WHERE item_terms.workspace = index_pack.workspace)"
+    ),
+    "models that are ahead of the index": (
+        "SELECT count(*) FROM vector_progress WHERE workspace = ? AND change >"
+        " (SELECT coalesce(max(change), 0) FROM item_terms WHERE item_terms.workspace = vector_progress.workspace)"
+    ),
+    "items that a model passed over": (
+        "SELECT count(*) FROM vector_progress JOIN item_terms ON item_terms.workspace = vector_progress.workspace"
+        " AND item_terms.change <= vector_progress.change WHERE vector_progress.workspace = ?"
+        " AND item_terms.terms IS NOT NULL AND NOT EXISTS (SELECT 1 FROM item_vector"
+        " WHERE item_vector.model = vector_progress.model AND item_vector.id = item_terms.id)"
+    ),
+}
+
+
+def disagreements(tx: Transaction, workspace: str) -> list[str]:
+    """What does not fit together, each with how many; empty when all is well."""
+    found = {what: int(tx.value(sql, workspace)) for what, sql in _ASKED.items()}
+    return [f"{count} {what}" for what, count in found.items() if count]

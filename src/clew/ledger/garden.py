@@ -9,8 +9,7 @@ from clew.canonical import canonical
 from clew.clock import iso_millis
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import CHAIN
-from clew.index.indexing import index_item, unindex_item
-from clew.index.items import Item
+from clew.index.items import Item, index_item, unindex_item
 from clew.ledger.inputs import slug
 from clew.registry.context import Context
 from clew.store.rows import TableRow, delete, find, upsert

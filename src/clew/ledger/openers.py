@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from clew.errors import shorten
-from clew.index.indexing import mark_item
+from clew.index.items import mark_item
 from clew.index.search import items_by_ref
 from clew.ledger.chains import Point, chains_of
 from clew.ledger.garden import pattern_named
-from clew.ledger.links import node_id, session_branch, set_node_status
 from clew.ledger.notebooks.books import cell_json, cells_of, notebook_json, notebook_named
 from clew.ledger.session_operations import branches_json
 from clew.ledger.sessions import find_session, session_json, session_named
+from clew.ledger.thought_links import node_id, session_branch, set_node_status
 from clew.ledger.thought_rows import Thought, newest_thoughts, thought_by_seq, thought_json
 from clew.reasoning.documents import GRAPH
 from clew.reasoning.premises import suspects

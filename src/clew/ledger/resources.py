@@ -9,8 +9,8 @@ from clew.clock import iso_millis
 from clew.errors import ClewError
 from clew.ledger.chains import MAIN, Point, chains_of, no_thought, seq_of
 from clew.ledger.cipher import KINDS, kind_letter
-from clew.ledger.exchange.documents import export_json
 from clew.ledger.exchange.formats import render_markdown
+from clew.ledger.exchange.session_documents import export_json
 from clew.ledger.garden import note_named, pattern_named
 from clew.ledger.guides import guide
 from clew.ledger.knowledge import KnowledgeStats, knowledge_stats

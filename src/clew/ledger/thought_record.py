@@ -8,8 +8,7 @@ from typing import Any
 
 from clew.errors import invalid
 from clew.ids import check_chain
-from clew.index.indexing import index_items, mark_item
-from clew.index.items import Item
+from clew.index.items import Item, index_items, mark_item
 from clew.ledger.chains import (
     MAIN,
     Chain,
@@ -25,8 +24,8 @@ from clew.ledger.chains import (
 )
 from clew.ledger.cipher import CipherReading, read
 from clew.ledger.inputs import first_sentence
-from clew.ledger.links import Mark, ThoughtLinks, find_links, node_id, put_thought, write_links
 from clew.ledger.sessions import UNTITLED, LedgerSession, search_words
+from clew.ledger.thought_links import Mark, ThoughtLinks, find_links, node_id, put_thought, write_links
 from clew.ledger.thought_rows import ThoughtRow
 from clew.reasoning.documents import TRACE, append
 from clew.registry.context import Context

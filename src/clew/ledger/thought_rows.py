@@ -10,7 +10,7 @@ import orjson
 
 from clew.clock import iso_millis
 from clew.ledger.chains import MAIN, Point
-from clew.ledger.links import node_id
+from clew.ledger.thought_links import node_id
 from clew.reasoning.documents import entry_join
 from clew.registry.context import Context
 from clew.store.database import Row

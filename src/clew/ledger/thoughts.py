@@ -15,10 +15,9 @@ from clew.errors import invalid
 from clew.ledger import critique
 from clew.ledger.chains import MAIN, Chain, Point, chains_of, has_thought, session_and_chain
 from clew.ledger.cipher import described, kind_letter
-from clew.ledger.exchange.documents import export_json
+from clew.ledger.exchange.session_documents import export_json
 from clew.ledger.guides import guide
 from clew.ledger.inputs import Id, Kind, LedgerInput, MaybeSession, Number, SessionTitle, Tags
-from clew.ledger.links import node_id
 from clew.ledger.sessions import (
     COMPLETED,
     UNTITLED,
@@ -34,6 +33,7 @@ from clew.ledger.sessions import (
     work_tags,
 )
 from clew.ledger.stages import StageOfCaller, moved, place_of, seat
+from clew.ledger.thought_links import node_id
 from clew.ledger.thought_record import Recorded, ThoughtDraft, record
 from clew.ledger.thought_rows import thought_by_seq
 from clew.registry.context import Context

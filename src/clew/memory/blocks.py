@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from clew.errors import shorten, suggest, unknown_id
-from clew.index.indexing import index_items, unindex_items
+from clew.index.items import index_items, unindex_items
 from clew.memory.block_items import TALK, iso_date, search_item, searchable
 from clew.memory.files import places
 from clew.memory.files.markdown import GAP, ParsedBlock, Value, gap_problems, listed, one_line, parse_block

@@ -24,10 +24,10 @@ from clew.memory.governance.proposals import Staged
 from clew.memory.governance.submission import decision_text, task_text
 from clew.memory.kinds import check_block_id, kind_of
 from clew.memory.marks import mark, normal_words
-from clew.memory.screening import screened
 from clew.memory.signals import Notice, in_log, in_talk, spoken, tags_of
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Text, operation
+from clew.secrets import screened
 
 MOST = 500
 ECHO_SHARE = 0.9

@@ -25,8 +25,8 @@ from clew.memory.blocks import Block
 from clew.memory.files.markdown import print_block, set_field
 from clew.memory.kinds import KINDS, kind_of
 from clew.memory.marks import mark
-from clew.memory.screening import screened
 from clew.registry.context import Context
+from clew.secrets import screened
 
 if TYPE_CHECKING:
     from clew.memory.scan import ScanReport

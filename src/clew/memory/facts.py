@@ -19,9 +19,9 @@ from clew.memory.files.writes import governed
 from clew.memory.governance import submission
 from clew.memory.kinds import KINDS, check_block_id
 from clew.memory.marks import mark
-from clew.memory.screening import screened
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, operation
+from clew.secrets import screened
 from clew.store.workspaces import declare_events
 
 declare_events({"fact_reviewed": "A fact of the shared ledger was accepted or rejected."})

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from clew.errors import shorten
 from clew.memory.blocks import day_of
-from clew.moments.deeds import EDIT, RUN, AgentDeed, deeds_since_success, programs
+from clew.moments.agent_sessions import EDIT, RUN, AgentDeed, deeds_since_success, programs
 from clew.moments.failures import Failure
 from clew.registry.context import Context
 from clew.store.rows import TableRow, load, upsert

@@ -10,22 +10,25 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from clew.moments.deeds import EDIT, deeds_of, drop_old, public
-from clew.moments.event import SILENCE, Moment, Reply, in_time
-from clew.moments.proofs import step_in_focus, unproven, unproven_line
-from clew.moments.sessions import (
+from clew.moments.agent_sessions import (
+    EDIT,
     FAMILIES,
     TWICE_MS,
     AgentSession,
+    deeds_of,
+    drop_old,
     find_session,
     first_time,
     keep_session,
+    public,
     session_before,
     session_of,
     task_in_focus,
     told_records,
     was_told,
 )
+from clew.moments.event import SILENCE, Moment, Reply, in_time
+from clew.moments.seen_runs import step_in_focus, unproven, unproven_line
 from clew.moments.speech import PACK_TOKENS, START_TOKENS, fenced, hit_line, hits_for, standing, summary
 from clew.moments.tools import after_tool, before_tool
 from clew.recall.figures import note_told

@@ -7,14 +7,14 @@ from typing import Any
 
 from clew.clock import rfc3339
 from clew.errors import shorten
-from clew.moments.deeds import EDIT, RUN, AgentDeed
+from clew.moments.agent_sessions import EDIT, RUN, AgentDeed
 from clew.recall.search import Request, Search
 from clew.records.relevance import words_of
 from clew.records.resume import Resume, resume
 from clew.registry.callers import latest_family
 from clew.registry.connection import Connection
 from clew.registry.context import Context
-from clew.registry.lines import one_line
+from clew.registry.envelope import one_line
 
 BYTES_PER_TOKEN = 3
 """A token of English has four bytes and more, one of ids and paths about three, a Chinese character has three. With

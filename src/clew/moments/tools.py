@@ -12,11 +12,20 @@ from clew.memory.files.sync import sync
 from clew.memory.guards.approval import Objection, log_override, objections
 from clew.memory.guards.check import Deed
 from clew.moments import dead_ends
-from clew.moments.deeds import bare_command, keep_edit, keep_run, public
+from clew.moments.agent_sessions import (
+    TWICE_MS,
+    bare_command,
+    find_session,
+    first_time,
+    keep_edit,
+    keep_run,
+    keep_session,
+    public,
+    session_of,
+)
 from clew.moments.event import SILENCE, Moment, Reply, in_time
 from clew.moments.failures import read_failure
-from clew.moments.proofs import HookRun, keep_receipt, mark_outdated
-from clew.moments.sessions import TWICE_MS, find_session, first_time, keep_session, session_of
+from clew.moments.seen_runs import HookRun, keep_receipt, mark_outdated
 from clew.moments.speech import NOTE_TOKENS, fenced
 from clew.registry.context import Context
 

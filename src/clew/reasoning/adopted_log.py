@@ -13,8 +13,7 @@ from typing import Any
 import orjson
 
 from clew.canonical import canonical_or_none
-from clew.index.indexing import index_items
-from clew.index.items import Item
+from clew.index.items import Item, index_items
 from clew.index.substrings import index_substrings
 from clew.reasoning.anchors.registry import Anchor, save_anchor
 from clew.reasoning.branches import Branch, find_branch

@@ -9,8 +9,7 @@ import orjson
 
 from clew.canonical import canonical_or_none
 from clew.clock import rfc3339
-from clew.index.indexing import index_item
-from clew.index.items import Item
+from clew.index.items import Item, index_item
 from clew.reasoning.branches import Branch, BranchPart, branch_by_id, chain
 from clew.registry.context import Context
 from clew.registry.envelope import page_json

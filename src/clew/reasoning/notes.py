@@ -27,9 +27,8 @@ from clew.reasoning.scope import Target, resolve_scope
 from clew.reasoning.sequential import following, sequential_graph
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
-from clew.registry.envelope import page_json
+from clew.registry.envelope import command, page_json
 from clew.registry.forms import NOTE_FORMS
-from clew.registry.lines import command
 from clew.registry.operation import Bounded, Input, Meta, Name, Text, Title, operation
 from clew.store.database import Row
 

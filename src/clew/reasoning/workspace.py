@@ -16,7 +16,7 @@ from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.catalogue import TIERS, catalogue
 from clew.registry.context import Context
-from clew.registry.lines import argument, command
+from clew.registry.envelope import argument, command
 from clew.registry.operation import Bounded, Input, operation
 from clew.registry.permission import MOST_WORKSPACES, other_workspaces
 from clew.store.events import last_of_topic

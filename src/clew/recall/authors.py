@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from clew.ledger.thought_record import thinkers
 from clew.memory import blocks
-from clew.memory.standing import A_PERSON
+from clew.memory.standing_records import A_PERSON
 from clew.registry.context import Context
 from clew.store.database import Row
 from clew.store.events import first_agents

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from clew.errors import ClewError
 from clew.index import vectors
-from clew.index.indexing import disagreements, recut
+from clew.index.items import disagreements, recut
 from clew.index.pgvector import schema_of
 from clew.index.search import count_by_source, index_gaps, items_after, last_change
 from clew.index.segments import drop_segments, segment_stats

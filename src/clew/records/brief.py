@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clew.errors import shorten
-from clew.registry.lines import command, one_line
+from clew.registry.envelope import command, one_line
 
 WIDTHS = (320, 160, 96, 64)
 """Characters of one record's text: as it should read, and how far it is narrowed before records are left out. `open`

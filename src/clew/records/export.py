@@ -14,7 +14,7 @@ from clew.registry.budget import Budget, Clip, Drop, Pick, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
 from clew.tasks.openers import describe_target
-from clew.tasks.receipts import chain_heads
+from clew.tasks.proof_receipts import chain_heads
 
 _SEQUENTIAL = following("trace.entries", "trace.sequential")
 EXPORT_BUDGET = Budget(

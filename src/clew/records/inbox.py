@@ -11,8 +11,8 @@ from pydantic import Field
 from clew.clock import rfc3339
 from clew.errors import invalid
 from clew.memory.files.markdown import clean
-from clew.records.names import names_of
 from clew.records.open import bare_id
+from clew.records.record_view import names_of
 from clew.registry.budget import Budget, Clip, Follow, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, Title, Whole, operation

@@ -11,7 +11,7 @@ from clew.errors import invalid, shorten
 from clew.ids import ANCHOR, CARD
 from clew.memory.files.writes import governed
 from clew.memory.guards.check import Check, read_check
-from clew.memory.standing import Kept, Kind, Record, keep_within
+from clew.memory.standing_records import Kept, Kind, Record, keep_within
 from clew.reasoning.branches import own_branch
 from clew.reasoning.cards.card import write_card
 from clew.reasoning.cards.forms import Card

@@ -18,14 +18,14 @@ from clew.records.relevance import Records, Topic, open_cards, recall_of, record
 from clew.records.work import current_work, only_task, proving
 from clew.registry.callers import own_focus, unseen_since
 from clew.registry.context import Context
-from clew.registry.lines import command, one_line
+from clew.registry.envelope import command, one_line
 from clew.registry.operation import Input, Name, operation
 from clew.registry.permission import other_workspaces
 from clew.store.events import EventRow, events_after
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import Work, open_plans, open_tasks, tasks_of, work_by_id
+from clew.tasks.proof_receipts import UNPROVEN
 from clew.tasks.proofs import STALE, Proof, unproven_since
-from clew.tasks.receipts import UNPROVEN
 from clew.tasks.steps import Step, first_open
 from clew.tasks.views.outlook import OVER
 from clew.tasks.views.standing import Extra, Standing, Wish, standing_of

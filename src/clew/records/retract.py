@@ -9,14 +9,14 @@ from pydantic import Field
 
 from clew.errors import invalid, shorten, suggest
 from clew.ids import kind_by_form
-from clew.index.indexing import mark_item
+from clew.index.items import mark_item
 from clew.memory.files.markdown import clean
-from clew.memory.screening import screened
 from clew.records.links import keep_retraction, kind_of, links_of, retracted_among
 from clew.records.open import Open, bare_id, find_record, unknown_record
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Title, operation
 from clew.registry.record import Retracted, Retraction, retracter, writer
+from clew.secrets import screened
 from clew.store.workspaces import declare_events
 
 declare_events({"record_retracted": "A record of whatever store was taken back, with a reason."})

@@ -16,20 +16,20 @@ from clew.ids import STEP, STEP_PATH, TASK, normal_id
 from clew.registry.callers import last_state, own_focus, set_own_focus
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, StrictModel, operation
-from clew.tasks.capture import CapturedProof, capture_proof
 from clew.tasks.changes import StepSpec, add_steps
 from clew.tasks.commands import named_commands
 from clew.tasks.creation import Home, NewTask, attempt, bootstrap
 from clew.tasks.endings import set_status
+from clew.tasks.evidence_capture import CapturedProof, capture_proof
 from clew.tasks.gates import Override, proof_refused
 from clew.tasks.macros import inbox
 from clew.tasks.plans import Work, find_work, known_work, open_tasks, plan_titled, work_by_id
+from clew.tasks.proof_receipts import UNPROVEN, receipts
 from clew.tasks.proofs import Proof, proof_state, waive
-from clew.tasks.receipts import UNPROVEN, receipts
 from clew.tasks.steps import Step, find_step, first_open, step_selector, steps_of
 from clew.tasks.stepwork import close_step, note_step
+from clew.tasks.texts import Heading, Lines, Prose, heading, lines, read_step
 from clew.tasks.views.outlook import OVER
-from clew.tasks.wording import Heading, Lines, Prose, heading, lines, read_step
 
 MOST_STEPS = 200
 SHOWN_STEPS = 8

@@ -1,4 +1,7 @@
-"""The way from a short tool list to every operation: find by words, then read or call by name."""
+"""The way from a short tool list to every operation: find by words, then read or call by name.
+
+The table holds words that people use for what operations do, beside the words of their own descriptions.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,139 @@ from clew.index.terms import terms
 from clew.registry.budget import Budget, Trim
 from clew.registry.catalogue import OperationEntry, catalogue
 from clew.registry.context import Context
-from clew.registry.envelope import Answer
-from clew.registry.everyday import EVERYDAY_WORDS, FILLERS
-from clew.registry.lines import command
+from clew.registry.envelope import Answer, command
 from clew.registry.operation import AgentForm, Bounded, Input, Name, operation
+
+FILLERS = """
+a an the i me my we our us you your it its this that these those is are was were be been am do did does done to of in on
+at by for with from and or as so if than then what which how can could should would will shall may might please
+some something any anything someone somebody thing things there here about into one up off new own has have had let
+make get give want need use using used go just now not no also only very more
+"""
+"""Words that say nothing about what is wanted."""
+
+EVERYDAY_WORDS: dict[str, str] = {
+    "resume": "continue where left off was back again lost context memory standing state start session catch up",
+    "remember": "save keep store write down note record memorize preference prefer rule decide lesson learn fact",
+    "recall": "search look lookup find remember memory know known why when who choose chose decide fact answer",
+    "retract": "forget undo delete remove wrong mistake false obsolete outdated withdraw revoke cancel memory",
+    "start": "begin create task todo list plan work project steps",
+    "close": "finish done complete mark check tick step proof prove",
+    "think": "brainstorm reason reflect consider idea thought problem step by",
+    "open": "show view read item record id details get",
+    "status": "where am overview workspaces current state health who",
+    "workspace_use": "switch change select choose list workspaces project",
+    "workspace_list": "workspaces projects all available show",
+    "tasks_macro_start": "begin new task todo list checklist create work strict require proof",
+    "tasks_create": "new add task todo plan project checklist subtask",
+    "tasks_snapshot": "where was continue left off resume next what do status progress",
+    "tasks_resume_super": "continue where left off catch up context full",
+    "tasks_macro_close_step": "finish done complete mark check tick off step proof",
+    "tasks_done": "finish complete mark check tick off",
+    "tasks_macro_finish": "complete done end task wrap up",
+    "tasks_complete": "finish done end park postpone cancel task",
+    "tasks_decompose": "subtask break down split add steps todo",
+    "tasks_define": "acceptance criteria require proof tests requirement",
+    "tasks_edit": "rename update modify require proof strict mode priority",
+    "tasks_macro_delegate": "hand over off delegate assign background job worker another agent",
+    "tasks_handoff": "hand over off handover takeover transfer summary report successor",
+    "tasks_evidence_capture": "attach test output log proof prove result artifact file command",
+    "tasks_proofs": "proof valid stale outdated still verify evidence require",
+    "tasks_undo": "revert roll back last change mistake",
+    "tasks_redo": "revert again reapply",
+    "tasks_context": "list all tasks plans todo open show",
+    "tasks_history": "who did changed log activity audit when",
+    "tasks_delete": "remove drop forget task",
+    "tasks_block": "stuck waiting blocked impediment unblock",
+    "tasks_note": "comment remark progress log",
+    "tasks_plan": "todo checklist outline",
+    "tasks_focus_set": "switch current active work select task",
+    "tasks_radar": "next what do blockers overview now",
+    "tasks_step_lease_claim": "lock reserve exclusive nobody else edits own claim",
+    "tasks_step_lease_release": "unlock free give up",
+    "tasks_jobs_create": "background run queue schedule async worker delegate",
+    "tasks_jobs_list": "background running queue",
+    "tasks_jobs_message": "answer reply question tell respond",
+    "tasks_jobs_requeue": "retry again failed rerun restart repeat",
+    "tasks_jobs_tail": "follow log progress output watch",
+    "tasks_jobs_open": "job details state why failed",
+    "tasks_lint": "problems quality check plan",
+    "tasks_templates_list": "boilerplate scaffold",
+    "think_card": "remember save note write down decision hypothesis question idea record log preference",
+    "think_add_decision": "decide write down record log chose",
+    "think_add_hypothesis": "record guess assume theory suspect",
+    "think_add_question": "ask open unknown unclear",
+    "think_add_evidence": "prove attach proof result observation",
+    "think_add_test": "experiment check try",
+    "think_frontier": "open questions unanswered unresolved todo list",
+    "think_query": "search list cards questions decisions find",
+    "think_next": "what do next",
+    "think_link": "connect relate reference depends",
+    "think_pin": "important favorite star highlight sticky",
+    "think_publish": "share final canonical",
+    "think_watch": "monitor overview",
+    "think_set_status": "resolve answer confirm disprove change state",
+    "notes_commit": "remember save note write down jot append comment log",
+    "propose_update": "remember save decision preference rule policy write down record suggest",
+    "propose_edit": "change correct fix wrong memory remove update preference rule delete",
+    "approve_apply": "accept confirm merge change memory agree",
+    "reject_proposal": "decline refuse deny suggestion no",
+    "defer_proposal": "later postpone snooze",
+    "rollback_proposal": "undo revert applied take back restore wrong memory",
+    "list_proposals": "waits pending review queue approval suggestions waiting",
+    "governance": "require review approval turn everything policy mode settings rules",
+    "list_contradictions": "conflicting conflict disagree inconsistent decisions clash",
+    "scan": "broken wrong health inconsistent check problems memory conflicting",
+    "block_history": "who changed did when version blame author audit decision",
+    "list_blocks": "all memory decisions rules preferences show everything remembered",
+    "share_fact": "tell agents team publish knowledge",
+    "list_facts": "shared team knowledge waits review",
+    "review_fact": "approve decline accept",
+    "capture": "extract conversation chat log learn automatically",
+    "export_memory": "backup back up save archive dump download copy",
+    "import_memory": "restore backup load upload recover",
+    "export_thoughtbox": "backup archive copy sessions",
+    "hybrid_search": "semantic meaning lookup find look memory",
+    "find_similar": "related like duplicates near same",
+    "category_summary": "overview topic everything know summarize",
+    "prefetch": "context relevant preload",
+    "events_list": "who did happened today activity recent history log audit changes news yesterday",
+    "agents_active": "who other agents working online team activity people",
+    "diagnostics": "broken problem error health doctor wrong repair fix anything",
+    "thoughtbox_gateway": "brainstorm reason chain of thought problem",
+    "thought": "brainstorm reason reflect idea problem think through",
+    "start_new": "begin new thinking reasoning brainstorm session problem",
+    "load_context": "continue resume left off session",
+    "session_update": "rename title change tag",
+    "session_complete": "finish end close",
+    "session_extract_learnings": "learned lessons insights takeaways",
+    "session_search": "find old reasoning past thoughts",
+    "knowledge_create_pattern": "learned lesson save reuse insight best practice",
+    "knowledge_write_scratchpad": "temporary note draft memo",
+    "mental_models_list_models": "framework technique first principles method",
+    "notebook_run_cell": "execute run code python javascript script calculate compute",
+    "notebook_create": "code python javascript script playground",
+    "transcripts_search": "old chat conversation history previous messages said",
+    "transcripts_digest": "old chat conversation previous last sessions",
+    "branch_create": "fork new experiment alternative",
+    "checkout": "switch change branch",
+    "diff": "compare difference two branches notes changed",
+    "graph_diff": "compare difference two branches cards",
+    "merge": "combine join bring together two branches",
+    "graph_merge": "combine join two branches cards reasoning",
+    "graph_conflicts": "merge conflict both changed",
+    "reset": "go back earlier undo move head",
+    "log": "history commits notes past",
+    "anchors_list": "areas components modules map architecture",
+    "macro_anchor_note": "remember about component module area file",
+    "context_pack": "everything context bundle summary prompt",
+    "model_use": "embedding semantic switch change",
+    "help": "how works manual guide instructions documentation",
+    "skill": "rules guide prompt instructions behave",
+    "op_search": "which tool can what commands list operations functions",
+}
+"""By operation; names that do not exist yet do no harm. Add a word here when somebody used one in vain."""
+
 
 SEARCH_BUDGET = Budget(
     (Trim("operations", drop="last", floor=1, count="count"), Trim("operations", drop="last", count="count")),

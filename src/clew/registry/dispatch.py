@@ -12,7 +12,7 @@ from clew.clock import Clock, system_clock
 from clew.errors import ClewError, Suggestion, suggest
 from clew.ids import check_agent, check_workspace
 from clew.registry import budget as budgets
-from clew.registry import lines as line_protocol
+from clew.registry import envelope as line_protocol
 from clew.registry.arguments import check_inner, check_raw, complete_refusal, parse
 from clew.registry.callers import AUTO, client_author, stored_agent
 from clew.registry.catalogue import catalogue

@@ -13,11 +13,11 @@ from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Text, Whole, operation
 from clew.store.events import event_id, first_broken_event
 from clew.store.rows import find_many
-from clew.tasks.capture import capture
 from clew.tasks.evidence import EvidenceDraft
+from clew.tasks.evidence_capture import capture
 from clew.tasks.plans import Work
+from clew.tasks.proof_receipts import ProofReceipt, Run, chain_heads, first_break, receipt_by_id, receipt_json
 from clew.tasks.proofs import proof_state
-from clew.tasks.receipts import ProofReceipt, Run, chain_heads, first_break, receipt_by_id, receipt_json
 from clew.tasks.steps import Step, first_open, select_step, step_ref
 from clew.tasks.targets import OfStep, target_task
 

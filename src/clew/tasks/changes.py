@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from clew.errors import ClewError, Suggestion, suggest
-from clew.index.indexing import index_item, unindex_item
-from clew.index.items import Item
+from clew.index.items import Item, index_item, unindex_item
 from clew.reasoning.graph import drop_node, node, put_edge, put_node
 from clew.reasoning.scope import create_scope, scope_of
 from clew.registry.context import Context

@@ -20,7 +20,7 @@ from clew.tasks.plans import Work, find_work, qualified_id, work_by_id
 from clew.tasks.steps import Step, step_ref
 from clew.tasks.stepwork import define_step
 from clew.tasks.templates import template_by_id
-from clew.tasks.wording import Heading, Prose, StepInput, Steps, heading, prose, specs
+from clew.tasks.texts import Heading, Prose, StepInput, Steps, heading, prose, specs
 
 
 class WorkCreation(Input):

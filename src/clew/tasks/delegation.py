@@ -27,9 +27,9 @@ from clew.tasks.jobs.thread import proofs
 from clew.tasks.macros import PRINCIPAL, inbox, started_json
 from clew.tasks.plans import Work, work_by_id
 from clew.tasks.targets import OfTask, target_task
+from clew.tasks.texts import Heading, Prose, anchor_for, heading
 from clew.tasks.views.portals import Resumes, closing_resume
 from clew.tasks.views.state_line import macro_lines
-from clew.tasks.wording import Heading, Prose, anchor_for, heading
 
 JOB_META = {"skill_profile": "strict", "skill_max_chars": 1200}
 

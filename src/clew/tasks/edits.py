@@ -20,7 +20,7 @@ from clew.tasks.steps import PROOF_MODES, PROVABLE, Step, select_step, step_ref
 from clew.tasks.stepwork import redefine
 from clew.tasks.targets import OfPlan, OfStep, OfWork, PlanId, Revised, target_plan, target_work
 from clew.tasks.task_nodes import FLAGS, LISTS, TEXTS, TaskNode, change_node, select_node
-from clew.tasks.wording import Heading, Lines, Prose, heading, lines, prose
+from clew.tasks.texts import Heading, Lines, Prose, heading, lines, prose
 
 ReasoningMode = Literal["normal", "deep", "strict"]
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from clew.errors import ClewError, invalid, suggest
-from clew.index.indexing import unindex_item
+from clew.index.items import unindex_item
 from clew.reasoning.scope import forget_scope
 from clew.registry.context import Context
 from clew.registry.operation import Whole, operation

@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 
 from clew.clock import rfc3339
 from clew.errors import shorten, unknown_id
-from clew.index.indexing import index_item
-from clew.index.items import Item
+from clew.index.items import Item, index_item
 from clew.registry.context import Context
 from clew.store.database import placeholders
 from clew.store.rows import TableRow, insert, load
 from clew.tasks.commands import claims_failure, says_failed
-from clew.tasks.receipts import (
+from clew.tasks.proof_receipts import (
     CLAIMED,
     FAILED,
     SAID,

@@ -23,8 +23,8 @@ from clew.registry.operation import StrictModel
 from clew.tasks.commands import named_commands
 from clew.tasks.evidence import NOTHING, BackedCheckpoints, linked, linked_to
 from clew.tasks.plans import Work, find_work
+from clew.tasks.proof_receipts import FAILED, OVERRIDDEN
 from clew.tasks.proofs import STALE, Proof, proof_state, proof_states, waive
-from clew.tasks.receipts import FAILED, OVERRIDDEN
 from clew.tasks.steps import CHECKPOINTS, PROVABLE, Step, step_meta, step_node, step_tag
 
 ALWAYS = ("criteria", "tests")

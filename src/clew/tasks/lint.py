@@ -21,7 +21,7 @@ from clew.tasks.proofs import StaleProof, stale_proofs
 from clew.tasks.steps import Step, first_open, steps_of
 from clew.tasks.targets import OfWork, target_work
 from clew.tasks.templates import template_by_id
-from clew.tasks.wording import anchor_for
+from clew.tasks.texts import anchor_for
 
 
 def work_health(ctx: Context, work: Work) -> dict[str, Any]:

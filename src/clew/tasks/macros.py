@@ -18,9 +18,8 @@ from clew.reasoning.documents import append, last_titled
 from clew.reasoning.scope import Target, scope_of
 from clew.registry.budget import bounded, budget_warnings
 from clew.registry.context import Context
-from clew.registry.lines import command
+from clew.registry.envelope import command
 from clew.registry.operation import Input, Name, Whole, operation
-from clew.tasks.capture import ProofArg, capture_proof, read_proof
 from clew.tasks.changes import create_work
 from clew.tasks.creation import (
     Bootstrapped,
@@ -37,16 +36,17 @@ from clew.tasks.creation import (
     write_steps,
 )
 from clew.tasks.endings import Status, set_status
+from clew.tasks.evidence_capture import ProofArg, capture_proof, read_proof
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import Work, check_revision, plan_titled, qualified_id, work_by_id
 from clew.tasks.steps import Step, first_open, select_step, step_ref
 from clew.tasks.stepwork import Checkpoints, OverrideArg, checkpoint_values, close_step, note_step
 from clew.tasks.targets import OfStep, OfTask, Revised, target_task
 from clew.tasks.templates import TEMPLATES, Template, template_by_id
+from clew.tasks.texts import Heading, Prose, StepInput, heading, prose
 from clew.tasks.views.cuts import HANDOFF_BUDGET
 from clew.tasks.views.portals import Resumes, closing_resume, handoff_json
 from clew.tasks.views.state_line import macro_lines
-from clew.tasks.wording import Heading, Prose, StepInput, heading, prose
 
 INBOX = "Inbox"
 BASIC, PRINCIPAL = "basic-task", "principal-task"

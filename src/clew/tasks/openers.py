@@ -20,8 +20,8 @@ from clew.tasks.jobs.thread import event_json, newest_events
 from clew.tasks.leases import lease_json, lease_of
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import Work, work_by_id
+from clew.tasks.proof_receipts import UNPROVEN, ProofReceipt, receipt_by_id, receipt_json
 from clew.tasks.proofs import Proof, proof_state, proof_states
-from clew.tasks.receipts import UNPROVEN, ProofReceipt, receipt_by_id, receipt_json
 from clew.tasks.steps import Step, find_step, steps_of
 from clew.tasks.task_nodes import nodes_of
 from clew.tasks.views.sections import OPENED, sections_json

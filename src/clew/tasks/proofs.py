@@ -18,11 +18,10 @@ from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
 from clew.store.rows import load
-from clew.tasks.commands import named_commands, same_command
-from clew.tasks.doubt import doubt
+from clew.tasks.commands import doubt, named_commands, same_command
 from clew.tasks.evidence import NOTHING, Evidence, evidence_of, linked
 from clew.tasks.plans import finished_tasks
-from clew.tasks.receipts import (
+from clew.tasks.proof_receipts import (
     CLAIMED,
     DISOWNED,
     FAILED,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from clew.index.indexing import mark_item
+from clew.index.items import mark_item
 from clew.reasoning.graph import nodes
 from clew.reasoning.scope import scope_of
 from clew.reasoning.visibility import CARD_TYPES
@@ -18,7 +18,7 @@ from clew.tasks.jobs.claims import cancel_job
 from clew.tasks.jobs.job import QUEUED, RUNNING, job_by_id
 from clew.tasks.journal import Change
 from clew.tasks.plans import Work, tasks_of, work_by_id
-from clew.tasks.receipts import DISOWNED, FAILED, WAIVERS, Run, receipt_by_id, write_receipt
+from clew.tasks.proof_receipts import DISOWNED, FAILED, WAIVERS, Run, receipt_by_id, write_receipt
 from clew.tasks.steps import Step, find_step, step_tag, steps_of
 from clew.tasks.stepwork import reopen_step
 

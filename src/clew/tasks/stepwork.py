@@ -18,10 +18,10 @@ from clew.tasks.gates import Override, confirmations, gate_of
 from clew.tasks.journal import Change, record, write_event
 from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work, check_revision
-from clew.tasks.receipts import salvaged
+from clew.tasks.proof_receipts import salvaged
 from clew.tasks.steps import CHECKPOINTS, Step, step_meta, step_ref, step_selector
 from clew.tasks.targets import OfStep, OfTask, Revised, target_step, target_task
-from clew.tasks.wording import Heading, Lines, Prose, Steps, heading, lines, prose, specs
+from clew.tasks.texts import Heading, Lines, Prose, Steps, heading, lines, prose, specs
 
 
 class Confirmed(StrictModel):

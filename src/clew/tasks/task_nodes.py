@@ -19,7 +19,7 @@ from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work, check_revision
 from clew.tasks.steps import Step, find_step, look, path_key, step_selector
 from clew.tasks.targets import OfTask, Revised, target_task
-from clew.tasks.wording import Heading, Lines, Prose, heading, lines, prose
+from clew.tasks.texts import Heading, Lines, Prose, heading, lines, prose
 
 NodeStatus = Literal["TODO", "ACTIVE", "DONE", "PARKED", "CANCELED"]
 LISTS = ("blockers", "dependencies", "next_steps", "problems", "risks", "success_criteria")

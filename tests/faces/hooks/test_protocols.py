@@ -15,9 +15,8 @@ import pytest
 
 from clew.faces.hooks import launcher
 from clew.faces.hooks.clients import CLIENTS as NAMES
-from clew.faces.hooks.clients import ENTRIES, EVENTS, entries_of
+from clew.faces.hooks.clients import ENTRIES, EVENTS, entries_of, reply_of
 from clew.faces.hooks.payload import arguments_of, directory_of
-from clew.faces.hooks.reply import reply_of
 from clew.moments.event import Event
 from clew.shim.place import PROTOCOL, package_stamp
 from tests.conftest import Caller

@@ -23,8 +23,7 @@ from clew.errors import ClewError
 from clew.faces.cli.connections import plan_for
 from clew.faces.cli.root import call, opened
 from clew.faces.connect.clients import CLIENTS, Client
-from clew.faces.connect.journal import Journal
-from clew.faces.connect.standing import PieceStanding, standings
+from clew.faces.connect.journal import Journal, PieceStanding, standings
 from clew.settings import LOOPBACK, SETTINGS, Setting, Settings
 
 OLDEST = (3, 11)

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from clew.faces.cli.output import say
 from clew.faces.connect.clients import CLIENTS, Client, ClientPlan, hook_start, own_hook
 from clew.faces.connect.pieces import ServerPiece
-from clew.faces.connect.places import Places
 from clew.faces.connect.servers import Target, this_command
+from clew.faces.connect.user_folders import Places
 from clew.settings import Settings
 
 USUAL_PORT = 1731

@@ -49,7 +49,7 @@ def open_observatory(clew: Clew) -> None:
     # Imported here: two threads that import the same library at once may wait for each other for ever.
     importlib.import_module("clew.faces.mcp.stdio")
     from clew.faces.mcp.endpoint import run_http
-    from clew.faces.web.routes import web_routes
+    from clew.faces.web.api import web_routes
 
     def announce(address: str) -> None:
         sys.stderr.write(f"Observatory: {address}/\n")
@@ -81,7 +81,7 @@ def serve_until_stopped(
 ) -> int:
     """Serves MCP and the page until Ctrl-C, the ordinary way to stop a server in a terminal."""
     from clew.faces.mcp.endpoint import run_http
-    from clew.faces.web.routes import web_routes
+    from clew.faces.web.api import web_routes
 
     try:
         run_http(clew, clew.settings.host, port, web_routes(clew), tries=tries, on_ready=announce)

@@ -123,7 +123,7 @@ def _take_over(clew: Clew) -> None:
     from clew.faces.hooks.spool import has_any
 
     if has_any(str(clew.settings.home)) and not clew.settings.database_url:
-        from clew.faces.hooks.digest import digest
+        from clew.faces.hooks.answer import digest
 
         digest(clew.settings.home, lambda settings: Clew(settings, database=clew.database))
 

@@ -18,8 +18,8 @@ from clew import __version__
 from clew.faces.connect import servers, texts
 from clew.faces.connect.formats import JSON, JSONC, TOML, YAML, Format
 from clew.faces.connect.pieces import Hooks, Own, Piece, ServerPiece, Switch, own_json
-from clew.faces.connect.places import Places
 from clew.faces.connect.servers import DISTRIBUTION, NAME, Target
+from clew.faces.connect.user_folders import Places
 from clew.faces.hooks.clients import COMMAND, ClientHook, entries_of
 
 DESCRIPTION = "What was thought, decided, proven, and what is next."

@@ -137,7 +137,7 @@ def _ask_otherwise(home: str, event: str, client: str, data: bytes, end: float) 
     """Through a port, or where the quick way is not open."""
     import json
 
-    from clew.faces.hooks.reply import reply_of
+    from clew.faces.hooks.clients import reply_of
     from clew.shim.call import ask
 
     question, left = _question(event, client, data), end - time.monotonic()

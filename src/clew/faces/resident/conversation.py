@@ -18,7 +18,7 @@ from clew.app import Clew
 from clew.faces.mcp.connections import Origin
 from clew.faces.mcp.stdio import converse
 from clew.faces.mcp.workers import Workers
-from clew.faces.resident.visitor import Visitor
+from clew.faces.resident.door import Visitor
 from clew.registry.catalogue import catalogue
 from clew.registry.connection import Connection
 

@@ -20,13 +20,11 @@ from typing import Any
 
 from clew.app import Clew, open_database
 from clew.errors import ClewError
-from clew.faces.hooks.answer import SILENT, reply_to
-from clew.faces.hooks.digest import digest
+from clew.faces.hooks.answer import SILENT, digest, reply_to
 from clew.faces.hooks.spool import FOLDER, has_any
 from clew.faces.mcp.workers import Workers
 from clew.faces.resident.conversation import Conversation, answer_call, repeatable_tools
-from clew.faces.resident.door import Door
-from clew.faces.resident.visitor import Declined, Greeting, Visitor, admit, hook_question, read_greeting
+from clew.faces.resident.door import Declined, Door, Greeting, Visitor, admit, hook_question, read_greeting
 from clew.locks import FileLock
 from clew.logs import configure_logs, hide_in_logs
 from clew.registry.lookup import find_operation

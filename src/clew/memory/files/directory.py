@@ -21,8 +21,7 @@ import orjson
 from clew.canonical import canonical_bytes
 from clew.errors import ClewError
 from clew.locks import FileLock
-from clew.memory.files.late import LateSave, LateSaves, own_folder
-from clew.memory.files.swap import copy, create, swap
+from clew.memory.files.swap import LateSave, LateSaves, copy, create, own_folder, swap
 from clew.platforms import sync_file, sync_folder
 from clew.registry.context import Context
 

@@ -13,8 +13,8 @@ from clew.memory.files.directory import (
     State,
     known,
 )
-from clew.memory.files.late import LateSave
 from clew.memory.files.places import WHOLE
+from clew.memory.files.swap import LateSave
 from clew.registry.context import Context
 from clew.store.database import Row
 

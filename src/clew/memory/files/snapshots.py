@@ -19,8 +19,8 @@ from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.files import places
 from clew.memory.files.directory import WRITE_ONLY, Directory, State, reported
-from clew.memory.files.late import own_folder
 from clew.memory.files.markdown import MarkdownPart, listed, one_line, parse_block, parse_file
+from clew.memory.files.swap import own_folder
 from clew.memory.governance import receipts
 from clew.memory.governance.patches import Op, read
 from clew.memory.governance.receipts import TIME_FORMAT, Receipt

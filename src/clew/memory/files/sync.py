@@ -23,11 +23,11 @@ from clew.memory.files.directory import (
     known,
     store_name,
 )
-from clew.memory.files.late import LateSave
 from clew.memory.files.markdown import HEADER, ParsedFile, parse_file
 from clew.memory.files.merge import merged
 from clew.memory.files.output import is_tracked, last_splice, output_of, write_output
 from clew.memory.files.places import WHOLE, size
+from clew.memory.files.swap import LateSave
 from clew.memory.governance import proposals
 from clew.registry.context import Context
 from clew.registry.record import refresh

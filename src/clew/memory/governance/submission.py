@@ -18,9 +18,9 @@ from clew.memory.governance.patches import Op, digest
 from clew.memory.governance.proposals import Staged
 from clew.memory.kinds import KINDS, check_block_id, kind_of
 from clew.memory.marks import mark
-from clew.memory.screening import screened
 from clew.registry.context import Context
 from clew.registry.operation import Input, StrictModel, operation
+from clew.secrets import screened
 
 SIGNALS_FILE = KINDS["SIG"].file
 SAFETY = "This signal is in SIGNALS.md only. It has NOT been written to DECISIONS.md or TASKS.md."

@@ -24,7 +24,7 @@ from clew.reasoning.anchors.registry import (
 )
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
-from clew.registry.lines import argument, command, one_line
+from clew.registry.envelope import argument, command, one_line
 from clew.registry.operation import Bounded, Name, StrictModel, operation
 
 Kind = Literal["boundary", "component", "contract", "data", "test-surface", "ops"]

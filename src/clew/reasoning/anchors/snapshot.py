@@ -30,7 +30,7 @@ from clew.reasoning.scope import Scope, StepFocus, StepInput, Target, resolve_st
 from clew.reasoning.visibility import CANON, CARD_TYPES, DRAFT, PINNED, PROOF_TYPES, is_canonical, is_pinned
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
-from clew.registry.lines import argument, command, one_line
+from clew.registry.envelope import argument, command, one_line
 from clew.registry.operation import Bounded, Input, Name, Text, operation
 from clew.registry.record import Named, namer, opener
 from clew.store.database import placeholders

@@ -10,8 +10,7 @@ from pydantic import Field
 
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import check_kind, check_node_id, normal_tags
-from clew.index.indexing import index_item, unindex_item
-from clew.index.items import Item
+from clew.index.items import Item, index_item, unindex_item
 from clew.index.search import source_of
 from clew.index.substrings import index_substrings
 from clew.reasoning.anchors.registry import register_tags

@@ -11,8 +11,7 @@ from pydantic import Field
 from clew.canonical import canonical
 from clew.errors import invalid, shorten, suggest, unknown_id
 from clew.ids import CONTROL, JOB
-from clew.index.indexing import index_item
-from clew.index.items import Item
+from clew.index.items import Item, index_item
 from clew.registry.context import Context
 from clew.registry.operation import Input, Meta, Name, Text
 from clew.store.rows import TableRow, load

@@ -41,7 +41,7 @@ from clew.tasks.jobs.job import (
 from clew.tasks.jobs.thread import Remark, say
 from clew.tasks.plans import find_work
 from clew.tasks.targets import explicit_target
-from clew.tasks.wording import heading
+from clew.tasks.texts import heading
 
 TaskLink = Annotated[Name | None, Field(description="Task id such as TASK-001.")]
 Priority = Annotated[Name, Field(description="LOW, MEDIUM or HIGH.")]

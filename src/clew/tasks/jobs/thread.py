@@ -13,7 +13,7 @@ from clew.canonical import canonical, canonical_or_none
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import ANCHOR, JOB, PLAN, TASK
 from clew.registry.context import Context
-from clew.registry.lines import one_line
+from clew.registry.envelope import one_line
 from clew.registry.operation import operation
 from clew.store.database import Row, placeholders
 from clew.store.rows import update
@@ -32,7 +32,7 @@ from clew.tasks.jobs.job import (
     job_by_id,
     job_json,
 )
-from clew.tasks.receipts import plain_line, salvaged
+from clew.tasks.proof_receipts import plain_line, salvaged
 
 _URL = re.compile(r"https?://[^\s<>\"'`)\]]+", re.IGNORECASE)
 _ID = re.compile(

@@ -16,9 +16,9 @@ from clew.registry.context import Context
 from clew.tasks.gates import ALWAYS, Gate, confirmations, examine, reopened_steps
 from clew.tasks.plans import Work
 from clew.tasks.steps import Step, step_tag
+from clew.tasks.texts import anchor_for
 from clew.tasks.views.material import UNKNOWN
 from clew.tasks.views.outlook import Subject
-from clew.tasks.wording import anchor_for
 
 CLOSE = "tasks_macro_close_step"
 PREFLIGHT = "skeptic:preflight"

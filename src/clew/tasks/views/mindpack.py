@@ -17,7 +17,7 @@ from clew.reasoning.documents import NOTES, Range, append, newest_entries
 from clew.reasoning.graph import Node
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
-from clew.registry.lines import command, one_line
+from clew.registry.envelope import command, one_line
 from clew.registry.operation import Bounded, Name, operation
 from clew.store.database import Row
 from clew.store.workspaces import declare_events

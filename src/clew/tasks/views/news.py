@@ -20,8 +20,7 @@ from clew.reasoning.premises import Suspect, suspects
 from clew.reasoning.scope import Scope
 from clew.reasoning.visibility import CARD_TYPES
 from clew.registry.context import Context
-from clew.registry.envelope import page_json
-from clew.registry.lines import one_line
+from clew.registry.envelope import one_line, page_json
 from clew.store.database import Row
 from clew.store.events import events_about
 from clew.tasks import journal

@@ -10,7 +10,7 @@ from clew.reasoning.branches import chain
 from clew.reasoning.premises import any_fallen
 from clew.reasoning.scope import Scope, StepFocus, scope_of
 from clew.registry.context import Context
-from clew.registry.lines import one_line
+from clew.registry.envelope import one_line
 from clew.tasks.gates import Gate, gates_of, suspect_steps
 from clew.tasks.leases import StepLease, lease_of
 from clew.tasks.plans import ACTIVE_LIMIT, STALE_AFTER_MS, Work, qualified_id, tasks_of

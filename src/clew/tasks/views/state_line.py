@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from clew.errors import shorten
-from clew.registry.lines import command, one_line
+from clew.registry.envelope import command, one_line
 from clew.tasks.views.cuts import trimmed_sections
 
 Json = dict[str, Any]

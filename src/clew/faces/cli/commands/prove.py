@@ -78,9 +78,8 @@ class Prover:
         self.receipts: list[Row] = []
 
     def prove(self, command: list[str], task: str | None, step: str | None) -> int:
-        from clew.runner.inotify import OpenedFiles
-        from clew.runner.witness import placed, shell_line, watch
-        from clew.worktree import scope_of_run
+        from clew.files import scope_of_run
+        from clew.runner.witness import OpenedFiles, placed, shell_line, watch
 
         named = task or self._task_of(step)
         known = call(self._clew, "tasks_proofs", {"task": named, "limit": 1} if named else {"limit": 1})

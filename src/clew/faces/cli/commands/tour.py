@@ -107,7 +107,7 @@ def stops(story: Story, changed: str) -> Iterator[Stop]:
 
 
 def _show(text: str, name: str, arguments: dict[str, Any], answer: str) -> None:
-    from clew.registry.lines import command
+    from clew.registry.envelope import command
 
     say()
     say(text, "bold")

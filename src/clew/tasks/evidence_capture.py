@@ -31,10 +31,10 @@ from clew.tasks.evidence import (
 from clew.tasks.journal import Change, record, write_event
 from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work, check_revision
-from clew.tasks.receipts import MOST_TAIL, Run, command_of, plain_line, receipt_by_id, receipts, salvaged, weak
+from clew.tasks.proof_receipts import MOST_TAIL, Run, command_of, plain_line, receipt_by_id, receipts, salvaged, weak
 from clew.tasks.steps import Step, select_step, step_meta, step_ref
 from clew.tasks.targets import OfStep, PlanId, Revised, target_work
-from clew.tasks.wording import Prose
+from clew.tasks.texts import Prose
 
 Checkpoint = Literal["criteria", "tests", "security", "perf", "docs"]
 CheckpointArg = Annotated[

@@ -18,8 +18,8 @@ from clew.ledger.cipher import anchors
 from clew.ledger.exchange import formats
 from clew.ledger.exchange.imports import import_session
 from clew.ledger.inputs import LedgerInput, SessionRef
-from clew.ledger.links import node_id
 from clew.ledger.sessions import LedgerSession, session_json, session_named
+from clew.ledger.thought_links import node_id
 from clew.ledger.thought_rows import Revisions, Thought, every_thought
 from clew.registry.context import Context
 from clew.registry.operation import Text, operation

@@ -28,10 +28,10 @@ from clew.memory.governance.retraction import retract_block
 from clew.memory.guards.check import Check
 from clew.memory.kinds import RECORDED_DECISIONS, STANDING, kind_of, prefix_of
 from clew.memory.marks import mark, says_the_same
-from clew.memory.screening import screened
 from clew.registry.callers import is_own
 from clew.registry.context import Context
 from clew.registry.record import Retraction
+from clew.secrets import screened
 
 Kind = Literal["rule", "preference", "decision", "rejected", "lesson", "fact"]
 A_PERSON = "a person"

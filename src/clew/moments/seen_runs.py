@@ -6,18 +6,15 @@ from dataclasses import dataclass
 
 from clew.canonical import sha256_hex
 from clew.errors import ClewError, shorten
-from clew.files import take_snapshot
-from clew.moments.deeds import programs
-from clew.moments.sessions import AgentSession, first_time, task_in_focus
+from clew.files import changed_since, git_state, scope_of_run, take_snapshot
+from clew.moments.agent_sessions import AgentSession, first_time, programs, task_in_focus
 from clew.registry.context import Context
-from clew.registry.lines import one_line
+from clew.registry.envelope import one_line
 from clew.store.workspaces import declare_events
-from clew.tasks.commands import named_commands, same_command
-from clew.tasks.doubt import hides_failure
+from clew.tasks.commands import hides_failure, named_commands, same_command
+from clew.tasks.proof_receipts import SEEN, latest_receipts
 from clew.tasks.proofs import Proof, proof_state
-from clew.tasks.receipts import SEEN, latest_receipts
 from clew.tasks.steps import Step, first_open, steps_of
-from clew.worktree import changed_since, git_state, scope_of_run
 
 declare_events(
     {"proof_outdated": "A file was edited that a seen run covers: the proof is stale until it is run again."}

@@ -181,3 +181,32 @@ def test_imports_point_downwards() -> None:
 )
 def test_the_rule_itself(importer: str, target: str, lazy: bool, fine: bool) -> None:
     assert (complaint(Import("x.py:1", importer, target, lazy)) is None) == fine
+
+
+ROOT = SOURCE.parent.parent
+LONGEST = 60
+SHARED_NAMES = {"Work", "Evidence"}
+"""`Work` names a definition in a published schema, and the rows of plans and tasks; `Evidence` is weighed in recall too."""
+
+
+def test_no_function_is_longer_than_a_screen() -> None:
+    long = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for folder in ("src", "tests", "benchmarks")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno + 1 > LONGEST
+    ]
+    assert not long, "\n".join(long)
+
+
+def test_a_class_name_stands_for_one_thing() -> None:
+    """Whoever searches for a class finds one; a name with an underscore belongs to its module."""
+    places: dict[str, list[str]] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(dotted(path))
+    twice = {name: found for name, found in places.items() if len(found) > 1 and name not in SHARED_NAMES}
+    assert not twice, twice

@@ -119,6 +119,10 @@ def _branched(folder: Path) -> None:
     ]
     for item in main:
         write(folder / f"{item['data']['thoughtNumber']:03d}.json", item)
+    _forks(folder)
+
+
+def _forks(folder: Path) -> None:
     odd = "Weird ID/../x"
     forks = [
         (

@@ -186,7 +186,7 @@ def test_the_rule_itself(importer: str, target: str, lazy: bool, fine: bool) -> 
 ROOT = SOURCE.parent.parent
 LONGEST = 60
 SHARED_NAMES = {"Work", "Evidence"}
-"""`Work` names a definition in a published schema, and the rows of plans and tasks; `Evidence` is weighed in recall too."""
+"""`Work` also names a definition in a published schema, which must not change; `Evidence` is weighed in recall too."""
 
 
 def test_no_function_is_longer_than_a_screen() -> None:

@@ -134,7 +134,7 @@ def _table(kind: type[TableRow]) -> _Table:
 
 
 def _made(kind: type[TableRow]) -> _Table:
-    names = [item.name for item in fields(kind)]  # type: ignore[arg-type]  # every Record is a dataclass
+    names = [item.name for item in fields(kind)]  # type: ignore[arg-type]  # every TableRow is a dataclass
     column = {name: kind.COLUMNS.get(name, name) for name in names}
     field = {stored: name for name, stored in column.items()}
     key = tuple(field[part] for part in kind.KEY)

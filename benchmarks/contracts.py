@@ -19,6 +19,11 @@ from clew.settings import load_settings
 
 SIZES = (1_200, 10_000)
 SESSION = "00000000-0000-4000-8000-00000000000a"
+WORDS = """
+The key to the slow start is the cache: it is passed on before the token of the writer is checked, see
+https://wiki.example:8080/cache, so a reader may get rows of yesterday. Measure the basic path first, then decide.
+"""
+"""About 210 characters, with words that also occur in secrets: the search for those must not be fooled by them."""
 BEFORE = {
     (1_200, "export json"): (82.0, 32.0),
     (1_200, "export markdown"): (51.0, 6.0),
@@ -34,7 +39,7 @@ BEFORE = {
 
 
 def filled(clew: Clew, count: int) -> None:
-    text = "x" * 200
+    text = WORDS.strip().replace("\n", " ")
     nodes = [
         {
             "id": f"{SESSION}:{number}",

@@ -5,8 +5,11 @@ from __future__ import annotations
 import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from clew.secrets import redact_text, screened
+from clew.canonical import canonical
+from clew.secrets import hide_everywhere, hide_secrets, redact, redact_text, screened
 from tests.conftest import Caller
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----"
@@ -63,6 +66,7 @@ USUAL = {
     "slack": "xoxb-" + "123456789012-abcdefABCDEF",
     "gitlab": "glpat-" + "abcdefghij0123456789",
     "stripe": "sk_live_" + "abcdefghijklmnop0123",
+    "stripe without a mode": "rk_" + "abcdefghijklmnop0123",
     "google": "AIza" + "SyA1234567890abcdefghijklmnopqrstuv",
     "npm": "npm_" + "a1B2" * 9,
     "github": "ghp_" + "a1B2" * 9,
@@ -107,3 +111,44 @@ def test_a_long_line_of_word_characters_costs_little() -> None:
     begun = time.process_time()
     redact_text("token " + "a_" * 200_000)
     assert time.process_time() - begun < 5
+
+
+SIGNS = " \n\t\"',;&<:=@_-"
+WORDS = [
+    "token",
+    "password",
+    "api_key",
+    "Bearer",
+    "Basic",
+    "https://",
+    "hunter2",
+    "is",
+    "DB_",
+    "none",
+    "task-",
+    "a:b@c",
+]
+ODD = ("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}", "x" * 45)
+PIECES = st.sampled_from([*USUAL.values(), *SIGNS, *WORDS, *ODD])
+
+
+@settings(max_examples=400)
+@given(st.lists(PIECES, min_size=1, max_size=12).map("".join))
+def test_looking_near_clues_hides_what_looking_everywhere_hides(text: str) -> None:
+    assert hide_secrets(text) == hide_everywhere(text)
+
+
+@pytest.mark.parametrize("form", USUAL)
+def test_a_long_answer_hides_every_form(form: str) -> None:
+    for room in (10, 60_000, 60_001, 60_002, 60_003):
+        text = f"{'. ' * room}{USUAL[form]} after"
+        shown = redact({"text": text}, canonical({"text": text}))
+        assert shown == {"text": redact_text(text)} and "<redacted>" in shown["text"]
+
+
+def test_a_secret_far_down_a_long_text_is_hidden() -> None:
+    prose = "The key of the map is passed on, see https://x.example:80/a; a token stands for a word. " * 3_000
+    for gap in ("\n", " "):
+        shown = redact_text(f"{prose}{gap}password: hunter2{gap}{prose}token={'a1' * 3_000} {prose}")
+        assert "hunter2" not in shown and "a1a1" not in shown
+        assert shown.count("<redacted>") == 2 and shown.startswith(prose) and shown.endswith(prose)

@@ -9,8 +9,7 @@ from clew.clock import iso_millis
 from clew.errors import ClewError
 from clew.ledger.chains import MAIN, Point, chains_of, no_thought, seq_of
 from clew.ledger.cipher import KINDS, kind_letter
-from clew.ledger.exchange.formats import render_markdown
-from clew.ledger.exchange.session_documents import export_json
+from clew.ledger.exchange.session_documents import export_markdown
 from clew.ledger.garden import note_named, pattern_named
 from clew.ledger.guides import guide
 from clew.ledger.knowledge import KnowledgeStats, knowledge_stats
@@ -155,7 +154,7 @@ def session(ctx: Context, sessionId: str) -> str:
 )
 def session_text(ctx: Context, sessionId: str) -> str:
     """A session with all its branches, to read."""
-    text = render_markdown(export_json(ctx, session_named(ctx, sessionId), resolve_anchors=False), marks=False)
+    text = export_markdown(ctx, session_named(ctx, sessionId), marks=False)
     return text if len(text) <= LARGEST else f"{text[:LARGEST]}\n\n(cut here; read on with session_get)\n"
 
 

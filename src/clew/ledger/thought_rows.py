@@ -13,7 +13,6 @@ from clew.ledger.chains import MAIN, Point
 from clew.ledger.thought_links import node_id
 from clew.reasoning.documents import entry_join
 from clew.registry.context import Context
-from clew.store.database import Row
 from clew.store.rows import TableRow
 
 
@@ -68,6 +67,10 @@ class Thought:
     def node_id(self) -> str:
         return node_id(self.session, self.point)
 
+    def id_of(self, point: Point) -> str:
+        """The node of another thought of the same session."""
+        return node_id(self.session, point)
+
 
 _SELECT = (
     "SELECT thought.session, thought.chain, thought.number, thought.seq, thought.ts_ms, total, next_needed,"
@@ -78,13 +81,13 @@ _SELECT = (
 
 def thoughts_where(ctx: Context, condition: str, *params: Any, order: str = "thought.seq", limit: int) -> list[Thought]:
     """Thoughts of the workspace under a condition, in the given order."""
-    rows = ctx.tx.all(
+    rows = ctx.tx.tuples(
         f"{_SELECT} WHERE thought.workspace = ? AND {condition} ORDER BY {order} LIMIT ?",
         ctx.workspace,
         *params,
         limit,
     )
-    return [_thought(row) for row in rows]
+    return [_thought(*row) for row in rows]
 
 
 def thought_at(ctx: Context, session: str, point: Point) -> Thought | None:
@@ -120,25 +123,72 @@ def every_thought(ctx: Context, session: str) -> list[Thought]:
     return thoughts_where(ctx, "thought.session = ?", session, limit=10_000_000)
 
 
-def _thought(row: Row) -> Thought:
-    prev, origin, revised = row["prev_number"], row["from_number"], row["revises_number"]
+def _thought(
+    session: str,
+    chain: str,
+    number: int,
+    seq: int,
+    ts_ms: int,
+    total: int,
+    next_needed: int,
+    kind: str | None,
+    prev_chain: str | None,
+    prev: int | None,
+    from_chain: str | None,
+    origin: int | None,
+    is_revision: int,
+    revises_chain: str | None,
+    revised: int | None,
+    agent: str | None,
+    critique: str | None,
+    extra: str | None,
+    text: str | None,
+) -> Thought:
+    """From the columns in the order of the query: an export reads thousands, and rows with names cost as much again."""
     return Thought(
-        session=row["session"],
-        point=Point(row["chain"], row["number"]),
-        seq=row["seq"],
-        ts_ms=row["ts_ms"],
-        total=row["total"],
-        next_needed=bool(row["next_needed"]),
-        kind=row["kind"],
-        prev=None if prev is None else Point(row["prev_chain"] or MAIN, prev),
-        origin=None if origin is None else Point(row["from_chain"] or MAIN, origin),
-        is_revision=bool(row["is_revision"]),
-        revises=None if revised is None else Point(row["revises_chain"] or MAIN, revised),
-        critique=orjson.loads(row["critique"]) if row["critique"] else None,
-        extra=orjson.loads(row["extra"]) if row["extra"] else {},
-        text=row["text"] or "",
-        agent=row["agent"],
+        session,
+        Point(chain, number),
+        seq,
+        ts_ms,
+        total,
+        bool(next_needed),
+        kind,
+        None if prev is None else Point(prev_chain or MAIN, prev),
+        None if origin is None else Point(from_chain or MAIN, origin),
+        bool(is_revision),
+        None if revised is None else Point(revises_chain or MAIN, revised),
+        orjson.loads(critique) if critique else None,
+        orjson.loads(extra) if extra else {},
+        text or "",
+        agent,
     )
+
+
+def data_json(thought: Thought) -> dict[str, Any]:
+    """The seed's ThoughtData; options that were not given are left out."""
+    data = {
+        **thought.extra,
+        "thought": thought.text,
+        "thoughtNumber": thought.point.number,
+        "totalThoughts": thought.total,
+        "nextThoughtNeeded": thought.next_needed,
+        "timestamp": iso_millis(thought.ts_ms),
+    }
+    if thought.is_revision:
+        data["isRevision"] = True
+    if thought.revises:
+        data["revisesThought"] = thought.revises.number
+    if thought.origin:
+        data["branchFromThought"] = thought.origin.number
+    if thought.point.chain:
+        data["branchId"] = thought.point.chain
+    if thought.kind is not None:
+        data["type"] = thought.kind
+    if thought.agent is not None:
+        data["agentId"] = thought.agent
+    if thought.critique is not None:
+        data["critique"] = thought.critique
+    return data
 
 
 def thought_json(thought: Thought) -> dict[str, Any]:

@@ -13,7 +13,9 @@ import orjson
 
 from clew.canonical import canonical
 from clew.errors import ClewError
+from clew.ledger.chains import Point
 from clew.ledger.cipher import read
+from clew.ledger.thought_rows import Thought, data_json
 
 _LINE = re.compile(r"\[(\d{1,18})/(\d{1,18})\]((?: \[[A-Z]:[^\]]*\])*): (.*)")
 _FLAG = re.compile(r" \[([A-Z]):([^\]]*)\]")
@@ -21,41 +23,36 @@ _ESCAPE = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r"})
 _UNESCAPE = re.compile(r"\\([\\nr])")
 
 
-def render_cipher(exported: dict[str, Any], header: bool = True) -> str:
-    session = exported["session"]
+def render_cipher(session: dict[str, Any], thoughts: list[Thought], header: bool = True) -> str:
     lines = []
     if header:
         tags = ",".join(tag.replace("%", "%25").replace(",", "%2C") for tag in session["tags"])
         lines += [f"# {session['title']}", f"I:{session['id']}", f"T:{tags} N:{session['thoughtCount']}"]
-    lines += [_line(session["id"], node) for node in exported["nodes"]]
+    lines += [_line(thought) for thought in thoughts]
     return "\n".join(lines) + "\n"
 
 
-def _line(session: str, node: dict[str, Any]) -> str:
-    data = node["data"]
-    origin = _short(session, node["branchOrigin"])
-    flags = []
-    if node["branchId"]:
-        flags.append(f"B:{node['branchId']}<{origin or ''}")
+def _line(thought: Thought) -> str:
+    marked = "".join(f" [{flag}]" for flag in _flags(thought))
+    text = thought.text
+    if "\\" in text or "\n" in text or "\r" in text:
+        text = text.translate(_ESCAPE)
+    return f"[{thought.point.number}/{thought.total}]{marked}: {text}"
+
+
+def _flags(thought: Thought) -> Iterator[str]:
+    """What a line tells beside number and text: branch, fork, revision, a kind that the text does not show, the end."""
+    origin = thought.origin.short if thought.origin else ""
+    if thought.point.chain:
+        yield f"B:{thought.point.chain}<{origin}"
     elif origin:
-        flags.append(f"F:{origin}")
-    if data.get("isRevision"):
-        flags.append(f"R:{_short(session, node['revisesNode']) or ''}")
-    if data.get("type") and data["type"] != read(data["thought"]).kind:
-        flags.append(f"T:{data['type']}")
-    if not data["nextThoughtNeeded"]:
-        flags.append("E:")
-    marked = "".join(f" [{flag}]" for flag in flags)
-    text = data["thought"].translate(_ESCAPE)
-    return f"[{data['thoughtNumber']}/{data['totalThoughts']}]{marked}: {text}"
-
-
-def _short(session: str, node_id: str | None) -> str | None:
-    """`<session>:alt:4` as `alt:S4`."""
-    if node_id is None:
-        return None
-    chain, _, number = node_id.removeprefix(f"{session}:").rpartition(":")
-    return f"{chain}:S{number}" if chain else f"S{number}"
+        yield f"F:{origin}"
+    if thought.is_revision:
+        yield f"R:{thought.revises.short if thought.revises else ''}"
+    if thought.kind and thought.kind != read(thought.text).kind:
+        yield f"T:{thought.kind}"
+    if not thought.next_needed:
+        yield "E:"
 
 
 def _long(session: str, short: str) -> str | None:
@@ -130,12 +127,16 @@ _END = "<!-- /thought -->"
 _MARKS = re.compile(r"(\\*)(?=<!-- (?:clew (?:session|thought) |/thought -->))")
 
 
-def render_markdown(exported: dict[str, Any], marks: bool = True) -> str:
-    lines = _header(exported["session"], marks)
-    for title, nodes in _threads(exported):
+def render_markdown(session: dict[str, Any], thoughts: list[Thought], marks: bool = True) -> str:
+    lines = _header(session, marks)
+    shown = 0
+    for title, placed in _threads(thoughts):
         lines += [f"## {title}", ""]
-        for place, node in nodes:
-            lines += _thought(node, place, marks)
+        before: Point | None = None
+        for place, thought in placed:
+            mark = [_mark(thought, place if place != shown else None, before)] if marks else []
+            lines += [*mark, *_heading(thought), *_body(thought, marks), ""]
+            shown, before = shown + 1, thought.point
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -148,26 +149,46 @@ def _header(session: dict[str, Any], marks: bool) -> list[str]:
     return head
 
 
-def _threads(exported: dict[str, Any]) -> Iterator[tuple[str, list[tuple[int, dict[str, Any]]]]]:
+def _threads(thoughts: list[Thought]) -> Iterator[tuple[str, list[tuple[int, Thought]]]]:
     """The main line, then each branch; a place tells in which order all were written."""
-    chains: dict[str, list[tuple[int, dict[str, Any]]]] = {"": []}
-    for place, node in enumerate(exported["nodes"]):
-        chains.setdefault(node["branchId"] or "", []).append((place, node))
-    for chain, nodes in chains.items():
-        origin = nodes[0][1]["data"].get("branchFromThought") if nodes else None
-        yield f"Branch {chain} (from thought {origin})" if chain else "Main Thread", nodes
+    chains: dict[str, list[tuple[int, Thought]]] = {"": []}
+    for place, thought in enumerate(thoughts):
+        chains.setdefault(thought.point.chain, []).append((place, thought))
+    for chain, placed in chains.items():
+        origin = placed[0][1].origin if placed else None
+        yield f"Branch {chain} (from thought {origin.number if origin else None})" if chain else "Main Thread", placed
 
 
-def _thought(node: dict[str, Any], place: int, marks: bool) -> list[str]:
-    data = node["data"]
-    revises = f" [R{data['revisesThought']}]" if data.get("revisesThought") else ""
-    heading = [f"### Thought {data['thoughtNumber']}/{data['totalThoughts']}{revises}", ""]
+def _heading(thought: Thought) -> list[str]:
+    revises = f" [R{thought.revises.number}]" if thought.revises else ""
+    return [f"### Thought {thought.point.number}/{thought.total}{revises}", ""]
+
+
+def _body(thought: Thought, marks: bool) -> list[str]:
     if not marks:
-        return [*heading, data["thought"], ""]
-    kept = {name: value for name, value in data.items() if name != "thought"}
-    mark = {"place": place, **{name: node[name] for name in ("id", "prev", "revisesNode", "branchOrigin", "branchId")}}
-    text = _MARKED_LINE.sub(lambda found: "\\" + found.group(), data["thought"])
-    return [f"{_THOUGHT}{_json({**mark, 'data': kept})}{_CLOSE}", *heading, text, _END, ""]
+        return [thought.text]
+    text = thought.text
+    return [_MARKED_LINE.sub(lambda found: "\\" + found.group(), text) if "<!-- " in text else text, _END]
+
+
+def _mark(thought: Thought, place: int | None, before: Point | None) -> str:
+    """All that the heading and the text do not tell. Ids follow from chain and number, and a thought comes after the
+    one that was written before it in its chain unless it says otherwise; both would double the size of an export."""
+    data = data_json(thought)
+    del data["thought"]
+    if thought.next_needed:
+        del data["nextThoughtNeeded"]
+    prev = thought.prev
+    mark: dict[str, Any] = {"data": data}
+    if place is not None:
+        mark["place"] = place
+    if prev is not None and prev != before:
+        mark["prev"] = thought.id_of(prev)
+    if thought.revises is not None:
+        mark["revisesNode"] = thought.id_of(thought.revises)
+    if thought.origin is not None:
+        mark["branchOrigin"] = thought.id_of(thought.origin)
+    return f"{_THOUGHT}{_json(mark)}{_CLOSE}"
 
 
 _MARKED_LINE = re.compile(rf"^{_MARKS.pattern}", re.MULTILINE)
@@ -180,11 +201,12 @@ def parse_markdown(text: str) -> dict[str, Any]:
     session = next((_load(line, _SESSION) for line in lines if line.startswith(_SESSION)), None)
     if session is None:
         raise _unreadable_mark("there is no session mark")
-    nodes, at = [], 0
+    nodes: list[tuple[int, dict[str, Any]]] = []
+    at = 0
     while at < len(lines):
         if lines[at].startswith(_THOUGHT):
             mark = _load(lines[at], _THOUGHT)
-            place, data = mark.pop("place", at), mark.get("data", {})
+            place, data = mark.pop("place", len(nodes)), mark.get("data", {})
             if not isinstance(place, int) or not isinstance(data, dict):
                 raise _unreadable_mark(f"the mark in line {at + 1} is damaged")
             try:

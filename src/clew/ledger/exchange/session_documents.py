@@ -20,7 +20,7 @@ from clew.ledger.exchange.imports import import_session
 from clew.ledger.inputs import LedgerInput, SessionRef
 from clew.ledger.sessions import LedgerSession, session_json, session_named
 from clew.ledger.thought_links import node_id
-from clew.ledger.thought_rows import Revisions, Thought, every_thought
+from clew.ledger.thought_rows import Revisions, Thought, data_json, every_thought
 from clew.registry.context import Context
 from clew.registry.operation import Text, operation
 from clew.store.database import Row
@@ -46,14 +46,8 @@ def export_json(ctx: Context, session: LedgerSession, resolve_anchors: bool = Tr
     return exported
 
 
-def export_lines(ctx: Context, session: LedgerSession) -> dict[str, Any]:
-    """What Markdown and cipher are written from: the export without what only JSON tells."""
-    thoughts = every_thought(ctx, session.id)
-    return {
-        "version": VERSION,
-        "session": exported_session(ctx, session),
-        "nodes": [node_json(thought, {}) for thought in thoughts],
-    }
+def export_markdown(ctx: Context, session: LedgerSession, marks: bool) -> str:
+    return formats.render_markdown(exported_session(ctx, session), every_thought(ctx, session.id), marks)
 
 
 def exported_session(ctx: Context, session: LedgerSession) -> dict[str, Any]:
@@ -92,33 +86,6 @@ def node_json(
 
 def _id(session: str, point: Point | None) -> str | None:
     return node_id(session, point) if point else None
-
-
-def data_json(thought: Thought) -> dict[str, Any]:
-    """The seed's ThoughtData; options that were not given are left out."""
-    data = {
-        **thought.extra,
-        "thought": thought.text,
-        "thoughtNumber": thought.point.number,
-        "totalThoughts": thought.total,
-        "nextThoughtNeeded": thought.next_needed,
-        "timestamp": iso_millis(thought.ts_ms),
-    }
-    if thought.is_revision:
-        data["isRevision"] = True
-    if thought.revises:
-        data["revisesThought"] = thought.revises.number
-    if thought.origin:
-        data["branchFromThought"] = thought.origin.number
-    if thought.point.chain:
-        data["branchId"] = thought.point.chain
-    if thought.kind is not None:
-        data["type"] = thought.kind
-    if thought.agent is not None:
-        data["agentId"] = thought.agent
-    if thought.critique is not None:
-        data["critique"] = thought.critique
-    return data
 
 
 Format = Literal["json", "markdown", "cipher"]
@@ -187,9 +154,10 @@ def _kept(ctx: Context, args: SessionExport, content: str) -> Path:
 
 def _written(ctx: Context, session: LedgerSession, args: SessionExport) -> str:
     if args.format == "markdown":
-        return formats.render_markdown(export_lines(ctx, session), args.include_metadata)
+        return export_markdown(ctx, session, args.include_metadata)
     if args.format == "cipher":
-        return formats.render_cipher(export_lines(ctx, session), args.include_metadata)
+        told = exported_session(ctx, session)
+        return formats.render_cipher(told, every_thought(ctx, session.id), args.include_metadata)
     return canonical(export_json(ctx, session, args.resolve_anchors))
 
 

@@ -58,6 +58,7 @@ class PostingRun:
 
     def reading(self, slot: int) -> Numbers:
         """The keys of one item in reading order."""
+        # Slots are counted over all runs of a corpus, arrays from the start of this run.
         at = slot - self.first
         return self.words[self.starts[at] : self.starts[at + 1]]
 
@@ -67,6 +68,7 @@ class PostingRun:
 
     def renumbered(self, terms: Numbers) -> PostingRun:
         """The same run with `terms[n]` in place of term number n."""
+        # The first segment of a corpus usually keeps its own numbers; then nothing has to be copied or sorted.
         if np.array_equal(terms, np.arange(len(terms))):
             return self
         keys = _renumbered(self.keys, terms)
@@ -88,6 +90,7 @@ def _renumbered(keys: Numbers, terms: Numbers) -> Numbers:
 def cut(texts: list[str], vocabulary: Names) -> tuple[Numbers, Ints]:
     """The keys of stored terms (one line per field) in reading order, and the number of words in each field."""
     lines = [[line.split() for line in text.split("\n")] for text in texts]
+    # However many lines a row has, it gets exactly FIELD_COUNT fields, so that the lengths form a table.
     fields = [words for text in lines for words in (text + [[]] * FIELD_COUNT)[:FIELD_COUNT]]
     lengths = np.fromiter(map(len, fields), np.int64, len(fields))
     numbers = map(vocabulary.__getitem__, chain.from_iterable(fields))
@@ -119,6 +122,7 @@ def build_run(first: int, words: Numbers, lengths: Ints) -> PostingRun:
         firsts,
         ends,
         slots,
+        # Sixteen bits halve the memory. A word that stands in an item more often than that weighs no more.
         np.minimum(counts, 65535).astype(np.uint16),
     )
 
@@ -150,6 +154,7 @@ def join_runs(left: PostingRun, right: PostingRun) -> PostingRun:
         left.first,
         left.size + right.size,
         np.concatenate((left.words, right.words)),
+        # `starts` has one entry more than there are items; the right one's leading 0 is the left one's last entry.
         np.concatenate((left.starts, right.starts[1:] + left.starts[-1])),
         keys[firsts],
         (ends - sizes)[firsts],
@@ -184,6 +189,8 @@ def kept_run(run: PostingRun, kept: NDArray[np.bool_]) -> PostingRun:
 def added(runs: list[PostingRun], run: PostingRun) -> list[PostingRun]:
     """The runs with one more. Each stays at least twice as large as the next, so a term is looked up in few runs."""
     runs = [*runs, run]
+    # Like a binary counter: an item is copied into a larger run at most log2(n) times, and there are at most log2(n)
+    # runs.
     while len(runs) > 1 and runs[-2].size < 2 * runs[-1].size:
         right, left = runs.pop(), runs.pop()
         runs.append(join_runs(left, right))

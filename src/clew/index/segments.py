@@ -109,7 +109,9 @@ def _asks(text: str) -> bool:
 def join_segments(left: Segment, right: Segment) -> Segment:
     """One segment of two neighbours, without the items of the left one that the right one replaces or removes."""
     kept = ~np.isin(left.ids, np.concatenate((right.ids, right.gone)))
+    # Only the left run can have lost items, so only its terms can have become unused.
     run, terms = _without_unused(kept_run(left.run, kept), left.terms)
+    # The left one's numbers stay and the right one's are translated: the left run is the larger one, as a rule.
     numbers = Names(zip(terms, range(len(terms)), strict=True))
     mapped = numbers_for(right.terms, numbers)
     codes, names = _join_codes(left, right, kept)
@@ -216,6 +218,7 @@ def labels(tx: Transaction, workspace: str) -> list[Label]:
     chain: list[Label] = []
     for row in tx.all(sql, workspace):
         label = Label(**{**row, "sizes": orjson.loads(row["sizes"])})
+        # Everything behind the first gap would overrule items of changes that nobody has read; it is left to the rows.
         if label.form != FORM or label.low != _end(chain):
             break
         chain.append(label)
@@ -263,6 +266,7 @@ def _read_part(tx: Transaction, workspace: str, label: Label, name: str) -> NDAr
         for crc, data in tx.tuples(_READ_PIECE, workspace, label.number, name, ordinal):
             if crc32(data) != crc or at + len(data) > len(part):
                 raise DamagedSegment(f"{name} of segment {label.number}")
+            # Checked before it is copied: a damaged piece must not stand in an array that somebody ranks by.
             part[at : at + len(data)] = np.frombuffer(data, np.uint8)
             at += len(data)
     if at != len(part):

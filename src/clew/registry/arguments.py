@@ -53,10 +53,12 @@ def _measure(value: Any, where: str, depth: int, room: int) -> int:
         return _text_room(value, where, room)
     if isinstance(value, dict):
         for key, item in value.items():
+            # Keys count like values: a million short keys are as heavy as one long text.
             room = _measure(str(key), where, depth + 1, room)
             room = _measure(item, f"{where}.{key}" if depth else str(key), depth + 1, room)
     elif isinstance(value, (list, tuple)):
         for item in value:
+            # Two characters for each item, so that a list of a million empty ones is not free.
             room = _measure(item, where, depth + 1, room - 2)
     elif isinstance(value, (int, float)) and not _storable(value):
         raise ClewError(
@@ -134,6 +136,7 @@ def _named(operation: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
     named: dict[str, Any] = {}
     for given, value in arguments.items():
         name = operation.input.synonyms.get(given, given)
+        # Many clients send null for every argument that they leave out.
         if value is None:
             continue
         if name in named and named[name] != value:
@@ -217,6 +220,7 @@ def _path(location: tuple[Any, ...]) -> str:
     for part in location:
         if isinstance(part, int):
             text += f"[{part}]"
+        # Pydantic names members of unions like `list[str]` or `function-after[...]`; no argument looks like that.
         elif "[" not in part and "-" not in part:
             text += f".{part}" if text else part
     return shorten(text or "arguments", 120)
@@ -224,6 +228,7 @@ def _path(location: tuple[Any, ...]) -> str:
 
 def nearest(name: str, known: list[str]) -> str | None:
     """The known name that was probably meant."""
+    # Compared without underscores and case, so that `taskId` is nearest to `task_id`.
     folded = {candidate.replace("_", "").lower(): candidate for candidate in known}
     plain = shorten(name, 60).replace("_", "").lower()
     found = get_close_matches(plain, folded, n=1, cutoff=0.6)
@@ -259,6 +264,7 @@ def _mended(operation: Operation, arguments: dict[str, Any], errors: list[Any]) 
         else:
             return None
     try:
+        # Tried, not trusted: a suggestion that is refused again would cost the agent a second round.
         operation.input.model_validate(mended)
     except ValidationError:
         return None

@@ -125,7 +125,10 @@ def fit(result: Result, budget: Budget, limit: int) -> Fitted:
     used = size(result)
     if used <= limit:
         return Fitted(result, limit, used, False, False, clamped, {})
+    # A copy, because steps change it in place, and a minimal answer starts again from what the operation returned.
     shrunk = copy.deepcopy(result)
+    # Before anything is counted: `true` is one character shorter than `false`, and the sizes must be those that are
+    # sent.
     if "truncated" in shrunk:
         shrunk["truncated"] = True
     left_out: dict[str, int] = {}
@@ -134,6 +137,8 @@ def fit(result: Result, budget: Budget, limit: int) -> Fitted:
         used = size(shrunk)
         if used <= limit:
             return Fitted(shrunk, limit, used, True, False, clamped, left_out)
+    # Fields that a step dropped come back as candidates for the minimal answer: there `keep` decides, not the order of
+    # steps.
     smallest = _minimal({**result, **shrunk}, budget, limit, list(shrunk))
     return Fitted(smallest, limit, size(smallest), True, True, clamped, left_out)
 
@@ -146,6 +151,7 @@ def bounded(result: Result, budget: Budget, given: list[int], default: int | Non
     result = {"truncated": False, **result}
     if not given and default is None:
         return result, None
+    # A caller who names no limit never loses anything because of the default, only because of the hard end.
     limit = min(given) if given else escalated(default or 0, size(result))
     fitted = fit(result, budget, limit)
     described: Result = {
@@ -153,6 +159,7 @@ def bounded(result: Result, budget: Budget, given: list[int], default: int | Non
         "used_chars": fitted.used_chars,
         "truncated": fitted.truncated,
     }
+    # Handles are what a caller needs to ask for the rest, so even the smallest budget leaves them.
     described.update({name: result[name] for name in budget.handles if name in result})
     return {**fitted.result, "budget": described}, fitted
 
@@ -198,6 +205,7 @@ def _weights(result: Result) -> tuple[dict[str, int], dict[str, int]]:
             texts[path] = texts.get(path, 0) + len(value)
         elif isinstance(value, dict):
             for name, item in value.items():
+                # Names like these would read as paths, so what is below them cannot be addressed by a step.
                 if "." not in name and not name.endswith("[]"):
                     walk(item, f"{path}.{name}" if path else name)
         elif isinstance(value, list):
@@ -235,6 +243,7 @@ def _told(left_out: dict[str, int]) -> list[str]:
 def escalated(default: int, needed: int) -> int:
     """The limit that a caller without a budget gets: doubled until nothing is lost, up to a hard end."""
     limit = default
+    # Doubled, not set to what is needed: the limit that is shown stays the same while the answer grows a little.
     while limit < needed and limit < LARGEST:
         limit *= 2
     return min(limit, LARGEST)
@@ -247,8 +256,10 @@ def _minimal(result: Result, budget: Budget, limit: int, left: Sequence[str]) ->
     for half of a pagination would mislead."""
     kept: Result = {}
     for name in dict.fromkeys([*(name for name in budget.keep if name in result), *left]):
+        # It is always added at the end; as a candidate it would take its room twice.
         if name == "truncated":
             continue
+        # What is left for the value itself, after its key, the colon and a comma.
         room = limit - size({**kept, "truncated": True}) - len(canonical(name)) - 2
         value = result[name]
         if size(value) > room:

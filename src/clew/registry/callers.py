@@ -57,6 +57,7 @@ def client_author(database: Database, connection: Connection, writes: bool) -> s
     none: it must not wait for whoever is writing.
     """
     name = client_family(connection)
+    # A stateless request has no connection that could own a number; all of them are the client as such.
     if not name or not connection.durable:
         return name or None
     if connection.number is None and writes:
@@ -103,6 +104,8 @@ class CallerState(TableRow):
     @property
     def since(self) -> int:
         """The event after which everything is news to this connection, however much it has written since."""
+        # A connection keeps where it began: what others wrote while it worked stays news until it ends. Callers without
+        # one have no beginning, so what was written since their last write is new to them.
         return self.since_seq if self.connection else self.last_seen_seq
 
 
@@ -110,6 +113,7 @@ def caller_of(ctx: Context) -> Caller:
     connection, agent = ctx.connection, ctx.agent or ""
     family = client_family(connection)
     handle = (connection.handle or "") if connection.durable else ""
+    # An id that the caller gave itself is a family of its own, whichever client it comes through.
     unnamed = agent in ("", family, f"{family}-{connection.number}")
     return Caller(agent, handle, family if unnamed else agent)
 
@@ -122,6 +126,7 @@ def is_own(ctx: Context, author: str | None) -> bool:
     if not family or not author or caller_of(ctx).family != family:
         return False
     name, _, number = author.rpartition("-")
+    # `claude-code-3` belongs to `claude-code`, but `claude-code-helper` is another client.
     return author == family or (name == family and number.isdigit())
 
 
@@ -135,6 +140,7 @@ DO UPDATE SET last_seen_seq = excluded.last_seen_seq, seen_at_ms = excluded.seen
 
 def keep_seen(ctx: Context) -> None:
     """Note that the caller was here: one statement for each transaction that wrote something, and no read."""
+    # The caller has seen its own events, so they are never news to it.
     caller, seq = caller_of(ctx), ctx.ws.event_seq
     key = (ctx.workspace, caller.agent, caller.connection, caller.family)
     ctx.tx.run(_SEEN, *key, ctx.workspace, caller.family, seq, seq, ctx.now_ms)
@@ -159,6 +165,7 @@ DELETE FROM caller_state WHERE workspace = ? AND seen_at_ms < (
 
 def _prune(ctx: Context) -> None:
     ctx.tx.run(_OLD, ctx.workspace, ctx.now_ms - KEPT_MS)
+    # OFFSET counts from 0, so this finds the last caller that stays.
     ctx.tx.run(_MANY, ctx.workspace, ctx.workspace, MOST_CALLERS - 1)
 
 

@@ -78,19 +78,23 @@ class Dispatcher:
         self, name: str, arguments: dict[str, Any] | None, connection: Connection, progress: Progress | None = None
     ) -> Answer:
         """Run an operation. Never raises for anything a caller can send or a store can do."""
+        # Made before anything can fail, so that a refusal of any step has a call to speak of.
         call = Call(name, connection, self.settings.workspace, False, None, progress, Remarks())
         operation: Operation | None = None
         try:
             operation = find_operation(name)
             call.name = operation.name
+            # Before the workspace is chosen: settling may give this directory another one than its name suggests.
             self.settle()
             raw = self._unwrap(call, operation, check_raw(arguments))
+            # Kept as the caller sent it: the suggestion of a next page or a larger budget repeats these arguments.
             call.remarks.call = (operation.name, raw)
             args = parse(operation, raw)
             result = self._run(call, operation, args)
             return _passed_on(call, result) if isinstance(result, Answer) else self._answer(call, operation, result)
         except ClewError as error:
             return self._refusal(call, operation, error)
+        # Not an error: the operation asks the client's model something first, and is called again with the answer.
         except InputRequired as needed:
             return Answer(True, success(call.name, {}, [], [], self.clock()), input_required=needed)
         except Exception as defect:
@@ -100,6 +104,7 @@ class Dispatcher:
     def invoke(self, ctx: Context, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run another operation inside the transaction of this one, under the same checks."""
         operation = find_operation(name)
+        # It would commit in the middle of the outer transaction, and a refusal afterwards could not undo that.
         if operation.mode == "own":
             raise ClewError("INVALID_INPUT", f"{name} opens transactions of its own and cannot run inside another")
         args = parse(operation, {"workspace": ctx.workspace, **check_raw(arguments)})
@@ -110,6 +115,7 @@ class Dispatcher:
         check_inner(values, "uri")  # an escape such as %00 shows only now
         unbound = self._context(connection)
         if found.own:
+            # `own` resources open their transactions themselves, because they also bring files and store together.
             text = found.function(unbound, **values)
         else:
             with unbound.reading() as ctx:
@@ -157,11 +163,13 @@ class Dispatcher:
         elif isinstance(raw.get("fmt"), str):
             call.fmt = _format(raw["fmt"])
         given = raw.get("workspace")
+        # Left in place: validation then refuses it in the same words as any other argument of a wrong type.
         if given is not None and not isinstance(given, str):
             return raw  # the model says what is wrong
         call.explicit_workspace = given is not None
         call.workspace = self._workspace(call.connection, given, operation)
         if request_id is not None and operation.writes:
+            # Without the request id itself, which was taken out above: only what is asked for tells two calls apart.
             told = digest(canonical(raw))
             call.request = StoredRequest(call.workspace, check_request_id(request_id), operation.name, told)
         return raw
@@ -189,6 +197,7 @@ class Dispatcher:
         else:
             with ctx.reading() as bound:
                 result = operation.function(bound, args)
+        # Only here, after the commit: what they wake or start must find what this call has written.
         for action in call.remarks.after:
             action()
         if isinstance(result, Answer):
@@ -215,6 +224,7 @@ class Dispatcher:
         if budget is None:
             self._suggest_the_rest(call, operation, result, None)
             return result
+        # Two names of one limit. Where both are given, the smaller one is meant to hold.
         asked = [getattr(args, name, None) for name in ("max_chars", "context_budget")]
         given = [limit for limit in asked if limit is not None]
         shown, fitted = budgets.bounded(result, budget, given, budget.default_for(call.connection.toolset))
@@ -227,6 +237,7 @@ class Dispatcher:
         """A read that leaves something out says how to get it: with a larger budget, or as the next page."""
         if operation.writes or call.remarks.call is None:
             return
+        # The operation has said itself how to go on, and knows better than this general rule.
         if any(item.get("target") == operation.name for item in call.remarks.suggestions):
             return
         own = {name: value for name, value in call.remarks.call[1].items() if name != "workspace"}
@@ -248,6 +259,7 @@ class Dispatcher:
     def _refusal(self, call: Call, operation: Operation | None, error: ClewError) -> Answer:
         complete_refusal(operation, error)
         ways = list(error.suggestions) or [_default_way(call, operation)]
+        # Every error has a way out: an agent that is refused without one tends to repeat the same call.
         suggestions = self._suggestions(call, ways)
         # An error leaves no state behind, so its time is that of the call.
         envelope = failure(error, call.remarks.warnings, suggestions, self.clock())

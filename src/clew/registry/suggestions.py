@@ -45,6 +45,7 @@ def _by_name(suggestions: list[Suggestion], catalogue: Catalogue) -> list[Sugges
     for suggestion in suggestions:
         entry = catalogue.find(suggestion.get("target", ""))
         if entry is not None and not catalogue.lists("agent", entry):
+            # Clients may approve op_read once and for all, so what only reads goes through it.
             through = "op_read" if entry.read_only else "op_call"
             suggestion = {
                 **suggestion,

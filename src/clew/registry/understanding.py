@@ -37,12 +37,15 @@ def _next_step(
     model: type[BaseModel], data: dict[str, Any], problem: ValidationError
 ) -> tuple[dict[str, Any], ValidationError | None] | None:
     """The data with one value read differently such that fewer faults are left, and these faults."""
+    # Each reading validates the whole input again, so the work grows with the square of the faults.
     if problem.error_count() > 200:
         return None
     faults = problem.errors(include_url=False, include_input=False, include_context=True)
     for fault in faults:
         for changed in _readings(model, data, fault):
             rest = _faults_of(model, changed)
+            # Fewer faults than before is the test for a right reading; the same number may only have traded one fault
+            # for another.
             if rest is None or rest.error_count() < len(faults):
                 return changed, rest
     return None
@@ -103,11 +106,13 @@ def _forms(value: Any, fault: Any) -> Iterator[Any]:
     """Other readings of a value, the most literal first."""
     if isinstance(value, str):
         yield from _forms_of_text(value.strip(), fault)
+    # True is an int in Python. Read as 1 it would be accepted where a number is wanted, which nobody means.
     elif isinstance(value, bool):
         return
     elif isinstance(value, int | float):
         if isinstance(value, float) and value.is_integer():
             yield int(value)
+        # Before the text: where a flag is expected, 1 means true and not "1".
         if value in (0, 1):
             yield bool(value)
         yield str(value)

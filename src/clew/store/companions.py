@@ -62,6 +62,8 @@ class Companions:
     def close(self, patience: float = PATIENCE) -> None:
         """Close and forget them all."""
         with self._lock:
+            # Taken out under the lock and closed outside of it: a companion's thread may ask for another one while it
+            # ends.
             found = list(reversed(self._made.values()))
             self._made.clear()
         for companion in found:

@@ -120,6 +120,7 @@ def last_authors(tx: Transaction, workspace: str, subjects: list[str]) -> dict[s
     """Who last did something to each of these, as far as anybody named himself."""
     if not subjects:
         return {}
+    # First the newest event of each subject, by the index of subjects; only these few are read whole.
     newest = (
         "SELECT max(seq) FROM event WHERE workspace = ? AND agent IS NOT NULL"
         f" AND subject IN ({placeholders(len(subjects))}) GROUP BY subject"
@@ -245,6 +246,7 @@ def first_broken_event(tx: Transaction, workspace: str) -> tuple[int, int | None
         "SELECT * FROM event WHERE workspace = ? AND seq > ? ORDER BY seq LIMIT ?", workspace, last, PAGE
     ):
         for event in page:
+            # Numbers are taken under the lock of the workspace row and have no gaps, so a gap is a removed event.
             if event["seq"] != last + 1:
                 return count, last + 1
             last = event["seq"]
@@ -254,6 +256,7 @@ def first_broken_event(tx: Transaction, workspace: str) -> tuple[int, int | None
             if event["digest"] != before:
                 return count, last
             count += 1
+    # The row of the workspace says where the log ends, so events cut off at the end are noticed as well.
     whole = row is None or (row["event_seq"], row["event_digest"]) == (last, before)
     return count, None if whole else last + 1
 
@@ -269,6 +272,8 @@ def follow(
     for _ in database.changes(wait):
         if stop.is_set():
             return
+        # What woke us says only that something changed. The positions say what is new, so nothing is seen twice or
+        # missed.
         yield _advance(database, seen)
 
 
@@ -324,6 +329,7 @@ class Follower(Generic[News]):
         while not self._stop.is_set():
             try:
                 for news in self._feed(self._stop):
+                    # Asked again for each item: what came after the stop belongs to nobody any more.
                     if self._stop.is_set():
                         return
                     self._hear(news)

@@ -89,6 +89,7 @@ def jittered_wait(seconds: float) -> Callable[[int], bool]:
     def wait(attempts: int) -> bool:
         nonlocal started
         now = time.monotonic()
+        # One handler serves every wait of the connection; SQLite counts from 0 again for each new lock.
         if attempts == 0:
             started = now
         if now - started > seconds:

@@ -83,6 +83,8 @@ def find_many(tx: Transaction, workspace: str, kind: type[R], values: Iterable[A
     """The records whose column (by default the last one of the key) has one of these values, in no order."""
     column = column or kind.KEY[-1]
     found: list[R] = []
+    # The same value twice in an IN list would find its row once anyway, but two chunks that share a value would find it
+    # twice.
     for part in chunks(list(dict.fromkeys(values))):
         sql = f"SELECT * FROM {kind.TABLE} WHERE workspace = ? AND {column} IN ({placeholders(len(part))})"
         found += [load(kind, row) for row in tx.all(sql, workspace, *part)]
@@ -128,6 +130,7 @@ _tables: dict[type[TableRow], _Table] = {}
 
 
 def _table(kind: type[TableRow]) -> _Table:
+    # Two threads may both make it; they make the same, so the second assignment does no harm and no lock is needed.
     if kind not in _tables:
         _tables[kind] = _made(kind)
     return _tables[kind]
@@ -142,6 +145,7 @@ def _made(kind: type[TableRow]) -> _Table:
     listed = ", ".join(("workspace", *column.values()))
     insert = f"INSERT INTO {kind.TABLE} ({listed}) VALUES ({placeholders(len(names) + 1)})"
     matched = " AND ".join(f"{name} = ?" for name in ("workspace", *(column[name] for name in key)))
+    # `excluded` is the row that could not be inserted; both engines know it under this name.
     newer = ", ".join(f"{column[name]} = excluded.{column[name]}" for name in rest)
     conflict = f"ON CONFLICT (workspace, {', '.join(column[name] for name in key)})"
     return _Table(
@@ -150,6 +154,7 @@ def _made(kind: type[TableRow]) -> _Table:
         key=key,
         rest=rest,
         insert=insert,
+        # A table that is nothing but its key has no column to overwrite.
         upsert=f"{insert} {conflict} DO UPDATE SET {newer}" if rest else f"{insert} {conflict} DO NOTHING",
         update=f"UPDATE {kind.TABLE} SET {', '.join(f'{column[name]} = ?' for name in rest)} WHERE {matched}",
         delete=f"DELETE FROM {kind.TABLE} WHERE {matched}",
@@ -167,6 +172,7 @@ def _decoder(kind: type[TableRow], name: str) -> Codec:
 
 def _encoder(kind: type[TableRow], name: str) -> Codec:
     if name in kind.LISTS:
+        # Canonical JSON, because rows are compared and digested as texts: the same value must give the same bytes.
         return lambda value: canonical(list(value))
     if name in kind.OBJECTS:
         return lambda value: canonical(value) if value is not None else None

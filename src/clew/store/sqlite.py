@@ -48,6 +48,8 @@ class SqliteTransaction:
 
     def all(self, sql: str, *params: Any) -> list[Row]:
         cursor = self._execute(sql, params)
+        # The names of a statement's columns never change while the schema stands; asking apsw each time costs more than
+        # a row.
         names = _names.get(sql) or _learn_names(sql, cursor)
         return [dict(zip(names, row, strict=True)) for row in cursor] if names else []
 
@@ -143,9 +145,12 @@ class SqliteDatabase:
     @contextmanager
     def write(self) -> Iterator[SqliteTransaction]:
         with self._turn(), self._link() as link, translated(self.path):
+            # A transaction that begins with a read and writes later can fail halfway, because another has written
+            # since. This one takes the lock of writers at once, and everything it reads is still true when it commits.
             link.connection.execute("BEGIN IMMEDIATE")
             try:
                 self._refuse(link, link.lost())
+                # Asked in each write: a newer Clew may have changed the schema since this connection was opened.
                 self._check_version(link.connection)
                 yield SqliteTransaction(link.connection, True, link.lineage)
                 self._commit(link)
@@ -184,6 +189,8 @@ class SqliteDatabase:
         try:
             link.connection.execute("COMMIT")
         except apsw.IOError as problem:
+            # A full disk is a plain refusal: SQLite rolls back. Any other I/O error leaves open whether the commit
+            # reached the disk.
             if isinstance(problem, apsw.FullError) or no_room(self.path):
                 raise
             raise outcome_unknown(f"{self.path}: {problem}") from problem

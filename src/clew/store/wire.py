@@ -61,6 +61,7 @@ class Wire:
         self._connection = connection
         self._pgconn = connection.pgconn
         self._transformer = Transformer(connection)
+        # Ordered by use: when there are too many, those that were not used for the longest time are deallocated.
         self._prepared: OrderedDict[Key, bytes] = OrderedDict()
         self._numbered = 0
         self._queue: list[Statement] = []
@@ -95,6 +96,7 @@ class Wire:
     def send(self, sql: str, params: Sequence[Any] = ()) -> None:
         """Queue a statement with `$1` parameters."""
         self.make_room(1)
+        # The types are part of the key: the same text with other parameter types is another prepared statement.
         values = self._transformer.dump_sequence(params, [PyFormat.AUTO] * len(params))
         types = self._transformer.types or ()
         self._queue.append(Statement((sql, types), values, self._transformer.formats))
@@ -115,11 +117,14 @@ class Wire:
     def _dispatch(self) -> None:
         for statement in self._queue:
             name = self._prepared_name(statement.key)
+            # Answers come in binary: the server need not print numbers and we need not parse them.
             self._pgconn.send_query_prepared(name, statement.values, statement.formats, pq.Format.BINARY)
             self._awaited.append(_STATEMENT)
         self._queue.clear()
+        # The sync ends the part that an error makes the server skip. It is answered too, hence an entry of its own.
         self._pgconn.pipeline_sync()
         self._awaited.append(_END)
+        # flush() says whether something is left to send. The socket does not block, so we wait until it takes more.
         while self._pgconn.flush():
             self._wait_to_write()
 
@@ -175,6 +180,7 @@ class Wire:
                     if awaited.key is None:
                         answers.append(result)
                 elif not awaited.end:
+                    # The server has not prepared it, so the next use must not believe that it has.
                     self._prepared.pop(awaited.key, None) if awaited.key else None
                     problem = problem or _error(result)
         except BaseException:
@@ -190,6 +196,7 @@ class Wire:
         result = self._result()
         if result is None:
             raise psycopg.OperationalError("the server closed the connection")
+        # In a pipeline each statement's results end with a None of their own; a sync has no such end.
         if not awaited.end and self._result() is not None:
             raise psycopg.InternalError("one statement got two answers")
         return result

@@ -83,6 +83,7 @@ def forget_work(ctx: Context, work: Work) -> None:
 
 def _put(ctx: Context, owner: str, id: str, type: str, title: str, status: str) -> None:
     scope = scope_of(ctx, owner)
+    # Every version of a node is kept for good, so one that says the same would only make the history longer.
     present = node(ctx, scope.branch, scope.graph, id)
     if present is None or (present.title, present.status) != (title, status):
         put_node(ctx, scope.branch, scope.graph, id=id, type=type, title=title, status=status)
@@ -142,6 +143,7 @@ def change_work(
 
 def put_work(ctx: Context, new: Work, change: Change, override: Override | None = None) -> tuple[Work, dict[str, Any]]:
     """The same without a line in the undo log: what undo itself uses."""
+    # Here and not in the operations: undo, patch and macros come through here as well.
     if new.is_task and new.status == "DONE":
         _check_finished(ctx, new, override)
     new = _next_revision(ctx, new)
@@ -183,6 +185,7 @@ def put_step(
     check_lease(ctx, old)
     if new.completed and not old.completed:
         change = replace(change, payload={**change.payload, **_pass_gates(ctx, task, new, asked, override)})
+    # A done step may still be edited, but not so that it would no longer pass.
     elif new.completed:
         stay_closed(ctx, new)
     elif old.completed:
@@ -199,6 +202,7 @@ def _pass_gates(
     ctx: Context, task: Work, step: Step, asked: Collection[str], override: Override | None
 ) -> dict[str, Any]:
     """Checkpoints, proof, reasoning; returns what the closing event has to say about them."""
+    # Checkpoints first, because they are the quickest to mend.
     found = check_gate(ctx, step, asked)
     remarks = check_reasoning(ctx, task, step, override)
     remarks |= check_proof(ctx, task, step, override)
@@ -221,9 +225,11 @@ def add_steps(
         "steps": [{"step_id": step.id, "path": step.path, "title": step.title} for step in steps],
     }
     event = write_event(ctx, task.id, "steps_added", payload, parent.path if parent else None)
+    # Undo puts an earlier content back, and new steps have none: they are taken out by deleting them.
     record(ctx, task.id, task.id, None, Change("", "steps_add", payload, False), None, None, event)
     for step in steps:
         project_step(ctx, step)
+        # After the step's own node, for an edge needs both of its ends.
         project_parent(ctx, step)
     return task, steps, event
 

@@ -54,6 +54,7 @@ def gate(step: Step, given: BackedCheckpoints, asked: Collection[str] = ()) -> G
         for name in CHECKPOINTS
         if name in ALWAYS or name in given.evidence or name in asked or step.proof_mode(name) == "require"
     )
+    # Evidence alone is no proof: an attachment may be anything. So what was proven is asked for, not what was captured.
     unproven = [name for name in PROVABLE if name not in given.proof]
     return Gate(
         required=required,
@@ -87,6 +88,7 @@ def check_gate(ctx: Context, step: Step, asked: Collection[str] = ()) -> Gate:
 
 def confirmations(found: Gate) -> Any:
     """What a closing call confirms: the usual two, or these and whatever else has become required."""
+    # `gate` is the seed's short word for the usual two; a caller who copies it must not confirm more than that.
     return "gate" if set(found.required) == set(ALWAYS) else dict.fromkeys(found.required, True)
 
 
@@ -116,6 +118,7 @@ def _confirmation(ctx: Context, step: Step, found: Gate) -> dict[str, Any]:
     place = {"task": step.task, "step_id": step.id, "checkpoints": dict.fromkeys(found.missing, True)}
     task = find_work(ctx, step.task)
     lenient = not found.missing_proof and task is not None and task.reasoning_mode != "strict"
+    # A macro that is refused for another reason would be a suggestion that does not run, which no refusal may give.
     if ctx.connection.toolset != "full" and lenient:
         return suggest("tasks_macro_close_step", "Confirms what is missing and closes; once it is true.", **place)
     return suggest("tasks_verify", "Confirms what is missing; call it once it is true.", **place)
@@ -144,11 +147,13 @@ def check_proof(ctx: Context, task: Work, step: Step, override: Override | None)
     required = any(step.proof_mode(name) == "require" for name in PROVABLE)
     # In a strict task a step that names its test commands asks for their runs, whether or not a proof mode says so.
     wanted = task.reasoning_mode == "strict" and (required or bool(named_commands(step.tests)))
+    # No override helps here: a failed run says that the work is wrong, not that somebody forgot to look.
     if proof.state == FAILED or (required and proof.state == STALE):
         raise proof_refused(step, proof)
     if override is None:
         if wanted and not proof.settled:
             raise proof_refused(step, proof)
+    # The reason becomes a row of its own, so that a reader later sees a waiver and not a proof.
     elif not proof.settled:
         waive(ctx, step, OVERRIDDEN, f"{override.reason} (risk: {override.risk})")
         return {"proof": {"state": OVERRIDDEN, "receipt": proof.receipt.id if proof.receipt else None}}
@@ -234,6 +239,8 @@ def examine(ctx: Context, task: Work, step: Step) -> Examination:
     written = nodes(ctx, scope.branch, scope.graph, tags_all=(step_tag(step),), limit=CARDS).nodes
     # A form that nobody filled in, such as the gate's own proposal pasted unread, counts for nothing.
     cards = [card for card in written if not is_form(card.title, card.text)]
+    # The checks stand in the order in which an agent can mend them: first a claim, then what it rests on, then its
+    # test.
     if not any(_is_claim(card) for card in cards) and not _decided(ctx, task, step):
         return Examination((NO_CLAIM,), (_claim(task, step),), ("hypothesis",))
     doubt = suspect_steps(ctx, task.id, [step]).get(step.id)
@@ -269,6 +276,7 @@ def _unreasoned(ctx: Context, scope: Scope, cards: Sequence[Node]) -> Node | Non
     if not bare:
         return None
     edges = edges_beside(ctx, scope.branch.id, scope.graph, [card.id for card in bare], EDGES)
+    # Any edge counts, in either direction: a card that is linked to the decision is its reason, whatever the relation.
     tied = {edge[end] for edge in edges for end in ("from_id", "to_id")}
     return next((card for card in bare if card.id not in tied), None)
 
@@ -323,6 +331,7 @@ def suspect_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Suspe
     scope = scope_of(ctx, task)
     decisions = nodes(ctx, scope.branch, scope.graph, types=("decision",), limit=DECISIONS).nodes
     ids = [*(step_node(step.id) for step in steps), *(card.id for card in decisions)]
+    # Steps and decisions are asked about together: walking the premises costs a few queries however many are asked.
     doubts = suspects(ctx, scope, ids)
     if not doubts:
         return {}
@@ -342,6 +351,7 @@ def reopened_steps(ctx: Context, task: str, steps: list[Step]) -> dict[str, Susp
     """
     done = [step for step in steps if step.completed]
     scope = scope_of(ctx, task)
+    # Nearly always nothing has fallen, and one query tells; the walk along the premises is for the rest.
     if not done or not any_fallen(ctx, scope, chain(ctx, scope.branch)):
         return {}
     doubts = suspect_steps(ctx, task, done)

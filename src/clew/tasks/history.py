@@ -64,6 +64,7 @@ def tasks_history(ctx: Context, args: History) -> dict[str, Any]:
         f"SELECT * FROM task_operation WHERE workspace = ?{where} ORDER BY seq DESC LIMIT ?",
         ctx.workspace,
         *params,
+        # One more than is shown tells whether there is more, without counting.
         args.limit + 1,
     )
     return {
@@ -135,6 +136,8 @@ def _restore(
 ) -> tuple[Work, dict[str, Any]]:
     """Put the content back, through the same checks as any other change."""
     subject = _subject(ctx, done.entity)
+    # Contents are compared, not revisions: a change of another step raises the task's revision and is no reason to
+    # refuse.
     if subject is None or subject.content() != expected:
         raise _moved_on(work, done)
     if isinstance(subject, Step):

@@ -70,6 +70,7 @@ def write_event(
     """The event of a mutation, ingested into the owner's trace; returned as callers see it."""
     event = EventRow(**ctx.emit("tasks", type, owner, payload, path))
     scope = scope_of(ctx, owner)
+    # The trace holds only a pointer to the event; what happened stands in one place.
     append(
         ctx,
         scope.branch.id,
@@ -109,6 +110,7 @@ def record(
     event: dict[str, Any],
 ) -> None:
     """The line in the undo log. Numbers come from the workspace, so the log is in commit order."""
+    # As in an editor: after going back and changing something else, the old way forward is gone.
     if change.undoable:
         _end_redo(ctx, owner)
     ctx.tx.run(

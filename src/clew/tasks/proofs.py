@@ -69,6 +69,7 @@ def current_proofs(ctx: Context, owner: str) -> list[Evidence]:
     )
     last: dict[tuple[str, str], Evidence] = {}
     for item in (load(Evidence, row) for row in rows):
+        # Evidence without a command cannot be run again, so each piece stands for itself under its own id.
         last[item.entity, item.command or item.id] = item
     return sorted((item for item in last.values() if item.proves), key=lambda item: item.number)
 
@@ -140,6 +141,7 @@ def proof_states(ctx: Context, steps: Sequence[Step]) -> dict[str, Proof]:
     """How far each step is proven now, by step id; covered files are looked at where this process stands by them."""
     ids = [step.id for step in steps]
     receipts, given = latest_receipts(ctx, ids), linked(ctx, ids)
+    # One for all steps: the limit of files that are looked at is meant for the whole call.
     checkout = ProjectFiles(ctx)
     return {
         step.id: _judge(step, receipts.get(step.id, []), bool(given.get(step.id, NOTHING).proof), checkout)
@@ -188,8 +190,10 @@ def _judge(step: Step, receipts: list[ProofReceipt], has_evidence: bool, checkou
         # Evidence from before there were receipts: somebody said so.
         proof = Proof(step.id, step.path, CLAIMED if has_evidence else UNPROVEN)
     decided = proof.receipt.number if proof.receipt is not None else 0
+    # Receipts are numbered in order. A waiver that is older than the deciding run was overtaken by that run.
     if waiver is None or proof.settled or waiver.number < decided:
         return proof
+    # `unproven` says why there is no proof, so it must not hide a claim or a stale run that came before it.
     if waiver.grade == OVERRIDDEN or proof.state == UNPROVEN:
         return replace(proof, state=waiver.grade, reason=waiver.text)
     return proof
@@ -204,7 +208,10 @@ def _failure(step: Step, runs: list[ProofReceipt]) -> Proof | None:
     for number, run in reversed(list(enumerate(runs))):
         if run.grade != FAILED:
             continue
+        # Only the last run of each command is listed, so a named command that failed has not passed since.
         required = any(same_command(run.command or "", name) for name in named)
+        # A later success of another command settles this failure only where the step does not name the command that
+        # failed.
         if required or not any(_takes_back(later, run) for later in runs[number + 1 :]):
             return Proof(step.id, step.path, FAILED, run, repeat=(run.id,) if run.witnessed else ())
     return None
@@ -226,6 +233,7 @@ def _success(step: Step, runs: list[ProofReceipt], checkout: ProjectFiles) -> Pr
     if not passed:
         return None
     proving = [run for run in passed if run.grade == SEEN and _doubt(run) is None]
+    # A row that was changed by hand proves nothing any more, and the step says so instead of using an older run.
     damaged = next((run for run in proving if not run.intact), None)
     if damaged is not None:
         return Proof(step.id, step.path, CLAIMED, damaged, reason=f"{damaged.id} does not hold what was written")
@@ -270,8 +278,10 @@ class ProjectFiles:
             return []
         files = receipt.files or {}  # below the project by their form: tasks_receipt_record takes no others
         if not files:
+            # A receipt that covers no files is tied to the commit it was run on: any other commit makes it stale.
             head = git_head(self._root) if receipt.git_commit else None
             return ["HEAD"] if head is not None and head != receipt.git_commit else []
+        # Receipts past the limit count as unchanged: a view that says too little is better than one that takes seconds.
         self._left -= len(files)
         return changed_files(self._root, files, receipt.stamps or {}) if self._left >= 0 else []
 

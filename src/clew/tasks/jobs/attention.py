@@ -12,6 +12,8 @@ from clew.tasks.jobs.job import QUEUED, RUNNING, Job
 from clew.tasks.jobs.runners import OFFLINE, runner_command, runner_status
 from clew.tasks.jobs.thread import events_at
 
+# These conditions say in SQL what `attention_of` says in Python, so that the inbox is sorted and cut by the database. 0
+# comes first. Marks are seqs of a job's events: what is newer than its answer is still open.
 HAS_ERROR = f"CASE WHEN status = '{RUNNING}' AND error_seq > checkpoint_seq THEN 0 ELSE 1 END"
 NEEDS_MANAGER = f"CASE WHEN status IN ('{RUNNING}', '{QUEUED}') AND question_seq > manager_seq THEN 0 ELSE 1 END"
 NEEDS_PROOF = (
@@ -68,6 +70,7 @@ def last_seq(job: Job, attention: Attention) -> int:
         return job.question_seq
     if attention.needs_proof:
         return job.proof_gate_seq
+    # 0 stands for no such event.
     return job.spoken_seq or job.noted_seq or job.last_seq
 
 

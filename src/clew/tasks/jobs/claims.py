@@ -61,6 +61,7 @@ class JobsClaim(Input):
 
 
 def _nothing_waits(ctx: Context, args: JobsClaim) -> dict[str, Any] | None:
+    # Bad arguments are refused even when no job waits; otherwise a runner would learn of its mistake only later.
     check_runner(args.runner_id), lease_ttl(args.lease_ttl_ms)
     waits = args.job is not None or next_job(ctx, args.allow_stale, args.kinds) is not None
     return None if waits else _nothing(ctx)
@@ -104,6 +105,7 @@ def next_job(ctx: Context, allow_stale: bool, kinds: Sequence[str] | None = None
     only = f" AND kind IN ({placeholders(len(wanted))})" if wanted else ""
     found = _first(ctx, QUEUED, only, *wanted)
     if found is None and allow_stale:
+        # Abandoned jobs come after all queued ones: their runner may only be slow, and may still report.
         found = _first(ctx, RUNNING, f"{only} AND {EXPIRED}", *wanted, ctx.now_ms)
     return found
 
@@ -121,6 +123,7 @@ def _first(ctx: Context, status: str, condition: str, *params: Any) -> Job | Non
 def check_claim(ctx: Context, given: str, runner_id: str, claim_revision: int) -> Job:
     """The job, when this runner holds its newest claim. Called inside the transaction that writes."""
     job, runner = job_by_id(ctx, given), check_runner(runner_id)
+    # All three: the same runner may have lost a job and claimed it again, and then two of its slots hold a claim of it.
     if job.status == RUNNING and job.runner == runner and job.revision == claim_revision:
         return job
     raise ClewError(
@@ -232,6 +235,7 @@ def tasks_jobs_complete(ctx: Context, args: JobsComplete) -> dict[str, Any]:
     job = check_claim(ctx, args.job, args.runner_id, args.claim_revision)
     summary = cut(ctx, args.summary or "", MAX_SUMMARY, "summary") or None
     refs = clean_refs(args.refs)
+    # Models often name their evidence in the summary only; for DONE it is read from there.
     found = with_salvage(args.summary or "", refs, job.id) if status == "DONE" else _with_own(refs, job.id)
     if args.require_proof and status == "DONE" and not proofs(found):
         raise _no_proof(job)
@@ -247,6 +251,7 @@ def end_job(ctx: Context, job: Job, status: str, summary: str | None, remark: Re
     ended = replace(
         job,
         status=status,
+        # Ending takes a new revision too, so that a late report with the old one is refused.
         revision=job.revision + 1,
         summary=summary,
         claim_expires_at_ms=None,
@@ -286,6 +291,7 @@ def _no_proof(job: Job) -> ClewError:
 
 def _with_own(refs: list[str], job_id: str) -> list[str]:
     """The job's id is always among the refs, so that one gets from the event to the job."""
+    # 31 and the job's own: MAX_REFS.
     return list(dict.fromkeys([*refs[:31], job_id]))
 
 

@@ -165,6 +165,8 @@ def merge_meta(ctx: Context, job: Job, meta: dict[str, Any] | None) -> None:
     _, known = prompt_and_meta(ctx, job)
     ctx.tx.run(
         "UPDATE job_brief SET meta = ? WHERE workspace = ? AND job = ?",
+        # Read and written in one transaction under the lock of the workspace, so two reports do not lose each other's
+        # keys.
         canonical({**known, **meta}),
         ctx.workspace,
         job.id,

@@ -108,6 +108,7 @@ def _links(ctx: Context, branch: Branch) -> list[BranchPart]:
     while branch.base_id is not None and branch.base_seq is not None:
         if len(links) > MAX_DEPTH:
             raise ClewError("INVALID_INPUT", f"branch {branch.name} lies deeper than {MAX_DEPTH} bases")
+        # A base of the base may have been cut earlier; nothing younger than the nearer cutoff can be seen through it.
         links.append(BranchPart(branch.base_id, min(branch.base_seq, links[-1].cutoff)))
         branch = branch_by_id(ctx, branch.base_id)
     return links
@@ -256,6 +257,7 @@ def branch_rename(ctx: Context, args: BranchRename) -> dict[str, Any]:
         )
     if new != branch.name:
         ctx.tx.run("UPDATE branch SET name = ? WHERE workspace = ? AND id = ?", new, ctx.workspace, branch.id)
+        # The only thing about a branch that can change within a transaction; its chain holds numbers and stays right.
         ctx.memo.pop(("branch", branch.id), None)
         ctx.emit("reasoning", "branch_renamed", new, {"previous": branch.name})
     return {"workspace": ctx.workspace, "previous": branch.name, "current": new}
@@ -287,6 +289,8 @@ def _unindex(ctx: Context, branch: Branch) -> None:
     from clew.reasoning.graph.writes import reindex_elsewhere  # the graph rests on branches
 
     cards = refs_on_branch(ctx.tx, ctx.workspace, branch.id, "card")
+    # In this order: an item stands under its id once, so the branch's version has to go before another can take its
+    # place.
     unindex_where(ctx.tx, ctx.workspace, "branch = ?", branch.id)
     for card in cards:
         reindex_elsewhere(ctx, card)

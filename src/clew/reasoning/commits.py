@@ -40,6 +40,7 @@ def log_entries(
     """The notes of the log newest first, from the entry `at` on, only those before seq `before`."""
     # A branch shows its own entries and, up to its cutoff, those of the branches below it; resets hide stretches of
     # seqs from all of them. Both are known before anything is read, so a page costs one short query for each stretch.
+    # `before` is exclusive and `at` inclusive; as one upper bound the database seeks once.
     last = min([END if at is None else at, *([] if before is None else [before - 1])])
     hidden = list(_cuts(ctx, branch, doc, min(value for value in (END, at, before) if value is not None)))
     rows: list[Row] = []
@@ -110,6 +111,7 @@ def rewind(ctx: Context, branch: Branch, doc: str, seq: int) -> None:
         branch.id,
         doc,
         seq,
+        # Up to this moment: what is written after the reset has a higher seq and follows on.
         ctx.ws.seq,
     )
 
@@ -135,6 +137,7 @@ def resolve_ref(ctx: Context, ref: str | None, field: str = "ref") -> LogPoint:
     if ref is None:
         return LogPoint(checked_out(ctx), None)
     name = check_name(ref, field)
+    # A branch wins over a tag of the same name, and a name over a number.
     branch = find_branch(ctx, name)
     if branch is not None:
         return LogPoint(branch, None)

@@ -41,6 +41,7 @@ def suspects(ctx: Context, scope: Scope, ids: Sequence[str], as_of: int | None =
     links = chain(ctx, scope.branch, as_of)
     if not ids or not any_fallen(ctx, scope, links):
         return {}
+    # Sorted, so that the same question gives the same statement and the same way down, whatever order it is asked in.
     premises = _premises(ctx, scope, links, sorted(set(ids)))
     reached = sorted({premise for found in premises.values() for premise in found})
     fallen = {

@@ -75,6 +75,7 @@ def anchors_list(ctx: Context, args: AnchorsList) -> dict[str, Any]:
         if getattr(args, column) is not None:
             parts.append(f"{column} = ?")
             params.append(getattr(args, column))
+    # The text is compared in Python: the two engines fold the case of letters beyond ASCII differently.
     rows = ctx.tx.all(f"SELECT * FROM anchor WHERE {' AND '.join(parts)} ORDER BY id", *params)
     needle = (args.text or "").strip().casefold()
     found = [row for row in rows if needle in row["id"] or needle in row["title"].casefold()]
@@ -174,6 +175,7 @@ def anchors_bootstrap(ctx: Context, args: AnchorsBootstrap) -> dict[str, Any]:
     twice = sorted({a.id for a, b in pairwise(wanted) if a.id == b.id})
     if twice:
         raise invalid("anchors", f"{', '.join(twice)} is given twice", "Give each anchor once.", kind="duplicate")
+    # In the order of ids, so that the same call leaves the same events whatever order it lists them in.
     done = [{"id": anchor.id, "created": upsert(ctx, anchor)} for anchor in wanted]
     created = sum(1 for item in done if item["created"])
     return {
@@ -345,9 +347,11 @@ def _cycles(anchors: dict[str, Anchor]) -> Iterator[MapIssue]:
         while at in anchors and at not in seen and at not in path:
             path.append(at)
             at = anchors[at].parent_id
+        # A circle of one is a self-parent, which has an issue of its own.
         if at in path and len(path) - path.index(at) > 1:
             circle = path[path.index(at) :]
             yield MapIssue("PARENT_CYCLE", min(circle), f"{' > '.join([*circle, circle[0]])}")
+        # What was walked once leads nowhere new, so each anchor is visited once and each circle is told once.
         seen.update(path)
 
 

@@ -134,6 +134,7 @@ def save_anchor(ctx: Context, anchor: Anchor) -> Anchor:
         saved.created_at_ms,
         saved.updated_at_ms,
     )
+    # The record holds all its aliases, so those that it does not name any more are gone.
     ctx.tx.run("DELETE FROM anchor_alias WHERE workspace = ? AND anchor = ?", ctx.workspace, saved.id)
     ctx.tx.many(
         "INSERT INTO anchor_alias (workspace, alias, anchor) VALUES (?, ?, ?)",
@@ -150,6 +151,7 @@ def delete_anchor(ctx: Context, anchor_id: str) -> None:
 def ensure_anchor(ctx: Context, anchor_id: str) -> str:
     """The canonical id, with a minimal record made when there is none."""
     known = canonical(ctx, anchor_id)
+    # One statement makes it and tells whether it was there.
     added = ctx.tx.changed(
         "INSERT INTO anchor (workspace, id, title, kind, status, refs, depends_on, created_at_ms, updated_at_ms)"
         " VALUES (?, ?, ?, 'component', 'active', '[]', '[]', ?, ?) ON CONFLICT (workspace, id) DO NOTHING",
@@ -250,6 +252,7 @@ def anchors_rename(ctx: Context, args: AnchorsRename) -> dict[str, Any]:
         raise unknown_anchor(old)
     if find_anchor(ctx, new) is not None or (owner_of(ctx, new) is not None):
         raise _taken(new)
+    # Before the new one is saved: the old id becomes an alias, and no name may be both.
     delete_anchor(ctx, old)
     renamed = save_anchor(ctx, replace(anchor, id=new, aliases=tuple(sorted({*anchor.aliases, old}))))
     _repoint(ctx, {old, *anchor.aliases}, new)
@@ -305,6 +308,8 @@ def _swallow(ctx: Context, into: Anchor, old: str) -> Anchor:
 
 def _repoint(ctx: Context, old: set[str], new: str) -> None:
     """Every parent and dependency that names an old id names the new one; nothing comes to point to itself."""
+    # Relations are lists inside of rows, so all are looked at; renaming is rare and a map has hundreds of areas, not
+    # more.
     for anchor in all_anchors(ctx, EVERY):
         parent = new if anchor.parent_id in old else anchor.parent_id
         depends = dict.fromkeys(new if value in old else value for value in anchor.depends_on)

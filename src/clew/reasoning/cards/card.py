@@ -70,6 +70,7 @@ def write_card(
     """Write a card with its trace entry and edges, or nothing when the same card stands there already."""
     card_id = card.id or next_card_id(ctx)
     edges = {SUPPORTS: _ends(supports, SUPPORTS, card_id), BLOCKS: _ends(blocks, BLOCKS, card_id)}
+    # A card without an id of its own is new by definition; with one, the same call may have been sent before.
     known = trace_entry(ctx, scope, card_id) if card.id else None
     if known is not None:
         _refuse_other(ctx, scope, card, edges, known)
@@ -77,6 +78,7 @@ def write_card(
     if known is None and current is not None and _content(card) != _content(Card(card_id, *_node_content(current))):
         # Another trace, or graph_apply, wrote the node: this trace does not know it, yet it must not be overwritten.
         raise _id_taken(scope, card_id, {})
+    # An entry without its node: the node was deleted since. It is written again, and the old entry stays the only one.
     if known is not None and current is not None:
         return CardWritten(card_id, False, known["seq"], 0, 0, None)
     placed = _placed(card, step)

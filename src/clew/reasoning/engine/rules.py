@@ -48,6 +48,7 @@ def _unpublished(part: CardSlice, card: CardLike) -> bool:
     lane = any(tag.startswith(AGENT_LANE) for tag in card.tags) and SHARED_LANE not in card.tags
     if not (DRAFT in card.tags or lane) or card.id.startswith(PUBLISHED) or PUBLISHED + card.id in part.by_id:
         return False
+    # Old drafts that nobody pinned were left behind on purpose or by oversight; to name them for ever would be noise.
     return pinned(card) or part.now_ms - card.last_ts_ms <= RECENT_MS
 
 
@@ -126,6 +127,7 @@ def _low_hypothesis(part: CardSlice) -> Findings:
 
 def _least_sure(part: CardSlice, cards: list[CardLike]) -> tuple[float, CardLike]:
     rated = [(confidence(part, card), card) for card in cards]
+    # Every tie is broken (here: the newest, then the id), because the same state must give the same bytes.
     return min(rated, key=lambda pair: (pair[0], -pair[1].last_seq, pair[1].id))
 
 
@@ -168,6 +170,7 @@ def _weak(score: int, card: CardLike) -> EngineSignal:
 
 
 def changed_assumptions(part: CardSlice, calls: CallScope) -> Findings:
+    # One is enough: the first in the order of the slice is the newest, and the next call finds the next one.
     for card in part.cards:
         users = _users_of(part, card) if "assumption" in card.tags and not is_open(card) else []
         if users:
@@ -192,6 +195,7 @@ def _users_of(part: CardSlice, card: CardLike) -> list[CardLike]:
 
 def tradeoffs(part: CardSlice, calls: CallScope) -> Findings:
     for card in part.of_type("question", "decision"):
+        # Padded, so that ` vs ` is also found at the beginning and at the end.
         words = f" {card.title or ''} {card.text or ''} ".lower()
         if is_open(card) and any(mark in words for mark in TRADEOFF):
             call = calls.playbook("criteria_matrix", "Weighs the options by criteria.", "low")
@@ -228,6 +232,7 @@ def going_in_circles(part: CardSlice, calls: CallScope) -> Findings:
     window = sorted(part.trace, key=lambda entry: entry["seq"])[-TRACE_WINDOW:]
     cards = [entry for entry in window if entry.get("format") == "think_card"]
     progress = any(_is_progress(entry) for entry in window)
+    # Half of the last dozen entries are cards and nothing has come of them.
     if len(cards) < MANY_CARDS or progress:
         return Findings()
     message = f"{len(cards)} of the last {len(window)} trace entries are cards and none is evidence or a decision"
@@ -286,6 +291,7 @@ def run(
     found = findings(whole, CallScope(scope, workspace))
     if step_tag is not None:
         step = step_tag.removeprefix(STEP).upper()
+        # The rules run twice, because a rule that stops at its first finding must find one of the step, too.
         found = findings(narrowed(whole, step_tag, linked), CallScope(scope, workspace, step)).then(found)
     if not found.signals and not found.actions:
         return None

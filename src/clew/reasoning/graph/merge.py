@@ -74,6 +74,8 @@ class Merger:
     def take(self, kind: DiffKind, theirs: State) -> None:
         """Decide about one key and do it."""
         ctx, key = self.ctx, kind.key(theirs)
+        # This record is what makes a merge idempotent: it holds the version of the branch that was last merged or
+        # decided.
         known = seen(ctx, self.source, self.into, self.doc, kind, key)
         if known == theirs.last_seq:
             self.tally.skipped += 1  # merged or decided before; nothing new came from the branch
@@ -95,8 +97,10 @@ class Merger:
         return kind.at(self.ctx, self.base_view, self.doc, key)
 
     def _outcome(self, kind: DiffKind, base: State | None, theirs: State, ours: State | None) -> Outcome:
+        # Both sides say the same, or the branch has changed nothing: there is nothing to bring over.
         if not kind.differing(theirs, ours) or not kind.differing(theirs, base):
             return "skipped"
+        # Here the branch differs from both. If the destination has left the base too, a person decides.
         if kind.differing(ours, base) or self._breaks(theirs):
             return "conflict"
         return "merged"
@@ -122,6 +126,7 @@ class Merger:
         return ours is not None and ours.deleted and theirs is not None and not self._revived(theirs, ours)
 
     def _revived(self, theirs: State, ours: State) -> bool:
+        # The end of an edge may come back by this same merge, as a node of its own; then the edge is not broken.
         if theirs.last_seq <= (self.source.base_seq or 0):
             return False  # inherited, not written on the branch
         key = NODE.key(theirs)
@@ -146,6 +151,7 @@ class Merger:
             self.tally.skipped += 1
         if self.dry_run:
             return
+        # Also when it was skipped, the version is noted below: what both sides came to by themselves is agreed as well.
         if outcome == "merged":
             kind.write(self.ctx, self.into, self.doc, theirs)
         settle(self.ctx, self.source, self.into, self.doc, kind, key, "converged")
@@ -173,6 +179,7 @@ def graph_merge(ctx: Context, args: GraphMerge) -> dict[str, Any]:
     source, into = _ends(ctx, args)
     doc = check_name(args.doc, "doc")
     tally = MergeTally()
+    # The base is the destination as it was when the branch began: three views, of which two are the same branch.
     ours, base = chain(ctx, into), chain(ctx, into, source.base_seq)
     merger = Merger(ctx, source, into, doc, args.dry_run, tally, chain(ctx, source), ours, base)
     changed, has_more = _changed(ctx, source, doc, args.cursor or 0, args.limit)
@@ -250,5 +257,6 @@ def _changed(
             limit + 1,
         )
         found += [(kind, load(kind.record, row)) for row in rows]
+    # Nodes and edges in one order of writing, because the cursor of a page counts in seqs of both.
     found.sort(key=lambda pair: pair[1].last_seq)
     return found[:limit], len(found) > limit

@@ -86,6 +86,7 @@ def node_at(ctx: Context, links: list[BranchPart], doc: str, id: str, include_de
             id,
             link.cutoff,
         )
+        # The nearest part decides, also with a tombstone: deleted here means not shown, whatever lies below.
         if row is not None:
             return load(Node, row) if include_deleted or not row["deleted"] else None
     return None
@@ -147,6 +148,7 @@ def _newest(
     found = [row for way in ways for row in _read(ctx, way, clause, limit)]
     if len(ways) == 1:
         return found
+    # A node with two of the wanted tags is found by both ways.
     once = {row["seq"]: row for row in found}
     return [once[seq] for seq in sorted(once, reverse=True)[:limit]]
 
@@ -240,6 +242,7 @@ def edges_at(
         wanted.add(f"edge.rel IN ({placeholders(len(rels))})" if rels else "1 = 0", *rels)
     for column in columns:
         for item in _edges(ctx, links, doc, Lead(column, tuple(ids)), wanted, include_deleted, limit):
+            # An edge from one of the ids to another is found at both of its ends.
             found[item.key] = item
     return sorted(found.values(), key=lambda item: -item.last_seq)[:limit]
 

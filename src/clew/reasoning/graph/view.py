@@ -66,6 +66,8 @@ def live(
     )
     # One upper bound on seq, never two: SQLite seeks to the first it sees and filters by the other.
     last = link.cutoff if before is None else min(link.cutoff, before - 1)
+    # No bound at all for the newest state: `seq <= 2^62` would be true for every row, and the planners do not know
+    # that.
     if last < END:
         clause.add(f"{table}.{seq} <= ?", last)
     if after:
@@ -79,6 +81,7 @@ def unshadowed(clause: Condition, table: str, key: tuple[str, ...], doc: str, ne
     """Leave out keys of which a nearer link shows any version."""
     same = " AND ".join(f"near.{column} = {table}.{column}" for column in key)
     for link in nearer:
+        # Any version, deleted ones too: what a nearer branch has deleted must not show through from below.
         clause.add(
             f"NOT EXISTS (SELECT 1 FROM {table} AS near WHERE near.workspace = {table}.workspace AND near.branch = ?"
             f" AND near.doc = ? AND {same} AND near.seq <= ? {ROW_BY_ROW})",
@@ -145,6 +148,7 @@ def versions(
     """
     rows: list[Row] = []
     for depth, link in enumerate(links):
+        # Later parts are older still, so nothing of them can lie above `after`.
         if link.cutoff <= after or len(rows) >= limit:
             break
         clause = live(table, ctx.workspace, doc, link, before, after=after).add(f"{table}.{BY_SEQ}")
@@ -255,6 +259,7 @@ def ways_in(ctx: Context, doc: str, link: BranchPart, wanted: NodeFilter) -> lis
         return [IndexPath("node", f"node.{BY_SEQ}", ())]
     if len(choices) == 1:
         return choices[0]
+    # Counting costs a short index scan for each choice and pays when a rare tag stands beside a common type.
     fewest, best = _matches(ctx, doc, link, choices[0]), choices[0]
     for ways in choices[1:]:
         if fewest <= FEW:
@@ -319,7 +324,9 @@ def _sample(ctx: Context, doc: str, link: BranchPart, way: IndexPath) -> int:
     known = ctx.database.companions.of(Samples).counts
     key = (ctx.workspace, way.lead, link.branch, doc, way.condition, way.params)
     found, at = known.get(key, (0, -1))
+    # After a restore from a backup the seq may be lower than when it was counted; then the count is worth nothing.
     if not 0 <= at <= ctx.ws.seq <= at + SAMPLE:
+        # Thrown away all at once: to know which are old would cost more than counting again.
         if len(known) >= MOST_SAMPLES:
             known.clear()
         found, at = known[key] = (_count(ctx, doc, link, way), ctx.ws.seq)
@@ -352,6 +359,7 @@ def restrict(clause: Condition, wanted: NodeFilter, covered: frozenset[str], eng
     if wanted.tags_none:
         clause.add(f"NOT {_tagged(f'IN ({placeholders(len(wanted.tags_none))})')}", *wanted.tags_none)
     if wanted.text is not None:
+        # Not LIKE: the text may hold % and _, and both engines fold case in ways of their own.
         find = "instr" if engine == "sqlite" else "strpos"
         clause.add(f"{find}(node.folded, ?) > 0", wanted.text)
 

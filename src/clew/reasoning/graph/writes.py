@@ -68,6 +68,7 @@ def drop_node(ctx: Context, branch: Branch, doc: str, id: str) -> tuple[Node, li
     current = node(ctx, branch, doc, id)
     if current is None:
         raise _missing("node", id, branch, doc)
+    # Edges first: no state of the log shows an edge to a node that is already gone.
     edges = [write_edge(ctx, branch, doc, replace(item, deleted=True)) for item in edges_at(ctx, branch, doc, [id])]
     return write_node(ctx, branch, doc, replace(current, deleted=True)), edges
 
@@ -92,6 +93,8 @@ def write_node(ctx: Context, branch: Branch, doc: str, state: Node, findable: bo
     seq = _entry(ctx, branch, doc, NODE_DELETE if state.deleted else NODE_UPSERT, state.id)
     written = replace(state, last_seq=seq, last_ts_ms=ctx.now_ms)
     ctx.tx.run(
+        # `until` closes the version before, so the present state is found by `until IS NULL` without comparing
+        # versions.
         "UPDATE node SET until = ? WHERE workspace = ? AND branch = ? AND doc = ? AND id = ? AND until IS NULL",
         seq,
         ctx.workspace,
@@ -106,6 +109,7 @@ def write_node(ctx: Context, branch: Branch, doc: str, state: Node, findable: bo
         "INSERT INTO node_tag (workspace, branch, doc, tag, seq) VALUES (?, ?, ?, ?, ?)",
         [(ctx.workspace, branch.id, doc, tag, seq) for tag in filed_tags(state.tags)],
     )
+    # Only cards that everybody sees may create areas; a draft that names one by mistake leaves no trace in the map.
     if not state.deleted and state.type in CARD_TYPES and is_canonical(state.type, state.tags):
         register_tags(ctx, state.tags)
     if findable:

@@ -132,6 +132,7 @@ def extend_chain(ctx: Context, session: str, chain: Chain, number: int, total: i
         ctx.workspace,
         session,
         chain.chain,
+        # On a conflict these three are not overwritten: a branch keeps the label and the fork point it began with.
         chain.label,
         chain.origin_chain,
         chain.origin_number,
@@ -177,6 +178,7 @@ def resolve_all(ctx: Context, session: str, chain: Chain, numbers: Iterable[int]
         for number, seq in _seqs(ctx, session, current.chain, missing).items():
             found[number] = Point(current.chain, number), seq
         missing -= found.keys()
+        # Only what this chain lacks is looked for further back: its own number wins over that of the line it left.
         forked = current.origin_chain if missing else None
         current = find_chain(ctx, session, forked) if forked is not None else None
     return found

@@ -51,6 +51,7 @@ def find_links(
             missing.append(str(reference))
         for point, seq in targets:
             relation = relation_of(kind, reading, reference)
+            # A revision refers to what it revises anyway; a second link to it would say less and count twice.
             if ("revises", point) not in links:
                 links.setdefault((relation, point), ThoughtLink(relation, point, seq))
     return ThoughtLinks(tuple(links.values()), tuple(missing))
@@ -102,6 +103,7 @@ def _numbered(ctx: Context, session: LedgerSession, chain: Chain, reading: Ciphe
 
 
 def _span(reference: Reference) -> range:
+    # Cut at MAX_RANGE: `S1-S999999999` would be read, resolved and linked one by one.
     last = reference.last if reference.last is not None else reference.number
     return range(reference.number, min(last, reference.number + MAX_RANGE - 1) + 1)
 
@@ -120,6 +122,7 @@ def _nth_of_kind(ctx: Context, session: LedgerSession, kind: str, number: int) -
         ctx.workspace,
         session.id,
         kind,
+        # OFFSET counts from 0 and the cipher from 1; `H0` is read as H1.
         max(number, 1) - 1,
     )
     return [(Point(row["chain"], row["number"]), row["seq"])] if row else []
@@ -157,6 +160,8 @@ def put_thought(ctx: Context, session: LedgerSession, point: Point, kind: str | 
         type=CARD_TYPE.get(kind or "", "note"),
         title=shorten(content.replace("\n", " "), TITLE),
         meta={"kind": kind, "entry": f"trace@{seq}", "thoughtNumber": point.number, "branchId": point.chain or None},
+        # The thought has a search item of its own under this id, with the whole text; the card holds only its
+        # beginning.
         findable=False,
     )
 

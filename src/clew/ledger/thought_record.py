@@ -157,12 +157,15 @@ def plan_thought(ctx: Context, session: LedgerSession, draft: ThoughtDraft, know
         draft=draft,
         chain=chain,
         point=Point(chain.chain, number),
+        # The author's guess grows with the thoughts: a total below the number that is being written would be absurd.
         total=max(draft.total or chain.total, number),
         kind=kind,
+        # An import knows what came before; if it has lost that, the end of the chain is the best guess.
         prev=(draft.past.prev if draft.past else None) or chain.tail,
         origin=origin,
         revised=revised,
         reading=reading,
+        # Before the thought is written, so that `S5` in thought 5 means nothing instead of the thought itself.
         linked=find_links(ctx, session, chain, kind, reading, revised),
     )
 
@@ -211,6 +214,7 @@ def _number(ctx: Context, session: LedgerSession, chain: Chain, draft: ThoughtDr
     """The number asked for; else the one the text bears, if it is free; else the next."""
     if draft.number is not None:
         point = Point(chain.chain, draft.number)
+        # A number that was asked for is kept or refused, never changed: others may already refer to it.
         if not _is_free(ctx, session, chain, draft.number):
             raise taken(session.id, point, chain, _again(session, draft))
         return draft.number
@@ -257,6 +261,7 @@ def _revised(
             "Name the thought it revises, by number or as ^[S3] in the text.",
             kind="missing_required",
         )
+    # Whoever says isRevision=false means it, also where the text carries the mark of a revision.
     return found[0] if found and draft.is_revision is not False else None
 
 
@@ -334,6 +339,7 @@ def _item(ctx: Context, session: LedgerSession, plan: ThoughtPlan, seq: int) -> 
         ref=node_id(session.id, plan.point),
         source="thought",
         seq=seq,
+        # When it was recorded here; when it was thought stands in `event_ts_ms`.
         ts_ms=ctx.now_ms,
         body=plan.draft.text,
         kind=plan.kind,
@@ -351,6 +357,7 @@ def _count(ctx: Context, session: LedgerSession, plan: ThoughtPlan) -> None:
         " revision_count = revision_count + ?, updated_at_ms = ?, accessed_at_ms = ? WHERE workspace = ? AND id = ?",
         int(plan.opens_branch),
         int(plan.is_revision),
+        # Imports bring old thoughts; they must not make a session look older than it is.
         max(at_ms, session.updated_at_ms),
         ctx.now_ms,
         ctx.workspace,

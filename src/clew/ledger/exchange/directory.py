@@ -106,6 +106,7 @@ def _branch_place(session: Path, raw: str) -> Path | None:
         place = Path(os.path.normpath(base / raw)) if "\x00" not in raw else session
         if place != session and place != base and is_inside(place, session) and place.is_dir():
             return place
+    # Nothing is there. Where it would be decides whether this is a branch that was lost or an id that tries to leave.
     escaped = Path(os.path.normpath(session / BRANCHES / raw)) if "\x00" not in raw else session
     return escaped if is_inside(escaped, session) and escaped not in (session, session / BRANCHES) else None
 
@@ -117,6 +118,8 @@ def _branch_folders(session: Path) -> list[Path]:
 
 def _read_thoughts(folder: SessionFolder, place: Path, raw: str | None, listed: list[str], missing: list[str]) -> None:
     present = {path.name: path for path in files(place, folder.path)}
+    # The manifest and the directory are both incomplete after a crash of the original: files are written before they
+    # are listed, and listed ones may be lost. Their union is what can be saved.
     for name in sorted({*listed, *present}, key=file_order):
         label = name if raw is None else f"{raw}/{name}"
         if name not in present:
@@ -268,6 +271,7 @@ def _stale_copies(base: Path) -> Iterator[Path]:
 def _add_folder(found: DirectoryScan, base: Path, folder: SessionFolder, project: str | None) -> None:
     place = str(folder.path.relative_to(base))
     key = session_id(folder.manifest.get("id") or folder.path.name)
+    # The first place wins, and places come in the order of how fresh the original keeps them.
     if key in found.sources:
         found.duplicates.append(place)
         return
@@ -290,6 +294,7 @@ def _head(folder: SessionFolder, key: str) -> dict[str, Any]:
 def session_id(raw: Any) -> str:
     """A UUID as it is; anything else gets one that is the same every time."""
     text = str(raw).lower()
+    # Derived from the old id, so that a second import finds the session of the first.
     return text if SESSION.fullmatch(text) else str(uuid.uuid5(uuid.NAMESPACE_URL, f"thoughtbox:{raw}"))
 
 
@@ -315,6 +320,7 @@ def _merge(source: Source, nodes: list[dict[str, Any]], head: dict[str, Any]) ->
     known = {node.get("id") for node in source.exported["nodes"]}
     fresh = [node for node in nodes if node.get("id") not in known]
     source.exported["nodes"] = sorted([*source.exported["nodes"], *fresh], key=_written)
+    # The directory's own fields win, because exports are written once and grow old.
     source.exported["session"] = {**head, **source.exported["session"]}
     source.merged_exports += 1
 

@@ -86,11 +86,13 @@ def foreign_node(node: dict[str, Any], session: str, chains: Chains, labels: dic
     """Take a node as it is found; nothing in it is trusted to have the right type."""
     data = node.get("data") if isinstance(node.get("data"), dict) else {}
     assert isinstance(data, dict)
+    # Either place may have it.
     raw = _text(node.get("branchId")) or _text(data.get("branchId")) or None
     chain, label = chains.name(raw)
     number = sound_number(data.get("thoughtNumber"))
     key = _text(node.get("id")) or f"{session}:{raw + ':' if raw else ''}{data.get('thoughtNumber')}"
     extra = {name: value for name, value in data.items() if name not in _KNOWN_DATA}
+    # What cannot be used is kept beside the thought, so that an export gives it back.
     if number is None and data.get("thoughtNumber") is not None:
         extra["originalNumber"] = data["thoughtNumber"]
     more = {name: value for name, value in node.items() if name not in _KNOWN_NODE}
@@ -103,6 +105,7 @@ def foreign_node(node: dict[str, Any], session: str, chains: Chains, labels: dic
         number=number,
         text=storable(data.get("thought") if isinstance(data.get("thought"), str) else ""),
         total=sound_number(data.get("totalThoughts")),
+        # Missing means that more was to come: only an explicit false ends a line.
         next_needed=data.get("nextThoughtNeeded") is not False,
         ts_ms=time_ms(data.get("timestamp")),
         is_revision=data.get("isRevision") is True or _text(node.get("revisesNode")) != "",
@@ -110,6 +113,8 @@ def foreign_node(node: dict[str, Any], session: str, chains: Chains, labels: dic
         agent=_text(data.get("agentId")) or None,
         critique=_critique(data.get("critique")),
         prev=_text(node.get("prev")) or None,
+        # Pointers to nodes are exact. Numbers alone are ambiguous: a revision means its own chain, a fork the main
+        # line.
         revises=_text(node.get("revisesNode")) or _same_chain(session, raw, data.get("revisesThought")),
         origin=_text(node.get("branchOrigin")) or _main_line(session, data.get("branchFromThought")),
         extra=sound(extra),
@@ -198,6 +203,7 @@ def import_session(ctx: Context, exported: dict[str, Any], merge: bool = False, 
     head = exported.get("session") if isinstance(exported.get("session"), dict) else {}
     assert isinstance(head, dict)
     key = str(head.get("id") or "")
+    # A deleted session is not brought back under its old id: whoever deleted it would find it again by surprise.
     existing = _existing(ctx, key, merge, as_copy)
     session = existing or start_session(ctx, _new_session(head, None if as_copy or not key else key))
     report = ImportReport(session.id)
@@ -257,6 +263,7 @@ def _new_session(head: dict[str, Any], key: str | None) -> NewSession:
 
 
 def _write(ctx: Context, session: LedgerSession, found: list[Foreign], report: ImportReport) -> None:
+    # Read once, because every thought is looked up, and a session may hold tens of thousands.
     stored = {thought.point: thought.text for thought in every_thought(ctx, session.id)}
     _assign_numbers(found, report)
     by_id = {node.id: node for node in found}
@@ -264,6 +271,7 @@ def _write(ctx: Context, session: LedgerSession, found: list[Foreign], report: I
     chains: dict[str, Chain] = {}
     added: list[Recorded] = []
     now = session.created_at_ms
+    # Pointers are resolved while writing, so what they lead to has to be there first.
     for node in ordered(found, by_id):
         assert node.number is not None
         # A thought that lost its time was written when the one before it was.
@@ -292,6 +300,8 @@ def _assign_numbers(found: list[Foreign], report: ImportReport) -> None:
     for node in found:
         point = Point(node.chain, node.number) if node.number else None
         if point is None or point in seen:
+            # Above all numbers that are really used, so that a thought with a sound number never loses it to one
+            # without.
             highest[node.chain] += 1
             node.number = highest[node.chain]
             given = node.extra.get("originalNumber", point.number if point else None)

@@ -68,6 +68,7 @@ def where(ctx: Context, ids: list[str]) -> dict[str, Where]:
         chunk = ids[start : start + 500]
         sql = f"SELECT * FROM place WHERE workspace = ? AND id IN ({placeholders(len(chunk))}) ORDER BY id"
         for row in ctx.tx.all(sql, ctx.workspace, *chunk):
+            # Shifts are read once for each file: a search may ask for hundreds of blocks of the same one.
             if row["file"] not in moved:
                 moved[row["file"]] = shifts(ctx, row["file"])
             found[row["id"]] = _where(row, moved[row["file"]])
@@ -208,6 +209,7 @@ def rewrite(ctx: Context, id: str, text: str) -> None:
 def remove(ctx: Context, id: str) -> None:
     """Take a block out of its file. Prose that followed it stays."""
     place = where(ctx, [id])[id]
+    # A gap of blank lines and rules belongs to the block; anything else in it was written by a person and stays.
     kept = "" if place.gap.strip("- \t\r\n") == "" else place.gap
     previous = ctx.tx.one(
         "SELECT * FROM place WHERE workspace = ? AND file = ? AND ordinal < ? ORDER BY ordinal DESC LIMIT 1",
@@ -253,16 +255,19 @@ class Region:
 def replace(ctx: Context, region: Region, parts: list[BlockText], before: str = "") -> None:
     """Put other blocks in the place of a region; `before` is text that belongs to what stands above it."""
     high = region.high if region.high is not None else region.low + SPACING * (len(parts) + 1)
+    # No whole numbers are left between the neighbours: renumbering makes room.
     if high - region.low <= len(parts):
         renumber(ctx, region.file)
         replace(ctx, _renumbered(ctx, region), parts, before)
         return
     _clear(ctx, region)
     step = high - region.low
+    # Evenly between the neighbours, so that the next insert at either side finds room as well.
     ordinals = [region.low + step * number // (len(parts) + 1) for number in range(1, len(parts) + 1)]
     _lay_out(ctx, region.file, ordinals, region.byte + size(before), region.line + before.count("\n"), parts)
     text = before + _text(parts)
     if region.high is not None:
+        # Only what stands behind the region moves; its own places were written with their final bytes.
         last = ordinals[-1] if ordinals else region.low
         shift(ctx, region.file, last, size(text) - region.bytes, text.count("\n") - region.lines)
     _spliced(ctx, region.file, region.byte, region.bytes, text, region.lines)
@@ -307,6 +312,7 @@ def _place_row(
         part.id,
         file,
         ordinal,
+        # Stored as if no shift had happened, because every reader adds the shifts before it: the two must cancel.
         byte - bytes_moved,
         line - lines_moved,
         size(part.text),
@@ -356,6 +362,7 @@ def measure(ctx: Context, file: str) -> None:
         line += row["text"].count("\n") + row["gap"].count("\n")
     ctx.tx.many("UPDATE place SET at_byte = ?, at_line = ?, bytes = ?, lines = ? WHERE workspace = ? AND id = ?", rows)
     ctx.ws.next_seq()
+    # Places that had to be measured anew cannot be trusted to describe an edit, so nobody catches up by splices.
     _spliced(ctx, file, 0, WHOLE, "", 0)
     ctx.tx.run(
         "UPDATE block_file SET bytes = ?, lines = ? WHERE workspace = ? AND path = ?", byte, line, ctx.workspace, file
@@ -384,6 +391,7 @@ def _spliced(ctx: Context, file: str, byte: int, removed: int, text: str, remove
         number,
         seq,
         byte,
+        # A text that is not kept cannot be replayed; whoever meets this splice renders the file whole.
         removed if kept == text else WHOLE,
         kept,
     )

@@ -102,6 +102,8 @@ def _stirred(ctx: Context, directory: Directory) -> bool:
     state = directory.state()
     for path in [*directory.block_files(), *directory.plain_files()]:
         stamp, entry = directory.stamp(path), state.files.get(path)
+        # A stamp is trusted only when it is older than the rendering by more than the clock's grain: a save within the
+        # same tick would not change it.
         if stamp is None or entry is None or not entry.trusts(stamp):
             return True
     if directory.late.stirred():
@@ -133,7 +135,9 @@ def _agree(ctx: Context, directory: Directory) -> list[Unread]:
     call, in `.clew/late/`."""
     with directory.locked():
         state = _state(ctx, directory)
+        # What an earlier process took out and could not store any more; it comes before anything that is saved now.
         late = directory.late_saves()
+        # Each rendering may meet another save. A few rounds are enough for everything but an editor in a loop.
         for _ in range(ROUNDS):
             found, unread = _look(directory, state)
             _take_in(ctx, directory, state, found, late)
@@ -201,6 +205,7 @@ def _look(directory: Directory, state: State) -> tuple[list[EditedFile], list[Un
             number = entry.number if entry is not None else WHOLE
             before = base.decode() if entry is not None and base is not None else None
             found.append(EditedFile(path, text, before, number))
+            # WHOLE, because after a hand edit no splice fits the file: its next rendering writes all of it.
             state.files[path] = known(stamp, WHOLE, WHOLE)
     return found, unread
 
@@ -248,6 +253,7 @@ def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edite
     if not saved:
         return
     with ctx.reading() as bound:
+        # A file that is gone is otherwise rendered again, and the blocks of a renamed file would stand in both.
         left = _left_behind(bound, directory, found)
     for edit in found:
         if not late and not left and _long(edit):
@@ -260,8 +266,10 @@ def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edite
         snapshots.take_in(bound, directory)
         proposals.follow_changes(bound, changed)  # what they write is newer than the files and is rendered next
     for item in late:
+        # Only after the commit: until then the copy in `.clew/late` is the only place where that save exists.
         directory.late.settle(item)
     for edit in found:
+        # What was read back is what the next edit starts from, so the next merge compares with this text.
         directory.keep_base(edit.path, Content(edit.text.encode()))
         if edit.path in reached and edit.path in state.files:
             entry = state.files[edit.path]

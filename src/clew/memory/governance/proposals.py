@@ -124,6 +124,7 @@ def ops_of(proposal: Block) -> list[Op]:
     said = (proposal.get("Type"), proposal.get("TargetBlock"))
     expected = digest(*said, found)
     stored, whole = proposal.get("Fingerprint"), proposal.get("Digest")
+    # An edited proposal must not be approved under the old fingerprint: the person would agree to something else.
     if stored and stored != expected and (stored not in fingerprints(*said, found) or (whole and whole != expected)):
         raise ClewError(
             "CONFLICT",
@@ -145,6 +146,7 @@ def check_open(ctx: Context, proposal: Block) -> None:
         return
     if proposal.status == "deferred":
         until = deferred_until(ctx, proposal)
+        # A deferral whose time is over counts as staged, without anybody having to wake it.
         if until is None or until <= ctx.now_ms:
             return
         raise ClewError(
@@ -214,6 +216,7 @@ def reject(ctx: Context, id: str, reason: str) -> Block:
     if proposal.status not in OPEN:
         check_open(ctx, proposal)
     record = _record_of(ctx, proposal)
+    # The tombstone keeps the same value from being proposed again in other words.
     bury(ctx, statement_of(proposal, record), id, reason)
     _reject_record(ctx, record, id)
     done = mark_status(ctx, proposal, "rejected", Reason=reason, RejectedAt=rfc3339(ctx.now_ms))
@@ -244,6 +247,7 @@ def _follow_hand_approvals(ctx: Context, ids: Sequence[str]) -> list[str]:
     """A person approves a proposed record by writing `Status: active` into it. Returns what that changed besides."""
     changed = []
     for record in blocks.current(ctx, ids=ids, status="active"):
+        # Only a hand edit approves. A record that became active in another way has told its proposal already.
         named = record.get("Proposal") if record.origin == "edit" else ""
         proposal = blocks.find(ctx, named) if named else None
         if proposal is None or proposal.status not in OPEN or proposal.get("TargetBlock") != record.id:
@@ -312,6 +316,7 @@ def reopen(ctx: Context, id: str) -> Block:
 def bury(ctx: Context, statement: str, proposal: str, reason: str) -> None:
     ctx.tx.run(
         "INSERT INTO tombstone (workspace, mark, proposal, statement, reason, agent, seq, created_at_ms)"
+        # The first rejection stays: its reason is the one that later proposals are answered with.
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (workspace, mark) DO NOTHING",
         ctx.workspace,
         mark(statement),

@@ -43,6 +43,7 @@ class Receipt:
 def apply(ctx: Context, proposal: Block, draft: ProposalDraft, automatic: bool = False) -> Receipt:
     """Write the draft's blocks, the receipt and the proposal's new status."""
     changes = [_write(ctx, change.id, draft, proposal.id) for change in draft.changes.values()]
+    # After the blocks, because it names the versions that they got.
     receipt = keep(ctx, Receipt(_free_ts(ctx), proposal.id, changes, automatic, None))
     _print(ctx, receipt, proposal, draft)
     approver = {"ApprovedBy": ctx.agent} if ctx.agent else {}
@@ -50,6 +51,7 @@ def apply(ctx: Context, proposal: Block, draft: ProposalDraft, automatic: bool =
     signals.set_status(ctx, proposal.get("Signal"), "accepted", proposal.id)
     payload = {"receipt_ts": receipt.ts, "blocks": [change["id"] for change in changes], "automatic": automatic}
     ctx.emit("memory", "proposal_applied", proposal.id, payload)
+    # Last: what depends on the blocks is judged by their new state, and by the proposal being applied already.
     proposals.follow_changes(ctx, [change["id"] for change in changes])
     return receipt
 
@@ -100,6 +102,8 @@ def _free_ts(ctx: Context) -> str:
     newest = ctx.tx.value("SELECT max(ts) FROM receipt WHERE workspace = ? AND ts >= ?", ctx.workspace, now)
     if newest is None:
         return now
+    # Receipts are named by seconds because Mind-Mem names them so. Several applies in one second run ahead of the
+    # clock.
     return (datetime.strptime(newest, TIME_FORMAT).replace(tzinfo=UTC) + timedelta(seconds=1)).strftime(TIME_FORMAT)
 
 
@@ -202,8 +206,10 @@ def _reversal(ctx: Context, change: dict[str, Any], merge: bool) -> tuple[str, S
     before, after = _sides(ctx, change)
     if now is None and before is not None and after is None:
         return change["id"], before
+    # Texts are compared, not versions: a block that was changed and changed back stands as the apply left it.
     if now is not None and after is not None and _plain(now.text, now.file) == _plain(after.text, change["file"]):
         return change["id"], before
+    # A merge needs all three sides; without one of them there is nothing to tell apart what came later.
     if not merge or now is None or before is None or after is None:
         raise _touched(change["id"], now)
     return change["id"], Side(_without(before, after, now), before.file)
@@ -221,6 +227,7 @@ def _sides(ctx: Context, change: dict[str, Any]) -> tuple[Side | None, Side | No
 
 
 def _plain(text: str, file: str) -> tuple[str, str]:
+    # An editor that turns line ends around has not changed what the block says.
     return text.replace("\r\n", "\n"), file
 
 
@@ -230,6 +237,7 @@ def _without(before: Side, after: Side, now: Block) -> str:
     for name in sorted({*before.fields, *after.fields}):
         if before.fields.get(name) == after.fields.get(name):
             continue
+        # This very field was changed again since. Setting it back would silently undo somebody's later decision.
         if now.fields.get(name) != after.fields.get(name):
             raise _touched(now.id, now, name)
         text = _without_field(text, name) if name not in before.fields else set_field(text, name, before.fields[name])
@@ -295,6 +303,7 @@ def _obstacle(
         return f"rule risk: {proposal.get('Risk')} risk waits for approval"
     if confidence == "low":
         return "rule confidence: low confidence waits for approval"
+    # Within 24 hours of now, not on this calendar day: at midnight a second budget would begin at once.
     done = receipts.automatic_since(ctx, ctx.now_ms - DAY_MS)
     budget = governance.proposal_budget.per_day
     if len(done) >= budget:

@@ -88,13 +88,17 @@ def pairs(deeds: Sequence[AgentDeed], command: str) -> list[DeadEnd]:
     """The errors of a command among these deeds, each with what ended it. The last deed is its success."""
     runs = [at for at, deed in enumerate(deeds) if deed.kind == RUN and deed.subject == command]
     last: dict[tuple[str, str | None], int] = {}
+    # Without the last run, which is the success.
     for place, at in enumerate(runs[:-1]):
         deed = deeds[at]
         if deed.failed and deed.error_key:
+            # Overwritten by each later occurrence: what was tried before the error came once more did not end it.
             last[deed.error_key, deed.place] = place
     found = []
     for place in last.values():
         failure = deeds[runs[place]]
+        # Up to the next run of the command, not up to the success: what came after a run that failed otherwise belongs
+        # to that other error.
         between = deeds[runs[place] + 1 : runs[place + 1]]
         found.append(_ended(failure, between))
     return found
@@ -139,6 +143,7 @@ def belongs(edit: AgentDeed, failure: AgentDeed) -> bool:
     known = set(failure.names)
     if name in known or (failure.place and name in failure.place) or (len(stem) >= 4 and stem in known):
         return True
+    # The first name of an edit is its file, which was compared above.
     return len(known & set(edit.names[1:])) >= SHARED_NAMES
 
 

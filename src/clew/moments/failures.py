@@ -28,6 +28,7 @@ _PLACES = (
     re.compile(r"^(?P<place>[\w./-]+\.\w{1,5}):\d+(?::\d+)?[: ]", re.M),
     re.compile(r"-->\s*(?P<place>[\w./-]+\.\w+):\d+", re.M),
 )
+# In this order: ids and times before numbers, which would take them apart, and paths before numbers in their names.
 _CHANGING = (
     (re.compile(r"0x[0-9a-fA-F]+"), "0x"),
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<id>"),
@@ -93,8 +94,10 @@ def normal(line: str) -> str:
 def _place(text: str) -> str | None:
     for pattern in _PLACES:
         found = [match["place"] for match in pattern.finditer(text)]
+        # A library is where it was noticed, hardly ever where it is mended.
         own = [place for place in found if "site-packages" not in place and "/lib/python" not in place]
         if own:
+            # Two parts of the path: enough to tell files apart, and the same in every checkout.
             return "/".join(own[-1].replace("\\", "/").split("/")[-2:])
     return None
 

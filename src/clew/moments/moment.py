@@ -51,6 +51,7 @@ def moment(ctx: Context, args: Moment) -> dict[str, Any]:
     """Answer the hook of an agent's client: what to say now, whether a tool may run. Silent when nothing fits."""
     if not ctx.settings.hooks or not _is_known(ctx):
         return SILENCE.to_json()
+    # Guards hold for everybody who edits; the rest is said to the agent that a person talks to.
     if args.subagent and args.event != "pre-tool":
         return SILENCE.to_json()
     reply = _HANDLERS[args.event](ctx, args)
@@ -72,6 +73,7 @@ def session_start(ctx: Context, args: Moment) -> Reply:
         extra = _remembered(bound, args, session)
     told = standing(ctx, FAMILIES[args.client], task.id if task else None)
     text = "\n".join(part for part in (extra, told) if part)
+    # Asked before the first write: what is noted as told is not told again, and this answer would come too late.
     if not in_time(ctx, args):
         return SILENCE
     with ctx.writing() as bound:
@@ -109,6 +111,7 @@ def prompt(ctx: Context, args: Moment) -> Reply:
     if not in_time(ctx, args):
         return SILENCE
     with ctx.writing() as bound:
+        # Read again inside the write: another hook of the same session may have changed it since the read above.
         session = session_of(bound, args.session, args.client)
         fresh = [hit for hit in found if first_time(bound, args.session, f"record:{hit['_id']}")]
         if parts and not first_time(bound, args.session, STARTED, TWICE_MS):
@@ -139,6 +142,7 @@ def _checkpoint(ctx: Context, args: Moment, ended: bool) -> None:
         said = summary(deeds_of(bound, args.session))
         end = bound.now_ms if ended else None
         keep_session(bound, replace(session, checkpoint=said or session.checkpoint, ended_ms=end))
+        # Once for each session, at its end, when no agent waits for an answer.
         if ended:
             drop_old(bound)
 
@@ -156,6 +160,7 @@ def stop(ctx: Context, args: Moment) -> Reply:
         return SILENCE
     line = unproven_line(step, proof)
     with ctx.writing() as bound:
+        # Once for each step and session: an agent that has decided to stop must not be held in a loop.
         if not first_time(bound, args.session, f"unproven:{step.id}"):
             return SILENCE
     return Reply(decision="block", reason=line) if ctx.settings.hook_stop == "block" else Reply(notice=line)

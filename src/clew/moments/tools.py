@@ -47,9 +47,11 @@ def before_tool(ctx: Context, args: Moment) -> Reply:
 
 
 def _objected(ctx: Context, args: Moment, found: list[Objection]) -> Reply:
+    # Objections come sorted, the strictest first; softer ones beside a refusal would only be noise.
     strictest = found[0].response
     named = shorten(args.command or ", ".join(args.paths), 200)
     with ctx.writing() as bound:
+        # A remark is made once; a refusal holds every time.
         if strictest == "inform":
             found = [it for it in found if first_time(bound, args.session, f"guard:{it.id}")]
             text = "\n".join(_guard_line(it) for it in found)
@@ -63,6 +65,7 @@ def _objected(ctx: Context, args: Moment, found: list[Objection]) -> Reply:
             if strictest == "ask":
                 first_time(bound, args.session, f"asked:{_call_key(args)}:{objection.id}", 0)
             else:
+                # An event needs a seq of its own; the rest of this call writes nothing that takes one.
                 bound.ws.next_seq()
                 bound.emit("memory", "guard_denied", objection.id, {"action": public(named), "client": args.client})
         reason = "\n".join([*(_guard_line(it) for it in found), _way(found[0].id)])
@@ -132,6 +135,7 @@ def _log_asked(ctx: Context, args: Moment) -> None:
         ctx.workspace,
         args.session,
         key,
+        # A range instead of LIKE, because the key holds what the agent ran, with % and _ in it.
         f"{key}\uffff",
     )
     for row in rows:
@@ -169,6 +173,7 @@ def _ran(ctx: Context, args: Moment, exit_code: int) -> Reply:
         if deed.passed:
             dead_ends.settle(bound, deed)
             dead_ends.follow_commit(bound, deed)
+    # In a transaction of its own: it looks at the files of the project, and nobody else may have to wait for that.
     keep_receipt(ctx, session, HookRun(deed.subject, exit_code, output, args.duration_ms, args.at_ms))
     return _met_before(ctx, args, command, output) if deed.failed and args.speaks else SILENCE
 

@@ -63,6 +63,7 @@ class Tail:
     def add(self, data: bytes) -> None:
         self.total += len(data)
         self._kept += data
+        # Cut at twice the size, so that each byte is moved once at most on average.
         if len(self._kept) > 2 * KEPT:
             del self._kept[:-KEPT]
 
@@ -101,6 +102,7 @@ def run_supervised(
     supervisor.adopt_orphans()
     control, controlled = os.pipe()[::-1]
     status, told = os.pipe()
+    # Under a lock: a supervisor that another thread starts at the same moment would look like an orphan.
     with _family.starting() as known:
         try:
             process = subprocess.Popen(
@@ -119,6 +121,8 @@ def run_supervised(
                 stderr=subprocess.PIPE,
                 env=environment,
                 cwd=directory,
+                # A session of its own: Ctrl-C in the runner's terminal must reach the runner only, which then ends its
+                # jobs in order.
                 pass_fds=(controlled, told),
                 start_new_session=True,
             )
@@ -127,6 +131,7 @@ def run_supervised(
             os.close(status)
             raise
         finally:
+            # Our copies of its ends. While we held one, the end of the supervisor would not close the pipe.
             os.close(controlled)
             os.close(told)
         _family.supervisors.add(process.pid)
@@ -134,6 +139,7 @@ def run_supervised(
         return Child(process, control, status, limits, interrupted, echo).wait()
     finally:
         _family.supervisors.discard(process.pid)
+        # A supervisor that ended in order has killed what the job left; one that was killed has not.
         if process.returncode != 0:
             _family.end_orphans(known)
 
@@ -228,6 +234,7 @@ class Child:
                 for key, _ in selector.select(LOOK):
                     self._read(selector, key)
                 self._keep_limits(deadline)
+                # A grandchild may hold the streams open for ever, so their end alone is not waited for.
                 if self._process.poll() is not None and not selector.select(0):
                     return
 
@@ -250,6 +257,7 @@ class Child:
 
     def _keep_limits(self, deadline: float) -> None:
         now = time.monotonic()
+        # Asked before the reason: a job that was asked to end and does not is killed after its grace.
         if now >= self._kill_at:
             self._kill()
         if self._reason is not None:

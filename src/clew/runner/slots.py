@@ -42,6 +42,7 @@ class Pulse:
             self._held = time.monotonic()
         except ClaimLost:
             return False
+        # A store that is locked or away for a moment does not mean that the claim is lost.
         except Refused as refusal:
             log.warning("heartbeat for %s: %s", self._claim.id, refusal)
             if refusal.code not in PASSING:
@@ -88,6 +89,7 @@ class Delegation:
             return self._give_back()
         except SliceFailed as failure:
             return self._report_failure("error", str(failure))
+        # What a program reports in one slice is bounded: each event is a transaction.
         for event in answer.events[:50]:
             self._tell(event)
         return self._conclude(answer)
@@ -100,6 +102,7 @@ class Delegation:
 
     def _work(self) -> SliceAnswer:
         settings = self.configuration
+        # The program is told the time of the slice; the grace is for writing its answer. The job's own end comes first.
         seconds = min(settings.slice_s + settings.slice_grace_s, self._left())
         prompt = ""
         if self.executor.gated:
@@ -131,6 +134,7 @@ class Delegation:
                     "proof_gate", "DONE needs proof: a card, a note, CMD: or LINK: among the refs"
                 )
         self.previous = answer.summary
+        # Only failures in a row count: a job that goes on in between is not stuck.
         self.failures = 0
         self.stop.wait(self.configuration.retry_s)
         return False
@@ -219,6 +223,8 @@ class Slot:
 
     def run(self) -> None:
         while not self._stop.is_set():
+            # Before the claim: what is queued after this look wakes the wait below, so that no job is missed in
+            # between.
             seen = self._news.seen()
             claim = self._guarded(self._claim)
             if claim is not None:
@@ -228,6 +234,7 @@ class Slot:
             if claim is None:
                 self._guarded(self._idle)
                 self._news.wait(seen, self._configuration.poll_s)
+        # A lease of a second instead of a farewell operation: the runner counts as gone almost at once.
         self._guarded(lambda: self._board.beat(lease_ms=GOODBYE_MS))
 
     def _claim(self) -> Claim | None:

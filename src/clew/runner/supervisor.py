@@ -55,9 +55,11 @@ def _start(command: list[str], memory: int, private: tuple[int, ...], status: in
     try:
         os.setsid()
         for fd in private:
+            # The job must not hold the pipes: it could keep the supervisor from noticing that the runner has died.
             os.set_inheritable(fd, False)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
+        # Python ignores SIGPIPE and children inherit that; `yes | head` would never end.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if memory:
@@ -84,6 +86,8 @@ def _watch(child: int, control: int, wake: int, memory: int) -> dict[str, object
         if wake in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(wake, 4096)
+        # Before the control pipe: a job that has ended by itself keeps its exit code, also if it is told to end just
+        # then.
         ended = _reap(child)
         if ended is not None:
             return _outcome(ended)
@@ -93,6 +97,7 @@ def _watch(child: int, control: int, wake: int, memory: int) -> dict[str, object
             _signal_all(signal.SIGTERM, child)
         if memory and time.monotonic() >= next_look:
             next_look = time.monotonic() + LOOK
+            # RLIMIT_DATA holds for each process; a job of many processes is caught only by their sum.
             used = sum(_own_memory(pid) for pid in descendants())
             if used > memory:
                 return {"exit": None, "signal": None, "reason": "memory", "detail": f"{used >> 20} MB"}
@@ -158,6 +163,7 @@ def _children() -> dict[int, list[int]]:
     parents: dict[int, list[int]] = {}
     for entry in PROC.iterdir() if PROC.is_dir() else ():
         if entry.name.isdigit():
+            # The name of a program may hold spaces and brackets, so fields are counted from the last bracket on.
             stat = _read(entry / "stat")
             state, parent = [*stat.rpartition(")")[2].split(), "Z", "0"][:2]
             if state not in "ZX":

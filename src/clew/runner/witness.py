@@ -81,6 +81,7 @@ class OpenedFiles:
         if self._fd < 0:
             return False
         for folder in folders:
+            # Where a compiled file is up to date, Python opens that and never the source; so it stands for the source.
             for below in (folder, f"{folder}/{_CACHE}"):
                 number = system.inotify_add_watch(self._fd, os.fsencode(self._root / below), IN_OPEN)
                 if number >= 0:

@@ -112,6 +112,8 @@ def receive(channel: socket.socket, before: Callable[[], None] = lambda: None) -
     line = bytearray()
     while not line.endswith(b"\n"):
         before()
+        # Looked at before it is taken: the bytes behind the line are the conversation's, and nobody else could read
+        # them.
         waiting = channel.recv(1 << 16, socket.MSG_PEEK)
         end = waiting.find(b"\n")
         part = channel.recv(end + 1 if end >= 0 else len(waiting))

@@ -96,6 +96,7 @@ def open_channel(flags: Mapping[str, Any], kept: Mapping[str, Any]) -> ResidentC
     try:
         return _greeted(home, said)
     except Unreachable:
+        # Only now: reading all settings imports half of Clew, and nearly always the server is there.
         home = _configured_home(flags)
     found: list[ResidentChannel] = []
 
@@ -116,12 +117,14 @@ def _greeted(home: str, said: Mapping[str, Any]) -> ResidentChannel:
         send(channel, {**said, "secret": address["secret"]})
         answer = receive(channel)
         if answer.get("ok"):
+            # The limit was for the greeting; a conversation may be silent for hours.
             channel.settimeout(None)
             return ResidentChannel(channel, frozenset(answer["reads"]))
     except (OSError, ValueError) as problem:
         channel.close()
         raise Unreachable(str(problem)) from problem
     channel.close()
+    # The client's own settings name another data directory than its environment did. Only the server reads all of them.
     if "elsewhere" in answer and answer["elsewhere"] != home:
         return _greeted(answer["elsewhere"], said)
     if answer.get("declined") == "outdated":

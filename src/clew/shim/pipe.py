@@ -87,6 +87,7 @@ class Pipe:
         self._flags = flags
         self._words = words
         self._framing = Framing()
+        # Two threads: one reads the client, one the server. Both change what a new server would have to be told.
         self._changed = threading.Condition(threading.RLock())  # guards everything below
         self._standing = ServerBriefing(kept)
         self._sent = 0
@@ -113,6 +114,7 @@ class Pipe:
     def _forward(self, line: bytes) -> None:
         message = _object(line)
         with self._changed:
+            # Before anything is noted: the reply belongs to a server that is gone, and the next must not see it.
             if self._is_stale_reply(message):
                 return
             if self._channel is None:
@@ -151,12 +153,15 @@ class Pipe:
                 channel = self._channel
             if channel is None:
                 return
+            # What came behind the handshake of a new server, in the same piece, belongs to the conversation.
             held, self._held = self._held, b""
             for line in split_lines(chain([held], iter(channel.receive, b""))):
                 self._deliver(line)
             with self._changed:
                 channel.close()
                 self._channel = None
+                # Under the lock, so that nothing the client sends meanwhile falls between the old server and the new
+                # one.
                 if not self._recover() and self._finished:
                     return
 
@@ -203,14 +208,18 @@ class Pipe:
         for asked in [asked for asked in self._waiting.values() if asked not in again]:
             self._waiting.pop(asked.message["id"])
             self._say(_unknown(asked.message))
+        # The client may be asking its user right now; the answer would go to a server that never asked.
         for id in self._asked_of_client:
             self._say(_dumped({"method": "notifications/cancelled", "params": {"requestId": id}}))
         self._asked_of_client.clear()
+        # Without a request that waits and without a subscription nobody misses the server before the client's next
+        # word.
         if not again and (self._finished or not self._standing.watched):
             return False
         self._reopen(opening=any(asked.message["method"] == "initialize" for asked in again))
         for asked in again:
             asked.attempts += 1
+            # Counted anew for each server: a server says how many messages it has seen, and means those that it got.
             asked.place = self._sent + 1
             self._send(asked.line)
         if self._finished and self._channel is not None:
@@ -225,6 +234,7 @@ class Pipe:
         if asked.attempts >= _ATTEMPTS or method != "tools/call" or not isinstance(params, dict):
             return method in _READS and asked.attempts < _ATTEMPTS
         arguments = params.get("arguments")
+        # The store answers a repeated request id with the first answer, so even a write may be sent again.
         has_id = isinstance(arguments, dict) and bool(arguments.get("request_id"))
         return has_id or params.get("name") in self._reads
 
@@ -256,6 +266,7 @@ class Pipe:
         try:
             return open_channel(self._flags, self._standing.kept)
         except (Alone, Unreachable, OSError):
+            # The conversation has begun and cannot be given up: without a resident server we start one for ourselves.
             return ChildChannel(self._words, self._standing.kept)
 
     def _repeat(self, line: bytes) -> None:

@@ -29,6 +29,7 @@ _DETACHED = 0x00000008 | 0x00000200
 
 def start(home: str, reached: Callable[[], bool], patience: float = PATIENCE) -> None:
     """Make sure that a server runs: waits while somebody else starts it. `reached` says whether one answers."""
+    # Not the lock that the server itself holds: this one is only about who starts it.
     lock = FileLock(os.path.join(folder_of(home, make=True), "start"))
     end = time.monotonic() + patience
     while not _taken(lock):
@@ -95,6 +96,8 @@ def _spawn(home: str) -> Popen[bytes]:
         process = subprocess.Popen(
             # -P: a package that happens to be called clew in the directory of a project is not ours.
             [sys.executable, "-P", "-m", "clew.faces.resident", home],
+            # Not the directory of the project: a server that stands in it would keep it from being unmounted or
+            # deleted.
             cwd=home,
             env=kept,
             stdin=subprocess.DEVNULL,

@@ -38,6 +38,7 @@ def main() -> None:
     try:
         end = time.monotonic() + max(_limit() - age(), LEAST)
         _give_up_at(end)
+        # The alarm is set before anything can block: reading stdin, connecting, waiting for an answer.
         code = run(sys.argv[1:], end)
     except BaseException:  # whatever it is, the agent's work goes on
         if os.environ.get("CLEW_HOOK_DEBUG"):
@@ -99,6 +100,7 @@ def _print(code: int, out: bytes, error: bytes) -> int:
 
 def _left(home: str, event: str, client: str, data: bytes, is_slow: bool) -> int:
     """Nobody answered: keep what would be lost, and let a server be there for the next call."""
+    # A server that is only slow needs no second one, which would make the machine slower.
     if event in STARTS and not is_slow:
         _start(home)
     question = _question(event, client, data) if event in KEPT else None
@@ -106,6 +108,7 @@ def _left(home: str, event: str, client: str, data: bytes, is_slow: bool) -> int
         from clew.faces.hooks import spool
 
         directory, _, arguments = question
+        # Deeds of subagents are not kept anywhere else either: their session is not the agent's.
         if not arguments.get("subagent"):
             spool.append(home, directory, arguments)
     return 0
@@ -144,6 +147,7 @@ def _ask_otherwise(home: str, event: str, client: str, data: bytes, end: float) 
     if question is None or left <= 0:
         return 0
     directory, client, arguments = question
+    # 20 ms before our own end: an answer that comes while we give up counts as told and would never be told again.
     asked = {**arguments, "until_ms": int((time.time() + left - 0.02) * 1000)}
     found = ask("moment", asked, deadline=left, directory=directory, toolset="full", witness="hook")
     if found is None:
@@ -173,6 +177,7 @@ def _start(home: str) -> None:
             return
     except OSError:
         pass
+    # Written before the start, so that a burst of hooks starts one server and not one each.
     with open(mark, "w"):
         pass
     start_behind(home)

@@ -32,6 +32,7 @@ class Arrivals:
     def __init__(self, reader: asyncio.StreamReader, farewell: Callable[[int], None]) -> None:
         self._reader = reader
         self._farewell = farewell
+        # Bounded: a client that sends faster than it is served waits in its own pipe, not in our memory.
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue(_READ_AHEAD)
         self._seen = 0
         self._ending = False
@@ -54,6 +55,7 @@ class Arrivals:
         self._ending = True
         self._pump.cancel()
         self._farewell(self._seen)
+        # Lines that were read and not taken are not counted in the farewell, so the shim sends them again.
         while self._lines.full():
             self._lines.get_nowait()
         self._lines.put_nowait(None)

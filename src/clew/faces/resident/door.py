@@ -89,6 +89,7 @@ class Door:
         return listener, {"socket": path}
 
     def _publish(self, address: dict[str, Any]) -> None:
+        # Written beside and moved into place: a client reads the whole address or the one before, never half of it.
         draft = self._folder / f".{ADDRESS}.{os.getpid()}"
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -185,6 +186,7 @@ def admit(greeting: Greeting, home: str) -> Visitor:
         raise Declined(declined=f"its settings: {problem}") from problem
     if settings.alone:
         raise Declined(declined="its settings ask for a process of its own")
+    # A `clew.toml` of the project, or a file of the user, may move the data directory.
     if (own := os.path.realpath(settings.home)) != home:
         raise Declined(elsewhere=own)
     return Visitor(greeting, settings)

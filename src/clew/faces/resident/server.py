@@ -52,6 +52,7 @@ class Stores:
         self._open: dict[tuple[str, str | None], Database] = {}
 
     def clew(self, settings: Settings) -> Clew:
+        # The model is part of the key, because caches beside a database hold vectors of one model.
         key = (settings.database_url or str(settings.database_file), settings.embedding_model)
         if key not in self._open:
             self._open[key] = open_database(settings)
@@ -80,6 +81,7 @@ class Resident:
         _tidy_log()
         configure_logs(load_settings({"home": self._home}, {}, Path(self._home)))
         lock = FileLock(Path(folder_of(self._home, make=True), "lock"))
+        # The one before us may still be writing its last answers; two servers on one directory would share nothing.
         if not lock.take(_TO_TAKE_OVER):
             log.warning("another resident server runs for %s", self._home)
             return 1
@@ -101,12 +103,14 @@ class Resident:
             # Hooks are in use here, and they do not wait until what answers them has been imported.
             self._warming = asyncio.create_task(self._workers.run(partial(find_operation, "moment")))
         await self._until_needless()
+        # First the door, then the talks: a client that comes now finds nobody and starts the next server.
         self._door.close()
         await self._settle()
 
     async def _until_needless(self) -> None:
         while not self._ending.is_set():
             with suppress(TimeoutError):
+                # A short idle time is looked at more often than once a second.
                 await asyncio.wait_for(self._ending.wait(), min(_TICK, self._idle / 4))
             await self._take_over()
             idle = not self._visits and time.monotonic() - self._left_at >= self._idle
@@ -141,6 +145,7 @@ class Resident:
             log.exception("a client could not be served")
         finally:
             self._visits.discard(task)
+            # Idle time counts from the last one who left, not from the last who came.
             self._left_at = time.monotonic()
             writer.close()
 
@@ -158,6 +163,7 @@ class Resident:
             answer = problem.answer if isinstance(problem, Declined) else {"declined": problem.message}
             writer.write(json.dumps(answer).encode() + b"\n")
             return
+        # The last client's wish holds; there is one server for all of them.
         self._idle = float(visitor.settings.resident_idle)
         with visitor.surroundings():
             if asked is not None:
@@ -170,6 +176,7 @@ class Resident:
         if greeting.stamp != self._stamp:
             self._give_way(greeting.stamp)
         if self._ending.is_set():
+            # Also for clients of our own code that come while we end: they go to the next server.
             raise Declined(declined="outdated")
         visitor = admit(greeting, self._home)
         hide_in_logs(visitor.settings)
@@ -210,6 +217,7 @@ def _announce() -> None:
     """Tell who started us, who waits for it; whatever is printed later belongs into the log."""
     with suppress(OSError):
         os.write(1, b"ready\n")
+    # This closes the pipe to whoever started us, who has read its line and goes on.
     os.dup2(2, 1)
 
 

@@ -63,15 +63,18 @@ class Topic:
 
     def rank(self, id: str, text: str) -> float:
         """How much a record has to do with the task; 0 for nothing."""
+        # A record whose text names the task is as good as linked with it.
         score = LINKED if id in self.linked or any(_names(text, own) for own in self.ids) else 0.0
         score += SAME_FILE if any(_names(text, file) for file in self.files) else 0.0
         score += SAME_AREA if any(_names(text, area) for area in self.areas) else 0.0
         score += BY_RECALL * self.recalled.get(id, 0.0)
+        # One shared word is chance; from four on, more words say nothing new.
         shared = len(self.words & words_of(text))
         return score + (BY_WORDS * min(shared, 4) if shared > 1 else 0.0)
 
 
 def _names(text: str, name: str) -> bool:
+    # Not within a longer name: `a.py` is not in `data.py`, and TASK-1 is not in TASK-10.
     return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
 
 
@@ -109,6 +112,7 @@ def topic_of(ctx: Context, standing: Standing, recalled: dict[str, float]) -> To
     areas = {tag for card in own for tag in card.tags if ANCHOR.fullmatch(tag)} | set(work.tags)
     ids = {work.id, *(step.id for step in steps)}
     linked: set[str] = set()
+    # Bounded, because each costs a few queries; the links that count are those of the task and of its first steps.
     for id in (work.id, *(step.id for step in steps[:8])):
         links = links_of(ctx, id)
         linked |= {link.start for link in links.incoming} | {link.end for link in links.outgoing}
@@ -177,6 +181,7 @@ def _standing(
         if kind.name in (*RULES, *DECISIONS, *KNOWN):
             read = blocks.newest(ctx, kind.prefix, MOST_READ, topic.recalled)
             live = [block for block in read if (block.status or "").lower() not in ENDED]
+            # Only then can there be more than was read; counting costs two queries for each kind.
             if len(read) >= MOST_READ:
                 in_force = blocks.count(ctx, kind.prefix) - blocks.count(ctx, kind.prefix, ENDED)
                 unread[kind.name] = in_force - len(live)
@@ -237,6 +242,7 @@ def _cards(ctx: Context, work: Work | None, topic: Topic) -> list[BriefLine]:
     for scope, bonus in places:
         for card, alarm in _in_force(ctx, scope):
             says = " ".join([card.title or "", card.text or "", *card.tags])
+            # The first place counts: a card of the task is also seen on the branches below it, with a smaller bonus.
             entries.setdefault(card.id, _card_entry(card, bonus + topic.rank(card.id, says), alarm))
     return list(entries.values())
 
@@ -259,6 +265,7 @@ def _open_label(kind: str) -> str:
 def _in_force(ctx: Context, scope: Scope) -> list[tuple[Node, str]]:
     page = nodes(ctx, scope.branch, scope.graph, types=("decision", "question", "hypothesis"), limit=MOST_READ)
     live = [card for card in page.nodes if card.status not in FALLEN]
+    # An answered question says nothing to somebody who comes back; what was decided does, whatever its status.
     live = [card for card in live if card.type == "decision" or card.status == "open"]
     ids = [card.id for card in live]
     gone, doubts = retracted_among(ctx, ids), suspects(ctx, scope, ids)

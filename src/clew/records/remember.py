@@ -128,6 +128,8 @@ def remember(ctx: Context, args: Remember) -> dict[str, Any]:
 
     recall finds it at once. The answer says what it contradicts and what it nearly repeats.
     """
+    # Lines that the author broke stay. Blanks within a single line are folded, so that the same statement is the same
+    # text.
     text = " ".join(args.text.split()) if "\n" not in args.text.strip() else args.text.strip()
     for field, value in (("text", text), ("why", args.why), ("title", args.title)):
         if value is not None and not value.strip():
@@ -136,6 +138,7 @@ def remember(ctx: Context, args: Remember) -> dict[str, Any]:
     if kind == THOUGHT:
         return _thought(ctx, args)
     noted = _standing(ctx, args, kind, text) if kind in STANDING else _card(ctx, args, kind, text)
+    # After the write and outside of its transaction: looking for neighbours must not hold up other writers.
     related = _related(ctx, noted, args, text) if kind in STANDING and noted.written else []
     return {
         "id": noted.id,
@@ -180,6 +183,7 @@ def _standing(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
             add_link(bound, kept.id, "rests_on", id)
         if task is not None and kept.written:
             add_link(bound, kept.id, "about", task)
+        # What only waits for a person has replaced nothing yet; then approval does it.
         for id in replaces if kept.state == "kept" else ():
             if id not in replaced:
                 _take_back(bound, args, id, kept.id)
@@ -253,8 +257,10 @@ def _card(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
         body = text if args.why is None else f"{text}\nWhy: {args.why}"
         title = args.title or shorten(text.splitlines()[0], 120)
         card = Card(None, kind, title, None if body == title else body, tags=areas(args.about), meta=_meta(args))
+        # Before it is written, or the card would find itself.
         repeats = same_cards(bound, scope, kind, title)
         written = write_card(bound, scope, card, supports=_supported(args, kind), step=step)
+        # In the same transaction, so that an id that does not exist leaves no half-linked card behind.
         for id in args.rests_on:
             add_link(bound, written.card_id, "rests_on", existing(bound, id, "rests_on"))
         for id in args.replaces:

@@ -90,8 +90,10 @@ def resume(ctx: Context, args: Resume) -> dict[str, Any]:
     with ctx.reading() as reading:
         work = _work(reading, args.task)
         texts = _texts(reading, work)
+    # Between two reads and not inside one: a search opens transactions of its own.
     recalled = recall_of(ctx, work, texts)
     with ctx.reading() as reading:
+        # Read again, because somebody may have closed or renamed the task while the search ran.
         work = _work(reading, args.task)
         brief = _of_task(reading, work, recalled) if work and work.is_task else _of_plans(reading, work, recalled)
         cut = fit(brief, args.max_chars)
@@ -155,6 +157,7 @@ def _done_steps(steps: list[Step], proofs: Mapping[str, Proof]) -> tuple[BriefLi
     """Done steps by name while they are few; of many only those that somebody must look at, and the number."""
     told = [_done(step, proofs.get(step.id)) for step in steps]
     settled = [entry for entry in told if not entry.alarm]
+    # Steps with an alarm do not count: they are named in any case.
     if len(settled) <= FEW_DONE:
         return tuple(told)
     proven = sum(1 for step in steps if (proof := proofs.get(step.id)) is not None and proof.settled)
@@ -174,6 +177,7 @@ def _now(standing: Standing) -> str:
     if step is None:
         return f"now {standing.outlook.now}"
     gate, proof = subject.gates[step.id], standing.open_proof
+    # These two are confirmed by closing the step, so they are nothing to do before it.
     checks = [name for name in gate.missing if name not in ("criteria", "tests")]
     parts = [
         *(line for line in step.success_criteria if line != step.title),
@@ -205,8 +209,10 @@ def _since(ctx: Context) -> Section:
     since = unseen_since(ctx)
     if since is None:
         return Section("since")
+    # After a long absence only the end is read; how many came before it is counted below.
     first = max(since, ctx.ws.event_seq - MOST_EVENTS)
     deeds: dict[tuple[str, str], list[str]] = {}
+    # The newest first, so that a deed stands where it happened last.
     for event in reversed(events_after(ctx.tx, ctx.workspace, first, MOST_EVENTS)):
         if event.type in VERBS and event.agent != ctx.agent and not _is_proof(event):
             things = deeds.setdefault((_who(event), VERBS[event.type]), [])
@@ -272,6 +278,7 @@ def _proposal(block: blocks.Block) -> str:
 def _next(ctx: Context, standing: Standing) -> str:
     """The one call that goes on. It names the task unless that is the caller's own focus."""
     task, step = standing.work, standing.subject.first_open
+    # The line is pasted as it stands, and without the name it would act on the caller's own task.
     named = {} if own_focus(ctx) == task.id else {"task": task.id}
     if step is not None and standing.open_proof is not None and standing.open_proof.settled:
         return command("close", {**named, "step": step.path})
@@ -316,6 +323,7 @@ def _of_plans(ctx: Context, plan: Work | None, recalled: dict[str, float]) -> Br
 def _begin(ctx: Context) -> str:
     """What to do where nothing is to be done; in an empty workspace, what is kept may be in another one."""
     begin = "start, with the title of what is to be done"
+    # An empty workspace mostly means that a client was started in another directory than before.
     others = other_workspaces(ctx, MOST_OTHERS) if not ctx.ws.event_seq else []
     if not others:
         return begin

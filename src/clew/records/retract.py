@@ -49,6 +49,7 @@ def retract_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     resting, total = result["rested_on_it"], result["rested_count"]
     if not total:
         return lines
+    # What the first lines and the frame of this one leave; ids are named as long as they fit.
     room = MOST_CHARS - sum(len(line) + 1 for line in lines) - len(f"rested on it ({total}): , ...")
     named: list[str] = []
     for id in resting:

@@ -104,6 +104,7 @@ def proving(task: str, test: str, most: int) -> str:
 )
 def start(ctx: Context, args: Start) -> dict[str, Any]:
     """Start a task with its steps; it becomes your focus. Without steps it has one: the task itself."""
+    # Agents that want more steps call start again with the id; without this it would become the title of a new task.
     known = find_work(ctx, args.title.strip().upper()) if TASK.fullmatch(args.title.strip().upper()) else None
     if known is not None:
         return _more_steps(ctx, known, args)
@@ -139,6 +140,7 @@ def _more_steps(ctx: Context, task: Work, args: Start) -> dict[str, Any]:
 
 def _spec(step: StepWish) -> StepSpec:
     title = heading(step.title, "steps.title")
+    # A step needs a criterion; where none is given, that what it says is done.
     return StepSpec(title, lines(step.criteria) or (title,), lines(step.tests))
 
 
@@ -225,15 +227,18 @@ def close(ctx: Context, args: Close) -> dict[str, Any]:
         raise invalid("unproven", "must say why", "Give the reason.", kind="non_empty")
     if args.note is not None:
         task, _ = note_step(ctx, task, step, args.note)
+    # Before the state is asked for, so that the proof of this very call counts.
     if args.proof is not None:
         task, _ = capture_proof(ctx, task, step, _proof(args.proof))
     proof = proof_state(ctx, step)
     if proof.state == UNPROVEN and args.unproven is None:
         raise _nothing_proves(step)
     override, strict = None, task.reasoning_mode == "strict"
+    # Stricter than the gate of the step, which lets pass what names no test and requires no proof.
     if strict and args.unproven is None and not proof.settled:
         raise proof_refused(step, proof)
     if args.unproven is not None and not proof.settled:
+        # A strict task keeps the reason as an override with a risk; any other just says that nothing proves the step.
         if strict:
             override = Override(reason=args.unproven, risk="closed without proof that Clew saw")
         elif proof.state == UNPROVEN:
@@ -246,6 +251,7 @@ def close(ctx: Context, args: Close) -> dict[str, Any]:
 
 def _open_step(ctx: Context, args: Close) -> tuple[Work, Step]:
     """The step that is meant, of the task that is named or the caller's own. Another's focus is never acted on."""
+    # Not the focus of the workspace: another agent may have moved it a moment ago.
     named = args.task or own_focus(ctx)
     if named is None and args.step is not None and STEP.fullmatch(args.step.strip().upper()):
         found = find_step(ctx, args.step.strip().upper())
@@ -326,6 +332,8 @@ def _closed(ctx: Context, task: Work, step: Step, proof: Proof) -> dict[str, Any
     status = "done" if following is None else "open"
     if following is None:
         try:
+            # In a savepoint: the step is closed even if the task as a whole may not be, for a stale proof of another
+            # step, say.
             with attempt(ctx):
                 set_status(ctx, task, "DONE")
         except ClewError as error:

@@ -199,6 +199,7 @@ def _base(change: FileChange, group: _Group, journal: Journal) -> bytes | None:
     if left == text:
         return change.before
     made = (record is not None and record.copy is None) or change.ours
+    # We made the file, and nothing of anybody else is in it: then it goes altogether.
     if made and all(piece.is_bare(left) for piece in group.pieces):
         return None
     return (mark + left).encode()
@@ -234,6 +235,7 @@ def _apply_all(changes: Iterable[FileChange], journal: Journal) -> list[FileChan
         if change.after is None and record is not None and not change.refusal:
             folders |= set(record.folders)
         done.append(change)
+    # The innermost first: a folder is removed only when it is empty.
     for folder in sorted(folders, key=len, reverse=True):
         try:
             Path(folder).rmdir()
@@ -244,6 +246,7 @@ def _apply_all(changes: Iterable[FileChange], journal: Journal) -> list[FileChan
 
 def _apply(change: FileChange, journal: Journal) -> str | None:
     try:
+        # A client that runs writes its own file; what was planned from the older text must not go over it.
         now = change.file.read_bytes() if change.file.exists() else None
         if now != change.before:
             return "it was changed while you looked at it; run the command again"
@@ -269,6 +272,7 @@ def _note_clients(change: FileChange, record: JournalEntry | None, journal: Jour
 def _write(change: FileChange, after: bytes, journal: Journal) -> None:
     record = journal.of(change.file)
     copy = journal.keep(change.file, change.before)
+    # A second connect finds our own pieces in the file. What is to be restored is the file without them.
     if change.base != change.before:
         copy = journal.keep(change.file, change.base)
     if change.leaving:
@@ -305,6 +309,7 @@ def _replace(file: Path, data: bytes) -> None:
     draft = file.with_name(f".{file.name}.{os.getpid()}.clew")
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+        # While it is written nobody else may read it: a configuration may hold keys. Its own rights come at the end.
         with os.fdopen(os.open(draft, flags, 0o666 if mode is None else 0o600), "wb") as fresh:
             fresh.write(data)
             fresh.flush()

@@ -64,6 +64,7 @@ class Journal:
         if not lock.take(patience=30):
             raise ClewError("CONFLICT", "another clew connect is at work", "Wait for it to end, then run this again.")
         try:
+            # Read again under the lock: another `clew connect` may have written since this one began to plan.
             self.records = Journal.open(self.home).records
             yield
         finally:
@@ -75,6 +76,7 @@ class Journal:
     def before(self, file: Path, data: bytes) -> tuple[bytes | None] | None:
         """What stood in the file before it was written, if it still holds what was written: `(None,)` is no file."""
         record = self.of(file)
+        # Somebody has changed the file since. Its former bytes would undo that too, so only our pieces are taken out.
         if record is None or record.after != sha256_hex(data):
             return None
         if record.copy is None:
@@ -112,6 +114,7 @@ class Journal:
         return folder
 
     def _forget_old(self, folder: Path, name: str) -> None:
+        # A copy that a record points to is the only way back, however old it is.
         used = {record.copy for record in self.records.values()} | {name}
         copies = sorted(folder.glob(f"{name[:12]}-*"), key=lambda copy: copy.stat().st_mtime_ns)
         for copy in [copy for copy in copies if copy.name not in used][: max(0, len(copies) - COPIES)]:

@@ -142,6 +142,7 @@ class _Parser:
         closing = "}" if named else "]"
         node = JsonNode("object" if named else "array", opening.start, opening.end)
         while not self._at(closing):
+            # Checked before the next member, so that the refusal names the line where the comma is missing.
             if node.members and node.members[-1].comma is None:
                 raise self._refusal(f"a comma or {closing} is missing")
             node.members.append(self._named(depth) if named else self._item(depth, len(node.members)))

@@ -51,6 +51,7 @@ def put(text: str, path: Path, value: Any) -> str:
         for key, item in value.items():
             text = put(text, (*names, key), item)
         return text
+    # A table may always be added at the end of a file; a single key belongs below its own header.
     is_entry = isinstance(value, dict) and len(names) == 2
     return _append(text, names, value) if is_entry else _put_key(text, found, names, value)
 
@@ -58,6 +59,7 @@ def put(text: str, path: Path, value: Any) -> str:
 def drop(text: str, path: Path) -> str:
     """The text without the table, its sub-tables or the key at `path`."""
     names = tuple(map(str, path))
+    # From the end, so that the places of the earlier ones stay right.
     for start, end in reversed(list(_spans(text, names))):
         text = _cut(text, start, end)
     return text
@@ -131,6 +133,7 @@ def _spans(text: str, names: tuple[str, ...]) -> Iterator[tuple[int, int]]:
     for entry in ours:
         start, end = text.rfind("\n", 0, entry.start) + 1, text.find("\n", entry.end)
         end = len(text) if end < 0 else end + 1
+        # Only blank lines in between: cut together, they leave no gap behind.
         if joined and not text[joined[-1][1] : start].strip():
             joined[-1] = (joined[-1][0], end)
         else:

@@ -50,6 +50,7 @@ class Handshake:
                 notice = self.wire.send_resource_list_changed()
             case _:
                 return
+        # The bus calls without waiting. The set keeps the task from being collected before it has run.
         task = asyncio.get_running_loop().create_task(notice)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -74,6 +75,7 @@ class Origin:
         kept = connection.kept()
         if connection.durable and kept != self._kept:
             self._kept = kept
+            # Before the answer goes out: a client that has the answer must be able to go on with another server.
             self._keep(kept)
 
 
@@ -97,6 +99,7 @@ class Connections:
 
     def _connect(self, wire: Wire) -> Handshake:
         link = Handshake(wire, self._new_connection(durable=True))
+        # Callers are kept apart by it; two clients of one name must not share a focus.
         link.connection.handle = wire.session_id or uuid4().hex  # stdio has no id of its own
         if self._origin is not None:
             self._origin.give_back(link.connection)
@@ -109,6 +112,7 @@ class Connections:
         if is_stateless(request):
             return self._stateless(request, params)
         connection = self.link(request).connection
+        # The name comes with the handshake, which is over at the first call and not yet when the wire is made.
         if connection.client is None:
             connection.client = client_name(request)
             connection.sampler = handshake_sampler() if can_sample(request) else None

@@ -62,6 +62,7 @@ class ExceptionGuard:
             self._admit(ctx)
         try:
             return await call_next(ctx)
+        # These two are meant for the client; the SDK turns them into errors of the protocol.
         except (MCPError, ValidationError):
             raise
         except Exception:
@@ -73,6 +74,7 @@ class ExceptionGuard:
         if request.method == "initialize":
             return
         wire = wire_of(request)
+        # Without this the SDK would refuse everything until `initialized` has come.
         if not wire.initialize_accepted:
             wire.initialized.set()
         self._connections.link(request)

@@ -71,12 +71,15 @@ class Debts:
 
     def _pay(self, id: RequestId) -> None:
         self._ids.discard(id)
+        # The event is set even if nobody waits; `settled` makes a new one before it looks.
         if not self._ids:
             self._settled.set()
 
     async def settled(self) -> None:
         self._settled = anyio.Event()
         if self._ids:
+            # The input has ended, so nobody will cancel a call that hangs; after the grace the process ends all the
+            # same.
             with anyio.move_on_after(_GRACE):
                 await self._settled.wait()
 
@@ -93,6 +96,7 @@ class Incoming:
 
     async def receive(self) -> SessionMessage | Exception:
         try:
+            # The SDK hands a line that it cannot read on as an exception, and would answer nothing.
             while isinstance(item := await self._stream.receive(), Exception):
                 await self._answers.send(SessionMessage(_refusal(item)))
         except anyio.EndOfStream:
@@ -207,9 +211,8 @@ async def converse(clew: Clew, lines: Any, output: Any, origin: Origin | None = 
 
 # Standard input and output as asynchronous messages.
 #
-# The SDK hands every read, write and flush to a thread and waits for it. Here one thread reads ahead and small
-# writes go
-# out directly, which makes a call a third cheaper.
+# The SDK hands every read, write and flush to a thread and waits for it. Here one thread reads ahead and small writes
+# go out directly, which makes a call a third cheaper.
 
 _READ_AHEAD = 64
 _BACKLOG = 1 << 22
@@ -223,6 +226,7 @@ def claimed() -> Iterator[tuple[int, int]]:
     sys.stdout.flush()
     pair = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
+    # A library that prints, or a child that reads, would otherwise speak into the protocol.
     os.dup2(nothing, 0)
     os.dup2(2, 1)
     os.close(nothing)
@@ -262,6 +266,7 @@ class Lines:
 
     def _read(self) -> None:
         for line in messages(self._source, self._framing):
+            # A client that sends a million requests at once waits in its pipe, not in our memory.
             self._room.acquire()
             self._hand_over(line)
         self._hand_over(None)
@@ -291,6 +296,7 @@ class StdioOutput:
 
     async def write(self, text: str) -> None:
         data = self._framing.frame(text)
+        # Only when the thread has nothing left: otherwise this message would overtake one that still waits.
         if self._queued == self._written and len(data) <= _SMALL and _writable(self._sink):
             self._put(data)
         else:

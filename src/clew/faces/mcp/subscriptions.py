@@ -66,6 +66,7 @@ class Watches:
         watch = Watch(uri, connection)
         self._next += 1
         number = self._next
+        # Counted before it is read, so that two requests at once cannot both take the last place.
         self._watches[number] = watch
         try:
             watch.digest = await self._workers.run(partial(self._digest, watch))
@@ -116,6 +117,7 @@ class Watches:
         for watch in list(self._watches.values()):
             digest = self._digest(watch)
             if digest != watch.digest:
+                # Noted before it is told: a client that reads at once must not be told of the same state again.
                 watch.digest = digest
                 changed[watch.uri] = None
         if changed and not loop.is_closed():

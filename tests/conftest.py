@@ -39,6 +39,12 @@ os.environ["PYTHONPATH"] = str(ROOT / "src")
 os.environ["CLEW_RESIDENT"] = "off"  # the tests of the resident server turn it on
 os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="clew-run-"))
 
+# Thousands of stores are made, each flushed at every commit. In memory that takes no time, and no test needs the disk:
+# those of a power cut simulate it.
+MEMORY, ROOM = Path("/dev/shm"), 4 << 30
+if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
 # A loaded machine must not fail a property: no deadlines. In CI the examples are the same each time, so that what lands
 # was judged by them; at home they differ, which is how new cases are found.
 hypothesis.settings.register_profile(

@@ -34,6 +34,14 @@ def test_the_older_side_is_proposed_to_yield_once(memory: Memory, clock: Ticking
     assert memory("scan")["checks"]["proposed_resolutions"] == [], "what was taken back is not proposed again"
 
 
+def test_contradictions_are_listed_without_writing_anything(memory: Memory, clock: TickingClock) -> None:
+    disagree(memory, clock, 1)
+    before = memory("events_list")["events"]
+    assert memory("op_read", name="list_contradictions")["contradictions"] == 1
+    assert memory("op_read", name="list_contradictions", arguments={"workspace": "elsewhere"})["status"] == "clean"
+    assert memory("events_list")["events"] == before
+
+
 def test_a_rejected_resolution_stays_rejected(memory: Memory, clock: TickingClock) -> None:
     disagree(memory, clock, 1)
     (made,) = memory("scan")["checks"]["proposed_resolutions"]

@@ -76,6 +76,17 @@ def test_a_reported_run_counts_as_claimed(agent: Caller) -> None:
     assert len("\n".join(lines)) <= 300
 
 
+def test_a_reported_run_keeps_the_files_that_it_covers(agent: Caller) -> None:
+    root = agent.clew.settings.project_root
+    (root / "parser.py").write_text("x = 1\n")
+    agent("start", title="Parse", steps=STEPS)
+    files = ["parser.py", "./parser.py", str(root / "parser.py"), "../secret", "gone.py"]
+    agent("close", proof={"command": "pytest -q", "exit_code": 0, "files": files})
+    (evidence,) = agent("tasks_proofs", task="TASK-001")["evidence"]
+    assert list(evidence["files"]) == ["parser.py"]
+    assert agent("open", id="RCPT-001")["receipt"]["files"] == ["parser.py"]
+
+
 def test_the_last_step_ends_the_task(agent: Caller) -> None:
     agent("start", title="Parse", steps=["only"])
     assert agent.lines("close", unproven="prose")[1] == "TASK-001 done"

@@ -97,8 +97,8 @@ def remember_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     if result["state"] == "kept":
         lines = [f"{result['id']} {result['kind']} kept, findable now"]
     else:
-        waits = f" as {result['proposal']}" if result.get("proposal") else ""
-        lines = [f"{result['id']} {result['kind']} proposed: waits for a person{waits}, findable as proposed"]
+        run = f" (clew approve {result['proposal']})" if result.get("proposal") else ""
+        lines = [f"{result['id']} {result['kind']} proposed: waits for a person{run}, findable as proposed"]
     if result.get("reason"):
         lines.append(f"because {shorten(result['reason'], 100)}")
     for name in ("contradicts", "repeats"):

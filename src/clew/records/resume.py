@@ -249,7 +249,8 @@ def _waits(ctx: Context, standing: Standing | None, records: Records) -> str:
     if staged:
         named = ", ".join(f"{block.id} {shorten(_proposal(block), 60)}".strip() for block in staged[:2])
         more = f" and {len(staged) - 2} more" if len(staged) > 2 else ""
-        found.append(f"{len(staged)} proposal{'s' if len(staged) > 1 else ''} for a person ({named}{more})")
+        run = f"clew approve {staged[0].id}" if len(staged) == 1 else "clew inbox"
+        found.append(f"{len(staged)} proposal{'s' if len(staged) > 1 else ''} for a person ({named}{more}): {run}")
     checks = list(records.unapproved)
     if checks:
         found.append(f"check of {_listed(checks)} (clew guards approve {checks[0]})")

@@ -41,7 +41,7 @@ class Retract(Input):
 def retract_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     """At most 400 characters, however long the reason and the ids are."""
     instead = f" -> {result['replaced_by']}" if result.get("replaced_by") else ""
-    waits = f" waits for review as {result['waits_for']}" if result.get("waits_for") else ""
+    waits = f" waits for a person (clew approve {result['waits_for']})" if result.get("waits_for") else ""
     head = f"{result['status']} {result['id']} ({result['kind']}){instead}{waits}: "
     lines = [head + shorten(result["why"], max(20, 200 - len(head)))]
     if result.get("note"):

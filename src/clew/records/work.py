@@ -25,7 +25,7 @@ from clew.tasks.gates import Override, proof_refused
 from clew.tasks.macros import inbox
 from clew.tasks.plans import Work, find_work, known_work, open_tasks, plan_titled, work_by_id
 from clew.tasks.proof_receipts import UNPROVEN, receipts
-from clew.tasks.proofs import Proof, proof_state, waive
+from clew.tasks.proofs import ProjectFiles, Proof, proof_state, waive
 from clew.tasks.steps import Step, find_step, first_open, step_selector, steps_of
 from clew.tasks.stepwork import close_step, note_step
 from clew.tasks.texts import Heading, Lines, Prose, heading, lines, read_step
@@ -229,7 +229,7 @@ def close(ctx: Context, args: Close) -> dict[str, Any]:
         task, _ = note_step(ctx, task, step, args.note)
     # Before the state is asked for, so that the proof of this very call counts.
     if args.proof is not None:
-        task, _ = capture_proof(ctx, task, step, _proof(args.proof))
+        task, _ = capture_proof(ctx, task, step, _proof(ctx, args.proof))
     proof = proof_state(ctx, step)
     if proof.state == UNPROVEN and args.unproven is None:
         raise _nothing_proves(step)
@@ -315,14 +315,14 @@ def step_name(given: str) -> str:
     return f"s:{number}" if number.isdigit() and not STEP.fullmatch(plain.upper()) else plain
 
 
-def _proof(given: str | RunProof) -> CapturedProof:
+def _proof(ctx: Context, given: str | RunProof) -> CapturedProof:
     if isinstance(given, str):
         return CapturedProof(receipts(given), [], [], ["tests"])
     item: dict[str, Any] = {"command": given.command, "exit_code": given.exit_code}
     if given.output is not None:
         item["output"] = given.output
     if given.files:
-        item["covers"] = given.files
+        item |= {"covers": given.files, "files": ProjectFiles(ctx).digests(given.files)}
     return CapturedProof([], [item], [], ["tests"])
 
 

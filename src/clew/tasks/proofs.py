@@ -12,7 +12,7 @@ from pydantic import Field
 
 from clew.canonical import sha256_hex
 from clew.errors import ClewError, shorten
-from clew.files import changed_files, git_head
+from clew.files import changed_files, git_head, is_inside, take_snapshot
 from clew.ids import confined
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
@@ -271,6 +271,14 @@ class ProjectFiles:
     def __init__(self, ctx: Context) -> None:
         self._root = ctx.settings.project_root if ctx.workspace == ctx.settings.workspace else None
         self._left = MOST_LOOKED_AT
+
+    def digests(self, paths: Sequence[str]) -> dict[str, str]:
+        """The named files as they are now: those of the project that can be read."""
+        if self._root is None:
+            return {}
+        base = f"{self._root}/"
+        inside = [path for path in (given.removeprefix(base).removeprefix("./") for given in paths) if is_inside(path)]
+        return take_snapshot(self._root, inside).files
 
     def changed(self, receipt: ProofReceipt) -> list[str]:
         """The files that changed since the run. What nobody can judge from here counts as unchanged."""

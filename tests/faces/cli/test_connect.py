@@ -120,6 +120,15 @@ def test_every_client_found_is_written_and_taken_back(clew: Shell, person: Path)
     assert homes.tree(person) == before
 
 
+def test_taking_out_names_only_the_clients_that_had_it(clew: Shell, person: Path, write: Writer) -> None:
+    assert clew("connect", "--remove", "--yes").out == "Nothing to take out: Clew is in none of the clients.\n"
+    write(person / ".cursor" / "mcp.json", "{}")
+    assert clew("connect", "cursor", "--yes").code == 0
+    last = clew("connect", "--remove", "--yes").out.splitlines()[-1]
+    assert last.startswith("3 files written: ") or "Cursor." in last
+    assert "Zed" not in last and "Claude" not in last
+
+
 def test_one_broken_file_is_named_and_the_others_are_written(clew: Shell, person: Path, write: Writer) -> None:
     write(person / ".cursor" / "mcp.json", "{broken")
     ran = clew("connect", "cursor", "zed", "--yes")

@@ -151,7 +151,10 @@ def test_a_run_in_another_folder_is_another_command(clew: Shell, project: Path) 
     ran = subprocess.run(
         words, cwd=project / "sub", env=clew.environment(), capture_output=True, text=True, timeout=60, check=True
     )
-    assert "RCPT-001 seen: cd sub && test -f a.py" in ran.stderr and "s:0 is claimed" in ran.stderr
+    assert (
+        "RCPT-001 seen: cd sub && test -f a.py" in ran.stderr
+        and "s:0 is claimed: no seen run of test -f a.py" in ran.stderr
+    )
     assert clew("prove", "--covers", "*.py", "--", "test", "-f", "a.py").code == 0
     assert states(clew) == {"s:0": "proven"}
 

@@ -238,27 +238,44 @@ def _text(id: str, day: str, found: Found) -> str:
 
 def settle(ctx: Context, touched: set[str] | None) -> None:
     """Resolve entries whose sides no longer clash; all of them, or those of certain decisions."""
+    over = endings(ctx, touched)
+    for ending in over:
+        _resolve(ctx, ending.entry, ending.why)
+    _withdraw(ctx, {ending.entry.id for ending in over if not ending.is_twin})
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """An entry that no longer holds, and why; a twin is one of two entries about the same pair."""
+
+    entry: Block
+    why: str
+    is_twin: bool = False
+
+
+def endings(ctx: Context, touched: set[str] | None) -> list[Ending]:
+    """The entries that would be resolved now. Reads only."""
     entries = blocks.current(ctx, prefix=PREFIX, status=("open", "deferred"))
     chosen = [item for item in entries if touched is None or touched & set(objects(item))]
     ids = [id for item in chosen for id in objects(item)]
     live = {block.id: block for block in _live(ctx, ids)} if ids else {}
     first: dict[tuple[str, ...], str] = {}
-    ended = set()
+    found = []
     for entry in sorted(chosen, key=lambda entry: (not _ours(entry), entry.id)):
         pair = objects(entry)
         if len(pair) != 2:
             continue  # written by hand about something else
         sides = [live[id] for id in pair if id in live]
         if len(sides) < 2 or (_ours(entry) and _compare(*_ordered(sides[0], sides[1])) is None):
-            ended.add(_resolve(ctx, entry, f"no longer so on {blocks.day_of(ctx.now_ms)}"))
+            found.append(Ending(entry, f"no longer so on {blocks.day_of(ctx.now_ms)}"))
         elif first.setdefault(pair, entry.id) != entry.id:
-            _resolve(ctx, entry, f"the same pair as {first[pair]}")
-    _withdraw(ctx, ended)
+            found.append(Ending(entry, f"the same pair as {first[pair]}", is_twin=True))
+    return found
 
 
-def _resolve(ctx: Context, entry: Block, why: str) -> str:
+def _resolve(ctx: Context, entry: Block, why: str) -> None:
     text = set_field(set_field(entry.text, "Status", "resolved"), "Resolution", why)
-    return blocks.write(ctx, entry.id, text, origin=ORIGIN).id
+    blocks.write(ctx, entry.id, text, origin=ORIGIN)
 
 
 def _withdraw(ctx: Context, entries: set[str]) -> None:

@@ -16,9 +16,9 @@ from clew.clock import rfc3339
 from clew.errors import suggest
 from clew.memory import blocks
 from clew.memory.blocks import Block
-from clew.memory.contradictions.detection import MAKER, PREFIX, objects, settle, statement_of
+from clew.memory.contradictions.detection import MAKER, PREFIX, endings, objects, statement_of
 from clew.memory.contradictions.signatures import signatures
-from clew.memory.files.writes import governed
+from clew.memory.files.sync import sync
 from clew.memory.governance import policy, proposals
 from clew.memory.governance.patches import Op, digest
 from clew.memory.governance.policy import ProposalBudget
@@ -100,12 +100,13 @@ class ListContradictions(Input):
     limit: Annotated[int, Field(ge=1, le=1000, description="Most to show; the count is of all.")] = 100
 
 
-@operation("list_contradictions", writes=True, mode="own", idempotent=True, bare=lambda result: result)
+@operation("list_contradictions", mode="own", bare=lambda result: result)
 def list_contradictions(ctx: Context, args: ListContradictions) -> dict[str, Any]:
     """List the contradictions between live decisions, each with both sides, the reason and a way to resolve it."""
-    with governed(ctx) as bound:
-        settle(bound, None)
-        found = [_resolution(entry, sides) for entry, sides in open_entries(bound)]
+    sync(ctx)
+    with ctx.reading() as bound:
+        over = {ending.entry.id for ending in endings(bound, None)}
+        found = [_resolution(entry, sides) for entry, sides in open_entries(bound) if entry.id not in over]
     if not found:
         return {"status": "clean", "contradictions": 0, "message": "No contradictions found."}
     shown = found[: args.limit]

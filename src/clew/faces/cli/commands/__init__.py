@@ -3,6 +3,7 @@
 SHARED = {
     **dict.fromkeys(("start", "think", "remember", "retract", "close", "resume", "open"), "everyday"),
     **dict.fromkeys(("backup", "restore"), "backup"),
+    **dict.fromkeys(("inbox", "approve", "reject"), "inbox"),
     **dict.fromkeys(("session", "sessions"), "session"),
 }
 """Command name -> module, for commands that belong together. Such a module has no `register` but a table `COMMANDS`."""

@@ -72,7 +72,7 @@ def connect(
     write = not dry_run and _agreed(changes, yes, as_json)
     if write:
         apply(changes, journal)
-    _report(chosen, changes, write, as_json, [] if remove else _notes(settings, plan, http))
+    _report(chosen, changes, write, as_json, remove, [] if remove else _notes(settings, plan, http))
     raise typer.Exit(Exit.REFUSED if any(change.refusal for change in changes) else Exit.OK)
 
 
@@ -120,7 +120,9 @@ def _notes(settings: Settings, plan: ClientPlan, http: bool) -> list[str]:
     return notes
 
 
-def _report(chosen: list[Client], changes: list[FileChange], written: bool, as_json: bool, notes: list[str]) -> None:
+def _report(
+    chosen: list[Client], changes: list[FileChange], written: bool, as_json: bool, remove: bool, notes: list[str]
+) -> None:
     if as_json:
         clients = [client.name for client in chosen]
         show_json(
@@ -132,7 +134,7 @@ def _report(chosen: list[Client], changes: list[FileChange], written: bool, as_j
             say(f"{_VERBS[change.action]:8} {change.file}  ({', '.join(change.clients)}: {', '.join(change.whats)})")
         if change.refusal:
             complain(f"  {change.refusal}", "bold red")
-    _conclude(chosen, changes, written)
+    _conclude(chosen, changes, written, remove)
     for note in notes:
         say(f"note: {note}")
 
@@ -162,11 +164,13 @@ def _show_diffs(changes: list[FileChange]) -> None:
             say(line, style)
 
 
-def _conclude(chosen: list[Client], changes: list[FileChange], written: bool) -> None:
+def _conclude(chosen: list[Client], changes: list[FileChange], written: bool, remove: bool) -> None:
     counted = Counter(change.action for change in changes)
-    titles = ", ".join(client.title for client in chosen)
+    # Taking out looks at every client there is; named are those in which something was found.
+    found = {name for change in changes if change.action != "unchanged" for name in change.clients}
+    titles = ", ".join(client.title for client in chosen if not found or client.name in found)
     if counted["unchanged"] == len(changes):
-        say(f"Nothing to change: {titles}.")
+        say("Nothing to take out: Clew is in none of the clients." if remove else f"Nothing to change: {titles}.")
     elif written:
         done = len(changes) - counted["unchanged"] - counted["refused"]
         say(f"{done} files written: {titles}.", "bold green")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
 
-from clew.errors import ClewError
 from clew.faces.cli.commands.call import show_answer
 from clew.faces.cli.output import say, show_json
+from clew.faces.cli.person import call_as_person, confirm
 from clew.faces.cli.root import call, opened, settings_of
-from clew.registry.connection import Connection
 
 AS_JSON = typer.Option("--json", help="Answer in JSON.")
 RULE = typer.Argument(help="Rule or decision, such as R-3.", metavar="ID")
@@ -82,7 +80,7 @@ def approve(ctx: typer.Context, id: Annotated[str, RULE], as_json: Annotated[boo
         answer = call(clew, "guards", {"limit": 200})
     listed: list[Row] = answer.envelope["result"].get("guards", []) if answer.ok else []
     row = next((row for row in listed if row["id"] == id.strip().upper()), None)
-    _confirm(f"{id}: {row['in_words']}. Approve?" if row else f"Approve the check of {id}?")
+    confirm(f"{id}: {row['in_words']}. Approve?" if row else f"Approve the check of {id}?")
     _done(ctx, "guard_approve", {"id": id}, as_json, "{id} guards now: {in_words}")
 
 
@@ -91,7 +89,7 @@ def revoke(ctx: typer.Context, id: Annotated[str, RULE], as_json: Annotated[bool
 
     Example: `clew guards revoke R-3`
     """
-    _confirm(f"Let {id} guard no longer?")
+    confirm(f"Let {id} guard no longer?")
     _done(ctx, "guard_revoke", {"id": id}, as_json, "{id} guards no longer")
 
 
@@ -106,28 +104,13 @@ def override(
 
     Example: `clew guards override R-3 --why "the release branch is rewritten"`
     """
-    _confirm(f"Let {id} pass for {minutes} minutes?")
+    confirm(f"Let {id} pass for {minutes} minutes?")
     _done(ctx, "guard_override", {"id": id, "why": why, "minutes": minutes}, as_json, "{id} lets pass until {until}")
-
-
-def _confirm(question: str) -> None:
-    """Ask the person at the terminal. A command that an agent runs has no terminal, so it cannot say yes."""
-    if not sys.stdin.isatty():
-        raise ClewError("NOT_ALLOWED", "this needs a person at a terminal", "Run it yourself, in a terminal.")
-    typer.confirm(question, abort=True, err=True)
 
 
 def _done(ctx: typer.Context, name: str, arguments: Row, as_json: bool, line: str) -> None:
     with opened(settings_of(ctx)) as clew:
-        connection = Connection(
-            toolset="full",
-            agent_id=clew.settings.agent_id,
-            client="clew-cli",
-            durable=False,
-            local=True,
-            confirmed=name != "guard_propose",
-        )
-        answer = clew.dispatcher.call(name, arguments, connection)
+        answer = call_as_person(clew, name, arguments, confirmed=name != "guard_propose")
     if not answer.ok:
         raise typer.Exit(show_answer(answer, as_json))
     result = answer.envelope["result"]

@@ -197,5 +197,6 @@ def _line(result: Row, seen: WitnessedRun) -> str:
     if result["disputes"]:
         parts.append(f"disputes {result['disputes']}")
     if proof:
-        parts.append(f"{result['task']} {proof['path']} is {proof['state']}")
+        lacks = f": {proof['reason']}" if proof["reason"] and proof["state"] == "claimed" else ""
+        parts.append(f"{result['task']} {proof['path']} is {proof['state']}{lacks}")
     return "; ".join(parts)

@@ -61,7 +61,8 @@ def _show(result: dict[str, Any], explain: bool) -> None:
 
 
 def _provenance(hit: dict[str, Any]) -> str:
-    parts = [hit["source"], hit["status"], hit["age"], f"score {hit['score']}"]
+    when = f"{hit['ts'][:10]} ({hit['age']})"
+    parts = [hit["type"], hit["status"], when, hit.get("author") or hit["speaker"], f"score {hit['score']}"]
     place = f"{hit['file']}:{hit['line']}" if hit["file"] else hit.get("doc", "")
     overdue = "review overdue" if hit.get("review_due") else ""
     same = f"{hit['same']['count']} more like it" if "same" in hit else ""

@@ -8,15 +8,13 @@ hence looking a hook up imports those modules and no others, and starting import
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True)
-class Hook:
+class Hook(NamedTuple):
     point: str
     key: str
     order: int

@@ -188,7 +188,7 @@ def redact(value: Any, serialized: str) -> Any:
     """`value` with secrets replaced. Most answers hold none, which one look at their JSON tells."""
     lowered = serialized.lower()
     likely = _likely_clues(lowered) if len(lowered) > _LONG else _CLUES
-    clues = [clue for clue in likely if _is_there(lowered, clue)]
+    clues = [clue for clue in likely if clue in lowered and _is_there(lowered, clue)]
     return _walk(value, clues) if clues or any(name in lowered for name in _HIDING_NAMES) else value
 
 
@@ -208,7 +208,8 @@ def _likely_clues(lowered: str) -> list[str]:
 
 
 def _is_there(lowered: str, clue: str) -> bool:
-    return clue in lowered and (clue not in _BEGINS_A_WORD or any(True for _ in _places(lowered, clue)))
+    """Whether a clue that the text holds stands anywhere as a secret would have it."""
+    return clue not in _BEGINS_A_WORD or any(True for _ in _places(lowered, clue))
 
 
 def redact_text(text: str) -> str:

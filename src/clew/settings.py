@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from clew.canonical import sha256_hex
 from clew.errors import ClewError
@@ -48,8 +48,7 @@ CONTRACT_SETTINGS: dict[str, dict[str, str]] = {
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     name: str
     env: tuple[str, ...]
     default: str

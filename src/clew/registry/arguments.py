@@ -10,7 +10,6 @@ import orjson
 from pydantic import ValidationError
 
 from clew.errors import ClewError, Hint, Suggestion, shorten, suggest
-from clew.registry.forms import refuse_forms
 from clew.registry.operation import Input, Operation
 
 MAX_ARGUMENTS = 4_000_000
@@ -74,6 +73,8 @@ def _storable(value: int | float) -> bool:
 
 def _text_room(text: str, where: str, room: int) -> int:
     room -= len(text)
+    if room >= 0 and "\x00" not in text and encodable(text):
+        return room
     where = shorten(where, 80)
     if room < 0:
         raise ClewError(
@@ -82,14 +83,12 @@ def _text_room(text: str, where: str, room: int) -> int:
             "Split the text over several calls.",
             [{"kind": "length", "field": where, "max_chars": MAX_ARGUMENTS}],
         )
-    if "\x00" in text or not encodable(text):
-        raise ClewError(
-            "INVALID_INPUT",
-            f"{where}: holds a NUL character or half of a surrogate pair, which cannot be stored",
-            "Remove these characters.",
-            [{"kind": "characters", "field": where}],
-        )
-    return room
+    raise ClewError(
+        "INVALID_INPUT",
+        f"{where}: holds a NUL character or half of a surrogate pair, which cannot be stored",
+        "Remove these characters.",
+        [{"kind": "characters", "field": where}],
+    )
 
 
 MOST_ARGUMENTS = 1_000
@@ -127,7 +126,10 @@ def parse(operation: Operation, arguments: dict[str, Any]) -> Input:
             raise explained(operation, named, problem) from None
         named = check_inner(meant, "arguments")  # JSON inside a text was only characters at the first look
         checked = operation.input.model_validate(meant)
-    refuse_forms(operation, named)
+    if operation.writes:
+        from clew.registry.forms import refuse_forms  # a start writes nothing
+
+        refuse_forms(operation, named)
     return checked
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from clew.canonical import canonical
 from clew.errors import warning
@@ -26,8 +26,7 @@ UNDECLARED = 200_000
 Result = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Follow:
+class Follow(NamedTuple):
     """A field that may only speak of what a shortened list still holds, such as edges of the nodes shown.
 
     `mend` gets the field's value before anything was shortened and the result as it is now, and returns the new value.
@@ -59,23 +58,20 @@ class Trim:
     who pages on may meet an item twice and misses none."""
 
 
-@dataclass(frozen=True)
-class Clip:
+class Clip(NamedTuple):
     """Cut the strings at a path (`entries[].content`) to a number of characters."""
 
     path: str
     chars: int
 
 
-@dataclass(frozen=True)
-class Drop:
+class Drop(NamedTuple):
     """Remove a field."""
 
     path: str
 
 
-@dataclass(frozen=True)
-class Pick:
+class Pick(NamedTuple):
     """Keep only some fields of an object: what it takes to know the thing and to ask for it again."""
 
     path: str
@@ -85,8 +81,7 @@ class Pick:
 Step = Trim | Clip | Drop | Pick
 
 
-@dataclass(frozen=True)
-class Budget:
+class Budget(NamedTuple):
     """The default limit of an operation (one number, or one for each toolset) and what it gives up, in order."""
 
     steps: tuple[Step, ...] = ()
@@ -102,8 +97,7 @@ class Budget:
         return self.default[tier_of(toolset)] if isinstance(self.default, dict) else self.default
 
 
-@dataclass(frozen=True)
-class Fitted:
+class Fitted(NamedTuple):
     result: Result
     max_chars: int
     used_chars: int

@@ -62,7 +62,7 @@ def _operation(item: Operation) -> dict[str, Any]:
 
 
 def _agent_form(form: AgentForm) -> dict[str, Any]:
-    return {"arguments": list(form.arguments), "defaults": form.defaults}
+    return {"arguments": list(form.arguments), "defaults": dict(form.defaults)}
 
 
 def input_schema(item: Operation) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from clew.clock import Clock
 from clew.registry.connection import Connection
@@ -78,8 +78,7 @@ def base36(number: int) -> str:
     return text or "0"
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(NamedTuple):
     """Empty strings where nothing is known: callers without a name share one state."""
 
     agent: str

@@ -7,10 +7,9 @@ import pkgutil
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -22,8 +21,7 @@ DOMAINS = ("index", "registry", "records", "reasoning", "tasks", "ledger", "memo
 _LEGACY = re.compile(r"(?:.*[/.]|branchmind_)(?P<name>[a-z][a-z0-9_]*)")
 
 
-@dataclass(frozen=True)
-class OperationEntry:
+class OperationEntry(NamedTuple):
     name: str
     tier: str
     domain: str
@@ -35,7 +33,7 @@ class OperationEntry:
     idempotent: bool
     lines: bool
     input_schema: dict[str, Any]
-    example: dict[str, Any] = field(default_factory=dict)
+    example: dict[str, Any]
     aliases: tuple[str, ...] = ()
     agent: dict[str, Any] | None = None
     """Which arguments the toolset `agent` lists, and with which defaults, where these are not all."""
@@ -47,11 +45,10 @@ class OperationEntry:
         defaults, known = self.agent["defaults"], self.input_schema["properties"]
         shown = {name: known[name] for name in self.agent["arguments"]}
         shown |= {name: {**shown[name], "default": value} for name, value in defaults.items() if name in shown}
-        return replace(self, input_schema={**self.input_schema, "properties": shown})
+        return self._replace(input_schema={**self.input_schema, "properties": shown})
 
 
-@dataclass(frozen=True)
-class ResourceEntry:
+class ResourceEntry(NamedTuple):
     uri: str
     name: str
     title: str
@@ -61,8 +58,7 @@ class ResourceEntry:
     template: bool
 
 
-@dataclass(frozen=True)
-class PromptEntry:
+class PromptEntry(NamedTuple):
     name: str
     title: str
     summary: str
@@ -70,8 +66,7 @@ class PromptEntry:
     arguments: tuple[dict[str, Any], ...]
 
 
-@dataclass(frozen=True)
-class HookEntry:
+class HookEntry(NamedTuple):
     point: str
     key: str
     module: str

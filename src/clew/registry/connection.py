@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class InputRequest:
+class InputRequest(NamedTuple):
     """A question to the client's model; `key` names it, so that a reply in a later round finds it again."""
 
     key: str
@@ -24,8 +23,7 @@ class InputRequest:
     """Whether the client should add what it knows of this server, if it can."""
 
 
-@dataclass(frozen=True)
-class InputReply:
+class InputReply(NamedTuple):
     text: str
     model: str
 
@@ -97,8 +95,7 @@ class Connection:
 _KEPT: dict[str, type] = {"handle": str, "number": int, "workspace_override": str}
 
 
-@dataclass(frozen=True)
-class Host:
+class Host(NamedTuple):
     """What the face that runs a call offers to it; by itself a call runs alone and is never stopped."""
 
     left: Callable[[], None] = lambda: None

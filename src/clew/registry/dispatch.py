@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from clew.canonical import canonical, digest
 from clew.clock import Clock, system_clock
@@ -25,7 +25,6 @@ from clew.registry.permission import own_workspace, permitted
 from clew.registry.repeats import once, once_in_parts, repeated
 from clew.registry.suggestions import fitted, next_page
 from clew.registry.toolsets import TOOLSETS, tier_of
-from clew.secrets import redact, redact_text
 from clew.settings import Settings
 from clew.store.database import Database
 from clew.store.requests import StoredRequest, check_request_id
@@ -39,15 +38,13 @@ LONGEST_BEGINNING = 1_000
 """Nothing that is offered for completion begins with more than this."""
 
 
-@dataclass(frozen=True)
-class ResourceText:
+class ResourceText(NamedTuple):
     uri: str
     mime_type: str
     text: str
 
 
-@dataclass(frozen=True)
-class PromptText:
+class PromptText(NamedTuple):
     description: str
     messages: list[tuple[str, str]]
 
@@ -120,7 +117,7 @@ class Dispatcher:
         else:
             with unbound.reading() as ctx:
                 text = found.function(ctx, **values)
-        return ResourceText(uri, found.mime_type, redact_text(text))
+        return ResourceText(uri, found.mime_type, _without_secrets(text))
 
     def get_prompt(self, name: str, arguments: dict[str, str], connection: Connection) -> PromptText:
         found = find_prompt(check_inner(name, "name"))
@@ -130,7 +127,7 @@ class Dispatcher:
             raise ClewError("INVALID_INPUT", f"prompt {name} needs {', '.join(missing)}")
         with self._context(connection).reading() as ctx:
             text = found.function(ctx, arguments)
-        return PromptText(found.summary, [("user", redact_text(text))])
+        return PromptText(found.summary, [("user", _without_secrets(text))])
 
     def complete(self, ref_kind: str, ref: str, argument: str, value: str, connection: Connection) -> list[str]:
         check_inner([ref, argument, value], "argument")
@@ -270,6 +267,8 @@ class Dispatcher:
         return fitted(placed, catalogue(), call.connection.toolset)
 
     def _finished(self, call: Call, operation: Operation | None, envelope: dict[str, Any]) -> Answer:
+        from clew.secrets import redact  # its patterns take a while to compile, and a start answers nothing
+
         # One text is measured, searched for secrets and sent; it is written anew only when the envelope changes.
         text = canonical(envelope)
         if len(text) > budgets.UNDECLARED and operation is not None and not (operation.budget or operation.whole):
@@ -344,6 +343,12 @@ def _in_lines(operation: Operation, call: Call) -> bool:
     if operation.raw_text or operation.portal is True:
         return True
     return bool(operation.portal) and tier_of(call.connection.toolset) in (operation.portal or ())
+
+
+def _without_secrets(text: str) -> str:
+    from clew.secrets import redact_text
+
+    return redact_text(text)
 
 
 def bare_text(pick: Callable[[dict[str, Any]], Any], envelope: dict[str, Any]) -> Any:

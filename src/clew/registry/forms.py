@@ -100,9 +100,10 @@ def _says_nothing(text: str) -> bool:
 
 
 def refuse_forms(operation: Operation, arguments: dict[str, Any]) -> None:
-    """Refuse what nobody filled in, with the same call without it where that still says something."""
-    if not operation.writes:
-        return
+    """Refuse what nobody filled in, with the same call without it where that still says something.
+
+    For operations that write: in a question a form is no mistake.
+    """
     exempt = VERBATIM.get(operation.name, ())
     if EVERYTHING in exempt:
         return

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_type_hints
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -55,13 +56,12 @@ class ContextBounded(Bounded):
     ] = None
 
 
-@dataclass(frozen=True)
-class AgentForm:
+class AgentForm(NamedTuple):
     """How an operation of the seeds looks in the toolset `agent`: fewer arguments listed, other defaults, lines."""
 
     arguments: tuple[str, ...]
     lines: Callable[..., list[str]]
-    defaults: dict[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)

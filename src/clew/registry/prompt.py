@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from clew.registry.context import Context
 from clew.registry.resource import Completer
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(NamedTuple):
     name: str
     description: str
     required: bool = False
     complete: Completer | None = None
 
 
-@dataclass(frozen=True)
-class Prompt:
+class Prompt(NamedTuple):
     name: str
     title: str
     summary: str

@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from urllib.parse import unquote
 
 from clew.registry.context import Context
@@ -14,8 +13,7 @@ from clew.registry.context import Context
 Completer = Callable[[Context, str], list[str]]
 
 
-@dataclass(frozen=True)
-class Resource:
+class Resource(NamedTuple):
     uri: str
     name: str
     title: str

@@ -94,8 +94,10 @@ def next_page(shown: dict[str, Any], model: type[BaseModel], own: dict[str, Any]
     page = shown.get("pagination")
     page = page if isinstance(page, dict) else shown
     more = any(place.get(name) for place in (page, shown) for name in ("has_more", "hasMore"))
-    fields = {field.alias or name for name, field in model.model_fields.items()}
     cursor, offset = page.get("next_cursor"), shown.get("next_offset")
+    if not more and offset is None:
+        return None
+    fields = {field.alias or name for name, field in model.model_fields.items()}
     if cursor is not None and more:
         return next(({str(name): cursor} for name in ("cursor", "since", "before", "after") if name in fields), None)
     if offset is not None and "offset" in fields:

@@ -8,8 +8,8 @@ every set. A contract's defaults of *settings* (ports, places) stand in `setting
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 AGENT_TOOLS = (
     "resume",
@@ -107,8 +107,7 @@ never writes to the source of truth. A person reviews proposals before `approve_
 )
 
 
-@dataclass(frozen=True)
-class Toolset:
+class Toolset(NamedTuple):
     tier: str
     """Whose budgets, answers in lines and rewritten suggestions it has."""
     instructions: str
@@ -118,7 +117,7 @@ class Toolset:
     """What the server calls itself in the handshake."""
     resources: str = ""
     """What the addresses of listed resources begin with."""
-    defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    defaults: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     """By operation: values of arguments that the caller leaves out, where they differ from the declared ones."""
 
 

@@ -6,8 +6,7 @@ that does not know what became of a call, because the answer was lost, repeats i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -20,8 +19,7 @@ KEPT_MS = 3 * 86_400_000
 UNFINISHED = "null"
 
 
-@dataclass(frozen=True)
-class StoredRequest:
+class StoredRequest(NamedTuple):
     """`digest` stands for the arguments: an id belongs to one call with its arguments."""
 
     workspace: str

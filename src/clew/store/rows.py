@@ -7,8 +7,8 @@ not a field: it is given with each call. Lists and objects are stored as JSON, t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, TypeVar
+from dataclasses import fields
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import orjson
 
@@ -107,8 +107,7 @@ def chunks(values: Sequence[Any], size: int = CHUNK) -> Iterator[Sequence[Any]]:
         yield values[start : start + size]
 
 
-@dataclass(frozen=True)
-class _Table:
+class _Table(NamedTuple):
     """The statements and converters of one kind of record, made once."""
 
     decoders: tuple[tuple[str, str, Codec], ...]

@@ -6,8 +6,7 @@ At the end: the table `meta`, facts about the whole store that belong to no work
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from clew.canonical import canonical, sha256_hex
 from clew.clock import Clock
@@ -30,8 +29,7 @@ def chained(before: str | None, row: Sequence[Any]) -> str:
     return sha256_hex(canonical([before or "", *row]))
 
 
-@dataclass(frozen=True, slots=True)
-class PastEvent:
+class PastEvent(NamedTuple):
     """Something that happened under another program."""
 
     seq: int

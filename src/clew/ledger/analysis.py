@@ -134,6 +134,7 @@ class SessionFigures:
     def completion(self) -> float:
         if self.ended or not self.thoughts:
             return float(self.ended)
+        # A session that was only ever branched (an import may be) is measured by all of its thoughts.
         done, planned = (self.main, self.main_total) if self.main else (self.thoughts, self.total)
         return round(min(1.0, done / planned), 2)
 
@@ -201,6 +202,7 @@ def analyzed(ctx: Context, session: LedgerSession) -> dict[str, Any]:
 def _structure(figures: SessionFigures) -> dict[str, Any]:
     count = figures.thoughts or 1
     turns = figures.revisions + figures.main_forks + figures.forked
+    # A session of one thought has no duration; its density is 0 and not infinite.
     minutes = figures.duration / 60_000
     return {
         "linearityScore": round(max(0.0, 1 - turns / count), 2),
@@ -213,6 +215,7 @@ def _structure(figures: SessionFigures) -> dict[str, Any]:
 def _quality(session: LedgerSession, figures: SessionFigures) -> dict[str, Any]:
     return {
         "critiqueRequests": session.critique_count,
+        # Seqs, not numbers: the main line came back after a branch only if its last thought was written later.
         "hasConvergence": 0 < figures.last_branch < figures.last_main,
         "isComplete": figures.ended,
     }

@@ -126,6 +126,7 @@ def start_session(ctx: Context, new: NewSession) -> LedgerSession:
     """Insert a session and the branch that holds its thoughts."""
     number = ctx.ws.count("ledger_session")
     chosen = new.id or _fresh_id(ctx, number)
+    # Without a base: a session sees its own thoughts and nothing of the branch that happens to be checked out.
     branch = create_branch(ctx, branch_name(chosen), None)
     title = one_line(new.title)
     created = new.created_at_ms if new.created_at_ms is not None else ctx.now_ms
@@ -167,6 +168,7 @@ def branch_name(session: str) -> str:
 
 def _fresh_id(ctx: Context, number: int) -> str:
     """A UUID made of the store's own counter and time: reproducible, and different on every machine in practice."""
+    # Nothing random: the same calls at the same times give the same ids, which replays and tests rely on.
     seed = f"{ctx.workspace}\x1f{number}\x1f{ctx.now_ms}\x1f{ctx.ws.created_at_ms}"
     return str(uuid.UUID(bytes=hashlib.blake2b(seed.encode(), digest_size=16).digest(), version=4))
 
@@ -187,6 +189,7 @@ def search_words(title: str, description: str | None, tags: list[str]) -> str:
 
 def _write_tags(ctx: Context, session: str, tags: list[str]) -> None:
     ctx.tx.run("DELETE FROM ledger_tag WHERE workspace = ? AND session = ?", ctx.workspace, session)
+    # Folded here and kept as written in the session itself: found in any case, shown as the author wrote it.
     for tag in dict.fromkeys(tag.casefold() for tag in tags):
         ctx.tx.run("INSERT INTO ledger_tag (workspace, tag, session) VALUES (?, ?, ?)", ctx.workspace, tag, session)
 
@@ -307,6 +310,7 @@ def find_sessions(ctx: Context, query: SessionQuery) -> SessionMatches:
         query.limit,
         query.offset,
     )
+    # The protocol of the seed reports the total, so it is counted although only a page is read.
     total = int(ctx.tx.value(f"SELECT count(*) FROM ledger_session WHERE {where}", *params))
     return SessionMatches([from_row(row) for row in rows], total, total > query.offset + len(rows))
 
@@ -342,6 +346,7 @@ def related(ctx: Context, session: LedgerSession, limit: int) -> list[dict[str, 
         ctx.workspace,
         *tags,
         session.id,
+        # Deleted sessions keep their tags, so more are asked for than are shown.
         limit * 4,
     )
     ids = [row["session"] for row in rows]

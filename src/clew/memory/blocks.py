@@ -116,6 +116,7 @@ def newest(ctx: Context, prefix: str, most: int, besides: Iterable[str] = ()) ->
     rows = ctx.tx.all(f"{sql} ORDER BY seq DESC LIMIT ?", ctx.workspace, prefix, most)
     found = {row["id"]: _block(row) for row in rows}
     wanted = [id for id in besides if prefix_of(id) == prefix and id not in found]
+    # Named ones come however old they are: a search has found them, so they matter.
     found |= {block.id: block for block in (current(ctx, ids=wanted) if wanted else [])}
     return sorted(found.values(), key=lambda block: (-block.seq, block.id))
 
@@ -233,6 +234,7 @@ def write(
         places.rewrite(ctx, id, text)
     else:
         if old is not None:
+            # Out of the old file before it stands in the new one: a block has one place.
             places.remove(ctx, id)
         _stand(ctx, BlockText(id, text, places.with_line_ends(ctx, target, GAP)), target, after)
     ctx.emit("memory", "block_written", id, {"file": target, "origin": origin, "status": version.status})
@@ -278,6 +280,7 @@ def record_all(
     parsed = {id: parse_block(text) for id, text in texts.items()}
     versions = [_version(ctx, id, texts[id], parsed[id], file, origin, cause) for id in texts]
     _store(ctx, versions, parsed)
+    # In the same transaction as the version, so that search never shows what is not stored, nor misses what is.
     index_items(ctx.tx, ctx.workspace, [search_item(block) for block in versions if searchable(block)])
     unindex_items(ctx.tx, ctx.workspace, [block.id for block in versions if not searchable(block)])
     return versions
@@ -327,6 +330,7 @@ def record_removals(ctx: Context, old: Sequence[Block], *, origin: str, cause: s
 
 def _store(ctx: Context, versions: list[Block], parsed: Mapping[str, ParsedBlock]) -> None:
     close = "UPDATE block SET until = ? WHERE workspace = ? AND id = ? AND until IS NULL"
+    # Closed first: the statement closes whatever version is open, and the new ones are about to be.
     ctx.tx.many(close, [(block.seq, ctx.workspace, block.id) for block in versions])
     insert = f"INSERT INTO block ({', '.join(_COLUMNS)}) VALUES ({placeholders(len(_COLUMNS))})"
     ctx.tx.many(insert, [_row(ctx, block, parsed.get(block.id)) for block in versions])
@@ -409,5 +413,6 @@ def overdue(ctx: Context, ids: list[str] | None = None) -> dict[str, str]:
     )
     rows = ctx.tx.all(sql, ctx.workspace, day_of(ctx.now_ms))
     wanted = None if ids is None else set(ids)
+    # A decision that no longer holds needs no review.
     live = [row for row in rows if not row["status"] or row["status"] in kind_of(row["id"]).live]
     return {row["id"]: row["review_by"] for row in live if wanted is None or row["id"] in wanted}

@@ -89,6 +89,7 @@ def _holds(id: str, status: str | None) -> bool:
 
 def look_at_code(ctx: Context) -> dict[Cite, CitedLines] | None:
     """Read the cited lines, outside of any transaction. None when the server runs outside of the project."""
+    # Files of another project are not below this process's root; to compare with what is there would be wrong.
     if ctx.workspace != ctx.settings.workspace:
         return None
     with ctx.reading() as bound:
@@ -124,6 +125,7 @@ def _seen(cite: Cite, data: bytes | str) -> CitedLines:
         return CitedLines(False, problem="the lines are not given as first to last, from 1")
     there = lines[cite.first - 1 : cite.last]
     text = b"\n".join(there).decode("utf-8", "replace").replace("\x00", "�")
+    # The place that was cited first: only when it does not fit is the text looked for elsewhere.
     if _is(there, cite.digest):
         return CitedLines(True, text)
     return CitedLines(False, text, moved=_moved(lines, size, cite.digest))
@@ -142,6 +144,7 @@ def _moved(lines: list[bytes], size: int, digest: str) -> int | None:
 
 def keep_cited(ctx: Context, seen: Iterable[tuple[Cite, CitedLines]]) -> None:
     """Remember cited lines that match. Secrets in them are masked, like everywhere."""
+    # Kept while they match, because afterwards nobody could show what has changed.
     known = {tuple(row.values()) for row in ctx.tx.all(_KNOWN, ctx.workspace)}
     for cite, found in seen:
         key = (cite.path, cite.first, cite.last, cite.digest)
@@ -316,6 +319,7 @@ def _keep(ctx: Context, found: list[Drift], *, looked_at_code: bool) -> dict[str
             opened[block.id] = drift
     _fold_in(ctx, {drift.signal for drift in opened.values()})
     for (signal, _), block in sorted(known.items()):
+        # What was not looked at is not resolved: a server outside of the project knows nothing of the code.
         if block.status != "resolved" and (looked_at_code or signal != CODE):
             text = set_field(_plain(block), "Status", "resolved")
             blocks.write(ctx, block.id, text, origin="scan")
@@ -326,6 +330,7 @@ def _bounded(found: list[Drift], known: dict[tuple[str, str], Block]) -> list[Dr
     """As many of each signal as are listed; those that are listed already stay."""
     listed = {key for key, block in known.items() if block.status != "resolved"}
     kept: dict[str, list[Drift]] = {}
+    # Those listed already first: otherwise entries would come and go from scan to scan without anything having changed.
     for drift in sorted(found, key=lambda drift: (drift.signal, drift.subject) not in listed):
         kept.setdefault(drift.signal, []).append(drift)
     return [drift for signal in kept.values() for drift in signal[:MOST]]

@@ -59,6 +59,7 @@ def adopt_log(ctx: Context, work: Adoption) -> None:
     adopt_entries(ctx, work, entries)
     _nodes(ctx, work)
     _edges(ctx, work)
+    # What is written from now on must be newer than everything that came over.
     ctx.ws.seq = max(ctx.ws.seq, work.last_seq)
     _anchors(ctx, work)
 
@@ -66,6 +67,7 @@ def adopt_log(ctx: Context, work: Adoption) -> None:
 def _branches(ctx: Context, work: Adoption, entries: list[Row]) -> None:
     """Those with a base, and those that are only written to; a base comes before what stands on it."""
     based = {row["name"]: row for row in work.rows("branches", "created_at_ms, name")}
+    # BranchMind stores a row only for branches with a base; others exist by being written to.
     named = [*(row["branch"] for row in entries), *(row["branch"] for row in work.rows("documents", "created_at_ms"))]
     for name in dict.fromkeys([*named, *based]):
         _branch(ctx, work, name, based, frozenset())
@@ -79,6 +81,7 @@ def _branch(ctx: Context, work: Adoption, name: str, based: dict[str, Row], abov
         return work.branches[name]
     row = based.get(name, {})
     base = None
+    # `above` holds the branches that wait for this one: a circle of bases in a damaged store is cut here.
     if row.get("base_branch") and row["base_branch"] not in above and row["base_branch"] != name:
         base = _branch(ctx, work, row["base_branch"], based, above | {name})
     found = find_branch(ctx, name)
@@ -192,6 +195,7 @@ def _nodes(ctx: Context, work: Adoption) -> None:
     kinds: dict[str, str] = {}
     found = []
     for row in work.rows("graph_node_versions", "seq, node_id"):
+        # A tombstone has no type in the source; it keeps the one of the version before it.
         kinds[row["node_id"]] = row.get("node_type") or kinds.get(row["node_id"], UNKNOWN)
         node = Node(
             row["node_id"],
@@ -222,6 +226,7 @@ def _nodes(ctx: Context, work: Adoption) -> None:
     )
     _make_findable(ctx, versions)
     work.counted("nodes", versions)
+    # Shorter than 16: ids of other tools may begin alike and hold numbers that no counter should reach.
     numbers = [int(key[5:]) for key in kinds if key.startswith("CARD-") and key[5:].isdecimal() and len(key) < 16]
     raise_count(ctx.tx, ctx.workspace, "card", max(numbers, default=0))
 
@@ -286,6 +291,7 @@ def _closed(versions: list[AdoptedVersion]) -> list[AdoptedVersion]:
     """Each version with the seq of the next one of the same thing at the same place."""
     after: dict[Any, int] = {}
     closed = []
+    # From the newest back: when a version is met, the seq of its successor is already known.
     for version in reversed(versions):
         key = (version.branch, version.doc, version.state.id if isinstance(version.state, Node) else version.state.key)
         closed.append(AdoptedVersion(version.state, version.branch, version.doc, after.get(key)))

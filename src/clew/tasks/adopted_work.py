@@ -31,6 +31,7 @@ def adopt_work(ctx: Context, work: Adoption) -> None:
     plans = [_plan(row, lists) for row in work.rows("plans", "id")]
     tasks = [_task(row, lists) for row in work.rows("tasks", "id")]
     insert_many(ctx.tx, ctx.workspace, [*plans, *tasks])
+    # Before anything is projected into the graph: a node belongs to the scope of its plan or task.
     _scopes(ctx, work, [*plans, *tasks])
     steps = _steps(work, lists)
     insert_many(ctx.tx, ctx.workspace, steps)
@@ -42,6 +43,7 @@ def adopt_work(ctx: Context, work: Adoption) -> None:
     for step in steps:
         project_step(ctx, step)
     _jobs(ctx, work)
+    # Last: everything that came over has its old number, and the counters must end above all of them.
     _numbers(ctx, plans, tasks, steps, nodes)
     _focus(ctx, work, {item.id for item in (*plans, *tasks)})
     for name, found in (("plans", plans), ("tasks", tasks), ("steps", steps), ("task_nodes", nodes)):
@@ -114,6 +116,7 @@ def _steps(work: Adoption, lists: Lists) -> list[Step]:
     rows = {row["step_id"]: row for row in work.rows("steps", "created_at_ms, step_id")}
 
     def path(row: Row) -> str:
+        # The source stores only the ordinal among siblings; the path is built from the root down.
         above = rows.get(row.get("parent_step_id") or "")
         own = f"s:{row['ordinal']}"
         return f"{path(above)}.{own}" if above is not None else own
@@ -195,6 +198,7 @@ def _evidence(ctx: Context, work: Adoption, steps: dict[str, Step]) -> None:
     for entity, found in drafts.items():
         step = steps.get(entity)
         checkpoints = shown.get(entity, {})
+        # Evidence that is linked to no checkpoint has no event in the source.
         event = next(iter(checkpoints.values()), "imported")
         store(ctx, step.task if step else entity, entity, step.path if step else None, found, list(checkpoints), event)
         stored += len(found)
@@ -282,6 +286,7 @@ def _numbers(ctx: Context, plans: list[Work], tasks: list[Work], steps: list[Ste
     raise_count(ctx.tx, ctx.workspace, "step", max((int(step.id[5:], 16) for step in steps), default=0))
     raise_count(ctx.tx, ctx.workspace, "task_node", max((int(node.id[5:], 16) for node in nodes), default=0))
     for step in steps:
+        # One above: counters give the next number, ordinals count from 0.
         raise_count(ctx.tx, ctx.workspace, f"step:{step.parent or step.task}", step.ordinal + 1)
     for node in nodes:
         raise_count(ctx.tx, ctx.workspace, f"task_node:{node.step}", node.ordinal + 1)

@@ -175,6 +175,7 @@ def tasks_macro_fanout_jobs(ctx: Context, args: MacroFanoutJobs) -> dict[str, An
 
 
 def _anchors(ctx: Context, given: list[str]) -> list[str]:
+    # By their present ids: an area that is named under two names gets one job.
     anchors = sorted({canonical(ctx, check_anchor(anchor, "anchors")) for anchor in given})
     if len(anchors) > MOST_AREAS:
         raise invalid("anchors", f"names more than {MOST_AREAS} areas", "Split them over several calls.", kind="length")
@@ -261,6 +262,7 @@ def _completion_refs(ctx: Context, job: Job) -> list[str]:
         ctx.workspace,
         job.id,
     )
+    # The job's own id is always among them and proves nothing.
     return [ref for ref in orjson.loads(row["refs"]) if ref != job.id] if row else []
 
 

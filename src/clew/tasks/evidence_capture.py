@@ -74,6 +74,7 @@ def tasks_evidence_capture(ctx: Context, args: EvidenceCapture) -> dict[str, Any
     step = select_step(ctx, work, args.path, args.step_id) if named else None
     check_revision(work, args.expected_revision)
     artifacts = [*(args.items or []), *(args.artifacts or [])]
+    # The id of a receipt is no new evidence: what it proves stands already.
     checks = without_cited(ctx, step, args.checks or [])
     drafts = proofs(ctx, artifacts, checks, args.attachments or [])
     if not drafts:
@@ -94,6 +95,7 @@ def proofs(
 ) -> list[EvidenceDraft]:
     """What of the given really says something. Runs of notebook cells are looked up: Clew ran them itself."""
     for number, item in enumerate(items):
+        # Measured in bytes of what is stored, not in characters of what was sent.
         if len(canonical(item).encode()) > MAX_ARTIFACT_BYTES:
             raise invalid(
                 f"items[{number}]",
@@ -119,8 +121,10 @@ def _with_notebook_run(ctx: Context, draft: EvidenceDraft) -> EvidenceDraft:
     digest = _OUTPUT.search(draft.text)
     if found is None or found["notebook"] != match["notebook"]:
         raise _no_such_run(f"run {match['run']} of {match['notebook']} is not on record")
+    # A prefix is enough, because receipts are often shortened when they are pasted.
     if digest is not None and not found["output_digest"].startswith(digest["digest"]):
         raise _no_such_run(f"run {match['run']} of {match['notebook']} had another output")
+    # A run that was killed has no exit code, and must not pass for a success.
     exit_code = found["exit_code"] if found["exit_code"] is not None else 1
     run = Run(
         "notebook",
@@ -173,8 +177,10 @@ def capture(
     }
     event = write_event(ctx, work.id, "evidence_captured", payload, path)
     record(ctx, work.id, entity, path, Change("", "evidence_capture", payload, False), None, None, event)
+    # After the event, whose id each piece of evidence carries.
     kept = store(ctx, work.id, entity, path, drafts, checkpoints, event["event_id"])
     if step is not None and step.completed:
+        # Evidence for an optional checkpoint makes it required; a step that is done must not fall short afterwards.
         stay_closed(ctx, step)
     _note(ctx, work, step, drafts, checkpoints, event)
     return work, event, kept

@@ -32,6 +32,7 @@ def lease_of(ctx: Context, step_id: str) -> StepLease | None:
         "SELECT holder, acquired_seq, expires_seq FROM step_lease WHERE workspace = ? AND step = ? AND expires_seq > ?",
         ctx.workspace,
         step_id,
+        # Counted in events of the workspace, so that a test or a replay ends a lease at the same point as the original.
         ctx.ws.event_seq,
     )
     return StepLease(**row) if row else None
@@ -101,6 +102,7 @@ def tasks_step_lease_claim(ctx: Context, args: LeaseClaim) -> dict[str, Any]:
     agent = _agent(ctx)
     present = lease_of(ctx, step.id)
     if present is not None and not args.force:
+        # Claiming again without force changes nothing, not even the end: a retry must not prolong a lease by accident.
         if present.holder != agent:
             raise lease_held(step, present)
         return _answer(ctx, task, step, present)
@@ -142,6 +144,7 @@ def _write(ctx: Context, task: Work, step: Step, type: str, ttl: int, taken_from
     payload = {**_payload(ctx, step), "ttl_seq": ttl, "takeover_from": taken_from}
     event = write_event(ctx, task.id, type, payload, step.path)
     now, agent = ctx.ws.event_seq, _agent(ctx)
+    # Expired ones are invisible anyway; here they are swept, because a claim writes in any case.
     ctx.tx.run("DELETE FROM step_lease WHERE workspace = ? AND expires_seq <= ?", ctx.workspace, now)
     # A holder that claims again keeps the event since which it has held the step.
     ctx.tx.run(

@@ -145,6 +145,7 @@ def field_patch(
         "task": task.id,
         "step_id": step.id,
         "kind": "step",
+        # A patch that was made for an older state is refused, instead of changing what somebody else has written since.
         "expected_revision": task.revision,
         "ops": [{"op": op, "field": field, "value": value}],
     }
@@ -217,6 +218,7 @@ def _too_many(ctx: Context, plan: Work, active: list[Work], found: LintFindings)
     found.issues.append(
         LintIssue("ACTIVE_LIMIT_EXCEEDED", "unbounded", message, "Put some back to TODO.", work_target(plan))
     )
+    # Nobody wants to park what is being worked on.
     others = [task for task in active if task.id != ctx.ws.focus]
     for task in others[: min(MOST_TASKS, len(active) - ACTIVE_LIMIT)]:
         arguments = {"task": task.id, "status": "TODO", "expected_revision": task.revision}
@@ -284,6 +286,7 @@ def _proof_plan(task: Work, waiting: list[Step], found: LintFindings) -> None:
     if not waiting or any(step.proof_tests_mode == "require" for step in waiting):
         return
     verifying = [step for step in waiting if step.title.lower().startswith("verify")]
+    # The last step is where the work as a whole is shown; one that is called "Verify ..." says so itself.
     chosen = (verifying or waiting)[-1]
     message = f"no open step of {task.id} requires proof"
     recovery = f"Let {chosen.path} require proof of its tests."
@@ -424,6 +427,7 @@ def tasks_lint(ctx: Context, args: Lint) -> dict[str, Any]:
     found, health = findings(ctx, work), work_health(ctx, work)
     for stale in stale_proofs(ctx, work.id, args.files or {}):
         found.issues.append(stale_issue(work, stale))
+    # Sorted by what it is and not by when it was found, so that the same state gives the same bytes.
     issues = [issue.to_json() for issue in sorted(found.issues, key=lambda issue: issue.rank())]
     issues += [{**issue, "kind": "context", "target": {"kind": work.kind, "id": work.id}} for issue in health["issues"]]
     return {

@@ -76,6 +76,7 @@ def tasks_macro_start(ctx: Context, args: MacroStart) -> dict[str, Any]:
 def start_task(ctx: Context, args: NewTask) -> Bootstrapped:
     """Create the task in the plan that is named, implied by the focus, or called Inbox."""
     filled = with_defaults(args)
+    # From the most explicit to the least: what is named, what the focus implies, and a place that always exists.
     home = task_home(ctx, filled) or implicit_home(ctx) or inbox(ctx)
     return bootstrap(ctx, filled, home, step_specs(filled))
 
@@ -136,6 +137,7 @@ def tasks_macro_close_step(ctx: Context, args: MacroCloseStep) -> dict[str, Any]
     task = target_task(ctx, args)
     check_revision(task, args.expected_revision)
     named = args.path is not None or args.step_id is not None
+    # Without a name it is the step that the snapshot shows as next, so the two agree.
     step = select_step(ctx, task, args.path, args.step_id) if named else first_open(ctx, task.id)
     answer = _finish(ctx, task) if step is None else _close(ctx, task, step, args)
     return {**answer, "resume": closing_resume(ctx, work_by_id(ctx, task.id), args)}
@@ -182,6 +184,7 @@ def _ways_out(step: Step, args: MacroCloseStep) -> Iterator[None]:
 
 def _confirming(step: Step, args: MacroCloseStep, missing: list[str]) -> dict[str, Any]:
     values = {**checkpoint_values(args.checkpoints), **dict.fromkeys(missing, True)}
+    # Without the revision: by the time the suggestion is sent it may be another, and the step is named by its id.
     given = args.model_dump(exclude_none=True, exclude={"workspace", "checkpoints", "expected_revision", "target"})
     call = {**given, "task": step.task, "step_id": step.id, "checkpoints": values}
     for name in ("path", "refs"):
@@ -239,6 +242,7 @@ def tasks_macro_finish(ctx: Context, args: MacroFinish) -> dict[str, Any]:
     task = target_task(ctx, args)
     note = prose(args.final_note)
     finished, event = set_status(ctx, task, args.status)
+    # The same call once more: the status is set, and the note stands already.
     if event is None and note is not None and _last_words(ctx, task) == note:
         note = None
     answer: dict[str, Any] = {"task": task.id, "status": finished.status}

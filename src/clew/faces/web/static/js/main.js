@@ -3,6 +3,7 @@
 import { send } from "./api.js";
 import { drawBar, nextTheme, showConnection } from "./bar.js";
 import { el, refresh, replace } from "./dom.js";
+import { keepFocus } from "./focus.js";
 import { keymap, pressed, showKeys } from "./keys.js";
 import { skip, start as startShowing } from "./navigation.js";
 import { undoLast } from "./notices.js";
@@ -22,6 +23,7 @@ const main = document.getElementById("main");
 
 async function start() {
   recallName();
+  keepFocus();
   document.getElementById("theme").addEventListener("click", nextTheme);
   document.querySelector(".skip").addEventListener("click", skip);
   window.addEventListener("keydown", pressed);

@@ -150,8 +150,9 @@ export function problemNotice(problem) {
  * @param {((result: any) => any) | null} [undo] takes it back, given what `run` answered
  */
 export async function act(button, run, said, undo = null) {
-  if (!(await named())) return false;
-  button.disabled = true;
+  if (button.ariaDisabled === "true" || !(await named())) return false;
+  // Not `disabled`, which would take the focus away from whoever pressed it.
+  button.ariaDisabled = "true";
   try {
     const result = await run();
     if (said) notice(said, "info", undo ? () => undo(result) : null);
@@ -160,7 +161,7 @@ export async function act(button, run, said, undo = null) {
     problemNotice(problem);
     return false;
   } finally {
-    button.disabled = false;
+    button.ariaDisabled = null;
   }
 }
 

@@ -33,7 +33,9 @@ export async function openPanel(id, close) {
     "×",
   );
   panel.hidden = false;
+  const had = panel.contains(document.activeElement);
   replace(panel, el("div", { class: "panel-top" }, shut), body);
+  if (had) shut.focus({ preventScroll: true });
   body.append(el("div", { class: "skeleton", "aria-hidden": "true" }, el("i"), el("i"), el("i")));
   try {
     const end = await followRecord(body, id);
@@ -46,7 +48,8 @@ export async function openPanel(id, close) {
 }
 
 function focusPanel(panel) {
-  if (panel.contains(document.activeElement)) return;
+  const now = document.activeElement;
+  if (panel.contains(now) && !now.closest(".panel-top")) return;
   const heading = panel.querySelector("h2, .problem") ?? panel;
   heading.setAttribute("tabindex", "-1");
   /** @type {HTMLElement} */ (heading).focus({ preventScroll: true });

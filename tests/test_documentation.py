@@ -54,6 +54,13 @@ def test_every_difference_from_a_contract_is_pinned_by_a_test() -> None:
             assert f"def {function}" in text, f"{contract.name}: {item.what}: {item.test} does not exist"
 
 
+def test_the_tests_that_pages_name_exist() -> None:
+    known = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    for page in PAGES:
+        named = re.findall(r"::(test_\w+)", page.read_text(encoding="utf-8"))
+        assert not [name for name in named if f"def {name}(" not in known], page.name
+
+
 def test_the_architecture_names_modules_that_exist() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     table = text.partition("## Where to find a behaviour")[2].partition("\n## ")[0]

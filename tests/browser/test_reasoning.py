@@ -134,6 +134,19 @@ def test_a_folded_lane_stays_folded_and_counts_on(page: Page, agent: Caller, ses
     page.says('.lane[data-branch="deeper"]', "deeper1 thought")
 
 
+def test_a_folded_lane_stays_folded_after_a_reload(page: Page, session: str) -> None:
+    page.open_session(session, 10)
+    page.click('.lane[data-branch="daemon"]')
+    page.until_drawn(8)
+    page.reload()
+    page.until_drawn(8)
+    page.says('.lane[data-branch="daemon"]', "2 thoughts")
+    page.click('.lane[data-branch="daemon"]')
+    page.until_drawn(10)
+    page.reload()
+    page.until_drawn(10)
+
+
 def test_every_kind_has_its_colour_and_letter(page: Page, agent: Caller) -> None:
     session = start(agent, "Kinds")
     for number, kind in enumerate(KINDS, 1):

@@ -82,6 +82,7 @@ BEFORE: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
 ELSEWHERE = frozenset(
     """
     workspace_use branch_create list_roots think_subgoal_close graph_conflict_show graph_conflict_resolve
+    graph_conflict_reopen
     approve_apply defer_proposal reject_proposal rollback_proposal reopen_proposal import_branchmind
     tasks_jobs_report tasks_jobs_complete tasks_jobs_requeue tasks_jobs_claim notebook_install_deps
     read_thoughts get_structure tasks_redo promote_signal review_fact bench_recall find_similar import_thoughtbox

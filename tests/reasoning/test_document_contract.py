@@ -199,6 +199,7 @@ ERRORS: list[tuple[str, dict[str, Any], str]] = [
     ("graph_conflict_show", {"conflict_id": "CONFLICT-" + "f" * 32}, "UNKNOWN_ID"),
     ("graph_conflict_resolve", {"conflict_id": "CONFLICT-" + "f" * 32, "resolution": "use_from"}, "UNKNOWN_ID"),
     ("graph_conflict_resolve", {"conflict_id": "C", "resolution": "use_from"}, "INVALID_INPUT"),
+    ("graph_conflict_reopen", {"conflict_id": "CONFLICT-" + "f" * 32}, "UNKNOWN_ID"),
     ("graph_query", {"target": {"id": "TASK-001", "kind": "plan"}}, "INVALID_INPUT"),
     ("graph_query", {"target": "TASK-001", "branch": "main"}, "INVALID_INPUT"),
     ("show", {"target": "TASK-001", "doc": "notes"}, "INVALID_INPUT"),

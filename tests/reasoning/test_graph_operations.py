@@ -146,6 +146,29 @@ def test_a_decision_is_final_even_when_the_destination_moves_on(call: Caller, re
     assert error["code"] == "INVALID_INPUT"
 
 
+@pytest.mark.parametrize("resolution", ["use_from", "use_into"])
+def test_a_decision_is_taken_back_and_the_conflict_waits_again(call: Caller, resolution: str) -> None:
+    conflict_id = conflict(call)["conflict_ids"][0]
+    error = call.error("graph_conflict_reopen", conflict_id=conflict_id)
+    assert error["code"] == "INVALID_INPUT", "nothing was decided yet"
+    call("graph_conflict_resolve", conflict_id=conflict_id, resolution=resolution)
+    assert call("graph_conflict_reopen", conflict_id=conflict_id)["status"] == "open"
+    (waiting,) = call("graph_conflicts", into="main")["conflicts"]
+    assert waiting["conflict_id"] == conflict_id
+    again = call("graph_merge", from_="x")
+    assert (again["merged"], again["conflicts"]) == (0, []), "a merge says nothing new about it"
+    call("graph_conflict_resolve", conflict_id=conflict_id, resolution="use_from")
+    assert call("graph_query")["nodes"][0]["text"] == "theirs"
+    assert call("graph_conflicts", into="main")["conflicts"] == []
+
+
+def test_what_nobody_decided_is_not_taken_back(call: Caller) -> None:
+    (first,) = conflict(call)["conflict_ids"]
+    call("graph_apply", branch="x", ops=[upsert("A", text="theirs, again")])
+    call("graph_merge", from_="x")
+    assert "superseded" in call.error("graph_conflict_reopen", conflict_id=first)["message"]
+
+
 def test_a_new_change_of_the_branch_replaces_its_open_conflict(call: Caller) -> None:
     first = conflict(call)["conflict_ids"]
     call("graph_apply", branch="x", ops=[upsert("A", text="theirs again")])

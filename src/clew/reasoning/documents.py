@@ -124,6 +124,19 @@ def noted_about(ctx: Context, branch: int, doc: str, subject: str, path: str, li
     return [str(row["content"]) for row in ctx.tx.all(sql, ctx.workspace, branch, doc, subject, path, limit)]
 
 
+def noted_by_path(ctx: Context, branch: int, doc: str, subject: str, limit: int) -> dict[str, list[Row]]:
+    """The newest notes about the paths of a subject, each with its moment, by path."""
+    sql = (
+        "SELECT path, content, agent, ts_ms FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND subject = ?"
+        " AND path IS NOT NULL AND event_type IS NULL AND title IS NULL AND content IS NOT NULL"
+        " ORDER BY seq DESC LIMIT ?"
+    )
+    found: dict[str, list[Row]] = {}
+    for row in ctx.tx.all(sql, ctx.workspace, branch, doc, subject, limit):
+        found.setdefault(row["path"], []).append({"text": row["content"], "by": row["agent"], "ts_ms": row["ts_ms"]})
+    return found
+
+
 def last_event_seq(ctx: Context, branch: int, doc: str, path: str, types: tuple[str, ...]) -> int:
     """The seq of the newest event of these types about a path; 0 when there is none."""
     sql = (

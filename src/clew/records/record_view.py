@@ -19,14 +19,17 @@ from clew.ids import kind_by_form
 from clew.index import search
 from clew.ledger import cipher
 from clew.memory import blocks
+from clew.reasoning.documents import noted_by_path
+from clew.reasoning.scope import scope_of
 from clew.records.links import SOURCES, Links, links_of
 from clew.records.open import Open, bare_id, events_of, find_record, inner_of, surroundings, unknown_record
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, operation
 from clew.registry.record import Named, Opened, namer, refresh
-from clew.tasks.proofs import shown_proofs
-from clew.tasks.steps import find_step, steps_of
+from clew.tasks.leases import lease_holders
+from clew.tasks.proofs import proof_states, shown_proofs
+from clew.tasks.steps import Step, find_step, steps_of
 
 LONGEST = 160
 MOST = 200
@@ -97,6 +100,8 @@ def record_names(ctx: Context, args: RecordNames) -> dict[str, Any]:
 MOST_BACK, MOST_ON = 6, 3
 """How far the chain of origin goes back from a record, and on to what came of it."""
 MOST_PROOFS = 20
+MOST_NOTES = 100
+"""Notes about the steps of one task, the newest."""
 CAME_FROM = ("derives", "rests_on", "answers", "proves", "repeats", "part_of", "about", "depends_on", "replaces")
 """Relations that lead from a record to what it came from, the most telling first."""
 CAME_OF_IT = ("derives", "rests_on", "answers", "proves", "depends_on", "replaces", "about")
@@ -112,7 +117,10 @@ VIEW_BUDGET = Budget(
         *(Trim(name, drop="last", floor=10) for name in ("incoming", "outgoing")),
         Drop("shown"),
         Clip("text", 2000),
-        *(Trim(name, drop="last") for name in ("proofs", "events", "versions", "incoming", "outgoing", "chain")),
+        *(
+            Trim(name, drop="last")
+            for name in ("proofs", "proven", "steps", "events", "versions", "incoming", "outgoing", "chain")
+        ),
     ),
     {"core": 8_000, "daily": 16_000, "full": 60_000},
     keep=("workspace", "id", "kind", "title"),
@@ -166,7 +174,7 @@ def _view(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str, Any]:
         "versions": _versions(opened),
         "versions_total": opened.get("versions") if isinstance(opened.get("versions"), int) else None,
         "events": events,
-        "proofs": _proofs(ctx, id, opened["kind"]),
+        **_work(ctx, id, opened["kind"]),
         "shown": {name: part for name, part in opened.items() if name not in ("history", "links", "events", "record")},
         "truncated": False,
     }
@@ -217,12 +225,28 @@ def _moment(stamp: Any) -> int | None:
     return int(datetime.fromisoformat(stamp).timestamp() * 1000) if isinstance(stamp, str) else None
 
 
-def _proofs(ctx: Context, id: str, kind: str) -> list[dict[str, Any]]:
-    """What a task or step was proven with: grade, command, output and files."""
-    if kind == "task":
-        return shown_proofs(ctx, steps_of(ctx, id), MOST_PROOFS)
-    step = find_step(ctx, id) if kind == "step" else None
-    return shown_proofs(ctx, [step], MOST_PROOFS) if step is not None else []
+def _work(ctx: Context, id: str, kind: str) -> dict[str, list[dict[str, Any]]]:
+    """What a task or step was proven with, how far each closed step is proven, what was noted and who holds it."""
+    found = steps_of(ctx, id) if kind == "task" else [find_step(ctx, id)] if kind == "step" else []
+    steps = [step for step in found if step is not None]
+    if not steps:
+        return {"proofs": [], "proven": [], "steps": []}
+    return {
+        "proofs": shown_proofs(ctx, steps, MOST_PROOFS),
+        "proven": [proof.to_json() for proof in proof_states(ctx, [s for s in steps if s.completed]).values()],
+        "steps": _steps_said(ctx, steps),
+    }
+
+
+def _steps_said(ctx: Context, steps: list[Step]) -> list[dict[str, Any]]:
+    scope = scope_of(ctx, steps[0].task)
+    notes = noted_by_path(ctx, scope.branch.id, scope.notes, steps[0].task, MOST_NOTES)
+    held = lease_holders(ctx, [step.id for step in steps])
+    said = [
+        {"step_id": step.id, "path": step.path, "notes": notes.get(step.path, []), "held_by": held.get(step.id)}
+        for step in steps
+    ]
+    return [one for one in said if one["notes"] or one["held_by"]]
 
 
 def _versions(opened: Opened) -> list[dict[str, Any]]:

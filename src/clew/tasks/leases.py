@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ from pydantic import Field
 from clew.errors import ClewError, invalid, suggest
 from clew.registry.context import Context
 from clew.registry.operation import Name, operation
+from clew.store.rows import chunks, placeholders
 from clew.tasks.journal import write_event
 from clew.tasks.plans import Work
 from clew.tasks.steps import Step, step_ref
@@ -36,6 +38,19 @@ def lease_of(ctx: Context, step_id: str) -> StepLease | None:
         ctx.ws.event_seq,
     )
     return StepLease(**row) if row else None
+
+
+def lease_holders(ctx: Context, step_ids: Sequence[str]) -> dict[str, str]:
+    """Who holds which of these steps now."""
+    found: dict[str, str] = {}
+    for part in chunks(step_ids):
+        sql = (
+            "SELECT step, holder FROM step_lease WHERE workspace = ? AND expires_seq > ?"
+            f" AND step IN ({placeholders(len(part))})"
+        )
+        rows = ctx.tx.all(sql, ctx.workspace, ctx.ws.event_seq, *part)
+        found |= {row["step"]: row["holder"] for row in rows}
+    return found
 
 
 def check_lease(ctx: Context, step: Step) -> None:

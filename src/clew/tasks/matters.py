@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 from clew.errors import shorten
 from clew.registry.context import Context
+from clew.registry.operation import Input, operation
 from clew.registry.record import Matter, matters
 from clew.store.rows import load
 from clew.tasks.jobs.attention import INBOX_ORDER, attention_of
@@ -14,6 +18,8 @@ from clew.tasks.steps import Step, done_steps
 
 LOOKED_AT = 300
 """Closed steps whose proofs are judged: looking at files costs time."""
+MARKED = 1_000
+"""Steps that a board marks at most."""
 MARKS = (
     ("has_error", "reports an error", "error"),
     ("needs_manager", "asks", "question"),
@@ -98,9 +104,30 @@ def doubtful_work(ctx: Context, limit: int) -> list[Matter]:
             *(step.id, "proof", f"{step.title}: closed, {proof.state}", step.completed_at_ms or 0, idle),
             about=(step.task,),
             note=proof.line(),
-            facts={"task": step.task, "path": step.path, "state": proof.state, "repeat": list(proof.repeat)},
+            facts={
+                "task": step.task,
+                "path": step.path,
+                "state": proof.state,
+                "repeat": list(proof.repeat),
+                "commands": list(proof.commands),
+            },
         )
         for proof in judged
         if not proof.settled and (step := known[proof.step])
     ]
     return sorted(found, key=lambda item: (item.ts_ms, item.id))[:limit]
+
+
+class Marks(Input):
+    pass
+
+
+@operation("tasks_marks", example={})
+def tasks_marks(ctx: Context, args: Marks) -> dict[str, Any]:
+    """Count by task what a board marks: steps that are blocked, and closed ones that nobody has seen proven."""
+    blocked, doubtful = blocked_steps(ctx, MARKED), doubtful_work(ctx, MARKED)
+    return {"workspace": ctx.workspace, "blocked": _by_task(blocked), "doubtful": _by_task(doubtful)}
+
+
+def _by_task(found: list[Matter]) -> dict[str, int]:
+    return dict(sorted(Counter(item.about[0] for item in found).items()))

@@ -92,10 +92,15 @@ def _how_far(step: Step, proof: Proof) -> str:
     return _step_status(step) + told
 
 
+OWN = ("priority", "assignee", "tags", "depends_on", "context", "domain")
+"""What somebody may have said about a plan or task; shown where it was said."""
+
+
 def describe_target(ctx: Context, id: str) -> Opened:
     """A plan's or task's own fields."""
     work = work_by_id(ctx, id)
-    shown = {**rows_json(ctx, [work])[0], "description": work.description}
+    own = {name: value for name in OWN if (value := getattr(work, name))}
+    shown = {**rows_json(ctx, [work])[0], "description": work.description, **own}
     if work.is_task:
         return {**shown, "reasoning_mode": work.reasoning_mode}
     return {**shown, "contract": work.contract, "contract_data": work.contract_data}

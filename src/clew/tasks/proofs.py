@@ -95,6 +95,8 @@ class Proof:
     """Why it was closed without proof, or what speaks against the receipt."""
     repeat: tuple[str, ...] = ()
     """The seen receipts whose commands, run again, would settle it: the stale ones, the failed one, or all."""
+    commands: tuple[str, ...] = ()
+    """What `clew prove` has to run for the step, where no seen receipt can be repeated; empty: nobody has said it."""
 
     @property
     def settled(self) -> bool:
@@ -124,6 +126,7 @@ class Proof:
             "changed": list(self.changed[:20]),
             "reason": self.reason,
             "repeat": list(self.repeat),
+            "commands": list(self.commands),
         }
 
     def _outcome(self) -> str:
@@ -144,9 +147,17 @@ def proof_states(ctx: Context, steps: Sequence[Step]) -> dict[str, Proof]:
     # One for all steps: the limit of files that are looked at is meant for the whole call.
     checkout = ProjectFiles(ctx)
     return {
-        step.id: _judge(step, receipts.get(step.id, []), bool(given.get(step.id, NOTHING).proof), checkout)
+        step.id: _with_commands(
+            step, _judge(step, receipts.get(step.id, []), bool(given.get(step.id, NOTHING).proof), checkout)
+        )
         for step in steps
     }
+
+
+def _with_commands(step: Step, proof: Proof) -> Proof:
+    """The commands that the step names are what proves it; without any, the run that somebody claimed."""
+    claimed = proof.receipt.command if proof.receipt is not None else None
+    return replace(proof, commands=tuple(named_commands(step.tests)) or ((claimed,) if claimed else ()))
 
 
 RECENT = 30

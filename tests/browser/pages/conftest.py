@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from selenium.webdriver.common.actions.action_builder import ActionBuilder
 
+from clew.app import Clew, open_clew
+from clew.settings import load_settings
 from tests.browser import stage
 from tests.browser.chromium import Page
 from tests.browser.story import Story
+from tests.conftest import Caller
 from tests.faces.web.server import Server
 
 SEEN = """(node) => {
@@ -116,3 +120,28 @@ def story(home: Path, server: Server) -> Iterator[Story]:
     story = Story(home).tell()
     yield story
     story.close()
+
+
+@dataclass
+class Heap:
+    """A store of its own, with several workspaces, and the server that shows it."""
+
+    home: Path
+    server: Server
+    opened: list[Clew]
+
+    def agent_of(self, workspace: str) -> Caller:
+        flags = {"home": self.home, "workspace": workspace, "embedding_model": "none"}
+        self.opened.append(open_clew(load_settings(flags, {}, self.home)))
+        return Caller(self.opened[-1])
+
+
+@pytest.fixture(scope="session")
+def heap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Heap]:
+    home = tmp_path_factory.mktemp("heap") / "home"
+    server = Server(home, CLEW_EMBEDDING_MODEL="none", CLEW_WORKSPACE_LOCK="false")
+    heap = Heap(home, server, [])
+    yield heap
+    for clew in heap.opened:
+        clew.close()
+    server.stop()

@@ -41,7 +41,7 @@ def everywhere(story: Story) -> list[str]:
         *("know/areas/a%3Ainventory", "know/around/H-gap", "know/cards/main?card=D-lease", "know/cards/main?as=table"),
         *(
             "know/cards/main/diff/lease-first",
-            "know/cards/main/conflicts",
+            "inbox?kind=conflict",
             "history",
             "history/log",
             "insight",

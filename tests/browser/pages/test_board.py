@@ -6,8 +6,6 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from tests.browser.pages.conftest import Reader
-from tests.browser.pages.test_cards import conflict
-from tests.browser.pages.test_inbox import pressed
 from tests.browser.pages.test_jobs import RUNNER, claimed
 from tests.conftest import Caller
 
@@ -152,21 +150,6 @@ def test_an_ended_job_is_queued_again_and_the_page_says_first_that_it_is_final(p
     page.press_on("#ask .primary")
     page.until("document.querySelector('.head .badge')?.textContent === 'queued'")
     assert agent("tasks_jobs_open", job=job, fmt="json")["job"]["status"] == "QUEUED"
-
-
-def test_theirs_is_taken_back_and_what_is_final_is_said_before(page: Reader, agent: Caller) -> None:
-    found = conflict(agent, "undone-theirs")
-    before = agent("graph_conflict_show", conflict_id=found)["conflict"]
-    page.open(f"ws/inbox/{found}")
-    page.says("#final", "Keep ours")
-    page.settled()
-    pressed(page, "theirs")
-    page.until("[...document.querySelectorAll('.notice')].some((e) => e.textContent.includes('Theirs taken'))")
-    theirs, ours = before["theirs"]["title"], before["ours"]["title"]
-    assert agent("graph_query", ids=["undone-theirs"], branch="main")["nodes"][0]["title"] == theirs
-    page.press("z")
-    page.until("[...document.querySelectorAll('.notice')].some((e) => e.textContent.includes('Undone'))")
-    assert agent("graph_query", ids=["undone-theirs"], branch="main")["nodes"][0]["title"] == ours
 
 
 def test_a_branch_is_merged_after_a_look_at_what_it_brings(page: Reader, agent: Caller) -> None:

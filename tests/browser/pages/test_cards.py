@@ -1,8 +1,6 @@
-"""Cards on the page: the picture with the engine's signals, the difference of branches, conflicts side by side."""
+"""Cards on the page: the picture with the engine's signals, the difference of branches."""
 
 from __future__ import annotations
-
-import pytest
 
 from tests.browser.pages.conftest import Reader
 from tests.conftest import Caller
@@ -18,28 +16,6 @@ def conflict(agent: Caller, card: str) -> str:
     agent("graph_apply", branch="main", ops=[{**node, "text": "ours"}])
     found: str = agent("graph_merge", from_=branch, into="main")["conflict_ids"][0]
     return found
-
-
-def outcome(agent: Caller, card: str, conflict_id: str) -> tuple[object, ...]:
-    nodes = agent("graph_query", branch="main", ids=[card])["nodes"]
-    node = next(node for node in nodes if node["id"] == card)
-    shown = agent("graph_conflict_show", conflict_id=conflict_id)["conflict"]
-    return node["text"], node["type"], node["title"].replace(card, ""), shown["status"], shown["resolution"]
-
-
-@pytest.mark.parametrize("resolution", ["use_from", "use_into"])
-def test_a_conflict_resolved_on_the_page_equals_the_operation(page: Reader, agent: Caller, resolution: str) -> None:
-    clicked, called = conflict(agent, f"clicked-{resolution}"), conflict(agent, f"called-{resolution}")
-    page.open("cards/main/conflicts")
-    card = f'[data-conflict="{clicked}"]'
-    for side, text in (("base", "old"), ("ours", "ours"), ("theirs", "theirs")):
-        page.says(f'{card} [data-side="{side}"]', text)
-    assert page.text(f'{card} [data-side="theirs"] .differs') == "theirs", "what differs is marked"
-    page.click(f'{card} [data-resolution="{resolution}"]')
-    page.gone(card)
-    agent("graph_conflict_resolve", conflict_id=called, resolution=resolution)
-    assert outcome(agent, f"clicked-{resolution}", clicked) == outcome(agent, f"called-{resolution}", called)
-    page.gone(f'[data-conflict="{called}"]')
 
 
 def test_cards_show_type_status_edges_and_signals(page: Reader, agent: Caller) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from selenium.webdriver.common.keys import Keys
 from tests.browser.pages.conftest import Reader
 from tests.browser.screenshots import SMALL, Shot, shots
 from tests.browser.story import Story
+from tests.conftest import ROOT
 
 CONTRAST = Path(__file__).with_name("contrast.js").read_text()
 PLACES = ["inbox", "now", "know", "history"]
@@ -198,3 +200,9 @@ def test_who_wants_no_motion_gets_none(page: Reader, driver: Any) -> None:
         assert page.js(MOVING) == "none"
     finally:
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_the_tests_that_stylesheets_name_exist() -> None:
+    sheets = list((ROOT / "src/clew/faces/web/static/css").glob("*.css"))
+    named = {name for sheet in sheets for name in re.findall(r"tests/[\w/]+\.py", sheet.read_text())}
+    assert named and not [name for name in named if not (ROOT / name).exists()]

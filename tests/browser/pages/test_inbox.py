@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from clew.app import open_clew
-from clew.settings import load_settings
-from tests.browser.pages.conftest import Reader
+from tests.browser.pages.conftest import Heap, Reader
 from tests.browser.pages.test_cards import conflict
 from tests.browser.pages.test_jobs import claimed, report
 from tests.browser.pages.test_memory import decide, fate, propose
 from tests.browser.stage import visited
 from tests.conftest import Caller
-from tests.faces.web.server import Server
 
 CHOSEN = "document.querySelector('.matter[aria-selected=\"true\"]')"
 OPEN = "document.querySelectorAll('.matter:not(.gone)').length"
@@ -156,16 +151,88 @@ def test_a_contradiction_is_settled_and_its_undo_brings_it_back(page: Reader, ag
     assert agent("block_history", block_id=other)["status"] == "active"
 
 
-def test_a_conflict_is_merged_field_by_field(page: Reader, agent: Caller) -> None:
-    conflict(agent, "fieldwise")
-    found = agent("inbox_list", kind="conflict")["items"]
-    mine = next(item["id"] for item in found if "fieldwise" in str(item))
-    opened(page, mine)
-    page.press_on('#matter [data-field="text"] label:nth-of-type(2) input')
-    page.press_on('#matter [data-act="mixed"]')
+def test_what_a_scan_proposed_ends_with_the_contradiction_it_was_about(driver: Any, heap: Heap) -> None:
+    agent = heap.agent_of("twins")
+    older, newer = decide(agent, "Use tar for the hull"), decide(agent, "Do not use tar for the hull")
+    stronger = {"op": "update_field", "target": newer, "field": "Priority", "value": "P0"}
+    edit = agent("propose_edit", ops=[stronger], rationale="It matters more")
+    agent("approve_apply", proposal_id=edit["proposal_id"], dry_run=False)
+    agent("scan")
+    waiting = [one for one in agent("inbox_list")["items"] if one["kind"] == "proposal"]
+    assert len(waiting) == 1 and waiting[0]["by"] == "scan", "the scan asks the same as the contradiction"
+    twin = waiting[0]["id"]
+    for page in visited(Reader(driver, heap.server.address)):
+        page.open(f"twins/inbox/{twin}")
+        page.says("#matter .changes", "superseded")
+        assert "would contradict" not in page.text("#matter"), "who retires a side contradicts nothing"
+        (pair,) = [one["id"] for one in agent("inbox_list")["items"] if one["kind"] == "contradiction"]
+        page.press_on(row(pair))
+        pressed(page, "advice")
+        page.says("#notices", "Settled as advised")
+        page.until("document.querySelector(arguments[0])?.classList.contains('gone')", row(twin))
+        page.says(row(twin), "dealt with")
+    assert fate(agent, twin) == "expired"
+    now = {block: agent("block_history", block_id=block)["status"] for block in (older, newer)}
+    assert now == {older: "superseded", newer: "active"}
+
+
+def conflict_state(agent: Caller, card: str, conflict_id: str) -> tuple[str, str, str | None]:
+    """What the destination holds, and how the conflict stands."""
+    (node,) = agent("graph_query", branch="main", ids=[card])["nodes"]
+    shown = agent("graph_conflict_show", conflict_id=conflict_id)["conflict"]
+    return node["text"], shown["status"], shown["resolution"]
+
+
+@pytest.mark.parametrize(("name", "key", "resolution"), [("theirs", "a", "use_from"), ("ours", "r", "use_into")])
+def test_a_conflict_is_decided_as_the_operation_does_and_undone(
+    page: Reader, agent: Caller, name: str, key: str, resolution: str
+) -> None:
+    mine, called = conflict(agent, f"mine-{name}"), conflict(agent, f"called-{name}")
+    agent("graph_conflict_resolve", conflict_id=called, resolution=resolution)
+    page.open("cards/main/conflicts")
+    page.until("location.hash.includes('/inbox?kind=conflict')")
+    page.press_on(row(mine))
+    for side, text in (("base", "old"), ("ours", "ours"), ("theirs", "theirs")):
+        page.says(f'#matter [data-field="text"] [data-side="{side}"]', text)
+    page.until("!document.querySelector('[data-fresh]')")
+    page.keys(key)
     page.until("document.querySelector(arguments[0])?.classList.contains('gone')", row(mine))
-    shown = agent("graph_conflict_show", conflict_id=mine)["conflict"]
-    assert shown["status"] == "resolved"
+    assert conflict_state(agent, f"mine-{name}", mine) == conflict_state(agent, f"called-{name}", called)
+    page.keys("z")
+    page.says("#notices", "Undone")
+    page.until(f"{CHOSEN}?.dataset.matter === arguments[0]", mine)
+    assert conflict_state(agent, f"mine-{name}", mine) == ("ours", "open", None), "it waits again"
+
+
+def test_a_conflict_is_merged_field_by_field(page: Reader, agent: Caller) -> None:
+    mine = conflict(agent, "fieldwise")
+    opened(page, mine)
+    page.press_on('#matter [data-field="text"] [data-side="theirs"] input')
+    pressed(page, "mixed")
+    page.says("#notices", "Merged: text from try-fieldwise, the rest as on main")
+    page.until("document.querySelector(arguments[0])?.classList.contains('gone')", row(mine))
+    assert conflict_state(agent, "fieldwise", mine) == ("theirs", "resolved", "use_into")
+    page.keys("z")
+    page.says("#notices", "Undone")
+    page.until(f"{CHOSEN}?.dataset.matter === arguments[0]", mine)
+    assert conflict_state(agent, "fieldwise", mine) == ("ours", "open", None), "the card and the conflict are as before"
+
+
+def test_a_conflict_shows_what_the_destination_holds_now(page: Reader, agent: Caller) -> None:
+    first = conflict(agent, "overtaken")
+    agent("branch_create", name="late", from_="main")
+    node = {"op": "node_upsert", "id": "overtaken", "type": "note", "title": "overtaken"}
+    agent("graph_apply", branch="late", ops=[{**node, "text": "late"}])
+    agent("graph_apply", branch="main", ops=[{**node, "text": "ours, later"}])
+    second = agent("graph_merge", from_="late", into="main")["conflict_ids"][0]
+    opened(page, first)
+    pressed(page, "theirs")
+    page.says("#notices", "Theirs taken")
+    page.press_on(row(second))
+    page.says('#matter [data-field="text"] [data-side="ours"]', "theirs")
+    pressed(page, "ours")
+    page.until("document.querySelector(arguments[0])?.classList.contains('gone')", row(second))
+    assert conflict_state(agent, "overtaken", second)[0] == "theirs", "what was shown is what was kept"
 
 
 def test_a_job_is_answered_and_line_breaks_stay(page: Reader, agent: Caller) -> None:
@@ -181,49 +248,114 @@ def test_a_job_is_answered_and_line_breaks_stay(page: Reader, agent: Caller) -> 
     assert any(event["message"] == "Starboard.\nThen port." for event in told)
 
 
-@pytest.fixture(scope="module")
-def heap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Caller]]:
-    """A store of its own with forty matters of several kinds."""
-    home: Path = tmp_path_factory.mktemp("heap") / "home"
-    server = Server(home, CLEW_EMBEDDING_MODEL="none")
-    clew = open_clew(load_settings({"home": home, "workspace": "ws", "embedding_model": "none"}, {}, home))
-    agent = Caller(clew)
-    for work, thing in zip(WORK.split(), THINGS.split(), strict=True):
-        propose(agent, f"{work.title()} every {thing}")
-    for number in range(8):
-        agent("share_fact", text=f"Pier {number} has {number} bollards")
+KINDS = {
+    "job": 3,
+    "step": 4,
+    "conflict": 4,
+    "contradiction": 3,
+    "proposal": 9,
+    "fact": 5,
+    "review": 4,
+    "proof": 4,
+    "signal": 4,
+}
+"""Every kind that the Inbox knows, forty in all."""
+CAPTURED = """\
+We decided to keep the bells polished
+We decided to sell the old crane
+We decided to rent a second boat
+We decided to close the pier in winter
+"""
+
+
+def forty(agent: Caller) -> None:
+    """Forty matters of all kinds, as agents leave them."""
+    for number in range(KINDS["job"]):
+        job, claim = claimed(agent, f"Ask pilot {number}")
+        report(agent, job, claim, "question", "Port or starboard?")
     steps = [{"title": f"Paint pier {number}", "success_criteria": ["painted"]} for number in range(8)]
     task = agent("tasks_macro_start", plan_title="Piers", task_title="Paint", steps=steps)["task_id"]
-    for number in range(8):
+    for number in range(4):
         agent("tasks_block", task=task, path=f"s:{number}", blocked=True, reason="Rain")
+    for number in range(4, 8):
+        agent("close", task=task, step=f"s:{number}", unproven="Looked at it")
+    for number in range(KINDS["conflict"]):
+        conflict(agent, f"card-{number}")
+    for thing in ("salt on the ice", "glass bottles for ink", "copper under the roof"):
+        decide(agent, f"Use {thing}")
+        decide(agent, f"Do not use {thing}")
+    for work, thing in zip(WORK.split()[: KINDS["proposal"]], THINGS.split(), strict=False):
+        propose(agent, f"{work.title()} every {thing}")
+    for number in range(KINDS["fact"]):
+        agent("share_fact", text=f"Pier {number} has {number} bollards")
     for work in ("Tar the hull", "Grease the winch", "Wax the mast", "Mend the nets"):
         decide(agent, work, review_by="2024-05-01")
-    yield server, agent
-    clew.close()
-    server.stop()
+    agent("capture", text=CAPTURED, source="standup.md")
 
 
-def test_forty_matters_are_cleared_by_keyboard(driver: Any, heap: tuple[Server, Caller]) -> None:
-    server, agent = heap
-    assert agent("inbox_list")["total"] == 40
-    for page in visited(Reader(driver, server.address)):
+KEYS = {
+    "job": [*"a", *"yes", Keys.CONTROL + Keys.ENTER],
+    "contradiction": ["1"],
+    "proof": ["h", Keys.ENTER],
+    "signal": ["r"],
+}
+"""How each kind is dealt with; all others by `a` alone. What is pressed together counts as two."""
+UNDONE = ("step", "conflict", "contradiction", "proposal", "fact", "review", "proof", "signal")
+
+
+def test_forty_matters_of_all_kinds_are_cleared_by_keyboard(driver: Any, heap: Heap) -> None:
+    agent = heap.agent_of("ws")
+    forty(agent)
+    assert agent("inbox_list")["counts"] == KINDS and sum(KINDS.values()) == 40
+    for page in visited(Reader(driver, heap.server.address)):
         page.open("ws/inbox")
         page.until(f"{OPEN} === 40 && {CHOSEN}")
         page.until("document.title.startsWith('(40) ')")
-        presses = 0
+        presses, tried = 0, set[str]()
         for left in range(39, -1, -1):
-            reject = left % 5 == 0 and left > 20
-            keys = ["r", Keys.ENTER] if reject and page.all(way("reject")) else ["a"]
-            for key in keys:
-                page.keys(key)
-                presses += 1
-                if key == "r":
-                    page.find("#ask-reason")
-            page.until(f"{OPEN} === arguments[0]", left)
-            assert page.js("return document.activeElement !== document.body"), "the focus never falls to the body"
-        assert presses < 90
-        page.until("document.title.startsWith('Inbox')")
-        assert agent("inbox_list")["total"] == 0
-        page.keys("z")
+            kind = page.js(f"return {CHOSEN}.dataset.key.split(' ')[0]")
+            presses += dealt_with(page, kind, left)
+            if kind in UNDONE and kind not in tried:
+                tried.add(kind)
+                page.keys("z")
+                page.until(f"{OPEN} === arguments[0]", left + 1)
+                page.until(f"{CHOSEN}?.dataset.key.split(' ')[0] === arguments[0]", kind)
+                assert agent("inbox_list")["counts"].get(kind) == kinds_left(page, kind), f"undo restores a {kind}"
+                presses += 1 + dealt_with(page, kind, left)
+            if left == 20:
+                still(page, agent)
+        assert tried == set(UNDONE)
+        assert presses < 90, presses
+        assert agent("inbox_list")["total"] == 1, "only what came in meanwhile"
+        page.keys("n")
         page.until(f"{OPEN} === 1")
-        assert agent("inbox_list")["total"] == 1, "undo restores"
+        page.until("document.title.startsWith('(1) ')")
+
+
+def dealt_with(page: Reader, kind: str, left: int) -> int:
+    """Deals with the chosen matter; how many keys were pressed."""
+    pressed = 0
+    for key in KEYS.get(kind, ["a"]):
+        if key in (Keys.ENTER, "y"):
+            page.find("#ask")
+        if len(key) > 1:
+            page.chord(*key)
+        else:
+            page.keys(key)
+        pressed += len(key)
+    page.until(f"{OPEN} === arguments[0]", left)
+    assert page.js("return document.activeElement !== document.body"), "the focus never falls to the body"
+    return pressed
+
+
+def kinds_left(page: Reader, kind: str) -> int:
+    return len(page.all(f'.matter:not(.gone)[data-key^="{kind} "]'))
+
+
+def still(page: Reader, agent: Caller) -> None:
+    """Another one comes in: every row stays where it is, the new one waits behind its button."""
+    tops = "[...document.querySelectorAll('.matter')].map((e) => Math.round(e.getBoundingClientRect().top))"
+    before = page.js(f"return {tops}")
+    propose(agent, "Hoist a second flag")
+    page.says("#fresh", "1 new")
+    assert page.js(f"return {tops}") == before, "nothing moves under the pointer"

@@ -116,3 +116,22 @@ def test_overdue_reviews_are_listed(page: Reader, agent: Caller) -> None:
     page.open("memory/blocks")
     page.type("#list-words", "puffins")
     page.says(f'#records [data-key="{late}"]', "review by 2024-05-01")
+
+
+def test_what_was_decided_last_stands_first_whenever_it_was_asked(page: Reader, agent: Caller) -> None:
+    first, _, third = [propose(agent, f"Feed the {bird} by hand") for bird in ("cormorants", "terns", "auks")]
+    agent("reject_proposal", proposal_id=third, reason="They bite")
+    page.open(f"ws/inbox/{first}")
+    page.until("document.querySelector('.matter[aria-selected=true]')?.dataset.matter === arguments[0]", first)
+    page.settled()
+    page.keys("a")
+    page.says("#notices", "Approved")
+    page.open("ws/history/log")
+    page.says("#log", "Feed the cormorants by hand")
+    decided = "[...document.querySelectorAll('#log li')].filter((e) => /approved|rejected/.test(e.textContent))"
+    page.until(f"{decided}[0]?.textContent.includes('Feed the cormorants by hand')")
+    told = page.js(f"return {decided}.slice(0, 2).map((e) => e.textContent)")
+    assert "just now" in told[0] and "Feed the auks by hand" in told[1], "by when it was decided, not when it was asked"
+    page.says('[data-group="decided"] li', "Feed the cormorants by hand")
+    page.press_on("#log a")
+    page.find("#panel .record-title")

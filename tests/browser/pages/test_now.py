@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp_types import Implementation
+
 from clew.registry.connection import Connection
-from tests.browser.pages.conftest import Reader
+from tests.browser.pages.conftest import Heap, Reader
 from tests.browser.pages.test_jobs import claimed
 from tests.browser.pages.test_memory import decide
+from tests.browser.stage import visited
 from tests.browser.story import Story
 from tests.conftest import Caller
+from tests.faces.web.server import Server
 
 AGO = "const key = 'clew.seen.ws', known = JSON.parse(localStorage.getItem(key)); known.at -= 3_600_000;"
 LEAVE = f"{AGO} localStorage.setItem(key, JSON.stringify(known))"
@@ -25,6 +33,37 @@ def test_who_is_working_on_what(page: Reader, agent: Caller) -> None:
     page.says('[data-worker="runner:quay"]', f"works on {job} Splice the mainbrace")
     page.says('[data-worker="Why does the bilge smell?"]', "1 thought")
     assert page.all('[data-worker="deckhand"] .dot.active')
+
+
+def test_agents_at_work_are_others_and_no_sessions(driver: Any, heap: Heap) -> None:
+    agent = heap.agent_of("watch")
+    agent.session = Connection(toolset="full", agent_id="mate")
+    agent("notes_commit", content="all well", title="Eight bells")
+    session = agent("start_new", title="Why so calm?")["sessionId"]
+    agent("thought", thought="No wind", nextThoughtNeeded=True, sessionId=session)
+    agent("tasks_runner_heartbeat", runner_id="runner:capstan", status="live", lease_ttl_ms=300_000)
+    agent.session = Connection(toolset="full", agent_id="tess-tester")
+    agent("notes_commit", content="mine", title="Written by whoever reads this")
+    for page in visited(Reader(driver, heap.server.address)):
+        page.open("watch/now")
+        page.says('[data-worker="tess-tester"]', "you")
+        page.says("main .head", "1 agent and 1 runner at work")
+
+
+@pytest.mark.anyio
+async def test_who_connects_over_http_is_known_by_the_clients_name(page: Reader, server: Server) -> None:
+    hello = Implementation(name="gemini-cli", version="1")
+    async with Client(f"{server.address}/mcp", mode="auto", client_info=hello) as client:
+        await client.call_tool("remember", {"kind": "lesson", "text": "Herring gulls steal chips"})
+    page.open("ws/now")
+    worker = page.until("document.querySelector('[data-worker^=gemini-cli]')?.dataset.worker")
+    page.says(f'[data-worker="{worker}"]', "agent")
+    page.open("ws/history/log")
+    page.says("#log", "Herring gulls steal chips")
+    page.until(
+        "[...document.querySelectorAll('#log li')].some((line) => /gemini-cli/.test(line.textContent)"
+        " && /Herring gulls/.test(line.textContent))"
+    )
 
 
 def test_what_changed_since_the_last_look(page: Reader, agent: Caller) -> None:

@@ -7,20 +7,24 @@ from typing import Any
 
 import pytest
 
-from tests.browser.pages.conftest import Reader
+from clew.registry.connection import Connection
+from tests.browser.pages.conftest import Heap, Reader
+from tests.browser.stage import visited
 from tests.conftest import ROOT, Caller
 from tests.tasks.test_receipts import prove as seen_run
 
 FILE = "pyproject.toml"
 
 
+STEPS = [
+    {"title": "Measure", "success_criteria": ["Numbers are written down"], "tests": ["make bench"]},
+    {"title": "Mend", "success_criteria": ["p95 under a second"]},
+]
+
+
 @pytest.fixture
 def task(agent: Caller) -> str:
-    steps = [
-        {"title": "Measure", "success_criteria": ["Numbers are written down"], "tests": ["make bench"]},
-        {"title": "Mend", "success_criteria": ["p95 under a second"]},
-    ]
-    told = {"plan_title": "Locks", "task_title": "Render after the commit", "steps": steps}
+    told = {"plan_title": "Locks", "task_title": "Render after the commit", "steps": STEPS}
     found: str = agent("tasks_macro_start", **told)["task_id"]
     return found
 
@@ -116,6 +120,61 @@ def test_an_unknown_task_is_explained(page: Reader) -> None:
     assert "{" not in page.text("[role=alert]")
     page.press_on("#way-back")
     page.find(".board, .teach")
+
+
+def test_a_plan_shows_its_tasks_however_many_others_there_are(driver: Any, heap: Heap) -> None:
+    agent = heap.agent_of("crowd")
+    earlier = agent("tasks_create", kind="plan", title="An earlier plan")["id"]
+    for number in range(201):
+        agent("tasks_create", title=f"Earlier task {number}", parent=earlier)
+    plan = agent("tasks_create", kind="plan", title="The newest plan")["id"]
+    agent("tasks_create", title="The newest task", parent=plan)
+    for page in visited(Reader(driver, heap.server.address)):
+        page.open("crowd/now/board")
+        page.says(f'.plans [data-key="{plan}"]', "0 of 1 task")
+        page.press_on(f'.plans [data-key="{plan}"]')
+        page.says('.board [data-status="TODO"]', "The newest task")
+        page.says('.column[data-status="TODO"] h2', "1")
+
+
+def test_the_board_marks_what_is_blocked_and_what_nobody_saw_proven(page: Reader, agent: Caller, task: str) -> None:
+    proven = agent("tasks_macro_start", plan_title="Locks", task_title="Proven", steps=STEPS)["task_id"]
+    seen_run(agent.clew, proven, "s:0", "make bench")
+    for one in (task, proven):
+        agent("tasks_macro_close_step", task=one, path="s:0", checkpoints="all", note="done")
+    agent("tasks_block", task=task, path="s:1", blocked=True, reason="Fog")
+    page.open("ws/now/board")
+    page.says(f'[data-task="{task}"]', "1 blocked")
+    page.says(f'[data-task="{task}"]', "1 of 1 not proven")
+    assert page.all(f'[data-task="{task}"] progress.doubtful')
+    page.find(f'[data-task="{proven}"] progress')
+    assert not page.all(f'[data-task="{proven}"] progress.doubtful')
+    assert "not proven" not in page.text(f'[data-task="{proven}"]')
+    colour = "return getComputedStyle(document.querySelector(arguments[0])).getPropertyValue('--bar')"
+    colours = [page.js(colour, f'[data-task="{one}"] progress') for one in (task, proven)]
+    assert colours[0] != colours[1], "green is for what was seen"
+    agent("tasks_block", task=task, path="s:1", blocked=False)
+    page.until("!document.querySelector(arguments[0]).textContent.includes('blocked')", f'[data-task="{task}"]')
+
+
+def test_the_page_of_a_task_shows_what_agents_wrote(page: Reader, agent: Caller, task: str) -> None:
+    agent.session = Connection(toolset="full", agent_id="bosun")
+    agent("tasks_note", task=task, path="s:0", note="Forty seconds for the index")
+    agent("tasks_macro_close_step", task=task, path="s:0", checkpoints="all", note="Written into the log book")
+    agent("tasks_step_lease_claim", task=task, path="s:1", agent_id="bosun")
+    agent("tasks_edit", task=task, priority="HIGH", tags=["locks"])
+    agent("tasks_patch", kind="task_detail", task=task, ops=[{"op": "set", "field": "assignee", "value": "rigger"}])
+    page.open(f"ws/now/board/{task}")
+    page.says(step("s:0"), "Forty seconds for the index")
+    page.says(step("s:0"), "Written into the log book")
+    page.says(step("s:0"), "unproven")
+    page.says(step("s:1"), "held by bosun")
+    for words in ("assigned to rigger", "high priority", "locks"):
+        page.says("main .head", words)
+    page.says("#timeline", "bosun")
+    page.settled()
+    page.press_on(f"{step('s:0')} a.what")
+    page.says("#panel", "Forty seconds for the index")
 
 
 def test_a_plan_is_counted_by_the_server_and_goes_on_where_its_tasks_do(page: Reader, agent: Caller) -> None:

@@ -14,11 +14,12 @@ from urllib.request import Request, urlopen
 class Server:
     """`clew serve --http` in a process of its own."""
 
-    def __init__(self, home: Path, port: str = "0", **environ: str) -> None:
+    def __init__(self, home: Path, port: str = "0", directory: Path | None = None, **environ: str) -> None:
         self.home = home
         command = [sys.executable, "-m", "clew", "serve", "--http", "--port", port, "--workspace", "ws", "--json"]
         env = {**os.environ, "CLEW_HOME": str(home), **environ}
-        self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+        self.process = subprocess.Popen(command, env=env, cwd=directory, **streams)
         assert self.process.stdout is not None
         self.address: str = json.loads(self.process.stdout.readline())["mcp"].removesuffix("/mcp")
         self.socket_address = self.address.replace("http", "ws")

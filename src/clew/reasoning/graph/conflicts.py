@@ -1,9 +1,9 @@
-"""Conflicts of graph merges: kept until someone decides them, and then decided for good."""
+"""Conflicts of graph merges: kept until someone decides them, and then reported no more."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import orjson
 from pydantic import Field
@@ -31,6 +31,7 @@ declare_events(
     {
         "graph_conflict_created": "Two branches changed the same node or edge differently.",
         "graph_conflict_resolved": "A conflict was decided, or its cause went away.",
+        "graph_conflict_reopened": "The decision of a conflict was taken back; it waits again.",
     }
 )
 
@@ -172,10 +173,17 @@ def open_conflicts(ctx: Context, limit: int) -> list[Matter]:
         shown = conflict_json(ctx, row)
         name = _headline(shown) or row["key"].replace("|", " ")
         title = f"“{name}” was changed on {shown['from']} and on {shown['into']}"
-        facts = {"from": shown["from"], "into": shown["into"], "doc": shown["doc"]}
+        facts = {"from": shown["from"], "into": shown["into"], "doc": shown["doc"], **_ways(shown)}
         about = (row["key"],) if row["kind"] == "node" else ()
         found.append(Matter(row["id"], "conflict", title, row["created_at_ms"] or 0, idle, about=about, facts=facts))
     return found
+
+
+def _ways(shown: dict[str, Any]) -> dict[str, bool]:
+    """What can be done: a node that both sides hold is mixed field by field; a removal takes the node's edges along."""
+    removed = [bool(shown[side] is None or shown[side].get("deleted")) for side in ("theirs", "ours")]
+    is_node = shown["kind"] == "node"
+    return {"mixes": is_node and not any(removed), "removes": is_node and removed[0]}
 
 
 def _headline(shown: dict[str, Any]) -> str | None:
@@ -270,11 +278,13 @@ def graph_conflict_show(ctx: Context, args: GraphConflictShow) -> dict[str, Any]
     return {"workspace": ctx.workspace, "conflict": conflict_json(ctx, _named(ctx, args.conflict_id))}
 
 
+Decision = Literal["use_from", "use_into"]
+DECISIONS = get_args(Decision)
+
+
 class GraphConflictResolve(Input):
     conflict_id: ConflictId
-    resolution: Annotated[
-        Literal["use_from", "use_into"], Field(description="Take the incoming state, or keep the destination's.")
-    ]
+    resolution: Annotated[Decision, Field(description="Take the incoming state, or keep the destination's.")]
 
 
 @operation("graph_conflict_resolve", writes=True, example={**NO_CONFLICT, "resolution": "use_into"})
@@ -300,6 +310,35 @@ def graph_conflict_resolve(ctx: Context, args: GraphConflictResolve) -> dict[str
         "resolution": args.resolution,
         "applied": applied,
     }
+
+
+class GraphConflictReopen(Input):
+    conflict_id: ConflictId
+
+
+@operation("graph_conflict_reopen", writes=True, example=NO_CONFLICT)
+def graph_conflict_reopen(ctx: Context, args: GraphConflictReopen) -> dict[str, Any]:
+    """Take back the decision of a conflict, so that it is open again. What the decision wrote stays as it is."""
+    row = _named(ctx, args.conflict_id)
+    if row["resolution"] not in DECISIONS:
+        raise ClewError(
+            "INVALID_INPUT",
+            f"{row['id']} was not decided by anybody: it is {row['resolution'] or row['status']}",
+            "Only what somebody decided can be taken back.",
+            [{"kind": "state", "field": "conflict_id"}],
+            [suggest("graph_conflict_show", "Shows how it stands.", conflict_id=row["id"])],
+        )
+    # At most one conflict is open for a key: a newer one says what the two sides disagree about now.
+    source, into = (branch_by_id(ctx, row[name]) for name in ("from_branch", "into_branch"))
+    settle(ctx, source, into, row["doc"], KINDS[row["kind"]], row["key"], "superseded")
+    ctx.tx.run(
+        "UPDATE graph_conflict SET status = 'open', resolution = NULL, resolved_at_ms = NULL"
+        " WHERE workspace = ? AND id = ?",
+        ctx.workspace,
+        row["id"],
+    )
+    ctx.emit("reasoning", "graph_conflict_reopened", row["id"], {"key": row["key"]})
+    return {"workspace": ctx.workspace, "conflict_id": row["id"], "status": "open"}
 
 
 def _take_theirs(ctx: Context, row: Row) -> bool:

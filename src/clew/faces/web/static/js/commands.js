@@ -18,10 +18,30 @@ export function clewCommand(...words) {
 }
 
 // A run proves something only in the project's own directory, so it goes there first.
-export function proveCommand(...words) {
+function inProject(...commands) {
   const there =
-    state.project && state.workspace === state.own ? `cd ${plain(state.project)} && ` : "";
-  return there + clewCommand("prove", ...words);
+    state.project && state.workspace === state.own ? [`cd ${plain(state.project)}`] : [];
+  return [...there, ...commands].join(" && ");
+}
+
+/**
+ * What proves a step, as the server knows it: runs that Clew saw are repeated over the files they
+ * covered; what was only claimed, or never shown, is run for the first time under Clew's eyes.
+ * @typedef {{path: string, state: string, repeat: string[], commands: string[]}} Proof
+ * @param {string} task
+ * @param {Proof[]} proofs of its closed steps
+ * @returns {string} empty when nobody has said what would prove any of them
+ */
+export function provingCommand(task, proofs) {
+  const repeated = proofs.filter(({ repeat }) => repeat.length);
+  const only = repeated.every(({ state: stands }) => stands === "stale") ? ["--stale"] : [];
+  const commands = proofs
+    .filter(({ repeat }) => !repeat.length)
+    .flatMap(({ path, commands: lines }) =>
+      lines.map((line) => clewCommand("prove", "--task", task, "--step", path, line)),
+    );
+  if (repeated.length) commands.unshift(clewCommand("prove", "--again", ...only, task));
+  return commands.length ? inProject(...commands) : "";
 }
 
 // A call of an operation as one would type it.

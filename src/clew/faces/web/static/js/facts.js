@@ -91,6 +91,7 @@ export const EVENTS = {
   "focus_changed": "The workspace focus was set or cleared.",
   "graph_applied": "A batch of changes was made to a graph document.",
   "graph_conflict_created": "Two branches changed the same node or edge differently.",
+  "graph_conflict_reopened": "The decision of a conflict was taken back; it waits again.",
   "graph_conflict_resolved": "A conflict was decided, or its cause went away.",
   "graph_merged": "Graph changes of a branch were brought into its base.",
   "guard_approved": "A person approved the check of a rule or decision: it fires from now on.",

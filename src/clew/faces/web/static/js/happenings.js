@@ -19,6 +19,7 @@ const LABELS = {
   proposal_rejected: ["decided", "was rejected"],
   proposal_rolled_back: ["decided", "was rolled back"],
   graph_conflict_resolved: ["decided", "conflict resolved"],
+  graph_conflict_reopened: ["clash", "conflict waits again"],
   fact_reviewed: ["decided", "fact reviewed"],
   step_done: ["done", "step closed"],
   job_completed: ["done", "job done"],
@@ -114,7 +115,7 @@ function nameOf({ type, subject, payload, path }, names) {
 }
 
 function whereTo({ type, subject, payload }) {
-  if (type.startsWith("graph_conflict")) return link("know", "cards", "main", "conflicts");
+  if (type.startsWith("graph_conflict")) return placeOf(subject);
   if (type.startsWith("card_") || type === "graph_applied")
     return link("know", "cards", payload?.branch ?? "main");
   if (type.startsWith("branch_")) return link("know", "cards", subject);

@@ -18,13 +18,32 @@ const WIDTHS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128];
 const PAUSE = 60,
   CALM = 1_000;
 
+// Which lanes are folded, for as long as this tab is open: a reload shows the same picture.
+const FOLDED = (session) => `clew.folded.${session}`;
+
+function foldedLanes(session) {
+  try {
+    return new Set(JSON.parse(sessionStorage.getItem(FOLDED(session)) ?? "[]"));
+  } catch {
+    return new Set();
+  }
+}
+
+function keepFolded(session, lanes) {
+  try {
+    sessionStorage.setItem(FOLDED(session), JSON.stringify([...lanes]));
+  } catch {
+    /* a browser may forbid it; then a reload unfolds them */
+  }
+}
+
 export class GraphView {
   constructor(model, openings, { onSelect, onDraw }) {
     this.onDraw = onDraw;
     this.onSelect = onSelect;
     // How many thoughts stand in a row while the whole is shown; null fits rows to the window.
     this.wide = null;
-    this.folded = new Set();
+    this.folded = foldedLanes(model.session.id);
     this.count = null;
     this.canvas = el("canvas", { class: "lines", "aria-hidden": "true" });
     this.world = el("div", { class: "world", role: "group", "aria-label": "Thoughts" });
@@ -76,6 +95,7 @@ export class GraphView {
 
   fold(name) {
     if (!this.folded.delete(name)) this.folded.add(name);
+    keepFolded(this.model.session.id, this.folded);
     this.arrange();
   }
 

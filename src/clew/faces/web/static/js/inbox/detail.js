@@ -9,6 +9,7 @@ import { badge, diffView, idTag, prose, recordLink } from "../parts.js";
 import { byWords } from "../people.js";
 import { fold } from "../redraw.js";
 import { objectLink } from "../router.js";
+import { conflictNow } from "./conflict.js";
 import { fieldChoice } from "./fields.js";
 import { waysOf } from "./ways.js";
 
@@ -28,10 +29,7 @@ export const KIND_ICONS = { review: "review", proof: "receipt" };
 // What has to be asked for: only of the one that is looked at.
 const MORE = {
   proposal: tryProposal,
-  conflict: async ({ id }) => ({
-    conflict: (await tryCall("graph_conflict_show", { conflict_id: id, max_chars: 200_000 }))
-      ?.conflict,
-  }),
+  conflict: async ({ id }) => ({ conflict: await conflictNow(id) }),
   job: async ({ id }) => ({
     job: await tryCall("tasks_jobs_open", {
       job: id,

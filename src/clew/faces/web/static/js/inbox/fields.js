@@ -1,105 +1,65 @@
-// A merge conflict field by field: for each field that differs, ours or theirs; what both sides have
-// alike is not shown.
+// A merge conflict field by field: for each field that differs, ours or theirs, and what stood there
+// before the two parted. What both sides have alike is not shown.
 
-import { call } from "../api.js";
 import { el } from "../dom.js";
-import { act } from "../parts.js";
-
-const FIELDS = ["type", "title", "text", "status", "tags", "meta"];
-/** @type {Map<string, Record<string, string>>} what was chosen, by conflict */
-const chosen = new Map();
-
-const text = (value) =>
-  value === null || value === undefined
-    ? ""
-    : Array.isArray(value)
-      ? value.join(", ")
-      : typeof value === "object"
-        ? JSON.stringify(value)
-        : String(value);
+import { badge } from "../parts.js";
+import { choiceOf, differingFields, textOf } from "./conflict.js";
 
 export function fieldChoice(item, conflict) {
-  const { ours, theirs, base } = conflict;
-  if (!ours || !theirs || ours.deleted || theirs.deleted || conflict.kind === "edge")
-    return el(
-      "p",
-      {},
-      `On ${conflict.from}: ${theirs?.deleted ? "deleted" : "changed"}; on ${conflict.into}: ${ours?.deleted ? "deleted" : ours ? "changed" : "not there"}.`,
-    );
-  const differing = FIELDS.filter((name) => text(ours[name]) !== text(theirs[name]));
-  const choice = chosen.get(item.id) ?? {};
-  chosen.set(item.id, choice);
+  if (!item.facts.mixes) return wholeSides(conflict);
   return el(
     "section",
     { class: "part", data: { key: "fields" } },
     el("h3", {}, "What differs"),
-    differing.map((name) =>
-      el(
-        "fieldset",
-        { class: "choice", data: { key: name, field: name } },
-        el("legend", {}, name),
-        [
-          ["ours", `on ${conflict.into}`, ours],
-          ["theirs", `on ${conflict.from}`, theirs],
-        ].map(([side, words, state]) =>
-          el(
-            "label",
-            {},
-            el("input", {
-              type: "radio",
-              name: `${item.id} ${name}`,
-              value: side,
-              checked: (choice[name] ?? "ours") === side,
-              onchange: () => {
-                choice[name] = String(side);
-              },
-            }),
-            el("span", { class: "quiet" }, `${words} `),
-            text(state[name]) || "–",
-          ),
-        ),
-        base && text(base[name])
-          ? el("p", { class: "quiet" }, `before: ${text(base[name])}`)
-          : null,
-      ),
-    ),
-    el(
-      "div",
-      {},
-      el(
-        "button",
-        {
-          type: "button",
-          data: { act: "mixed" },
-          onclick: (event) =>
-            act(
-              event.currentTarget,
-              () => resolveFields(conflict, choice, differing),
-              "Merged as chosen",
-            ),
-        },
-        "Merge as chosen",
-      ),
-    ),
+    differingFields(conflict).map((name) => fieldPart(item, conflict, name)),
   );
 }
 
-// Writes the mixture where the merge leads, then says that the destination's state stays.
-async function resolveFields(conflict, choice, differing) {
-  const taken = differing.filter((name) => choice[name] === "theirs");
-  const node = { id: conflict.ours.id };
-  for (const name of FIELDS) {
-    const value = (taken.includes(name) ? conflict.theirs : conflict.ours)[name];
-    if (value !== null && value !== undefined) node[name] = value;
-  }
-  if (taken.length)
-    await call("graph_apply", {
-      branch: conflict.into,
-      doc: conflict.doc,
-      ops: [{ op: "node_upsert", ...node }],
-    });
-  await call("graph_conflict_resolve", {
-    conflict_id: conflict.conflict_id,
-    resolution: "use_into",
+function fieldPart(item, conflict, name) {
+  const { ours, theirs, base } = conflict;
+  const sides = [
+    ["ours", `on ${conflict.into}`, ours],
+    ["theirs", `on ${conflict.from}`, theirs],
+  ];
+  return el(
+    "fieldset",
+    { class: "choice", data: { key: name, field: name } },
+    el("legend", {}, name),
+    sides.map(([side, words, state]) => sideLabel(item, name, side, words, textOf(state[name]))),
+    base && textOf(base[name])
+      ? el("p", { class: "quiet", data: { side: "base" } }, `before: ${textOf(base[name])}`)
+      : null,
+  );
+}
+
+function sideLabel(item, name, side, words, said) {
+  const choice = choiceOf(item.id);
+  const radio = el("input", {
+    type: "radio",
+    name: `${item.id} ${name}`,
+    value: side,
+    checked: (choice[name] ?? "ours") === side,
+    onchange: () => {
+      choice[name] = side;
+    },
   });
+  return el(
+    "label",
+    { data: { side } },
+    radio,
+    el("span", { class: "quiet" }, `${words} `),
+    said || "–",
+  );
+}
+
+// One side removed it, or it is a link: then one whole state is taken.
+function wholeSides({ from, into, ours, theirs }) {
+  const side = (words, state) =>
+    el(
+      "p",
+      { data: { key: words } },
+      `On ${words}: `,
+      !state ? "not there" : state.deleted ? badge("removed", "bad") : "changed",
+    );
+  return el("section", { class: "part" }, side(from, theirs), side(into, ours));
 }

@@ -3,14 +3,15 @@
 // that agents call; each says how it is undone.
 
 import { call } from "../api.js";
-import { proveCommand } from "../commands.js";
+import { provingCommand } from "../commands.js";
 import { copy } from "../dom.js";
 import { objectLink } from "../router.js";
+import { conflictWays } from "./conflict.js";
 
 /**
  * @typedef {{key: string, name: string, words: string, primary?: boolean, asks?: (item: any) => any[],
  *   run: (item: any, given: Record<string, string>) => any, undo?: (item: any, result: any) => any,
- *   said: string, stays?: boolean, final?: string}} Way
+ *   said: string | ((item: any, result: any) => string), stays?: boolean, final?: string}} Way
  */
 
 const REASON = (words, value = "") => [{ name: "reason", words, value, required: true }];
@@ -144,49 +145,6 @@ const contradiction = (item) => [
   },
 ];
 
-// A conflict stays decided; what is undone is what the decision changed on the destination.
-async function takeTheirs({ id }) {
-  const { conflict: before } = await call("graph_conflict_show", {
-    conflict_id: id,
-    max_chars: 200_000,
-  });
-  await call("graph_conflict_resolve", { conflict_id: id, resolution: "use_from" });
-  return before;
-}
-
-const CARD_FIELDS = ["type", "title", "text", "status", "tags", "meta"];
-
-function writeBack({ kind, ours, into, doc }) {
-  if (kind === "edge" || !ours || ours.deleted)
-    throw new Error("it was not there before; open the card to take it back");
-  const kept = CARD_FIELDS.filter((name) => ours[name] !== null && ours[name] !== undefined);
-  const node = Object.fromEntries(kept.map((name) => [name, ours[name]]));
-  return call("graph_apply", {
-    branch: into,
-    doc,
-    ops: [{ op: "node_upsert", id: ours.id, ...node }],
-  });
-}
-
-const conflict = [
-  {
-    key: "a",
-    name: "theirs",
-    words: "Take theirs",
-    run: takeTheirs,
-    undo: (_item, before) => writeBack(before),
-    said: "Theirs taken",
-  },
-  {
-    key: "r",
-    name: "ours",
-    words: "Keep ours",
-    run: ({ id }) => call("graph_conflict_resolve", { conflict_id: id, resolution: "use_into" }),
-    said: "Ours kept",
-    final: "what the branch says is not asked about again",
-  },
-];
-
 const job = [
   {
     key: "a",
@@ -310,19 +268,53 @@ const signal = [
   },
 ];
 
-const proof = [
+// A step that nobody has seen proven: the command that proves it, or the step is not done after all.
+const proof = ({ facts }) => [
   {
     key: "a",
     name: "again",
-    words: "Copy the command that proves it",
+    words: provingCommand(facts.task, [facts])
+      ? "Copy the command that proves it"
+      : "Say what proves it",
     primary: true,
     stays: true,
-    run: ({ facts }) => copy(proveCommand("--again", facts.task)),
-    said: "Command copied",
+    ...(provingCommand(facts.task, [facts])
+      ? {}
+      : {
+          asks: () => [
+            {
+              name: "command",
+              words: "The command that shows that it holds",
+              hint: "It is copied so that Clew runs it and sees what comes out.",
+              required: true,
+            },
+          ],
+        }),
+    run: (_item, { command }) =>
+      copy(provingCommand(facts.task, [command ? { ...facts, commands: [command] } : facts])),
+    said: "Copied, to be run in a terminal",
+  },
+  {
+    key: "r",
+    name: "reopen",
+    words: "It is not done",
+    run: (item) => call("tasks_progress", { ...at(item), completed: false }),
+    undo: ({ facts: { task } }) => call("tasks_undo", { task }),
+    said: "Open again",
   },
 ];
 
-const WAYS = { proposal, contradiction, conflict, job, step, fact, review, signal, proof };
+const WAYS = {
+  proposal,
+  contradiction,
+  conflict: conflictWays,
+  job,
+  step,
+  fact,
+  review,
+  signal,
+  proof,
+};
 
 /** @returns {Way[]} */
 export function waysOf(item) {

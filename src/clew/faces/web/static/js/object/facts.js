@@ -32,6 +32,8 @@ const WORDS = {
   ProposedBy: "Asked by",
   DeferredUntil: "Put off until",
   ApprovedBy: "Approved by",
+  Supersedes: "Replaces",
+  SupersededBy: "Replaced by",
 };
 
 export function factsOf(view) {
@@ -68,7 +70,8 @@ function blockFacts({ shown }) {
 }
 
 // Ids within a value become links.
-const ID = /\b[A-Z]{1,4}-\d{8}-\d{3,}\b|\b(?:TASK|PLAN|JOB|CARD|RCPT)-\d+\b/g;
+const ID =
+  /\b[A-Z]{1,4}-\d{8}-\d{3,}\b|\b(?:TASK|PLAN|JOB|CARD|RCPT)-\d+\b|\b(?:[RUXLF]|EV)-\d+\b|\bSTEP-[0-9A-F]{8,}\b/g;
 function linked(value) {
   const text = Array.isArray(value) ? value.join(", ") : String(value);
   const parts = [];
@@ -90,7 +93,7 @@ const READERS = {
     ["Because", shown.step?.block_reason],
     ["Next", shown.step?.next_action],
     ["Still missing", list(shown.gate?.missing)],
-    ["Held by", shown.lease?.active ? byWords(shown.lease.holder ?? shown.lease.agent) : ""],
+    ["Held by", shown.lease ? byWords(shown.lease.holder_agent_id) : ""],
   ],
   card: ({ shown }) => [
     ["Branch", shown.head?.branch],

@@ -1,9 +1,9 @@
 // Steps with their proofs, and the one command that proves a task again.
 
 import { tryCall } from "../api.js";
-import { proveCommand } from "../commands.js";
+import { provingCommand } from "../commands.js";
 import { ago, copyButton, el } from "../dom.js";
-import { badge, command, idLink, recordLink, statusBadge } from "../parts.js";
+import { badge, command, idLink, prose, recordLink, statusBadge } from "../parts.js";
 import { byWords } from "../people.js";
 import { fold } from "../redraw.js";
 import { link, objectLink } from "../router.js";
@@ -52,10 +52,12 @@ function stepRow(step, proofs) {
 
 // Every proof with its grade, what it printed, the files it covers and its age; one button copies
 // the command that runs them again.
-export function proofsPart({ id, kind, proofs = [], shown }) {
+export function proofsPart({ id, kind, proofs = [], proven = [], shown }) {
   const receipts = proofs.slice(0, 12);
   if (!receipts.length) return null;
-  const again = proveCommand("--again", kind === "step" ? shown.task : id);
+  const task = kind === "step" ? shown.task : id;
+  // Before a step is closed its own receipts say what was run.
+  const again = provingCommand(task, proven.length ? proven : receipts.map(proofOf));
   return el(
     "section",
     { class: "part proofs", data: { key: "proofs" } },
@@ -63,13 +65,21 @@ export function proofsPart({ id, kind, proofs = [], shown }) {
       "header",
       { class: "row" },
       el("h3", {}, "Proofs"),
-      receipts.some((receipt) => receipt.command)
+      again
         ? el("span", { class: "end" }, copyButton(again, "Copy the command that proves it again"))
         : null,
     ),
     el("ol", { class: "plain" }, receipts.map(proofRow)),
   );
 }
+
+// What a receipt alone says about proving it again: only what Clew saw can be repeated by it.
+const proofOf = ({ id, path, grade, source, command: line }) => ({
+  path,
+  state: grade,
+  repeat: line && source !== "said" ? [id] : [],
+  commands: line ? [line] : [],
+});
 
 function proofRow(receipt) {
   return el(
@@ -109,7 +119,28 @@ function proofRow(receipt) {
   );
 }
 
-export const stepBody = (view) => proofsPart(view);
+export const stepBody = (view) => [notesPart(view.steps?.[0]?.notes ?? []), proofsPart(view)];
+
+function notesPart(notes) {
+  if (!notes.length) return null;
+  return el(
+    "section",
+    { class: "part", data: { key: "notes" } },
+    el("h3", {}, "Notes"),
+    el(
+      "ul",
+      { class: "plain" },
+      notes.map((note) =>
+        el(
+          "li",
+          { data: { key: note.ts_ms } },
+          prose(note.text),
+          el("p", { class: "quiet" }, note.by ? `${byWords(note.by)} · ` : "", ago(note.ts_ms)),
+        ),
+      ),
+    ),
+  );
+}
 
 export function planBody({ id, incoming }) {
   const tasks = incoming.filter((item) => item.rel === "part_of");
@@ -138,7 +169,7 @@ export function receiptBody({ shown }) {
       ? [el("h3", {}, "What it printed"), el("pre", { class: "text" }, receipt.output_tail)]
       : null,
     receipt.command && receipt.task
-      ? [el("h3", {}, "Prove it again"), command(proveCommand("--again", receipt.task))]
+      ? [el("h3", {}, "Prove it again"), command(provingCommand(receipt.task, [proofOf(receipt)]))]
       : null,
     receipt.again
       ? el("p", {}, "It repeats ", el("a", { href: objectLink(receipt.again) }, receipt.again))

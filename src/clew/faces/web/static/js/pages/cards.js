@@ -1,5 +1,5 @@
-// The cards of a branch or task as a picture with the engine's signals; the difference of two
-// branches; open conflicts.
+// The cards of a branch or task as a picture with the engine's signals, and the difference of two
+// branches. Conflicts of merges are decided in the Inbox.
 
 import { call, tryCall } from "../api.js";
 import { el, replace, shorten } from "../dom.js";
@@ -7,21 +7,22 @@ import { keepDrawn } from "../news.js";
 import { head, problemCard, title, views } from "../parts.js";
 import { redraw } from "../redraw.js";
 import { go, link } from "../router.js";
-import { conflictParts } from "./cards/conflicts.js";
 import { diffParts } from "./cards/diff.js";
 import { CardGraph } from "./cards/graph.js";
 
 const VIEWS = [
   ["graph", "Graph"],
   ["diff", "Difference"],
-  ["conflicts", "Conflicts"],
 ];
+const CONFLICTS = () => link("inbox", { kind: "conflict" });
 const PAUSE = 500;
 const matters = (event) => event.topic === "reasoning" || event.topic === "tasks";
 
 // The picture follows its own addresses (another card, other words, the table); another branch or
 // view is begun anew.
 export async function show(main, parts) {
+  // Where conflicts stood in earlier versions.
+  if (parts[1] === "conflicts") return location.replace(CONFLICTS());
   let shown = await begin(main, parts);
   let turn = 0;
   const move = async (rest, query) => {
@@ -48,8 +49,8 @@ export async function show(main, parts) {
 /** @returns {Promise<{end: () => any, move?: (query: URLSearchParams) => any}>} */
 async function begin(main, [scope = "main", asked = "graph", other]) {
   const view = VIEWS.some(([name]) => name === asked) ? asked : "graph";
-  title(view === "conflicts" ? "Conflicts" : scope, "Cards");
-  return view === "graph" ? showGraph(main, scope) : showPage(main, scope, view, other);
+  title(scope, "Cards");
+  return view === "graph" ? showGraph(main, scope) : showDifference(main, scope, other);
 }
 
 function focusHeading(main) {
@@ -103,30 +104,28 @@ function headParts(scope, names, titles, graph, again) {
 const tabsOf = (scope, view) =>
   views(
     "View",
-    VIEWS.map(([name, words]) => [
-      link("know", "cards", scope, ...(name === "graph" ? [] : [name])),
-      name,
-      words,
-    ]),
+    [
+      ...VIEWS.map(([name, words]) => [
+        link("know", "cards", scope, ...(name === "graph" ? [] : [name])),
+        name,
+        words,
+      ]),
+      [CONFLICTS(), "conflicts", "Conflicts"],
+    ],
     view,
   );
 
-async function showPage(main, scope, view, other) {
+async function showDifference(main, scope, other) {
   const names = await branchNames();
-  const lead = {
-    diff: "What one branch has that another has not.",
-    conflicts: "Changed on both sides of a merge; somebody has to choose.",
-  }[view];
   const body = el("div", { class: "stack", id: "cards-body", data: { key: "body" } });
   const page = el(
     "div",
     { class: "page" },
-    head(view === "conflicts" ? "Conflicts" : `Cards of ${scope}`, lead, tabsOf(scope, view)),
+    head(`Cards of ${scope}`, "What one branch has that another has not.", tabsOf(scope, "diff")),
     body,
   );
-  const parts = { diff: () => diffParts(scope, other, names), conflicts: conflictParts }[view];
   const draw = async () => {
-    redraw(body, await parts());
+    redraw(body, await diffParts(scope, other, names));
     if (!page.isConnected) replace(main, page);
   };
   return { end: await keepDrawn(draw, matters) };

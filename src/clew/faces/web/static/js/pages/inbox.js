@@ -119,6 +119,7 @@ class InboxPage {
       if (this.known.has(keyOf(item))) this.gone.delete(keyOf(item));
       else if (whole) this.gone.add(keyOf(item));
     this.items = this.items.map((item) => this.known.get(keyOf(item)) ?? item);
+    if (this.first === false) this.holdHead();
     if (!this.chosen) this.chooseFirst();
     this.draw();
     if (!this.frame.isConnected) replace(this.main, this.frame);
@@ -152,6 +153,7 @@ class InboxPage {
         wanted: parts[0] ?? "",
         first: true,
       });
+      this.top.style.height = "";
       this.gone.clear();
       this.picked.clear();
       return this.look().catch(problemNotice);
@@ -170,6 +172,7 @@ class InboxPage {
 
   // What was dealt with goes, what came in the meantime takes its place.
   refresh() {
+    this.top.style.height = "";
     this.items = [...this.known.values()];
     this.gone.clear();
     if (!this.known.has(this.chosen)) {
@@ -280,11 +283,12 @@ class InboxPage {
   }
 
   said(done) {
-    const [{ item, way }] = done;
+    const [{ item, way, result }] = done;
+    const what = typeof way.said === "function" ? way.said(item, result) : way.said;
     const words =
       done.length > 1
-        ? `${way.said}: ${several(done.length, "matter")}`
-        : `${way.said}: ${item.title.slice(0, 80)}`;
+        ? `${what}: ${several(done.length, "matter")}`
+        : `${what}: ${item.title.slice(0, 80)}`;
     const undone = done.filter((one) => one.way.undo);
     const undo = async () => {
       for (const one of undone.reverse()) await one.way.undo(one.item, one.result);
@@ -395,7 +399,12 @@ class InboxPage {
         words,
       );
     return [
-      el("h1", { data: { key: "title" } }, this.later ? "Later" : "Inbox"),
+      el(
+        "div",
+        { class: "list-title", data: { key: "title" } },
+        el("h1", {}, this.later ? "Later" : "Inbox"),
+        this.freshButton(),
+      ),
       el(
         "nav",
         { class: "facets", "aria-label": "Kinds", data: { key: "kinds" } },
@@ -421,20 +430,6 @@ class InboxPage {
             `${this.picked.size} picked: a, r or h acts on all of them`,
           )
         : null,
-      this.fresh
-        ? el(
-            "button",
-            {
-              type: "button",
-              class: "small",
-              id: "fresh",
-              data: { key: "fresh" },
-              onclick: () => this.refresh(),
-            },
-            `${this.fresh} new, show `,
-            el("kbd", { "aria-hidden": "true" }, "n"),
-          )
-        : null,
       total > items.length
         ? el(
             "p",
@@ -443,6 +438,22 @@ class InboxPage {
           )
         : null,
     ];
+  }
+
+  freshButton() {
+    if (!this.fresh) return null;
+    return el(
+      "button",
+      { type: "button", class: "small", id: "fresh", onclick: () => this.refresh() },
+      `${this.fresh} new, show `,
+      el("kbd", { "aria-hidden": "true" }, "n"),
+    );
+  }
+
+  // News may make the head taller, with a kind that was not there before; until somebody asks for
+  // what is new it keeps its height, so that no row moves under a pointer.
+  holdHead() {
+    if (this.top.offsetHeight) this.top.style.height = `${this.top.offsetHeight}px`;
   }
 
   row(item) {

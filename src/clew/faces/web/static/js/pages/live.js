@@ -5,6 +5,7 @@ import { clewCommand } from "../commands.js";
 import { el, replace } from "../dom.js";
 import { keepDrawn } from "../news.js";
 import { callText, head, several, teach } from "../parts.js";
+import { isMe } from "../people.js";
 import { redraw } from "../redraw.js";
 import { state } from "../state.js";
 import { gather, namesOf, ROOM } from "./home/gather.js";
@@ -68,8 +69,9 @@ async function look([, , minutes]) {
 }
 
 function lead({ workers }) {
-  // A session is what an agent works in, not somebody who works.
-  const busy = (kind) => workers.filter((one) => one.active && one.kind === kind).length;
+  // A session is what an agent works in, not somebody who works; who reads this knows of oneself.
+  const busy = (kind) =>
+    workers.filter((one) => one.active && one.kind === kind && !isMe(one.name)).length;
   const counts = [several(busy("agent"), "agent"), several(busy("runner"), "runner")];
   const some = counts.filter((words) => !words.startsWith("0 "));
   return `Workspace ${state.workspace}${some.length ? ` · ${some.join(" and ")} at work` : ""}`;
@@ -79,7 +81,8 @@ function begin() {
   return teach(
     "Nothing has happened here yet",
     "Connect an agent, or write the first lines yourself; everything that any process writes appears here by itself.",
-    `claude mcp add clew -- ${clewCommand("serve")}`,
+    // The address that is being looked at: an agent that starts a server of its own may miss this store.
+    state.connect[0]?.lines[0] ?? `claude mcp add clew -- ${clewCommand("serve")}`,
     callText("notes_commit", { content: "The first thing worth keeping" }),
     callText("tasks_macro_start", { task_title: "The first task" }),
   );

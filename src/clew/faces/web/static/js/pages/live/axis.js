@@ -5,6 +5,7 @@
 import { ago, el, shorten } from "../../dom.js";
 import { icon, kindWord } from "../../kinds.js";
 import { badge, nothing, several } from "../../parts.js";
+import { isMe } from "../../people.js";
 import { link } from "../../router.js";
 
 /** @type {[string, string, number][]} */
@@ -205,7 +206,7 @@ export function workersTable(workers) {
         " ",
         el("a", { href: worker.href }, shorten(worker.words, 60)),
       ),
-      el("td", {}, kindWord(worker.kind)),
+      el("td", {}, isMe(worker.name) ? "you" : kindWord(worker.kind)),
       el("td", {}, badge(worker.state, worker.active ? "good" : "")),
       el(
         "td",

@@ -1,6 +1,6 @@
 // Plans with how far they are, and their tasks by status.
 
-import { call } from "../../api.js";
+import { call, tryCall } from "../../api.js";
 import { create } from "../../create.js";
 import { ago, el, shorten } from "../../dom.js";
 import { askFields } from "../../forms.js";
@@ -21,7 +21,11 @@ const PAGE = 200,
   SHOWN = 30;
 
 export async function boardParts() {
-  const [found, focus] = await Promise.all([readWork(), call("tasks_focus_get")]);
+  const [found, focus, marks] = await Promise.all([
+    readWork(),
+    call("tasks_focus_get"),
+    readMarks(),
+  ]);
   const lead = `${several(found.counts.plans, "plan")} · ${several(found.counts.tasks, "task")}${found.tasks.length < found.counts.tasks ? `, the first ${found.tasks.length} shown` : ""}`;
   if (!found.tasks.length && !found.plans.length)
     return { parts: [head("Work", "", newButtons()), empty()], tasks: [] };
@@ -29,7 +33,7 @@ export async function boardParts() {
   const parts = [
     head("Work", lead, newButtons()),
     el("div", { class: "plans", data: { key: "plans", list: "" } }, found.plans.map(planCard)),
-    board(found.tasks, plans, focus.focus),
+    board(found.tasks, plans, focus.focus, marks),
   ];
   return { parts, tasks: found.tasks };
 }
@@ -87,7 +91,11 @@ function planCard(plan) {
 }
 
 // The columns that hold something, and always those that a task is moved to most.
-export function board(tasks, plans, focus) {
+// Which tasks have steps that are blocked, and closed ones that nobody has seen proven.
+export const readMarks = () => tryCall("tasks_marks");
+
+export function board(tasks, plans, focus, marks) {
+  const card = (task) => taskCard(task, plans.get(task.parent), task.id === focus, marks);
   const columns = COLUMNS.filter(
     ([status], index) => index < 4 || tasks.some((task) => task.status === status),
   );
@@ -100,26 +108,18 @@ export function board(tasks, plans, focus) {
         "section",
         { class: "column", "aria-label": words, data: { key: status, list: "", status } },
         el("h2", {}, words, el("span", { class: "count" }, ` ${own.length}`)),
-        own.length
-          ? own
-              .slice(0, SHOWN)
-              .map((task) => taskCard(task, plans.get(task.parent), task.id === focus))
-          : nothing("None."),
+        own.length ? own.slice(0, SHOWN).map(card) : nothing("None."),
         own.length > SHOWN
-          ? fold(
-              `column ${status}`,
-              `${own.length - SHOWN} more`,
-              own
-                .slice(SHOWN)
-                .map((task) => taskCard(task, plans.get(task.parent), task.id === focus)),
-            )
+          ? fold(`column ${status}`, `${own.length - SHOWN} more`, own.slice(SHOWN).map(card))
           : null,
       );
     }),
   );
 }
 
-function taskCard(task, plan, focused) {
+function taskCard(task, plan, focused, marks) {
+  const blocked = marks?.blocked[task.id] ?? 0,
+    doubtful = marks?.doubtful[task.id] ?? 0;
   const [done, total] = String(task.progress ?? "0/0")
     .split("/")
     .map(Number);
@@ -158,13 +158,28 @@ function taskCard(task, plan, focused) {
       { href: link("now", "board", task.id), draggable: "false", data: { act: "open" } },
       shorten(task.title, 90),
     ),
-    total ? el("progress", { max: total, value: done, "aria-label": "Steps done" }) : null,
+    total
+      ? el("progress", {
+          max: total,
+          value: done,
+          class: doubtful ? "doubtful" : "",
+          "aria-label": doubtful ? `Steps done, ${doubtful} not proven` : "Steps done",
+        })
+      : null,
     el(
       "span",
       { class: "quiet" },
       total ? `${done}/${total} steps · ` : "",
       ago(task.updated_at_ms),
     ),
+    blocked || doubtful
+      ? el(
+          "span",
+          { class: "row" },
+          blocked ? badge(`${blocked} blocked`, "bad") : null,
+          doubtful ? badge(`${doubtful} of ${done} not proven`, "warn") : null,
+        )
+      : null,
   );
 }
 

@@ -2,14 +2,23 @@
 
 import { ago, el, shorten } from "../../dom.js";
 import { actionButtons } from "../../object/actions.js";
-import { badge, callText, teach } from "../../parts.js";
+import { badge, callText, prose, teach } from "../../parts.js";
+import { byWords } from "../../people.js";
 import { fold } from "../../redraw.js";
+import { objectLink } from "../../router.js";
 
 const GATES = ["criteria", "tests", "security", "perf", "docs"];
 const DEEPEST = 5;
-const PROOFS = 3;
+const PROOFS = 3,
+  NOTES = 2;
+const PROVEN = { proven: "good", claimed: "warn", overridden: "warn" };
 
-export function stepTree(steps, evidence, task) {
+/**
+ * @param {any[]} steps
+ * @param {{evidence: any[], proven: any[], said: any[]}} known what they were proven with, how far, what was noted
+ * @param {string} task
+ */
+export function stepTree(steps, known, task) {
   if (!steps.length)
     return teach(
       "No steps yet",
@@ -18,24 +27,26 @@ export function stepTree(steps, evidence, task) {
         steps: [{ title: "Measure it", success_criteria: ["The numbers are written down"] }],
       }),
     );
+  const of = (items, step) => items.find((item) => item.step_id === step.step_id);
   return el(
     "ol",
     { class: "steps", id: "steps", data: { key: "steps", list: "" } },
     steps.map((step) =>
-      stepRow(
-        step,
-        evidence.filter((item) => item.path === step.path),
-        task,
-      ),
+      stepRow(step, task, {
+        evidence: known.evidence.filter((item) => item.path === step.path),
+        proof: of(known.proven, step),
+        said: of(known.said, step),
+      }),
     ),
   );
 }
 
 const STEP_ACTIONS = ["close", "block", "unblock", "note"];
 
-function stepRow(step, proofs, task) {
+function stepRow(step, task, { evidence, proof, said }) {
   const depth = Math.min(DEEPEST, step.path.split(".").length - 1);
   const kind = step.completed ? "done" : step.blocked ? "blocked" : "open";
+  const state = step.completed ? proof?.state : null;
   return el(
     "li",
     { class: `step ${kind}`, data: { key: step.path, depth, path: step.path } },
@@ -47,38 +58,64 @@ function stepRow(step, proofs, task) {
     el(
       "div",
       { class: "stack tight grow" },
-      el(
-        "p",
-        { class: "row" },
-        el("strong", {}, shorten(step.title, 160)),
-        el("span", { class: "id" }, step.path),
-        step.blocked && !step.completed ? badge("blocked", "bad") : null,
-        step.completed_at_ms
-          ? el("span", { class: "quiet" }, "closed ", ago(step.completed_at_ms))
-          : null,
-      ),
+      stepHead(step, state, said?.held_by),
       step.blocked && !step.completed && step.block_reason
         ? el("p", { class: "bad" }, step.block_reason)
         : null,
       list("Holds when", step.success_criteria),
       list("Checked by", step.tests, true),
       el("p", { class: "gates" }, gates(step)),
-      proofList(step, proofs),
-      el(
-        "div",
-        { class: "actions" },
-        actionButtons(
-          {
-            id: step.step_id,
-            kind: "step",
-            status: kind,
-            title: step.title,
-            shown: { task, step },
-          },
-          STEP_ACTIONS,
-        ),
-      ),
+      proofList(step, evidence, proof?.state),
+      noteList(step, said?.notes ?? []),
+      el("div", { class: "actions" }, stepButtons(step, kind, task)),
     ),
+  );
+}
+
+function stepHead(step, state, holder) {
+  return el(
+    "p",
+    { class: "row" },
+    el("a", { class: "what", href: objectLink(step.step_id) }, shorten(step.title, 160)),
+    el("span", { class: "id" }, step.path),
+    step.blocked && !step.completed ? badge("blocked", "bad") : null,
+    state ? badge(state, PROVEN[state] ?? "bad") : null,
+    step.completed_at_ms
+      ? el("span", { class: "quiet" }, "closed ", ago(step.completed_at_ms))
+      : null,
+    holder ? el("span", { class: "quiet" }, `held by ${byWords(holder)}`) : null,
+  );
+}
+
+const stepButtons = (step, kind, task) =>
+  actionButtons(
+    { id: step.step_id, kind: "step", status: kind, title: step.title, shown: { task, step } },
+    STEP_ACTIONS,
+  );
+
+// What was noted while it was worked on and when it was closed, the newest first.
+function noteList(step, notes) {
+  if (!notes.length) return null;
+  const row = (note) =>
+    el(
+      "li",
+      { data: { key: note.ts_ms } },
+      prose(note.text),
+      el("p", { class: "quiet" }, note.by ? `${byWords(note.by)} · ` : "", ago(note.ts_ms)),
+    );
+  const shown = notes.slice(0, NOTES).map(row);
+  const rest = notes.slice(NOTES).map(row);
+  return el(
+    "div",
+    { class: "step-notes" },
+    el("ul", { class: "plain" }, shown),
+    rest.length
+      ? fold(
+          `notes ${step.step_id}`,
+          `${rest.length} older ${rest.length === 1 ? "note" : "notes"}`,
+          el("ul", { class: "plain" }, rest),
+        )
+      : null,
   );
 }
 
@@ -109,9 +146,9 @@ function gates(step) {
   );
 }
 
-function proofList(step, proofs) {
+function proofList(step, proofs, state) {
   if (!proofs.length) return null;
-  const rows = proofs.map(proofRow);
+  const rows = proofs.map((item) => proofRow(item, state));
   return el(
     "div",
     { class: "proofs" },
@@ -126,11 +163,13 @@ function proofList(step, proofs) {
   );
 }
 
-function proofRow(item) {
+// Only what Clew saw is green; what somebody said stays what it is.
+function proofRow(item, state) {
+  const tone = state === "proven" ? "good" : "warn";
   const mark = item.stale
     ? badge("stale proof", "bad")
     : item.proves
-      ? badge(item.judged ? "proof, files unchanged" : "proof", "good")
+      ? badge(item.judged ? "proof, files unchanged" : "proof", tone)
       : badge("evidence");
   return el(
     "li",

@@ -5,28 +5,31 @@ import { commandOfLine } from "../../commands.js";
 import { ago, el, shorten } from "../../dom.js";
 import { describe } from "../../happenings.js";
 import { actionButtons } from "../../object/actions.js";
-import { badge, command, nothing, several, title } from "../../parts.js";
+import { badge, command, idLink, nothing, several, title } from "../../parts.js";
+import { byWords } from "../../people.js";
 import { fold } from "../../redraw.js";
 import { link } from "../../router.js";
-import { board, newButtons, readWork } from "./board.js";
+import { board, newButtons, readMarks, readWork } from "./board.js";
 import { stepTree } from "./steps.js";
 
 const TONES = { ACTIVE: "info", DONE: "good", PARKED: "warn", CANCELED: "" };
 
 export async function targetParts(id) {
   const named = id.startsWith("PLAN-") ? { plan: id } : { task: id };
-  const [found, next, proofs, work] = await Promise.all([
+  const [found, next, proofs, work, viewed, marks] = await Promise.all([
     call("tasks_resume", { ...named, read_only: true, events_limit: 40, max_chars: 1_000_000 }),
     envelope("tasks_snapshot", { ...named, read_only: true }).catch(() => null),
     tryCall("tasks_proofs", { ...named, max_chars: 400_000 }),
     readWork(id.startsWith("PLAN-") ? id : undefined),
+    tryCall("record_view", { id, max_chars: 400_000 }),
+    id.startsWith("PLAN-") ? readMarks() : null,
   ]);
   const { target } = found;
   title(target.id, "Work");
   const tasks = work.tasks.filter((task) => task.parent === id);
   const plans = new Map(work.plans.map((plan) => [plan.id, plan]));
   const parts = [
-    headOf(target, plans),
+    headOf(target, plans, viewed),
     el(
       "div",
       { class: "split", data: { key: "split", list: "" } },
@@ -37,14 +40,22 @@ export async function targetParts(id) {
         nextCard(next, nextWords(found.radar, target, tasks), found.radar, target),
         notes(found.radar, proofs),
         id.startsWith("PLAN-")
-          ? board(tasks, plans, found.focus)
-          : stepTree(found.steps ?? [], proofs?.evidence ?? [], target.id),
+          ? board(tasks, plans, found.focus, marks)
+          : stepTree(
+              found.steps ?? [],
+              {
+                evidence: proofs?.evidence ?? [],
+                proven: proofs?.steps ?? [],
+                said: viewed?.steps ?? [],
+              },
+              target.id,
+            ),
       ),
       el(
         "aside",
         { class: "card lens", tabindex: "0", "aria-label": "Timeline", data: { key: "timeline" } },
         el("h2", {}, "Timeline"),
-        timeline(found.timeline?.events ?? [], found.steps ?? []),
+        timeline(found.timeline?.events ?? [], found.steps ?? [], viewed?.events ?? []),
       ),
     ),
   ];
@@ -53,8 +64,9 @@ export async function targetParts(id) {
 
 const WORK_ACTIONS = ["status", "add-step", "edit"];
 
-function headOf(target, plans) {
+function headOf(target, plans, viewed) {
   const plan = plans.get(target.parent);
+  const { priority, assignee, tags = [], depends_on: waitsFor = [] } = viewed?.shown?.target ?? {};
   return el(
     "div",
     { class: "head", data: { key: "head" } },
@@ -81,9 +93,14 @@ function headOf(target, plans) {
         el(
           "span",
           { class: "quiet" },
-          `revision ${target.revision} · changed `,
+          viewed?.author ? `made by ${byWords(viewed.author)} · ` : "",
+          "changed ",
           ago(target.updated_at_ms),
+          assignee ? ` · assigned to ${byWords(assignee)}` : "",
+          priority ? ` · ${String(priority).toLowerCase()} priority` : "",
         ),
+        tags.filter((tag) => tag !== "untagged").map((tag) => badge(tag)),
+        waitsFor.length ? el("span", { class: "quiet" }, "waits for ", waitsFor.map(idLink)) : null,
       ),
     ),
     el(
@@ -157,8 +174,11 @@ function notes(radar, proofs) {
   );
 }
 
-function timeline(events, steps) {
+const byPart = (agent) => (agent ? `${byWords(agent)} · ` : "");
+
+function timeline(events, steps, authored) {
   if (!events.length) return nothing("Nothing yet.");
+  const authors = new Map(authored.map(({ event, ts, by }) => [`${event} ${ts}`, by]));
   const names = new Map(steps.map((step) => [step.path, step.title]));
   return el(
     "ol",
@@ -176,7 +196,12 @@ function timeline(events, steps) {
             ? el("span", { class: "quiet" }, ` ${shorten(names.get(event.path) ?? event.path, 60)}`)
             : null,
         ),
-        ago(event.ts_ms),
+        el(
+          "span",
+          { class: "when" },
+          byPart(authors.get(`${event.type} ${event.ts}`)),
+          ago(event.ts_ms),
+        ),
       );
     }),
   );

@@ -11,7 +11,8 @@ from pydantic import Field
 from clew.errors import ClewError, invalid, suggest
 from clew.registry.context import Context
 from clew.registry.operation import Name, operation
-from clew.store.rows import chunks, placeholders
+from clew.store.database import placeholders
+from clew.store.rows import chunks
 from clew.tasks.journal import write_event
 from clew.tasks.plans import Work
 from clew.tasks.steps import Step, step_ref

@@ -74,6 +74,7 @@ class Hosts:
         name = _hostname(f"//{host}") if host else None
         if name is None:
             return False
+        # A plain address cannot be rebound: the attacker's page would have to be loaded from it.
         return name in self._names or is_loopback(name) or (self._open and _address(name) is not None)
 
     def allows_origin(self, origin: str | None) -> bool:
@@ -88,6 +89,7 @@ def _hostname(address: str) -> str | None:
     """The name without port and credentials; None for what is no address."""
     try:
         parts = urlsplit(address)
+        # `//good@evil` and the like are no Host that a browser sends; refused rather than understood.
         if parts.username is not None or parts.path or parts.query or parts.fragment:
             return None
         parts.port  # noqa: B018  raises for a port that is none
@@ -217,6 +219,7 @@ class HttpServer(uvicorn.Server):
         self._on_stop = on_stop
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Streams of notices never end by themselves, and uvicorn would wait for them.
         self._on_stop()
         await super().shutdown(sockets)
 

@@ -157,6 +157,7 @@ def read(text: str) -> CipherReading:
     number, kind, rest = int(header.group(1)), header.group(2), header.group(3)
     before, bar, after = rest.partition("|")
     field = _read_field(before) if bar else None
+    # `S1|H|a|b` without references in the second place is content with a bar in it.
     content = rest if field is None else after
     return _reading(content.strip(), number, kind, field)
 
@@ -193,6 +194,7 @@ def described(reading: CipherReading) -> dict[str, Any]:
 
 
 def _reading(content: str, number: int | None, kind: str | None, field: tuple[Reference, ...] | None) -> CipherReading:
+    # In plain prose `?` and `>` are punctuation.
     known = frozenset() if kind else ORDINARY
     # A confidence mark is not an operator, and another session's thought is not one of ours.
     plain = _ANCHOR.sub(" ", _CONFIDENCE.sub(" ", content))
@@ -253,6 +255,7 @@ def _inline(content: str) -> tuple[Reference, ...]:
     for match in _MARKED.finditer(content):
         spans = _spans(match.group(2), match.group(1), inline=True) or []
         places += [(match.start(), reference) for reference in spans]
+    # In the order of the text: the first reference of a revision is what it revises.
     ordered = [reference for _, reference in sorted(places, key=lambda place: place[0])]
     return tuple(dict.fromkeys(ordered))[:MAX_REFERENCES]
 
@@ -263,5 +266,6 @@ def _confidence(content: str) -> Confidence | None:
         return None
     if found.group(1):
         return Confidence(CONFIDENCE[found.group(1)])
+    # `p=80` without a sign can only be meant as a percentage.
     p = float(found.group(2)) / (100 if found.group(3) or float(found.group(2)) > 1 else 1)
     return Confidence(level_of(p), p) if p <= 1 else None

@@ -133,6 +133,7 @@ def docs_list(ctx: Context, args: DocsList) -> dict[str, Any]:
     docs: dict[str, dict[str, Any]] = {}
     for link in chain(ctx, branch):
         for row in ctx.tx.all(_DOCS, ctx.workspace, link.branch, ctx.workspace, link.branch, link.cutoff):
+            # The nearest branch comes first, so its own dates are shown for a document that several of them write to.
             docs.setdefault(row["doc"], row)
     listed = [docs[name] for name in sorted(docs)]
     return {
@@ -303,6 +304,7 @@ def destination(ctx: Context, source: Branch, into: str | None, to_base: bool) -
 def origin(row: Row) -> str:
     """The key of a note for good: a copy of a copy keeps the first one's."""
     key = row["source"] or ""
+    # Seqs are unique in a workspace, whatever branch a note stands on.
     return key if key.startswith("merge:") else f"merge:{row['seq']}"
 
 
@@ -317,6 +319,7 @@ def _once(rows: Iterable[Row]) -> list[Row]:
 def _candidates(ctx: Context, ranges: list[Range], doc: str, cursor: int | None, limit: int) -> tuple[list[Row], bool]:
     """Notes in the order they were written, so that the copies keep it."""
     rows: list[Row] = []
+    # Ranges come nearest first, which is newest first; copies are written oldest first.
     for span in reversed(ranges):
         rows += ctx.tx.all(
             "SELECT * FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND kind = 'note'"
@@ -351,6 +354,7 @@ def _copy(ctx: Context, row: Row, source: Branch, into: Branch, doc: str) -> Non
         content=row["content"],
         title=row["title"],
         format=row["format"],
+        # For people; what tells a copy again is its `source`.
         meta={**meta, "_merge": {"from": source.name, "seq": row["seq"]}},
         source=origin(row),
     )

@@ -86,6 +86,7 @@ def resolve_scope(
     wanted = target_id(target)
     if wanted is not None and explicit:
         raise _either_or("target", explicit[0])
+    # A branch or document that is named means that place, even while a task is in focus.
     if wanted is None and not explicit:
         wanted = ctx.ws.focus
     if wanted is not None:
@@ -124,6 +125,7 @@ def own_scope(ctx: Context, target: str, kind: str, branch: Branch, docs: tuple[
 def _free_name(ctx: Context, name: str) -> str:
     """A branch that somebody made under this name before must not keep the work from coming into being."""
     while find_branch(ctx, name) is not None:
+        # The name is only shown; the work knows its branch by its number.
         name = f"{name}-own"
     return name
 
@@ -152,6 +154,7 @@ def scope_of(ctx: Context, target: str) -> Scope:
     """The reasoning scope that a plan or task owns."""
     key = ("reasoning_ref", target)
     row = ctx.memo.get(key) or ctx.tx.one(_OWNED, ctx.workspace, target)
+    # Nothing but forgetting changes this row, and that takes it out of the memo.
     ctx.memo[key] = row
     if row is None:
         raise unknown_id(
@@ -208,6 +211,7 @@ class StepFocus:
         """Whether a document's entry belongs to this step: a note by its meta, an event by the task's path."""
         if entry["kind"] == "event":
             path = entry.get("path") or ""
+            # `s:1.s:0` is below `s:1`, and `s:10` is not: the point belongs to the prefix.
             return entry.get("task_id") == self.task_id and (path == self.path or path.startswith(f"{self.path}."))
         meta = entry.get("meta") or {}
         named = meta.get("step")

@@ -79,6 +79,7 @@ def _draft(ctx: Context, args: ReceiptRecord) -> EvidenceDraft:
     outside = next((path for path in args.files or {} if not is_inside(path)), None)
     if outside is not None:
         raise invalid("files", f"{outside[:80]!r} is not a path below the project", "Give relative paths.")
+    # One line, because two receipts of one command are told by comparing it.
     command = " ".join(args.command.splitlines()).strip()
     body = {"command": command, "exit_code": args.exit_code, "duration_ms": args.duration_ms}
     run = _run(ctx, command, args)
@@ -91,6 +92,7 @@ def _draft(ctx: Context, args: ReceiptRecord) -> EvidenceDraft:
 
 def _run(ctx: Context, command: str, args: ReceiptRecord) -> Run | None:
     """The run as Clew saw it; None when somebody only says so."""
+    # Only `clew prove`, the runner and the hook of a client have it; over MCP nobody can call himself a witness.
     if ctx.connection.witness is None:
         return None
     if args.again is not None and not RECEIPT.fullmatch(args.again):

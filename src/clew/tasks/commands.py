@@ -90,6 +90,7 @@ def is_command(line: str) -> bool:
         return True
     if len(words) < 2 or words[0] not in _SUBCOMMANDS:
         return False
+    # Sentences end with these, and so do commands that are quoted in one.
     argument = words[1].rstrip(".,;:!?")
     return (
         argument in _SUBCOMMANDS[words[0]]
@@ -117,6 +118,7 @@ def says_failed(output: str) -> bool:
 
 def claims_failure(text: str) -> bool:
     """Whether a pasted text speaks of a failure."""
+    # `0 failed` and `no errors` are successes; they are taken out before failures are looked for.
     plain = _NONE_FAILED.sub("", text)
     return _FAILED_RUN.search(plain) is not None or _FAILED_CLAIM.search(plain) is not None
 
@@ -200,11 +202,14 @@ def hides_failure(line: str) -> bool:
     """Whether a command of the line may fail and the line still end with 0."""
     strict = _STRICT.match(line)
     options = strict["options"] if strict else ""
+    # Quoted text first: a pipe inside of quotes joins nothing.
     bare = _HARMLESS.sub(" ", _QUOTED.sub("_", line[strict.end() :] if strict else line))
     if "||" in bare or ("|" in bare and "pipefail" not in options) or re.search(r"(?<!&)&(?!&)", bare):
         return True
+    # With -e the shell stops at the first failure, so `;` hides nothing.
     if _ERREXIT.search(options):
         return False
+    # The exit code of a line is that of its last command. What comes before it may only prepare.
     *earlier, _ = re.split(r"[;\n]", bare)
     return not all(_only_prepares(part) for part in earlier)
 
@@ -224,6 +229,7 @@ def _shows_nothing(command: Simple) -> bool:
     program, rest = posixpath.basename(command.words[0]), command.words[1:]
     if program in _PREPARES or program in _LOOKS or (program in _SHELLS and "-c" in rest):
         return True
+    # `git diff --exit-code` and its like do fail, and may stand as a check.
     if program == "git":
         return rest[:1] != [] and rest[0] in _GIT_LOOKS and not _GIT_CHECKS.intersection(rest)
     named = {posixpath.basename(word) for word in command.words[:4]}  # python -m pytest, uv run pytest

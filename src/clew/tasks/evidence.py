@@ -91,6 +91,7 @@ class EvidenceDraft:
     def _speaks_of_failure(self) -> bool:
         if self.run is not None:
             return says_failed(self.run.output_tail or "")
+        # A log or a diff may speak of errors without anything having failed.
         if self.kind == "artifact" and self.command is None:
             return False
         return self.kind != "attachment" and any(claims_failure(text) for text in (self.text, *_strings(self.body)))
@@ -226,6 +227,7 @@ def _store_one(
             item.id,
             int(item.proves),
         )
+    # Every piece of evidence has a receipt, so that the chain of digests covers all that was ever captured.
     write_receipt(ctx, owner, entity, path, draft.grade, draft.text, draft.to_run(), item.id)
     index_item(ctx.tx, ctx.workspace, _item(item, draft.grade))
     return item

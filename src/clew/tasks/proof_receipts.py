@@ -43,6 +43,7 @@ def is_placeholder(text: str) -> bool:
 
 def plain_line(line: str) -> str:
     """Without list markers and quote signs."""
+    # Markers may stand one behind the other: `> - 1. pytest` is quoted, listed and numbered.
     while match := _MARKER.match(line):
         line = line[match.end() :]
     return line.strip()
@@ -312,6 +313,7 @@ def first_break(ctx: Context) -> tuple[int, Break | None]:
         if problem is not None:
             return number, Break(receipt.id, problem)
         before = receipt.digest
+    # The counter is kept apart from the rows, so receipts cut off at the end are noticed as well.
     if number != expected:
         return number, Break(f"RCPT-{number + 1:03d}", f"is missing: {expected} were written and {number} are there")
     return number, None

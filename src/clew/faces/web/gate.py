@@ -40,6 +40,7 @@ class PageGate:
 
     def _is_logged_in(self, connection: HTTPConnection) -> bool:
         """A socket cannot send headers, so it names its key in its address."""
+        # The empty key of a login that does not exist opens nothing: `bool(key)` below.
         key, until = self._logins.get(connection.cookies.get(_cookie(connection), ""), ("", 0.0))
         given = connection.headers.get(KEY_HEADER) or connection.query_params.get("key") or ""
         return bool(key) and time.time() < until and same_secret(given, key)
@@ -67,12 +68,14 @@ class PageGate:
         if not self.is_ours(request):
             return refusal(403, "this request does not come from the page")
         caller = request.client.host if request.client else ""
+        # Before the comparison: while it holds, even the right token tells a guesser nothing.
         if self._brake.holds(caller):
             return refusal(429, "too many wrong tokens; wait a minute")
         if self._token is not None and not same_secret(str(given.get("token", "")), self._token):
             self._brake.note(caller)
             return refusal(401, "that is not the token")
         cookie, key = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        # Dicts keep the order of insertion, so the first is the oldest.
         while len(self._logins) >= MOST_LOGINS:
             self._logins.pop(next(iter(self._logins)))
         self._logins[cookie] = (key, time.time() + MAX_AGE)

@@ -102,9 +102,11 @@ class Sockets:
         self.count = 0
 
     async def serve(self, socket: WebSocket) -> None:
+        # Origin as well as token: browsers let any site open a socket to this machine.
         if not self._gate.may_follow(socket) or not self._gate.is_open(socket):
             await socket.close(1008, "not allowed")
             return
+        # Accepted before it is counted out: only then can the reason be read on the other side.
         await socket.accept()
         if self.count >= self._clew.settings.observatory_max_connections:
             await socket.close(1008, "Server at maximum capacity")

@@ -46,6 +46,7 @@ def linked(filename: str, cells: dict[str, str], packages: dict[str, str], above
     def address(match: re.Match[str]) -> str:
         name = match.group("name")
         found = _resolve(name, cells, packages, (*above, filename))
+        # What we do not know stays as it is: the runtime says in its own words that it cannot be loaded.
         return match.group(0) if found is None else f'{match.group("head")}"{found}"'
 
     return _IMPORT.sub(address, cells[filename])
@@ -190,7 +191,9 @@ def prepared(source: str, filename: str, folder: Path, cache: Path | None) -> Pr
 def _in_deno(source: str, filename: str, folder: Path, cache: Path | None) -> ProcessStart:
     runner = folder / "runner.ts"
     runner.write_text(RUNNER, encoding="utf-8")
+    # Packages are fetched by notebook_install_deps alone; a cell itself never reaches the network.
     closed = ["--cached-only"] if cache is not None else ["--no-npm"]
+    # No --allow flag at all: files, network, environment and processes are denied by default.
     flags = ["--no-prompt", "--no-remote", "--no-config", "--no-lock", *closed]
     command = [find_deno(), "run", "--quiet", *flags, f"--v8-flags=--max-old-space-size={HEAP_MB}", str(runner)]
     about_deno = {"DENO_DIR": str(_deno_home(folder, cache)), "DENO_NO_UPDATE_CHECK": "1"}

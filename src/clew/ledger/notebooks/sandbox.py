@@ -61,6 +61,7 @@ def followed(start: ProcessStart, folder: Path, seconds: float, progress: Callab
         process = spawned(start, folder, seconds, leash)
         begun = time.monotonic()
         try:
+            # First of all: from here on the cell cannot outlive us.
             leash.tie(process.pid)
             if _FROM_OUTSIDE:
                 _limit(process.pid, seconds)
@@ -116,6 +117,7 @@ _FROM_OUTSIDE = hasattr(resource, "prlimit")
 
 def _limits(seconds: float) -> dict[int, int]:
     return {
+        # Behind the limit of the clock: it holds even if the server that watches is stopped.
         resource.RLIMIT_CPU: int(seconds) + 5,
         resource.RLIMIT_DATA: DATA_MB << 20,
         resource.RLIMIT_CORE: 0,
@@ -163,6 +165,7 @@ class ProcessWatch:
         """`ended`, `timed_out`, `too_much_output` or `stopped`."""
         with selectors.DefaultSelector() as selector:
             self._register(selector)
+            # Time and stop are asked for before each wait, so that a cell which prints without end is stopped too.
             while selector.get_map():
                 if (over := self._over()) is not None:
                     return over
@@ -218,6 +221,7 @@ class ProcessWatch:
     def _feed(self, selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
         try:
             self._request = self._request[os.write(key.fd, self._request[:65_536]) :]
+        # It has closed its input without reading it; that is its right.
         except BrokenPipeError:
             self._request = b""
         if not self._request:
@@ -233,6 +237,7 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
         if pipe is not None and not pipe.closed:
             with suppress(BrokenPipeError):
                 pipe.close()
+    # After the kill, so that no zombie is left.
     process.wait()
 
 

@@ -79,6 +79,7 @@ def _recorded(ctx: Context, found: list[tuple[str, Notice]], left_out: int) -> d
     masked = 0
     echoes = Echoes(ctx)
     for source, raw in found:
+        # First of all, so that no later step can keep a secret.
         text, secrets = screened(clean(raw.text))
         notice = replace(raw, text=text)
         masked += secrets
@@ -135,7 +136,10 @@ class Echoes:
             return False
         shared: Counter[int] = Counter()
         for word in words:
+            # An inverted index: each word leads to the few headlines that hold it, instead of comparing with all of
+            # them.
             shared.update(self.places.get(word, ()))
+        # Measured by the line and not by the headline: a short quotation of a long block is an echo as well.
         return any(count >= ECHO_SHARE * len(words) for count in shared.values())
 
 
@@ -180,6 +184,7 @@ def _promoted(ctx: Context, signal: Block, args: PromoteSignal) -> dict[str, Any
     op = Op("append_block", file=kind_of(block_id).file, patch=text)
     evidence = (f"{signal.id}: {shorten(signal.headline, 200)}", f"captured from {signal.get('Source')}")
     proposal = proposals.stage(ctx, Staged(chosen, block_id, (op,), evidence, signal=signal.id))
+    # The signal stays pending until the proposal is decided; the field keeps it from being promoted twice.
     blocks.write(ctx, signal.id, set_field(signal.text, "Proposal", proposal.id), origin="review", cause=proposal.id)
     return {
         "status": "proposed",

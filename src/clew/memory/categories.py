@@ -129,6 +129,7 @@ def about(topic: str, categories: Categories) -> dict[str, int]:
     points: Counter[str] = Counter()
     for word in topic_words(topic):
         for name in categories.words.get(word, ()):
+            # A topic that names a category means it, whatever else its words belong to.
             points[name] += NAME_POINTS if word in terms(name) else 1
     return dict(points)
 
@@ -164,6 +165,7 @@ def sort_blocks(ctx: Context) -> Sorted:
     """Live blocks by category, newest first. The result is kept until a block changes."""
     categories = defined(ctx)
     newest = ctx.tx.value("SELECT max(seq) FROM block_file WHERE workspace = ?", ctx.workspace)
+    # The time of creation is part of it, because a restored or recreated workspace may come to the same numbers again.
     state = (ctx.ws.created_at_ms, newest, categories)
     known = ctx.database.companions.of(KeptCategories).sorted
     kept = known.get(ctx.workspace)
@@ -182,6 +184,7 @@ def _sorted(ctx: Context, categories: Categories) -> Sorted:
             found[name].append(_entry(row, fields))
     for entries in found.values():
         entries.sort(key=lambda entry: entry.id)
+        # Two stable sorts: the newest first, and by id within a day.
         entries.sort(key=lambda entry: entry.date, reverse=True)
     return {name: entries for name, entries in found.items() if entries}
 
@@ -236,6 +239,7 @@ def category_summary(ctx: Context, args: CategorySummary) -> dict[str, Any]:
 
 def _saying(entries: list[CategoryEntry], words: list[str]) -> set[str]:
     """Ids of the blocks that hold a word of the topic. A substring test comes first, because stemming is slow."""
+    # Stems may differ from the written word in their last letter (`policy`, `polici`).
     starts = [word[:-1] if len(word) > 3 else word for word in words]
     found = set()
     for entry in entries:

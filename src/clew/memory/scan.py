@@ -53,6 +53,7 @@ class Scan(Input):
 def scan(ctx: Context, args: Scan) -> dict[str, Any]:
     """Check the memory workspace: contradictions, drift, pending signals, unreadable parts, overdue reviews."""
     unread = sync(ctx)
+    # Before the transaction: reading thousands of lines of code must not keep other writers waiting.
     code = drift.look_at_code(ctx)
     with governed(ctx) as bound:
         report = run(bound, code, unread)
@@ -78,6 +79,7 @@ def _keep(ctx: Context, report: ScanReport) -> None:
     """Remember the figures. A scan that found the same again writes nothing else."""
     figures = {**report.metrics, "findings": len(report.findings)}
     known = metrics(ctx)
+    # Only news are an event; otherwise a scan each hour would fill the log.
     if {**known, "last_scan": None} != {**figures, "last_scan": None}:
         ctx.emit("memory", "memory_scanned", None, figures)
     keep_metrics(ctx, {**figures, "last_scan": rfc3339(ctx.now_ms)})
@@ -118,6 +120,7 @@ def unreadable_parts(ctx: Context, report: ScanReport) -> None:
     )
     for row in heads:
         found += [(row["path"], line + 1, problem) for line, problem in orjson.loads(row["problems"])]
+    # Files that Clew alone writes are not a person's to mend.
     for file, line, problem in sorted(item for item in found if not item[0].startswith(WRITE_ONLY)):
         check = "duplicate_ids" if "is used twice" in problem else "unreadable"
         report.find(check, problem, file=file, line=line)

@@ -77,6 +77,7 @@ def with_fields(ctx: Context, work: Work, fields: dict[str, Any]) -> Work:
         check_belongs(work, name)
     values = {name: _check_field(ctx, work, name, value) for name, value in fields.items()}
     new = replace(work, **values)
+    # Versions count changes of the promise, whichever operation made them.
     if (new.contract, new.contract_data) != (work.contract, work.contract_data):
         new = replace(new, contract_versions=work.contract_versions + 1)
     return new
@@ -105,6 +106,7 @@ def check_dependencies(ctx: Context, work: Work, ids: Iterable[str]) -> tuple[st
     for id in wanted:
         if not (PLAN.fullmatch(id) or TASK.fullmatch(id)):
             raise invalid("depends_on", f"{id[:60]!r} is not a plan or task id", "Use ids such as TASK-002.")
+        # Refused before it is written: in a circle each would wait for the others.
         if work.id in _reachable(ctx, work_by_id(ctx, id)):
             raise invalid(
                 "depends_on",
@@ -310,6 +312,7 @@ def with_ops(ctx: Context, work: Work, subject: Subject, kind: str, ops: Sequenc
     values: dict[str, Any] = {}
     for number, op in enumerate(ops):
         holds = _holds(kind, op, number)
+        # The edits build on one another: the second append sees what the first one added.
         present = values.get(op.field, getattr(subject, op.field))
         values[op.field] = _apply_op(op, holds, present, f"ops[{number}]")
     if isinstance(subject, Work):
@@ -362,6 +365,7 @@ def _apply_to_list(op: PatchOp, present: tuple[str, ...], where: str) -> tuple[s
     if op.op == "set":
         return wanted
     if op.op == "append":
+        # A line that is there already is not added twice, so that a repeated patch changes nothing.
         return tuple(dict.fromkeys((*present, *wanted)))
     absent = [item for item in wanted if item not in present]
     if absent:

@@ -111,6 +111,7 @@ def redefine(step: Step, given: Mapping[str, Any]) -> Step:
     if "blockers" in given:
         reset["blockers"] = tuple(line for line in given["blockers"] if line.strip().lower() not in NOTHING)
     if "success_criteria" in given and given["success_criteria"] != step.success_criteria:
+        # Whoever confirmed has seen the old ones.
         reset["criteria_confirmed"] = False
     if "tests" in given and given["tests"] != step.tests:
         reset["tests_confirmed"] = False
@@ -136,6 +137,7 @@ def tasks_note(ctx: Context, args: StepNote) -> dict[str, Any]:
 def _after_note(ctx: Context, task: Work, step: Step, proof: list[str]) -> Suggestion:
     """Close the step with the receipts that the note holds, unless something is missing that only a caller can give."""
     found = gate_of(ctx, step)
+    # Receipts in a note prove tests and nothing else.
     unproven = set(found.missing_proof) - ({"tests"} if proof else set())
     if step.completed or unproven or task.reasoning_mode == "strict":
         return suggest("tasks_snapshot", "Shows what is next.", "medium", task=task.id)
@@ -148,6 +150,7 @@ def note_step(ctx: Context, task: Work, step: Step, note: str) -> tuple[Work, di
         raise invalid("note", "must not be blank", "Write what was seen or done.", kind="non_empty")
     check_lease(ctx, step)
     task = touch(ctx, task)
+    # Notes are numbered of their own, as in the seed; the entry of the document has a seq besides.
     number = ctx.ws.count("step_note")
     payload = {**_place(task, step), "note_seq": number}
     event = write_event(ctx, task.id, "step_noted", payload, step.path)
@@ -258,6 +261,8 @@ def close_step(
 ) -> tuple[Work, Step, list[dict[str, Any]]]:
     """Verified, then done: two events, one transaction. A checkpoint that the caller denies is asked for."""
     _check_open(step)
+    # The confirmation is written before the gate is asked, which looks at the stored step. If it refuses, both are
+    # undone.
     task, step, verified = verify_step(ctx, task, step, values)
     task, step, done = finish_step(ctx, task, step, "step_done", tuple(values), override)
     return task, step, [verified, done]

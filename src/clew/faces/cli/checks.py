@@ -73,6 +73,7 @@ def _secrets(settings: Settings) -> list[str]:
     userinfo = address.partition("://")[2].rpartition("@")[0]
     password = userinfo.partition(":")[2]
     found |= {password, unquote(password), *password.split("@")}
+    # The longest first: otherwise a part would be hidden inside of a whole, and the rest of the whole would show.
     return sorted((secret for secret in found if len(secret) > 2), key=len, reverse=True)
 
 

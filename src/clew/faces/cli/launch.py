@@ -88,6 +88,7 @@ def serve_until_stopped(
     except KeyboardInterrupt:
         sys.stderr.write(farewell)
     except ClewError as error:
+        # These two say that the address cannot be had, which has an exit code of its own.
         if error.code not in ("UNAVAILABLE", "NOT_ALLOWED"):
             raise
         from clew.faces.cli.output import show_error

@@ -55,6 +55,7 @@ _PANEL_OF = {name: panel for panel, names in _PANELS.items() for name in names}
 
 def command_modules() -> dict[str, str]:
     """Command name -> module name, in the order of --help."""
+    # From the names of files alone: nothing is imported to know which commands there are.
     alone = {info.name for info in iter_modules(commands.__path__)} - set(commands.SHARED.values())
     found = {name.rstrip("_").replace("_", "-"): name for name in alone} | commands.SHARED
     rank = {name: place for place, name in enumerate(_PANEL_OF)}
@@ -122,6 +123,7 @@ def _take_over(clew: Clew) -> None:
     """What hooks could not hand over is taken by whoever opens the store next."""
     from clew.faces.hooks.spool import has_any
 
+    # The spool lies in the data directory and belongs to the store there.
     if has_any(str(clew.settings.home)) and not clew.settings.database_url:
         from clew.faces.hooks.answer import digest
 
@@ -197,6 +199,7 @@ def run_command(argv: list[str]) -> int:
     command = typer.main.get_command(app)
     argv = _usual(argv)
     try:
+        # A program that asks for JSON gets errors as JSON as well, where Typer would print a box.
         if "--json" in argv:
             return _run_for_program(command, argv)
         command.main(argv, prog_name="clew", complete_var="_CLEW_COMPLETE")
@@ -219,6 +222,7 @@ def _usual(argv: list[str]) -> list[str]:
     place = next((number for number, word in enumerate(argv) if _is_command(argv, number)), len(argv))
     if argv[place : place + 1] and argv[place] in _OWN_WORDS:
         return argv
+    # Behind `--` nothing is ours.
     end = argv.index("--", place) if "--" in argv[place:] else len(argv)
     shared, rest, words = argv[:place], argv[place:end], argv[end:]
     for name in _SHARED:

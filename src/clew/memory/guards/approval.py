@@ -94,6 +94,7 @@ def objections(ctx: Context, deed: Deed) -> list[Objection]:
     if not fired:
         return []
     passed = _passed(ctx, [guard.id for guard in fired])
+    # Asked only for the guards that fired: this runs before each tool call of an agent.
     rules = {block.id: block for block in blocks.current(ctx, ids=[guard.id for guard in fired], status=HOLDING)}
     found = [_objection(guard, rules[guard.id]) for guard in fired if guard.id in rules and guard.id not in passed]
     return sorted(found, key=lambda item: (-RESPONSES.index(item.response), item.id))
@@ -252,6 +253,8 @@ def guard_approve(ctx: Context, args: Approve) -> dict[str, Any]:
             raise ClewError("CONFLICT", f"{block.id} carries no check", "Add GuardPaths or GuardCommands to it.")
         fields = canonical(check.to_json())
         by = _person(bound)
+        # The check itself is copied. What is written into the block later guards nothing until a person approves that
+        # too.
         upsert(bound.tx, bound.workspace, Guard(block.id, fields, check.digest, by, bound.ws.next_seq(), bound.now_ms))
         told = {"check": orjson.loads(fields), "by": by, "at": _place(bound)}
         bound.emit("memory", "guard_approved", block.id, told)
@@ -264,6 +267,7 @@ def guard_revoke(ctx: Context, args: Approve) -> dict[str, Any]:
     _check_person(ctx, f"clew guards revoke {shorten(args.id, 40)}")
     with ctx.writing() as bound:
         guard = _guard(bound, args.id)
+        # The check stays in the rule and waits again; only the approval is gone.
         delete(bound.tx, bound.workspace, guard)
         bound.ws.next_seq()
         bound.emit("memory", "guard_revoked", guard.id, {"by": _person(bound), "at": _place(bound)})

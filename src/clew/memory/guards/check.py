@@ -114,8 +114,10 @@ class Check:
 
     def _fires_at_edit(self, deed: Deed) -> bool:
         touched = any(path_matches(glob, path) for glob in self.paths for path in deed.paths)
+        # A bare check: to touch such a file at all is what it is about.
         if not touched or not (self.must or self.must_not):
             return touched
+        # Only what this edit brings in. Otherwise nobody could edit a file that holds an old offence.
         added = [it for it in self.must_not if text_contains(it, deed.text) and not text_contains(it, deed.before)]
         return bool(added) or (deed.whole and self._lacks(deed.text))
 
@@ -124,6 +126,7 @@ class Check:
             return False
         for command in _read(deed.command):
             if any(command_matches(pattern, command.named) for pattern in self.commands):
+                # Each command of the line by itself: `echo "git push --force"` is an echo.
                 if self._offends(command.line):
                     return True
             elif self.paths and not self.must and not self.must_not and self._writes(command, deed.folder):
@@ -233,6 +236,7 @@ class Glob:
     def matches(self, text: str) -> bool:
         state = 1
         for character in text[:LONGEST_TEXT]:
+            # A single `*` does not reach over the sign between two parts; `**` does.
             stay = state & (self.loops if character == self.between else self.loops | self.part_loops)
             state = ((state & (self.masks.get(character, 0) | self.any)) << 1) | stay
             if not state:
@@ -276,6 +280,7 @@ def _variants(pattern: str, optional: str, without: str) -> list[str]:
 def _path_globs(pattern: str) -> tuple[Glob, ...]:
     """A name without a folder is meant anywhere, and a folder means everything in it."""
     bare = pattern.strip().removeprefix("./").rstrip("/")[:LONGEST_PATTERN]
+    # As in .gitignore: a pattern without a slash is a name in any folder.
     placed = bare.removeprefix("/") if "/" in bare else f"**/{bare}"
     return tuple(_compiled(variant + below, "/") for variant in _variants(placed, "**/", "") for below in ("", "/**"))
 

@@ -72,6 +72,7 @@ def simple_commands(line: str) -> list[Simple]:
     folder = ""
     for command in found:
         command.folder = folder
+        # As if every cd succeeded: whether one did cannot be known from the line.
         if command.words[:1] == ["cd"] and len(command.words) > 1:
             folder = posixpath.join(folder, command.words[1])
     return found
@@ -89,6 +90,7 @@ def _commands(line: str, depth: int) -> Iterator[Simple]:
         if inner:
             yield from _commands(inner, depth + 1)
     for inside in reader.substituted:
+        # After the line itself, though a shell would run it first; guards look at each, and the order says nothing.
         yield from _commands(inside, depth + 1)
 
 

@@ -66,6 +66,7 @@ def default_limits(view: str, budget: int | None) -> SectionLimits:
         return AUDIT
     tiers, large = (EXPLORE, EXPLORE_LARGE) if view == "explore" else (SMART, SMART_LARGE)
     room = DEFAULT_BUDGET if budget is None else budget
+    # The tiers stand in rising order; the first that is large enough counts.
     return next((limits for most, limits in tiers.items() if room <= most), large)
 
 
@@ -138,6 +139,7 @@ class Material:
         """Only what a step in focus needs: cards that are open, pinned or spoken of, and no entries."""
         kept = [card for card in self.cards.nodes if _matters(card, referenced)][:FOCUSED_CARDS]
         missed = [card.last_seq for card in self.cards.nodes if card not in kept]
+        # Above the newest card that is left out: who pages on may meet a card twice and misses none.
         cursor = max([self.cards.next_cursor or 0, *(seq + 1 for seq in missed)]) or None
         cards = replace(self.cards, nodes=kept, next_cursor=cursor)
         return replace(self, notes=EntryPage(), trace=EntryPage(), cards=cards)
@@ -230,6 +232,7 @@ def gather(
 def _cards(ctx: Context, scope: Scope, view: str, limit: int, cursor: int | None, lens: Lens) -> CardPage:
     if limit == 0:
         return CardPage([], cursor, None, 0)
+    # A choice by relevance has no place to go on from, so further pages go by age.
     if view == "full" or cursor is not None:
         return _newest_cards(ctx, scope, view, limit, cursor, lens)
     chosen = select(ctx, scope, view, limit, lens)
@@ -290,6 +293,7 @@ def _step_page(
     """The step's entries among the last ones; with `fill`, or when it has none, others up to the limit."""
     if limit == 0:
         return EntryPage()
+    # One read, of which the step's own entries and the filling are both taken.
     recent = tail(ctx, view(ctx, scope.branch), doc, None, max(SCANNED, limit))
     candidates = _visible(ctx, [row for row in recent.entries if _may_concern(row, step)], drafts)
     own = [entry for entry in candidates if step.concerns(entry)][-limit:]

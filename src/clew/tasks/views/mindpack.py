@@ -82,6 +82,7 @@ def tasks_mindpack(ctx: Context, args: Mindpack) -> dict[str, Any]:
         if not keeps or not differs(stored, meta):
             return _answer(reading, stored, meta, False)
     with ctx.writing() as writing:
+        # Read again under the lock: another session may have renewed it between the two transactions.
         before, meta = newest(writing), present_meta(writing)
         renewed = renew(writing, meta, args.reason)
         return _answer(writing, renewed, meta, before != renewed, before)
@@ -98,6 +99,7 @@ def present_meta(ctx: Context) -> Meta:
 def meta_of(ctx: Context, standing: Standing) -> Meta:
     """What the mindpack says of a standing that was just built; its cards are used where they are the usual ones."""
     wish, cards = standing.wish, standing.material.cards
+    # Otherwise two views would make two mindpacks of one state and overwrite each other for ever.
     usual = wish.view == "smart" and cards.limit == CARDS and wish.cursors.cards is None
     return _meta(ctx, standing.subject, cards.nodes if usual else None)
 

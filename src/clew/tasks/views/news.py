@@ -115,6 +115,7 @@ def signals_of(ctx: Context, subject: Subject, blockers: Sequence[str], limits: 
     captured = evidence_of(ctx, subject.work.id, limits.evidence) if limits.evidence else []
     doubts = suspects(ctx, subject.scope, [card.id for card in [*decisions, *cards]])
     evidence = [*(_of_card(card, doubts.get(card.id)) for card in cards), *map(_of_evidence, captured)]
+    # Cards and captured evidence share one count of seqs, so one order holds for both.
     evidence.sort(key=lambda signal: (-signal.last_seq, signal.id))
     return Signals(
         list(blockers[: limits.blockers]),
@@ -221,6 +222,7 @@ class Since:
 def since_of(ctx: Context, scope: Scope, since: int | None, limit: int) -> Since:
     """What is newer than `since`; nothing when there was no earlier look to compare with."""
     until = ctx.ws.seq
+    # The first look has nothing to compare with, and everything would be news.
     since = until if since is None else since
     most = min(max(limit, 1) * SCAN_FACTOR, MOST_SCANNED)
     notes = [_note(row) for row in _new_notes(ctx, scope, since, most)]

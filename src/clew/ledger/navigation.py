@@ -75,6 +75,7 @@ def _known(ctx: Context, chosen: dict[str, str]) -> Any:
             continue
         narrowed[name] = chosen[name]
         found = find_sessions(ctx, SessionQuery(tuple(work_tags(narrowed)), limit=10))
+        # An aspect may be new to a task; a project or task that no session is about is most likely misspelt.
         if not found.total and name != "aspect":
             raise unknown_id(
                 name,

@@ -79,6 +79,7 @@ def start_new(ctx: Context, args: StartNew) -> dict[str, Any]:
     """Start a thought session and make it the current one."""
     before = place_of(ctx, None)
     work = args.work()
+    # A client that bound a directory has said what the project is; a name in an argument is weaker.
     if before.root and work["project"] != before.root:
         if work["project"]:
             ctx.warn("PROJECT_FROM_ROOT", f"The bound root says project {before.root}.", "bind_root another root.")
@@ -145,6 +146,7 @@ def restored(ctx: Context, session: LedgerSession, place: StageOfCaller) -> dict
     reopened = reopen_session(ctx, session)
     touch_session(ctx, session)
     keep_place(ctx, place)
+    # Read again: reopening and touching have changed it.
     session = session_named(ctx, session.id)
     main = find_chain(ctx, session.id, MAIN)
     branches = [

@@ -78,6 +78,7 @@ def thought(ctx: Context, args: ThoughtInput) -> dict[str, Any]:
     cipher: its type, references and revision become links. branchId with branchFromThought starts a branch.
     """
     _check(args)
+    # A stateless client sends the whole call again with its model's answer; the thought must not be written twice.
     written = _resumed(ctx, args) or write_thought(ctx, args)
     if args.critique:
         written.answer["critique"] = critique.critique(ctx, written.seq)
@@ -125,6 +126,7 @@ def write_thought(ctx: Context, args: ThoughtInput) -> WrittenThought:
         with ctx.writing() as bound:
             place = place_of(bound, args.session_id)
             session, chain = _session(bound, args, place)
+            # Asked before the place moves: afterwards every session would be the caller's own.
             started = session.id not in (args.session_id, place.session)
             reopened = reopen_session(bound, session)
             recorded = record(bound, session, _draft(args), chain)
@@ -133,6 +135,7 @@ def write_thought(ctx: Context, args: ThoughtInput) -> WrittenThought:
             if not args.next_thought_needed:
                 complete_session(bound, _counted(recorded))
             answer = _answer(bound, args, recorded, reopened)
+        # After the commit: a place in a session that was never stored would lead nowhere.
         if started and ctx.connection.durable:
             seat(ctx).places[ctx.workspace] = moved(place, session)
     return WrittenThought(session.id, recorded.seq, answer)
@@ -145,6 +148,7 @@ def _first_come(ctx: Context, args: ThoughtInput) -> Iterator[None]:
     if known or not ctx.connection.durable:
         yield
         return
+    # Only while no session is known; later thoughts of a connection need not wait for one another.
     with seat(ctx).lock:
         yield
 
@@ -294,5 +298,6 @@ def write_export(folder: Path, session: str, exported: dict[str, Any]) -> Path:
     path = folder / f"{session}-{stamp}.json"
     part = path.with_suffix(".tmp")
     part.write_bytes(orjson.dumps(exported, option=orjson.OPT_INDENT_2))
+    # Written beside and moved into place, so that whoever reads the folder finds whole files only.
     part.replace(path)
     return path

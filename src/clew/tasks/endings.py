@@ -52,6 +52,7 @@ def set_status(
     ctx: Context, work: Work, status: str, parked_until: int | None = None, override: Override | None = None
 ) -> tuple[Work, dict[str, Any] | None]:
     """The status as wished; when it is so already, nothing is written and the answer says so."""
+    # A retry of the same call is a warning and no error: what was wanted holds.
     if (work.status, work.parked_until_ts_ms) == (status, parked_until):
         ctx.warn("ALREADY_DONE", f"{work.id} is {status} already", "Nothing to do.")
         return work, None

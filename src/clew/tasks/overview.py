@@ -194,6 +194,7 @@ def tasks_context(ctx: Context, args: ListWork) -> dict[str, Any]:
         "workspace": ctx.workspace,
         "counts": {"plans": plans_page["total"], "tasks": tasks_page["total"]},
         "by_status": _by_status(ctx, tasks),
+        # Counted, so that a list which looks complete never hides work silently.
         "hidden": _count_works(ctx, plans) + _count_works(ctx, tasks) - plans_page["total"] - tasks_page["total"],
         "plans": [{**plan, **tasks_each[plan["id"]]} for plan in shown_plans],
         "plans_pagination": plans_page,
@@ -228,6 +229,7 @@ def _task_filter(ctx: Context, args: ListWork, named: Work | None) -> WorkFilter
             params.append(value)
     # A parked task whose time has come is work again.
     asleep = f"status = 'PARKED' AND (parked_until_ts_ms IS NULL OR parked_until_ts_ms > {ctx.ws.now_ms})"
+    # Who names a status or a task wants to see it, whatever hides by default.
     explicit = args.include_all or args.tasks_status or (named is not None and named.is_task)
     return _tagged(args, conditions, params, None if explicit else f"status <> 'CANCELED' AND NOT ({asleep})")
 

@@ -65,6 +65,7 @@ class Step(TableRow):
 
     def content(self) -> dict[str, Any]:
         """What undo puts back."""
+        # What the step says, not where it stands: undo never moves one.
         values = {name: getattr(self, name) for name in CONTENT}
         lists = {name: list(values[name]) for name in self.LISTS}
         return {**values, **lists, "step_id": self.id, "path": self.path, "task": self.task}
@@ -215,6 +216,7 @@ def _by_path(ctx: Context, task: Work, path: str, field: str = "path") -> Step:
     wanted = path.strip()
     if not STEP_PATH.fullmatch(wanted):
         raise invalid(field, f"{path[:60]!r} is not a step path", "Use a path such as s:0 or s:0.s:1.", look(task))
+    # `s:01` and `s:1` are one path.
     normal = ".".join(f"s:{number}" for number in path_key(wanted))
     row = ctx.tx.one("SELECT * FROM step WHERE workspace = ? AND task = ? AND path = ?", ctx.workspace, task.id, normal)
     if row is None:

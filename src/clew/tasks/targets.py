@@ -78,6 +78,7 @@ def target_work(ctx: Context, args: Any) -> Work:
     focus = ctx.ws.focus or own_focus(ctx)
     if focus is not None:
         return work_by_id(ctx, focus)
+    # A person at a shell sees what is chosen; for an agent over MCP a guess would be acted on unseen.
     meant = _meant_in_a_shell(ctx) if ctx.connection.local else None
     if meant is None:
         raise no_target(ctx)
@@ -108,6 +109,7 @@ def explicit_target(args: Any) -> str | None:
     given["task"] = target_id(task, "task")
     given["plan"] = target_id(TargetRef(id=plan, kind="plan"), "plan") if plan is not None else None
     named = {field: value for field, value in given.items() if value is not None}
+    # The same id twice is no contradiction: some clients fill in every field.
     if len(set(named.values())) > 1:
         first, second = list(named)[:2]
         raise ClewError(

@@ -127,6 +127,7 @@ class Directory:
         """One process at a time works on the files."""
         with reported(self.root):
             self.own.mkdir(parents=True, exist_ok=True)
+            # What `.clew` leads to elsewhere could be anything, and we write and delete in it.
             if self.own.is_symlink():
                 raise OSError(errno.ELOOP, f"{self.own} is a symbolic link, and links are not followed")
             lock = FileLock(self.own / "lock")
@@ -148,6 +149,7 @@ class Directory:
             files = {path: Known(tuple(known.pop("stamp")), **known) for path, known in raw.pop("files").items()}
             unread = {path: (tuple(note[0]), note[1], note[2]) for path, note in raw.pop("unread", {}).items()}
             return State(files=files, unread=unread, **raw)
+        # An unreadable state only costs time: every file is read and compared once more.
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return State()
 
@@ -231,6 +233,7 @@ class Directory:
             target.parent.mkdir(parents=True, exist_ok=True)
             draft, stamp = self._draft(path, content)
             taken = swap(draft, target)
+            # Before the base is renewed: what was saved is understood by comparing with the text it was edited from.
             late = [saved for out in taken if (saved := self._saved_since(path, out, expected)) is not None]
             self.keep_base(path, content)
             self._touched.add(target.parent)
@@ -283,6 +286,7 @@ class Directory:
             base = own_folder(self.own, f"base/{path}".rpartition("/")[0]) / Path(path).name
             if content.kept:
                 part = base.with_name(f".{base.name}.part")
+                # Out of the way while it is changed: a crash now leaves no base, and a missing one is harmless.
                 base.replace(part)
                 with part.open("r+b") as file:
                     file.seek(content.kept)

@@ -64,6 +64,7 @@ def plan(ctx: Context, path: str, stored: str, edited: str) -> EditedStretch:
     places.file_row(ctx, path)
     prefix = common_prefix(stored, edited)
     suffix = common_suffix(stored, edited, min(len(stored), len(edited)) - prefix)
+    # Outwards to the next headers: an edit in the middle of a block concerns that block whole.
     start, low = _start(ctx, path, stored, prefix)
     end, high = _end(ctx, path, stored, len(stored) - suffix)
     text = stored[start:end]
@@ -111,6 +112,7 @@ def _ids_in(ctx: Context, region: Region) -> list[str]:
 def take_in(ctx: Context, plans: list[EditedStretch]) -> list[str]:
     """Make versions of what changed, over all files at once so that a moved block is one change. Returns their ids."""
     new_ids = {part.id for item in plans for part in item.edited.parts}
+    # Over all files: a block that left one file and appeared in another has moved, and was not removed.
     leaving = {id for item in plans for id in item.old_ids} - new_ids
     freed = {id for item in plans for id in item.old_ids}
     changed: list[str] = []
@@ -118,6 +120,7 @@ def take_in(ctx: Context, plans: list[EditedStretch]) -> list[str]:
     for item in plans:
         changed += _take_in_file(ctx, item, freed, settled)
     changed += _remove(ctx, sorted(leaving))
+    # Last, because only now the ids that are gone are free.
     changed += _promote(ctx, sorted(leaving))
     return changed
 

@@ -54,9 +54,11 @@ def _seen_before(ctx: Context, path: str, parts: list[MarkdownPart]) -> dict[str
 
 def merge(base: Mapping[str, str], stored: ParsedFile, edited: ParsedFile) -> ParsedFile:
     """The edited file, with what the store changed since `base` in blocks that the person left alone."""
+    # Reversed, so that of two blocks with one id the first wins, as everywhere.
     current = {part.id: part for part in reversed(stored.parts)}
     kept = [part for part in (_settled(part, base, current) for part in edited.parts) if part is not None]
     seen = {part.id for part in edited.parts}
+    # What the author has never seen cannot have been removed by him.
     added = [part for part in stored.parts if part.id not in seen and part.id not in base]
     if added and kept:
         kept[-1] = replace(kept[-1], gap=_ended(kept[-1].gap))
@@ -80,6 +82,7 @@ def _ended(gap: str) -> str:
 def common_prefix(a: str, b: str) -> int:
     """How many characters two texts share at their start."""
     size, position = min(len(a), len(b)), 0
+    # Slices first, then halving within the first that differs: no loop over characters in Python.
     while position < size and a[position : position + _STRIDE] == b[position : position + _STRIDE]:
         position = min(position + _STRIDE, size)
     low, high = position, min(position + _STRIDE, size)
@@ -168,6 +171,7 @@ class GovernedChange:
 def stale_base(ctx: Context, path: str, base: str, edited: str) -> dict[str, str] | None:
     """The blocks of the older text that a stale save was made from; None when the save was made from the base."""
     recent = _recent(ctx, path)
+    # A text that holds a change was saved after it, and so after all earlier ones.
     seen = max((change.now.seq for change in recent if change.stands_in(edited)), default=0)
     unseen = [change for change in recent if change.now.seq > seen and change.missing_from(edited)]
     if not unseen:

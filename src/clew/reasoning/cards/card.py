@@ -199,6 +199,7 @@ def _link(ctx: Context, scope: Scope, card_id: str, edges: dict[str, list[str]],
     made = []
     for rel, ends in edges.items():
         for end in ends:
+            # A new id cannot have edges yet, and each look costs a query.
             if fresh or edge(ctx, scope.branch, scope.graph, (card_id, rel, end)) is None:
                 made.append(("edge", put_edge(ctx, scope.branch, scope.graph, card_id, rel, end).last_seq))
     return made
@@ -231,6 +232,7 @@ def _node_content(card: Node) -> tuple[Any, ...]:
 
 def _content(card: Card) -> tuple[Any, ...]:
     """What makes a card that card; tags and meta that are put on it by the system do not count."""
+    # Lane, visibility and step are put on by the system and may differ when the same card is sent from another place.
     tags = sorted(tag for tag in card.tags if not is_derived(tag))
     meta = {key: value for key, value in card.meta.items() if key != "step"}
     dumped = canonical_bytes(meta)
@@ -343,6 +345,7 @@ def _declare_wrapper(kind: str) -> None:
 
     article = "an" if kind[0] in "aeiou" else "a"
     think_add.__doc__ = f"Keep {article} {kind} card: think_card with its type set."
+    # Functions are told apart by this name; otherwise the second declaration would look like a clash with the first.
     think_add.__qualname__ = f"think_add_{kind}"
     example = {"card": {"title": f"A first {kind}"}}
     operation(f"think_add_{kind}", writes=True, example=example)(think_add)

@@ -105,6 +105,7 @@ def retract_card(ctx: Context, id: str, said: Retraction) -> Retracted:
     # A question that has its answer was not wrong.
     ended = "resolved" if card.type == "question" else "superseded"
     scope, status = scope_holding(ctx, branch, doc), ended if said.replaced_by else "retracted"
+    # Whoever reads only published cards must learn of it too.
     copy = node(ctx, branch, doc, PUBLISHED + id)
     for item in [card, *([copy] if copy is not None else [])]:
         change_card(ctx, scope, item, {"status": status, "previous": item.status, "why": said.why}, status=status)
@@ -227,6 +228,7 @@ def publish(ctx: Context, scope: Scope, source: Node, pin: bool) -> tuple[str, N
 
 
 def _tags(source: Node, current: Node | None, pin: bool) -> tuple[str, ...]:
+    # The copy is everybody's: it keeps what the card is about and loses whose draft it was.
     kept = {tag for tag in source.tags if not tag.startswith(LANE) and tag not in {DRAFT, PINNED}}
     pinned = pin or (current is not None and PINNED in current.tags)
     return tuple(sorted(kept | {SHARED_LANE, CANON} | ({PINNED} if pinned else set())))
@@ -330,6 +332,7 @@ def _groups(cards: list[Node]) -> list[tuple[Node, list[Node]]]:
         alike.setdefault((card.type, card.title, card.text), []).append(card)
     groups = []
     for members in alike.values():
+        # The oldest is most likely the one that others link to.
         first, *others = sorted(members, key=lambda card: (not is_pinned(card.tags), card.last_seq, card.id))
         if others:
             groups.append((first, others))

@@ -48,6 +48,7 @@ def take_snapshot(root: Path, paths: Iterable[str]) -> FileSnapshot:
         if stamp is None or digest is None:
             continue
         files[path] = digest
+        # A fresh stamp is not kept, so the next look reads the file: a second write in the same tick would not show.
         if _settled(stamp):
             stamps[path] = stamp
     return FileSnapshot(files, stamps)
@@ -59,6 +60,7 @@ def changed_files(root: Path, files: Mapping[str, str], stamps: Mapping[str, Sta
     found = []
     for path, digest in files.items():
         stamp = _stamp(base, path)
+        # The digest is read only where the stamp differs: ten thousand untouched files cost their stats.
         if stamp is None or (stamp != stamps.get(path) and _digest(base, path, stamp) != digest):
             found.append(path)
     return found
@@ -169,6 +171,8 @@ class RunScope:
             return list(self.named)
         if not opened:
             return list(self.changed or self.listed)
+        # Nothing of what was worked on was opened: then the run may rest on something built from it, which is not
+        # known.
         apart = opened.isdisjoint(self.changed)
         return sorted(opened | set(self.changed)) if apart else sorted(opened)
 

@@ -62,6 +62,7 @@ class FileLock:
             if fcntl is not None and not isinstance(problem, BlockingIOError):
                 raise  # a file system without locks
             return False
+        # Kept open: the lock ends when the file is closed, and so also when the process dies.
         self._handle = handle
         return True
 

@@ -294,6 +294,7 @@ def _settings(raw: Mapping[str, str], origins: dict[str, str], root: Path) -> Se
     values = {item.name: item.read(item.name, raw[item.name]) for item in SETTINGS}
     _check_memory(values, origins)
     if values["workspace_lock"] is None:
+        # Before the name is derived: a server that was told its workspace keeps to it, one that guessed does not.
         values["workspace_lock"] = bool(values["workspace"]) and not values["workspace_allowlist"]
     values["workspace"] = values["workspace"] or check_workspace(derived_workspace(root))
     return Settings(**values, project_root=root, origins=origins)
@@ -323,6 +324,7 @@ def _gather(
     files = _project_file(root, home_of(environ))
     # The data directory may itself be named by a flag, a variable or a trusted project.
     home = given.get("home") or files.get("home")
+    # The project's file wins over the one in the data directory, because it is the nearer one.
     files = {**_home_file(placed(home[0]) if home else home_of(environ), root), **files}
     raw: dict[str, str] = {}
     origins: dict[str, str] = {}
@@ -381,6 +383,7 @@ def _project_file(root: Path, home: Path) -> dict[str, tuple[str, str]]:
         return {}
     data = path.read_bytes()
     found = _parsed(path, data)
+    # By content: a file that was changed after it was trusted has to be trusted again.
     if root.resolve() != home.resolve() and not is_trusted(home, path, data):
         _check_harmless(path, found)
     return {name: (_text(value), FILE) for name, value in found.items()}

@@ -119,7 +119,7 @@ def asks(body: str) -> bool:
 
 
 CHUNK = 500
-"""So many items share the question what stands under their refs."""
+"""How many items are looked up by their refs in one query."""
 
 
 def index_item(tx: Transaction, workspace: str, item: Item) -> None:

@@ -38,6 +38,7 @@ class Packer(Companion):
 
     def wake(self, workspace: str) -> None:
         with self._lock:
+            # Waking twice is packing once: what is waiting will see everything that is written until it begins.
             if workspace not in self._waiting:
                 self._waiting.append(workspace)
             if self._thread is None and not self._stop.is_set():
@@ -78,6 +79,7 @@ def pack_up(database: Database, workspace: str, stop: threading.Event | None = N
             return
         replaced: list[Label] = []
         try:
+            # Joined while the older one is less than twice as large, so that sizes fall by half along the chain.
             while known and known[-1].items < 2 * len(segment):
                 replaced.append(known.pop())
                 with database.read() as tx:
@@ -87,6 +89,7 @@ def pack_up(database: Database, workspace: str, stop: threading.Event | None = N
             with database.write() as tx:
                 drop_segments(tx, workspace)
             continue
+        # Another process has packed the same changes meanwhile; its segment is as good as ours.
         if not store_segment(database, workspace, segment, replaced):
             return
 
@@ -110,6 +113,7 @@ def _newest(database: Database, workspace: str, known: list[Label], stop: thread
             break
         segments.append(build_segment(rows, after, rows[-1]["change"]))
         after = segments[-1].high
+        # The same rule within the batch: each item is copied a few times, not once for each chunk.
         while len(segments) > 1 and len(segments[-2]) < 2 * len(segments[-1]):
             right, left = segments.pop(), segments.pop()
             segments.append(join_segments(left, right))

@@ -54,6 +54,7 @@ class Positions:
         self._set(ids, np.full(len(ids), ABSENT, np.int64))
 
     def _set(self, ids: Ints, at: Ints) -> None:
+        # Settled first: what is set now must overrule what stands in the dict.
         if len(ids) + len(self._recent) > MOST_RECENT:
             self._settle()
             self._merge(ids, at)

@@ -1,4 +1,4 @@
-"""Reading the search index: one item for anything that can be found, written with the thing itself (see `indexing`).
+"""Reading the search index: one item for anything that can be found, written with the thing itself (see `items`).
 
 An item's words are kept as text, cut into our own terms. Ranking happens in the process that asks (see `recall`), from
 the same rows on both engines, so that both give the same order.

@@ -42,6 +42,7 @@ def candidates(tx: Transaction, workspace_number: int, text: str) -> tuple[int, 
     if rows is None or len(rows) > MOST_CANDIDATES:
         return None
     first = _first_row(workspace_number)
+    # Newest first, as views are read.
     return tuple(sorted((row - first for row in rows), reverse=True))
 
 
@@ -93,6 +94,7 @@ def _array(workspace_number: int, terms: Iterable[str]) -> str:
 @lru_cache(maxsize=20_000)
 def _number(workspace_number: int, term: str) -> str:
     """Two terms may share a number: it only finds candidates."""
+    # The workspace seeds the checksum, so the same letters of two workspaces are two numbers; shifted into INTEGER.
     return str(crc32(term.encode(), workspace_number) - 2**31)
 
 

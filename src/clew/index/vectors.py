@@ -44,6 +44,7 @@ class StoredVector:
 
 
 def packed(vector: Floats) -> Packed:
+    # A scale for each vector, by its largest number; of a zero vector 1, so that nothing is divided by 0.
     scale = np.float32(float(np.abs(vector).max(initial=0.0)) / LARGEST or 1.0)
     return Packed(float(scale), np.round(vector / scale).astype(np.int8).tobytes())
 
@@ -102,6 +103,7 @@ def keep(
             for number, stored in enumerate(vectors, first)
         ],
     )
+    # The epoch counts for the first batch only: on a conflict the statement leaves it as it is.
     tx.run(_ADVANCE, workspace, model, change, uuid4().hex, first + len(vectors) - 1)
 
 

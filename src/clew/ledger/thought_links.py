@@ -171,7 +171,7 @@ def link_nodes(ctx: Context, session: LedgerSession, point: Point, relation: str
 
 
 def mark_target(ctx: Context, session: LedgerSession, target: Point, relation: str, kind: str | None) -> Mark | None:
-    """A revised thought is superseded and a rejected one disproved: what rests on it can tell, and recall is to."""
+    """A revised thought becomes superseded, a rejected one disproved: recall and what rests on it can tell."""
     disproved = relation == "contradicts" and kind == "X"
     status = "superseded" if relation == "revises" else "disproved" if disproved else None
     if status is None:

@@ -133,6 +133,7 @@ class Corpus:
     def append(self, segment: Segment) -> None:
         first = len(self)
         for ids in (segment.ids, segment.gone):
+            # Before the new slots are given: afterwards the ids would lead to the new versions.
             dead = self.slot_of.of(ids) if first else ids[:0]
             self.alive[dead[dead >= 0]] = False
         self.slot_of.drop(segment.gone)

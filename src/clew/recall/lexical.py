@@ -177,6 +177,7 @@ def neighbours(corpus: Corpus, candidates: Slots, visible: NDArray[np.bool_], re
     columns, present = [candidates], [np.ones(len(candidates), bool)]
     back, ahead = candidates, candidates
     for _ in range(reach):
+        # -1 stands for nothing and indexes the last element here; the outer `where` throws that away again.
         back = np.where(back >= 0, corpus.before[back], -1)
         ahead = np.where(ahead >= 0, corpus.after[ahead], -1)
         columns += [back, ahead]
@@ -219,6 +220,7 @@ def _close_pairs(positions: NDArray[np.integer], terms: NDArray[np.integer], rar
     pairs = set()
     spots = list(zip(positions.tolist(), terms.tolist(), strict=True))
     for (p, first), (q, second) in pairwise(spots):
+        # Two words between at most, and neighbours in the question too: words that only happen to be near say nothing.
         if q - p <= 3 and abs(first - second) == 1:
             pairs.add((min(first, second), max(first, second)))
     return float(sum(rarity[first] + rarity[second] for first, second in pairs))

@@ -62,6 +62,7 @@ def question(vector: Floats) -> Question:
     factor = _factor(vector)
     numbers = np.round(vector * np.float32(factor))
     while LARGEST * float(np.abs(numbers).sum()) >= EXACT_SUM or np.abs(numbers).max(initial=0) > EXACT_NUMBER:
+        # Rounding may lift a sum over the limit that the estimate kept; halving costs one bit of fineness.
         factor /= 2
         numbers = np.round(vector * np.float32(factor))
     return Question(numbers.astype(np.float32), factor)
@@ -106,6 +107,7 @@ class Topped:
 
     def nearest(self, visible: NDArray[np.bool_], most: int) -> Slots:
         fresh = self._fresh[visible[self._fresh]]
+        # All fresh ones are taken along: they are few, and how near they are is decided with the others.
         return np.union1d(fresh, self._stored.nearest(visible, most)) if self._stored is not None else fresh
 
     def of(self, slots: Slots) -> Floats:
@@ -143,6 +145,7 @@ class Vectors:
 
     def refresh(self, tx: Transaction, workspace: str) -> None:
         epoch, newest = numbering(tx, workspace, self.model)
+        # Vectors were dropped and made anew, or the store was restored: the same numbers mean other vectors.
         if epoch != self._epoch or newest < self.number:
             self._start_over(epoch)
         if self.number == newest:
@@ -248,6 +251,7 @@ class Served:
             slots = self._corpus.slot_of.of(np.array([id for id, _ in found], np.int64))
             slots = slots[slots >= 0]
             slots = slots[visible[slots]]
+            # Fewer than were asked for: the server has no more, so what is there is all.
             if len(slots) >= most or len(found) < wanted:
                 return slots
             wanted *= WIDER

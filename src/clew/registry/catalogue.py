@@ -106,6 +106,7 @@ class Catalogue:
         """By wire name, alias, or one of the older spellings with a prefix."""
         if name in self._names:
             return self._names[name]
+        # Only when nothing has the name as it stands, so that an old spelling never hides a present operation.
         legacy = _LEGACY.fullmatch(name)
         return self._names.get(legacy.group("name")) if legacy else None
 
@@ -161,6 +162,7 @@ def inlined(schema: Schema) -> Schema:
     """
     found = schema.get("$defs", {})
     uses = Counter(_references(schema))
+    # Exactly one use also rules out a definition that refers to itself.
     once = {name: value for name, value in found.items() if uses[f"#/$defs/{name}"] == 1}
     kept = {name: value for name, value in found.items() if name not in once}
     whole: Schema = _placed({name: value for name, value in schema.items() if name != "$defs"}, once)

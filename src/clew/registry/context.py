@@ -129,16 +129,20 @@ class Context:
                 self._check_new(tx)
             bound = self._bound(tx, row or create_workspace(tx, self.workspace, self.clock()))
             if row is None:
+                # In the same transaction as what made it: a workspace without a first write does not exist.
                 bound.emit("system", "workspace_created", self.workspace)
             self._keep_guard(bound.ws)
             self._warn_of_clock(bound.ws)
             begun = bound.ws.seq
             yield bound
             if bound.agent is not None and bound.ws.changed:
+                # Before the row is saved, and only if something was written: a call that changed nothing leaves no
+                # trace.
                 keep_seen(bound)
             bound.ws.save()
             self.remarks.state_ms = bound.ws.updated_at_ms
         for after in committed.all():
+            # Outside of the transaction: whoever listens may open one of its own.
             after(self.database, self.workspace, begun, bound.ws.seq)
 
     def _bound(self, tx: Transaction, row: Row) -> Context:

@@ -129,6 +129,7 @@ def operation(
     """Declare a function `(ctx, input) -> result` as an operation. `Operation` says what each argument means."""
 
     def declare(function: Fn) -> Fn:
+        # The same function may come twice: a module that is run as a script is imported under its own name as well.
         if name in _declared and _declared[name].function.__qualname__ != function.__qualname__:
             raise ValueError(f"operation {name} is declared twice")
         summary, description = _described(name, function)

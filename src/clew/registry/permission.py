@@ -45,6 +45,7 @@ def other_workspaces(ctx: Context, most: int) -> list[Row]:
 
     A person at this machine's shell may look at the store anyway.
     """
+    # All, and cut afterwards: those that may not be named must not use up the places of those that may.
     found = [row for row in last_used_workspaces(ctx.tx, MOST_WORKSPACES) if row["id"] != ctx.workspace]
     return [row for row in found if ctx.connection.local or _permits(ctx.settings, row["id"])][:most]
 
@@ -55,6 +56,7 @@ def own_workspace(settings: Settings, database: Database) -> tuple[Settings, boo
     By default the workspace has the name of the project's directory. Two directories may have the same name, so the
     workspace is marked with the place of the project that used it first; the next one gets a name of its own.
     """
+    # Whoever names a workspace or a mark shares it on purpose; only a name that was derived may be somebody else's.
     if settings.workspace_chosen or settings.project_guard:
         return settings, True
     with database.read() as tx:

@@ -28,7 +28,7 @@ _DETACHED = 0x00000008 | 0x00000200
 
 
 def start(home: str, reached: Callable[[], bool], patience: float = PATIENCE) -> None:
-    """Make sure that a server runs: waits while somebody else starts it. `reached` says whether one answers."""
+    """Make sure that a server runs, and wait while somebody else starts it. `reached` says whether one answers."""
     # Not the lock that the server itself holds: this one is only about who starts it.
     lock = FileLock(os.path.join(folder_of(home, make=True), "start"))
     end = time.monotonic() + patience

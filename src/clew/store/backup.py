@@ -29,6 +29,7 @@ def copy_store(source: apsw.Connection, target: Path) -> int:
         with _opened(draft) as copy:
             _copy(source, copy)
             _check(copy, target)
+        # The bytes before the name and the name before the answer: what is reported as a backup survives a power cut.
         _sync(draft)
         draft.rename(target)
         _sync(target.parent)

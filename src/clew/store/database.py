@@ -117,6 +117,7 @@ def probe(database: Database) -> None:
     """Write to the store; raises what every write would meet. For those who ask whether a server can do its work."""
     sql = "INSERT INTO meta (key, value) VALUES ('probe', '1') ON CONFLICT (key) DO UPDATE SET value = "
     with database.write() as tx:
+        # Another value each time: a write that changes nothing might never reach the disk.
         tx.run(f"{sql} CASE meta.value WHEN '1' THEN '2' ELSE '1' END")
 
 

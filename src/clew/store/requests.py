@@ -51,6 +51,7 @@ def first_answer(tx: Transaction, request: StoredRequest) -> Any | None:
             f"request_id {request.id} belongs to another call, of {row['operation']}",
             "Repeat a call with the same arguments, or give this one an id of its own.",
         )
+    # An operation of several transactions was begun and not ended; to run it again might do part of it twice.
     if row["answer"] == UNFINISHED:
         raise ClewError(
             "CONFLICT",
@@ -63,6 +64,7 @@ def first_answer(tx: Transaction, request: StoredRequest) -> Any | None:
 
 def keep_answer(tx: Transaction, request: StoredRequest, answer: Any | None, now_ms: int) -> None:
     """Keep the answer of a call, or None for one that has only begun. Answers that are old are dropped."""
+    # Swept here, by those who use request ids, so that nobody else pays for it.
     tx.run("DELETE FROM request WHERE workspace = ? AND ts_ms < ?", request.workspace, now_ms - KEPT_MS)
     text = orjson.dumps(answer).decode()
     tx.run(_KEEP, request.workspace, request.id, request.operation, request.digest, text, now_ms)

@@ -26,7 +26,7 @@ from clew.platforms import Readiness
 
 MOST_PREPARED = 400
 MOST_QUEUED = 500
-"""Answers pile up at the server while nobody reads them; so many of the small ones always find room."""
+"""Answers pile up at the server while nobody reads them. This many small ones always find room."""
 PATIENCE = 45.0
 """Seconds without a byte from the server before it counts as gone. Above the limits that the server itself keeps (see
 `postgres`), so that they strike first and say why."""
@@ -75,7 +75,7 @@ class Wire:
         return self._connection.closed
 
     def ready(self) -> bool:
-        """Whether another transaction can begin: the server says nothing unasked but that it goes."""
+        """Whether another transaction can begin. An idle server sends nothing unless it is closing the connection."""
         try:
             self._read()
             if len(self._prepared) > MOST_PREPARED:
@@ -85,7 +85,7 @@ class Wire:
         return not self.closed and not any(self._readable.wait(0))
 
     def make_room(self, count: int) -> None:
-        """So many more statements can be queued, and are answered together.
+        """Make sure that `count` more statements can be queued and are answered together.
 
         What is queued is sent and not waited for, only what was sent before it: the server works while we go on.
         """

@@ -111,6 +111,7 @@ class Workspace:
         self.event_seq += 1
         body = canonical(payload or {})
         row = (self.id, self.event_seq, self.now_ms, topic, type, subject, path, self.agent, self.seq, body)
+        # Chained under the lock of this row: no other writer can put an event in between.
         self.event_digest = chained(self.event_digest, row)
         self.tx.run(_INSERT_EVENT, *row, self.event_digest)
         return {**dict(zip(EVENT_COLUMNS, row, strict=True)), "payload": payload or {}}
@@ -146,6 +147,7 @@ class Workspace:
             " updated_at_ms = ? WHERE id = ?"
         )
         self.tx.run(sql, *self._state(), self.now_ms, self.id)
+        # Delivered by the server with the commit, so nobody is woken for what is rolled back.
         self.tx.notify(self.id)
         self.updated_at_ms = self.now_ms
         self._saved = self._state()
@@ -185,6 +187,8 @@ def last_count(tx: Transaction, workspace: str, name: str) -> int:
 
 
 def find_workspace(tx: Transaction, workspace: str) -> Row | None:
+    # SQLite has one writer at a time anyway. On PostgreSQL this lock is what puts writers of one workspace into a
+    # queue.
     lock = " FOR UPDATE" if tx.writable and tx.engine == "postgres" else ""
     return tx.one(f"SELECT * FROM workspace WHERE id = ?{lock}", workspace)
 
@@ -198,6 +202,7 @@ def unborn_workspace(workspace: str) -> Row:
 
 def create_workspace(tx: Transaction, workspace: str, now_ms: int) -> Row:
     """Insert the workspace with its branch `main` checked out; another process may have been first."""
+    # A small number besides the id: search packs it together with a seq into one 64-bit row number.
     number = next_count(tx, "", "workspace")
     added = tx.changed(
         "INSERT INTO workspace (id, number, seq, event_seq, checkout, created_at_ms, updated_at_ms)"

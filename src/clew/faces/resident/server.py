@@ -214,7 +214,7 @@ def _heed_end(loop: asyncio.AbstractEventLoop, ending: asyncio.Event) -> None:
 
 
 def _announce() -> None:
-    """Tell who started us, who waits for it; whatever is printed later belongs into the log."""
+    """Tell the process that started us, which waits for it. Whatever is printed later goes to the log."""
     with suppress(OSError):
         os.write(1, b"ready\n")
     # This closes the pipe to whoever started us, who has read its line and goes on.

@@ -75,7 +75,7 @@ def followed(start: ProcessStart, folder: Path, seconds: float, progress: Callab
 
 
 def spawned(start: ProcessStart, folder: Path, seconds: float, leash: Leash) -> subprocess.Popen[bytes]:
-    """Without code of ours between fork and exec where that can be helped: it would mean to copy the whole server."""
+    """Where possible no code of ours runs between fork and exec: it would force a copy of the whole server."""
     return subprocess.Popen(
         start.command,
         stdin=subprocess.PIPE,

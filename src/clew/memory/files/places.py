@@ -18,8 +18,8 @@ from clew.registry.context import Context
 from clew.store.database import Row, placeholders
 
 SPACING = 1 << 20
-"""Distance of the ordinals of neighbours: twenty blocks can be put between two of them, one after the other each time
-at the same place, before the file is renumbered."""
+"""Distance of the ordinals of neighbours: twenty blocks in a row can be inserted at the same place before the file has
+to be renumbered."""
 KEPT_SPLICES = 200
 """A directory that is further behind is rendered whole."""
 LONGEST_SPLICE = 1_000_000

@@ -37,6 +37,10 @@ class Recorder:
         self.reads.append((sql, params))
         return self._tx.all(sql, *params)
 
+    def each(self, sql: str, rows: list[tuple[Any, ...]]) -> Any:
+        self.reads += [(sql, tuple(params)) for params in rows]
+        return self._tx.each(sql, rows)
+
     def one(self, sql: str, *params: Any) -> Any:
         self.reads.append((sql, params))
         return self._tx.one(sql, *params)

@@ -110,15 +110,16 @@ def _by_ids(ctx: Context, sql: str, params: list[Any], ids: list[str]) -> list[B
     return sorted(found, key=lambda block: block.id)
 
 
-def newest(ctx: Context, prefix: str, most: int, besides: Iterable[str] = ()) -> list[Block]:
-    """The current blocks of a kind that were written last, and those of `besides` that are of it, newest first."""
+def newest(ctx: Context, prefixes: Sequence[str], most: int, besides: Iterable[str] = ()) -> dict[str, list[Block]]:
+    """Of each kind the current blocks that were written last, and those of `besides` that are of it, newest first."""
     sql = "SELECT * FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND prefix = ?"
-    rows = ctx.tx.all(f"{sql} ORDER BY seq DESC LIMIT ?", ctx.workspace, prefix, most)
-    found = {row["id"]: _block(row) for row in rows}
-    wanted = [id for id in besides if prefix_of(id) == prefix and id not in found]
+    asked = ctx.tx.each(f"{sql} ORDER BY seq DESC LIMIT ?", [(ctx.workspace, prefix, most) for prefix in prefixes])
+    found = {row["id"]: _block(row) for rows in asked for row in rows}
+    wanted = [id for id in besides if prefix_of(id) in prefixes and id not in found]
     # Named ones come however old they are: a search has found them, so they matter.
     found |= {block.id: block for block in (current(ctx, ids=wanted) if wanted else [])}
-    return sorted(found.values(), key=lambda block: (-block.seq, block.id))
+    ordered = sorted(found.values(), key=lambda block: (-block.seq, block.id))
+    return {prefix: [block for block in ordered if prefix_of(block.id) == prefix] for prefix in prefixes}
 
 
 def find(ctx: Context, id: str) -> Block | None:

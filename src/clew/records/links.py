@@ -133,10 +133,9 @@ def _order(link: RecordLink) -> tuple[bool, str, str, str]:
 
 
 def _kept(ctx: Context, id: str, limit: int) -> list[RecordLink]:
-    found = []
-    for column in ("from_id", "to_id"):
-        sql = f"SELECT from_id, rel, to_id FROM record_link WHERE workspace = ? AND {column} = ? ORDER BY seq LIMIT ?"
-        found += ctx.tx.all(sql, ctx.workspace, id, limit)
+    sql = "SELECT from_id, rel, to_id FROM record_link WHERE workspace = ? AND {column} = ? ORDER BY seq LIMIT ?"
+    ends = [f"SELECT * FROM ({sql.format(column=column)}) AS {column}s" for column in ("from_id", "to_id")]
+    found = ctx.tx.all(" UNION ALL ".join(ends), *(ctx.workspace, id, limit) * 2)
     return [RecordLink(row["from_id"], row["rel"], row["to_id"]) for row in found]
 
 

@@ -132,6 +132,8 @@ class Records:
     unread: dict[str, int]
     unapproved: tuple[str, ...]
     """Those whose check waits for a person."""
+    staged: tuple[Block, ...]
+    """Proposals that wait for a person."""
 
 
 def records_of(ctx: Context, work: Work | None, topic: Topic) -> Records:
@@ -140,7 +142,8 @@ def records_of(ctx: Context, work: Work | None, topic: Topic) -> Records:
     for _, sides in clashes:
         for one, other in permutations(sides, 2):
             against[one] = other
-    standing, unread, unapproved = _standing(ctx, topic, against)
+    staged = blocks.current(ctx, prefix="P", status="staged")
+    standing, unread, unapproved = _standing(ctx, topic, against, _pending(staged))
     cards = _cards(ctx, work, topic)
     # Rules bind whatever the task is about, so no rule ranks as one that has nothing to do with it.
     rules = [_at_least(entry, 1.0) for entry in standing if entry.kind in RULES]
@@ -153,6 +156,7 @@ def records_of(ctx: Context, work: Work | None, topic: Topic) -> Records:
         tuple(_clash(entry, list(sides)) for entry, sides in clashes),
         unread,
         unapproved,
+        tuple(staged),
     )
 
 
@@ -172,23 +176,22 @@ def _clash(entry: Block, sides: list[str]) -> BriefLine:
 
 
 def _standing(
-    ctx: Context, topic: Topic, against: dict[str, str]
+    ctx: Context, topic: Topic, against: dict[str, str], pending: dict[str, str]
 ) -> tuple[list[BriefLine], dict[str, int], tuple[str, ...]]:
     """Rules, preferences, decisions, rejected alternatives, lessons and facts, newest first."""
     found: list[Block] = []
     unread: dict[str, int] = {}
-    for kind in KINDS.values():
-        if kind.name in (*RULES, *DECISIONS, *KNOWN):
-            read = blocks.newest(ctx, kind.prefix, MOST_READ, topic.recalled)
-            live = [block for block in read if (block.status or "").lower() not in ENDED]
-            # Only then can there be more than was read; counting costs two queries for each kind.
-            if len(read) >= MOST_READ:
-                in_force = blocks.count(ctx, kind.prefix) - blocks.count(ctx, kind.prefix, ENDED)
-                unread[kind.name] = in_force - len(live)
-            found += live
+    kinds = {kind.prefix: kind.name for kind in KINDS.values() if kind.name in (*RULES, *DECISIONS, *KNOWN)}
+    for prefix, read in blocks.newest(ctx, list(kinds), MOST_READ, topic.recalled).items():
+        live = [block for block in read if (block.status or "").lower() not in ENDED]
+        # Only then can there be more than was read; counting costs two queries for each kind.
+        if len(read) >= MOST_READ:
+            in_force = blocks.count(ctx, prefix) - blocks.count(ctx, prefix, ENDED)
+            unread[kinds[prefix]] = in_force - len(live)
+        found += live
     ids = [block.id for block in found]
     gone, overdue = retracted_among(ctx, ids), blocks.overdue(ctx, ids)
-    pending, replaced = _pending(ctx), replaced_by_any(ctx, ids)
+    replaced = replaced_by_any(ctx, ids)
     entries = []
     for block in sorted(found, key=lambda block: -block.seq):
         if block.id not in gone:
@@ -204,10 +207,10 @@ def _old(block: Block, replaced: dict[str, str]) -> str:
     return ", ".join(block.replaces) or replaced.get(block.id, "")
 
 
-def _pending(ctx: Context) -> dict[str, str]:
+def _pending(staged: Iterable[Block]) -> dict[str, str]:
     """Of records that a proposal would change: which one, and to what."""
     found: dict[str, str] = {}
-    for proposal in blocks.current(ctx, prefix="P", status="staged"):
+    for proposal in staged:
         for op in read_ops(proposal.fields.get("Ops")):
             if op.target and op.op == "replace_block":
                 found[op.target] = f"{op.value} would replace it: {proposal.id}"

@@ -143,7 +143,7 @@ def _of_task(ctx: Context, task: Work, recalled: dict[str, float]) -> Brief:
             *_record_sections(records),
             _since(ctx),
         ),
-        waits=_waits(ctx, standing, records),
+        waits=_waits(standing, records),
         next=_next(ctx, standing),
         again={"task": task.id},
     )
@@ -242,10 +242,9 @@ def _listed(things: list[str]) -> str:
     return ", ".join(things[:4]) + (f" and {len(things) - 4} more" if len(things) > 4 else "")
 
 
-def _waits(ctx: Context, standing: Standing | None, records: Records) -> str:
+def _waits(standing: Standing | None, records: Records) -> str:
     """What goes on only when somebody else acts: proposals, questions of jobs, queued jobs."""
-    staged = blocks.current(ctx, prefix="P", status="staged")
-    found = []
+    staged, found = records.staged, []
     if staged:
         named = ", ".join(f"{block.id} {shorten(_proposal(block), 60)}".strip() for block in staged[:2])
         more = f" and {len(staged) - 2} more" if len(staged) > 2 else ""
@@ -315,7 +314,7 @@ def _of_plans(ctx: Context, plan: Work | None, recalled: dict[str, float]) -> Br
             *_record_sections(replace(records, open=_open_anywhere(ctx, records))),
             _since(ctx),
         ),
-        waits=_waits(ctx, None, records),
+        waits=_waits(None, records),
         next=command("resume", {"task": tasks[0].id}) if tasks else _begin(ctx),
         again={"task": plan.id} if plan else {},
     )

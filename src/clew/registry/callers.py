@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from clew.clock import Clock
@@ -47,7 +48,12 @@ def _make(database: Database, clock: Clock) -> str:
 
 def client_family(connection: Connection) -> str:
     """The client's name for itself as an agent id, empty when it has none: what all its connections have in common."""
-    return _UNFIT.sub("-", (connection.client or "").lower()).strip("-._")[:_NAME].strip("-._")
+    return _family(connection.client or "")
+
+
+@lru_cache(maxsize=256)
+def _family(client: str) -> str:
+    return _UNFIT.sub("-", client.lower()).strip("-._")[:_NAME].strip("-._")
 
 
 def client_author(database: Database, connection: Connection, writes: bool) -> str | None:

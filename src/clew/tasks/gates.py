@@ -299,7 +299,7 @@ def _form(type: str) -> Suggestion:
 
 def _decided(ctx: Context, task: Work, step: Step) -> bool:
     """Whether a decision of the governed memory was kept for this step, with its reason."""
-    recent = blocks.newest(ctx, "D", DECISIONS)
+    recent = blocks.newest(ctx, ("D",), DECISIONS)["D"]
     live = [block for block in recent if (block.status or "") in ("active", "proposed")]
     own = [block for block in live if (block.get("Task"), block.get("Step")) == (task.id, step.path)]
     return any(block.get("Rationale").lower() not in ("", "not given") for block in own)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -145,7 +146,7 @@ def _newest(
     clause = live("node", ctx.workspace, doc, link, cursor, ways[0].seq)
     restrict(clause, wanted, ways[0].covers, ctx.tx.engine)
     unshadowed(clause, "node", NODE_KEY, doc, nearer)
-    found = [row for way in ways for row in _read(ctx, way, clause, limit)]
+    found = _read(ctx, ways, clause, limit)
     if len(ways) == 1:
         return found
     # A node with two of the wanted tags is found by both ways.
@@ -153,9 +154,15 @@ def _newest(
     return [once[seq] for seq in sorted(once, reverse=True)[:limit]]
 
 
-def _read(ctx: Context, way: IndexPath, clause: Condition, limit: int) -> list[Row]:
-    source, params = way.source(ctx.tx.engine, clause)
-    return ctx.tx.all(f"SELECT node.* {source} ORDER BY {way.order} DESC LIMIT ?", *params, limit)
+def _read(ctx: Context, ways: Sequence[IndexPath], clause: Condition, limit: int) -> list[Row]:
+    asked = [(way.order, *way.source(ctx.tx.engine, clause)) for way in ways]
+    found: list[Row] = []
+    # Ways of one kind differ only in their values, so they are asked together and waited for once.
+    for (order, source), same in groupby(asked, key=lambda way: way[:2]):
+        sql = f"SELECT node.* {source} ORDER BY {order} DESC LIMIT ?"
+        for rows in ctx.tx.each(sql, [(*params, limit) for _, _, params in same]):
+            found += rows
+    return found
 
 
 def locate(ctx: Context, id: str) -> PlacedNode | None:

@@ -149,11 +149,13 @@ def keep_seen(ctx: Context) -> None:
     caller, seq = caller_of(ctx), ctx.ws.event_seq
     key = (ctx.workspace, caller.agent, caller.connection, caller.family)
     ctx.tx.run(_SEEN, *key, ctx.workspace, caller.family, seq, seq, ctx.now_ms)
+    ctx.memo.pop(_OWN, None)
     if not ctx.connection.state.get(_PRUNED):
         ctx.connection.state[_PRUNED] = True
         _prune(ctx)
 
 
+_OWN = "the caller's own state"
 _PRUNED = "callers pruned"
 """Set once a connection has written something: each makes room for itself."""
 KEPT_MS = 90 * 86_400_000
@@ -176,8 +178,11 @@ def _prune(ctx: Context) -> None:
 
 def own_state(ctx: Context) -> CallerState | None:
     """What is kept of exactly this caller: its agent and its connection."""
-    caller = caller_of(ctx)
-    return find(ctx.tx, ctx.workspace, CallerState, caller.agent, caller.connection)
+    if _OWN not in ctx.memo:
+        caller = caller_of(ctx)
+        ctx.memo[_OWN] = find(ctx.tx, ctx.workspace, CallerState, caller.agent, caller.connection)
+    own: CallerState | None = ctx.memo[_OWN]
+    return own
 
 
 def last_state(ctx: Context) -> CallerState | None:
@@ -255,6 +260,7 @@ def _keep(ctx: Context, column: str, value: str | int | None) -> None:
         caller.agent,
         caller.connection,
     )
+    ctx.memo.pop(_OWN, None)
 
 
 def recent_foci(ctx: Context, families: Iterable[str], since_ms: int) -> list[str]:

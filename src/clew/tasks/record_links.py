@@ -64,7 +64,7 @@ def _proofs(ctx: Context, table: str, grade: str, step: str, limit: int) -> list
         step,
         limit,
     )
-    gone = _disowned(ctx, step)
+    gone = _disowned(ctx, step) if rows else set()
     return [
         RecordLink(row["id"], PROVES if _proves(row["grade"]) and row["id"] not in gone else ABOUT, step)
         for row in rows

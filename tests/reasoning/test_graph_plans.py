@@ -6,7 +6,7 @@ Which index it is must not depend on statistics: after a bulk load there are non
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -37,7 +37,7 @@ class Recorder:
         self.reads.append((sql, params))
         return self._tx.all(sql, *params)
 
-    def each(self, sql: str, rows: list[tuple[Any, ...]]) -> Any:
+    def each(self, sql: str, rows: Sequence[Sequence[Any]]) -> Any:
         self.reads += [(sql, tuple(params)) for params in rows]
         return self._tx.each(sql, rows)
 

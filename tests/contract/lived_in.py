@@ -106,6 +106,31 @@ def build(home: Path) -> None:
     clew.close()
 
 
+LONG = "The lock is held too long by the writer; " * 60
+MANY = 5
+
+
+def fill(call: Caller) -> None:
+    """Several of each thing, with texts that are longer than a small budget."""
+    steps = [{"title": "Look", "success_criteria": ["seen"], "tests": ["make test"]}]
+    for number in range(MANY):
+        card = {"id": f"CARD-L{number}", "type": "hypothesis", "title": f"Guess {number}", "text": LONG}
+        call("think_card", card={**card, "tags": ["a:storage"]})
+        call("notes_commit", content=f"{number} {LONG}", title=f"Note {number}")
+        call("branch_create", name=f"long-{number}")
+        call("commit", artifact=LONG, message=f"change {number}")
+        call("tag_create", name=f"tag-{number}")
+        call("trace_step", step=LONG)
+        call("thought", thought=f"{number} {LONG}", nextThoughtNeeded=True)
+        call("tasks_create", kind="task", parent="PLAN-001", title=f"Task {number}", description=LONG, steps=steps)
+        call("tasks_note", task="TASK-001", path="s:0", note=LONG)
+        call("tasks_jobs_create", title=f"Job {number}", prompt=LONG, task="TASK-001")
+        call("propose_update", block_type="decision", statement=f"Way {number} is chosen.", rationale=LONG[:900])
+        call("knowledge_create_pattern", title=f"Pattern {number}", description=LONG[:300], content=LONG)
+        call("notebook_create", name=f"Notebook {number}")
+        call("notebook_add_cell", notebookId="NB-001", type="markdown", content=LONG)
+
+
 def prepared(call: Caller, name: str, example: dict[str, Any]) -> dict[str, Any]:
     """The example with the placeholder of a session replaced, in the state it needs."""
     for before, arguments in BEFORE.get(name, ()):
@@ -116,5 +141,5 @@ def prepared(call: Caller, name: str, example: dict[str, Any]) -> dict[str, Any]
     return {key: session if value == SESSION else value for key, value in example.items()}
 
 
-def open(home: Path) -> Clew:
-    return open_clew(load_settings({"home": home, "workspace": "ws", "workspace_lock": False}, {}, home))
+def open(home: Path, **flags: Any) -> Clew:
+    return open_clew(load_settings({"home": home, "workspace": "ws", "workspace_lock": False, **flags}, {}, home))

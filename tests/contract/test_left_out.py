@@ -24,7 +24,8 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clew]:
     """One workspace for all: nothing here writes."""
     home = tmp_path_factory.mktemp("left-out") / "home"
     lived_in.build(home)
-    clew = lived_in.open(home)
+    clew = lived_in.open(home, embedding_model="none")
+    lived_in.fill(Caller(clew))
     yield clew
     clew.close()
 
@@ -61,9 +62,9 @@ def test_a_small_budget_leaves_something_of_what_was_asked_for(call: Caller) -> 
 def test_a_cut_answer_suggests_the_budget_that_is_enough(call: Caller) -> None:
     for entry in (e for e in READS if takes(e, "max_chars")):
         for given, envelope in cut(call, entry):
-            ways = [way for way in envelope["suggestions"] if way.get("target") == entry.name]
-            assert ways, (entry.name, given)
-            again = call.answer(entry.name, **{**ways[0]["params"], "fmt": "json"})
+            first = envelope["suggestions"][0]
+            assert first.get("target") == entry.name, (entry.name, given, first)
+            again = call.answer(entry.name, **{**first["params"], "fmt": "json"})
             assert again.ok and not again.envelope["result"]["budget"]["truncated"], (entry.name, given)
 
 
@@ -75,24 +76,46 @@ def test_a_cut_answer_in_lines_says_so(call: Caller) -> None:
 
 
 def more(result: dict[str, Any]) -> bool:
+    """Whether an answer says that a list goes on."""
     page = result.get("pagination") or {}
-    return bool(page.get("has_more") or result.get("has_more") or result.get("hasMore") or result.get("next_offset"))
+    return bool(
+        page.get("has_more")
+        or result.get("has_more")
+        or result.get("hasMore")
+        or result.get("next_offset")
+        or (result.get("truncated") and not result.get("budget", {}).get("truncated"))
+    )
 
 
-def test_a_page_suggests_the_next_one(call: Caller) -> None:
+def listed(call: Caller) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Each read whose list goes on: as its example stands, and with the smallest limit."""
+    for entry in READS:
+        example = lived_in.prepared(call, entry.name, entry.example)
+        least = entry.input_schema["properties"].get("limit", {}).get("minimum", 1)
+        for given in (example, {**example, "limit": least}) if takes(entry, "limit") else (example,):
+            answer = call.answer(entry.name, **given, fmt="json")
+            if answer.ok and more(answer.envelope["result"]):
+                yield entry.name, given, answer.envelope
+
+
+def test_a_list_that_goes_on_suggests_first_how(call: Caller) -> None:
     seen = set()
-    for entry in (e for e in READS if takes(e, "limit")):
-        example = {**lived_in.prepared(call, entry.name, entry.example), "limit": 1}
-        answer = call.answer(entry.name, **example, fmt="json")
-        if not answer.ok or not more(answer.envelope["result"]):
-            continue
-        seen.add(entry.name)
-        ways = [way for way in answer.envelope["suggestions"] if way.get("target") == entry.name]
-        assert ways, entry.name
-        following = call.answer(entry.name, **{**ways[0]["params"], "fmt": "json"})
-        assert following.ok, (entry.name, following.envelope["error"])
-        assert following.envelope["result"] != answer.envelope["result"], entry.name
-    assert len(seen) >= 8, seen
+    for name, given, envelope in listed(call):
+        seen.add(name)
+        first = envelope["suggestions"][0]
+        assert first.get("target") == name, (name, given, first)
+        following = call.answer(name, **{**first["params"], "fmt": "json"})
+        assert following.ok, (name, following.envelope["error"])
+        assert following.envelope["result"] != envelope["result"], (name, given)
+    assert len(seen) >= 20, seen
+
+
+def test_an_agent_reads_in_the_text_how_a_list_goes_on(lived: Clew, call: Caller) -> None:
+    agent = Caller(lived, "agent")
+    for name, given, _ in listed(call):
+        text = agent.answer("op_read", name=name, arguments=given).text
+        ways = ("next: ", "MORE:", "more", "WARNING: BUDGET", "offset=", "cursor=", "limit=", "older")
+        assert any(way in text for way in ways), (name, given, text)
 
 
 def test_the_gateway_names_the_next_call_in_its_text(lived: Clew) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 from clew.app import Clew
@@ -124,3 +127,50 @@ def test_a_run_that_is_disowned_leaves_its_step_as_it_was(clew: Clew, agent: Cal
     now = agent("op_read", name="tasks_proofs", arguments={"task": "TASK-001"})["steps"][0]
     assert now["state"] != "failed"
     assert "FAILED" not in "\n".join(agent.lines("resume", task="TASK-001"))
+
+
+def test_what_was_rejected_while_thinking_stands_in_resume(agent: Caller) -> None:
+    agent("start", title="Speed up the importer", steps=["measure"])
+    agent("think", text="Threads may help the importer", kind="hypothesis")
+    agent("think", text="Threads do not help the importer: the lock of the parser is held", kind="rejection")
+    agent("think", text="Processes cannot share the cache", kind="rejection")
+    agent("think", text="They can, by shared memory", kind="observation", revises=3)
+    told = "\n".join(agent.lines("resume"))
+    assert "REJECTED" in told and "Threads do not help the importer" in told
+    assert "Processes cannot share" not in told, "a rejection that was revised no longer holds"
+
+
+def test_any_operation_answers_an_agent_in_text(agent: Caller) -> None:
+    agent("start", title="Speed up", steps=["measure"])
+    made = agent.answer("op_call", name="branch_create", arguments={"name": "trial"})
+    assert made.structured is None and made.text.startswith("branch: name=trial base_branch=main")
+    listed = agent.lines("op_read", name="branch_list")
+    assert any("name=trial" in line for line in listed)
+    noted = agent.lines("op_call", name="notes_commit", arguments={"content": "One line\nand another"})
+    assert "    and another" in noted
+    whole = agent.answer("op_read", name="branch_list", arguments={"fmt": "json"})
+    assert whole.envelope == json.loads(whole.text)
+
+
+def test_a_cut_answer_in_text_names_the_call_that_gives_the_rest(agent: Caller) -> None:
+    for number in range(4):
+        agent("op_call", name="branch_create", arguments={"name": f"trial-{number}"})
+    lines = agent.lines("op_read", name="branch_list", arguments={"limit": 2})
+    (on,) = [line for line in lines if line.startswith("next: ")]
+    assert on == 'next: op_read arguments={"limit":4} name=branch_list'
+
+
+def test_a_search_for_operations_can_be_paged_to_its_end(agent: Caller) -> None:
+    seen: list[str] = []
+    arguments: dict[str, Any] = {"query": "show the branches"}
+    while True:
+        lines = agent.lines("op_search", **arguments)
+        seen += [line.partition(":")[0] for line in lines if not line.startswith(("and ", "op_search with"))]
+        on = [line for line in lines if line.startswith("and ")]
+        if not on:
+            break
+        assert on[0].partition(": ")[2].startswith("op_search offset=")
+        arguments["offset"] = int(on[0].partition("offset=")[2].split()[0])
+    found = agent("op_search", query="show the branches", limit=50, detail="names")
+    assert len(seen) == len(set(seen)) == found["total"] > 8
+    assert seen[:50] == [item["name"] for item in found["operations"]]

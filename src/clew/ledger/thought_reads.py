@@ -10,7 +10,7 @@ from pydantic import Field
 from clew.clock import iso_millis
 from clew.errors import ClewError, suggest
 from clew.ledger.chains import MAIN, Point, chains_of, find_chain, no_thought
-from clew.ledger.cipher import kind_letter
+from clew.ledger.cipher import kind_letter, read
 from clew.ledger.inputs import Cursor, Id, Kind, LedgerBounded, Limit, MaybeSession, Number, SessionRef, Words
 from clew.ledger.session_operations import THOUGHTS_BUDGET, branches_json, page
 from clew.ledger.sessions import LedgerSession, session_json, session_named
@@ -21,7 +21,7 @@ from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import page_json
 from clew.registry.operation import operation
-from clew.store.database import Row
+from clew.store.database import Row, placeholders
 
 LAST = 5
 
@@ -37,6 +37,33 @@ def current_session(ctx: Context, session: str | None) -> LedgerSession:
             suggestions=[suggest("list_sessions", "Shows the sessions there are.")],
         )
     return session_named(ctx, wanted)
+
+
+RECENT_SESSIONS = 20
+
+
+def rejected_thoughts(ctx: Context, most: int) -> list[tuple[str, str]]:
+    """Id and words of what was rejected in the sessions that were thought in last, the newest first.
+
+    A rejection that was itself revised no longer holds."""
+    rows = ctx.tx.tuples(
+        "SELECT id FROM ledger_session WHERE workspace = ? AND deleted_at_ms IS NULL ORDER BY updated_at_ms DESC, id"
+        " LIMIT ?",
+        ctx.workspace,
+        RECENT_SESSIONS,
+    )
+    if not rows:
+        return []
+    among, recent = f"thought.session IN ({placeholders(len(rows))})", [row[0] for row in rows]
+    found = thoughts_where(
+        ctx, f"{among} AND thought.kind = 'X'", *recent, order="thought.seq DESC", limit=most + RECENT_SESSIONS
+    )
+    if not found:
+        return []
+    revisions = thoughts_where(ctx, f"{among} AND is_revision = 1", *recent, order="thought.seq DESC", limit=1_000)
+    revised = {(thought.session, thought.revises) for thought in revisions}
+    held = [thought for thought in found if (thought.session, thought.point) not in revised]
+    return [(thought.node_id, read(thought.text).content) for thought in held[:most]]
 
 
 class ReadThoughts(LedgerBounded):

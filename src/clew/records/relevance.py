@@ -9,6 +9,7 @@ from itertools import permutations
 
 from clew.ids import ANCHOR
 from clew.index.search import newest_items
+from clew.ledger.thought_reads import rejected_thoughts
 from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.contradictions.resolutions import open_entries
@@ -32,6 +33,7 @@ DECISIONS = ("decision", "rejected")
 KNOWN = ("lesson", "fact")
 ENDED = frozenset({"superseded", "revoked", "retracted", "rejected", "disproved", "expired", "rolled_back", "archived"})
 MOST_READ = 300
+MOST_REJECTED = 10
 """Newest records of a kind that are read; what the task's words recall is read however old it is."""
 RECALLED = 30
 MOST_QUERY = 600
@@ -147,7 +149,7 @@ def records_of(ctx: Context, work: Work | None, topic: Topic) -> Records:
     cards = _cards(ctx, work, topic)
     # Rules bind whatever the task is about, so no rule ranks as one that has nothing to do with it.
     rules = [_at_least(entry, 1.0) for entry in standing if entry.kind in RULES]
-    decisions = [entry for entry in [*standing, *cards] if entry.kind in DECISIONS]
+    decisions = [entry for entry in [*standing, *cards, *_rejected(ctx, topic)] if entry.kind in DECISIONS]
     return Records(
         _ranked(rules),
         _ranked(decisions),
@@ -248,6 +250,13 @@ def _cards(ctx: Context, work: Work | None, topic: Topic) -> list[BriefLine]:
             # The first place counts: a card of the task is also seen on the branches below it, with a smaller bonus.
             entries.setdefault(card.id, _card_entry(card, bonus + topic.rank(card.id, says), alarm))
     return list(entries.values())
+
+
+def _rejected(ctx: Context, topic: Topic) -> list[BriefLine]:
+    """What was ruled out while thinking, which an agent would otherwise try again."""
+    found = rejected_thoughts(ctx, MOST_REJECTED)
+    gone = retracted_among(ctx, [id for id, _ in found])
+    return [BriefLine("rejected", id, text, "REJECTED", topic.rank(id, text)) for id, text in found if id not in gone]
 
 
 def open_cards(ctx: Context, most: int) -> tuple[BriefLine, ...]:

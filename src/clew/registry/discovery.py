@@ -14,7 +14,7 @@ from pydantic import Field
 
 from clew.errors import ClewError, suggest
 from clew.index.terms import terms
-from clew.registry.budget import Budget, Trim
+from clew.registry.budget import Budget, Follow, Trim
 from clew.registry.catalogue import OperationEntry, catalogue
 from clew.registry.context import Context
 from clew.registry.envelope import Answer, command
@@ -151,8 +151,12 @@ EVERYDAY_WORDS: dict[str, str] = {
 """By operation; names that do not exist yet do no harm. Add a word here when somebody used one in vain."""
 
 
+_NEXT = Follow("next_offset", lambda whole, result: _following(result["offset"] + len(result["operations"]), result))
 SEARCH_BUDGET = Budget(
-    (Trim("operations", drop="last", floor=1, count="count"), Trim("operations", drop="last", count="count")),
+    (
+        Trim("operations", drop="last", floor=1, count="count", follow=_NEXT),
+        Trim("operations", drop="last", count="count", follow=_NEXT),
+    ),
     16_000,
     keep=("query",),
 )
@@ -164,6 +168,7 @@ _FILLERS = frozenset(terms(FILLERS))
 class OpSearch(Bounded):
     query: Annotated[Name, Field(description="Words, or the name of an operation.")]
     limit: Annotated[int, Field(ge=1, le=50, description="Most operations to return.")] = 8
+    offset: Annotated[int, Field(ge=0, le=10_000, description="Operations to pass over.")] = 0
     detail: Annotated[
         Literal["names", "summary", "schema"], Field(description="schema adds arguments and an example.")
     ] = "summary"
@@ -176,9 +181,11 @@ def search_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
         return ["no operation fits; try other words"]
     if len(found) == 1 and "arguments" in found[0]:
         return _schema_lines(found[0])
-    left = result["total"] - len(found)
     lines = [": ".join(filter(None, (item["name"], item.get("summary")))) for item in found]
-    return [*lines, *([f"and {left} more"] if left else []), "op_search with a name shows its arguments"]
+    left = result["total"] - result["next_offset"] if result.get("next_offset") else 0
+    on = {"query": result["query"], "offset": result.get("next_offset")}
+    more = [f"and {left} more: {command('op_search', on)}"] if left else []
+    return [*lines, *more, "op_search with a name shows its arguments"]
 
 
 def _schema_lines(item: dict[str, Any]) -> list[str]:
@@ -219,16 +226,22 @@ def op_search(ctx: Context, args: OpSearch) -> dict[str, Any]:
     with op_read or op_call.
     """
     found = search(args.query)
-    shown = found[: args.limit]
+    shown = found[args.offset : args.offset + args.limit]
     named = catalogue().find(args.query.strip()) is not None
     detail = "schema" if named and args.detail == "summary" else args.detail
     return {
         "query": args.query,
         "operations": [described(entry, detail) for entry in shown],
         "count": len(shown),
+        "offset": args.offset,
         "total": len(found),
-        "truncated": len(found) > len(shown),
+        "next_offset": _following(args.offset + len(shown), {"total": len(found)}),
+        "truncated": args.offset + len(shown) < len(found),
     }
+
+
+def _following(after: int, result: dict[str, Any]) -> int | None:
+    return after if after < result["total"] else None
 
 
 def search(query: str) -> list[OperationEntry]:
@@ -323,4 +336,6 @@ def _forward(ctx: Context, args: OpRead | OpCall) -> Answer:
         )
     # A workspace beside the name is meant for the operation, unless its own arguments name another.
     outer = {} if args.workspace is None else {"workspace": args.workspace}
-    return ctx.dispatcher.call(args.name, {**outer, **args.arguments}, ctx.connection, ctx.progress)
+    # Whose listed tools answer in text reads the others as text too.
+    form = {"fmt": "lines"} if ctx.connection.toolset == "agent" else {}
+    return ctx.dispatcher.call(args.name, {**form, **outer, **args.arguments}, ctx.connection, ctx.progress)

@@ -21,6 +21,7 @@ from clew.registry.context import Context, Progress, Remarks
 from clew.registry.envelope import Answer, failure, success
 from clew.registry.lookup import find_completer, find_operation, find_prompt, find_resource
 from clew.registry.operation import AgentForm, Input, Operation
+from clew.registry.outline import outline
 from clew.registry.permission import own_workspace, permitted
 from clew.registry.repeats import once, once_in_parts, repeated
 from clew.registry.suggestions import fitted, next_page
@@ -242,9 +243,9 @@ class Dispatcher:
         if needed is not None and "max_chars" in operation.input.model_fields:
             room = {"max_chars": min(2 * needed, budgets.LARGEST)}
             kept = {name: value for name, value in own.items() if name != "context_budget"}
-            call.remarks.suggestions.append(
-                suggest(operation.name, "The same with a larger budget.", "medium", **(kept | room))
-            )
+            # First: what was asked for comes before what else could be done.
+            way = suggest(operation.name, "The same with a larger budget.", "medium", **(kept | room))
+            call.remarks.suggestions.insert(0, way)
         elif after is not None and not call.remarks.suggestions:
             call.remarks.suggestions.append(suggest(operation.name, "The next page.", "medium", **(own | after)))
 
@@ -298,6 +299,10 @@ class Dispatcher:
             return [envelope["result"].get("text", ""), *line_protocol.warning_lines(envelope["warnings"])]
         form = _agent_form(operation, call)
         lines = form.lines if form is not None else operation.lines
+        if lines is None and call.connection.toolset == "agent":
+            told = outline(envelope["result"]) or [f"ok {operation.intent}"]
+            ways = [f"next: {line_protocol.suggestion_line(way, default)}" for way in envelope["suggestions"][:2]]
+            return told + line_protocol.warning_lines(envelope["warnings"]) + ways
         if lines is None:
             return line_protocol.generic_lines(operation.intent) + line_protocol.warning_lines(envelope["warnings"])
         rendered = _rendered(lines, envelope["result"], default) or line_protocol.generic_lines(operation.intent)

@@ -102,19 +102,26 @@ def next_page(shown: dict[str, Any], model: type[BaseModel], own: dict[str, Any]
         return next(({str(name): cursor} for name in ("cursor", "since", "before", "after") if name in fields), None)
     if offset is not None and "offset" in fields:
         return {"offset": offset}
-    if not more:
+    if not more and not shown.get("truncated"):
         return None
     count = shown.get("count", page.get("count"))
-    if "offset" in fields and isinstance(count, int):
+    if more and "offset" in fields and isinstance(count, int):
         return {"offset": own.get("offset", 0) + count}
-    limit = model.model_fields.get("limit")
-    if limit is None or not isinstance(own.get("limit", limit.default), int):
-        return None
-    return _longer(limit, own.get("limit", limit.default))
+    return _longer_lists(model, own)
 
 
-def _longer(field: FieldInfo, now: int) -> dict[str, Any] | None:
-    """Twice the limit, as far as the argument goes; None where it is at its end."""
+def _longer_lists(model: type[BaseModel], own: dict[str, Any]) -> dict[str, Any] | None:
+    """For lists that cannot be paged: each of their limits twice as high."""
+    longer: dict[str, Any] = {}
+    for name, field in model.model_fields.items():
+        now = own.get(name, field.default)
+        if (name == "limit" or name.startswith("limit_")) and isinstance(now, int):
+            longer |= _longer(field, name, now)
+    return longer or None
+
+
+def _longer(field: FieldInfo, name: str, now: int) -> dict[str, Any]:
+    """Twice the limit, as far as the argument goes; nothing where it is at its end."""
     most = next((rule.le for rule in field.metadata if isinstance(rule, Le)), None)
     longer = 2 * max(now, 1) if most is None else min(2 * max(now, 1), int(str(most)))
-    return {"limit": longer} if longer > now else None
+    return {name: longer} if longer > now else {}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
+import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,47 +17,54 @@ import pytest
 
 from clew.app import Clew
 from clew.index.search import index_gaps
-from tests.process.test_many_writers import fire, start_writer
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.timeout(600)  # a hundred processes, on a machine that may be busy
+ROOT = Path(__file__).resolve().parents[2]
 ROUNDS = 100
 AT_ONCE = 4
 
 
-def acknowledged(process: subprocess.Popen[str], after: int) -> list[int]:
-    """The seqs that a writer reported, killed a random moment after its `after`-th report."""
-    assert process.stdout is not None
+@pytest.fixture
+def breeder(database_flags: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "tests.process.breeder"]
+    place = [str(database_flags["home"]), database_flags.get("database_url", "")]
+    with subprocess.Popen(
+        [*command, *place], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(PATIENCE)
+
+
+def acknowledged(breeder: subprocess.Popen[str], batch: int) -> list[int]:
+    """The seqs that some writers reported, each killed a random moment after one of its first reports."""
+    assert breeder.stdin is not None and breeder.stdout is not None
+    breeder.stdin.write(" ".join(f"b{batch}w{number}" for number in range(AT_ONCE)) + "\n")
+    breeder.stdin.flush()
     seqs: list[int] = []
-    timer: threading.Timer | None = None
-    for line in process.stdout:
-        if not line.endswith("\n"):
-            break  # killed while telling: acknowledged or not, nobody heard it
-        seqs.append(json.loads(line)["seq"])
-        if len(seqs) == after:
-            timer = threading.Timer(random.uniform(0, 0.005), process.send_signal, [signal.SIGKILL])
-            timer.start()
-    process.wait(timeout=PATIENCE)
-    if timer is not None:
+    left: dict[int, int] = {}
+    timers: list[threading.Timer] = []
+    for line in breeder.stdout:
+        report = json.loads(line)
+        if "batch" in report:
+            break
+        assert "error" not in report, report
+        seqs.append(report["seq"])
+        pid = report["pid"]
+        left[pid] = left.get(pid, random.randint(1, 12)) - 1
+        if left[pid] == 0:
+            timers.append(threading.Timer(random.uniform(0, 0.005), os.kill, [pid, signal.SIGKILL]))
+            timers[-1].start()
+    for timer in timers:
         timer.join()
+    assert len(timers) == AT_ONCE, "each was killed, none ended by itself"
     return seqs
 
 
-def test_nothing_acknowledged_is_lost_when_writers_are_killed(database_flags: dict[str, Any], clew: Clew) -> None:
-    home, url = Path(database_flags["home"]), database_flags.get("database_url", "")
-    known: set[int] = set()
-    for batch in range(ROUNDS // AT_ONCE):
-        writers = [start_writer(home, url, 10_000, f"b{batch}w{number}") for number in range(AT_ONCE)]
-        for writer in writers:
-            fire(writer)
-        threads = [
-            threading.Thread(target=lambda w=writer: known.update(acknowledged(w, random.randint(1, 12))))
-            for writer in writers
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+def test_nothing_acknowledged_is_lost_when_writers_are_killed(breeder: subprocess.Popen[str], clew: Clew) -> None:
+    known = {seq for batch in range(ROUNDS // AT_ONCE) for seq in acknowledged(breeder, batch)}
     assert len(known) >= ROUNDS
     assert clew.database.integrity() == []
     with clew.database.read() as tx:

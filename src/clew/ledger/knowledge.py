@@ -72,6 +72,7 @@ def knowledge_create_pattern(ctx: Context, args: CreatePattern) -> dict[str, Any
     for name in ("title", "description", "content"):
         if not getattr(draft, name).strip():
             raise invalid(name, "is required", "Give it, or name a learning in fromLearning.", kind="missing_required")
+    # Checked before anything is written: a pattern must not name a session that does not exist.
     for session in draft.sessions:
         session_named(ctx, session)
     pattern = write_pattern(ctx, replace(draft, id=free_id(ctx, draft.title, args.id)))
@@ -280,6 +281,7 @@ def knowledge_write_scratchpad(ctx: Context, args: WriteScratchpad) -> dict[str,
     if before is None:
         note = GardenNote(key, args.title or key, args.content, ctx.now_ms, ctx.now_ms)
     else:
+        # Read and written in one transaction, so that two agents who append at once lose nothing.
         content = f"{before.content.rstrip()}\n\n{args.content}" if args.append else args.content
         note = replace(before, title=args.title or before.title, content=content, updated_at_ms=ctx.now_ms)
     if len(note.content) > MOST_CONTENT:

@@ -90,6 +90,7 @@ def _confirmed(shape: Shape) -> Iterator[Learning]:
     for thought in shape.of_kind("H"):
         evidence = shape.pointing_at(thought, "supports")
         concluded = shape.conclusions_on(thought, *evidence)
+        # All three: support without a conclusion is still open, and a conclusion without support was only said.
         if evidence and concluded and not _fallen(shape, thought):
             parts: Parts = [("Hypothesis", [thought]), ("Evidence", evidence), ("Conclusion", concluded)]
             yield _learned("pattern", "Confirmed", thought, parts, len(evidence))

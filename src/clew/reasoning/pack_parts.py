@@ -168,6 +168,7 @@ def entry_slice(ctx: Context, scope: Scope, doc: str, limit: int, lens: Lens) ->
     found: list[dict[str, Any]] = []  # newest first
     cursor, scanned = None, 0
     while True:
+        # A few more than are wanted, so that the usual handful of drafts does not cost a second read.
         part = tail(ctx, ranges, doc, cursor, limit + SPARE)
         found += [entry for entry in reversed(entries_json(ctx, part.entries)) if is_entry_shown(entry, lens)]
         scanned += len(part.entries)

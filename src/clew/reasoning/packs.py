@@ -126,6 +126,7 @@ def _blockers(ctx: Context, pack: Pack, limit: int) -> list[Node]:
     """Open cards tagged as blockers, then active ones of the slice that speak against another active one."""
     by_id = {card.id: card for card in pack.cards}
     pairs = [(by_id[edge.from_id], by_id[edge.to_id]) for edge in pack.edges if edge.rel == BLOCKS]
+    # Both must still count: an objection to something that is settled blocks nothing.
     against = {start.id: start for start, end in pairs if is_active(start) and is_active(end)}
     found = {card.id: card for card in tagged(ctx, pack.scope, pack.lens, BLOCKER, limit)}
     for card in sorted(against.values(), key=lambda card: -card.last_seq):
@@ -228,6 +229,7 @@ class Gathered:
 def gather(ctx: Context, args: Any) -> Gathered:
     scope, step = place_and_step(ctx, args)
     lens = lens_of(args, step)
+    # Read once, large enough for both: the frontier that is shown and the candidates that are chosen from it.
     pages = frontier_pages(ctx, scope, lens, args.limits.at_least(FRONTIER))
     chosen = select(ctx, scope, args.lens, args.limit_candidates, lens, pages)
     frontier = {name: page.first(getattr(args.limits, name)).nodes for name, page in pages.items()}
@@ -345,6 +347,7 @@ def context_pack_export(ctx: Context, args: ContextPackExport) -> dict[str, Any]
     with ctx.reading() as bound:
         pack = context(bound, args)
     given = [limit for limit in (args.max_chars, args.context_budget) if limit is not None]
+    # The dispatcher bounds and redacts answers; what goes into a file has to be bounded and redacted here.
     shown, _ = budgets.bounded(pack, PACK_BUDGET, given, PACK_BUDGET.default_for(ctx.connection.toolset) or 0)
     data = canonical(redact(shown, canonical(shown))).encode()
     _write(path, data, args.out_file)
@@ -359,6 +362,7 @@ def context_pack_export(ctx: Context, args: ContextPackExport) -> dict[str, Any]
 def _place(root: Path, out_file: str) -> Path:
     path = confined(root, out_file, "out_file")
     inside = path.relative_to(root.resolve()).parts
+    # A caller chooses the path: what is written must never be code, a configuration or a hook of git.
     if path.suffix != ".json" or ".git" in inside:
         raise invalid(
             "out_file",

@@ -102,6 +102,7 @@ def find_work(ctx: Context, id: str) -> Work | None:
 
 
 def work_by_id(ctx: Context, id: str) -> Work:
+    # As it stands first: most ids are right, and `task-1` is only meant for TASK-001.
     found = find_work(ctx, id) or find_work(ctx, normal_id(id))
     if found is None:
         raise unknown_id("plan" if id.startswith("PLAN-") else "task", id, "Copy an id from the list.", known_work(ctx))

@@ -32,6 +32,7 @@ class Format:
     def drop(self, text: str, path: Path) -> str:
         """The text without what stands at `path`; TOML's table of tables goes with the last of them."""
         meant = _removed(self.read(text), path)
+        # Two results are right: in TOML a table that has lost its last sub-table is no longer written down.
         return self._verified(self._drop(text, path), meant, _pruned(meant, path[:-1]))
 
     def refill(self, text: str, hollow: Hollow) -> str:

@@ -97,6 +97,7 @@ class ServerPiece(_Edited):
         if old is None:
             return self.format.put(self._begun(text), path, self.entry)
         new = merged(old, self.entry)
+        # Key by key instead of the whole entry: comments and order of what the user wrote stay.
         for key in [key for key in old if key not in new]:
             text = self.format.drop(text, (*path, key))
         for key in [key for key in new if new[key] != old.get(key)]:
@@ -193,6 +194,7 @@ class Hooks(_Edited):
             return text
         for number, entry in zip((*places, *range(len(items), len(items) + len(wanted))), wanted, strict=False):
             text = self.format.put(text, (*path, number), entry)
+        # From the end, so that the numbers of the earlier ones stay right.
         for number in reversed(places[len(wanted) :]):
             text = self.format.drop(text, (*path, number))
         return text
@@ -235,6 +237,7 @@ class Switch(_Edited):
         return text
 
     def state(self, text: str) -> State:
+        # Any value counts, also one that turns it off: that is the user's word.
         return "missing" if value_at(self._read(text), self.path) is None else "current"
 
     def hollows(self, text: str) -> list[Hollow]:

@@ -91,6 +91,7 @@ def is_ours(name: str, entry: Any) -> bool:
     if any(_is_our_word(str(word)) for word in words):
         return True
     address = next((str(entry[key]) for key in ("url", "httpUrl", "serverUrl", "uri") if key in entry), "")
+    # An address alone does not show whose it is, so here the name must be ours too.
     return name == NAME and address.rstrip("/").endswith("/mcp")
 
 
@@ -102,6 +103,7 @@ def _is_our_word(word: str) -> bool:
 
 def merged(old: Entry, new: Entry) -> Entry:
     """An older entry of ours brought up to date: the way to the server is new, what the user added stays."""
+    # An older way to reach the server goes altogether; half of it beside the new one would confuse the client.
     kept = {key: value for key, value in old.items() if key in new or key not in TRANSPORT}
     for key, value in new.items():
         before = kept.get(key)

@@ -88,6 +88,7 @@ class Prover:
             self._name_tasks(command)
             return code
         task = known.envelope["result"]["target"]["id"]
+        # Before the run: what the command itself writes must not count as the work that it proves.
         scope = scope_of_run(self._root, self._covers, _began(known, step))
         here = Path.cwd()
         with OpenedFiles(self._root, scope.listed) as opened:
@@ -100,6 +101,7 @@ class Prover:
             kept = kept and answer.ok
             if not answer.ok:
                 show_answer(answer, self._quiet)
+        # The command's own exit code first: scripts put `clew prove --` before what they would run anyway.
         return seen.exit_code or (0 if kept else int(Exit.REFUSED))
 
     def _task_of(self, step: str | None) -> str | None:
@@ -137,6 +139,7 @@ class Prover:
 
         receipt = call(self._clew, "open", {"id": id}).envelope["result"]["receipt"]
         self._say(f"{proof['path']}: {receipt['command']}")
+        # In the root of the project, because receipts keep their commands as seen from there.
         seen = watch([receipt["command"]], self._root)
         place = {"task": task, "step_id": proof["step_id"], "again": receipt["id"]}
         answer = self._record(place, seen, receipt["files"])

@@ -241,7 +241,7 @@ class Settings:
     @property
     def own_guard(self) -> str:
         """The mark a workspace gets on its first use: the one configured, else one of this project's place."""
-        return self.project_guard or f"{PLACE}{sha256_hex(str(self.project_root.resolve()), 16)}"
+        return self.project_guard or f"{PLACE}{sha256_hex(bytes(self.project_root.resolve()), 16)}"
 
     @property
     def runner_home(self) -> Path | None:

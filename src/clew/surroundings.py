@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
+from clew.errors import ClewError
+
 _caller: ContextVar[tuple[Mapping[str, str], Path] | None] = ContextVar("clew_surroundings", default=None)
 
 
@@ -32,7 +34,12 @@ def environment() -> Mapping[str, str]:
 
 def directory() -> Path:
     caller = _caller.get()
-    return Path.cwd() if caller is None else caller[1]
+    if caller is not None:
+        return caller[1]
+    try:
+        return Path.cwd()
+    except FileNotFoundError as problem:
+        raise ClewError("IO_ERROR", "the current directory is gone", "Change to one that exists.") from problem
 
 
 def home_directory() -> Path:

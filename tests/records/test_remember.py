@@ -46,6 +46,12 @@ def test_whatever_is_kept_is_found_at_once_by_anybody(clew: Clew, agent: Caller,
     assert other.lines("open", id=id)[0].startswith(f"{id} ({kind}")
 
 
+def test_an_accent_of_its_own_says_nothing_new(agent: Caller) -> None:
+    first = agent("remember", kind="rule", text="Meet in the Caf\u00e9 at noon")
+    again = agent("remember", kind="rule", text="Meet in the Cafe\u0301 at noon")
+    assert (again["id"], again["written"]) == (first["id"], False)
+
+
 def test_a_contradiction_is_told_staged_and_still_found(agent: Caller) -> None:
     agent("remember", text="All services use PostgreSQL as their database", kind="decision", why="One to run.")
     second = agent("remember", text="No service uses PostgreSQL as its database", kind="decision", why="Cost.")

@@ -69,6 +69,15 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
     assert digest(home) == before
 
 
+@pytest.mark.parametrize("below", ["", "deeper"])
+def test_a_file_in_place_of_the_directory_is_left_alone(tmp_path: Path, below: str) -> None:
+    home = tmp_path / "home"
+    home.write_text("a shopping list")
+    error = failing(home / below)
+    assert error["code"] == "STORE_READ_ONLY" and "CLEW_HOME" in error["recovery"]
+    assert home.read_text() == "a shopping list"
+
+
 def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()

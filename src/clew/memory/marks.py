@@ -80,6 +80,8 @@ def mark(statement: str) -> str:
 def says_the_same(one: str, other: str) -> bool:
     """Whether nothing is lost when only one of two statements is kept: the same words in the same order, and the same
     signs between them. `parser calls merge` and `merge calls parser` share a mark, and so do `a != b` and `a == b`."""
+    # An accent of its own and one within its letter look alike and are typed alike.
+    one, other = unicodedata.normalize("NFC", one), unicodedata.normalize("NFC", other)
     return mark(one) == mark(other) and normal_words(one) == normal_words(other) and _signs(one) == _signs(other)
 
 

@@ -74,7 +74,7 @@ class Link:
 def identity(name: str) -> tuple[int, int] | None:
     try:
         found = os.stat(name)  # noqa: PTH116 (a Path takes as long to make as the look itself)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # a part of the path may be a file
         return None
     return found.st_dev, found.st_ino
 

@@ -16,6 +16,8 @@ CLOSED = ("done", "closed", "completed", "resolved", "answered", "canceled", "fa
 """Work and questions that came to an end."""
 TAKEN_BACK = ("retracted", "superseded", "revoked", "rejected", "disowned", "rolled_back", "expired")
 """What no longer holds."""
+PASSING = ("signal",)
+"""Kinds of items that leave when somebody has decided about them: they came to an end and were not removed."""
 CHANGES = ("added", "changed", "closed", "retracted", "gone")
 _EXCERPT = 600
 _FIELDS = "ref, source, kind, status, title, body, digest, seq, ts_ms"
@@ -39,8 +41,10 @@ def _turned(change: str) -> str:
     return f"lower(coalesce(now_status, '')) IN ({words}) AND lower(coalesce(status, '')) NOT IN ({words})"
 
 
+_PASSING = ", ".join(f"'{kind}'" for kind in PASSING)
 _CHANGE = (
-    "CASE WHEN was IS NULL THEN 'added' WHEN now_ref IS NULL THEN 'gone'"
+    f"CASE WHEN was IS NULL THEN 'added' WHEN now_ref IS NULL AND kind IN ({_PASSING}) THEN 'closed'"
+    " WHEN now_ref IS NULL THEN 'gone'"
     f" WHEN {_turned('retracted')} THEN 'retracted' WHEN {_turned('closed')} THEN 'closed' ELSE 'changed' END"
 )
 _NOW = ", ".join(f"item.{name} AS now_{name}" for name in _FIELDS.split(", "))

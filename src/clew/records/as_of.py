@@ -163,7 +163,8 @@ def _held(row: Row) -> dict[str, Any]:
 
 def _changed(row: Row, by: str | None) -> dict[str, Any]:
     before = None if row["change"] == "added" else _state(row["title"], row["body"], row["status"])
-    now = None if row["change"] == "gone" else _state(row["now_title"], row["now_body"], row["now_status"])
+    present = (row["now_title"], row["now_body"], row["now_status"])
+    now = None if present == (None, None, None) else _state(*present)
     return {**_named(row), "change": row["change"], "ts_ms": row["at_ms"], "by": by, "before": before, "now": now}
 
 

@@ -19,6 +19,7 @@ from clew.registry.operation import Bounded, Name, Whole, operation
 from clew.registry.record import refresh
 from clew.store.database import Row
 from clew.store.events import busy_agents, last_event_seq, writers_of, written_by
+from clew.tasks.proofs import stale_evidence
 
 EVERYTHING = "any"
 BOOKKEEPING = frozenset({"signal", "proposal", "receipt", "contradiction", "drift", "summary"})
@@ -56,6 +57,7 @@ class RecordList(Bounded):
     area: Annotated[Name | None, Field(description="Only what belongs to this area, or to one inside it.")] = None
     words: Annotated[str, Field(max_length=400, description="Only those that hold all these words.")] = ""
     overdue: Annotated[bool, Field(description="Only those whose review date has passed.")] = False
+    stale: Annotated[bool, Field(description="Only proofs over files that changed since.")] = False
     offset: Annotated[Whole, Field(description="How many to skip.")] = 0
     limit: Annotated[int, Field(ge=1, le=200, description="Most to show, those changed last first.")] = 50
 
@@ -137,9 +139,18 @@ def _wanted(ctx: Context, args: RecordList, anchors: list[Anchor], after: int) -
         words=tuple(args.words.split()),
         areas=tuple(name for anchor in own for name in (anchor.id, *anchor.aliases)) or _unknown(args.area),
         files=tuple(file for anchor in own for file in anchor.refs if is_file(file))[:MOST_FILES],
-        refs=tuple(sorted(blocks.overdue(ctx))) if args.overdue else None,
+        refs=_refs(ctx, args),
         subjects=tuple(named) if named is not None else None,
     )
+
+
+def _refs(ctx: Context, args: RecordList) -> tuple[str, ...] | None:
+    """The records that may be listed, where a filter names them one by one."""
+    named = [
+        *([set(blocks.overdue(ctx))] if args.overdue else []),
+        *([set(stale_evidence(ctx))] if args.stale else []),
+    ]
+    return tuple(sorted(set.intersection(*named))) if named else None
 
 
 def _unknown(area: str | None) -> tuple[str, ...]:
@@ -170,7 +181,9 @@ def inside(anchors: list[Anchor], id: str) -> list[Anchor]:
 def _records(ctx: Context, rows: list[Row]) -> list[dict[str, Any]]:
     writers = writers_of(ctx.tx, ctx.workspace, sorted({row["subject"] for row in rows if row["subject"]}))
     due = blocks.overdue(ctx, [row["ref"] for row in rows if row["review_by"]])
-    return [_record(row, writers.get(row["subject"], []), due.get(row["ref"])) for row in rows]
+    stale = stale_evidence(ctx, [row["ref"] for row in rows if row["source"] == "evidence"])
+    records = [_record(row, writers.get(row["subject"], []), due.get(row["ref"])) for row in rows]
+    return [{**record, "changed": stale.get(record["id"], [])[:20]} for record in records]
 
 
 def _record(row: Row, authors: list[str], due: str | None) -> dict[str, Any]:

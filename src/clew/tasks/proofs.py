@@ -17,7 +17,7 @@ from clew.ids import confined
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
-from clew.store.rows import load
+from clew.store.rows import find_many, load
 from clew.tasks.commands import doubt, named_commands, same_command
 from clew.tasks.evidence import NOTHING, Evidence, evidence_of, linked
 from clew.tasks.plans import finished_tasks
@@ -181,6 +181,24 @@ def states_of_done_steps(ctx: Context) -> list[str]:
         MOST_STEPS,
     )
     return [proof.state for proof in proof_states(ctx, [load(Step, row) for row in rows]).values()]
+
+
+def stale_evidence(ctx: Context, ids: Sequence[str] | None = None) -> dict[str, list[str]]:
+    """Evidence of runs that were seen and cover files that changed since, with those files; of some, or of the newest.
+
+    Only the last run of a command counts: an older one was repeated and is history.
+    """
+    if ids is not None:
+        known = find_many(ctx.tx, ctx.workspace, ProofReceipt, ids, "evidence")
+    else:
+        sql = "SELECT * FROM proof_receipt WHERE workspace = ? AND grade = ? ORDER BY number DESC LIMIT ?"
+        known = [load(ProofReceipt, row) for row in ctx.tx.all(sql, ctx.workspace, SEEN, MOST_STEPS)]
+    wanted = {receipt.id for receipt in known}
+    latest = latest_receipts(ctx, sorted({receipt.entity for receipt in known}))
+    files = ProjectFiles(ctx)
+    found = [receipt for own in latest.values() for receipt in own if receipt.id in wanted and receipt.grade == SEEN]
+    changed = {receipt.evidence: files.changed(receipt) for receipt in found if receipt.evidence is not None}
+    return {id: paths for id, paths in changed.items() if paths}
 
 
 def unproven_since(ctx: Context) -> list[tuple[Step, Proof]]:

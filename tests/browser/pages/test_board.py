@@ -166,3 +166,31 @@ def test_a_branch_is_merged_after_a_look_at_what_it_brings(page: Reader, agent: 
     page.says("#diff-cards", "The same cards on both")
     found = agent("graph_query", branch="main", ids=["merged-on-the-page"])["nodes"]
     assert [one["title"] for one in found] == ["Dredge the channel"]
+
+
+def test_a_task_and_a_plan_are_edited_and_undone(page: Reader, agent: Caller, plan: str, task: str) -> None:
+    page.open(f"ws/now/board/{task}")
+    page.find('#work-actions [data-act="edit"]')
+    page.settled()
+    page.press_on('#work-actions [data-act="edit"]')
+    page.type("#ask-title", "Drive the steel piles")
+    page.type("#ask-description", "Twelve of them, by the north wall")
+    page.type("#ask-priority", "HIGH")
+    page.press_on("#ask .primary")
+    page.says("main h1", "Drive the steel piles")
+    page.says("main", "Twelve of them, by the north wall")
+    page.says("main .head", "high priority")
+    page.press_on('#work-actions [data-act="edit"]')
+    page.until("document.querySelector('#ask-priority')?.value === 'HIGH'")  # what stands there is offered
+    page.keys(Keys.ESCAPE)
+    page.gone("#ask")
+    page.press("z")
+    page.until("document.querySelector('main h1')?.textContent === 'Drive the piles'")
+    page.open(f"ws/o/{plan}")
+    page.find('[data-act="edit"]')
+    page.settled()
+    page.press_on('[data-act="edit"]')
+    page.type("#ask-title", "Build the long quay")
+    page.press_on("#ask .primary")
+    page.says("main h1", "Build the long quay")
+    assert agent("tasks_resume", plan=plan, read_only=True)["target"]["title"] == "Build the long quay"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from selenium.webdriver.common.keys import Keys
 
-from tests.browser.pages.conftest import Reader
-from tests.browser.pages.test_memory import decide
+from tests.browser.pages.conftest import Heap, Reader
+from tests.browser.pages.test_memory import decide, propose
+from tests.browser.stage import visited
 from tests.conftest import Caller
 
 SLIDER = "#as-of"
@@ -121,3 +124,16 @@ def test_the_past_stays_while_others_write(page: Reader, agent: Caller) -> None:
     page.js("document.querySelector(arguments[0]).scrollIntoView({block: 'center'})", f'#held-list [data-key="{task}"]')
     page.press_on(f'#held-list [data-key="{task}"] a')
     page.says("#panel .record-title", "Watch the moon")
+
+
+def test_an_approval_adds_a_record_and_removes_nothing(driver: Any, heap: Heap) -> None:
+    agent = heap.agent_of("approvals")
+    proposal = propose(agent, "Light the beacon at dusk")
+    then = moment(agent)
+    block = agent("approve_apply", proposal_id=proposal, dry_run=False)["blocks"][0]
+    for page in visited(Reader(driver, heap.server.address)):
+        page.open(f"approvals/history?at={then}")
+        page.says(ROW.format(block), "added")
+        page.settled()
+        assert "removed" not in page.text("#compare"), "nobody removed anything"
+        page.says('#change-list [data-change="closed"]', "Light the beacon at dusk")

@@ -322,6 +322,7 @@ def test_forty_matters_of_all_kinds_are_cleared_by_keyboard(driver: Any, heap: H
                 page.until(f"{CHOSEN}?.dataset.key.split(' ')[0] === arguments[0]", kind)
                 assert agent("inbox_list")["counts"].get(kind) == kinds_left(page, kind), f"undo restores a {kind}"
                 presses += 1 + dealt_with(page, kind, left)
+            agree(page)
             if left == 20:
                 still(page, agent)
         assert tried == set(UNDONE)
@@ -346,6 +347,14 @@ def dealt_with(page: Reader, kind: str, left: int) -> int:
     page.until(f"{OPEN} === arguments[0]", left)
     assert page.js("return document.activeElement !== document.body"), "the focus never falls to the body"
     return pressed
+
+
+def agree(page: Reader) -> None:
+    """The number in the tab is that of the list, at every moment."""
+    shown = page.js(
+        "return [document.querySelector('#tabs .count').textContent, document.querySelector('.facets a').textContent]"
+    )
+    assert f"All {shown[0] or 0}" == shown[1]
 
 
 def kinds_left(page: Reader, kind: str) -> int:

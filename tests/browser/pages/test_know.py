@@ -6,9 +6,11 @@ from typing import Any
 
 from selenium.webdriver.common.keys import Keys
 
+from clew.files import take_snapshot
 from tests.browser.pages.conftest import Reader
 from tests.browser.pages.test_memory import decide
-from tests.conftest import Caller
+from tests.conftest import ROOT, Caller
+from tests.tasks.test_receipts import prove as seen_run
 
 ROWS = "[...document.querySelectorAll('#records > li')].map((row) => row.dataset.key).sort().join()"
 BOXES = "[...document.querySelectorAll('#around [data-box]')].map((box) => box.dataset.box).sort().join()"
@@ -247,3 +249,35 @@ def test_no_line_of_the_log_ends_in_a_colon(page: Reader, agent: Caller) -> None
     page.settled()
     said = page.each("#log li .what, #log li strong", "e.textContent.trim()")
     assert said and not [words for words in said if words.endswith(":")]
+
+
+def test_stale_proofs_say_so_in_the_list_and_have_a_filter(page: Reader, agent: Caller) -> None:
+    steps = [{"title": "Sound the depth", "success_criteria": ["deep"]}, {"title": "Log it", "success_criteria": ["x"]}]
+    task = agent("tasks_macro_start", plan_title="Depth", task_title="Sound", steps=steps)["task_id"]
+    covered = take_snapshot(ROOT, ["pyproject.toml"])
+    stale = {"files": {"pyproject.toml": "0" * 64}}
+    fresh = {"files": covered.files, "stamps": covered.stamps}
+    old = seen_run(agent.clew, task, "s:0", "sound stale-depth", **stale)["receipt"]["evidence"]
+    new = seen_run(agent.clew, task, "s:1", "sound fresh-depth", **fresh)["receipt"]["evidence"]
+    page.open("ws/know/lists?kind=proof&words=sound")
+    page.says(f'#records [data-key="{old}"]', "stale: pyproject.toml changed since")
+    page.says(f'#records [data-key="{new}"]', "seen")
+    assert not page.all(f'#records [data-key="{old}"] .badge.good'), "green is for what still stands"
+    page.settled()
+    page.js("document.querySelector('[data-facet=stale]').scrollIntoView({block: 'center'})")
+    page.press_on("[data-facet=stale]")
+    page.until("location.hash.includes('stale=yes')")
+    page.until("!document.querySelector(arguments[0])", f'#records [data-key="{new}"]')
+    page.find(f'#records [data-key="{old}"]')
+
+
+def test_what_replaces_a_record_is_a_link_in_its_facts(page: Reader, agent: Caller) -> None:
+    old = agent("remember", kind="rule", text="Whistle once before casting off")["id"]
+    new = agent("remember", kind="rule", text="Whistle twice before casting off", replaces=[old])
+    if new.get("proposal"):
+        agent("approve_apply", proposal_id=new["proposal"], dry_run=False)
+    page.open(f"ws/o/{new['id']}")
+    page.says("main h1", "Whistle twice before casting off")
+    page.settled()
+    page.press_on(f'main .facts a[href$="/o/{old}"]')
+    page.says("#panel .record-title", "Whistle once before casting off")

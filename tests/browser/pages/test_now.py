@@ -11,7 +11,7 @@ from mcp_types import Implementation
 from clew.registry.connection import Connection
 from tests.browser.pages.conftest import Heap, Reader
 from tests.browser.pages.test_jobs import claimed
-from tests.browser.pages.test_memory import decide
+from tests.browser.pages.test_memory import decide, propose
 from tests.browser.stage import visited
 from tests.browser.story import Story
 from tests.conftest import Caller
@@ -149,6 +149,51 @@ def test_the_axis_shows_who_wrote_when_and_leads_to_that_moment(page: Reader, ag
     page.press_on(f"{lane('lookout')} .axis-mark")
     page.until("/history\\?at=/.test(location.hash)")
     page.find("#as-of")
+
+
+def test_the_period_holds_for_the_log_too(page: Reader, agent: Caller) -> None:
+    agent("notes_commit", content="ahoy", title="A ship passes at dawn")
+    page.open("ws/now")
+    page.says("#log", "A ship passes at dawn")
+    page.settled()
+    page.js("const real = Date.now; Date.now = () => real() + 7_200_000")  # two hours later, as this page sees it
+    page.press_on('#axis [data-span="day"]')
+    page.until("document.querySelector('#axis [data-span=day]')?.ariaCurrent === 'true'")
+    page.says("#log", "A ship passes at dawn")
+    page.press_on('#axis [data-span="hour"]')
+    page.until("document.querySelector('#axis [data-span=hour]')?.ariaCurrent === 'true'")
+    page.says("#log-card", "Nothing in this time")
+    page.says("#log-outside", "outside the time")
+
+
+def test_what_was_answered_waits_no_more_and_what_is_taken_up_again_says_so(driver: Any, heap: Heap) -> None:
+    agent = heap.agent_of("answers")
+    rejected, later, open_one = [propose(agent, f"Hire a {who}") for who in ("cook", "pilot", "diver")]
+    agent("reject_proposal", proposal_id=rejected, reason="We have one")
+    agent("defer_proposal", proposal_id=later, reason="In spring", days=3)
+    task = agent("tasks_macro_start", plan_title="Crew", task_title="Train", steps=TRAIN)["task_id"]
+    for path in ("s:0", "s:1"):
+        agent("tasks_block", task=task, path=path, blocked=True, reason="Fog")
+    agent("tasks_block", task=task, path="s:0", blocked=False)
+    asks, decided = '[data-group="asks"]', '[data-group="decided"]'
+    for page in visited(Reader(driver, heap.server.address)):
+        page.open("answers/history/log")
+        page.says(asks, "Hire a diver")
+        page.says(asks, "Swim")
+        told = page.text(asks)
+        assert "Hire a cook" not in told and "Hire a pilot" not in told and "Row" not in told
+        page.says(decided, "was rejectedHire a cook")
+        page.says(decided, "put offHire a pilot")
+        agent("reopen_proposal", proposal_id=later)
+        page.says(asks, "waits againHire a pilot")
+        page.open(f"answers/inbox/{open_one}")
+        page.until("document.querySelector('.matter[aria-selected=true]')?.dataset.matter === arguments[0]", open_one)
+        page.settled()
+        page.keys("z")
+        page.says("#notices", "Nothing to undo")
+
+
+TRAIN = [{"title": title, "success_criteria": ["done"]} for title in ("Row", "Swim")]
 
 
 def test_a_lease_that_ran_out_is_grey_on_the_axis(page: Reader, agent: Caller) -> None:

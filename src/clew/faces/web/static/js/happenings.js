@@ -27,7 +27,8 @@ const LABELS = {
   evidence_captured: ["done", "evidence captured"],
   graph_conflict_created: ["clash", "changed on both branches"],
   proposal_staged: ["asks", "proposed"],
-  proposal_deferred: ["asks", "put off"],
+  proposal_deferred: ["decided", "put off"],
+  proposal_reopened: ["asks", "waits again"],
   step_blocked: ["asks", "step blocked"],
   job_failed: ["asks", "job failed"],
   task_created: ["begun", "task created"],
@@ -70,6 +71,8 @@ function special({ type, subject, payload }) {
   if (type === "block_written") return blockWords(subject, payload);
   if (type === "proposal_applied")
     return ["decided", payload?.automatic ? "applied by itself" : "approved"];
+  if (type === "matter_put_off")
+    return payload?.until_ms ? ["decided", "put off"] : ["asks", "taken up again"];
   if (type === "card_written")
     return payload?.type === "decision"
       ? ["decided", "decision card"]
@@ -123,13 +126,28 @@ function whereTo({ type, subject, payload }) {
   return placeOf(subject);
 }
 
+const ANSWERS =
+  /^(proposal_(applied|rejected|deferred|rolled_back|reopened)|graph_conflict_resolved|step_(unblocked|done)|job_(messaged|completed|failed|canceled|requeued)|matter_put_off)$/;
+
+// Events come newest first: one that asks is over when a later one about the same matter has been
+// met. `ended` keeps the matters that were.
+function isAnswered({ group, event, subject }, ended) {
+  const matter = `${subject} ${event.path ?? event.payload?.path ?? ""}`;
+  const over = (group === "asks" || group === "clash") && ended.has(matter);
+  if (ANSWERS.test(event.type)) ended.add(matter);
+  return over;
+}
+
 // The groups with their lines: the newest first, equal ones counted together, at most `most` lines
 // each.
 export function grouped(events, names, most) {
   const groups = new Map(GROUPS.map(([name]) => [name, new Map()]));
   const other = new Map();
+  const ended = new Set();
   for (const event of events) {
     const line = describe(event, names);
+    // What somebody has answered since waits no more, and stands where it was answered.
+    if (isAnswered(line, ended)) continue;
     const lines = groups.get(line.group);
     if (!lines) other.set(line.said, (other.get(line.said) ?? 0) + 1);
     else if (lines.has(line.key)) lines.get(line.key).count += 1;

@@ -54,7 +54,10 @@ async function take(way) {
 // Takes back the newest thing that still can be. Returns whether there was one.
 export function undoLast() {
   const way = ways.at(-1);
-  if (!way) return false;
+  if (!way) {
+    notice("Nothing to undo: what was done can be taken back for ten seconds.");
+    return false;
+  }
   take(way);
   return true;
 }

@@ -111,7 +111,6 @@ class InboxPage {
     });
     this.found = found;
     this.known = new Map(found.items.map((item) => [keyOf(item), item]));
-    setCount(Object.values(found.counts).reduce((sum, count) => sum + count, 0));
     if (!this.items.length) this.items = found.items;
     // What is missing was dealt with, unless the answer was too long to name everything.
     const whole = found.next_offset === null;
@@ -119,12 +118,25 @@ class InboxPage {
       if (this.known.has(keyOf(item))) this.gone.delete(keyOf(item));
       else if (whole) this.gone.add(keyOf(item));
     this.items = this.items.map((item) => this.known.get(keyOf(item)) ?? item);
+    setCount(this.waiting);
     if (this.first === false) this.holdHead();
     if (!this.chosen) this.chooseFirst();
     this.draw();
     if (!this.frame.isConnected) replace(this.main, this.frame);
     if (this.first !== false) this.reveal();
     this.first = false;
+  }
+
+  // How many wait, by kind: what the server said last, without what was dealt with here since.
+  get counts() {
+    const counts = { ...this.found?.counts };
+    if (this.later) return counts;
+    for (const key of this.gone) if (this.known.has(key)) counts[this.known.get(key).kind] -= 1;
+    return counts;
+  }
+
+  get waiting() {
+    return Object.values(this.counts).reduce((sum, count) => sum + count, 0);
   }
 
   get fresh() {
@@ -299,6 +311,7 @@ class InboxPage {
 
   restore(items) {
     for (const item of items) this.gone.delete(keyOf(item));
+    setCount(this.waiting);
     this.choose(items[0]);
   }
 
@@ -309,7 +322,7 @@ class InboxPage {
     const open = (item) => !this.gone.has(keyOf(item));
     const next =
       this.items.slice(at).find(open) ?? this.items.slice(0, Math.max(0, at)).findLast(open);
-    setCount(this.items.filter(open).length + this.fresh);
+    setCount(this.waiting);
     if (next && !this.small) return this.choose(next);
     this.chosen = "";
     delete this.frame.dataset.open;
@@ -385,8 +398,8 @@ class InboxPage {
   }
 
   topParts() {
-    const { counts = {}, later = 0, total = 0, items = [] } = this.found ?? {};
-    const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+    const { later = 0, total = 0, items = [] } = this.found ?? {};
+    const { counts, waiting: all } = this;
     const choice = (kind, words) =>
       el(
         "a",

@@ -16,7 +16,7 @@ const PAGE = 50,
   PAUSE = 1_500,
   TYPED = 200,
   FACETS = 12;
-const FILTERS = ["kind", "status", "author", "area", "words", "overdue", "page"];
+const FILTERS = ["kind", "status", "author", "area", "words", "overdue", "stale", "page"];
 
 // What an address asks for; `status` may be asked for as none.
 /** @returns {Record<string, any>} */
@@ -37,6 +37,7 @@ function fetchList(asked) {
     area: asked.area,
     words: asked.words ?? "",
     overdue: Boolean(asked.overdue),
+    stale: Boolean(asked.stale),
     offset: PAGE * (Number(asked.page ?? 1) - 1) || 0,
     limit: PAGE,
     max_chars: 400_000,
@@ -210,6 +211,7 @@ function chosenFilters(asked, found) {
     author: (value) => `by ${byWords(value)}`,
     area: (value) => `about ${areas.get(value) ?? value}`,
     overdue: () => "review overdue",
+    stale: () => "stale proof",
   };
   const chosen = Object.keys(words).filter((name) => asked[name]);
   if (!chosen.length) return null;
@@ -270,9 +272,38 @@ function railParts(found, asked) {
         (name) => byWords(name),
       ),
       facetGroup("Review", "overdue", [["yes", null]], asked, () => "overdue"),
+      staleGroup(asked),
     ),
   );
 }
+
+// Proofs over files that changed since; they stand among work, so the kind is asked for with it.
+const staleGroup = (asked) =>
+  el(
+    "section",
+    { class: "facet-group", data: { key: "stale" } },
+    el("h2", {}, "Proofs"),
+    el(
+      "ul",
+      { class: "plain tight" },
+      el(
+        "li",
+        {},
+        el(
+          "a",
+          {
+            href: listLink(
+              asked,
+              asked.stale ? { stale: "", kind: "" } : { stale: "yes", kind: "proof" },
+            ),
+            "aria-current": asked.stale ? "true" : null,
+            data: { facet: "stale", value: "yes" },
+          },
+          el("span", { class: "what" }, "stale"),
+        ),
+      ),
+    ),
+  );
 
 const kindRow = (kind) =>
   kind === ""
@@ -330,7 +361,9 @@ function row(record, asked) {
     el(
       "span",
       { class: "row-facts" },
-      statusBadge(record.status),
+      record.changed?.length
+        ? badge(`stale: ${record.changed.slice(0, 2).join(", ")} changed since`, "bad")
+        : statusBadge(record.status),
       record.review_due ? badge(`review by ${record.review_due}`, "warn") : null,
       record.areas.map((id) =>
         el("a", { class: "facet", href: listLink(asked, { area: id }) }, id.slice(2)),

@@ -26,7 +26,7 @@ export async function show(main, _parts, query) {
   const log = liveLog();
   const draw = async () => {
     const known = await look(span);
-    log.begin(known);
+    log.begin(known, span[2]);
     redraw(
       body,
       head("Now", lead(known)),

@@ -5,6 +5,7 @@ import { call } from "../../api.js";
 import { ago, el, shorten } from "../../dom.js";
 import { describe, olderWords } from "../../happenings.js";
 import { card, nothing, problemNotice } from "../../parts.js";
+import { byWords } from "../../people.js";
 import { swap } from "../../redraw.js";
 import { ROOM } from "./gather.js";
 
@@ -16,6 +17,15 @@ class LogLines {
     this.names = new Map();
     this.kept = KEPT;
     this.older = 0;
+    /** How many minutes back lines are shown; null: all there are. */
+    this.minutes = null;
+  }
+
+  // What falls into the period that was chosen.
+  get inPeriod() {
+    if (this.minutes === null) return this.shown;
+    const from = Date.now() - this.minutes * 60_000;
+    return this.shown.filter(({ ts_ms: at }) => at >= from);
   }
 
   // The newest events as the server lists them. What joins none of the lines shown leaves a gap, so
@@ -65,7 +75,10 @@ export function liveLog() {
     }
   };
   return {
-    begin: ({ newest, names }) => lines.begin(newest, names),
+    begin: ({ newest, names }, minutes = null) => {
+      lines.minutes = minutes;
+      lines.begin(newest, names);
+    },
     card: () => logCard(lines, goBack),
     // For keepDrawn: every event is a line, and may change the rest of the page.
     news: (event) => {
@@ -77,10 +90,13 @@ export function liveLog() {
 }
 
 function logCard(log, goBack) {
+  const shown = log.inPeriod;
+  // Beyond the period there is nothing to go back to.
+  const isCut = shown.length < log.shown.length;
   return card(
     "As it happens",
     { id: "log-card" },
-    log.shown.length
+    shown.length
       ? el(
           "ol",
           {
@@ -90,10 +106,17 @@ function logCard(log, goBack) {
             tabindex: "0",
             "aria-label": "Events, the newest first",
           },
-          log.shown.map((event) => row(event, log.names)),
+          shown.map((event) => row(event, log.names)),
         )
-      : nothing("Whatever any process writes appears here."),
-    log.older
+      : nothing(isCut ? "Nothing in this time." : "Whatever any process writes appears here."),
+    isCut
+      ? el(
+          "p",
+          { class: "quiet", id: "log-outside", data: { key: "outside" } },
+          "What is older lies outside the time that is chosen above.",
+        )
+      : null,
+    log.older && !isCut
       ? el(
           "p",
           { class: "quiet", id: "log-older", data: { key: "older" } },
@@ -122,6 +145,6 @@ function row(event, names) {
       " ",
       line.href ? el("a", { href: line.href }, text) : text,
     ),
-    event.agent ? el("span", { class: "when" }, event.agent) : null,
+    event.agent ? el("span", { class: "when" }, byWords(event.agent)) : null,
   );
 }

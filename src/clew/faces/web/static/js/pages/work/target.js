@@ -107,7 +107,10 @@ function headOf(target, plans, viewed) {
       "div",
       { class: "actions", id: "work-actions" },
       target.kind === "plan" ? newButtons(target.id) : null,
-      actionButtons({ ...target, shown: { target } }, WORK_ACTIONS),
+      actionButtons(
+        { ...target, shown: { target: { ...target, ...viewed?.shown?.target } } },
+        WORK_ACTIONS,
+      ),
       el(
         "a",
         { class: "button", href: link("know", "cards", target.id) },

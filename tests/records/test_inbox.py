@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clew.registry.connection import Connection
 from tests.conftest import Caller
 from tests.reasoning.thinking import a_task
 
@@ -51,6 +52,25 @@ def test_each_kind_is_a_sentence_with_who_asks_and_what_happens_otherwise(call: 
     assert all(item["if_nobody"] and item["ts_ms"] for item in found.values())
     counts = call("inbox_list")["counts"]
     assert counts["proposal"] == 1 and list(counts) == sorted(counts, key=list(counts).index)
+
+
+def test_blocked_steps_conflicts_and_unproven_work_say_who_it_was(call: Caller) -> None:
+    def by(agent: str, name: str, /, **arguments: Any) -> dict[str, Any]:
+        call.session = Connection(toolset="full", agent_id=agent)
+        return call(name, **arguments)
+
+    steps = [{"title": title, "success_criteria": ["done"]} for title in ("Row", "Swim")]
+    task = by("cook", "tasks_macro_start", plan_title="Crew", task_title="Train", steps=steps)["task_id"]
+    by("bosun", "tasks_block", task=task, path="s:0", blocked=True, reason="Fog")
+    by("rigger", "close", task=task, step="s:1", unproven="Looked at it")
+    node = {"op": "node_upsert", "id": "sail", "type": "note", "title": "Sail"}
+    by("cook", "graph_apply", branch="main", ops=[{**node, "text": "white"}])
+    by("cook", "branch_create", name="try", from_="main")
+    by("cook", "graph_apply", branch="try", ops=[{**node, "text": "red"}])
+    by("cook", "graph_apply", branch="main", ops=[{**node, "text": "blue"}])
+    by("mate", "graph_merge", from_="try", into="main")
+    found = {one["kind"]: one["by"] for one in call("inbox_list")["items"]}
+    assert found == {"step": "bosun", "proof": "rigger", "conflict": "mate"}
 
 
 def test_what_waits_longest_stands_first_and_pages_say_what_is_left(call: Caller) -> None:

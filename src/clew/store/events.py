@@ -129,6 +129,19 @@ def last_authors(tx: Transaction, workspace: str, subjects: list[str]) -> dict[s
     return {row["subject"]: row["agent"] for row in tx.all(sql, workspace, workspace, *subjects)}
 
 
+def last_doers(tx: Transaction, workspace: str, type: str, subjects: list[str]) -> dict[tuple[str, str | None], str]:
+    """Who was the last to do this to each part of these, as far as anybody named himself; by subject and path."""
+    if not subjects:
+        return {}
+    newest = (
+        "SELECT max(seq) FROM event WHERE workspace = ? AND type = ? AND agent IS NOT NULL"
+        f" AND subject IN ({placeholders(len(subjects))}) GROUP BY subject, path"
+    )
+    sql = f"SELECT subject, path, agent FROM event WHERE workspace = ? AND seq IN ({newest})"
+    rows = tx.all(sql, workspace, workspace, type, *subjects)
+    return {(row["subject"], row["path"]): row["agent"] for row in rows}
+
+
 def events_about(
     tx: Transaction, workspace: str, subject: str, limit: int, topic: str | None = None, path: str | None = None
 ) -> list[EventRow]:

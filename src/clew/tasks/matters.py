@@ -9,6 +9,7 @@ from clew.errors import shorten
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
 from clew.registry.record import Matter, matters
+from clew.store.events import last_doers
 from clew.store.rows import load
 from clew.tasks.jobs.attention import INBOX_ORDER, attention_of
 from clew.tasks.jobs.job import QUEUED, RUNNING, Job
@@ -75,14 +76,17 @@ def blocked_steps(ctx: Context, limit: int) -> list[Matter]:
         limit,
     )
     idle = "The step stays blocked, and its task cannot be finished."
+    steps = [load(Step, row) for row in rows]
+    by = last_doers(ctx.tx, ctx.workspace, "step_blocked", sorted({step.task for step in steps}))
     return [
         Matter(
             *(step.id, "step", f"{step.title} is blocked", step.updated_at_ms, idle),
+            by=by.get((step.task, step.path)),
             about=(step.task,),
             note=step.block_reason or "no reason was given",
             facts={"task": step.task, "path": step.path, "reason": step.block_reason},
         )
-        for step in (load(Step, row) for row in rows)
+        for step in steps
     ]
 
 
@@ -102,6 +106,7 @@ def doubtful_work(ctx: Context, limit: int) -> list[Matter]:
     found = [
         Matter(
             *(step.id, "proof", f"{step.title}: closed, {proof.state}", step.completed_at_ms or 0, idle),
+            by=proof.receipt.agent if proof.receipt is not None else None,
             about=(step.task,),
             note=proof.line(),
             facts={

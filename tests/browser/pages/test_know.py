@@ -255,8 +255,8 @@ def test_stale_proofs_say_so_in_the_list_and_have_a_filter(page: Reader, agent: 
     steps = [{"title": "Sound the depth", "success_criteria": ["deep"]}, {"title": "Log it", "success_criteria": ["x"]}]
     task = agent("tasks_macro_start", plan_title="Depth", task_title="Sound", steps=steps)["task_id"]
     covered = take_snapshot(ROOT, ["pyproject.toml"])
-    stale = {"files": {"pyproject.toml": "0" * 64}}
-    fresh = {"files": covered.files, "stamps": covered.stamps}
+    stale: dict[str, Any] = {"files": {"pyproject.toml": "0" * 64}}
+    fresh: dict[str, Any] = {"files": covered.files, "stamps": covered.stamps}
     old = seen_run(agent.clew, task, "s:0", "sound stale-depth", **stale)["receipt"]["evidence"]
     new = seen_run(agent.clew, task, "s:1", "sound fresh-depth", **fresh)["receipt"]["evidence"]
     page.open("ws/know/lists?kind=proof&words=sound")

@@ -23,6 +23,7 @@ from clew.registry.envelope import page_json
 from clew.registry.operation import Bounded, Input, Name, operation
 from clew.registry.record import Matter, matters
 from clew.store.database import Row
+from clew.store.events import last_authors
 from clew.store.rows import TableRow, upsert
 from clew.store.rows import find as find_record
 from clew.store.workspaces import declare_events
@@ -169,13 +170,16 @@ def open_conflicts(ctx: Context, limit: int) -> list[Matter]:
     sql = "SELECT * FROM graph_conflict WHERE workspace = ? AND status = 'open' ORDER BY seq LIMIT ?"
     idle = "The destination keeps its own state; the other branch's change is not lost and not merged."
     found = []
-    for row in ctx.tx.all(sql, ctx.workspace, limit):
+    rows = ctx.tx.all(sql, ctx.workspace, limit)
+    by = last_authors(ctx.tx, ctx.workspace, [row["id"] for row in rows])
+    for row in rows:
         shown = conflict_json(ctx, row)
         name = _headline(shown) or row["key"].replace("|", " ")
         title = f"“{name}” was changed on {shown['from']} and on {shown['into']}"
         facts = {"from": shown["from"], "into": shown["into"], "doc": shown["doc"], **_ways(shown)}
         about = (row["key"],) if row["kind"] == "node" else ()
-        found.append(Matter(row["id"], "conflict", title, row["created_at_ms"] or 0, idle, about=about, facts=facts))
+        said = (row["id"], "conflict", title, row["created_at_ms"] or 0, idle)
+        found.append(Matter(*said, by=by.get(row["id"]), about=about, facts=facts))
     return found
 
 

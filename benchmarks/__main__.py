@@ -18,6 +18,7 @@ SUPPORT = {
     "report",
     "client",
     "http_client",
+    "peer",
     "bare",
     "big_store",
     "samples",

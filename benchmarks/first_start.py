@@ -1,6 +1,6 @@
 """A first start on a folder with 10,000 decisions: files in, a question, two scans; CPU time and memory of the process.
 
-Beside it mind-mem, when `MIND_MEM_PYTHON` names an interpreter that has the package. CPU time is compared, because wall
+Beside it mind-mem in an environment of its own (`benchmarks/peer.py`). CPU time is compared, because wall
 time tells more about the other processes of a busy machine. Clew is measured with the search by meaning, whose model
 takes most of the memory, and without it (`recall.vector_enabled: false`), which is what mind-mem does by default.
 """
@@ -14,7 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.memory import PEER, write_decisions
+from benchmarks.memory import write_decisions
+from benchmarks.peer import PEER, mind_mem_python
 from benchmarks.report import Report
 
 BLOCKS = 10_000
@@ -43,9 +44,16 @@ for what, name, given in (("files in", "list_proposals", {}), ("scan", "scan", {
 clew.close()
 """
 
-_PEER = """
-import contextlib, io, json, resource, sys, time
+SCAN_LIMIT = 30
+"""Seconds of CPU that the peer may take for a scan, which compares every pair: 15 for 1,000 decisions."""
+_PEER = (
+    f"""
+LIMIT = {SCAN_LIMIT}
+"""
+    + """
+import contextlib, io, json, resource, signal, sys, time
 from pathlib import Path
+from mind_mem import intel_scan
 from mind_mem.init_workspace import init
 from mind_mem.sqlite_index import build_index, query_index
 
@@ -55,15 +63,37 @@ def used():
     own = resource.getrusage(resource.RUSAGE_SELF)
     return own.ru_utime + own.ru_stime, own.ru_maxrss // 1024
 
-steps = (("files in", lambda: build_index(root)), ("first question", lambda: query_index(root, "word1 word7")))
+class Stopped(BaseException):
+    pass
+
+def stop(*_):
+    raise Stopped
+
+def scan():
+    sys.argv = ["mind-mem-scan", root]
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT)
+    try:
+        intel_scan.main()
+    except SystemExit:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+steps = (("files in", lambda: build_index(root)), ("first question", lambda: query_index(root, "word1 word7")),
+         ("scan", scan))
 with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
     init(root)
     for what, step in steps:
         before, started = used()[0], time.perf_counter()
-        step()
+        try:
+            step()
+        except Stopped:
+            what += f", stopped after {LIMIT} s"
         row = [what, used()[0] - before, time.perf_counter() - started, used()[1]]
         print(json.dumps(row), file=sys.__stdout__)
 """
+)
 
 
 def main(quick: bool = False) -> None:
@@ -71,7 +101,7 @@ def main(quick: bool = False) -> None:
     report = Report("first_start", f"First start on a folder with {count} decisions")
     measure(report, "clew", sys.executable, _CLEW, count, {})
     measure(report, "clew, words only", sys.executable, _CLEW, count, {"recall": {"vector_enabled": False}})
-    peer = os.environ.get("MIND_MEM_PYTHON")
+    peer = mind_mem_python()
     if peer:
         measure(report, PEER, peer, _PEER, count, None)
     report.save()

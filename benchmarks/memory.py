@@ -1,13 +1,12 @@
 """Governed memory at 50,000 blocks: apply, a hand edit until it is found, scan, start; on both engines, and beside
 mind-mem on the same files.
 
-The peer runs when the environment variable `MIND_MEM_PYTHON` names an interpreter that has the package; what takes it
+The peer runs in an environment of its own, made by the first measurement (`benchmarks/peer.py`); what takes it
 longer than a limit is reported as such.
 """
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import statistics
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.client import clew_server
+from benchmarks.peer import PEER, mind_mem_python
 from benchmarks.report import Report, spread
 from benchmarks.stores import ENGINES, Store, fresh_store
 from clew.app import Clew, open_clew
@@ -31,7 +31,6 @@ PATIENCE = 60
 PLANTED = 50
 """Pairs of decisions among the others that contradict each other; scan has to list them all."""
 DECISIONS = "decisions/DECISIONS.md"
-PEER = "mind-mem 5.0.3"
 _HEAD = "# Decisions\n\n---\n\n"
 
 
@@ -44,7 +43,7 @@ def main(quick: bool = False) -> None:
             write_decisions(root, blocks)
             measure_clew(report, store, root, rounds)
             measure_start(report, store, rounds)
-    peer = os.environ.get("MIND_MEM_PYTHON")
+    peer = mind_mem_python()
     if peer:
         folder = Path(tempfile.mkdtemp(prefix="clew-bench-peer-"))
         try:

@@ -1,8 +1,7 @@
 """A workspace of mind-mem opened, used and handed back, with that program itself as the judge.
 
-Needs an interpreter that has the package, named by the environment variable `MIND_MEM_PYTHON`. Its own validator and
-scan must find nothing in what Clew wrote, its recall must find it, it must apply what Clew staged and roll back what
-Clew applied.
+The program is installed into an environment of its own (`benchmarks/peer.py`). Its own validator and scan must find
+nothing in what Clew wrote, its recall must find it, it must apply what Clew staged and roll back what Clew applied.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.memory import call
+from benchmarks.peer import mind_mem_python
 from benchmarks.report import Report
 from clew.app import Clew, open_clew
 from clew.settings import load_settings
@@ -100,9 +100,9 @@ print("its validator afterwards\\t" + total([str(here / "mind-mem-validate"), ro
 
 def main(quick: bool = False) -> None:
     report = Report("mind_mem", "A workspace of mind-mem opened, used and handed back")
-    python = os.environ.get("MIND_MEM_PYTHON")
+    python = mind_mem_python()
     if not python:
-        report.row(step="skipped", result="MIND_MEM_PYTHON names no interpreter with the package")
+        report.row(step="skipped", result="the package cannot be had here")
         report.save()
         return
     with tempfile.TemporaryDirectory(prefix="clew-bench-mind-mem-") as name:

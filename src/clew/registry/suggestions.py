@@ -95,15 +95,13 @@ def next_page(shown: dict[str, Any], model: type[BaseModel], own: dict[str, Any]
     page = page if isinstance(page, dict) else shown
     more = any(place.get(name) for place in (page, shown) for name in ("has_more", "hasMore"))
     cursor, offset = page.get("next_cursor"), shown.get("next_offset")
-    if not more and offset is None:
+    if not more and offset is None and not shown.get("truncated"):
         return None
     fields = {field.alias or name for name, field in model.model_fields.items()}
     if cursor is not None and more:
         return next(({str(name): cursor} for name in ("cursor", "since", "before", "after") if name in fields), None)
     if offset is not None and "offset" in fields:
         return {"offset": offset}
-    if not more and not shown.get("truncated"):
-        return None
     count = shown.get("count", page.get("count"))
     if more and "offset" in fields and isinstance(count, int):
         return {"offset": own.get("offset", 0) + count}

@@ -10,7 +10,7 @@ import pytest
 
 from clew.app import Clew
 from tests.conftest import Caller
-from tests.reasoning.thinking import a_task, ids, think
+from tests.reasoning.thinking import VIEWS, a_task, ids, think
 from tests.suggestions import run_suggestions
 
 
@@ -152,16 +152,6 @@ def test_equal_state_gives_equal_bytes(call: Caller) -> None:
     a_task(call, "First")
     for number in range(5):
         think(call, f"H{number}", step="focus")
-    for name in (
-        "think_query",
-        "think_context",
-        "think_frontier",
-        "think_next",
-        "think_pack",
-        "think_watch",
-        "context_pack",
-        "think_pins",
-        "think_lint",
-    ):
+    for name in (*VIEWS, "think_pins", "think_lint"):
         first: Any = call.answer(name)
         assert first.ok and first.text == call.answer(name).text

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Caller
-from tests.reasoning.thinking import a_task, ids, think
+from tests.reasoning.thinking import VIEWS, a_task, ids, think
 
 
 def test_smart_hides_closed_fill_and_explore_shows_it(call: Caller) -> None:
@@ -137,19 +137,10 @@ def test_every_view_can_be_asked_for_as_it_was(call: Caller) -> None:
         ("think_publish", {"card_id": "D"}),
         ("think_pin", {"targets": "T", "pinned": False}),
     ]
-    reads = (
-        "think_query",
-        "think_context",
-        "think_frontier",
-        "think_next",
-        "think_pack",
-        "think_watch",
-        "context_pack",
-    )
     seen = []
     for name, arguments in acts:
         call(name, **arguments)
         at = call("think_context")["as_of"]
-        seen.append((at, [call(read, include_drafts=True) for read in reads]))
+        seen.append((at, [call(read, include_drafts=True) for read in VIEWS]))
     for at, before in seen:
-        assert [call(read, include_drafts=True, as_of=at) for read in reads] == before
+        assert [call(read, include_drafts=True, as_of=at) for read in VIEWS] == before

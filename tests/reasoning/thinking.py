@@ -7,6 +7,8 @@ from typing import Any
 from clew.registry.catalogue import catalogue
 from tests.conftest import Caller
 
+VIEWS = ("think_query", "think_context", "think_frontier", "think_next", "think_pack", "think_watch", "context_pack")
+
 
 def think(call: Caller, card_id: str, kind: str = "hypothesis", /, **more: Any) -> str:
     """Write a card; edges and places beside `card`, everything else inside it."""

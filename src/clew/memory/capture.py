@@ -21,7 +21,7 @@ from clew.memory.files.writes import governed
 from clew.memory.governance import proposals
 from clew.memory.governance.patches import Op
 from clew.memory.governance.proposals import Staged
-from clew.memory.governance.submission import decision_text, task_text
+from clew.memory.governance.submission import Said, decision_text, task_text
 from clew.memory.kinds import check_block_id, kind_of
 from clew.memory.marks import mark, normal_words
 from clew.memory.signals import Notice, in_log, in_talk, spoken, tags_of
@@ -179,8 +179,7 @@ def _promoted(ctx: Context, signal: Block, args: PromoteSignal) -> dict[str, Any
     chosen = args.block_type or ("decision" if signal.get("Type").endswith("-decision") else "task")
     block_id = blocks.dated_id(ctx, "D" if chosen == "decision" else "T")
     write = decision_text if chosen == "decision" else task_text
-    confidence = signal.get("Confidence")
-    text = write(ctx, block_id, said, "", signal.tags, signal.id, confidence=confidence)
+    text = write(ctx, block_id, Said(said, "", signal.tags, signal.id, signal.get("Confidence")))
     op = Op("append_block", file=kind_of(block_id).file, patch=text)
     evidence = (f"{signal.id}: {shorten(signal.headline, 200)}", f"captured from {signal.get('Source')}")
     proposal = proposals.stage(ctx, Staged(chosen, block_id, (op,), evidence, signal=signal.id))

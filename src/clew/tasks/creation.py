@@ -142,8 +142,8 @@ class Think(StrictModel):
     note_format: Name | None = None
 
 
-class NewTask(Input):
-    """What a new task is made of; shared by tasks_bootstrap and the macros."""
+class TitledTask(Input):
+    """A new task and the plan it belongs to."""
 
     task_title: Annotated[Heading, Field(description="What the task is about.")]
     description: Prose | None = None
@@ -152,6 +152,11 @@ class NewTask(Input):
     target: Target = None
     plan_title: Annotated[Heading | None, Field(description="Title of a plan to create.")] = None
     plan_template: Annotated[Name | None, Field(description="Checklist for the new plan.")] = None
+
+
+class NewTask(TitledTask):
+    """What a new task is made of; shared by tasks_bootstrap and the macros."""
+
     template: Annotated[Name | None, Field(description="Task template; not beside steps.")] = None
     steps: Annotated[Steps | None, Field(description="The task's steps; not beside template.")] = None
     think: Annotated[

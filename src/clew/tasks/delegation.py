@@ -15,11 +15,11 @@ from clew.reasoning.cards.card import card_in, write_card
 from clew.reasoning.cards.changes import publish
 from clew.reasoning.cards.forms import Card
 from clew.reasoning.notes import note_from_template
-from clew.reasoning.scope import Target, scope_of
+from clew.reasoning.scope import scope_of
 from clew.reasoning.visibility import CANON, PINNED
 from clew.registry.context import Context
 from clew.registry.operation import Name, Text, operation
-from clew.tasks.creation import Bootstrapped, NewTask, bootstrap, implicit_home, step_specs, task_home
+from clew.tasks.creation import Bootstrapped, NewTask, TitledTask, bootstrap, implicit_home, step_specs, task_home
 from clew.tasks.edits import ReasoningMode
 from clew.tasks.jobs.job import DEFAULT_KIND, TERMINAL, Job, job_by_id
 from clew.tasks.jobs.queue import create_job
@@ -34,14 +34,8 @@ from clew.tasks.views.state_line import macro_lines
 JOB_META = {"skill_profile": "strict", "skill_max_chars": 1200}
 
 
-class MacroDelegate(Resumes):
+class MacroDelegate(TitledTask, Resumes):
     task_title: Annotated[Heading, Field(description="What the task is about; 'Area: what' names the area.")]
-    description: Prose | None = None
-    plan: Annotated[Name | None, Field(description="Plan id, or the title of a new plan.")] = None
-    parent: Annotated[Name | None, Field(description="Same as plan.")] = None
-    target: Target = None
-    plan_title: Annotated[Heading | None, Field(description="Title of a plan to create.")] = None
-    plan_template: Annotated[Name | None, Field(description="Checklist for the new plan.")] = None
     anchor: Annotated[Name | None, Field(description="Area such as a:storage; default: from the title.")] = None
     anchor_kind: Annotated[Kind, Field(description="Kind of the area when it is new.")] = "component"
     cockpit: Annotated[Prose | None, Field(description="Text of the pinned card; default: a form to fill in.")] = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from mcp.server.connection import Connection as Wire
@@ -23,6 +23,11 @@ from clew.faces.mcp.protocol import Request, client_name, is_stateless, wire_of
 from clew.faces.mcp.sampling import can_list_roots, can_sample, handshake_roots, handshake_sampler, stateless_sampler
 from clew.registry.connection import Connection
 from clew.settings import Settings
+
+if TYPE_CHECKING:
+    from clew.faces.mcp.workers import Workers
+    from clew.registry.catalogue import Catalogue
+    from clew.registry.dispatch import Dispatcher
 
 _KEY = "clew"
 
@@ -137,3 +142,15 @@ class Connections:
 
     def log_level(self, request: Request) -> LoggingLevel | None:
         return None if is_stateless(request) else self.link(request).log_level
+
+
+class Offered:
+    """Something that the protocol lists and serves: tools, resources, prompts."""
+
+    def __init__(
+        self, catalogue: Catalogue, dispatcher: Dispatcher, connections: Connections, workers: Workers
+    ) -> None:
+        self._catalogue = catalogue
+        self._dispatcher = dispatcher
+        self._connections = connections
+        self._workers = workers

@@ -20,7 +20,7 @@ from mcp_types import (
 )
 
 from clew.errors import ClewError
-from clew.faces.mcp.connections import Connections
+from clew.faces.mcp.connections import Connections, Offered
 from clew.faces.mcp.protocol import Request, check_cursor, complete, is_stateless
 from clew.faces.mcp.subscriptions import Watches
 from clew.faces.mcp.workers import Workers
@@ -43,7 +43,7 @@ def resource_of(entry: ResourceEntry) -> dict[str, Any]:
     }
 
 
-class Resources:
+class Resources(Offered):
     def __init__(
         self,
         catalogue: Catalogue,
@@ -52,10 +52,7 @@ class Resources:
         workers: Workers,
         watches: Watches,
     ) -> None:
-        self._catalogue = catalogue
-        self._dispatcher = dispatcher
-        self._connections = connections
-        self._workers = workers
+        super().__init__(catalogue, dispatcher, connections, workers)
         self._watches = watches
 
     async def list(self, request: Request, params: PaginatedRequestParams) -> dict[str, Any]:
@@ -112,15 +109,7 @@ def prompt_of(entry: PromptEntry) -> dict[str, Any]:
     }
 
 
-class Prompts:
-    def __init__(
-        self, catalogue: Catalogue, dispatcher: Dispatcher, connections: Connections, workers: Workers
-    ) -> None:
-        self._catalogue = catalogue
-        self._dispatcher = dispatcher
-        self._connections = connections
-        self._workers = workers
-
+class Prompts(Offered):
     async def list(self, request: Request, params: PaginatedRequestParams) -> dict[str, Any]:
         check_cursor(params.cursor)
         return complete(prompts=[prompt_of(entry) for entry in self._catalogue.prompts])

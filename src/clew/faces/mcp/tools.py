@@ -9,7 +9,7 @@ from typing import Any
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolRequestParams, PaginatedRequestParams
 
-from clew.faces.mcp.connections import Connections
+from clew.faces.mcp.connections import Connections, Offered
 from clew.faces.mcp.protocol import ProgressReport, Request, check_cursor, complete, current, narrate
 from clew.faces.mcp.sampling import input_required
 from clew.faces.mcp.workers import Workers
@@ -75,14 +75,11 @@ def result_of(answer: Answer, resources: Iterable[ResourceEntry] = ()) -> dict[s
     return complete(content=[{"type": "text", "text": answer.text}, *links], **both, isError=not answer.ok)
 
 
-class Tools:
+class Tools(Offered):
     def __init__(
         self, catalogue: Catalogue, dispatcher: Dispatcher, connections: Connections, workers: Workers
     ) -> None:
-        self._catalogue = catalogue
-        self._dispatcher = dispatcher
-        self._connections = connections
-        self._workers = workers
+        super().__init__(catalogue, dispatcher, connections, workers)
         self._lists: dict[str, dict[str, Any]] = {}
 
     async def list(self, request: Request, params: PaginatedRequestParams) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -93,7 +93,8 @@ def _proposed(ctx: Context, args: ProposeUpdate, statement: str, rationale: str)
         proposal=proposal_id,
         action=f"review {proposal_id}: approve_apply, reject_proposal or defer_proposal",
     )
-    text = _block_text(ctx, block_id, args, statement, rationale, tags, signal.id)
+    said = Said(statement, rationale, tags, signal.id, args.confidence, args.review_by, args.scope, args.supersedes)
+    text = (task_text if args.block_type == "task" else decision_text)(ctx, block_id, said)
     proposal = proposals.stage(ctx, _staged(ctx, args, block_id, text, signal, rationale), proposal_id)
     _note_backlog(ctx)
     applied = receipts.apply_if_allowed(ctx, proposal, args.confidence)
@@ -109,27 +110,6 @@ def _staged(ctx: Context, args: ProposeUpdate, block_id: str, text: str, signal:
         old = blocks.get(ctx, check_block_id(args.supersedes, "supersedes"))
         op = Op("supersede_decision", file=old.file, target=old.id, patch=text)
     return Staged(args.block_type, block_id, (op,), evidence, rationale, signal=signal.id)
-
-
-def _block_text(
-    ctx: Context, id: str, args: ProposeUpdate, statement: str, rationale: str, tags: list[str], signal: str
-) -> str:
-    if args.block_type == "task":
-        return task_text(
-            ctx, id, statement, rationale, tags, signal, confidence=args.confidence, review_by=args.review_by
-        )
-    return decision_text(
-        ctx,
-        id,
-        statement,
-        rationale,
-        tags,
-        signal,
-        scope=args.scope,
-        supersedes=args.supersedes,
-        review_by=args.review_by,
-        confidence=args.confidence,
-    )
 
 
 def _known(ctx: Context, block_type: str, statement: str) -> dict[str, Any] | None:
@@ -261,64 +241,55 @@ def _op(ctx: Context, item: OpInput) -> Op:
     return Op(**raw)
 
 
-def decision_text(
-    ctx: Context,
-    id: str,
-    statement: str,
-    rationale: str,
-    tags: list[str],
-    source: str,
-    *,
-    scope: str = "global",
-    supersedes: str | None = None,
-    review_by: str | None = None,
-    confidence: str = "",
-) -> str:
+class Said(NamedTuple):
+    """What a new decision or task states, and where that came from."""
+
+    statement: str
+    rationale: str
+    tags: list[str]
+    source: str
+    confidence: str
+    review_by: str | None = None
+    scope: str = "global"
+    supersedes: str | None = None
+
+
+def decision_text(ctx: Context, id: str, said: Said) -> str:
     return print_block(
         id,
         {
             "Date": blocks.day_of(ctx.now_ms),
             "Status": "active",
-            "Scope": clean(scope) or "global",
-            "Statement": statement,
-            "Rationale": rationale or "not given",
-            "Supersedes": supersedes or "none",
-            "Tags": ", ".join(tags) or "untagged",
-            "Priority": signals.PRIORITIES.get(confidence),
-            "ReviewBy": review_by,
-            "Sources": [source],
+            "Scope": clean(said.scope) or "global",
+            "Statement": said.statement,
+            "Rationale": said.rationale or "not given",
+            "Supersedes": said.supersedes or "none",
+            "Tags": ", ".join(said.tags) or "untagged",
+            "Priority": signals.PRIORITIES.get(said.confidence),
+            "ReviewBy": said.review_by,
+            "Sources": [said.source],
         },
     )
 
 
-def task_text(
-    ctx: Context,
-    id: str,
-    statement: str,
-    rationale: str,
-    tags: list[str],
-    source: str,
-    *,
-    confidence: str = "medium",
-    review_by: str | None = None,
-) -> str:
+def task_text(ctx: Context, id: str, said: Said) -> str:
     today = blocks.day_of(ctx.now_ms)
     return print_block(
         id,
         {
             "Date": today,
-            "Title": statement,
+            "Title": said.statement,
             "Status": "todo",
-            "Priority": signals.PRIORITIES.get(confidence, "P2"),
+            "Priority": signals.PRIORITIES.get(said.confidence, "P2"),
             "Project": "none",
             "Due": "none",
             "Owner": "bot",
-            "Context": rationale or "not given",
+            "Context": said.rationale or "not given",
             "Next": "none",
             "Dependencies": "none",
-            "Tags": ", ".join(tags),
-            "ReviewBy": review_by,
-            "Sources": [source],
+            "Tags": ", ".join(said.tags),
+            "ReviewBy": said.review_by,
+            "Sources": [said.source],
             "History": [f"{today}: proposed"],
         },
     )

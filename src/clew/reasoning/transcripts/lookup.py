@@ -39,6 +39,14 @@ CwdPrefix = Annotated[
 ]
 
 
+def texts_budget(name: str, text: str, cuts: tuple[int, int, int], keep: tuple[str, ...]) -> Budget:
+    """A list of long texts: two cuts of each text, then fewer texts, then one cut more before the last one goes."""
+    path = f"{name}[].{text}"
+    first, second, last = (Clip(path, chars) for chars in cuts)
+    steps = (first, second, Trim(name, drop="last", floor=1), last, Trim(name, drop="last"))
+    return Budget(steps, 16_000, keep=keep)
+
+
 class Scanning(Bounded):
     root_dir: RootDir = None
     cwd_prefix: CwdPrefix = None
@@ -262,17 +270,7 @@ _SAYS_SO = re.compile(
 """Words that name a summary, at any length: the seed's agents write English and Russian."""
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+\S", re.MULTILINE)
 
-DIGEST_BUDGET = Budget(
-    (
-        Clip("digest[].message.text", 3000),
-        Clip("digest[].message.text", 800),
-        Trim("digest", drop="last", floor=1),
-        Clip("digest[].message.text", 200),
-        Trim("digest", drop="last"),
-    ),
-    16_000,
-    keep=("root_dir", "scanned"),
-)
+DIGEST_BUDGET = texts_budget("digest", "message.text", (3000, 800, 200), keep=("root_dir", "scanned"))
 
 
 class TranscriptsDigest(Scanning):

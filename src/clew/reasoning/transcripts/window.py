@@ -22,8 +22,7 @@ from clew.reasoning.transcripts.files import (
     root_directory,
     session_info,
 )
-from clew.reasoning.transcripts.lookup import RootDir, transcript_id
-from clew.registry.budget import Budget, Clip, Trim
+from clew.reasoning.transcripts.lookup import RootDir, texts_budget, transcript_id
 from clew.registry.context import Context
 from clew.registry.operation import MAX_NUMBER, Bounded, StrictModel, Title, operation
 from clew.registry.record import Opened, opener
@@ -34,17 +33,7 @@ AROUND = 16 << 20
 """Most bytes that are read before and after the place."""
 BLOCK = 1 << 20
 
-OPEN_BUDGET = Budget(
-    (
-        Clip("entries[].text", 4000),
-        Clip("entries[].text", 600),
-        Trim("entries", drop="last", floor=1),
-        Clip("entries[].text", 120),
-        Trim("entries", drop="last"),
-    ),
-    16_000,
-    keep=("root_dir", "ref"),
-)
+OPEN_BUDGET = texts_budget("entries", "text", (4000, 600, 120), keep=("root_dir", "ref"))
 
 
 class TranscriptRef(StrictModel):

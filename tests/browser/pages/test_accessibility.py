@@ -116,7 +116,8 @@ const ground = (node) => {
   return [255, 255, 255];
 };
 const faint = [];
-for (const node of document.querySelectorAll("input:not([type=checkbox]):not([type=range]), select, textarea")) {
+const fields = "input:not([type=checkbox], [type=radio], [type=range]), select, textarea";
+for (const node of document.querySelectorAll(fields)) {
   if (!node.checkVisibility()) continue;
   const { borderTopColor, borderTopWidth } = getComputedStyle(node);
   const [one, two] = [light(parts(borderTopColor)), light(ground(node))].sort((a, b) => b - a);

@@ -92,7 +92,7 @@ def test_an_open_card_survives_a_reload_and_recall_leads_to_it(page: Reader, age
     page.says("#card h2", "Kelp slows the rudder")
     page.open("ws/know/recall/kelp%20rudder")
     page.says("main", "Kelp slows the rudder")
-    page.press_on('.result[data-ref="KELP"] a.id')
+    page.press_on('.result[data-ref="KELP"] .said a')
     page.until("location.hash.endsWith('/o/KELP')")
 
 

@@ -237,9 +237,11 @@ def test_chips_of_tasks_and_steps_look_like_all_chips(page: Reader, agent: Calle
     steps = [{"title": "Splice the halyard eye", "success_criteria": ["It holds"]}]
     agent("tasks_macro_start", plan_title="Ropes", task_title="Mend the halyard eye", steps=steps)
     page.open("ws/know/recall/halyard%20eye/tasks")
-    page.until("document.querySelectorAll('.result .chip').length >= 2")
-    looks = page.each(".result .chip", "[e.offsetHeight < 30, getComputedStyle(e).boxShadow]")
-    assert all(look == [True, "none"] for look in looks), "no chip has the size or the shadow of a card of the board"
+    page.until("document.querySelectorAll('.result header .kind').length >= 2")
+    looks = page.each(".result header .kind, .result .badge", "[e.offsetHeight < 30, getComputedStyle(e).boxShadow]")
+    assert all(look == [True, "none"] for look in looks), "no mark has the size or the shadow of a card of the board"
+    left = page.each(".result header .kind", "[e.offsetWidth, e.getBoundingClientRect().left]")
+    assert len(set(map(tuple, left))) == 1 and left[0][0] == 20, "the icons stand in one column of 20 px"
 
 
 def test_no_line_of_the_log_ends_in_a_colon(page: Reader, agent: Caller) -> None:

@@ -165,6 +165,14 @@ export async function act(button, run, said, undo = null) {
   }
 }
 
+// Where something will stand that is on its way.
+export const skeleton = (lines) =>
+  el(
+    "div",
+    { class: "skeleton", "aria-hidden": "true" },
+    Array.from({ length: lines }, () => el("i")),
+  );
+
 // A unified diff with what was added and removed in colour; signs stay, colour is never the only
 // mark.
 export function diffView(text) {

@@ -3,7 +3,7 @@
 
 import { el, replace } from "../dom.js";
 import { onEscape } from "../keys.js";
-import { problemCard } from "../parts.js";
+import { problemCard, skeleton } from "../parts.js";
 import { followRecord } from "./record.js";
 
 /** @type {{id: string, end: (() => any) | null, off: () => any, before: Element | null} | null} */
@@ -36,7 +36,7 @@ export async function openPanel(id, close) {
   const had = panel.contains(document.activeElement);
   replace(panel, el("div", { class: "panel-top" }, shut), body);
   if (had) shut.focus({ preventScroll: true });
-  body.append(el("div", { class: "skeleton", "aria-hidden": "true" }, el("i"), el("i"), el("i")));
+  body.append(skeleton(3));
   try {
     const end = await followRecord(body, id);
     if (open !== mine) return void end();

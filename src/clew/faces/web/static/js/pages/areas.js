@@ -83,7 +83,7 @@ class Areas {
     if (!found.areas.length && !found.files.length) return void replace(this.main, empty());
     const mine = ++this.turn;
     const side = this.wanted
-      ? await lensParts(this.wanted, this.href({ wanted: "" }))
+      ? await lensParts(this.wanted, this.href({ wanted: "" }), this.titles())
       : tables(found);
     if (mine !== this.turn) return;
     redraw(this.head, this.headParts());
@@ -114,6 +114,10 @@ class Areas {
     return LEGENDS[this.by].map((words, level) =>
       el("li", {}, el("i", { class: `heat-${level}`, "aria-hidden": "true" }), words),
     );
+  }
+
+  titles() {
+    return new Map(this.found.areas.map(({ id, title }) => [id, title]));
   }
 
   named(id) {

@@ -2,12 +2,12 @@
 
 import { call } from "../../api.js";
 import { el, shorten } from "../../dom.js";
+import { icon } from "../../kinds.js";
 import {
   badge,
   callText,
   command,
   explain,
-  idLink,
   idTag,
   nothing,
   recordLink,
@@ -18,28 +18,29 @@ import { link, objectLink } from "../../router.js";
 
 const MOST = 12;
 
-export async function lensParts(id, back) {
+// `titles` knows the areas by id.
+export async function lensParts(id, back, titles) {
   const close = el("a", { class: "button", id: "all-areas", href: back }, "All areas");
   try {
     const [known, records] = await Promise.all([
       call("anchor_snapshot", { anchor: id, limit: 1, include_drafts: true }),
       call("record_list", { area: id, limit: MOST, max_chars: 60_000 }),
     ]);
-    return drawn(known, records, close);
+    return drawn(known, records, close, titles);
   } catch (problem) {
     return [el("p", {}, close), explain(problem)];
   }
 }
 
-function drawn({ anchor, tasks }, records, close) {
+function drawn({ anchor, tasks }, records, close, titles) {
   return [
     el(
       "header",
-      { class: "row" },
-      badge(anchor.kind, "info"),
+      { class: "row quiet" },
+      el("span", { class: "kind" }, icon("anchor")),
+      anchor.kind,
       anchor.status === "active" ? null : badge(anchor.status, "warn"),
-      idTag(anchor.id),
-      el("span", { class: "end" }, close),
+      el("span", { class: "end row" }, idTag(anchor.id), close),
     ),
     el("h2", {}, anchor.title),
     anchor.description ? el("p", {}, anchor.description) : null,
@@ -63,7 +64,7 @@ function drawn({ anchor, tasks }, records, close) {
             "li",
             {},
             el("span", { class: "quiet" }, other === anchor.parent_id ? "part of " : "rests on "),
-            idLink(other),
+            el("a", { href: objectLink(other) }, titles.get(other) ?? other),
           ),
         ),
     ),
@@ -84,13 +85,10 @@ function drawn({ anchor, tasks }, records, close) {
             el(
               "li",
               {},
-              el(
-                "a",
-                { href: link("now", "board", task.task) },
-                `${task.task} ${shorten(task.title ?? "", 60)}`,
+              recordLink(
+                { id: task.task, kind: "task", title: shorten(task.title ?? "", 60) },
+                statusBadge(task.status),
               ),
-              " ",
-              badge((task.status ?? "").toLowerCase()),
             ),
           ),
         )

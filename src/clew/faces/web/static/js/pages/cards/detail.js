@@ -2,7 +2,8 @@
 
 import { tryCall } from "../../api.js";
 import { ago, el, replace } from "../../dom.js";
-import { badge, chip, idLink, idTag, prose } from "../../parts.js";
+import { icon, kindWord } from "../../kinds.js";
+import { badge, idTag, prose, statusBadge } from "../../parts.js";
 import { link, objectLink } from "../../router.js";
 
 export async function cardDetail(detail, node, { nodes, edges }, open, close) {
@@ -31,12 +32,14 @@ function draw(detail, node, nodes, edges, open, close, doubt) {
     detail,
     el(
       "header",
-      { class: "row" },
-      chip(node.type, `card-${node.type}`),
-      badge(node.status, node.status === "open" ? "info" : ""),
+      { class: "row quiet" },
+      el("span", { class: "kind" }, icon(node.type)),
+      kindWord(node.type),
+      statusBadge(node.status),
       el(
         "span",
-        { class: "end" },
+        { class: "end row" },
+        idTag(node.id),
         el(
           "button",
           { type: "button", class: "icon", "aria-label": "Close the card", onclick: close },
@@ -45,7 +48,7 @@ function draw(detail, node, nodes, edges, open, close, doubt) {
       ),
     ),
     el("h2", {}, node.title || node.id),
-    el("p", { class: "quiet row" }, idTag(node.id), ago(node.last_ts_ms)),
+    el("p", { class: "quiet" }, ago(node.last_ts_ms)),
     doubt
       ? el(
           "p",
@@ -58,11 +61,15 @@ function draw(detail, node, nodes, edges, open, close, doubt) {
       ? el(
           "p",
           { class: "row" },
-          node.tags.map((tag) => (tag.startsWith("a:") ? idLink(tag) : badge(tag))),
+          node.tags.map((tag) =>
+            tag.startsWith("a:")
+              ? el("a", { class: "badge", href: objectLink(tag) }, tag.slice(2))
+              : badge(tag),
+          ),
         )
       : null,
     out.length || into.length
-      ? el("div", {}, el("h3", {}, "Links"), el("ul", { class: "plain" }, out, into))
+      ? el("div", {}, el("h3", {}, "Links"), el("ul", { class: "plain tight" }, out, into))
       : null,
     el(
       "p",

@@ -25,18 +25,17 @@ export function signalsCard(engine, open) {
   );
 }
 
+// In words, which lead to the card that they are about.
 function row(signal, open) {
+  const [ref] = signal.refs ?? [];
+  const said = signal.message;
   return el(
     "li",
-    { data: { code: signal.code } },
+    { data: { code: signal.code }, title: signal.code },
     badge(signal.severity, TONES[signal.severity] ?? "info"),
-    el("span", { class: "what" }, signal.message),
-    (signal.refs ?? [])
-      .slice(0, 3)
-      .map((ref) =>
-        el("button", { type: "button", class: "link id", onclick: () => open(ref) }, ref),
-      ),
-    el("span", { class: "id" }, signal.code),
+    ref
+      ? el("button", { type: "button", class: "link what", onclick: () => open(ref) }, said)
+      : el("span", { class: "what" }, said),
   );
 }
 

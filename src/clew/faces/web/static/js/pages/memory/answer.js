@@ -3,7 +3,8 @@
 
 import { el, shorten, svg } from "../../dom.js";
 import { KINDS } from "../../graph/kinds.js";
-import { badge, chip, nothing, placeOf, several } from "../../parts.js";
+import { icon, kindWord } from "../../kinds.js";
+import { badge, idTag, nothing, placeOf, several } from "../../parts.js";
 import { redraw } from "../../redraw.js";
 
 const FEATURES = {
@@ -189,30 +190,31 @@ function resultCard(item) {
     el(
       "header",
       {},
-      chip(
-        item.source === "thought" ? (KINDS[item.type] ?? "thought") : item.type,
-        item.source === "thought"
-          ? `kind-${item.type}`
-          : item.source === "card"
-            ? `card-${item.type}`
-            : item.type,
-      ),
-      badge(item.status, gone ? "warn" : ""),
-      reference(item),
+      el("span", { class: "kind" }, icon(item.source === "thought" ? "thought" : item.type)),
       el(
         "span",
         { class: "quiet" },
         [
-          item.source === item.type ? "" : item.source,
+          item.source === "thought" ? (KINDS[item.type] ?? "thought") : kindWord(item.type),
           item.age,
           item.file ? `${item.file}:${item.line}` : "",
         ]
           .filter(Boolean)
           .join(" · "),
       ),
-      el("b", { class: "end score", title: `score ${item.score}` }, item.score.toFixed(2)),
+      item.status ? badge(item.status.toLowerCase(), gone ? "warn" : "") : null,
+      el(
+        "span",
+        { class: "end row" },
+        idTag(item._id),
+        el("b", { class: "score", title: `score ${item.score}` }, item.score.toFixed(2)),
+      ),
     ),
-    el("p", { class: "said" }, marked(item.excerpt, item.explain?.marks)),
+    el(
+      "p",
+      { class: "said" },
+      el("a", { href: placeOf(item._id) }, marked(item.excerpt, item.explain?.marks)),
+    ),
     item.review_due ? el("p", {}, badge(`to be reviewed by ${item.review_by}`, "warn")) : null,
     item.linked
       ? el("p", { class: "quiet" }, `reached by a link: ${item.linked.relation} ${item.linked.to}`)

@@ -3,7 +3,7 @@
 import { envelope } from "../../api.js";
 import { el, replace } from "../../dom.js";
 import { withKey } from "../../keys.js";
-import { callText, problemCard, teach } from "../../parts.js";
+import { callText, problemCard, skeleton, teach } from "../../parts.js";
 import { address, link, rewrite } from "../../router.js";
 import { Answer } from "./answer.js";
 
@@ -45,6 +45,7 @@ export function showRecall(body, parts, query) {
     if (!form.words.value.trim()) return;
     const mine = ++turn;
     results.setAttribute("aria-busy", "true");
+    if (!results.querySelector(".result")) replace(results, skeleton(4));
     try {
       const found = await envelope("recall", form.question());
       if (mine !== turn) return;

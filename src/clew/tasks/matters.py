@@ -102,11 +102,14 @@ def doubtful_work(ctx: Context, limit: int) -> list[Matter]:
     steps = done_steps(ctx, [row["id"] for row in rows])[:LOOKED_AT]
     judged = [*proof_states(ctx, steps).values(), *(proof for _, proof in unproven_since(ctx))]
     known = {step.id: step for step in (*steps, *(step for step, _ in unproven_since(ctx)))}
+    doubtful = [proof for proof in judged if not proof.settled]
+    tasks = sorted({known[proof.step].task for proof in doubtful})
+    closers = last_doers(ctx.tx, ctx.workspace, "step_done", tasks)
     idle = "It is shown as such in every resume and handoff until it is proven."
     found = [
         Matter(
             *(step.id, "proof", f"{step.title}: closed, {proof.state}", step.completed_at_ms or 0, idle),
-            by=proof.receipt.agent if proof.receipt is not None else None,
+            by=closers.get((step.task, step.path)) or (proof.receipt.agent if proof.receipt is not None else None),
             about=(step.task,),
             note=proof.line(),
             facts={
@@ -117,8 +120,8 @@ def doubtful_work(ctx: Context, limit: int) -> list[Matter]:
                 "commands": list(proof.commands),
             },
         )
-        for proof in judged
-        if not proof.settled and (step := known[proof.step])
+        for proof in doubtful
+        if (step := known[proof.step])
     ]
     return sorted(found, key=lambda item: (item.ts_ms, item.id))[:limit]
 

@@ -199,7 +199,7 @@ def _bare(schema: Schema) -> Schema:
 def _guards(name: str, value: Any) -> bool:
     if name in _GUARDS:
         return not isinstance(value, dict)  # a property may have such a name
-    far = name == "maximum" and isinstance(value, int) and value >= _FAR
+    far = name in ("maximum", "minimum") and isinstance(value, int) and abs(value) >= _FAR
     return far or (name == "minimum" and value == 0) or (name == "default" and value in (False, []))
 
 

@@ -21,6 +21,12 @@ new MutationObserver((changes) => {
   for (const change of changes) made.push(...ids(change.addedNodes));
 }).observe(document.querySelector(".world"), { childList: true });
 """
+HOLD_FRAMES = """
+window.held = [];
+window.frame = requestAnimationFrame;
+requestAnimationFrame = (draw) => held.push(draw);
+"""
+RIGHT = "new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true})"
 OUT = """document.querySelector('button[title^="Zoom out"]').click()"""
 
 
@@ -44,6 +50,18 @@ def test_all_of_a_burst_arrives_once_and_in_order(page: Page, agent: Caller) -> 
     page.reload()
     page.until_drawn(24)
     assert page.digest == grown
+
+
+def test_a_thought_that_arrives_while_the_picture_moves_is_drawn(page: Page, agent: Caller) -> None:
+    session = start(agent, "Moving")
+    think(agent, session, "first")
+    page.open_session(session, 1)
+    page.js(HOLD_FRAMES)
+    page.js(f"document.getElementById('graph').dispatchEvent({RIGHT})")
+    think(agent, session, "second")
+    page.says(f'#sessions a[data-session="{session}"]', "2 thoughts")
+    page.js("requestAnimationFrame = frame; for (const draw of held) frame(draw)")
+    page.until_drawn(2)
 
 
 def test_sessions_that_are_written_at_once_never_mix(page: Page, clew: Clew, agent: Caller) -> None:

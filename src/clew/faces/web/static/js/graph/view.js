@@ -216,6 +216,8 @@ export class GraphView {
   }
 
   #soon() {
+    // A frame may be on its way that only moves the picture; what arrived meanwhile must be in it.
+    if (this.waiting) this.dirty = true;
     if (this.waiting || this.coming) return;
     const pause = (this.drawnAt ?? 0) + PAUSE - performance.now();
     if (pause <= 0) return this.schedule();

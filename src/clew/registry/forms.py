@@ -80,17 +80,24 @@ def _plain(text: str) -> str:
 
 
 CARD_TEXTS = frozenset(_plain(text) for _, text in CARD_FORMS.values())
+_BEGINNINGS = tuple({text.split()[0] for text in CARD_TEXTS})
 _HEADINGS = frozenset(f"## {heading}" for form in NOTE_FORMS.values() for heading, _ in form)
 
 
 def has_placeholder(text: str) -> bool:
     """Whether `<fill` stands where somebody's own words belong."""
-    return _PLACEHOLDER.search(text) is not None
+    return "<" in text and _PLACEHOLDER.search(text) is not None
 
 
 def is_unfilled(text: str) -> bool:
     """Whether a text still waits to be filled in: it holds a placeholder, or is a template and nothing else."""
-    return has_placeholder(text) or _plain(text) in CARD_TEXTS or _says_nothing(text)
+    if has_placeholder(text):
+        return True
+    # Every text that is written comes by here, and few begin like a form.
+    start = text.lstrip()
+    return (start.startswith(_BEGINNINGS) and _plain(start) in CARD_TEXTS) or (
+        start.startswith("## ") and _says_nothing(start)
+    )
 
 
 def _says_nothing(text: str) -> bool:

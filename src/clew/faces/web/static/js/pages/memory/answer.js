@@ -8,6 +8,7 @@ import { badge, idTag, nothing, placeOf, several } from "../../parts.js";
 import { redraw } from "../../redraw.js";
 
 const FEATURES = {
+  wording: "it is worded like your question",
   window: "your words, here and nearby",
   lead: "your words, here and just before",
   document: "the document around it",
@@ -251,7 +252,11 @@ function why(explained) {
             el("th", { scope: "row" }, FEATURES[part.feature] ?? part.feature),
             el("td", {}, bar(part.part, most)),
             el("td", {}, part.part.toFixed(2)),
-            el("td", { class: "quiet" }, `${part.feature} ${part.value} × ${part.weight}`),
+            el(
+              "td",
+              { class: "quiet" },
+              `${part.feature} ${part.value} × ${Number(part.weight.toFixed(2))}`,
+            ),
           ),
         ),
       ),

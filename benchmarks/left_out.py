@@ -2,25 +2,32 @@
 
 The weights of the features and the bar of silence are fitted on all shapes but one and measured on that one, beside
 what is shipped and what is fitted on all. Shapes: records of agents (`data/agentmem`), young projects (`data/young`),
-project chats (BEAM), talk (LoCoMo), and collections made of what this machine has (`samples`). The weights start from
-the same number each, so that nothing of the shape that is left out is in them. Prints the numbers of the bars for
-`memory/kernel_defaults.py`, which are fitted on the two sets that are part of the project.
+project chats (BEAM), talk (LoCoMo), generated talk and chats (`recall/generated`), and collections made of what this
+machine has (`samples`). The weights start from the same number each, so that nothing of the shape that is left out is
+in them. A second table leaves out one project, chat or conversation at a time and shows the mean and the spread over
+them. Prints the weights and bars that all shapes together give, for `memory/kernel_defaults.py`.
+
+What the search met is kept in `results/trials`: the first run asks some thousand questions, later ones fit only.
 """
 
 from __future__ import annotations
 
 import os
+import statistics
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from benchmarks.fit_recall import kept_model
-from benchmarks.recall import mixture
+from benchmarks.recall import generated, mixture
 from benchmarks.recall.bar import MEANING, WORDS, Bar, fitted_bar, judged
 from benchmarks.recall.data import Collection, from_conversation, read, store
-from benchmarks.recall.mixture import Mixed
+from benchmarks.recall.kept_trials import kept
+from benchmarks.recall.mixture import PAGES, TALK, Mixed
 from benchmarks.recall.trials import Trial, gather
 from benchmarks.recall.vectors import KeptVectors
+from benchmarks.recall.young import DATA as YOUNG
 from benchmarks.recall.young import stages, young
 from benchmarks.report import Report
 from benchmarks.samples import collections
@@ -28,13 +35,14 @@ from benchmarks.stores import fresh_store
 from clew.app import open_clew
 from clew.recall.filler import fill
 from clew.recall.kernel import default_kernel
-from clew.recall.models import Embedder
 from clew.registry.connection import Connection
 from clew.registry.context import Context
 from clew.settings import load_settings
 
-OURS = ("agentmem", "young")
-"""The sets that are part of the project, on which the bar of pages is fitted."""
+BARS = ("agentmem", "young", "assistant", "scattered")
+"""Shapes of pages that are part of the project and ask what nothing answers: the bar is fitted on them."""
+FOLDED = ("agentmem", "beam", "locomo")
+"""Shapes whose projects, chats and conversations are left out one by one."""
 AGENTMEM = Path(__file__).parent / "data" / "agentmem"
 FIGURES = ("recall@5", "recall@10", "any@5", "mrr@10")
 
@@ -42,82 +50,153 @@ Shapes = dict[str, list[Trial]]
 
 
 def main(quick: bool = False) -> None:
-    ranking = Report("left_out", "Recall with one shape left out (floor aside)")
+    ranking = Report("left_out", "Recall with one shape left out (floor on)")
+    folds = Report("left_out_folds", "Recall with one project, chat or conversation left out: mean and spread")
     silence = Report("left_out_silence", "Silence among pages with one shape left out")
     model = None if quick else kept_model()
     for arm, embedder in [("words", None)] + ([("meaning", model)] if model else []):
-        shapes = gathered(embedder, quick)
+        shapes = gathered(arm, embedder, quick)
         compare_weights(ranking, arm, shapes)
+        compare_folds(folds, arm, shapes)
         compare_bars(silence, arm, shapes)
-    ranking.save()
-    silence.save()
+    for report in (ranking, folds, silence):
+        report.save()
 
 
 def compare_weights(report: Report, arm: str, shapes: Shapes) -> None:
-    kernel = default_kernel()
-    shipped = Mixed(kernel.weights(0.0, arm == "meaning"), kernel.weights(1.0, arm == "meaning"))
+    shipped = mixture.shipped(default_kernel(), arm == "meaning")
     start = mixture.neutral(shipped)
     everything = mixture.fitted([trial for trials in shapes.values() for trial in trials], start)
+    print(f"{arm}:", printed_weights(everything))
     for shape, trials in shapes.items():
+        if not any(trial.answerable for trial in trials):
+            continue
         others = [trial for other, found in shapes.items() if other != shape for trial in found]
         for label, weights in (
             ("shipped", shipped),
             ("fitted", everything),
             ("left out", mixture.fitted(others, start)),
         ):
-            reached = mixture.figures(trials, weights)
-            report.row(arm=arm, shape=shape, weights=label, **{name: reached[name] for name in FIGURES})
+            report.row(arm=arm, shape=shape, weights=label, **reached(trials, weights))
+
+
+def compare_folds(report: Report, arm: str, shapes: Shapes) -> None:
+    """Each store with weights that never saw it, though they saw others of its shape."""
+    shipped = mixture.shipped(default_kernel(), arm == "meaning")
+    start = mixture.neutral(shipped)
+    for shape in (name for name in FOLDED if name in shapes):
+        found: dict[str, list[dict[str, float]]] = {"shipped": [], "left out": []}
+        for place in sorted({trial.store for trial in shapes[shape]}):
+            mine = [trial for trial in shapes[shape] if trial.store == place]
+            others = [trial for trials in shapes.values() for trial in trials if trial.store != place]
+            found["shipped"].append(reached(mine, shipped))
+            found["left out"].append(reached(mine, mixture.fitted(others, start)))
+        for label, rows in found.items():
+            report.row(arm=arm, shape=shape, stores=len(rows), weights=label, **_spread(rows))
+
+
+def _spread(rows: list[dict[str, float]]) -> dict[str, str]:
+    values = {name: [row[name] for row in rows] for name in FIGURES}
+    spread = {name: statistics.stdev(found) if len(found) > 1 else 0.0 for name, found in values.items()}
+    return {name: f"{statistics.mean(found):.3f} ± {spread[name]:.3f}" for name, found in values.items()}
+
+
+def reached(trials: list[Trial], weights: Mixed) -> dict[str, float]:
+    found = mixture.figures(trials, weights)
+    return {name: found[name] for name in FIGURES}
 
 
 def compare_bars(report: Report, arm: str, shapes: Shapes) -> None:
     names = MEANING if arm == "meaning" else WORDS
-    ours = {shape: shapes[shape] for shape in OURS}
+    ours = {shape: shapes[shape] for shape in BARS if shape in shapes}
     everything = fitted_bar([trial for trials in ours.values() for trial in trials], names)
     asked = {shape: trials for shape, trials in shapes.items() if any(not trial.answerable for trial in trials)}
     for shape, trials in asked.items():
-        others = [trial for other, found in ours.items() if other != shape for trial in found]
+        others = [trial for found in ours.values() for trial in found if shape not in (trial.shape, _made_of(trial))]
         report.row(arm=arm, shape=shape, numbers="shipped", **judged(trials))
-        report.row(arm=arm, shape=shape, numbers="fitted", **judged(trials, everything))
-        report.row(arm=arm, shape=shape, numbers="left out", **judged(trials, fitted_bar(others, names)))
+        if shape != "talk":
+            report.row(arm=arm, shape=shape, numbers="fitted", **judged(trials, everything))
+            report.row(arm=arm, shape=shape, numbers="left out", **judged(trials, fitted_bar(others, names)))
     print(f"floor_{arm}_pages:", printed(everything))
+
+
+def _made_of(trial: Trial) -> str:
+    """The shape whose store was asked: scattered words of agentmem's records are no stranger to agentmem."""
+    return trial.store.partition("/")[0]
 
 
 def printed(bar: Bar) -> str:
     return ", ".join([*(f"{name}={weight:.2f}" for name, weight in bar.weights.items()), f"needed={bar.needed:.2f}"])
 
 
-def gathered(model: KeptVectors | None, quick: bool) -> Shapes:
+def printed_weights(weights: Mixed) -> str:
+    talk = ", ".join(f"{name}={weights.talk[name]:.1f}" for name in TALK)
+    return f"{talk}; pages: {', '.join(f'{name}={weights.pages[name]:.1f}' for name in PAGES)}"
+
+
+def gathered(arm: str, model: KeptVectors | None, quick: bool) -> Shapes:
     """Every question of every shape that is at hand, as the search met it."""
     shapes: Shapes = {}
+    for name, data, made in sets(quick):
+        if name != "samples" or model is None:  # samples by words only, to spare hours of embedding
+            for trial in kept(name, arm, data, partial(asked_anew, made, model)):
+                shapes.setdefault(trial.shape, []).append(trial)
+    return shapes
+
+
+class Shape:
+    """Collections of one set, read only when they must be asked."""
+
+    def __init__(self, name: str, path: Path | None = None) -> None:
+        self.name = name
+        self.path = path
+
+    def collections(self) -> Iterator[Collection]:
+        if self.name in generated.SHAPES:
+            yield from generated.shape(self.name)
+        elif self.name == "scattered":
+            yield from map(generated.scattered, [*read("agentmem", AGENTMEM), *generated.shape("assistant")])
+        elif self.name == "samples":
+            for number, sample in enumerate(collections()):
+                yield replace(from_conversation(sample, sample.name), name=f"samples/{number}")
+        elif self.path is not None:
+            yield from read(self.name, self.path)
+
+
+def sets(quick: bool) -> Iterator[tuple[str, list[Path], Shape]]:
+    yield "young", [YOUNG], Shape("young", YOUNG)
+    yield "agentmem", [AGENTMEM], Shape("agentmem", AGENTMEM)
+    for name in generated.SHAPES:
+        yield name, [generated.DATA], Shape(name)
+    yield "scattered", [AGENTMEM, generated.DATA], Shape("scattered")
+    for name, variable in (("beam", "CLEW_BEAM"), ("locomo", "CLEW_LOCOMO")):
+        if os.environ.get(variable) and not quick:
+            path = Path(os.environ[variable])
+            yield name, [path], Shape(name, path)
+    yield "samples", [], Shape("samples")
+
+
+def asked_anew(shape: Shape, model: KeptVectors | None) -> list[Trial]:
+    found: list[Trial] = []
     with fresh_store() as place:
         flags = {"home": place.home, "workspace": "bench", "workspace_lock": False, "embedding_model": "none"}
         clew = open_clew(load_settings(flags, {}))
         ctx = Context(clew.dispatcher, Connection(local=True), "bench", None)
-        for collection in young():
-            for stage in stages(ctx, collection):
-                shapes.setdefault("young", []).extend(asked(stage.place, stage.collection, model))
-        for collection in stored(quick, words_only=model is None):
+        if shape.name == "young":
+            for collection in young():
+                for stage in stages(ctx, collection):
+                    found += asked(stage.place, stage.collection, model)
+        for collection in shape.collections() if shape.name != "young" else ():
             home = Context(ctx.dispatcher, ctx.connection, collection.name, None)
             with home.writing() as bound:
                 store(bound, collection)
-            shapes.setdefault(collection.shape, []).extend(asked(home, collection, model))
+            found += asked(home, collection, model)
         clew.close()
-    return shapes
-
-
-def stored(quick: bool, words_only: bool) -> Iterator[Collection]:
-    """Those that are put into a store as they are; samples by words only, to spare hours of embedding."""
-    yield from read("agentmem", AGENTMEM)
-    for shape, variable in (("beam", "CLEW_BEAM"), ("locomo", "CLEW_LOCOMO")):
-        if os.environ.get(variable) and not quick:
-            yield from read(shape, Path(os.environ[variable]))
-    for number, sample in enumerate(collections() if words_only else []):
-        yield replace(from_conversation(sample, sample.name), name=f"samples/{number}")
+    return found
 
 
 def asked(place: Context, collection: Collection, model: KeptVectors | None) -> list[Trial]:
-    embedder: Embedder | None = model
     if model is not None:
         fill(place, model)
         model.save()
-    return list(gather(place, collection, embedder))
+    return list(gather(place, collection, model))

@@ -16,11 +16,20 @@ from benchmarks.recall.trials import Trial, Weights
 from clew.recall.floor import grown
 
 WORDS = ("held", "unknown", "words", "asks", "number")
-MEANING = (*WORDS, "dense")
+MEANING = (*WORDS, "dense", "ahead")
 REFUSED = 0.03
 """The share of findable questions that the bar may refuse, in the shape where it refuses most."""
 FIRST = 10
-START = {"held": 2.0, "unknown": 2.0, "words": 2.0, "asks": -1.0, "number": -1.0, "dense": 8.0}
+START = {
+    "held": 2.0,
+    "unknown": 2.0,
+    "words": 2.0,
+    "asks": -1.0,
+    "number": -1.0,
+    "dense": 8.0,
+    "ahead": 1.0,
+    "top": 0.0,
+}
 STEPS = (-1.6, -0.8, -0.4, -0.2, 0.2, 0.4, 0.8, 1.6)
 ROUNDS = 12
 
@@ -88,7 +97,7 @@ def fitted_bar(trials: list[Trial], names: tuple[str, ...]) -> Bar:
 def _reached(lessons: list[Lesson], point: Point) -> tuple[float, float]:
     """The mean silence of the shapes at the bar that all of them can bear, and that bar."""
     values = [lesson.values(point) for lesson in lessons]
-    needed = min(lesson.needed(found) for lesson, found in zip(lessons, values, strict=True))
+    needed = min(lesson.needed(found) for lesson, found in zip(lessons, values, strict=True) if lesson.found.any())
     silence = [lesson.silence(found, needed) for lesson, found in zip(lessons, values, strict=True)]
     return (sum(silence) / len(silence) if needed > 0 else -1.0), needed
 
@@ -103,11 +112,18 @@ def judged(trials: list[Trial], bar: Bar | None = None) -> dict[str, float]:
         "refused_though_found": _share([not shown[id(trial)] for trial in found]),
         "silence": _share([not shown[id(trial)] for trial in bad]),
     }
-    if bar is not None:
+    if bar is not None and good:
         high = [bar.margin(trial) if trial.open else np.inf for trial in good]
         low = [bar.margin(trial) if trial.open else np.inf for trial in bad]
         result["auc"] = float(np.mean([(one > other) + 0.5 * (one == other) for one in high for other in low]))
+        result["silence_at_5%"] = _silence_at(high, low)
     return result
+
+
+def _silence_at(high: list[float], low: list[float]) -> float:
+    """How many of the bad ones stay below a bar that refuses at most one good question in twenty of this very shape."""
+    bar = sorted(high)[int(len(high) * 0.05)]
+    return _share([value < bar for value in low])
 
 
 def _share(values: list[bool]) -> float:

@@ -247,7 +247,7 @@ def test_a_bar_is_fitted_so_that_it_tells_good_from_bad() -> None:
 def test_weights_are_learned_from_where_nothing_is_known() -> None:
     """The evidence has the higher likeness and fewer words: the model must come to weigh more."""
     trials = [trial(at, "pages", True, 0.3 + at / 100) for at in range(10)]
-    start = mixture.neutral(mixture.Mixed(default_kernel().weights(0.0), default_kernel().weights(1.0)))
+    start = mixture.neutral(mixture.shipped(default_kernel(), meaning=True))
     found = mixture.fitted(trials, start)
     assert found.pages["dense"] > start.pages["dense"]
     assert found.pages["window"] < start.pages["window"]

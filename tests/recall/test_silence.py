@@ -110,7 +110,9 @@ def test_explain_shows_what_the_verdict_rests_on(store: Caller) -> None:
 
 def test_what_sort_of_answer_is_wanted_need_not_stand_in_it(store: Caller) -> None:
     plain = floor_of(store, "which is the glacier that tokenaa lifted")["signs"]
-    assert floor_of(store, "what kinds of the glacier that tokenaa lifted are mentioned")["signs"] == plain
+    asked = floor_of(store, "what kinds of the glacier that tokenaa lifted are mentioned")["signs"]
+    # How far the best stands ahead is a matter of all words, not of the telling ones.
+    assert {**asked, "ahead": 0} == {**plain, "ahead": 0}
 
 
 @pytest.mark.parametrize(

@@ -63,3 +63,16 @@ def test_history_shows_what_was_replaced_in_its_place(agent: Caller) -> None:
     past = agent.lines("recall", query="Importers wait one second", kinds=["decision"], history=True)
     assert past[0].startswith(f"{old} (decision, superseded by {new}, ")
     assert any(line.startswith(f"{new} (decision, active") for line in past)
+
+
+def test_a_kind_that_is_asked_for_shows_what_holds_in_place_of_what_was_replaced(agent: Caller) -> None:
+    old = agent("remember", text="Importers sleep nine seconds between tries", kind="rule")["id"]
+    new = agent("remember", text="Backoff grows by itself", kind="decision", why="fair", replaces=old)["id"]
+    taken = agent("remember", text="Importers sleep on Sundays", kind="rule")["id"]
+    agent("retract", id=taken, why="it was a joke")
+    query = "Importers sleep nine seconds"
+    now = agent.lines("recall", query=query, kinds=["rule"])
+    assert now[0].startswith(f"{new} (decision, active") and f"(replaces {old}: " in now[0]
+    assert not any(line.startswith((f"{old} ", f"{taken} ")) for line in now)
+    past = agent.lines("recall", query=query, kinds=["rule"], history=True)
+    assert {old, taken} <= {line.split()[0] for line in past}

@@ -23,9 +23,8 @@ def _weights(low: float, high: float, **defaults: float) -> dict[str, Key]:
 
 
 def _signs(**numbers: float) -> dict[str, Key]:
-    """The signs of an answer that count among pages; the others count nothing there."""
-    names = ("held", "amount", "chance", "proximity", "unknown", "alone", "dense", "words", "asks", "number")
-    return _weights(-1000, 1000, **{**dict.fromkeys(names, 0.0), **numbers})
+    """The signs of an answer that count; the others count nothing."""
+    return _weights(-1000, 1000, **{**dict.fromkeys(SIGNS, 0.0), **numbers})
 
 
 def _intent(expansion: str, graph_depth: int, rerank: str) -> dict[str, Key]:
@@ -36,11 +35,25 @@ def _intent(expansion: str, graph_depth: int, rerank: str) -> dict[str, Key]:
     }
 
 
+SIGNS = (
+    "held",
+    "amount",
+    "chance",
+    "proximity",
+    "unknown",
+    "alone",
+    "dense",
+    "words",
+    "asks",
+    "number",
+    "ahead",
+    "top",
+)
 EXPANSIONS = ("none", "rm3", "date", "entity", "broad", "exact", "multi", "chain")
 RERANKS = ("default", "causal", "temporal", "exact", "procedural", "diversity", "evidence", "balanced")
 
-# The numbers of `rerank.weights` and `hybrid.fusion` are fitted by `benchmarks/fit_recall.py`, on the development data
-# and nothing else.
+# `rerank.weights` is fitted by `benchmarks/fit_recall.py` on talk; `rerank.meaning`, `rerank.pages` and `hybrid.fusion`
+# by `benchmarks/left_out.py` on all shapes together.
 DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
     "recall": {
         "fields": _weights(0, 10, title=1.6, body=1.0, tags=1.2, speaker=1.0),
@@ -58,41 +71,23 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
             "long_words": Key(60.0, 1, 100_000),
             "loose": Key(0.4, 0, 1),
         },
-        "search": {"candidates": Key(400, 10, 5000), "prefix_words": Key(12, 0, 100), "typo_words": Key(3, 0, 20)},
+        # `tail`: how far below the best a result may score and still be shown.
+        "search": {
+            "candidates": Key(400, 10, 5000),
+            "prefix_words": Key(12, 0, 100),
+            "typo_words": Key(3, 0, 20),
+            "tail": Key(6.0, 0, 1000),
+        },
         # Silence: signs of an answer and the bar they must reach, by words alone and with the meaning arm.
         "floor": {"least_items": Key(100, 0, 1_000_000), "sure": Key(0.8, 0, 1), "plenty": Key(1.6, 0, 1000)},
-        "floor_words": _weights(
-            -1000,
-            1000,
-            held=6.0,
-            amount=1.3,
-            chance=-2.5,
-            proximity=6.5,
-            unknown=7.0,
-            alone=0.4,
-            dense=0.0,
-            words=0.0,
-            asks=0.0,
-            number=0.0,
-            needed=4.89,
-        ),
+        "floor_words": _signs(held=6.0, amount=1.3, chance=-2.5, proximity=6.5, unknown=7.0, alone=0.4, needed=4.89),
         "floor_words_pages": _signs(held=5.0, unknown=2.0, words=3.6, asks=-1.2, number=-1.8, needed=6.95),
-        "floor_meaning": _weights(
-            -1000,
-            1000,
-            held=2.7,
-            amount=2.4,
-            chance=-6.8,
-            proximity=2.6,
-            unknown=5.8,
-            alone=1.7,
-            dense=14.7,
-            words=0.0,
-            asks=0.0,
-            number=0.0,
-            needed=11.6,
+        "floor_meaning": _signs(
+            held=2.7, amount=2.4, chance=-6.8, proximity=2.6, unknown=5.8, alone=1.7, dense=14.7, needed=11.6
         ),
-        "floor_meaning_pages": _signs(held=2.2, unknown=2.0, dense=7.7, words=3.2, asks=-1.4, number=-1.8, needed=8.0),
+        "floor_meaning_pages": _signs(
+            held=-0.4, unknown=2.0, dense=7.6, words=1.6, asks=-1.8, number=-5.0, ahead=0.8, needed=5.12
+        ),
     },
     "rm3": {"expansion": {"terms": Key(6, 0, 50), "weight": Key(0.15, 0, 1), "items": Key(5, 1, 50)}},
     "rerank": {
@@ -115,12 +110,30 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
             status=-3.0,
             kind=1.2,
         ),
+        # What weighs otherwise where vectors are compared: words no longer have to carry what meaning does.
+        "meaning": _weights(
+            -50,
+            50,
+            window=2.3,
+            lead=1.9,
+            document=1.9,
+            coverage=2.2,
+            proximity=0.7,
+            speaker=1.0,
+            question=-1.0,
+            answer=0.3,
+            length=2.0,
+            date=2.4,
+            cue=0.2,
+            graph=3.2,
+            kind=1.5,
+        ),
         # What weighs otherwise among pages: items that are long, or that stand for themselves. `from` and `to` say
         # how far a collection must be one of pages before this begins to count, and from where on it counts fully.
         "pages": {
             "from": Key(0.4, 0, 1),
             "to": Key(0.9, 0, 1),
-            **_weights(-50, 50, document=0.0, coverage=0.0, speaker=3.2, dense=16.0),
+            **_weights(-50, 50, document=1.3, coverage=0.1, speaker=2.8, dense=8.6),
         },
         # The same where no vectors are compared: words must carry what meaning would.
         "pages_words": _weights(-50, 50, document=2.0, coverage=0.0, speaker=3.2),
@@ -149,7 +162,7 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
         }
     },
     "hybrid": {
-        "fusion": _weights(-50, 50, dense=8.0),
+        "fusion": _weights(-50, 50, dense=6.2),
         "vector": {
             "enabled": Key(True),
             "candidates": Key(200, 0, 5000),

@@ -33,6 +33,7 @@ SIGNS = (
     "words",
     "asks",
     "number",
+    "ahead",
 )
 LOOKED_AT = 10
 _ASKS = re.compile(
@@ -175,6 +176,11 @@ class Evidence:
         said -= set(terms(corpus.refs[slot]))
         return any(word in NUMBERS or any(map(str.isdigit, word)) for word in said)
 
+    def ahead(self) -> float:
+        """How far the best item stands before the next nine: an answer stands out, what is merely near does not."""
+        best, others = self.ranked.scores[0], self.ranked.scores[1:LOOKED_AT]
+        return float(best - others.mean()) if len(others) else 0.0
+
     def alone(self) -> float:
         """How far the best item stands for itself: in talk the words of an answer are said around it again."""
         return 1 - float(self.ranked.matches.cohesion[self.ranked.slots[0]])
@@ -204,6 +210,7 @@ def signs(evidence: Evidence) -> dict[str, float]:
         # Key words and plans ask for whatever is near; only a question can remain without an answer.
         "asks": float(bool(_ASKS.search(evidence.ranked.scene.query.text))),
         "number": evidence.number(),
+        "ahead": evidence.ahead(),
     }
     return {name: round(value, 4) for name, value in found.items()}
 
@@ -298,6 +305,18 @@ def beside_the_best(ranked: Ranked) -> NDArray[np.bool_]:
     if dense is None or not len(dense):
         return np.zeros(len(ranked.slots), bool)
     return np.asarray((dense >= CLOSE * dense.max()) & (dense > 0), bool)
+
+
+def near_the_best(ranked: Ranked) -> NDArray[np.bool_]:
+    """What is not out of the question beside the best.
+
+    The weights were fitted as a softmax: so far below the best, an item is `exp(-tail)` times as likely the answer.
+    What holds the question word for word stands above everything by rule; that says nothing about the others.
+    """
+    scores = ranked.scores
+    if "wording" in ranked.features:
+        scores = scores - ranked.features["wording"]
+    return np.asarray(scores >= scores.max(initial=0.0) - ranked.scene.kernel.number("search", "tail"), bool)
 
 
 def worth_showing(ranked: Ranked) -> NDArray[np.bool_]:

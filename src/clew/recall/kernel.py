@@ -43,9 +43,10 @@ class Kernel:
     def weights(self, pages: float = 0.0, meaning: bool = True) -> dict[str, float]:
         """The weight of each feature: as fitted for talk, and for `pages` (0 to 1) of the way as fitted for pages.
 
-        Pages without the meaning arm have weights of their own: words must carry what meaning would.
+        The two arms differ: where no vectors are compared, words must carry what meaning would.
         """
         named = {**self.sections["weights"], **self.sections["time"], **self.sections["fusion"]}
+        named |= self.sections["meaning"] if meaning else {}
         found = {name: float(value) for name, value in named.items()}
         for name, value in self.sections["pages" if meaning else "pages_words"].items():
             if name in found:

@@ -111,13 +111,12 @@ def with_links(ranked: Ranked, ways: dict[int, Way], likeness: Likeness | None) 
     return replace(_fused(scene, slots, features), ways=ways)
 
 
-def with_successors(ranked: Ranked, after: dict[int, int], likeness: Likeness | None) -> Ranked:
+def with_successors(ranked: Ranked, heirs: dict[int, int], likeness: Likeness | None) -> Ranked:
     """What replaced a candidate stands at least as high as that, and what no longer holds stands last.
 
     A question in the words of an old record is answered by the new one, which may use none of them.
     """
     scene = ranked.scene
-    heirs = {old: new for old, new in after.items() if scene.visible[new]}
     missing = sorted(set(heirs.values()) - set(ranked.slots.tolist()))
     if missing:
         ranked = joined(ranked, np.array(missing, np.int64), likeness)

@@ -22,7 +22,7 @@ from clew.recall.corpus import Corpus
 from clew.recall.features import outdated
 from clew.recall.figures import note_question
 from clew.recall.filler import embedded, waiting_texts, wake_filler
-from clew.recall.floor import Verdict, beside_the_best, judge, worth_showing
+from clew.recall.floor import Verdict, beside_the_best, judge, near_the_best, worth_showing
 from clew.recall.graph import linked, successors
 from clew.recall.kernel import Kernel, kernel_of
 from clew.recall.library import library
@@ -172,12 +172,16 @@ class Search:
         return library(ctx.database).as_of(ctx, kernel, column, moment)
 
     def visible(self, corpus: Corpus) -> NDArray[np.bool_]:
+        visible = self._of_any_kind(corpus)
+        if self.request.kinds:
+            visible &= _of_kinds(corpus, frozenset(self.request.kinds))
+        return visible
+
+    def _of_any_kind(self, corpus: Corpus) -> NDArray[np.bool_]:
         visible = corpus.alive.copy()
         if self.request.sources:
             codes = [corpus.sources[name] for name in self.request.sources if name in corpus.sources]
             visible &= np.isin(corpus.source, codes)
-        if self.request.kinds:
-            visible &= _of_kinds(corpus, frozenset(self.request.kinds))
         if self.request.active_only:
             visible &= self._holding(corpus)
         return visible
@@ -210,7 +214,10 @@ class Search:
         if not len(late):
             return ranked
         after = successors(ctx, corpus, late[:MOST_OUTDATED].tolist()) if self.request.as_of is None else {}
-        return with_successors(ranked, after, likeness)
+        # A rule may have been replaced by a decision: that is what holds now, whatever kind was asked for.
+        allowed = self._of_any_kind(corpus)
+        heirs = {old: new for old, new in after.items() if allowed[new]}
+        return with_successors(ranked, heirs, likeness)
 
     def _likeness(
         self, ctx: Context, corpus: Corpus, query: Query, kernel: Kernel
@@ -236,7 +243,11 @@ class Search:
             return [], {}
         varied = query.intent.rerank == "diversity" or len(query.sides) > 1
         most = self.request.limit * LOOKED_AT if varied else self.request.limit
-        kept, folded = fold(corpus, ranked, worth_showing(ranked) | beside_the_best(ranked), most)
+        worth = (worth_showing(ranked) | beside_the_best(ranked)) & near_the_best(ranked)
+        if self.request.kinds and not query.history and self.request.as_of is None:
+            # Whoever asks for rules wants those that hold.
+            worth &= ~outdated(corpus, ranked.slots)
+        kept, folded = fold(corpus, ranked, worth, most)
         if query.intent.rerank == "diversity":
             kept = diversify(corpus, ranked, kept, self.request.limit)
         elif len(query.sides) > 1:

@@ -125,3 +125,15 @@ def test_a_line_names_the_author_and_the_day_it_is_about(clew: Clew) -> None:
         index_items(ctx.tx, "ws", [item])
     text = clew.dispatcher.call("recall", {"query": "walrus"}, connection).text
     assert text.startswith("N-1 (note, today, of 2025-03-04, Ada): ")
+
+
+def test_what_is_out_of_the_question_beside_the_best_is_left_out(clew: Clew, call: Caller) -> None:
+    """Remarks that share one frequent word with a question are no part of an answer that holds all of it."""
+    texts = [f"The server of room {number} hums." for number in range(20)]
+    texts.append("Rotate the staging certificate of the billing server with the vault renewal script.")
+    with Context(clew.dispatcher, Connection(), "ws", None).writing() as ctx:
+        items = [Item(f"n-{at}", "note", ctx.ws.next_seq(), ctx.now_ms, body=text) for at, text in enumerate(texts)]
+        index_items(ctx.tx, "ws", items)
+    asked = "rotate staging certificate billing server vault renewal script"
+    assert [hit["_id"] for hit in call("recall", query=asked, sources=["notes"])["results"]] == ["n-20"]
+    assert call("recall", query="which server hums in a room", sources=["notes"])["count"] == 10

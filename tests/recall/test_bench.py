@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.recall import mixture
+from benchmarks.recall import generated, kept_trials, mixture
 from benchmarks.recall.bar import fitted_bar, judged
 from benchmarks.recall.bm25 import bm25
+from benchmarks.recall.data import Collection, read
 from benchmarks.recall.locomo import Conversation, Question, Tally, Turn, read_conversations
 from benchmarks.recall.trials import Trial
 from benchmarks.recall.vectors import KeptVectors
@@ -261,3 +263,80 @@ def test_plain_bm25_needs_no_library_and_prefers_rare_words() -> None:
     assert search("which walrus has a cat?")[0] == "D1:2"
     assert search("zebra") == []
     assert set(search("cats")) == {"D1:0", "D1:1", "D1:2"}
+
+
+def as_longmemeval(collection: Collection) -> list[dict[str, Any]]:
+    """A chat in the form in which LongMemEval is published: each question with its sessions, their ids and dates."""
+    sessions: dict[str, list[dict[str, Any]]] = {}
+    for record in collection.records:
+        turn = {"role": record.author, "content": record.text, "id": record.id}
+        sessions.setdefault(record.doc or "", []).append(turn)
+    return [_asked(f"q{at}", question, sessions) for at, question in enumerate(collection.questions)]
+
+
+def _asked(id: str, question: Question, sessions: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    marked = [
+        [{**turn, "has_answer": True} if turn["id"] in question.evidence else turn for turn in said]
+        for said in sessions.values()
+    ]
+    return {
+        "question_id": id,
+        "question_type": question.category,
+        "question": question.text,
+        "haystack_session_ids": list(sessions),
+        "haystack_dates": ["2023/05/20 (Sat) 02:21"] * len(sessions),
+        "haystack_sessions": marked,
+    }
+
+
+def test_longmemeval_is_read_as_it_is_published_and_measured(call: Caller, tmp_path: Path) -> None:
+    told = as_longmemeval(generated.chat(1))
+    told.append({**told[0], "question_id": "q0_abs", "question": "Who pays?"})
+    path = written(tmp_path, told)
+    (collection,) = read("longmemeval", path)
+    assert len(collection.questions) == len(told) - 1, "what cannot be answered names no evidence"
+    assert {record.ts_ms for record in collection.records} == {
+        int(datetime(2023, 5, 20, 2, 21, tzinfo=UTC).timestamp()) * 1000
+    }
+    given = {"longmemeval": str(path), "semantic": False, "peers": True}
+    answer = call.clew.dispatcher.call("bench_recall", given, Connection(local=True))
+    arms = answer.envelope["result"]["longmemeval"]
+    assert set(arms) == {"lexical", "fts5", "bm25"}
+    assert set(arms["lexical"]["by_kind"]) == {"user", "update"}
+    assert arms["lexical"]["recall@10"] > 0.5
+
+
+@pytest.mark.parametrize("name", list(generated.SHAPES))
+def test_generated_talk_is_the_same_each_time_and_names_its_evidence(name: str) -> None:
+    first, again = generated.shape(name), generated.shape(name)
+    assert first == again
+    for collection in first:
+        ids = [record.id for record in collection.records]
+        assert len(set(ids)) == len(ids)
+        assert all(question.evidence and question.evidence <= set(ids) for question in collection.questions)
+        assert not {question.text for question in collection.questions} & set(collection.unanswerable)
+        assert len(collection.questions) > len(collection.unanswerable) > 0
+
+
+def test_scattered_words_are_the_stores_own() -> None:
+    collection = generated.shape("talk")[0]
+    made = generated.scattered(collection, 5)
+    said = " ".join(record.text.lower() for record in collection.records)
+    assert (made.questions, len(made.unanswerable), made.records) == ([], 5, collection.records)
+    assert all(any(word in said for word in text.lower().strip("?").split()[-2:]) for text in made.unanswerable)
+
+
+def test_trials_are_gathered_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_trials, "FOLDER", tmp_path / "trials")
+    data = written(tmp_path, ["one"])
+    gathered: list[int] = []
+
+    def gather() -> list[Trial]:
+        gathered.append(1)
+        return [trial(len(gathered), "pages", True, 0.5)]
+
+    asked = [kept_trials.kept("set", "words", [data], gather)[0].text for _ in range(3)]
+    assert asked == ["q1", "q1", "q1"]
+    written(tmp_path, ["other"])
+    assert kept_trials.kept("set", "words", [data], gather)[0].text == "q2"
+    assert len(list((tmp_path / "trials").iterdir())) == 1, "what other data gave is of no use any more"

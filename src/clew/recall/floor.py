@@ -65,6 +65,9 @@ specific certain previous
 ASKING = frozenset(stem(word) for word in _ASKING.split())
 """Words that say what sort of answer is wanted; the answer itself seldom holds them."""
 CLOSE = 0.7
+LEAST_COVERED, LEAST_ALIKE = 0.05, 0.25
+"""An item that shares less with the question than this, beside the one that shares most, only fills the answer. On
+the sets of `docs/recall.md` nothing that was looked for does."""
 SPEAKER = FIELD_COUNT - 1
 LEAST_WORDS = 2
 """A part of a question with fewer telling words is answered by anything."""
@@ -308,15 +311,26 @@ def beside_the_best(ranked: Ranked) -> NDArray[np.bool_]:
 
 
 def near_the_best(ranked: Ranked) -> NDArray[np.bool_]:
-    """What is not out of the question beside the best.
+    """What is not out of the question beside the best: by its score, and by what it shares with the question.
 
     The weights were fitted as a softmax: so far below the best, an item is `exp(-tail)` times as likely the answer.
     What holds the question word for word stands above everything by rule; that says nothing about the others.
     """
-    scores = ranked.scores
-    if "wording" in ranked.features:
-        scores = scores - ranked.features["wording"]
-    return np.asarray(scores >= scores.max(initial=0.0) - ranked.scene.kernel.number("search", "tail"), bool)
+    features, scores = ranked.features, ranked.scores
+    if "wording" in features:
+        scores = scores - features["wording"]
+    near = scores >= scores.max(initial=0.0) - ranked.scene.kernel.number("search", "tail")
+    shares = _beside(features["coverage"], LEAST_COVERED) | (features["date"] > HALF)
+    if "dense" in features:
+        shares |= _beside(features["dense"], LEAST_ALIKE)
+    if "graph" in features:
+        shares |= features["graph"] > LINKED
+    return np.asarray(near & (shares | np.isin(ranked.slots, sorted(ranked.successors.values()))), bool)
+
+
+def _beside(values: Floats, share: float) -> NDArray[np.bool_]:
+    most = float(values.max(initial=0.0))
+    return np.asarray((values >= share * most) & (most > 0), bool)
 
 
 def worth_showing(ranked: Ranked) -> NDArray[np.bool_]:

@@ -243,7 +243,7 @@ class Search:
             return [], {}
         varied = query.intent.rerank == "diversity" or len(query.sides) > 1
         most = self.request.limit * LOOKED_AT if varied else self.request.limit
-        worth = (worth_showing(ranked) | beside_the_best(ranked)) & near_the_best(ranked)
+        worth = (worth_showing(ranked) & near_the_best(ranked)) | beside_the_best(ranked)
         if self.request.kinds and not query.history and self.request.as_of is None:
             # Whoever asks for rules wants those that hold.
             worth &= ~outdated(corpus, ranked.slots)

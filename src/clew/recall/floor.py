@@ -314,23 +314,27 @@ def near_the_best(ranked: Ranked) -> NDArray[np.bool_]:
     """What is not out of the question beside the best: by its score, and by what it shares with the question.
 
     The weights were fitted as a softmax: so far below the best, an item is `exp(-tail)` times as likely the answer.
-    What holds the question word for word stands above everything by rule; that says nothing about the others.
+    What holds the question word for word stands above everything by rule; the others are compared with each other.
     """
-    features, scores = ranked.features, ranked.scores
-    if "wording" in features:
-        scores = scores - features["wording"]
-    near = scores >= scores.max(initial=0.0) - ranked.scene.kernel.number("search", "tail")
-    shares = _beside(features["coverage"], LEAST_COVERED) | (features["date"] > HALF)
+    features = ranked.features
+    others = features["wording"] <= 0 if "wording" in features else np.ones(len(ranked.slots), bool)
+    near = ranked.scores >= _most(ranked.scores, others) - ranked.scene.kernel.number("search", "tail")
+    shares = _beside(features["coverage"], others, LEAST_COVERED) | (features["date"] > HALF)
     if "dense" in features:
-        shares |= _beside(features["dense"], LEAST_ALIKE)
+        shares |= _beside(features["dense"], others, LEAST_ALIKE)
     if "graph" in features:
         shares |= features["graph"] > LINKED
-    return np.asarray(near & (shares | np.isin(ranked.slots, sorted(ranked.successors.values()))), bool)
+    shares |= np.isin(ranked.slots, sorted(ranked.successors.values()))
+    return np.asarray((near & shares) | ~others, bool)
 
 
-def _beside(values: Floats, share: float) -> NDArray[np.bool_]:
-    most = float(values.max(initial=0.0))
+def _beside(values: Floats, others: NDArray[np.bool_], share: float) -> NDArray[np.bool_]:
+    most = _most(values, others)
     return np.asarray((values >= share * most) & (most > 0), bool)
+
+
+def _most(values: NDArray[np.floating], others: NDArray[np.bool_]) -> float:
+    return float(values[others].max()) if others.any() else 0.0
 
 
 def worth_showing(ranked: Ranked) -> NDArray[np.bool_]:

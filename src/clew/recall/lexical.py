@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,8 @@ Floats = NDArray[np.float32]
 Slots = NDArray[np.int64]
 
 FIELDS = ("title", "body", "tags", "speaker")
+CLOSE = 3
+"""Words of a question this far apart in an item still stand side by side."""
 
 
 @dataclass(frozen=True)
@@ -203,27 +204,35 @@ def proximity(corpus: Corpus, slots: Slots, query: Query, asked: list[Asked], ra
     """How much of the question stands in an item close together and in neighbouring pairs."""
     place = {number: at for at, term in enumerate(asked) if not term.added for number in term.numbers}
     total = float(2 * sum(rarity[at] for at, term in enumerate(asked) if not term.added)) or 1.0
-    found = np.zeros(len(slots), np.float32)
     if len(set(place.values())) < 2:
-        return found
+        return np.zeros(len(slots), np.float32)
     known = np.array(sorted(place), np.uint32)
     where = np.array([place[int(number)] for number in known])
-    for at, slot in enumerate(slots):
-        numbers = corpus.reading(int(slot)) // FIELD_COUNT
-        index = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
-        positions = np.flatnonzero(known[index] == numbers)
-        found[at] = _close_pairs(positions, where[index[positions]], rarity) / total
-    return found
+    readings = [corpus.reading(int(slot)) for slot in slots]
+    # All items in one array: looking words up one item at a time costs more than everything else here.
+    numbers = np.concatenate(readings) // FIELD_COUNT if readings else np.zeros(0, np.uint32)
+    owners = np.repeat(np.arange(len(slots)), [len(reading) for reading in readings])
+    index = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+    spots = np.flatnonzero(known[index] == numbers)
+    found = _close_pairs(spots, owners[spots], where[index[spots]], np.asarray(rarity, np.float64), len(slots))
+    return np.asarray(found / total, np.float32)
 
 
-def _close_pairs(positions: NDArray[np.integer], terms: NDArray[np.integer], rarity: NDArray[np.floating]) -> float:
-    pairs = set()
-    spots = list(zip(positions.tolist(), terms.tolist(), strict=True))
-    for (p, first), (q, second) in pairwise(spots):
-        # Two words between at most, and neighbours in the question too: words that only happen to be near say nothing.
-        if q - p <= 3 and abs(first - second) == 1:
-            pairs.add((min(first, second), max(first, second)))
-    return float(sum(rarity[first] + rarity[second] for first, second in pairs))
+def _close_pairs(
+    spots: NDArray[np.integer],
+    owners: NDArray[np.integer],
+    terms: NDArray[np.integer],
+    rarity: NDArray[np.float64],
+    size: int,
+) -> NDArray[np.float64]:
+    """For each item the worth of the neighbouring pairs of the question that stand in it close together, each once."""
+    # Two words between at most, and neighbours in the question too: words that only happen to be near say nothing.
+    close = (np.diff(spots) <= CLOSE) & (np.diff(owners) == 0) & (np.abs(np.diff(terms)) == 1)
+    firsts = np.minimum(terms[1:], terms[:-1])[close]
+    pairs = np.unique(owners[1:][close] * len(rarity) + firsts)
+    owner, first = np.divmod(pairs, len(rarity))
+    found = np.bincount(owner, weights=rarity[first] + rarity[first + 1], minlength=size)
+    return np.asarray(found, np.float64)
 
 
 def phrases(corpus: Corpus, slots: Slots, wanted: list[list[int]]) -> Floats:

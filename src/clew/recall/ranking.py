@@ -164,8 +164,14 @@ def _sum(features: Features, weights: dict[str, float], size: int) -> NDArray[np
 
 def _order(scores: NDArray[np.floating], slots: Slots, corpus: Corpus) -> NDArray[np.integer]:
     """Best first; equal scores by ref, so that the order never depends on how the corpus was loaded."""
-    refs = [corpus.refs[slot] for slot in slots]
-    return np.array(sorted(range(len(slots)), key=lambda at: (-scores[at], refs[at])), np.int64)
+    order = np.argsort(-scores, kind="stable")
+    ranked = scores[order]
+    ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True)) + 1 if len(order) else order
+    starts = np.concatenate(([0], ends[:-1])) if len(order) else order
+    alike = ends - starts > 1
+    for start, end in zip(starts[alike].tolist(), ends[alike].tolist(), strict=True):
+        order[start:end] = sorted(order[start:end].tolist(), key=lambda at: corpus.refs[slots[at]])
+    return order
 
 
 def _spread(matches: Matches, own: Floats) -> Floats:

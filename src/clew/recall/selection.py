@@ -61,6 +61,8 @@ def diversify(corpus: Corpus, ranked: Ranked, kept: list[int], limit: int) -> li
 
 def beside_opposites(ranked: Ranked, kept: list[int]) -> list[int]:
     """What contradicts a result follows it, wherever it was ranked: nobody should see one side alone."""
+    if not ranked.ways:
+        return kept
     place = {slot: at for at, slot in enumerate(ranked.slots.tolist())}
     opposites: dict[int, list[int]] = {}
     for slot, way in ranked.ways.items():

@@ -76,7 +76,7 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
             "candidates": Key(400, 10, 5000),
             "prefix_words": Key(12, 0, 100),
             "typo_words": Key(3, 0, 20),
-            "tail": Key(6.0, 0, 1000),
+            "tail": Key(8.0, 0, 1000),
         },
         # Silence: signs of an answer and the bar they must reach, by words alone and with the meaning arm.
         "floor": {"least_items": Key(100, 0, 1_000_000), "sure": Key(0.8, 0, 1), "plenty": Key(1.6, 0, 1000)},
@@ -86,7 +86,7 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
             held=2.7, amount=2.4, chance=-6.8, proximity=2.6, unknown=5.8, alone=1.7, dense=14.7, needed=11.6
         ),
         "floor_meaning_pages": _signs(
-            held=-0.4, unknown=2.0, dense=7.6, words=1.6, asks=-1.8, number=-5.0, ahead=0.8, needed=5.12
+            held=0.64, unknown=2.0, dense=7.64, words=2.24, asks=-1.64, number=-3.72, ahead=0.48, needed=6.42
         ),
     },
     "rm3": {"expansion": {"terms": Key(6, 0, 50), "weight": Key(0.15, 0, 1), "items": Key(5, 1, 50)}},
@@ -133,7 +133,7 @@ DEFAULTS: dict[str, dict[str, dict[str, Key]]] = {
         "pages": {
             "from": Key(0.4, 0, 1),
             "to": Key(0.9, 0, 1),
-            **_weights(-50, 50, document=1.3, coverage=0.1, speaker=2.8, dense=8.6),
+            **_weights(-50, 50, document=1.3, coverage=0.1, speaker=3.4, dense=10.5),
         },
         # The same where no vectors are compared: words must carry what meaning would.
         "pages_words": _weights(-50, 50, document=2.0, coverage=0.0, speaker=3.2),

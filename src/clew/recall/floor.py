@@ -320,6 +320,8 @@ def near_the_best(ranked: Ranked) -> NDArray[np.bool_]:
     others = features["wording"] <= 0 if "wording" in features else np.ones(len(ranked.slots), bool)
     near = ranked.scores >= _most(ranked.scores, others) - ranked.scene.kernel.number("search", "tail")
     shares = _beside(features["coverage"], others, LEAST_COVERED) | (features["date"] > HALF)
+    # In talk, what is said further around an item may speak for it.
+    shares |= ranked.matches.together[ranked.slots] > 0
     if "dense" in features:
         shares |= _beside(features["dense"], others, LEAST_ALIKE)
     if "graph" in features:

@@ -10,7 +10,7 @@ from clew.errors import shorten
 from clew.moments.agent_sessions import EDIT, RUN, AgentDeed
 from clew.recall.search import Request, Search
 from clew.records.relevance import words_of
-from clew.records.resume import Resume, resume
+from clew.records.resume import Resume, where_it_stands
 from clew.registry.callers import latest_family
 from clew.registry.connection import Connection
 from clew.registry.context import Context
@@ -58,7 +58,7 @@ def standing(ctx: Context, client_words: tuple[str, ...], task: str | None) -> s
         family = latest_family(bound, client_words)
     reader = Connection(toolset="agent", client=family, durable=False)
     room = START_TOKENS * BYTES_PER_TOKEN - 300
-    told = resume(Context(ctx.dispatcher, reader, ctx.workspace, family), Resume(task=task, max_chars=room))
+    told = where_it_stands(Context(ctx.dispatcher, reader, ctx.workspace, family), Resume(task=task, max_chars=room))
     lists = [value for value in told.values() if isinstance(value, list)]
     return str(told["text"]) if told["task"] or any(lists) else ""
 

@@ -86,6 +86,13 @@ def resume_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
 @operation("resume", mode="own", portal=True, lines=resume_lines)
 def resume(ctx: Context, args: Resume) -> dict[str, Any]:
     """Show where the work stands: next step, rules, decisions, what is open, unproven or waits. Reads only."""
+    told = where_it_stands(ctx, args)
+    note_told(ctx, "resume", len(told["text"]))
+    return told
+
+
+def where_it_stands(ctx: Context, args: Resume) -> dict[str, Any]:
+    """What resume answers, for whoever tells it in another way and counts that itself."""
     sync(ctx)
     with ctx.reading() as reading:
         work = _work(reading, args.task)
@@ -97,9 +104,7 @@ def resume(ctx: Context, args: Resume) -> dict[str, Any]:
         work = _work(reading, args.task)
         brief = _of_task(reading, work, recalled) if work and work.is_task else _of_plans(reading, work, recalled)
         cut = fit(brief, args.max_chars)
-        shown = brief_json(cut)
-        note_told(reading, "resume", min(args.max_chars, len(str(shown))))
-        return {"task": work.id if work else None, **shown}
+        return {"task": work.id if work else None, **brief_json(cut)}
 
 
 def _work(ctx: Context, named: str | None) -> Work | None:

@@ -11,9 +11,10 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from tests.browser.pages.conftest import Reader
+from tests.browser.pages.test_memory import propose
 from tests.browser.screenshots import SMALL, Shot, shots
 from tests.browser.story import Story
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Caller
 
 CONTRAST = Path(__file__).with_name("contrast.js").read_text()
 PLACES = ["inbox", "now", "know", "history"]
@@ -148,6 +149,36 @@ def test_keys_lead_to_every_place(page: Reader) -> None:
     page.says("#keys-help", "Find anything, go anywhere")
     page.keys(Keys.ESCAPE)
     page.gone("#keys-help")
+
+
+def test_the_question_mark_shows_the_keys_of_what_is_shown(page: Reader, agent: Caller) -> None:
+    propose(agent, "Wind the tide gauge daily")
+    page.open("ws/inbox")
+    page.find(".matter")
+    page.settled()
+    page.keys("?")
+    here = keys_shown(page)
+    assert {"j", "k", "a", "r", "e", "h", "x"} <= here.keys() and here["h"] == "Later", here
+    assert here["?"] == "These keys" and here["z"] == "Undo what was done last" and here["g n"] == "Now"
+    assert page.seen("#keys-help h2") and page.text("#keys-help h2") == "Keys"
+    page.press_on("#keys-help header button")
+    page.gone("#keys-help")
+    page.open("ws/settings")
+    page.says("#browser-card", "to see all keys")
+    page.settled()
+    page.keys("?")
+    there = keys_shown(page)
+    assert "a" not in there and there["Ctrl-k"] == "Find anything, go anywhere", (
+        "keys that do nothing here are not named"
+    )
+    page.keys(Keys.ESCAPE)
+    page.gone("#keys-help")
+
+
+def keys_shown(page: Reader) -> dict[str, str]:
+    page.find("#keys-help dd")
+    keys = "[...e.querySelectorAll('kbd')].map((key) => key.textContent).join(' ')"
+    return dict(zip(page.each("#keys-help dt", keys), page.each("#keys-help dd", "e.textContent"), strict=True))
 
 
 def test_the_tab_key_reaches_the_content_and_is_seen(page: Reader) -> None:

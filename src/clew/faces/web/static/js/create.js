@@ -75,12 +75,12 @@ const FORMS = {
       { name: "content", words: "Note", required: true, rows: 5 },
     ],
     run: async ({ title, content }) => {
-      const made = await call("notes_commit", {
+      const { entry } = await call("notes_commit", {
         content,
         title: title || undefined,
         branch: "main",
       });
-      return made.ref ?? made.entry?.ref;
+      return `${entry.doc}@${entry.seq}`;
     },
   },
   job: {

@@ -170,6 +170,7 @@ function actions() {
   });
   return [
     make("decision", "Remember something"),
+    make("plan", "Make a plan"),
     make("task", "Start a task"),
     make("note", "Write a note"),
     make("job", "Hand out a job"),

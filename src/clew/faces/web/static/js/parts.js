@@ -146,7 +146,7 @@ export function problemNotice(problem) {
  * Runs what a button stands for; says what came of it. Returns whether it worked.
  * @param {any} button
  * @param {() => any} run
- * @param {string} [said]
+ * @param {string | ((result: any) => string)} [said]
  * @param {((result: any) => any) | null} [undo] takes it back, given what `run` answered
  */
 export async function act(button, run, said, undo = null) {
@@ -155,7 +155,8 @@ export async function act(button, run, said, undo = null) {
   button.ariaDisabled = "true";
   try {
     const result = await run();
-    if (said) notice(said, "info", undo ? () => undo(result) : null);
+    const words = typeof said === "function" ? said(result) : said;
+    if (words) notice(words, "info", undo ? () => undo(result) : null);
     return true;
   } catch (problem) {
     problemNotice(problem);

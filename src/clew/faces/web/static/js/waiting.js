@@ -30,11 +30,11 @@ export function followInbox() {
 
 async function count() {
   timer = 0;
-  // The Inbox itself counts what it shows.
-  if (address().place === "inbox" && before) return;
   const found = await tryCall("inbox_list", { limit: 1, max_chars: 20_000 }).catch(() => null);
   if (!found) return;
-  setCount(Object.values(found.counts).reduce((sum, one) => sum + one, 0));
+  // The Inbox itself shows how much it holds, but tells nobody who has looked away.
+  if (address().place !== "inbox")
+    setCount(Object.values(found.counts).reduce((sum, one) => sum + one, 0));
   tell(found.counts);
   before = found.counts;
 }

@@ -13,7 +13,8 @@ const OVER = ["superseded", "revoked", "retracted", "rejected"];
 
 /**
  * @typedef {{name: string, words: string, primary?: boolean, asks?: (view: any) => any[], refuses?: (values: any) => string,
- *   lead?: (view: any) => any, run: (view: any, given: Record<string, string>) => any, said?: string,
+ *   lead?: (view: any) => any, run: (view: any, given: Record<string, string>) => any,
+ *   said?: string | ((result: any) => string),
  *   undo?: (view: any, result: any) => any}} Action
  */
 
@@ -34,7 +35,9 @@ const RETRACT = {
   ],
   run: (view, { why, instead }) =>
     call("retract", { id: view.id, why, replaced_by: instead || undefined }),
-  said: "Taken back",
+  // What somebody else wrote is taken back only when a person agrees.
+  said: ({ waits_for: proposal }) =>
+    proposal ? `Proposed as ${proposal}; it waits in the Inbox` : "Taken back",
 };
 
 const COPY = {
@@ -141,8 +144,10 @@ export async function perform(action, view, button = document.createElement("but
     : {};
   if (!given) return false;
   const undo = action.undo ? (result) => action.undo(view, result) : null;
-  const said = action.said ? `${action.said}: ${sentence(view.title).slice(0, 80)}` : undefined;
-  return act(button, () => action.run(view, given), said, undo);
+  const about = (words) => `${words}: ${sentence(view.title).slice(0, 80)}`;
+  const { said } = action;
+  const words = typeof said === "function" ? (result) => about(said(result)) : said && about(said);
+  return act(button, () => action.run(view, given), words, undo);
 }
 
 export const actionBar = (view) => buttonsOf(actionsOf(view), view);

@@ -95,7 +95,7 @@ const THEME_WORDS = { auto: "as the system has them", light: "light", dark: "dar
 function browserCard(again) {
   const on = remembered("notify", false);
   const turn = async () => {
-    const may = on || (await Notification.requestPermission()) === "granted";
+    const may = on || (await globalThis.Notification?.requestPermission()) === "granted";
     if (!may) return notice("The browser does not allow notifications of this page.", "bad");
     remember("notify", !on);
     again();

@@ -88,6 +88,8 @@ def test_what_waits_for_its_contradiction_is_said_again_with_what_it_replaces(ag
     again = agent("remember", text=text, kind="decision", why=why, replaces=opponents)
     assert (again["state"], again["contradicts"]) == ("kept", [])
     assert not any(waits["proposal"] in line for line in agent.lines("resume"))
+    found = agent.lines("recall", query=text)
+    assert [line.split()[0] for line in found if "ledger" in line] == [again["id"]]
     for id in (kept["id"], given_up["id"], waits["id"]):
         assert agent.lines("open", id=id)[0].startswith(f"{id} (") and "superseded" in agent.lines("open", id=id)[0]
 

@@ -24,13 +24,11 @@ from clew.memory.files.writes import governed
 from clew.memory.governance import policy, proposals, receipts
 from clew.memory.governance.patches import Op, drafted
 from clew.memory.governance.proposals import UNNAMED, Staged
-from clew.memory.governance.retraction import retract_block
 from clew.memory.guards.check import Check
 from clew.memory.kinds import RECORDED_DECISIONS, STANDING, kind_of, prefix_of
 from clew.memory.marks import mark, says_the_same
 from clew.registry.callers import is_own
 from clew.registry.context import Context
-from clew.registry.record import Retraction
 from clew.secrets import screened
 
 Kind = Literal["rule", "preference", "decision", "rejected", "lesson", "fact"]
@@ -74,6 +72,8 @@ class Kept:
     contradicts: tuple[Clashing, ...] = ()
     repeats: tuple[Block, ...] = ()
     """Records that say nearly the same, live or proposed."""
+    restates: str | None = None
+    """The author's own record that waited, said again with what it replaces; the caller takes it back."""
 
 
 def keep(
@@ -104,9 +104,7 @@ def keep_within(ctx: Context, record: Record) -> Kept:
     if same is not None and not _is_restated(ctx, same, record):
         return _known(same, record.kind)
     kept = _kept(ctx, record, [blocks.get(ctx, id) for id in record.replaces], [same.id] if same else [])
-    if same is not None:
-        retract_block(ctx, same.id, Retraction("said again, with what it replaces", kept.id))
-    return kept
+    return replace(kept, restates=same.id if same is not None else None)
 
 
 def _kept(ctx: Context, record: Record, replaced: Sequence[Block], restated: Sequence[str]) -> Kept:

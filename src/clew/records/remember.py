@@ -187,6 +187,8 @@ def _standing(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
         for id in replaces if kept.state == "kept" else ():
             if id not in replaced:
                 _take_back(bound, args, id, kept.id)
+        if kept.restates is not None:
+            retract_within(bound, kept.restates, retraction(bound, kept.restates, "said again", kept.id))
     return _noted(kept)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from clew.errors import ClewError, suggest
-from clew.ids import PROPOSAL
+from clew.ids import PROPOSAL, kind_by_form
 from clew.memory import blocks, signals
 from clew.memory.blocks import Block
 from clew.memory.files.writes import governed
@@ -51,7 +51,11 @@ def _ops(ctx: Context, block: Block, said: Retraction) -> tuple[Op, ...]:
     known = block.kind.statuses
     status = "superseded" if said.replaced_by and "superseded" in known else _end(known)
     history = f"{blocks.day_of(ctx.now_ms)} {status}: {said.line}"
-    return (Op("set_status", target=block.id, status=status, history=history),)
+    ended = Op("set_status", target=block.id, status=status, history=history)
+    if status != "superseded" or kind_by_form(said.replaced_by or "") != "block":
+        return (ended,)
+    # The block names its successor, so that recall folds it under that one.
+    return (ended, Op("replace_block", target=block.id, value=said.replaced_by or ""))
 
 
 def _end(known: tuple[str, ...]) -> str:

@@ -27,8 +27,9 @@ from benchmarks.recall.vectors import KeptVectors
 from benchmarks.report import Report
 from benchmarks.stores import fresh_store
 from clew.app import open_clew
+from clew.memory.kernel_defaults import SIGNS
 from clew.recall.filler import fill
-from clew.recall.floor import SIGNS, Evidence, judge, signs
+from clew.recall.floor import Evidence, judge, signs
 from clew.recall.kernel import kernel_of
 from clew.recall.library import library
 from clew.recall.query import FILLER, analyse

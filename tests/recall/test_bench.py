@@ -20,7 +20,7 @@ from benchmarks.recall.vectors import KeptVectors
 from benchmarks.recall.young import stages, young
 
 from clew.errors import ClewError
-from clew.recall.floor import SIGNS
+from clew.memory.kernel_defaults import SIGNS
 from clew.recall.kernel import default_kernel
 from clew.recall.models import Floats
 from clew.registry.connection import Connection

@@ -9,7 +9,8 @@ import pytest
 
 from clew.app import Clew
 from clew.index.items import Item, index_items
-from clew.recall.floor import SIGNS, Evidence, grown
+from clew.memory.kernel_defaults import SIGNS
+from clew.recall.floor import Evidence, grown
 from clew.recall.kernel import kernel_of
 from clew.recall.library import library
 from clew.recall.query import analyse, parts_of

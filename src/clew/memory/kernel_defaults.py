@@ -47,8 +47,8 @@ SIGNS = (
     "asks",
     "number",
     "ahead",
-    "top",
 )
+"""What may speak for an answer; `recall/floor.py` finds them and says what each means."""
 EXPANSIONS = ("none", "rm3", "date", "entity", "broad", "exact", "multi", "chain")
 RERANKS = ("default", "causal", "temporal", "exact", "procedural", "diversity", "evidence", "balanced")
 

@@ -17,24 +17,12 @@ from numpy.typing import NDArray
 
 from clew.index.postings import FIELD_COUNT
 from clew.index.terms import stem, terms
+from clew.memory.kernel_defaults import SIGNS
 from clew.recall.kernel import Kernel
 from clew.recall.lexical import Floats, around_shares, neighbours
 from clew.recall.query import Query
 from clew.recall.ranking import Ranked
 
-SIGNS = (
-    "held",
-    "amount",
-    "chance",
-    "proximity",
-    "unknown",
-    "alone",
-    "dense",
-    "words",
-    "asks",
-    "number",
-    "ahead",
-)
 LOOKED_AT = 10
 _ASKS = re.compile(
     r"\?\s*$|^\s*(?:who|whom|whose|what|which|when|where|why|how|is|are|was|were|do|does|did|can|could|has|have|may"
@@ -251,10 +239,10 @@ def judge(ranked: Ranked, kernel: Kernel, query: Query) -> Verdict:
     if not len(ranked.slots) or _plain(evidence, kernel, query):
         return Verdict(0.0, 0.0, worth)
     section = "floor_meaning" if "dense" in ranked.features else "floor_words"
-    needed = kernel.number(section, "needed")
+    growth = 1.0
     if _among_pages(ranked):
-        section += "_pages"
-        needed = kernel.number(section, "needed") * grown(ranked.matches.size)
+        section, growth = f"{section}_pages", grown(ranked.matches.size)
+    needed = kernel.number(section, "needed") * growth
     found = signs(evidence)
     value = sum(kernel.number(section, name) * sign for name, sign in found.items())
     return Verdict(round(value, 4), round(needed, 4), worth, found)

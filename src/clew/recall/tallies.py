@@ -6,6 +6,7 @@ A tally that cannot be written is lost with the process that counted it; it is a
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -17,12 +18,12 @@ from clew.store.database import Database, Transaction
 DELAY = 0.5
 
 
-class Tally:
+class Tally(ABC):
     """Base of one kind of counts that wait to be written."""
 
+    @abstractmethod
     def write(self, tx: Transaction) -> None:
         """Write them in one order for everybody, so that two processes cannot wait for each other."""
-        raise NotImplementedError
 
 
 T = TypeVar("T", bound=Tally)

@@ -351,5 +351,6 @@ def _declare_wrapper(kind: str) -> None:
     operation(f"think_add_{kind}", writes=True, example=example)(think_add)
 
 
+# think_add_decision, _evidence, _frame, _hypothesis, _note, _question, _test, _update: one for each type.
 for _kind in CARD_TYPES:
     _declare_wrapper(_kind)

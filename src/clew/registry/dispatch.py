@@ -256,8 +256,7 @@ class Dispatcher:
 
     def _refusal(self, call: Call, operation: Operation | None, error: ClewError) -> Answer:
         complete_refusal(operation, error)
-        ways = list(error.suggestions) or [_default_way(call, operation)]
-        # Every error has a way out: an agent that is refused without one tends to repeat the same call.
+        ways = list(error.suggestions) or _default_ways(error, operation)
         suggestions = self._suggestions(call, ways)
         # An error leaves no state behind, so its time is that of the call.
         envelope = failure(error, call.remarks.warnings, suggestions, self.clock())
@@ -395,9 +394,14 @@ def _in_workspace(suggestion: Suggestion, call: Call) -> Suggestion:
     return {**suggestion, "params": {**suggestion["params"], "workspace": call.workspace}}
 
 
-def _default_way(call: Call, operation: Operation | None) -> Suggestion:
+def _default_ways(error: ClewError, operation: Operation | None) -> list[Suggestion]:
+    """Every mistake of a caller has a way out: an agent that is refused without one tends to repeat the same call.
+
+    While the store fails no operation helps; what does stands in the recovery.
+    """
+    if error.code.startswith("STORE_"):
+        return []
     if operation is None:
-        return suggest("op_search", "Finds operations by words.", "high", query="help")
-    return suggest(
-        "op_search", "Shows the arguments of this operation.", "medium", query=operation.name, detail="schema"
-    )
+        return [suggest("op_search", "Finds operations by words.", "high", query="help")]
+    schema = {"query": operation.name, "detail": "schema"}
+    return [suggest("op_search", "Shows the arguments of this operation.", "medium", **schema)]

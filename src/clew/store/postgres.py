@@ -18,10 +18,10 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from clew.errors import ClewError
 from clew.store.companions import Companions
 from clew.store.database import Row, outcome_unknown
-from clew.store.migrations import latest, pending, statements, too_new
+from clew.store.migrations import latest, too_new
+from clew.store.postgres_schema import check_encoding, check_restored, migrate
 from clew.store.wire import MOST_QUEUED, PATIENCE, Wire
 
-MIGRATION_LOCK = 0x434C4557
 CHANNEL = "clew"
 WAIT_SECONDS = 20.0
 MOST_CONNECTIONS = 8
@@ -299,6 +299,7 @@ class PostgresDatabase:
         connection = self._connect()
         try:
             if not self._ready:
+                check_encoding(connection)
                 migrate(connection)
                 self._ready = True
             connection.execute(
@@ -323,36 +324,9 @@ class PostgresDatabase:
         with suppress(psycopg.Error):  # a standby, or a server that does not tell its users
             identity = connection.execute(_IDENTITY).fetchone()
         if self._identity is not None and identity != self._identity:
+            check_restored(connection)
             self._lineage += 1
         self._identity = identity
-
-
-def migrate(connection: psycopg.Connection[Any]) -> None:
-    """Bring the database to the newest schema; one process at a time."""
-    version = _version(connection)
-    if version == latest():
-        return
-    if version > latest():
-        raise too_new("the database", version)
-    with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
-        for number in pending(_version(connection)):
-            for statement in statements(number, "postgres"):
-                connection.execute(statement)
-            connection.execute(
-                "INSERT INTO meta (key, value) VALUES ('schema_version', %s)"
-                " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                (str(number),),
-            )
-
-
-def _version(connection: psycopg.Connection[Any]) -> int:
-    # A scan, not to_regclass: that one answers from a cache that may miss what a process before us just made.
-    present = "SELECT 1 FROM pg_tables WHERE tablename = 'meta' AND schemaname = current_schema()"
-    if connection.execute(present).fetchone() is None:
-        return 0
-    row = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
-    return int(row[0]) if row else 0
 
 
 def without_password(url: str) -> str:
@@ -397,6 +371,8 @@ def _translate(problem: Exception) -> ClewError:
         return ClewError("STORE_READ_ONLY", text, "Connect to the primary server.")
     if isinstance(problem, (psycopg.errors.DataCorrupted, psycopg.errors.IndexCorrupted)):
         return ClewError("STORE_CORRUPT", text, "Restore the database from a backup.")
+    if isinstance(problem, psycopg.errors.InsufficientPrivilege):
+        return ClewError("STORE_READ_ONLY", text, "Grant the role of CLEW_DATABASE_URL this right, or name its owner.")
     if isinstance(problem, psycopg.OperationalError):
         return ClewError("STORE_UNAVAILABLE", text, "Check CLEW_DATABASE_URL and that the server runs.")
     return ClewError("STORE_ERROR", text, "Run `clew doctor`; it checks the store.")

@@ -1,0 +1,63 @@
+"""The schema in a PostgreSQL database: whether ours can be there, whether it is, and how it is brought up to date."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+
+from clew.errors import ClewError
+from clew.store.migrations import latest, pending, statements, too_new
+
+MIGRATION_LOCK = 0x434C4557
+
+
+def check_encoding(connection: psycopg.Connection[Any]) -> None:
+    """Refuse a database that cannot hold every text: a write would fail at its first letter from elsewhere."""
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise ClewError(
+            "STORE_UNAVAILABLE",
+            f"the database is encoded in {encoding}, and Clew needs UTF8",
+            "Make one by `createdb --encoding=UTF8 --template=template0 NAME`, and let CLEW_DATABASE_URL name it.",
+        )
+
+
+def check_restored(connection: psycopg.Connection[Any]) -> None:
+    """Refuse an empty database in the place of ours: it most likely waits for a restore, which our tables spoil."""
+    if _version(connection) == 0:
+        raise ClewError(
+            "STORE_UNAVAILABLE",
+            "the database was replaced by an empty one",
+            "Restore it from a backup; or restart Clew to begin anew.",
+        )
+
+
+def migrate(connection: psycopg.Connection[Any]) -> None:
+    """Bring the database to the newest schema; one process at a time."""
+    version = _version(connection)
+    if version == latest():
+        return
+    if version > latest():
+        raise too_new("the database", version)
+    with connection.transaction():
+        # A limit of the role or the database fits its daily statements; a migration may rewrite a large table.
+        connection.execute("SET LOCAL statement_timeout = 0")
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
+        for number in pending(_version(connection)):
+            for statement in statements(number, "postgres"):
+                connection.execute(statement)
+            connection.execute(
+                "INSERT INTO meta (key, value) VALUES ('schema_version', %s)"
+                " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+                (str(number),),
+            )
+
+
+def _version(connection: psycopg.Connection[Any]) -> int:
+    # A scan, not to_regclass: that one answers from a cache that may miss what a process before us just made.
+    present = "SELECT 1 FROM pg_tables WHERE tablename = 'meta' AND schemaname = current_schema()"
+    if connection.execute(present).fetchone() is None:
+        return 0
+    row = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+    return int(row[0]) if row else 0

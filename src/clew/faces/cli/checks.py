@@ -1,4 +1,4 @@
-"""What `clew doctor` looks at, in the order a person would."""
+"""The checks of `clew doctor`: machine, store, network, clients. Each yields findings that say what to do."""
 
 from __future__ import annotations
 
@@ -59,21 +59,23 @@ def problem(check: str, detail: str, mend: str, code: str | None = None) -> Find
 
 
 def examine(settings: Settings) -> Iterator[Finding]:
-    """What is printed here is pasted into tickets, so nothing of a password may be in it."""
+    """Run every check. People paste the output into tickets, so passwords and the token are removed from it."""
     secrets = _secrets(settings)
     for finding in _examine(settings):
         yield replace(finding, detail=_without(secrets, finding.detail), mend=_without(secrets, finding.mend))
 
 
 def _secrets(settings: Settings) -> list[str]:
-    """The token, and the password of the database as every reading of its address gives it."""
+    """The token, and the database password in every form in which an error message could repeat it."""
     found = {settings.token or ""}
     address = settings.database_url or ""
     found |= {match.strip("'\"") for match in re.findall(r"password\s*=\s*('[^']*'|[^\s&]+)", address, re.IGNORECASE)}
     userinfo = address.partition("://")[2].rpartition("@")[0]
     password = userinfo.partition(":")[2]
+    # An unescaped "@" in a password makes readers of the address split it at different places.
     found |= {password, unquote(password), *password.split("@")}
-    # The longest first: otherwise a part would be hidden inside of a whole, and the rest of the whole would show.
+    # The longest first: replacing a part of a secret first would leave the rest of that secret readable.
+    # One or two characters occur everywhere: hiding them would make the whole report unreadable.
     return sorted((secret for secret in found if len(secret) > 2), key=len, reverse=True)
 
 
@@ -95,7 +97,7 @@ def _examine(settings: Settings) -> Iterator[Finding]:
 
 
 def settings_in_force(settings: Settings) -> list[dict[str, Any]]:
-    """Each setting, its value and where that came from; secrets only as set or not."""
+    """Each setting with its value and where the value came from. A secret is only reported as set or not set."""
     return [
         {
             "name": setting.name,
@@ -141,7 +143,7 @@ def _extra(extra: str, modules: tuple[str, ...], use: str) -> Finding:
 
 
 def _model(settings: Settings) -> Finding:
-    """Recall works by words alone; a model adds likeness of meaning."""
+    """Whether recall can also rank by meaning. It works without a model, so a missing one is only a note."""
     own = settings.embedding_model
     if own == "none":
         return ok("semantic", "recall ranks by words alone, as CLEW_EMBEDDING_MODEL asks")
@@ -160,7 +162,7 @@ def _model(settings: Settings) -> Finding:
 
 
 def check_store(clew: Clew) -> Iterator[Finding]:
-    """Opens the store as the first call would, so an empty home gets its file here already."""
+    """Check the store by opening it as a first call would; in an empty data directory this creates the file."""
     try:
         yield _opens(clew)
         yield _whole(clew)
@@ -215,7 +217,7 @@ def _local(clew: Clew) -> Finding:
 
 
 def _answers(clew: Clew) -> Iterator[Finding]:
-    """A real call, the way an agent makes it."""
+    """Make a real call, as an agent would, and check the index behind it."""
     answer = call(clew, "status", {})
     error = answer.envelope["error"]
     if error:
@@ -288,13 +290,14 @@ def _port(check: str, host: str, port: int, variable: str) -> Finding:
 
 
 def _answers_as_clew(host: str, port: int) -> bool:
-    """Asks whoever listens: a command line proves nothing, since any directory may be called clew."""
+    """Ask the listener itself. Its command line proves nothing: any directory may be called clew."""
+    # One can listen on the wildcard addresses, but not connect to them.
     address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host.strip("[]"))
     connection = HTTPConnection(address, port, timeout=2)
     try:
         connection.request("GET", "/health")
-        told = json.loads(connection.getresponse().read(10_000))
-        return isinstance(told, dict) and told.get("server") == "clew"
+        health = json.loads(connection.getresponse().read(10_000))
+        return isinstance(health, dict) and health.get("server") == "clew"
     except (OSError, HTTPException, ValueError):
         return False
     finally:
@@ -304,7 +307,7 @@ def _answers_as_clew(host: str, port: int) -> bool:
 def _unbindable(host: str, port: int) -> int | None:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
-        # As the server does: a connection that is still being closed does not make the port count as taken.
+        # The server sets this too: a connection that is still closing does not make the port count as taken.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
@@ -314,7 +317,7 @@ def _unbindable(host: str, port: int) -> int | None:
 
 
 def listener_on(port: int) -> str | None:
-    """`command (pid N)` of whoever listens on a port, where the system (Linux) and our rights tell."""
+    """`command (pid N)` of the process that listens on a port; None where /proc or our rights do not tell."""
     inodes = {f"socket:[{inode}]" for inode in _listening_inodes(port)}
     for link in Path("/proc").glob("[0-9]*/fd/*") if inodes else ():
         try:
@@ -323,7 +326,7 @@ def listener_on(port: int) -> str | None:
                 words = (process / "cmdline").read_text(encoding="utf-8", errors="replace").split("\0")
                 return f"{' '.join(words).strip()[:80]} (pid {process.name})"
         except OSError:
-            continue  # ended meanwhile, or not ours to look at
+            continue  # the process has ended, or belongs to another user
     return None
 
 
@@ -338,7 +341,7 @@ def _listening_inodes(port: int) -> Iterator[str]:
 
 
 def check_clients(settings: Settings) -> Iterator[Finding]:
-    """What `clew connect` wrote into the clients that are installed here, and what people wrote there themselves."""
+    """One finding for each installed client: whether its files name Clew, and whether they still fit this release."""
     found = list(standings(plan_for(settings), settings.project_root, Journal.open(settings.home)))
     for client in CLIENTS.values():
         own = [entry for entry in found if entry.client is client]

@@ -1,4 +1,4 @@
-"""What the command line says about clients: the plan for this installation, and lines to copy."""
+"""How clients are told about this installation: the plan that `clew connect` writes, and lines to copy by hand."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from clew.settings import Settings
 
 USUAL_PORT = 1731
 PASSED_ON = {"home": "CLEW_HOME", "workspace": "CLEW_WORKSPACE"}
-"""Settings that a client's entry carries when they were given to `clew connect`: a desktop has another environment."""
+"""Settings that are written into a client's entry when `clew connect` was given them.
+
+A client started from the desktop does not have the environment of this shell.
+"""
 
 
 def plan_for(settings: Settings, http: bool = False, hooks: bool = True) -> ClientPlan:
-    """What this installation would write. Hooks need `clew-hook`, which must stand beside `clew`."""
+    """What this installation would write. Hooks need the program `clew-hook`, which is installed beside `clew`."""
     target, program = target_for(settings, http), own_hook() if hooks else None
     return ClientPlan(Places(), target, hook_start(program, target.env) if program else None)
 
@@ -43,7 +46,7 @@ def address_of(settings: Settings) -> str:
 
 
 def lines_for(client: Client, target: Target) -> list[str]:
-    """How to add Clew to one client by hand: its own command where it has one, and what belongs into its file."""
+    """How to add Clew to one client by hand: the client's own command if it has one, and the text for its file."""
     if not client.reaches(target):
         return [f"{client.title} cannot be told an address with a token; connect it without --http"]
     lines = [client.by_hand(target)] if client.by_hand else []
@@ -54,7 +57,7 @@ def lines_for(client: Client, target: Target) -> list[str]:
     return lines
 
 
-def _connecting(target: Target) -> str:
+def _connect_command(target: Target) -> str:
     """The command that connects all clients to this very server."""
     if not target.url:
         return "clew connect"
@@ -63,12 +66,12 @@ def _connecting(target: Target) -> str:
 
 
 def show_connections(target: Target, clients: Iterable[Client] | None = None) -> None:
-    """All that can be said of the named clients; without names one line each for those that have a command."""
+    """Print all ways to connect the named clients; without names, one line for each client that has a command."""
     if clients is None:
         for client in CLIENTS.values():
             if client.by_hand:
                 say(f"{client.title}: {client.by_hand(target)}")
-        say(f"All clients found here: {_connecting(target)}")
+        say(f"All clients found here: {_connect_command(target)}")
         return
     for client in clients:
         say(client.title, "bold")

@@ -1,6 +1,6 @@
-"""`clew serve`: from flags to a running server, and what it says once it listens.
+"""`clew serve`: starts a server from parsed flags and prints its addresses once it listens.
 
-Nothing here loads the command-line library, because every MCP client waits for this start.
+This module does not load the command-line library (Typer): every MCP client waits for this start.
 """
 
 from __future__ import annotations
@@ -44,9 +44,12 @@ NEXT_PORTS = 100
 
 
 def open_observatory(clew: Clew) -> None:
-    """The page, its socket and API beside the server until the process ends. Standard output is the protocol's."""
+    """Serve the page beside the MCP server, in a thread that ends with the process.
 
-    # Imported here: two threads that import the same library at once may wait for each other for ever.
+    Its messages go to standard error, because standard output carries the MCP protocol.
+    """
+
+    # Imported before the thread starts: two threads that import the same library at once can deadlock.
     importlib.import_module("clew.faces.mcp.stdio")
     from clew.faces.mcp.endpoint import run_http
     from clew.faces.web.api import web_routes
@@ -62,6 +65,7 @@ def open_observatory(clew: Clew) -> None:
                 clew, settings.host, settings.observatory_port, web_routes(clew), tries=NEXT_PORTS, on_ready=announce
             )
         except ClewError as error:
+            # The page is an extra: without a port for it, the MCP server goes on.
             sys.stderr.write(f"Observatory: {error.message}\n")
 
     threading.Thread(target=run, name="clew-observatory", daemon=True).start()
@@ -79,7 +83,7 @@ def _serve_http(clew: Clew, settings: Settings, as_json: bool) -> int:
 def serve_until_stopped(
     clew: Clew, port: int, announce: Callable[[str], None], farewell: str, as_json: bool, tries: int = 1
 ) -> int:
-    """Serves MCP and the page until Ctrl-C, the ordinary way to stop a server in a terminal."""
+    """Serve MCP and the page until Ctrl-C, and return the exit code."""
     from clew.faces.mcp.endpoint import run_http
     from clew.faces.web.api import web_routes
 
@@ -88,7 +92,7 @@ def serve_until_stopped(
     except KeyboardInterrupt:
         sys.stderr.write(farewell)
     except ClewError as error:
-        # These two say that the address cannot be had, which has an exit code of its own.
+        # These two codes mean that the server cannot listen, which has an exit code of its own.
         if error.code not in ("UNAVAILABLE", "NOT_ALLOWED"):
             raise
         from clew.faces.cli.output import show_error
@@ -107,7 +111,7 @@ def show_addresses(settings: Settings, address: str, as_json: bool) -> None:
         show_json_line({"mcp": target.url, "health": f"{address}/health", "workspace": settings.workspace})
     else:
         _describe(settings, address, target)
-    # Whoever started us may be waiting for this on a pipe.
+    # A script may wait for this line; on a pipe Python would keep it in its buffer.
     sys.stdout.flush()
 
 

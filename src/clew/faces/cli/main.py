@@ -48,6 +48,7 @@ def exit_for(code: str | None) -> Exit:
 
 _SERVERS = frozenset({"serve", "observatory", "runner", "bench", "prove"})
 """Commands that end in an order of their own, which may take longer than a second."""
+# With the time a signal needs to arrive, this ends every ordinary command within a second.
 _LAST_CALL = 0.8
 
 
@@ -57,15 +58,16 @@ def main() -> NoReturn:
 
 
 def heed_signals(hurried: bool) -> None:
-    """Ends on SIGINT and SIGTERM wherever we were started.
+    """End on SIGINT and SIGTERM, however the process was started. `hurried`: end within a second.
 
-    A background job of a script inherits SIGINT as ignored, and Python then installs no handler of its own. Python's
-    handlers also wait for the end of a call into C, such as SQLite's wait for a lock, so a thread looks after them.
+    A background job of a script inherits SIGINT as ignored, and Python then installs no handler. Python's handlers also
+    run only after the current call into C returns, such as SQLite's wait for a lock, so a thread watches as well.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _terminated if hurried else signal.SIG_DFL)
     if hurried and os.name == "posix":
         arrived, arrives = os.pipe()
+        # Python refuses a blocking descriptor here: its signal handler must never wait.
         os.set_blocking(arrives, False)
         signal.set_wakeup_fd(arrives, warn_on_full_buffer=False)
         threading.Thread(target=_make_sure, args=(arrived,), name="clew-signals", daemon=True).start()
@@ -76,7 +78,8 @@ def _terminated(number: int, _: object) -> NoReturn:
 
 
 def _make_sure(arrived: int) -> None:
-    """Ends the process when the main thread has not done so soon after a signal. What was acknowledged is stored."""
+    """End the process if the main thread has not ended soon after a signal. Acknowledged writes are already stored."""
+    # The pipe holds the number of each signal as one byte; only SIGINT (2) and SIGTERM (15) end the process.
     while (number := os.read(arrived, 1)) not in (b"\x02", b"\x0f"):
         pass
     time.sleep(_LAST_CALL)
@@ -88,18 +91,18 @@ def run(argv: list[str]) -> int:
     try:
         code = _run(argv)
         if not sys.stdout.closed:
-            sys.stdout.flush()  # here, where a full disk can still be told
+            sys.stdout.flush()  # here, where a full disk can still be reported
         return code
     except ClewError as error:
         from clew.faces.cli.output import show_error
 
         show_error(error, as_json="--json" in argv)
-        # Raised before any operation ran: what is invalid here is the command line or a setting.
+        # No operation raises into this place (it answers instead), so the command line or a setting is invalid.
         return Exit.USAGE if error.code == "INVALID_INPUT" else exit_for(error.code)
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        # The reader went away (`clew ops | head`): that is its right, and no error of ours.
+        # The reader has closed the pipe (`clew ops | head`), which is not an error.
         _forget_output()
         return Exit.OK
     except OSError as problem:
@@ -111,14 +114,14 @@ def run(argv: list[str]) -> int:
 
 
 def _stand_in() -> None:
-    """Open /dev/null for a standard stream that was closed before we started (`clew status >&-`)."""
+    """Open /dev/null in place of a standard stream that was closed before the start (`clew status >&-`)."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
 
 
 def _forget_output() -> None:
-    """Send what is still buffered to /dev/null: at exit Python would try to write it again and fail again."""
+    """Send buffered output to /dev/null; otherwise Python would try to write it again at exit, and fail again."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

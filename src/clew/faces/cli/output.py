@@ -1,4 +1,7 @@
-"""Writing for people and for programs. Colour only on a terminal, and never with NO_COLOR; Rich is loaded only then."""
+"""Output of the commands, for people and for programs.
+
+Colour is used only on a terminal without NO_COLOR. Rich is imported only then: a script does not pay for loading it.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,12 @@ _PRETTY = orjson.OPT_INDENT_2
 _CLEAR = "\r\x1b[2K"
 
 
-# Control characters but tab and line feed, and the marks that turn the direction of writing.
+# Control characters except tab and line feed, and the marks that change the direction of writing.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def visible(text: str) -> str:
-    """What is stored may hold escape sequences; a terminal would obey them, so they are spelt out, as JSON does."""
+    """Escape control characters as JSON does. Stored text may hold escape sequences that a terminal would obey."""
     return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
@@ -32,7 +35,7 @@ def has_colour(stream: TextIO) -> bool:
 
 
 def say(text: str = "", style: str = "", stream: TextIO | None = None) -> None:
-    """One line, styled when someone is looking."""
+    """Write one line, styled on a terminal. A pipe gets the text unchanged."""
     stream = stream or sys.stdout
     if style and has_colour(stream):
         from rich.console import Console
@@ -48,7 +51,7 @@ def complain(text: str, style: str = "") -> None:
 
 
 def show_json(value: Any) -> None:
-    """The same bytes on a terminal and in a pipe, but for colour."""
+    """Write JSON: the same bytes on a terminal and in a pipe, except for colour."""
     text = visible(orjson.dumps(value, option=_PRETTY).decode())
     if has_colour(sys.stdout):
         from rich.console import Console
@@ -60,7 +63,7 @@ def show_json(value: Any) -> None:
 
 
 def show_json_line(value: Any) -> None:
-    """One line, for a program that reads while we go on running."""
+    """Write JSON on one line and flush it, for a program that reads while this process goes on."""
     sys.stdout.write(orjson.dumps(value).decode() + "\n")
     sys.stdout.flush()
 
@@ -90,7 +93,7 @@ def _show_rich_table(headers: Sequence[str], rows: list[Sequence[str]]) -> None:
 
 
 def show_error(error: ClewError, as_json: bool) -> None:
-    """A problem that no operation answered: bad settings, bad words, a store that does not open."""
+    """Print an error that came from no operation: a bad setting, a bad command line, a store that does not open."""
     if as_json:
         show_json({"success": False, "error": error.to_dict(), "suggestions": error.suggestions})
     else:
@@ -104,11 +107,11 @@ def describe_error(error: dict[str, Any], suggestions: Iterable[dict[str, Any]])
     if example := (error.get("details") or {}).get("example"):
         complain(f"  example: {suggested_command({'target': example['name'], 'params': example['arguments']})}")
     if error["code"].startswith("STORE_"):
-        complain("  try: clew doctor", "cyan")  # no operation helps while there is no store
+        complain("  try: clew doctor", "cyan")  # every suggested operation would need the store
         return
     for suggestion in suggestions:
         if suggestion["action"] != "call_tool":
-            continue  # a protocol method, such as another tool list: nothing for a shell
+            continue  # a method of the protocol, such as another tool list, which a shell cannot call
         complain(f"  try: {suggested_command(suggestion)}", "cyan")
 
 
@@ -129,7 +132,7 @@ Progress = Callable[[float, float | None, str | None], None]
 
 @contextmanager
 def progress_line() -> Iterator[Progress | None]:
-    """A line on the terminal that shows how far a call is and is gone when it ends; None when nobody looks."""
+    """A progress line on the terminal, cleared when the call ends; None if stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -151,7 +154,7 @@ def progress_line() -> Iterator[Progress | None]:
 
 @contextmanager
 def progress_lines() -> Iterator[Progress]:
-    """The same for work of minutes: where nobody looks, each part of it leaves one line in the log."""
+    """The same for work that takes minutes: without a terminal, each part of the work writes one line once."""
     with progress_line() as line:
         if line is not None:
             yield line

@@ -1,4 +1,4 @@
-"""What only a person at a terminal may do: ask there, and call an operation with the answer."""
+"""Confirmation by a person at a terminal, for the commands that an agent must not run by itself."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from clew.registry.envelope import Answer
 
 
 def confirm(question: str) -> None:
-    """Ask the person at the terminal. A command that an agent runs has no terminal, so it cannot say yes."""
+    """Ask the person at the terminal. Agents run commands without a terminal, so they cannot confirm."""
     if not sys.stdin.isatty():
         raise ClewError("NOT_ALLOWED", "this needs a person at a terminal", "Run it yourself, in a terminal.")
     typer.confirm(question, abort=True, err=True)
 
 
 def call_as_person(clew: Clew, name: str, arguments: dict[str, Any], confirmed: bool = True) -> Answer:
-    """Call an operation from this terminal; `confirmed`: the person there was asked and said yes."""
+    """Call an operation from this terminal; `confirmed` means that the person was asked and said yes."""
     connection = Connection(
         toolset="full",
         agent_id=clew.settings.agent_id,

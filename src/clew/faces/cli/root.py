@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typer._click import Command, Context
 
 
-# As --help shows them: what one does every day first. What is not named here stands under the last heading.
+# The order of --help: everyday commands first. A command that is not named here stands under the last heading.
 _PANELS = {
     "Every day": (
         "resume",
@@ -55,7 +55,7 @@ _PANEL_OF = {name: panel for panel, names in _PANELS.items() for name in names}
 
 def command_modules() -> dict[str, str]:
     """Command name -> module name, in the order of --help."""
-    # From the names of files alone: nothing is imported to know which commands there are.
+    # From file names alone, because importing every command would slow down the start of each one.
     alone = {info.name for info in iter_modules(commands.__path__)} - set(commands.SHARED.values())
     found = {name.rstrip("_").replace("_", "-"): name for name in alone} | commands.SHARED
     rank = {name: place for place, name in enumerate(_PANEL_OF)}
@@ -113,6 +113,7 @@ def settings_of(ctx: typer.Context, **flags: Any) -> Settings:
 def opened(settings: Settings) -> Iterator[Clew]:
     clew = open_clew(settings)
     try:
+        # Before the command runs, so that it already sees the events.
         _take_over(clew)
         yield clew
     finally:
@@ -120,10 +121,10 @@ def opened(settings: Settings) -> Iterator[Clew]:
 
 
 def _take_over(clew: Clew) -> None:
-    """What hooks could not hand over is taken by whoever opens the store next."""
+    """Store the events that `clew-hook` had to spool because no server took them."""
     from clew.faces.hooks.spool import has_any
 
-    # The spool lies in the data directory and belongs to the store there.
+    # The spool belongs to the SQLite store in the data directory, not to a PostgreSQL server.
     if has_any(str(clew.settings.home)) and not clew.settings.database_url:
         from clew.faces.hooks.answer import digest
 
@@ -133,9 +134,9 @@ def _take_over(clew: Clew) -> None:
 def call(
     clew: Clew, name: str, arguments: dict[str, Any], progress: Progress | None = None, toolset: str = "full"
 ) -> Answer:
-    """One call by a process that will not be there for the next one, so its connection keeps nothing.
+    """Make one call. The process ends afterwards, so nothing is kept for this connection (`durable=False`).
 
-    A shell has no tool list to keep short: every operation counts as listed, and suggestions may name any.
+    A shell has no tool list that must stay short: every operation counts as listed, and suggestions may name any.
     """
     connection = Connection(
         toolset=toolset, agent_id=clew.settings.agent_id, client="clew-cli", durable=False, local=True
@@ -150,7 +151,7 @@ Workspace = Annotated[
 
 
 def _without_types_of_switches() -> None:
-    """Typer writes <bool> beside a switch, which reads as if it took a value."""
+    """Stop Typer from writing <bool> beside a switch, which reads as if the switch took a value."""
     shown = TyperOption.display_type_rich
     TyperOption.display_type_rich = lambda self, ctx: None if self.is_flag else shown(self, ctx)  # type: ignore[method-assign]
 
@@ -195,53 +196,54 @@ def root(ctx: typer.Context, home: Home = None, workspace: Workspace = None, ver
 
 
 def run_command(argv: list[str]) -> int:
-    """Run one command line; the exit code, as Typer would have exited with it."""
+    """Run one command line and return the exit code that Typer would have ended the process with."""
     command = typer.main.get_command(app)
     argv = _usual(argv)
     try:
-        # A program that asks for JSON gets errors as JSON as well, where Typer would print a box.
+        # A program that asks for JSON must get errors as JSON too; Typer would print a box.
         if "--json" in argv:
             return _run_for_program(command, argv)
         command.main(argv, prog_name="clew", complete_var="_CLEW_COMPLETE")
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):
-            raise end.__context__ from None  # for Typer that is a failure, for us the reader's right
+            raise end.__context__ from None  # Typer treats a closed pipe as a failure; `main.run` does not
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return Exit.OK
 
 
 _SHARED = ("--home", "--workspace")
 _OWN_WORDS = frozenset({"serve", "prove"})
-"""Commands that take these options themselves, or whose words may be another program's."""
+"""Commands whose words are not reordered: `serve` declares these options itself, `prove` runs another program."""
 
 
 def _usual(argv: list[str]) -> list[str]:
-    """The line as Typer takes it: `clew help recall` is a question, and shared options may stand after the command."""
+    """The line in the form Typer accepts: `help X` becomes `X --help`, shared options move before the command."""
     if argv[:1] == ["help"]:
         return [*argv[1:], "--help"]
     place = next((number for number, word in enumerate(argv) if _is_command(argv, number)), len(argv))
     if argv[place : place + 1] and argv[place] in _OWN_WORDS:
         return argv
-    # Behind `--` nothing is ours.
+    # What stands behind `--` belongs to another program.
     end = argv.index("--", place) if "--" in argv[place:] else len(argv)
     shared, rest, words = argv[:place], argv[place:end], argv[end:]
     for name in _SHARED:
+        # From the end, so that deleting one does not shift the positions of those still to come.
         for number in reversed([number for number, word in enumerate(rest) if word.partition("=")[0] == name]):
             width = 1 if "=" in rest[number] else 2
             if number + width > len(rest):
-                return [name]  # its value is missing, and is asked for
+                return [name]  # its value is missing: Typer then says so
             shared += rest[number : number + width]
             del rest[number : number + width]
     return [*shared, *rest, *words]
 
 
 def _is_command(argv: list[str], number: int) -> bool:
-    """Neither an option nor the value of a shared one."""
+    """Whether a word is the command: neither an option nor the value of a shared option."""
     return not argv[number].startswith("-") and not (number and argv[number - 1] in _SHARED)
 
 
 def _run_for_program(command: Command, argv: list[str]) -> int:
-    """The same, but a line that is not understood becomes an error of ours, which is printed as JSON."""
+    """Run a command line with --json: one that Typer does not understand becomes a ClewError, printed as JSON."""
     try:
         code = command.main(argv, prog_name="clew", standalone_mode=False)
     except typer.TyperException as problem:

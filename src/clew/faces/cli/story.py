@@ -1,4 +1,4 @@
-"""A week of work in a small project, told through the public operations: what `clew demo` and `clew tour` play.
+"""The story that `clew demo` and `clew tour` play: a week of work in a small project, through public operations.
 
 Two agents hunt a bug, reverse a decision, run into a dead end and leave a proposal that waits for a person. A proof
 becomes stale because its file changes after it. The files are real and the tests are run; only the days are made up.
@@ -58,24 +58,25 @@ ERROR = (
 
 @dataclass
 class Week:
-    """The days as they go by: a clock for the store, so that the week is dated over seven days."""
+    """A clock for the store that the scenes set, so that the records are dated over seven days."""
 
     end_ms: int
     now_ms: int = 0
 
+    # A second for each reading: records of one scene get different times, in the order they were made.
     def __call__(self) -> int:
         self.now_ms += 1_000
         return self.now_ms
 
     def at(self, day: int, hour: int) -> None:
-        """`day` 0 is today; the hour is never in the future."""
+        """Move the clock to an hour of a day; `day` 0 is today. The clock never goes back and never beyond now."""
         wanted = self.end_ms + day * _DAY - (24 - hour) * _HOUR
         self.now_ms = max(self.now_ms, min(wanted, self.end_ms))
 
 
 @dataclass
 class Story:
-    """Plays scenes against one Clew, each by one of its agents. `ids` are the records by a short name."""
+    """Plays scenes against one Clew, as one of two agents. `ids` maps short names to the records' ids."""
 
     clew: Clew
     root: Path
@@ -83,7 +84,7 @@ class Story:
     ids: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._told = 0
+        self._hook_calls = 0
         self._agents = {
             name: Connection(toolset="agent", agent_id=name, client=client, handle=f"demo-{name}", local=True)
             for name, client in (("mira", "claude-code"), ("otto", "codex"))
@@ -93,7 +94,7 @@ class Story:
         return self._agents[name]
 
     def call(self, who: str, name: str, /, **arguments: Any) -> dict[str, Any]:
-        """One operation; a refusal would be a mistake of the story."""
+        """Call one operation and return its result; a refusal is a mistake in the story and raises."""
         answer = self.clew.dispatcher.call(name, {"fmt": "json", **arguments}, self._agents[who])
         return _result(answer, name)
 
@@ -114,17 +115,18 @@ class Story:
             seen = observe(
                 [sys.executable, "test_relay.py"], self.root, dict(os.environ), nothing, limits, lambda: None
             )
-        told = {**receipt_arguments(seen, self.root, files), "command": "python test_relay.py"}
+        # The receipt names the command that a person would type, not the path of this interpreter.
+        arguments = {**receipt_arguments(seen, self.root, files), "command": "python test_relay.py"}
         witness = Connection(toolset="full", client="clew-prove", durable=False, local=True, witness="prove")
-        answer = self.clew.dispatcher.call("tasks_receipt_record", {"task": task, "path": path, **told}, witness)
+        answer = self.clew.dispatcher.call("tasks_receipt_record", {"task": task, "path": path, **arguments}, witness)
         _result(answer, "tasks_receipt_record")
 
     def hook(self, event: str, session: str, **what: Any) -> str:
-        """Tell what `clew-hook` would tell; returns what the agent is told in turn."""
+        """Report an event as `clew-hook` would; returns what Clew says to the agent."""
         hook = Connection(toolset="full", client="clew-hook", durable=False, witness="hook")
-        self._told += 1
-        told = {"client": "claude", "event": event, "session": session, "tool_id": f"demo-{self._told}", **what}
-        return str(_result(self.clew.dispatcher.call("moment", told, hook), "moment")["say"])
+        self._hook_calls += 1
+        moment = {"client": "claude", "event": event, "session": session, "tool_id": f"demo-{self._hook_calls}", **what}
+        return str(_result(self.clew.dispatcher.call("moment", moment, hook), "moment")["say"])
 
 
 def _result(answer: Answer, name: str) -> dict[str, Any]:
@@ -236,7 +238,7 @@ WEEK: tuple[Scene, ...] = (
 
 
 def play(clew: Clew, root: Path, week: Week) -> Iterator[tuple[str, Story]]:
-    """The scenes one after the other; each is over when its title is given."""
+    """Play the scenes in order; a title is yielded when its scene is over."""
     root.mkdir(parents=True, exist_ok=True)
     story = Story(clew, root, week)
     for title, scene in WEEK:

@@ -1,4 +1,4 @@
-"""Arguments of an operation as words of a command line, and back."""
+"""Arguments of an operation as words of a command line, and back. Used by `clew call` and by printed suggestions."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "o
 
 
 def parse_arguments(words: Iterable[str], schema: Schema, stdin: Iterable[str] = ()) -> dict[str, Any]:
-    """`key=value` (read as the schema says), `key:=JSON`, `{...}`, `@file` or `-` for stdin; later words win."""
+    """Read `key=value` (typed by the schema), `key:=JSON`, `{...}`, `@file` and `-` (stdin); later words win."""
     arguments: dict[str, Any] = {}
+    # Only keys given as words count: a word may replace what an object set, but a repeated word extends a list.
     given: set[str] = set()
     for word in words:
         pair = _PAIR.fullmatch(word)
@@ -31,7 +32,7 @@ def parse_arguments(words: Iterable[str], schema: Schema, stdin: Iterable[str] =
 
 
 def render_arguments(arguments: dict[str, Any], schema: Schema) -> list[str]:
-    """Words that `parse_arguments` reads back as exactly these arguments, quoted for a shell."""
+    """Words, quoted for a shell, that `parse_arguments` reads back as exactly these arguments."""
     return [shlex.quote(_word(key, value, schema)) for key, value in arguments.items()]
 
 
@@ -97,7 +98,7 @@ def field_schema(schema: Schema, key: str) -> Schema:
 
 
 def types_of(field: Schema, schema: Schema) -> set[str]:
-    """JSON types a field admits; empty when it admits anything."""
+    """The JSON types that a field allows; empty when it allows any."""
     field = resolved(field, schema)
     members, values = options(field), choices(field)
     if members is not None:
@@ -108,7 +109,7 @@ def types_of(field: Schema, schema: Schema) -> set[str]:
 
 
 def read_value(text: str, field: Schema, schema: Schema) -> Any:
-    """The value a person meant. What fits no admitted type stays text, and the operation says what is wrong."""
+    """The value a person meant. Text that fits no allowed type stays text: the operation then says what is wrong."""
     types = types_of(field, schema)
     if types == {"string"}:
         return text
@@ -117,6 +118,7 @@ def read_value(text: str, field: Schema, schema: Schema) -> Any:
     if "boolean" in types and text.lower() in _TRUTH:
         return _TRUTH[text.lower()]
     value = _maybe_json(text, types)
+    # One word for a list of words; where the field takes a plain string too, the string is meant.
     return [value] if "array" in types and "string" not in types and isinstance(value, str) else value
 
 
@@ -134,6 +136,7 @@ def type_name(value: Any) -> str:
 
 
 def _word(key: str, value: Any, schema: Schema) -> str:
+    # The plain form only if it reads back as the same text: "5" for a field that takes numbers would come back as 5.
     if isinstance(value, str) and read_value(value, field_schema(schema, key), schema) == value:
         return f"{key}={value}"
     return f"{key}:={orjson.dumps(value).decode()}"

@@ -1,5 +1,6 @@
-"""The page's calls and the plain HTTP API: the same operations, the same checks, the same answers; and all of the
-page's routes, which any HTTP server of ours can take along.
+"""The HTTP routes of the page: its calls, the optional read API, and the list of all routes for a server to mount.
+
+Calls of the page and of the API run the same operations with the same checks as any other face.
 """
 
 from __future__ import annotations
@@ -11,35 +12,27 @@ import anyio.to_thread
 import orjson
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from clew import __version__
 from clew.errors import ClewError
 from clew.faces.connect.clients import CLIENTS
 from clew.faces.connect.servers import Target, this_command
-from clew.faces.web.assets import tag
+from clew.faces.web.assets import Static, tag
 from clew.faces.web.gate import PageGate, refusal
+from clew.faces.web.live import Live
 from clew.faces.web.snapshots import ask, page_connection, snapshot
+from clew.faces.web.socket import Sockets
 from clew.ids import AGENT
 from clew.registry.catalogue import catalogue
 from clew.registry.connection import Connection
 
 if TYPE_CHECKING:
     from clew.app import Clew
-    from clew.faces.web.socket import Sockets
-from typing import TYPE_CHECKING
-
-from starlette.routing import BaseRoute, Route, WebSocketRoute
-
-from clew.faces.web.assets import Static
-from clew.faces.web.live import Live
-from clew.faces.web.socket import Sockets
-
-if TYPE_CHECKING:
-    from clew.app import Clew
 
 JSON = "application/json"
 AUTHOR_HEADER = "x-clew-author"
-"""Who sits at the page: the author of what the call writes."""
+"""Names the person at the page, who becomes the author of what the call writes."""
 
 
 class Calls:
@@ -48,7 +41,8 @@ class Calls:
         self._gate = gate
 
     async def call(self, request: Request) -> Response:
-        """`{name, arguments}` in, the envelope out."""
+        """Take `{name, arguments}` and answer with the envelope of the operation."""
+        # The cheap checks come first: nothing of the body is read for a foreign site or without the token.
         if not self._gate.is_ours(request):
             return refusal(403, "this request does not come from the page")
         if not self._gate.is_open(request):
@@ -62,7 +56,8 @@ class Calls:
         author = request.headers.get(AUTHOR_HEADER) or None
         if author is not None and AGENT.fullmatch(author) is None:
             return refusal(400, f"{AUTHOR_HEADER}: small letters, digits, dots and hyphens")
-        # The page asked the person about this very call; and who nobody knows cannot be asked later.
+        # The page has asked the person about exactly this call. A confirmation needs a name, so that it can be
+        # traced later, and a login, because agents know the token too.
         confirmed = body.get("confirmed") is True and author is not None and self._gate.is_person(request)
         connection = page_connection(author, confirmed)
         return await anyio.to_thread.run_sync(self._answer, body["name"], body.get("arguments"), connection)
@@ -73,14 +68,14 @@ class Calls:
         return Response(content, media_type=JSON, headers={"Cache-Control": "no-store"})
 
     async def state(self, request: Request) -> Response:
-        """What the page must know before it can ask anything."""
+        """What the page needs to start. Without the token it only learns that one is needed."""
         is_open = self._gate.is_open(request)
         settings = self._clew.settings
         known: dict[str, Any] = {"version": __version__, "open": is_open, "token_needed": settings.token is not None}
         if is_open:
             try:
                 workspaces = await anyio.to_thread.run_sync(self._workspaces)
-            except ClewError as error:  # the page still opens, and every call on it says what is wrong with the store
+            except ClewError as error:  # the page still opens, and each of its calls says what is wrong with the store
                 workspaces = [settings.workspace]
                 known["problem"] = error.message
             known |= {
@@ -97,7 +92,7 @@ class Calls:
         return Response(orjson.dumps(known), media_type=JSON, headers={"Cache-Control": "no-store"})
 
     def _workspaces(self) -> list[str]:
-        """Those that calls may name: what cannot be looked at is not offered."""
+        """The workspaces that calls may name: a lock or an allowlist hides the others."""
         from clew.store.events import positions
 
         settings = self._clew.settings
@@ -133,7 +128,7 @@ class Api:
         return await self._read(request, lambda: snapshot(self._clew, self._workspace(request), wanted))
 
     async def operation(self, request: Request) -> Response:
-        """`GET /api/operations/show?doc_kind=notes&limit=5`: text where the schema takes text, else JSON."""
+        """Answer `GET /api/operations/show?doc_kind=notes&limit=5`; only operations that read are offered."""
         name = request.path_params["name"]
         entry = catalogue().find(name)
         if entry is None or not entry.read_only:
@@ -163,7 +158,7 @@ class Api:
 
 
 def _connect_lines(url: str, guarded: bool) -> list[dict[str, Any]]:
-    """How each client is told about this very server: the address that the browser reached it at."""
+    """Lines that connect each client to this server, at the address by which the browser reached it."""
     target = Target(this_command(), url, guarded)
     return [
         {"client": client.title, "lines": [client.by_hand(target)]}
@@ -177,7 +172,7 @@ def _number(text: str | None, default: int) -> int:
 
 
 def _value(text: str, schema: dict[str, Any]) -> Any:
-    """A title may be 2024 and a branch may be called true: what takes text gets it as it stands."""
+    """A query value: unchanged where the schema takes text (a title may be 2024, a branch `true`), else JSON."""
     if any(form.get("type") == "string" for form in (schema, *schema.get("anyOf", ()))):
         return text
     try:

@@ -1,8 +1,8 @@
-"""The page's own files: each has an address that changes with the files, so that a browser asks for it once.
+"""The page's own files. The address of each changes with the files, so a browser asks for it only once.
 
-`/static/TAG/js/main.js` may be kept for ever: TAG is the digest of all files. Modules name each other by relative
-addresses, so they stay within one tag, and an old page never mixes with new files. `/static/js/main.js` works too and
-is checked each time.
+`/static/TAG/js/main.js` may be cached for ever: TAG is the digest of all files. Modules import each other by relative
+addresses, so they stay within one tag, and an old page never loads new files. `/static/js/main.js` works too, and the
+browser asks each time whether it has changed.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ HEADERS = {
 }
 FOR_EVER = "public, max-age=31536000, immutable"
 ENTRY = "js/main.js"
+# Only imports at the beginning of a line: `import("./x.js")` is loaded later and must not be preloaded.
 _STATIC_IMPORT = re.compile(r"""^\s*(?:import|export)\b[^;"']*?\bfrom\s*["'](\.[^"']+)["']""", re.MULTILINE)
 _ANY_IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*\(?\s*["'](\.[^"']+)["']""")
 
@@ -52,7 +53,7 @@ class Asset:
 
 @cache
 def assets() -> dict[str, Asset]:
-    """Every file by its path. Only what lies here can be asked for, so no path can lead elsewhere."""
+    """Every file by its path. Requests are answered from this dict only, so no path can lead outside the folder."""
     found = {}
     for path in sorted(FOLDER.rglob("*")):
         if path.suffix in TYPES:
@@ -63,12 +64,12 @@ def assets() -> dict[str, Asset]:
 
 @cache
 def tag() -> str:
-    """Names all files together; another file, another tag."""
+    """A digest over all files: it changes when any file changes."""
     return digest("\n".join(f"{name} {asset.etag}" for name, asset in assets().items()))[:16]
 
 
 def preloads(entry: str = ENTRY) -> list[str]:
-    """The modules that the page needs to begin, in the order they are met: the browser asks for all of them at once."""
+    """The modules the page needs to start, in order of import, so that the browser can fetch them all at once."""
     found: list[str] = []
     waiting = [entry]
     while waiting:
@@ -81,7 +82,7 @@ def preloads(entry: str = ENTRY) -> list[str]:
 
 
 def imports_of(name: str) -> list[str]:
-    """Everything a module imports, now or later; for the test that nothing is named that is not there."""
+    """Everything a module imports, at once or later. A test checks that each of these files exists."""
     return [_resolved(name, other) for other in _ANY_IMPORT.findall(assets()[name].data.decode())]
 
 
@@ -97,7 +98,7 @@ def _resolved(module: str, relative: str) -> str:
 
 @cache
 def page() -> Asset:
-    """index.html with the addresses of this tag, and a line for each module that is needed at once."""
+    """index.html with tagged addresses, and a preload line for each module that is needed at the start."""
     text = assets()["index.html"].data.decode().replace('"/static/', f'"/static/{tag()}/')
     lines = "".join(f'  <link rel="modulepreload" href="/static/{tag()}/{name}">\n' for name in preloads())
     data = text.replace("</head>", f"{lines}</head>").encode()

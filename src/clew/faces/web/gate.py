@@ -1,9 +1,9 @@
-"""Who may use the page: everybody on this machine, or whoever showed the token, and never another site.
+"""Who may use the page: every user of this machine, or those who sent the token; never another site.
 
 The token is typed once. The browser then keeps two things: a cookie that scripts cannot read, and a key that the page
-keeps in its own storage and sends along. Cookies know no ports, so every other server on this machine that the browser
-visits is sent the cookie; the key never leaves our own origin, and neither opens anything without the other. Both end
-with the logout, and with the server. Writes need a header besides, which only a page of ours can send.
+keeps in its own storage and sends along. Browsers send a cookie to every port of a host, so another server on this
+machine may get it; the key never leaves our own origin, and neither works without the other. Both become invalid with
+the logout and when the server ends. Writes also need a header that only a page of ours can send.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PAGE_HEADER = "x-clew-page"
 KEY_HEADER = "x-clew-key"
 MAX_AGE = 30 * 24 * 3600
 MOST_LOGINS = 200
-"""Browsers that are logged in at a time; the oldest gives way."""
+"""Logins that are valid at a time; a new one beyond this ends the oldest."""
 
 
 class PageGate:
@@ -35,26 +35,26 @@ class PageGate:
         self._brake = Brake()
 
     def is_open(self, connection: HTTPConnection) -> bool:
-        """Whether the caller may see what is stored."""
+        """Whether the caller may read: it sends the token, or is logged in, or no token is set."""
         return has_token(connection.headers, self._token) or self._is_logged_in(connection)
 
     def _is_logged_in(self, connection: HTTPConnection) -> bool:
-        """A socket cannot send headers, so it names its key in its address."""
-        # The empty key of a login that does not exist opens nothing: `bool(key)` below.
+        """Whether cookie and key belong together. A browser's socket sends no headers, so its address has the key."""
+        # An unknown cookie gives an empty key, which an empty `given` would equal; `bool(key)` below refuses that.
         key, until = self._logins.get(connection.cookies.get(_cookie(connection), ""), ("", 0.0))
         given = connection.headers.get(KEY_HEADER) or connection.query_params.get("key") or ""
         return bool(key) and time.time() < until and same_secret(given, key)
 
     def is_person(self, connection: HTTPConnection) -> bool:
-        """Whether somebody who logged in at the page sends this. The token alone is no sign: agents have it too."""
+        """Whether a person who logged in at the page sends this. The token alone proves nothing: agents have it too."""
         return self.is_ours(connection) and self._is_logged_in(connection)
 
     def is_ours(self, connection: HTTPConnection) -> bool:
-        """Whether a page of this very server sends this: needed to write."""
+        """Whether a page of this server sends this, which writes need. Other sites cannot set this header."""
         return same_site(connection.headers) and connection.headers.get(PAGE_HEADER) == "1"
 
     def may_follow(self, connection: HTTPConnection) -> bool:
-        """Whether a page from this origin may open the socket: browsers let any site try."""
+        """Whether a page from this origin may open the socket. Browsers do not stop other sites from trying."""
         return same_site(connection.headers) or self._guests.allows(connection.headers["origin"])
 
     def cors(self, connection: HTTPConnection) -> dict[str, str]:
@@ -68,14 +68,14 @@ class PageGate:
         if not self.is_ours(request):
             return refusal(403, "this request does not come from the page")
         caller = request.client.host if request.client else ""
-        # Before the comparison: while it holds, even the right token tells a guesser nothing.
+        # Before the comparison: while the brake holds, even the right token is refused, so guessing learns nothing.
         if self._brake.holds(caller):
             return refusal(429, "too many wrong tokens; wait a minute")
         if self._token is not None and not same_secret(str(given.get("token", "")), self._token):
             self._brake.note(caller)
             return refusal(401, "that is not the token")
         cookie, key = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
-        # Dicts keep the order of insertion, so the first is the oldest.
+        # A dict keeps the order of insertion, so its first key is the oldest login.
         while len(self._logins) >= MOST_LOGINS:
             self._logins.pop(next(iter(self._logins)))
         self._logins[cookie] = (key, time.time() + MAX_AGE)
@@ -94,7 +94,7 @@ class PageGate:
 
 
 class Brake:
-    """Lets a caller be wrong so often in so many seconds, and then makes it wait."""
+    """Makes a caller wait after MOST wrong tokens in SECONDS; remembers at most CALLERS addresses."""
 
     MOST, SECONDS, CALLERS = 10, 60.0, 1_000
 
@@ -114,7 +114,7 @@ class Brake:
 
 
 def _cookie(connection: HTTPConnection) -> str:
-    """With the port in its name, so that two servers on one machine do not overwrite each other's."""
+    """The name of the cookie. It holds the port, so that two servers on one machine do not share a cookie."""
     return f"{COOKIE}_{connection.url.port or 80}"
 
 

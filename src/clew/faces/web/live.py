@@ -1,7 +1,7 @@
-"""One thread follows the store's event feed for all sockets; nothing runs while nobody listens.
+"""Live messages for the page's sockets: one thread follows the store's events while at least one socket is open.
 
-What a listener gets is read and written out in the thread, once for all of them; handing it over is all that the event
-loop does. Nothing is read that nobody subscribed to.
+The thread reads and serialises each message once for all listeners; the event loop only hands it over. What nobody
+subscribed to is not read.
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# Seconds. PATIENCE bounds one wait for news, so that the thread notices a stop. START bounds how long a new socket
+# waits for the first read of the store.
 PATIENCE = 0.5
 BREATH = 0.03
-"""Between two looks while much happens: what comes close together is told together."""
+"""Seconds between two reads in a burst: events that come close together travel in one batch."""
 START = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Something that happened, ready to be sent to everyone who follows this feed."""
+    """One event of a feed, serialised and ready for every socket that follows the feed."""
 
     feed: str
     session: str | None
@@ -43,7 +45,7 @@ class Message:
 
 class Listener(Protocol):
     def feeds(self, workspace: str) -> set[str]:
-        """Which feeds it follows; asked from another thread."""
+        """The feeds it follows. Called from the feed's thread."""
         ...
 
     def hear(self, workspace: str, messages: list[Message]) -> None:
@@ -52,7 +54,7 @@ class Listener(Protocol):
 
 
 class Feed:
-    """The store's events from now on, handed over by a thread that lives from the first listener to the last."""
+    """The store's events from now on. Its thread runs from the first listener to the last one."""
 
     def __init__(self, clew: Clew, tell: Callable[[asyncio.AbstractEventLoop, list[EventRow]], None]) -> None:
         from clew.store.events import Follower
@@ -77,7 +79,7 @@ class Feed:
         return (events for events in follow(self._clew.database, self._seen, stop, PATIENCE) if events)
 
     def _hear(self, events: list[EventRow]) -> None:
-        # Seen before it is told: an event that cannot be shown must not come again and again.
+        # Noted before it is told: otherwise an event that raises would be read and raise again, for ever.
         self._seen = (self._seen or {}) | {event.workspace: event.seq for event in events}
         self._tell(self._loop, events)
 
@@ -90,7 +92,7 @@ class Live:
         self._feed: Feed | None = None
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """The returned call ends it."""
+        """Add a listener; calling the result removes it."""
         self._next += 1
         number = self._next
         self._listeners[number] = listener
@@ -99,7 +101,7 @@ class Live:
         return lambda: self._end(number)
 
     async def ready(self) -> None:
-        """Returns once the feed knows where it starts: whoever looks at the store now misses nothing afterwards."""
+        """Wait until the feed knows where it starts. A read of the store after this misses no later event."""
         feed = self._feed
         assert feed is not None, "nobody listens"
         try:
@@ -141,16 +143,18 @@ class Live:
             try:
                 found |= written(self._clew, workspace, str(session), seqs, whole)
             except ClewError:
+                # Its events are still in the log, but there is nothing left to show.
                 logger.info("session %s was deleted before its thoughts could be shown", session)
         return found
 
 
 def message(feed: str, session: str | None, event: str, data: dict[str, Any]) -> Message:
-    """Events are read from the log, not from answers: secrets in them are hidden here."""
-    told = {"channel": "reasoning" if feed == "outline" else feed, "event": event, "data": data}
-    text = orjson.dumps(told).decode()
-    shown = redact(told, text)
-    return Message(feed, session, text if shown is told else orjson.dumps(shown).decode())
+    """Serialise one event. It comes from the log, not from an answer, so secrets are hidden here."""
+    # The seed's protocol has no channel `outline`: it is the channel `reasoning` with shorter texts.
+    whole = {"channel": "reasoning" if feed == "outline" else feed, "event": event, "data": data}
+    text = orjson.dumps(whole).decode()
+    public = redact(whole, text)
+    return Message(feed, session, text if public is whole else orjson.dumps(public).decode())
 
 
 def raw_messages(events: Iterable[EventRow]) -> list[Message]:
@@ -159,7 +163,7 @@ def raw_messages(events: Iterable[EventRow]) -> list[Message]:
 
 
 def short_event(event: EventRow) -> tuple[str, dict[str, Any]]:
-    """What a list of sessions needs to know."""
+    """An event for a list of sessions: ids and numbers, without the thought's text."""
     if event.type not in EVENTS:
         return session_event(event)
     payload = event.payload
@@ -184,7 +188,7 @@ def session_event(event: EventRow) -> tuple[str, dict[str, Any]]:
 
 
 def full_messages(feed: str, event: EventRow, thoughts: dict[int, dict[str, Any]]) -> list[Message]:
-    """The event in the words of the seed's protocol."""
+    """The event in the shape of the seed's protocol; none if its thought is gone."""
     if event.type not in EVENTS:
         return [message(feed, event.subject, *session_event(event))]
     thought = thoughts.get(event.payload["seq"])

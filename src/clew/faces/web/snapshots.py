@@ -1,4 +1,4 @@
-"""Sessions and thoughts in the shapes of the socket's protocol, read through the registry."""
+"""Sessions and thoughts in the shapes of the socket's protocol, read through the registry. Used by socket and API."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from clew.app import Clew
 
 PAGE = 20
-"""Few at a time: each text may be a million characters."""
+"""Thoughts of one read. Few, because each text may have a million characters."""
 OUTLINE_PAGE = 2_000
+# A budget that never cuts: a picture with thoughts missing would look complete.
 ROOM = 200_000_000
 OPENING = 400
-"""How much of a text a picture needs."""
+"""Characters of a text in an outline, where the page shows the beginning only."""
 SNAPSHOT_THOUGHTS = 2_000
 SNAPSHOT_CHARACTERS = 4_000_000
 EVENTS = {
@@ -27,12 +28,12 @@ EVENTS = {
 
 
 def page_connection(author: str | None = None, confirmed: bool = False) -> Connection:
-    """People see everything; nothing is remembered between calls. `author` is the person who sits at the page."""
+    """The connection of a page: all operations, nothing kept between calls; `author` is the person at the page."""
     return Connection(toolset="full", durable=False, client=OBSERVATORY, agent_id=author, confirmed=confirmed)
 
 
 def ask(clew: Clew, name: str, workspace: str, **arguments: Any) -> dict[str, Any]:
-    """The result of a read; a refusal is raised."""
+    """The result of a read operation; a refusal is raised."""
     answer = clew.dispatcher.call(name, {**arguments, "workspace": workspace}, page_connection())
     if not answer.ok:
         error = answer.envelope["error"]
@@ -42,7 +43,7 @@ def ask(clew: Clew, name: str, workspace: str, **arguments: Any) -> dict[str, An
 
 
 def node_id(session: str, number: int, branch: str | None) -> str:
-    """As in the graph of the store, so that `open` takes it."""
+    """The id of a thought as the store's graph has it, so that `open` accepts it."""
     return f"{session}:{branch}:{number}" if branch else f"{session}:{number}"
 
 
@@ -53,7 +54,7 @@ def shown_thought(session: str, thought: dict[str, Any]) -> dict[str, Any]:
 def pages(
     clew: Clew, name: str, workspace: str, session: str, after: int = 0, **arguments: Any
 ) -> Iterator[dict[str, Any]]:
-    """The session and its thoughts in the order of writing, page by page."""
+    """The session and its thoughts in the order they were written, page by page."""
     cursor: int | None = after
     while cursor is not None:
         page = ask(clew, name, workspace, sessionId=session, cursor=cursor, max_chars=ROOM, **arguments)
@@ -62,7 +63,7 @@ def pages(
 
 
 def outlines(clew: Clew, workspace: str, session: str) -> Iterator[dict[str, Any]]:
-    """Every thought without its text, in parts; `first` and `last` mark the ends."""
+    """Every thought of a session without its text, in parts; `first` and `last` mark the ends."""
     for number, page in enumerate(pages(clew, "session_outline", workspace, session, limit=OUTLINE_PAGE)):
         yield {
             "session": page["session"],
@@ -74,7 +75,7 @@ def outlines(clew: Clew, workspace: str, session: str) -> Iterator[dict[str, Any
 
 
 def snapshot(clew: Clew, workspace: str, session: str) -> dict[str, Any]:
-    """A session as the seed's protocol wants it, texts and all; what is too much is named by `more`."""
+    """A session with its texts, as the seed's protocol wants it. If it is too long, `more` names the next read."""
     thoughts: list[dict[str, Any]] = []
     head: dict[str, Any] = {}
     more: int | None = None
@@ -93,7 +94,7 @@ def _characters(thoughts: Iterable[dict[str, Any]]) -> int:
 
 
 def _branches(known: dict[str, Any], thoughts: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Branches with their thoughts; a read names a limited number of them, the thoughts name them all."""
+    """Branches with their thoughts. A read describes only some branches, so the rest is taken from the thoughts."""
     found: dict[str, dict[str, Any]] = {}
     for thought in thoughts:
         name = thought.get("branchId")
@@ -113,11 +114,12 @@ def _branch(name: str, about: dict[str, Any], first: dict[str, Any]) -> dict[str
 
 
 def written(clew: Clew, workspace: str, session: str, seqs: list[int], whole: bool) -> dict[int, dict[str, Any]]:
-    """The thoughts with these seqs, which are near each other; with their whole text or with its opening."""
+    """The thoughts with these seqs, with their text or only its beginning. The seqs lie close together."""
     wanted = set(seqs)
     found: dict[int, dict[str, Any]] = {}
     name = "session_get" if whole else "session_outline"
     more = {} if whole else {"chars": OPENING}
+    # The cursor is a seq, so reading starts right before the first wanted thought.
     for page in pages(clew, name, workspace, session, min(seqs) - 1, limit=PAGE, **more):
         found |= {thought["seq"]: thought for thought in page["thoughts"] if thought["seq"] in wanted}
         if not page["thoughts"] or page["thoughts"][-1]["seq"] >= max(seqs):

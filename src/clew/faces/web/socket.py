@@ -1,4 +1,4 @@
-"""The socket: subscribe to channels, get events. `ping` is answered with `pong`."""
+"""The page's WebSocket: a client subscribes to channels and gets their events. `ping` is answered with `pong`."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ BEHIND = '{"channel":"system","event":"behind","data":{}}'
 
 
 class Outbox:
-    """Events are put in without waiting. When a client reads too slowly they would pile up; then all that waits is
-    thrown away and the client is told to start over from a new picture, so that nothing is missing unnoticed.
+    """Messages that wait to be sent to one client, within limits.
 
-    Answers to what the client itself asked are posted: whoever writes them waits until there is room.
+    Events are `put` without waiting. If a client reads too slowly, everything that waits is dropped and the client is
+    told to load a new picture, so that nothing is missing unnoticed. Answers to the client's own requests are `post`ed,
+    which waits until there is room.
     """
 
     def __init__(self, messages: int = MESSAGES, characters: int = CHARACTERS) -> None:
@@ -45,7 +46,7 @@ class Outbox:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Messages and characters that wait."""
+        """How many messages and characters wait."""
         return len(self._waiting), self._characters
 
     def put(self, text: str) -> None:
@@ -66,20 +67,21 @@ class Outbox:
             await self._next_change()
         text = self._waiting.popleft()
         self._characters -= len(text)
-        self._tell()
+        self._wake()
         return text
 
     def _is_full(self, text: str) -> bool:
-        # A text that is larger than all the room still goes out, alone.
+        # An empty outbox is never full: a text larger than the whole room still goes out, alone.
         crowded = len(self._waiting) >= self._most or self._characters + len(text) > self._room
         return bool(self._waiting) and crowded
 
     def _add(self, text: str) -> None:
         self._waiting.append(text)
         self._characters += len(text)
-        self._tell()
+        self._wake()
 
-    def _tell(self) -> None:
+    def _wake(self) -> None:
+        """Wake every waiter once. Later waits use a new event, so none of them returns for an old change."""
         self._changed.set()
         self._changed = asyncio.Event()
 
@@ -102,11 +104,11 @@ class Sockets:
         self.count = 0
 
     async def serve(self, socket: WebSocket) -> None:
-        # Origin as well as token: browsers let any site open a socket to this machine.
+        # The origin as well as the token: browsers let any site open a socket to this machine.
         if not self._gate.may_follow(socket) or not self._gate.is_open(socket):
             await socket.close(1008, "not allowed")
             return
-        # Accepted before it is counted out: only then can the reason be read on the other side.
+        # Accepted before it is refused: only then does the browser get the reason.
         await socket.accept()
         if self.count >= self._clew.settings.observatory_max_connections:
             await socket.close(1008, "Server at maximum capacity")
@@ -147,7 +149,7 @@ class SocketConversation:
         end = self._live.listen(self)
         sides = [asyncio.create_task(self._listen()), asyncio.create_task(self._send())]
         try:
-            # Whichever side ends first ends the other: who cannot be written to is not listened to either.
+            # The side that ends first ends the other: a client that cannot be written to is not read either.
             await asyncio.wait(sides, return_when=asyncio.FIRST_COMPLETED)
         finally:
             end()
@@ -157,6 +159,7 @@ class SocketConversation:
                 if isinstance(ended, Exception):
                     logger.error("a socket was given up", exc_info=ended)
 
+    # Starlette raises RuntimeError, not WebSocketDisconnect, when a socket is used after its end; both mean the same.
     async def _listen(self) -> None:
         try:
             while True:
@@ -172,7 +175,7 @@ class SocketConversation:
             pass
 
     def feeds(self, workspace: str) -> set[str]:
-        """Asked from the feed's thread, so that nothing is read that nobody wants."""
+        """The subscribed feeds. Called from the feed's thread while the loop may change the dict, hence the copy."""
         return {wish.feed for wish in list(self._wishes.values()) if wish.workspace == workspace}
 
     def hear(self, workspace: str, messages: list[Message]) -> None:
@@ -221,11 +224,11 @@ class SocketConversation:
         )
 
     async def _subscribe(self, wish: Subscription) -> None:
-        # Listen first, then take the picture: an event in between comes twice rather than never.
+        # Subscribe first, then read the picture: an event in between arrives twice instead of never.
         self._wishes[wish.channel] = wish
         await self._live.ready()
-        told = {"workspace": wish.workspace, "sessionId": wish.session}
-        await self._tell(wish.channel, "subscribed", told | ({"id": wish.id} if wish.id is not None else {}))
+        accepted = {"workspace": wish.workspace, "sessionId": wish.session}
+        await self._tell(wish.channel, "subscribed", accepted | ({"id": wish.id} if wish.id is not None else {}))
         if wish.feed == "outline" and wish.session is not None:
             await self._tell_outline(wish.workspace, wish.session)
         elif wish.feed == "reasoning" and wish.session is not None:
@@ -236,7 +239,7 @@ class SocketConversation:
             await self._tell(wish.channel, "sessions:list", found)
 
     async def _tell_outline(self, workspace: str, session: str) -> None:
-        """Page by page, each read when the one before has found room."""
+        """Send the outline page by page; the next page is read only when the one before has found room."""
         parts = outlines(self._clew, workspace, session)
         while (part := await anyio.to_thread.run_sync(next, parts, None)) is not None:
             await self._tell("reasoning", "session:outline", part)
@@ -253,5 +256,5 @@ class SocketConversation:
 
 
 def _plain_id(id: Any) -> Any:
-    """What may come back in an answer: JSON that is nested deep enough can be read and not be written again."""
+    """An id that can be sent back. Deeply nested JSON can be parsed but not serialised again, so it is dropped."""
     return id if isinstance(id, str | int | float) else None

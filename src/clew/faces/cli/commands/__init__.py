@@ -1,4 +1,4 @@
-"""The commands of `clew`: a module each, found by its name and imported when it is called. See ../root.py."""
+"""The commands of `clew`, one module each. ../root.py finds a module by its name and imports it when it is called."""
 
 SHARED = {
     **dict.fromkeys(("start", "think", "remember", "retract", "close", "resume", "open"), "everyday"),

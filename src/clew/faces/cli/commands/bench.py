@@ -63,6 +63,7 @@ def recall(
     sets = {"agentmem": agentmem, "beam": beam, "longmemeval": longmemeval}
     path = locomo or (Path(os.environ["CLEW_LOCOMO"]) if os.environ.get("CLEW_LOCOMO") else None)
     if any(sets.values()) and locomo is None:
+        # Another set was named, so the variable is not taken as a wish to measure LoCoMo too.
         path = None
     elif path is None:
         raise ClewError(
@@ -75,6 +76,7 @@ def recall(
     paths = {"locomo": path, **sets}
     given |= {name: str(place.expanduser().absolute()) for name, place in paths.items() if place is not None}
     with tempfile.TemporaryDirectory(prefix="clew-bench-") as folder:
+        # A store of its own, and no workspace lock: the benchmark makes a workspace for each conversation.
         settings = settings_of(ctx, home=folder, workspace="bench", workspace_lock=False)
         with opened(settings) as clew, progress_lines() as progress:
             answer = call(clew, "bench_recall", given, progress)
@@ -107,6 +109,7 @@ def _show_locomo(measured: dict[str, Any]) -> None:
     for arm in _arms(measured):
         rows[f"Clew, {arm}"] = measured[arm]
         if "held_out" in measured[arm]:
+            # Keys of a dict must differ, so each gets another number of blanks, which the table does not show.
             rows["  with weights fitted on the others" + " " * len(rows)] = measured[arm]["held_out"]
     _table("what", {**rows, **measured.get("peers", {})})
     for arm in _arms(measured):
@@ -122,7 +125,7 @@ def _arms(measured: dict[str, Any]) -> list[str]:
 
 
 def _table(first: str, rows: dict[str, Any]) -> None:
-    """Numbers need their heads in a pipe too."""
+    """Print a table with its headings also in a pipe, where `show_table` leaves them out: numbers need them."""
     heads = (first, *COLUMNS)
     cells = [_cells(name, row) for name, row in rows.items()]
     show_table(heads, cells if has_colour(sys.stdout) else [heads, *cells])

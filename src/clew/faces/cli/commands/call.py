@@ -63,8 +63,9 @@ def call_command(
     raise typer.Exit(show_answer(answer, as_json))
 
 
-def answered(ctx: typer.Context, name: str, given: dict[str, Any], as_json: bool, toolset: str = "full") -> None:
+def answer_with(ctx: typer.Context, name: str, given: dict[str, Any], as_json: bool, toolset: str = "full") -> None:
     """Call one operation with what was given, print its answer, and end with its exit code."""
+    # An option that was not given is left out, so that the operation's own default holds.
     arguments = {key: value for key, value in given.items() if value not in (None, [], "")}
     with opened(settings_of(ctx)) as clew:
         answer = call(clew, name, arguments, toolset=toolset)
@@ -72,7 +73,7 @@ def answered(ctx: typer.Context, name: str, given: dict[str, Any], as_json: bool
 
 
 def show_answer(answer: Answer, as_json: bool) -> Exit:
-    """Print an answer; the exit code that goes with it."""
+    """Print an answer and return its exit code."""
     error = answer.envelope["error"]
     if as_json:
         show_json(answer.envelope)
@@ -80,6 +81,7 @@ def show_answer(answer: Answer, as_json: bool) -> Exit:
         describe_error(error, answer.envelope["suggestions"])
     else:
         _show_result(answer)
+        # The line format already contains the warnings.
         describe_warnings([] if answer.lines else answer.envelope["warnings"])
     return exit_for(error["code"] if error else None)
 

@@ -1,4 +1,4 @@
-"""`clew capture`: daily logs and agent transcripts into signals; also the entry for a client's stop hook."""
+"""`clew capture`: turns daily logs and agent transcripts into signals; a client's stop hook may call it too."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import typer
 from clew.faces.cli.commands.call import show_answer
 from clew.faces.cli.root import call, opened, settings_of
 
+# Characters of one call. An operation takes texts of up to a million; this leaves room.
 PORTION = 400_000
 RECENT_SECONDS = 3 * 86_400
 
@@ -47,12 +48,13 @@ def capture(
     with opened(settings_of(ctx)) as clew:
         for arguments in calls:
             answer = call(clew, "capture", arguments)
+            # A hook prints nothing: a client may show its output to the agent or to the user.
             worst = max(worst, int(not answer.ok) if hook else show_answer(answer, as_json))
     raise typer.Exit(worst)
 
 
 def _transcript_of_hook() -> list[Path]:
-    """The transcript that a client's event names; an event without one captures nothing."""
+    """The transcript that a client's event names; none if the event names no file."""
     try:
         event = json.loads(sys.stdin.read() or "{}")
     except ValueError:
@@ -71,6 +73,7 @@ def _recent(folder: Path | None) -> list[Path]:
 def _calls(paths: list[Path]) -> Iterator[dict[str, Any]]:
     for path in paths:
         try:
+            # An operation refuses text with null characters, and one of them must not lose a whole log.
             text = path.read_text(encoding="utf-8", errors="replace").replace("\x00", "")
         except OSError as problem:
             raise typer.BadParameter(f"{path}: {problem.strerror}") from problem
@@ -80,7 +83,7 @@ def _calls(paths: list[Path]) -> Iterator[dict[str, Any]]:
 
 
 def _portions(text: str) -> Iterator[str]:
-    """Whole lines, as many as fit into one call; a longer line is no speech and is left out."""
+    """Split a text into calls at line ends. A line longer than a whole call is not speech and is left out."""
     held: list[str] = []
     size = 0
     for line in text.splitlines():

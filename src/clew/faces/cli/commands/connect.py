@@ -102,7 +102,7 @@ def _named(name: str) -> Client:
 
 
 def _agreed(changes: list[FileChange], yes: bool, as_json: bool) -> bool:
-    """Whether to write. Without a person to ask, only `--yes` says so."""
+    """Whether to write: with --yes, or after a person agreed. Without a terminal there is nobody to ask."""
     waiting = [change for change in changes if change.action not in ("unchanged", "refused")]
     if yes or not waiting:
         return True
@@ -155,6 +155,7 @@ def _show_diffs(changes: list[FileChange]) -> None:
     for change in changes:
         if change.action in ("unchanged", "refused"):
             continue
+        # A file that is wholly ours, such as a skill, is new or goes: its length says enough.
         if change.ours and change.action != "change":
             lines = len((change.after or change.before or b"").splitlines())
             say(f"{'+++' if change.after else '---'} {change.file}  ({lines} lines, {', '.join(change.whats)})")
@@ -166,7 +167,7 @@ def _show_diffs(changes: list[FileChange]) -> None:
 
 def _conclude(chosen: list[Client], changes: list[FileChange], written: bool, remove: bool) -> None:
     counted = Counter(change.action for change in changes)
-    # Taking out looks at every client there is; named are those in which something was found.
+    # --remove looks at every known client, but the summary names only those in which something was found.
     found = {name for change in changes if change.action != "unchanged" for name in change.clients}
     titles = ", ".join(client.title for client in chosen if not found or client.name in found)
     if counted["unchanged"] == len(changes):

@@ -1,4 +1,4 @@
-"""`clew demo`: a week of two agents' work in a scratch data directory, and the page that shows it."""
+"""`clew demo`: fills a scratch data directory with a week of two agents' work, and serves the page that shows it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def demo(
     - `clew --home /tmp/lantern demo --json` fills that directory, for a script
     """
     settings = scratch_settings((ctx.obj or {}).get("home"), port)
-    made = filled(settings, quiet=as_json)
+    made = fill(settings, quiet=as_json)
     if as_json:
         show_json(made)
         return
@@ -48,7 +48,7 @@ def demo(
 
 
 def scratch_settings(home: str | None, port: str | None = None) -> Settings:
-    """The settings of a story: a data directory of its own, and a project inside it."""
+    """Settings for a story: a data directory of its own, with a project inside it."""
     import tempfile
 
     from clew.faces.cli.story import WORKSPACE
@@ -59,10 +59,12 @@ def scratch_settings(home: str | None, port: str | None = None) -> Settings:
     project = folder / "lantern"
     project.mkdir(parents=True, exist_ok=True)
     flags = {"home": str(folder), "workspace": WORKSPACE, "observatory_port": port}
+    # An empty environment: a CLEW_DATABASE_URL of this shell would send the story into a real store.
     return load_settings(flags, {}, project)
 
 
-def filled(settings: Settings, quiet: bool) -> dict[str, Any]:
+def fill(settings: Settings, quiet: bool) -> dict[str, Any]:
+    """Play the whole week and return where it is stored, and the ids of its records."""
     from clew.clock import system_clock
     from clew.faces.cli.story import Week, play
 

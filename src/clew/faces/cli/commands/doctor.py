@@ -1,4 +1,4 @@
-"""`clew doctor`: what works, what does not, and how to mend it."""
+"""`clew doctor`: prints the findings of ../checks.py: what works, what does not, and how to mend it."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from clew.faces.cli.commands.call import answered
+from clew.faces.cli.commands.call import answer_with
 
 
 def start(
@@ -27,7 +27,7 @@ def start(
     - `clew start Parse .env files -s "parser; test: pytest -q" -s docs`
     - `clew start Release 1.2 --plan Releases --strict`
     """
-    answered(ctx, "start", {"title": " ".join(title), "steps": step, "plan": plan, "strict": strict}, as_json)
+    answer_with(ctx, "start", {"title": " ".join(title), "steps": step, "plan": plan, "strict": strict}, as_json)
 
 
 def think(
@@ -45,7 +45,7 @@ def think(
     - `clew think -k hypothesis "The cache is stale after a write"`
     - `clew think "S1 holds: the log shows old rows" --session 1b4e28ba-2fa1-4d2a-8c56-0a1b2c3d4e5f`
     """
-    answered(ctx, "think", {"text": " ".join(words), "kind": kind, "session": session, "revises": revises}, as_json)
+    answer_with(ctx, "think", {"text": " ".join(words), "kind": kind, "session": session, "revises": revises}, as_json)
 
 
 def remember(
@@ -75,7 +75,7 @@ def remember(
     - `clew remember -k preference "Errors are one line, never a traceback"`
     """
     given = {"text": " ".join(words), "kind": kind, "why": why, "title": title, "replaces": replaces}
-    answered(ctx, "remember", {**given, "about": about, "task": task, "review_by": review_by}, as_json)
+    answer_with(ctx, "remember", {**given, "about": about, "task": task, "review_by": review_by}, as_json)
 
 
 def retract(
@@ -92,7 +92,7 @@ def retract(
     - `clew retract CARD-1 --why "The measurement was wrong"`
     - `clew retract D-20260213-001 --why "We changed our mind" --replaced-by D-20261116-001`
     """
-    answered(ctx, "retract", {"id": id, "why": why, "replaced_by": replaced_by}, as_json)
+    answer_with(ctx, "retract", {"id": id, "why": why, "replaced_by": replaced_by}, as_json)
 
 
 def close(
@@ -111,7 +111,7 @@ def close(
     - `clew close s:0`
     - `clew close s:1 --unproven "prose only, read by hand"`
     """
-    answered(ctx, "close", {"step": step, "proof": proof, "unproven": unproven, "note": note, "task": task}, as_json)
+    answer_with(ctx, "close", {"step": step, "proof": proof, "unproven": unproven, "note": note, "task": task}, as_json)
 
 
 def resume(
@@ -127,7 +127,7 @@ def resume(
     - `clew resume`
     - `clew resume TASK-001 --max-chars 4000`
     """
-    answered(ctx, "resume", {"task": task, "max_chars": max_chars}, as_json)
+    answer_with(ctx, "resume", {"task": task, "max_chars": max_chars}, as_json)
 
 
 def open_record(
@@ -139,8 +139,8 @@ def open_record(
 
     Example: `clew open D-12`
     """
-    # In the lines that agents get, which are made to be read.
-    answered(ctx, "open", {"id": id}, as_json, "full" if as_json else "agent")
+    # The toolset `agent` answers in lines, which people can read; `full` would answer in JSON.
+    answer_with(ctx, "open", {"id": id}, as_json, "full" if as_json else "agent")
 
 
 COMMANDS = {

@@ -1,4 +1,4 @@
-"""`clew export`: data for other programs."""
+"""`clew export`: writes thought sessions or governed memory as files that other programs read."""
 
 from __future__ import annotations
 

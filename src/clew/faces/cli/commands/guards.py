@@ -1,4 +1,4 @@
-"""`clew guards`: the checks that rules carry; a person approves them, lets one pass, or tries them."""
+"""`clew guards`: lists and proposes the checks of rules; a person approves one, revokes it or lets it pass."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def propose(
     """
     given = {"paths": path, "commands": command, "must": must, "must_not": must_not, "message": message}
     arguments = {"id": id, "action": action, **{name: value for name, value in given.items() if value}}
-    _done(ctx, "guard_propose", arguments, as_json, "{id} carries the check, which waits: {approve}")
+    _decide(ctx, "guard_propose", arguments, as_json, "{id} carries the check, which waits: {approve}")
 
 
 def approve(ctx: typer.Context, id: Annotated[str, RULE], as_json: Annotated[bool, AS_JSON] = False) -> None:
@@ -81,7 +81,7 @@ def approve(ctx: typer.Context, id: Annotated[str, RULE], as_json: Annotated[boo
     listed: list[Row] = answer.envelope["result"].get("guards", []) if answer.ok else []
     row = next((row for row in listed if row["id"] == id.strip().upper()), None)
     confirm(f"{id}: {row['in_words']}. Approve?" if row else f"Approve the check of {id}?")
-    _done(ctx, "guard_approve", {"id": id}, as_json, "{id} guards now: {in_words}")
+    _decide(ctx, "guard_approve", {"id": id}, as_json, "{id} guards now: {in_words}")
 
 
 def revoke(ctx: typer.Context, id: Annotated[str, RULE], as_json: Annotated[bool, AS_JSON] = False) -> None:
@@ -90,7 +90,7 @@ def revoke(ctx: typer.Context, id: Annotated[str, RULE], as_json: Annotated[bool
     Example: `clew guards revoke R-3`
     """
     confirm(f"Let {id} guard no longer?")
-    _done(ctx, "guard_revoke", {"id": id}, as_json, "{id} guards no longer")
+    _decide(ctx, "guard_revoke", {"id": id}, as_json, "{id} guards no longer")
 
 
 def override(
@@ -105,11 +105,12 @@ def override(
     Example: `clew guards override R-3 --why "the release branch is rewritten"`
     """
     confirm(f"Let {id} pass for {minutes} minutes?")
-    _done(ctx, "guard_override", {"id": id, "why": why, "minutes": minutes}, as_json, "{id} lets pass until {until}")
+    _decide(ctx, "guard_override", {"id": id, "why": why, "minutes": minutes}, as_json, "{id} lets pass until {until}")
 
 
-def _done(ctx: typer.Context, name: str, arguments: Row, as_json: bool, line: str) -> None:
+def _decide(ctx: typer.Context, name: str, arguments: Row, as_json: bool, line: str) -> None:
     with opened(settings_of(ctx)) as clew:
+        # Nobody was asked before a proposal: it guards nothing until it is approved.
         answer = call_as_person(clew, name, arguments, confirmed=name != "guard_propose")
     if not answer.ok:
         raise typer.Exit(show_answer(answer, as_json))

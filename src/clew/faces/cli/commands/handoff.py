@@ -1,4 +1,4 @@
-"""`clew handoff`: a report in Markdown for whoever takes over."""
+"""`clew handoff`: prints a report in Markdown for the person or agent that takes over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`clew import`: data of other programs."""
+"""`clew import`: reads data of Thoughtbox, BranchMind or an exported memory into the workspace."""
 
 from __future__ import annotations
 
@@ -94,13 +94,13 @@ REPORT = ("session", "thoughts", "added", "files", "place")
 def report_row(report: dict[str, Any]) -> tuple[str, ...]:
     integrity = report["integrity"]
     state = "-" if integrity is None else "complete" if integrity["valid"] else "damaged"
-    # The last part of the path is the session once more.
+    # The last part of the path repeats the session id of the first column.
     place = report["place"].removesuffix(f"/{report['sessionId']}")
     return report["sessionId"], str(report["thoughts"]), str(report.get("added", "")), state, place
 
 
 def findings(result: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """What was wrong, by place: what the import had to mend, and what the check of the files says."""
+    """Problems grouped by place: what the import had to mend, and what the check of the files found."""
     by_place: dict[str, list[str]] = {report["place"]: [] for report in result["reports"]}
     rest: list[str] = []
     for problem in result["problems"]:
@@ -110,7 +110,7 @@ def findings(result: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
         else:
             by_place[place].append(problem.removeprefix(f"{place}: "))
     for report in result["reports"]:
-        lines = [*by_place[report["place"]], *_checked(report["integrity"] or {})]
+        lines = [*by_place[report["place"]], *_file_problems(report["integrity"] or {})]
         if lines:
             yield report["place"], lines
     if rest:
@@ -120,7 +120,7 @@ def findings(result: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
         yield "and more", [f"{hidden} further problems"]
 
 
-def _checked(integrity: dict[str, Any]) -> Iterator[str]:
+def _file_problems(integrity: dict[str, Any]) -> Iterator[str]:
     if missing := integrity.get("missingThoughtFiles"):
         yield f"missing: {_named(missing)}"
     for branch, names in integrity.get("missingBranchFiles", {}).items():

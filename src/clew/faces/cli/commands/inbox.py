@@ -1,4 +1,4 @@
-"""`clew inbox, approve, reject`: what waits for a person, and the person's answer at a terminal."""
+"""`clew inbox, approve, reject`: lists what waits for a person, and takes the person's answer at a terminal."""
 
 from __future__ import annotations
 
@@ -109,6 +109,7 @@ def reject(
 def _matter(clew: Clew, id: str) -> Row:
     """The proposal or fact that waits under this id, or for the record of this id."""
     wanted = id.strip().upper()
+    # What was put off can be decided too; what waits now comes first.
     for later in (False, True):
         listed = call(clew, "inbox_list", {"limit": MOST, "later": later}).envelope["result"] or {}
         for item in listed.get("items", ()):
@@ -120,7 +121,7 @@ def _matter(clew: Clew, id: str) -> Row:
 
 
 def _show_change(clew: Clew, id: str, as_json: bool) -> None:
-    """What applying it would change."""
+    """Show what applying it would change; a dry run that fails ends the command before anybody is asked."""
     tried = call(clew, "approve_apply", {"proposal_id": id})
     if not tried.ok:
         raise typer.Exit(show_answer(tried, as_json))

@@ -1,4 +1,4 @@
-"""`clew jobs`: delegated work at a glance, and the answers it waits for."""
+"""`clew jobs`: shows delegated work and its runners, answers a job's questions, queues a job again."""
 
 from __future__ import annotations
 
@@ -140,26 +140,26 @@ def runner_rows(result: dict[str, Any]) -> list[tuple[str, ...]]:
 
 
 def live_table(clew: Clew, ask: Callable[[], Answer]) -> None:
-    """Redraw whenever something was written, until Ctrl-C; leases end by the clock, so also every second."""
+    """Redraw when something was written, until Ctrl-C; also every second, because leases end by the clock."""
     from rich.live import Live
 
-    with Live(_drawn(ask()), auto_refresh=False, screen=True) as live:
+    with Live(_picture(ask()), auto_refresh=False, screen=True) as live:
         try:
             for _ in clew.database.changes(REFRESH_S):
-                live.update(_drawn(ask()), refresh=True)
+                live.update(_picture(ask()), refresh=True)
         except KeyboardInterrupt:
             return
 
 
 def _job_row(job: dict[str, Any]) -> tuple[str, ...]:
     last = job.get("last") or {}
-    said = f"{last['kind']}: {last['message']}" if last else ""
+    message = f"{last['kind']}: {last['message']}" if last else ""
     runner = f"{job['runner_state']}:{job['runner']}" if "runner_state" in job else "-"
     title = shorten(" ".join(job["title"].split()), 48)
-    return (job["mark"], job["job_id"], job["status"], title, runner, shorten(" ".join(said.split()), 60))
+    return (job["mark"], job["job_id"], job["status"], title, runner, shorten(" ".join(message.split()), 60))
 
 
-def _drawn(answer: Answer) -> Any:
+def _picture(answer: Answer) -> Any:
     from rich.console import Group
     from rich.text import Text
 

@@ -1,4 +1,4 @@
-"""`clew model`: which embedding model serves, and changing it while searches go on."""
+"""`clew model`: shows the embedding model in use, and changes it while searches go on."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def use(
     - `clew model use installed` goes back to the one that pip brought
     - `clew model use none` ranks by words alone
     """
-    _changed(ctx, "model_use", {"path": path}, as_json)
+    _switch(ctx, "model_use", {"path": path}, as_json)
 
 
 def pull(
@@ -69,10 +69,10 @@ def pull(
 
     Example: `clew model pull arctic-s`
     """
-    _changed(ctx, "model_pull", {"name": name, "digest": digest}, as_json)
+    _switch(ctx, "model_pull", {"name": name, "digest": digest}, as_json)
 
 
-def _changed(ctx: typer.Context, name: str, given: dict[str, Any], as_json: bool) -> None:
+def _switch(ctx: typer.Context, name: str, given: dict[str, Any], as_json: bool) -> None:
     with opened(settings_of(ctx)) as clew, progress_line() as progress:
         answer = call(clew, name, given, progress)
     if not answer.ok or as_json:

@@ -1,4 +1,4 @@
-"""`clew next`: the one thing to do, as a command that can be pasted."""
+"""`clew next`: prints the next action of the plan or task in focus, as a command that can be pasted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`clew observatory`: the live page by itself, on its own port."""
+"""`clew observatory`: serves the live page by itself, on its own port. `clew demo` uses it too."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clew.faces.cli.root import opened, settings_of
 from clew.settings import Settings
 
 TRIES = 100
-"""Ports to try, from the wanted one on, before any free one will do."""
+"""How many ports are tried, starting with the wanted one, before the system chooses a free one."""
 
 
 def register(app: typer.Typer) -> None:
@@ -59,12 +59,12 @@ def show(settings: Settings, address: str, as_json: bool) -> None:
         say(f"  socket     {socket}")
         say(f"  workspace  {settings.workspace}")
         say("Ctrl-C closes it.")
-    # Whoever started us may be waiting for this on a pipe.
+    # A script may wait for this line; on a pipe Python would keep it in its buffer.
     sys.stdout.flush()
 
 
 def open_browser(address: str) -> None:
-    """In a thread: some browsers return only when they are closed. Without one the address is enough."""
+    """Open the page in a browser, if there is one. In a thread, because some browsers return only when closed."""
     import threading
     import webbrowser
 

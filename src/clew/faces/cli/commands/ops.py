@@ -1,4 +1,4 @@
-"""`clew ops`: find operations, and read what one takes."""
+"""`clew ops`: finds operations by words, and shows one with its arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`clew prove`: run a command, and keep what came out as the proof of a step."""
+"""`clew prove`: runs a command and records its exit code and output as the proof of a step."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def prove(
     with opened(settings) as clew:
         prover = Prover(clew, settings.project_root, covers or [], as_json)
         if again:
-            # Options end at the first argument, so that those of a command are its own; here there is no command.
+            # Options end at the first argument, because later ones belong to the command. With --again there is no
+            # command, so a --stale that stands behind a task is ours.
             named = [word for word in command or [] if word != "--stale"]
             code = prover.repeat(named[0] if named else task, stale or "--stale" in (command or []))
         elif not command:
@@ -71,7 +72,7 @@ def prove(
 
 
 class Prover:
-    """One call of `clew prove`: asks what is to be proven, runs commands, keeps receipts."""
+    """One call of `clew prove`: finds the steps to prove, runs commands, records receipts."""
 
     def __init__(self, clew: Clew, root: Path, covers: list[str], quiet: bool) -> None:
         self._clew, self._root, self._covers, self._quiet = clew, root, covers, quiet
@@ -88,12 +89,12 @@ class Prover:
             self._name_tasks(command)
             return code
         task = known.envelope["result"]["target"]["id"]
-        # Before the run: what the command itself writes must not count as the work that it proves.
+        # Taken before the run: files that the command itself writes must not count as the work it proves.
         scope = scope_of_run(self._root, self._covers, _began(known, step))
         here = Path.cwd()
         with OpenedFiles(self._root, scope.listed) as opened:
             seen = placed(watch(command, here), here, self._root)
-        # Steps that name this very command are meant, whichever is in focus; a closed one may be proven anew.
+        # Steps that name exactly this command are meant, whichever step is in focus.
         named_by = _naming(known, shell_line(command)) if step is None else []
         kept = True
         for place in [{"step_id": id} for id in named_by] or [_selector(step)]:
@@ -101,18 +102,18 @@ class Prover:
             kept = kept and answer.ok
             if not answer.ok:
                 show_answer(answer, self._quiet)
-        # The command's own exit code first: scripts put `clew prove --` before what they would run anyway.
+        # The command's own exit code wins, because scripts put `clew prove --` before a command they run anyway.
         return seen.exit_code or (0 if kept else int(Exit.REFUSED))
 
     def _task_of(self, step: str | None) -> str | None:
-        """The task of a step that is named by its id, which says it all."""
+        """The task of a step that is named by its id; a path such as s:1 needs the task in focus instead."""
         if step is None or not STEP.fullmatch(step.upper()):
             return None
         found = call(self._clew, "open", {"id": step.upper()})
         return str(found.envelope["result"]["task"]) if found.ok else None
 
     def _name_tasks(self, command: list[str]) -> None:
-        """Where nobody can tell which task is meant: the same command for each that is open."""
+        """Print this command once for each open task, when it is unclear which task is meant."""
         from clew.runner.witness import shell_line
 
         listed = call(self._clew, "tasks_context", {"plans_limit": 0, "tasks_limit": 200})
@@ -121,7 +122,7 @@ class Prover:
             self._say(f"  {row['title']}: clew prove --task {row['id']} -- {shell_line(command)}")
 
     def repeat(self, task: str | None, stale: bool) -> int:
-        """Run the commands of seen receipts again, each over the files that it covered; the worst exit code."""
+        """Run the commands of seen receipts again, each for the files it covered. Returns the highest exit code."""
         known = call(self._clew, "tasks_proofs", {"task": task} if task else {})
         if not known.ok:
             return show_answer(known, self._quiet)
@@ -139,7 +140,7 @@ class Prover:
 
         receipt = call(self._clew, "open", {"id": id}).envelope["result"]["receipt"]
         self._say(f"{proof['path']}: {receipt['command']}")
-        # In the root of the project, because receipts keep their commands as seen from there.
+        # In the project's root, because receipts store their commands relative to it.
         seen = watch([receipt["command"]], self._root)
         place = {"task": task, "step_id": proof["step_id"], "again": receipt["id"]}
         answer = self._record(place, seen, receipt["files"])
@@ -175,13 +176,13 @@ def _selector(step: str | None) -> Row:
 
 
 def _naming(known: Answer, command: str) -> list[str]:
-    """The steps that name a command and are open, or closed on a proof that is no longer good."""
+    """The steps that name a command and are open, or were closed with a proof that no longer holds."""
     rows = [row for row in known.envelope["result"]["steps"] if row["state"] != "proven" or not row["completed"]]
     return [row["step_id"] for row in rows if " ".join(command.split()) in row["tests"]]
 
 
 def _began(known: Answer, step: str | None) -> int | None:
-    """When the step began that is to be proven."""
+    """When the step to be proven began; None if it is unknown."""
     steps = known.envelope["result"]["steps"]
     named = [row for row in steps if step is not None and step.upper() in (row["step_id"], row["path"].upper())]
     open_ones = [row for row in steps if not row["completed"]]
@@ -190,7 +191,7 @@ def _began(known: Answer, step: str | None) -> int | None:
 
 
 def _line(result: Row, seen: WitnessedRun) -> str:
-    """What was kept, in one line."""
+    """The recorded receipt in one line."""
     receipt, proof = result["receipt"], result["proof"]
     took = f"{seen.duration_ms / 1000:.1f} s"
     parts = [f"{receipt['id']} {receipt['grade']}: {seen.command} -> exit {seen.exit_code} in {took}"]

@@ -1,4 +1,4 @@
-"""`clew recall`: what is known, in the terminal."""
+"""`clew recall`: searches memory and prints the hits for a terminal."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ def recall(
     - `clew recall "retry policy" --source cards --explain`
     - `clew recall backups --as-of 2026-05-01 --json`
     """
+    # `explain` always, because it also carries the words that matched, which are marked in the excerpt.
     given: dict[str, Any] = {"query": " ".join(words), "limit": limit, "active_only": active, "explain": True}
     given |= {"sources": source or ["all"], **({"as_of": as_of} if as_of else {})}
     with opened(settings_of(ctx)) as clew:
@@ -70,7 +71,7 @@ def _provenance(hit: dict[str, Any]) -> str:
 
 
 def _show_excerpt(text: str, marks: list[str]) -> None:
-    """The excerpt with the words that matched in bold; in a pipe, marks would only be noise."""
+    """Print the excerpt with the matching words in bold; a pipe gets it without marks."""
     if not has_colour(sys.stdout):
         say(f"    {text}")
         return

@@ -1,4 +1,4 @@
-"""`clew runner`: the process that works on jobs."""
+"""`clew runner`: the process that works on delegated jobs, until a signal stops it."""
 
 from __future__ import annotations
 
@@ -78,6 +78,7 @@ def _stop_on_signals() -> threading.Event:
     def ask(number: int, frame: Any) -> None:
         stop.set()
 
+    # A flag instead of an exception: the runner first ends its processes and gives their jobs back.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, ask)
     return stop

@@ -1,4 +1,4 @@
-"""`clew serve`: the declaration for --help and completion; the work is in ../launch.py."""
+"""`clew serve`: declares the options for --help and completion; ../launch.py starts the server."""
 
 from __future__ import annotations
 

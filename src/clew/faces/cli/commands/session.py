@@ -1,4 +1,4 @@
-"""`clew session`: one thought session as a tree. `clew sessions`: the thought sessions of a workspace."""
+"""`clew session` prints one thought session as a tree; `clew sessions` lists or searches those of a workspace."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def session(
 
 
 def complete_id(clew: Clew, key: str) -> str:
-    """The only session whose id starts like this; what is not found is left for the operation to refuse."""
+    """The full id of the only session that starts with `key`; otherwise `key`, which the operation then refuses."""
     offset, found = 0, []
     while len(key) < FULL_ID:
         answer = call(clew, "session_list", {"limit": 100, "offset": offset})
@@ -81,7 +81,7 @@ STYLES = {"H": "yellow", "E": "cyan", "C": "bold green", "Q": "magenta", "X": "r
 
 
 def tree(thoughts: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    """A line and its style for each thought and each branch, without recursion: branches may be many deep."""
+    """A line and its style for each thought and branch. A stack replaces recursion: branches may nest deeply."""
     chains: Chains = {}
     for item in thoughts:
         chains.setdefault(item.get("branchId", ""), []).append(item)
@@ -89,6 +89,7 @@ def tree(thoughts: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     for chain, items in chains.items():
         if chain:
             origin = (items[0].get("branchFromBranch", ""), items[0].get("branchFromThought", 0))
+            # A branch whose origin is not among the thoughts is shown at the top, so that nothing disappears.
             forks.setdefault(origin if _is_origin(chains, origin) else ("", 0), []).append(chain)
     roots = [("", item) for item in chains.get("", [])]
     stack: list[tuple[str, str | dict[str, Any], bool]] = _level(roots, forks.get(("", 0), []))
@@ -110,7 +111,7 @@ def _is_origin(chains: Chains, origin: tuple[str, int]) -> bool:
 def _level(
     thoughts: list[tuple[str, dict[str, Any]]], branches: list[str], indent: str = ""
 ) -> list[tuple[str, str | dict[str, Any], bool]]:
-    """The children of one place, the first on top of the stack."""
+    """The children of one place, reversed, so that the first one is popped from the stack first."""
     children: list[str | dict[str, Any]] = [*(item for _, item in thoughts), *branches]
     return [(indent, child, place == len(children) - 1) for place, child in enumerate(children)][::-1]
 
@@ -120,7 +121,7 @@ def describe(item: dict[str, Any]) -> str:
     revises = f" ↺{item.get('revisesThought', '?')}" if item["isRevision"] else ""
     end = "" if item["nextThoughtNeeded"] else " ■"
     critique = " ✎" if item.get("critique", {}).get("status") == "ok" else ""
-    # The line begins with number and kind already.
+    # The line already begins with number and kind, so the cipher's `S1|H|` is removed.
     text = _HEAD.sub("", item["thought"]) if kind else item["thought"]
     return f"{item['thoughtNumber']}{kind}{revises}{end}{critique}  {' '.join(text.split())}"
 

@@ -1,4 +1,4 @@
-"""`clew status`: the workspace at a glance."""
+"""`clew status`: prints the workspace, its focus and the state of the store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clew.faces.cli.commands.call import show_answer
 from clew.faces.cli.output import describe_warnings, show_table
 from clew.faces.cli.root import call, opened, settings_of
 
-# What a person wants at a glance; --json has the rest.
+# The few facts a person looks for; --json prints all of them.
 SHOWN = ("workspace", "checkout", "focus", "store", "index", "last_task_event", "last_doc_entry")
 
 
@@ -40,7 +40,7 @@ def status(
 
 
 def facts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """A nested result as `path  value` rows; lists of objects only by their length."""
+    """A nested result as rows of path and value; a list of objects is only counted."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from facts(item, f"{name}.{key}" if name else key)

@@ -1,4 +1,4 @@
-"""`clew tasks`: plans, tasks and steps as a tree, each step with what its gate still asks for."""
+"""`clew tasks`: prints plans, tasks and steps as a tree, with what the gate of each open step still asks for."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def tasks(
     - `clew tasks --json`
     """
     with opened(settings_of(ctx)) as clew:
-        found = gathered(clew, target, show_all)
+        found = gather(clew, target, show_all)
     if isinstance(found, Answer):
         raise typer.Exit(show_answer(found, as_json))
     if as_json:
@@ -54,12 +54,12 @@ def tasks(
         draw(found)
 
 
-def gathered(clew: Clew, target: str | None, show_all: bool) -> Row | Answer:
-    """Plans with their tasks with their steps; or the answer of the call that failed."""
+def gather(clew: Clew, target: str | None, show_all: bool) -> Row | Answer:
+    """Plans with their tasks and steps, or the answer of the call that failed."""
     listed = listing(clew, {"include_all": show_all, **({"target": target} if target else {})})
     if isinstance(listed, Answer):
         return listed
-    steps = {plan["id"]: mirrored(clew, plan["id"]) for plan in listed["plans"]}
+    steps = {plan["id"]: steps_of(clew, plan["id"]) for plan in listed["plans"]}
     for plan in listed["plans"]:
         own = [task for task in listed["tasks"] if task["parent"] == plan["id"]]
         plan["tasks"] = [
@@ -70,7 +70,7 @@ def gathered(clew: Clew, target: str | None, show_all: bool) -> Row | Answer:
 
 
 def listing(clew: Clew, arguments: Row) -> Row | Answer:
-    """All pages of plans and tasks together."""
+    """All plans and tasks, read page by page; or the answer of the call that failed."""
     found: Row = {"plans": [], "tasks": []}
     cursors: Row = {"plans_cursor": 0, "tasks_cursor": 0}
     while True:
@@ -86,7 +86,7 @@ def listing(clew: Clew, arguments: Row) -> Row | Answer:
             return found
 
 
-def mirrored(clew: Clew, plan: str) -> list[Row]:
+def steps_of(clew: Clew, plan: str) -> list[Row]:
     answer = call(clew, "tasks_mirror", {"plan": plan, "limit": STEPS})
     steps: list[Row] = answer.envelope["result"].get("steps", [])
     return steps
@@ -97,6 +97,7 @@ def draw(found: Row) -> None:
     from rich.tree import Tree
 
     colour = has_colour(sys.stdout)
+    # A pipe has no width; Rich would take 80 columns and break titles in the middle.
     console = Console(no_color=not colour, highlight=False, width=None if colour else WIDE)
     for plan in found["plans"]:
         tree = Tree(work_text(plan, plan["plan_progress"], found["focus"]))
@@ -107,7 +108,7 @@ def draw(found: Row) -> None:
 
 
 def add_steps(branch: Tree, steps: list[Row]) -> None:
-    """Steps hang below the step that their path names."""
+    """Add each step below the one its path names. Parents come before their children in the list."""
     places: dict[str, Tree] = {}
     for step in steps:
         above = step["path"].rpartition(".")[0]

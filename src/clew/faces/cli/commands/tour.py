@@ -1,4 +1,4 @@
-"""`clew tour`: the loop of an agent's work in the terminal, in five minutes."""
+"""`clew tour`: walks through an agent's work in the terminal, in a scratch data directory."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def tour(
     settings = scratch_settings((ctx.obj or {}).get("home"))
     clew = open_clew(settings)
     waits = not yes and not as_json and sys.stdin.isatty()
-    told: list[dict[str, Any]] = []
+    shown: list[dict[str, Any]] = []
     try:
         story = Story(clew, settings.project_root, Week(system_clock()))
         story.write("relay.py", RELAY)
         story.write("test_relay.py", TEST)
         for text, name, arguments in stops(story, TOUCHED):
             answer = clew.dispatcher.call(name, arguments, story.agent("mira"))
-            told.append({"about": text, "call": name, "arguments": arguments, "answer": answer.text})
+            shown.append({"about": text, "call": name, "arguments": arguments, "answer": answer.text})
             if not as_json:
                 _show(text, name, arguments, answer.text)
             if waits:
@@ -55,13 +55,13 @@ def tour(
     finally:
         clew.close()
     if as_json:
-        show_json({"home": str(settings.home), "stops": told})
+        show_json({"home": str(settings.home), "stops": shown})
     else:
         say(f"That is the loop. `clew connect` gives it to your agents; delete {settings.home} when you are done.")
 
 
 def stops(story: Story, changed: str) -> Iterator[Stop]:
-    """What is said, and the call that shows it. What happens outside of Clew happens between two stops."""
+    """Each stop's text and the call that shows it. Between stops this runs a test and changes a file."""
     yield (
         "Work begins with a task and its steps. A step may name the command that proves it.",
         "start",

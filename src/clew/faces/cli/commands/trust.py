@@ -1,4 +1,4 @@
-"""`clew trust`: let a project's clew.toml set more than what cannot harm."""
+"""`clew trust`: lets a project's clew.toml change settings that are refused from an untrusted file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`clew verify`: whether anything on record was changed afterwards."""
+"""`clew verify`: checks the digest chains of receipts and events for later changes."""
 
 from __future__ import annotations
 

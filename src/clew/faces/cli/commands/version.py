@@ -1,4 +1,4 @@
-"""`clew version`."""
+"""`clew version`: prints the versions of Clew and Python."""
 
 from __future__ import annotations
 

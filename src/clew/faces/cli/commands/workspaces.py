@@ -1,4 +1,4 @@
-"""`clew workspaces`: what else this data directory keeps."""
+"""`clew workspaces`: lists the workspaces of this data directory."""
 
 from __future__ import annotations
 

@@ -18,8 +18,14 @@ def system_clock() -> int:
 @lru_cache(maxsize=4096)
 def iso_millis(ts_ms: int) -> str:
     """UTC with all three digits of the milliseconds, so that times sort as text: 2026-11-15T10:00:00.250Z."""
-    moment = datetime.fromtimestamp(ts_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{moment}.{ts_ms % 1000:03d}Z"
+    seconds, millis = divmod(ts_ms, 1000)
+    return f"{_minute(seconds // 60)}:{seconds % 60:02d}.{millis:03d}Z"
+
+
+@lru_cache(maxsize=4096)
+def _minute(minutes: int) -> str:
+    """Up to the minute, which the times of one session share: writing a date takes five times as long as the rest."""
+    return datetime.fromtimestamp(minutes * 60, UTC).strftime("%Y-%m-%dT%H:%M")
 
 
 @lru_cache(maxsize=4096)

@@ -10,13 +10,17 @@ import re
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 HIDDEN = "<redacted>"
 
+_BEGINS = r"(?:\b|(?<=\\[bfnrt])|(?<=\\u00[01][0-9a-f]))"
+"""A word begins, or an escape has ended: a text may hold JSON, where a new line is written as a backslash and `n`."""
 _FORMS = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
-    r"|\b(?:(?:AKIA|ASIA)[0-9A-Z]{16}\b"  # AWS
+    rf"|{_BEGINS}"
+    r"(?:(?:AKIA|ASIA)[0-9A-Z]{16}\b"  # AWS
     r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}"
     r"|glpat-[A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}"
     r"|xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}"  # Slack
@@ -27,16 +31,19 @@ _FORMS = re.compile(
 )
 # The name may be a part of a longer one (DB_PASSWORD, "api_key"), of at most 40 characters on each side so that a long
 # line of word characters is not tried from each of its places; but not the beginning of a word such as tokenizer.
+# Quotes have a backslash before them where the text holds JSON, three where that is part of another JSON.
 _NAMED = re.compile(
     r"(?P<name>(?<![A-Za-z0-9])[\w-]{0,40}?"
     r"(?P<word>pass(?:word|wd|phrase)|pwd|api[_-]?key|(?:access|private|secret)[_-]?key|secret|token)s?(?![A-Za-z])"
-    r"[\w-]{0,40}[\"']?\s*[:=]\s*)"
-    r"(?P<value>\"[^\"\n]+\"|'[^'\n]+'|[^\s\"',;&<][^\s\"',;&]*)",
+    r"[\w-]{0,40}(?:\\{0,3}[\"'])?\s*[:=]\s*)"
+    r"(?P<value>\\{0,3}(?:\"[^\"\n]+\"|'[^'\n]+')|[^\s\"',;&<][^\s\"',;&]*)",
     re.IGNORECASE,
 )
-_ADDRESS = re.compile(r"(?P<name>\b[a-z][a-z0-9+.-]{0,30}://[^\s:/@]*:)(?P<value>[^\s/<]+)(?=@)", re.IGNORECASE)
-_BEARER = re.compile(r"(?P<name>\bBearer\s+)(?P<value>[A-Za-z0-9._~+/=-]{6,})", re.IGNORECASE)
-_BASIC = re.compile(r"(?P<name>\bBasic\s+)(?P<value>[A-Za-z0-9+/]{8,}={0,2})", re.IGNORECASE)
+_ADDRESS = re.compile(
+    rf"(?P<name>{_BEGINS}[a-z]" r"[a-z0-9+.-]{0,30}://[^\s:/@]*:)(?P<value>[^\s/<]+)(?=@)", re.IGNORECASE
+)
+_BEARER = re.compile(rf"(?P<name>{_BEGINS}Bearer" r"\s+)(?P<value>[A-Za-z0-9._~+/=-]{6,})", re.IGNORECASE)
+_BASIC = re.compile(rf"(?P<name>{_BEGINS}Basic" r"\s+)(?P<value>[A-Za-z0-9+/]{8,}={0,2})", re.IGNORECASE)
 
 # Words that follow a name in a sentence or in an error message, and are no value of it.
 _SAID = re.compile(
@@ -47,7 +54,9 @@ _SAID = re.compile(
 _NAMES = ("token", "key", "secret", "passw", "passphrase", "pwd")
 _PREFIXES = (*(f"gh{kind}_" for kind in "pousr"), "github_pat_", "glpat-", "npm_", "pypi-", "xapp-", "whsec_", "ya29.")
 _CLUES = {
-    **dict.fromkeys(_NAMES, re.compile(r"[\w-]{0,60}[\"']?\s*[:=]\s*(?:\"[^\"\n]{1,500}|'[^'\n]{1,500}|\S)")),
+    **dict.fromkeys(
+        _NAMES, re.compile(r"[\w-]{0,60}(?:\\{0,3}[\"'])?\s*[:=]\s*(?:\\{0,3}(?:\"[^\"\n]{1,500}|'[^'\n]{1,500})|\S)")
+    ),
     **dict.fromkeys(_PREFIXES, re.compile(r"[\w-]{10}")),
     **dict.fromkeys(("akia", "asia", "aiza", "sk-", "k_"), re.compile(r"[\w-]{16}")),
     "bearer": re.compile(r"\s+[\w.~+/=-]{6}"),
@@ -69,6 +78,7 @@ _RUN = 300
 _LONG = 50_000
 """Characters from which one pass by numpy is cheaper than a search for each clue."""
 _TOKEN = re.compile(r"\S*")
+_ESCAPE = re.compile(r"\\(?:[bfnrt]|u00[01][0-9a-f])\Z")
 
 
 def hide_secrets(text: str) -> tuple[str, int]:
@@ -146,18 +156,18 @@ def _places(lowered: str, clue: str) -> Iterator[tuple[int, int]]:
 
 def _begins(text: str, place: int) -> bool:
     before = text[place - 1 : place] if place > 0 else ""
-    return place >= 0 and not (before.isalnum() or before == "_")
+    return place >= 0 and (not (before.isalnum() or before == "_") or bool(_ESCAPE.search(text, place - 6, place)))
 
 
 def _is_secret(match: re.Match[str]) -> bool:
-    value = match["value"].strip("\"'")
+    value = match["value"].strip("\\\"'")
     if not value or value.startswith(HIDDEN):
         return False
     if match.re is _BASIC:
         return _has_password(value)
     if match.re is _BEARER:
         return not value.isalpha() or len(value) >= 20
-    if match.re is _ADDRESS or match["value"] != value:
+    if match.re is _ADDRESS or match["value"].lstrip("\\").startswith(('"', "'")):
         return True
     return _is_named_value(match["word"].lower(), value.rstrip(".)"))
 
@@ -187,24 +197,106 @@ _KEY = re.compile(r"token|api_?key|secret|password|passwd|private_key|authorizat
 def redact(value: Any, serialized: str) -> Any:
     """`value` with secrets replaced. Most answers hold none, which one look at their JSON tells."""
     lowered = serialized.lower()
-    likely = _likely_clues(lowered) if len(lowered) > _LONG else _CLUES
-    clues = [clue for clue in likely if clue in lowered and _is_there(lowered, clue)]
+    held = _likely_clues(lowered) if len(lowered) > _LONG else [clue for clue in _CLUES if clue in lowered]
+    clues = [clue for clue in held if _is_there(lowered, clue)]
     return _walk(value, clues) if clues or any(name in lowered for name in _HIDING_NAMES) else value
 
 
+_SLOT_BITS = 18
+"""Of a quarter of a million slots the thousand windows take so few that hardly another word falls into one."""
+
+
+class _Window(NamedTuple):
+    """Four bytes by which a clue is found in a long text."""
+
+    clue: str
+    behind: int
+    """From the first of them to the first byte behind the clue."""
+
+
+_FOREIGN = frozenset(range(0xC2, 0xF5))
+"""The first byte of a sign beyond ASCII. It may be a letter or a space, so it is let through where either may stand."""
+_WORDLIKE = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_-") | _FOREIGN
+_SPACED = frozenset(b" \t\n\r\\:=") | _FOREIGN
+"""What may stand between a name and its value. A backslash: the text is JSON, where it begins a space or a quote."""
+_BEHIND = {
+    **dict.fromkeys(_CLUES, _WORDLIKE),
+    **dict.fromkeys(_NAMES, _WORDLIKE | _SPACED | frozenset(b"\"'")),
+    **dict.fromkeys(("bearer", "basic"), _SPACED),
+    "private key-----": frozenset(range(0x100)),
+    "://": frozenset(range(0x21, 0x7F)) | _FOREIGN,
+    "xox": frozenset(b"abeoprs"),
+}
+"""The bytes that may follow a clue in a secret."""
+
+
 def _likely_clues(lowered: str) -> list[str]:
-    """Those whose first four bytes stand anywhere in a long text, and the shorter ones: one pass for all of them."""
+    """The clues that stand anywhere in a long text with bytes behind them that a secret may have there: one pass."""
     import numpy as np
 
-    data, table = lowered.encode(), np.zeros(1 << 16, np.bool_)
-    mix, half = np.uint32(2_654_435_761), np.uint32(16)
-    beginnings = {clue: int.from_bytes(clue.encode()[:4], "little") for clue in _CLUES if len(clue) >= 4}
-    table[(np.array(list(beginnings.values()), np.uint32) * mix) >> half] = True
-    seen: set[int] = set()
+    table, windows = _windows()
+    data = lowered.encode()
+    signs = np.frombuffer(data, np.uint8)
+    found: set[str] = set()
     for offset in range(4):
         words = np.frombuffer(data, "<u4", (len(data) - offset) // 4, offset)
-        seen.update(np.unique(words[table[(words * mix) >> half]]).tolist())
-    return [clue for clue in _CLUES if clue not in beginnings or beginnings[clue] in seen]
+        places = np.flatnonzero(table.take(_slots(words)))
+        values = words[places]
+        for value in set(values.tolist()) & windows.keys():
+            window = windows[value]
+            if window.clue not in found:
+                behind = places[values == value] * 4 + (offset + window.behind)
+                if _may_follow(window.clue, signs.take(behind, mode="clip"), signs.take(behind + 1, mode="clip")):
+                    found.add(window.clue)
+    if "@" not in lowered:  # an address without one names no password
+        found.discard("://")
+    return [clue for clue in _CLUES if clue in found]
+
+
+def _may_follow(clue: str, first: Any, second: Any) -> bool:
+    likely = _byte_table(_BEHIND[clue])[first]
+    if clue in _NAMES:  # a word behind a space is no value: `the key to it`
+        likely &= (first != ord(" ")) | _byte_table(_SPACED)[second]
+    return bool(likely.any())
+
+
+@cache
+def _byte_table(signs: frozenset[int]) -> Any:
+    import numpy as np
+
+    table = np.zeros(0x100, np.bool_)
+    table[list(signs)] = True
+    return table
+
+
+@cache
+def _windows() -> tuple[Any, dict[int, _Window]]:
+    """The four bytes of every clue, shorter ones with each byte that may follow, and a table of them by their slots."""
+    import numpy as np
+
+    windows: dict[int, _Window] = {}
+    for clue, signs in _BEHIND.items():
+        for text, behind in _spelled(clue, signs):
+            windows[int.from_bytes(text, "little")] = _Window(clue, behind)
+    table = np.zeros(1 << _SLOT_BITS, np.bool_)
+    table[_slots(np.array(list(windows), np.uint32))] = True
+    return table, windows
+
+
+def _spelled(clue: str, signs: frozenset[int]) -> Iterator[tuple[bytes, int]]:
+    if clue == "private key-----":  # its end is a line in Markdown
+        yield b"ey--", 7
+    elif len(clue) >= 4:
+        yield clue[-4:].encode(), 4
+    else:
+        starts = [f"{letter}{clue}" for letter in "rsp"] if clue == "k_" else [clue]
+        yield from ((start.encode() + bytes([sign]), 3) for start in starts for sign in signs)
+
+
+def _slots(words: Any) -> Any:
+    import numpy as np
+
+    return ((words * np.uint32(2_654_435_761)) >> np.uint32(32 - _SLOT_BITS)).astype(np.intp)
 
 
 def _is_there(lowered: str, clue: str) -> bool:

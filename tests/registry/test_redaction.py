@@ -97,6 +97,7 @@ def test_the_usual_forms_of_secrets_are_hidden_and_screened(form: str) -> None:
         "tokenizer: bert-base-uncased",
         "secretary: J. Doe",
         "token: expected string",
+        '{\\"problem\\": \\"token: required\\"}',
         "password: is required",
         "Basic knowledge of TASK-001",
         "see https://example.com/a:b@c",
@@ -128,7 +129,7 @@ WORDS = [
     "task-",
     "a:b@c",
 ]
-ODD = ("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}", "x" * 45)
+ODD = ("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}", "\N{NO-BREAK SPACE}", "ä", "\\n", "\\", "\x01", "x" * 45)
 PIECES = st.sampled_from([*USUAL.values(), *SIGNS, *WORDS, *ODD])
 
 
@@ -136,6 +137,27 @@ PIECES = st.sampled_from([*USUAL.values(), *SIGNS, *WORDS, *ODD])
 @given(st.lists(PIECES, min_size=1, max_size=12).map("".join))
 def test_looking_near_clues_hides_what_looking_everywhere_hides(text: str) -> None:
     assert hide_secrets(text) == hide_everywhere(text)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(PIECES, min_size=1, max_size=12).map("".join), st.integers(0, 3))
+def test_a_long_answer_hides_what_looking_everywhere_hides(text: str, shift: int) -> None:
+    long = f"{'. ' * 26_000}{'.' * shift}{text}"
+    for held in (long, canonical([long])):
+        shown = redact({"text": held}, canonical({"text": held}))
+        assert shown == {"text": held[: 52_000 + shift] + hide_everywhere(held[52_000 + shift :])[0]}
+
+
+@pytest.mark.parametrize("room", [0, 60_000])
+@pytest.mark.parametrize("gap", ["\n", "\t", "\x01", "\r\n"])
+@pytest.mark.parametrize("form", USUAL)
+def test_a_secret_at_the_beginning_of_a_line_is_hidden(form: str, gap: str, room: int) -> None:
+    """Also in an answer that holds JSON as a text, where the new line before it is written as an escape."""
+    text = f"{'. ' * room}before{gap}{USUAL[form]}"
+    for held in (text, canonical({"text": text}), canonical({"thought": canonical({"text": text})})):
+        shown = redact({"content": held}, canonical({"content": held}))["content"]
+        assert "<redacted>" in shown
+        assert not any(part in shown for part in ("hunter2", "Tr0ub4dor", "SyA123", "a1B2", "IOSFOD", "abcdefghij"))
 
 
 @pytest.mark.parametrize("form", USUAL)

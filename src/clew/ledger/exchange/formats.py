@@ -33,7 +33,7 @@ def render_cipher(session: dict[str, Any], thoughts: list[Thought], header: bool
 
 
 def _line(thought: Thought) -> str:
-    marked = "".join(f" [{flag}]" for flag in _flags(thought))
+    marked = "".join([f" [{flag}]" for flag in _flags(thought)])
     text = thought.text
     if "\\" in text or "\n" in text or "\r" in text:
         text = text.translate(_ESCAPE)
@@ -128,16 +128,19 @@ _MARKS = re.compile(r"(\\*)(?=<!-- (?:clew (?:session|thought) |/thought -->))")
 
 
 def render_markdown(session: dict[str, Any], thoughts: list[Thought], marks: bool = True) -> str:
-    lines = _header(session, marks)
+    parts = _header(session, marks)
     shown = 0
     for title, placed in _threads(thoughts):
-        lines += [f"## {title}", ""]
+        parts.append(f"## {title}\n")
         before: Point | None = None
         for place, thought in placed:
-            mark = [_mark(thought, place if place != shown else None, before)] if marks else []
-            lines += [*mark, *_heading(thought), *_body(thought, marks), ""]
+            if marks:
+                mark = _mark(thought, place if place != shown else None, before)
+                parts.append(f"{mark}\n{_heading(thought)}\n\n{_escaped(thought.text)}\n{_END}\n")
+            else:
+                parts.append(f"{_heading(thought)}\n\n{thought.text}\n")
             shown, before = shown + 1, thought.point
-    return "\n".join(lines).rstrip("\n") + "\n"
+    return "\n".join(parts).rstrip("\n") + "\n"
 
 
 def _header(session: dict[str, Any], marks: bool) -> list[str]:
@@ -159,16 +162,14 @@ def _threads(thoughts: list[Thought]) -> Iterator[tuple[str, list[tuple[int, Tho
         yield f"Branch {chain} (from thought {origin.number if origin else None})" if chain else "Main Thread", placed
 
 
-def _heading(thought: Thought) -> list[str]:
+def _heading(thought: Thought) -> str:
     revises = f" [R{thought.revises.number}]" if thought.revises else ""
-    return [f"### Thought {thought.point.number}/{thought.total}{revises}", ""]
+    return f"### Thought {thought.point.number}/{thought.total}{revises}"
 
 
-def _body(thought: Thought, marks: bool) -> list[str]:
-    if not marks:
-        return [thought.text]
-    text = thought.text
-    return [_MARKED_LINE.sub(lambda found: "\\" + found.group(), text) if "<!-- " in text else text, _END]
+def _escaped(text: str) -> str:
+    """A line that looks like a mark of ours gets a backslash."""
+    return _MARKED_LINE.sub(lambda found: "\\" + found.group(), text) if "<!-- " in text else text
 
 
 def _mark(thought: Thought, place: int | None, before: Point | None) -> str:

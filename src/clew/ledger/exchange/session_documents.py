@@ -81,7 +81,9 @@ def node_json(
         "branchOrigin": _id(thought.session, thought.origin),
         "branchId": thought.point.chain or None,
     }
-    return node | ({"revisionMetadata": revisions.metadata(thought)} if revisions else {})
+    if revisions is not None:
+        node["revisionMetadata"] = revisions.metadata(thought)
+    return node
 
 
 def _id(session: str, point: Point | None) -> str | None:

@@ -11,7 +11,7 @@ from clew.errors import ClewError
 from clew.ids import check_agent, check_workspace
 from clew.surroundings import placed
 
-TOOLSETS = {
+TOOLSET_WORDS = {
     "agent": "agent",
     "core": "core",
     "minimal": "core",
@@ -67,13 +67,13 @@ def read_flag(name: str, value: str) -> bool:
 
 
 def read_toolset(name: str, value: str) -> str:
-    if value.lower() not in TOOLSETS:
+    if value.lower() not in TOOLSET_WORDS:
         raise ClewError(
             "INVALID_INPUT",
             f"toolset: {value!r} is unknown",
-            f"Use one of {', '.join(dict.fromkeys(TOOLSETS.values()))}.",
+            f"Use one of {', '.join(dict.fromkeys(TOOLSET_WORDS.values()))}.",
         )
-    return TOOLSETS[value.lower()]
+    return TOOLSET_WORDS[value.lower()]
 
 
 def read_choice(*known: str) -> Reader:

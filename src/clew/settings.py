@@ -18,7 +18,7 @@ from clew.canonical import sha256_hex
 from clew.errors import ClewError
 from clew.ids import check_workspace
 from clew.setting_readers import (
-    TOOLSETS,
+    TOOLSET_WORDS,
     Reader,
     read_agent,
     read_choice,
@@ -336,7 +336,7 @@ def _gather(
 
 
 def _contract_settings(chosen: tuple[str, str] | None, here: Path) -> dict[str, tuple[str, str]]:
-    toolset = TOOLSETS.get(chosen[0].lower(), "") if chosen else ""
+    toolset = TOOLSET_WORDS.get(chosen[0].lower(), "") if chosen else ""
     found = dict(CONTRACT_SETTINGS.get(toolset, {}))
     if toolset == MIND_MEM and (here / MIND_MEM_FILE).is_file():
         found["memory_dir"] = str(here)  # Mind-Mem's own default is the directory that it is started in

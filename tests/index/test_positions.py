@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.index import positions
-from clew.index.positions import ABSENT, Positions
+from clew.index import postings as positions
+from clew.index.postings import ABSENT, Positions
 
 IDS = st.lists(st.integers(0, 30), unique=True, max_size=12)
 STEP = st.tuples(st.sampled_from(["put", "drop", "ask"]), IDS, st.integers(0, 100))

@@ -106,7 +106,7 @@ def answers(ctx: Context, **changes: Any) -> list[list[tuple[str, float]]]:
 
 
 def install(ctx: Context) -> str:
-    from clew.index import pgvector
+    from clew.index import vectors as pgvector
 
     with ctx.database.write() as tx:
         return pgvector.install(tx)

@@ -8,8 +8,7 @@ import sys
 import weakref
 from pathlib import Path
 
-from clew.store.companions import PATIENCE, Companion
-from clew.store.database import Database
+from clew.store.database import PATIENCE, Companion, Database
 from clew.store.sqlite import SqliteDatabase
 
 CLOSED: list[tuple[str, float]] = []
@@ -60,7 +59,7 @@ def test_they_do_not_keep_a_database_alive(tmp_path: Path) -> None:
 def test_a_process_that_ends_closes_what_is_left(tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
-from clew.store.companions import Companion
+from clew.store.database import Companion
 from clew.store.sqlite import SqliteDatabase
 class Last(Companion):
     def close(self, patience): print("closed within", patience)

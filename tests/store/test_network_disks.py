@@ -10,8 +10,8 @@ import apsw
 import pytest
 
 from clew.errors import ClewError
-from clew.store import file_system
-from clew.store.file_system import network_file_system, warn_of_network
+from clew.store import link as file_system
+from clew.store.link import network_file_system, warn_of_network
 from clew.store.sqlite import SqliteDatabase
 
 NFS, EXT4 = 0x6969, 0xEF53

@@ -11,8 +11,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from clew.errors import ClewError
-from clew.store.companions import Companion
-from clew.store.database import Database, committed
+from clew.store.database import Companion, Database, committed
 
 if TYPE_CHECKING:
     from clew.index.segments import Label, Segment

@@ -23,8 +23,7 @@ from clew.memory.kinds import prefix_of
 from clew.memory.marks import normal_words
 from clew.registry.context import Context
 from clew.registry.operation import MAX_NUMBER, Input, operation
-from clew.store.companions import Companion
-from clew.store.database import Database, Row
+from clew.store.database import Companion, Database, Row
 
 WORDS: dict[str, str] = {
     "architecture": """

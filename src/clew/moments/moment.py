@@ -28,9 +28,8 @@ from clew.moments.agent_sessions import (
     was_told,
 )
 from clew.moments.event import SILENCE, Moment, Reply, in_time
-from clew.moments.seen_runs import step_in_focus, unproven, unproven_line
 from clew.moments.speech import PACK_TOKENS, START_TOKENS, fenced, hit_line, hits_for, standing, summary
-from clew.moments.tools import after_tool, before_tool
+from clew.moments.tools import after_tool, before_tool, step_in_focus, unproven, unproven_line
 from clew.recall.figures import note_told
 from clew.registry.context import Context
 from clew.registry.operation import operation

@@ -23,8 +23,8 @@ from clew.reasoning.scope import own_scope
 from clew.reasoning.visibility import filed_tags
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
-from clew.store.foreign import ForeignStore
 from clew.store.rows import columns, encoded
+from clew.store.sqlite_files import ForeignStore
 from clew.store.workspaces import raise_count
 
 UNKNOWN = "note"

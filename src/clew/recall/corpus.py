@@ -13,8 +13,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.index.positions import Positions
-from clew.index.postings import FIELD_COUNT, Names, Numbers, PostingRun, added
+from clew.index.postings import FIELD_COUNT, Names, Numbers, Positions, PostingRun, added
 from clew.index.search import changed_items, index_state
 from clew.index.segments import DamagedSegment, Segment, build_segment, labels, numbers_for, read_segment, renamed
 from clew.index.terms import terms

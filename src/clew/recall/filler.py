@@ -9,12 +9,11 @@ from collections.abc import Callable
 from clew.canonical import digest
 from clew.errors import ClewError
 from clew.index import vectors
-from clew.index.pgvector import install
 from clew.index.search import changed_items, item_before, items_by_id, last_change
+from clew.index.vectors import install
 from clew.recall.models import ACTIVE, Embedder, stored_choice
 from clew.registry.context import Context
-from clew.store.companions import Companion
-from clew.store.database import Database, Row, Transaction
+from clew.store.database import Companion, Database, Row, Transaction
 
 BATCH = 32
 LEAD_CHARS = 400

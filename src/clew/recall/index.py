@@ -10,9 +10,9 @@ from pydantic import Field
 from clew.errors import ClewError
 from clew.index import vectors
 from clew.index.items import disagreements, recut
-from clew.index.pgvector import schema_of
 from clew.index.search import count_by_source, index_gaps, items_after, last_change
 from clew.index.segments import drop_segments, segment_stats
+from clew.index.vectors import schema_of
 from clew.memory.blocks import count_by_folder
 from clew.memory.categories import renew_files
 from clew.memory.files.directory import shown_root

@@ -13,9 +13,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.index.pgvector import Scores, VectorServer
-from clew.index.positions import Positions
-from clew.index.vectors import LARGEST, Packed, count, numbering, unpacked, vectors_after
+from clew.index.postings import Positions
+from clew.index.vectors import LARGEST, Packed, Scores, VectorServer, count, numbering, unpacked, vectors_after
 from clew.recall.corpus import Corpus, Slots, best
 from clew.store.database import Transaction
 

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from clew.errors import ClewError
-from clew.store.companions import Companion
-from clew.store.database import Database, Transaction
+from clew.store.database import Companion, Database, Transaction
 
 DELAY = 0.5
 

@@ -13,11 +13,10 @@ from clew.reasoning.adopted_log import Adoption, adopt_log
 from clew.reasoning.adopted_refs import REFS, adopt_refs
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, operation
-from clew.store.foreign import ForeignStore, opened_foreign
+from clew.store.sqlite_files import ForeignStore, opened_foreign
 from clew.store.workspaces import declare_events
 from clew.surroundings import placed
-from clew.tasks.adopted_history import HISTORY, adopt_events, adopt_history
-from clew.tasks.adopted_work import adopt_work
+from clew.tasks.adopted_work import HISTORY, adopt_events, adopt_history, adopt_work
 
 FILE = "branchmind_rust.db"
 NEEDED = ("workspaces", "doc_entries", "graph_node_versions", "tasks")

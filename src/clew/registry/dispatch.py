@@ -18,10 +18,9 @@ from clew.registry.callers import AUTO, client_author, stored_agent
 from clew.registry.catalogue import catalogue
 from clew.registry.connection import Connection, InputRequired
 from clew.registry.context import Context, Progress, Remarks
-from clew.registry.envelope import Answer, failure, success
+from clew.registry.envelope import Answer, failure, outline, success
 from clew.registry.lookup import find_completer, find_operation, find_prompt, find_resource
 from clew.registry.operation import AgentForm, Input, Operation
-from clew.registry.outline import outline
 from clew.registry.permission import own_workspace, permitted
 from clew.registry.repeats import once, once_in_parts, repeated
 from clew.registry.suggestions import fitted, next_page

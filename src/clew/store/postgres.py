@@ -16,8 +16,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from clew.errors import ClewError
-from clew.store.companions import Companions
-from clew.store.database import Row, outcome_unknown
+from clew.store.database import Companions, Row, outcome_unknown
 from clew.store.migrations import latest, too_new
 from clew.store.postgres_schema import check_encoding, check_restored, migrate
 from clew.store.wire import MOST_QUEUED, PATIENCE, Wire

@@ -18,18 +18,22 @@ from typing import Any
 import apsw
 
 from clew.errors import ClewError
-from clew.store.companions import Companions
-from clew.store.database import OUTCOME_UNKNOWN, Row, outcome_unknown
-from clew.store.file_system import (
+from clew.store.database import OUTCOME_UNKNOWN, Companions, Row, outcome_unknown
+from clew.store.link import (
+    Link,
+    data_version,
+    end_transaction,
+    identity,
+    jittered_wait,
     make_directory,
     make_private,
     network_file_system,
     no_descriptors,
     no_room,
+    pragma,
     warn_of_network,
     without_shared_memory,
 )
-from clew.store.link import Link, data_version, end_transaction, identity, jittered_wait, pragma
 from clew.store.migrations import latest, pending, statements, too_new
 
 BUSY_SECONDS = 20.0
@@ -239,7 +243,7 @@ class SqliteDatabase:
 
     def backup(self, target: Path) -> int:
         """Write a snapshot of the store to a new file while others go on; returns its size."""
-        from clew.store.backup import copy_store
+        from clew.store.sqlite_files import copy_store
 
         with self._link() as link, translated(self.path):
             self._refuse(link, link.lost())
@@ -247,7 +251,7 @@ class SqliteDatabase:
 
     def restore(self, source: Path) -> Path:
         """Replace everything by a backup, for every running process; returns where the present state was kept."""
-        from clew.store.backup import copy_store, opened_backup, renew_epoch, write_over
+        from clew.store.sqlite_files import copy_store, opened_backup, renew_epoch, write_over
 
         kept = self.path.with_name(f"{self.path.name}.before-restore-{time.time_ns()}")
         draft = self.path.with_name(f".{self.path.name}.{time.time_ns()}.restore")

@@ -15,7 +15,7 @@ import pytest
 from clew.app import open_clew
 from clew.faces.cli.checks import check_store
 from clew.settings import load_settings
-from clew.store import file_system
+from clew.store import link as file_system
 from tests.faces.cli.conftest import Ran, Shell, Writer
 
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from clew.faces.mcp.server import ClewServer
-from clew.faces.mcp.tools import tool_of
+from clew.faces.mcp.server import ClewServer, tool_of
 from clew.registry.catalogue import catalogue
 from clew.registry.toolsets import AGENT_TOOLS
 from tests.faces.mcp.conftest import ERAS, text_of

@@ -2,6 +2,11 @@
 
 It ends when it was idle for the time that its last client's settings name, when its data directory is gone, when a
 client comes from newer code than its own, and on SIGTERM. Clients that are connected then go on with the next one.
+
+A client is answered with an MCP conversation over its socket, or with the result of one call. On the socket of a
+conversation a line that begins with `{` is a message of MCP. Lines that begin with `!` are for the shim:
+`!{"kept": {...}}` is what the connection needs to go on with another server should this one be killed, and
+`!{"bye": 7}` says that this server ends, has seen seven messages and answers those; later ones are to be sent again.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -22,11 +28,14 @@ from clew.app import Clew, open_database
 from clew.errors import ClewError
 from clew.faces.hooks.answer import SILENT, digest, reply_to
 from clew.faces.hooks.spool import FOLDER, has_any
+from clew.faces.mcp.connections import Origin
+from clew.faces.mcp.stdio import converse
 from clew.faces.mcp.workers import Workers
-from clew.faces.resident.conversation import Conversation, answer_call, repeatable_tools
 from clew.faces.resident.door import Declined, Door, Greeting, Visitor, admit, hook_question, read_greeting
 from clew.locks import FileLock
 from clew.logs import configure_logs, hide_in_logs
+from clew.registry.catalogue import catalogue
+from clew.registry.connection import Connection
 from clew.registry.lookup import find_operation
 from clew.settings import Settings, load_settings
 from clew.shim.place import folder_of, package_stamp
@@ -226,3 +235,109 @@ def _tidy_log() -> None:
         if os.fstat(2).st_size > _LARGEST_LOG:
             os.ftruncate(2, 0)
     sys.stderr.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+
+
+_CHUNK = 1 << 16
+_READ_AHEAD = 64
+
+
+class Arrivals:
+    """The lines of a client, until it leaves or this server ends."""
+
+    def __init__(self, reader: asyncio.StreamReader, farewell: Callable[[int], None]) -> None:
+        self._reader = reader
+        self._farewell = farewell
+        # Bounded: a client that sends faster than it is served waits in its own pipe, not in our memory.
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue(_READ_AHEAD)
+        self._seen = 0
+        self._ending = False
+        self._pump = asyncio.get_running_loop().create_task(self._read())
+
+    def __aiter__(self) -> Arrivals:
+        return self
+
+    async def __anext__(self) -> bytes:
+        line = None if self._ending else await self._lines.get()
+        if line is None:
+            raise StopAsyncIteration
+        self._seen += 1
+        return line
+
+    def end(self) -> None:
+        """Take no more of them, and tell the client how many were taken."""
+        if self._ending:
+            return
+        self._ending = True
+        self._pump.cancel()
+        self._farewell(self._seen)
+        # Lines that were read and not taken are not counted in the farewell, so the shim sends them again.
+        while self._lines.full():
+            self._lines.get_nowait()
+        self._lines.put_nowait(None)
+
+    async def _read(self) -> None:
+        parts: list[bytes] = []
+        with suppress(ConnectionError):
+            while chunk := await self._reader.read(_CHUNK):
+                first, *others = chunk.split(b"\n")
+                parts.append(first)
+                for other in others:
+                    await self._lines.put(b"".join(parts))
+                    parts = [other]
+        await self._lines.put(None)
+
+
+class Departures:
+    """Answers to a client. One that has left is noticed by its end of input, not here."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+
+    async def write(self, text: str) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(text.encode())
+
+    async def flush(self) -> None:
+        with suppress(ConnectionError):
+            await self._writer.drain()
+
+    def tell(self, **control: Any) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(b"!" + json.dumps(control).encode() + b"\n")
+
+
+class Conversation:
+    """One MCP client, from its greeting to its end of input."""
+
+    def __init__(
+        self, clew: Clew, visitor: Visitor, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._clew = clew
+        self._departures = Departures(writer)
+        self._arrivals = Arrivals(reader, lambda seen: self._departures.tell(bye=seen))
+        self._origin = Origin(visitor.greeting.kept, lambda kept: self._departures.tell(kept=kept))
+
+    async def run(self) -> None:
+        await converse(self._clew, self._arrivals, self._departures, self._origin)
+
+    def end(self) -> None:
+        self._arrivals.end()
+
+
+def repeatable_tools() -> list[str]:
+    """The tools that only read: a shim may ask again what a killed server left unanswered."""
+    return [name for entry in catalogue().operations if entry.read_only for name in (entry.name, *entry.aliases)]
+
+
+async def answer_call(clew: Clew, visitor: Visitor, workers: Workers) -> dict[str, Any]:
+    asked = visitor.greeting
+    connection = Connection(
+        toolset=asked.toolset,
+        agent_id=visitor.settings.agent_id,
+        client=asked.client,
+        durable=False,
+        local=asked.local,
+        witness=asked.witness,
+    )
+    answer = await workers.run(partial(clew.dispatcher.call, asked.name, asked.arguments, connection))
+    return {"ok": answer.ok, "text": answer.text, "envelope": answer.envelope}

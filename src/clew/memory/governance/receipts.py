@@ -14,7 +14,7 @@ from clew.memory import blocks, signals
 from clew.memory.blocks import Block
 from clew.memory.contradictions import detection
 from clew.memory.files.markdown import Value, parse_block, print_block, set_field
-from clew.memory.governance import policy, proposals, receipts
+from clew.memory.governance import policy, proposals
 from clew.memory.governance.patches import ProposalDraft, drafted
 from clew.memory.governance.policy import Governance
 from clew.memory.governance.proposals import ops_of
@@ -287,7 +287,7 @@ def apply_if_allowed(ctx: Context, proposal: Block, confidence: str) -> dict[str
     reason = _obstacle(ctx, proposal, draft, confidence, governance)
     if reason:
         return {"auto_applied": False, "auto_apply_refused": reason}
-    receipt = receipts.apply(ctx, proposal, draft, automatic=True)
+    receipt = apply(ctx, proposal, draft, automatic=True)
     return {
         "auto_applied": True,
         "receipt_ts": receipt.ts,
@@ -304,7 +304,7 @@ def _obstacle(
     if confidence == "low":
         return "rule confidence: low confidence waits for approval"
     # Within 24 hours of now, not on this calendar day: at midnight a second budget would begin at once.
-    done = receipts.automatic_since(ctx, ctx.now_ms - DAY_MS)
+    done = automatic_since(ctx, ctx.now_ms - DAY_MS)
     budget = governance.proposal_budget.per_day
     if len(done) >= budget:
         ends = rfc3339(done[budget - 1]["created_at_ms"] + DAY_MS) if budget else "when per_day is raised"

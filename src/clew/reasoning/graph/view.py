@@ -15,8 +15,7 @@ from typing import Any
 
 from clew.reasoning.branches import END, BranchPart
 from clew.registry.context import Context
-from clew.store.companions import Companion
-from clew.store.database import Database, Row, placeholders
+from clew.store.database import Companion, Database, Row, placeholders
 
 NODE_KEY = ("id",)
 EDGE_KEY = ("from_id", "rel", "to_id")

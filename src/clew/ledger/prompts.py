@@ -12,7 +12,7 @@ from clew.ledger.stages import GATEWAY
 from clew.ledger.thought_rows import newest_thoughts
 from clew.registry.catalogue import catalogue
 from clew.registry.context import Context
-from clew.registry.prompt import Argument, prompt
+from clew.registry.resource import Argument, prompt
 from clew.registry.toolsets import TOOLSETS
 
 EARLIER = 20

@@ -11,7 +11,6 @@ import orjson
 from clew import hooks
 from clew.ids import BLOCK_PREFIXES, PATTERNS
 from clew.registry import operation as operations
-from clew.registry import prompt as prompts
 from clew.registry import reference
 from clew.registry import resource as resources
 from clew.registry.catalogue import TIERS, import_everything
@@ -29,7 +28,7 @@ def index() -> dict[str, list[dict[str, Any]]]:
     return {
         "operations": [_operation(item) for item in ordered if _is_own(item.module)],
         "resources": [_resource(item) for _, item in sorted(resources.declared().items()) if _is_own(item.module)],
-        "prompts": [_prompt(item) for _, item in sorted(prompts.declared().items()) if _is_own(item.module)],
+        "prompts": [_prompt(item) for _, item in sorted(resources.declared_prompts().items()) if _is_own(item.module)],
         "hooks": [_hook(item) for item in hooks.declared() if _is_own(item.module)],
     }
 
@@ -111,7 +110,7 @@ def _resource(item: resources.Resource) -> dict[str, Any]:
     }
 
 
-def _prompt(item: prompts.Prompt) -> dict[str, Any]:
+def _prompt(item: resources.Prompt) -> dict[str, Any]:
     arguments = [{"name": a.name, "description": a.description, "required": a.required} for a in item.arguments]
     return {
         "name": item.name,

@@ -6,7 +6,6 @@ import importlib
 
 from clew.errors import ClewError, suggest, unknown_id
 from clew.registry import operation as operations
-from clew.registry import prompt as prompts
 from clew.registry import resource as resources
 from clew.registry.arguments import nearest
 from clew.registry.catalogue import catalogue, import_everything
@@ -41,13 +40,13 @@ def find_resource(uri: str) -> tuple[resources.Resource, dict[str, str]]:
     raise unknown_id("resource", uri, "List the resources and their templates.")
 
 
-def find_prompt(name: str) -> prompts.Prompt:
+def find_prompt(name: str) -> resources.Prompt:
     for entry in catalogue().prompts:
         if entry.name == name:
             importlib.import_module(entry.module)
-            return prompts.declared()[name]
-    if name in prompts.declared():
-        return prompts.declared()[name]
+            return resources.declared_prompts()[name]
+    if name in resources.declared_prompts():
+        return resources.declared_prompts()[name]
     raise unknown_id("prompt", name, "List the prompts.")
 
 

@@ -1,4 +1,8 @@
-"""How a resource is declared: one address, or an RFC 6570 template with simple names."""
+"""How resources and prompts are declared.
+
+A resource has one address, or an RFC 6570 template with simple names. A prompt has a name, arguments, and the function
+that writes it.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +42,7 @@ class Resource(NamedTuple):
 _declared: dict[str, Resource] = {}
 
 Fn = TypeVar("Fn", bound=Callable[..., str])
+PromptFn = TypeVar("PromptFn", bound=Callable[[Context, dict[str, str]], str])
 
 
 def resource(
@@ -81,3 +86,37 @@ def _part(part: str, rest: bool) -> str:
     if not part.startswith("{"):
         return re.escape(part)
     return rf"(?P<{part.strip('{}')}>{'.+' if rest else '[^/]+'})"
+
+
+class Argument(NamedTuple):
+    name: str
+    description: str
+    required: bool = False
+    complete: Completer | None = None
+
+
+class Prompt(NamedTuple):
+    name: str
+    title: str
+    summary: str
+    module: str
+    arguments: tuple[Argument, ...]
+    function: Callable[[Context, dict[str, str]], str]
+
+
+_declared_prompts: dict[str, Prompt] = {}
+
+
+def prompt(name: str, *, title: str, arguments: tuple[Argument, ...] = ()) -> Callable[[PromptFn], PromptFn]:
+    """Declare a function `(ctx, arguments) -> text` as a prompt; the text becomes one user message."""
+
+    def declare(function: PromptFn) -> PromptFn:
+        summary = inspect.cleandoc(function.__doc__ or "").partition("\n")[0]
+        _declared_prompts[name] = Prompt(name, title, summary, function.__module__, arguments, function)
+        return function
+
+    return declare
+
+
+def declared_prompts() -> dict[str, Prompt]:
+    return _declared_prompts

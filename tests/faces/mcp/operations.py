@@ -9,8 +9,7 @@ from clew.registry.catalogue import Catalogue, PromptEntry, ResourceEntry, catal
 from clew.registry.connection import InputFailed, InputRequest, InputRequired
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
-from clew.registry.prompt import Argument, prompt
-from clew.registry.resource import resource
+from clew.registry.resource import Argument, prompt, resource
 from tests.waiting import PATIENCE
 
 _release = threading.Event()

@@ -2,7 +2,7 @@
 
 `commands/<name>.py` with `register(app)` is the command `<name>`; commands that belong together share a file
 (`commands.SHARED`). A module is imported only when its command is called or listed by --help, so that `clew call` pays
-for nothing else. A trailing underscore is dropped (`import_.py` is `clew import`), other underscores become hyphens.
+for nothing else. Underscores of a file name become hyphens.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def command_modules() -> dict[str, str]:
     """Command name -> module name, in the order of --help."""
     # From file names alone, because importing every command would slow down the start of each one.
     alone = {info.name for info in iter_modules(commands.__path__)} - set(commands.SHARED.values())
-    found = {name.rstrip("_").replace("_", "-"): name for name in alone} | commands.SHARED
+    found = {name.replace("_", "-"): name for name in alone} | commands.SHARED
     rank = {name: place for place, name in enumerate(_PANEL_OF)}
     return dict(sorted(found.items(), key=lambda item: (rank.get(item[0], len(rank)), item[0])))
 
@@ -68,7 +68,9 @@ def load_command(name: str) -> Command | None:
         return None
     app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
     loaded = import_module(f"{commands.__name__}.{module}")
-    if name in commands.SHARED:
+    if name in getattr(loaded, "GROUPS", {}):
+        loaded.GROUPS[name](app)
+    elif name in commands.SHARED:
         app.command(name)(loaded.COMMANDS[name])
     else:
         loaded.register(app)
@@ -170,7 +172,7 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
-        from clew.faces.cli.commands.version import version
+        from clew.faces.cli.commands.status import version
 
         version()
         raise typer.Exit

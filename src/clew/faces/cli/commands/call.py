@@ -1,4 +1,8 @@
-"""`clew call`: any operation from the shell."""
+"""`clew call`: any operation from the shell. `clew ops`: finds operations by words, and shows one with its arguments.
+
+Other commands print their answers with it, and ask here for the confirmation by a person at a terminal where an agent
+must not run them by itself.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,15 @@ from typing import Annotated, Any
 
 import typer
 
+from clew.app import Clew
+from clew.errors import ClewError
 from clew.faces.cli.main import Exit, exit_for
-from clew.faces.cli.output import describe_error, describe_warnings, progress_line, say, show_json
+from clew.faces.cli.output import describe_error, describe_warnings, progress_line, say, show_json, show_table
 from clew.faces.cli.root import call, opened, settings_of
-from clew.faces.cli.words import parse_arguments
-from clew.registry.catalogue import catalogue
+from clew.faces.cli.words import command_for, parse_arguments
+from clew.registry.catalogue import OperationEntry, catalogue
+from clew.registry.connection import Connection
 from clew.registry.envelope import Answer
-
-
-def register(app: typer.Typer) -> None:
-    app.command("call")(call_command)
 
 
 def complete_operation(incomplete: str) -> list[tuple[str, str]]:
@@ -91,3 +94,83 @@ def _show_result(answer: Answer) -> None:
         say(answer.text)
     else:
         show_json(answer.envelope["result"])
+
+
+def ops(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Words, or the name of one operation; all when left out.", autocompletion=complete_operation
+        ),
+    ] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Show input schemas.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
+) -> None:
+    """Find operations by words; an exact name shows that one in full.
+
+    Examples:
+
+    - `clew ops` lists everything
+    - `clew ops merge branch`
+    - `clew ops notes_commit --schema`
+    """
+    query = " ".join(words or [])
+    exact = catalogue().find(query)
+    from clew.registry.discovery import search  # `clew call` does not need it
+
+    found = [exact] if exact else search(query)
+    if not found:
+        raise ClewError("INVALID_INPUT", f"no operation matches {query!r}", "Run `clew ops` to see all of them.")
+    if as_json:
+        show_json({"query": query, "operations": [_row(entry, schema or exact is not None) for entry in found]})
+    elif exact:
+        _show_one(exact, schema)
+    else:
+        show_table(("operation", "tier", "kind", "summary"), [_cells(entry) for entry in found])
+        for entry in found if schema else ():
+            _show_one(entry, schema)
+
+
+def _row(entry: OperationEntry, schema: bool) -> dict[str, object]:
+    from clew.registry.discovery import described
+
+    return {**described(entry, "schema" if schema else "summary"), "tier": entry.tier, "domain": entry.domain}
+
+
+def _cells(entry: OperationEntry) -> tuple[str, str, str, str]:
+    return entry.name, entry.tier, "read" if entry.read_only else "write", entry.summary
+
+
+def _show_one(entry: OperationEntry, schema: bool) -> None:
+    say(entry.name, "bold")
+    say(f"  {entry.summary}")
+    for line in entry.description.splitlines():
+        say(f"  {line}".rstrip())
+    kinds = ["reads" if entry.read_only else "writes", *(["destructive"] if entry.destructive else [])]
+    say(f"  {', '.join(kinds)}; tier {entry.tier}; declared in {entry.module}")
+    say(f"  {command_for(entry.name, entry.example, entry.input_schema)}", "cyan")
+    if schema:
+        show_json(entry.input_schema)
+
+
+def confirm(question: str) -> None:
+    """Ask the person at the terminal. Agents run commands without a terminal, so they cannot confirm."""
+    if not sys.stdin.isatty():
+        raise ClewError("NOT_ALLOWED", "this needs a person at a terminal", "Run it yourself, in a terminal.")
+    typer.confirm(question, abort=True, err=True)
+
+
+def call_as_person(clew: Clew, name: str, arguments: dict[str, Any], confirmed: bool = True) -> Answer:
+    """Call an operation from this terminal; `confirmed` means that the person was asked and said yes."""
+    connection = Connection(
+        toolset="full",
+        agent_id=clew.settings.agent_id,
+        client="clew-cli",
+        durable=False,
+        local=True,
+        confirmed=confirmed,
+    )
+    return clew.dispatcher.call(name, arguments, connection)
+
+
+COMMANDS = {"call": call_command, "ops": ops}

@@ -1,22 +1,28 @@
-"""`clew status`: prints the workspace, its focus and the state of the store."""
+"""`clew status`: prints the workspace, its focus and the state of the store. `clew workspaces`: lists the workspaces of
+this data directory. `clew verify`: checks the digest chains of receipts and events for later changes. `clew doctor`:
+prints the findings of ../checks.py: what works, what does not, and how to mend it. `clew version`: prints the versions
+of Clew and Python.
+"""
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from clew import __version__
 from clew.faces.cli.commands.call import show_answer
-from clew.faces.cli.output import describe_warnings, show_table
+from clew.faces.cli.main import Exit, exit_for
+from clew.faces.cli.output import describe_warnings, say, show_json, show_table
 from clew.faces.cli.root import call, opened, settings_of
+
+if TYPE_CHECKING:
+    from clew.faces.cli.checks import Finding
 
 # The few facts a person looks for; --json prints all of them.
 SHOWN = ("workspace", "checkout", "focus", "store", "index", "last_task_event", "last_doc_entry")
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(status)
 
 
 def status(
@@ -50,3 +56,133 @@ def facts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
         yield name, ", ".join(map(str, value)) or "-"
     else:
         yield name, "-" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def workspaces(
+    ctx: typer.Context,
+    limit: Annotated[int, typer.Option(help="Most workspaces to list.", min=1, max=1000)] = 50,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole envelope.")] = False,
+) -> None:
+    """List the workspaces that hold something, the last changed first; `*` marks the one of this directory.
+
+    Examples:
+
+    - `clew workspaces`
+    - `clew --workspace acme/api resume` shows another one
+    """
+    with opened(settings_of(ctx)) as clew:
+        answer = call(clew, "workspace_list", {"limit": limit})
+    if as_json or not answer.ok:
+        raise typer.Exit(show_answer(answer, as_json))
+    found = answer.envelope["result"]
+    if not found["workspaces"]:
+        say("No workspace holds anything yet.")
+        return
+    rows = [
+        ("*" if row["current"] else "", row["workspace"], str(row["events"]), row["changed"][:16])
+        for row in found["workspaces"]
+    ]
+    show_table(("", "workspace", "events", "changed"), rows)
+    left = found["count"] - len(rows)
+    if left:
+        say(f"and {left} more")
+
+
+def verify(
+    ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False
+) -> None:
+    """Check the chains of receipts and events of the workspace, and name the first break.
+
+    Each receipt and each event holds the digest of the one before it. Exit code 1: something was changed, removed or
+    slipped in.
+
+    Examples:
+
+    - `clew verify`
+    - `clew --workspace acme/api verify --json`
+    """
+    with opened(settings_of(ctx)) as clew:
+        answer = call(clew, "tasks_chain_verify", {})
+    if not answer.ok:
+        raise typer.Exit(show_answer(answer, as_json))
+    found = answer.envelope["result"]
+    if as_json:
+        show_json(found)
+    else:
+        for item in found["breaks"]:
+            say(f"BROKEN {item['where']} {item['problem']}")
+        if found["intact"]:
+            say(f"intact: {found['receipts']} receipts, {found['events']} events; head {found['heads']['events']}")
+    raise typer.Exit(Exit.OK if found["intact"] else Exit.REFUSED)
+
+
+_MARK = {"ok": ("ok      ", "green"), "note": ("note    ", "yellow"), "problem": ("PROBLEM ", "bold red")}
+
+
+def doctor(
+    ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False
+) -> None:
+    """Examine this installation: store, index, extras, addresses, permissions, settings, clients.
+
+    Opens the store as a first call would. A note is worth knowing, a problem keeps something from working; both say
+    what to do. Exits with 0 when there is no problem, 3 when the store is one, else 1.
+
+    Examples:
+
+    - `clew doctor`
+    - `CLEW_HOME=/srv/clew clew doctor --json`
+    """
+    settings = settings_of(ctx)
+    # Here, because it loads every client that could be connected; the other commands of this file need none of it.
+    from clew.faces.cli.checks import examine, settings_in_force
+
+    findings = list(examine(settings))
+    problems = [finding for finding in findings if finding.state == "problem"]
+    if as_json:
+        shown = [finding.to_dict() for finding in findings]
+        show_json({"ok": not problems, "findings": shown, "settings": settings_in_force(settings)})
+    else:
+        _show(findings)
+        say("settings", "bold")
+        rows = [(f"  {row['name']}", row["value"], row["origin"]) for row in settings_in_force(settings)]
+        show_table(("  setting", "value", "from"), rows)
+        say()
+        _conclude(problems)
+    raise typer.Exit(_exit(problems))
+
+
+def _show(findings: list[Finding]) -> None:
+    for finding in findings:
+        mark, style = _MARK[finding.state]
+        say(f"{mark}{finding.check}: {finding.detail}", style)
+        if finding.mend:
+            say(f"          -> {finding.mend}")
+
+
+def _conclude(problems: list[Finding]) -> None:
+    if problems:
+        names = ", ".join(finding.check for finding in problems)
+        say(f"{len(problems)} to mend: {names}. Each line above says how.", "bold red")
+    else:
+        say("Everything essential works.", "bold green")
+
+
+def _exit(problems: list[Finding]) -> Exit:
+    codes = [exit_for(finding.code) for finding in problems if finding.code]
+    if Exit.STORE in codes:
+        return Exit.STORE
+    return Exit.REFUSED if problems else Exit.OK
+
+
+def version(as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False) -> None:
+    """Say which Clew this is.
+
+    Example: `clew version --json`
+    """
+    if as_json:
+        show_json({"clew": __version__, "python": platform.python_version()})
+    else:
+        say(f"clew {__version__} (Python {platform.python_version()})")
+
+
+COMMANDS = {"status": status, "workspaces": workspaces, "verify": verify, "doctor": doctor, "version": version}

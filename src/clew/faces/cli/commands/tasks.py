@@ -1,15 +1,19 @@
-"""`clew tasks`: prints plans, tasks and steps as a tree, with what the gate of each open step still asks for."""
+"""`clew tasks`: prints plans, tasks and steps as a tree, with what the gate of each open step still asks for. `clew
+next`: prints the next action of the plan or task in focus, as a command that can be pasted. `clew handoff`: prints a
+report in Markdown for the person or agent that takes over.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from clew.app import Clew
 from clew.faces.cli.commands.call import show_answer
-from clew.faces.cli.output import has_colour, say, show_json, visible
+from clew.faces.cli.output import describe_warnings, has_colour, say, show_json, suggested_command, visible
 from clew.faces.cli.root import call, opened, settings_of
 from clew.registry.envelope import Answer
 
@@ -22,10 +26,6 @@ PAGE = 200
 STEPS = 1000
 WIDE = 200
 STATUS_STYLE = {"ACTIVE": "bold green", "DONE": "dim", "PARKED": "yellow", "CANCELED": "dim strike", "TODO": ""}
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(tasks)
 
 
 def tasks(
@@ -138,3 +138,104 @@ def step_text(step: Row) -> Any:
     if wants and not step["completed"]:
         text.append(f"  needs {', '.join(wants)}", "yellow")
     return text
+
+
+def next_command(
+    ctx: typer.Context,
+    target: Annotated[str | None, typer.Argument(help="Plan or task; default: the focus.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print target, radar, ref and action as JSON.")] = False,
+) -> None:
+    """Say what is next for the plan or task in focus, with the command that does it. Changes nothing.
+
+    Examples:
+
+    - `clew next`
+    - `clew next TASK-001 --json`
+    """
+    arguments = {"read_only": True, **({"target": target} if target else {})}
+    with opened(settings_of(ctx)) as clew:
+        answer = call(clew, "tasks_snapshot", arguments)
+    if not answer.ok:
+        raise typer.Exit(show_answer(answer, as_json))
+    capsule = answer.envelope["result"]["capsule"]
+    chosen = capsule["map_action"] if capsule["map_first"] else capsule["action"]
+    if as_json:
+        show_json({**{name: capsule[name] for name in ("target", "radar", "refs")}, "action": chosen})
+        return
+    describe(capsule, chosen)
+    describe_warnings(answer.envelope["warnings"])
+
+
+def describe(capsule: dict[str, Any], chosen: dict[str, Any] | None) -> None:
+    target, radar = capsule["target"], capsule["radar"]
+    say(f"{target['id']} {target['title']}", "bold")
+    say(f"now   {radar['now']}")
+    for line in radar["blockers"]:
+        say(f"stuck {line}", "red")
+    if chosen is None:
+        say("next  nothing; it is done", "green")
+        return
+    say(f"next  {chosen['purpose']}")
+    say(suggested_command({"target": chosen["tool"], "params": chosen["args"]}), "cyan")
+
+
+def handoff(
+    ctx: typer.Context,
+    target: Annotated[str | None, typer.Argument(help="Plan or task; default: the focus.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Print a handoff in Markdown: where the work stands, what is done, what remains, what may go wrong.
+
+    Examples:
+
+    - `clew handoff TASK-001`
+    - `clew handoff > handoff.md`
+    """
+    named = {"target": target} if target else {}
+    with opened(settings_of(ctx)) as clew:
+        report = call(clew, "tasks_handoff", {**named, "max_chars": 1_000_000})
+        if not report.ok:
+            raise typer.Exit(show_answer(report, as_json))
+        known = call(clew, "tasks_resume_pack", {**named, "read_only": True, "max_chars": 1_000_000})
+    result = {**report.envelope["result"], "signals": known.envelope["result"].get("signals", {})}
+    if as_json:
+        show_json({name: result[name] for name in ("target", "handoff", "radar", "signals")})
+        return
+    for line in markdown(result):
+        say(line)
+
+
+def markdown(result: dict[str, Any]) -> Iterator[str]:
+    target, radar, parts, signals = (result[name] for name in ("target", "radar", "handoff", "signals"))
+    yield f"# {target['id']}: {plain(target['title'])}"
+    yield ""
+    yield f"Status {target['status']}, revision {target['revision']}. Now: {plain(radar['now'])}."
+    if target.get("description"):
+        yield from ("", *(f"> {line}".rstrip() for line in target["description"].splitlines()))
+    yield from section("Done", parts["done"])
+    yield from section("Remaining", parts["remaining"])
+    yield from section("Risks", parts["risks"])
+    yield from section("Blockers", radar["blockers"])
+    yield from section("To verify", radar["verify"])
+    yield from section("Next", radar["next"])
+    yield from section("Decisions", map(named, signals.get("decisions", [])))
+    yield from section("Evidence", map(named, signals.get("evidence", [])))
+
+
+def section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """A heading with its list; nothing when there is nothing to say."""
+    listed = list(lines)
+    if listed:
+        yield from ("", f"## {title}", "", *(f"- {plain(line)}" for line in listed))
+
+
+def named(item: dict[str, Any]) -> str:
+    doubt = f" (suspect: {item['suspect']['because']})" if "suspect" in item else ""
+    return f"{item['id']} {item['label']} [{item['status']}]{doubt}"
+
+
+def plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+COMMANDS = {"tasks": tasks, "next": next_command, "handoff": handoff}

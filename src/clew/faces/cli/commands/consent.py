@@ -1,0 +1,297 @@
+"""`clew inbox, approve, reject`: lists what waits for a person, and takes the person's answer at a terminal. `clew
+guards`: lists and proposes the checks of rules; a person approves one, revokes it or lets it pass. `clew trust`: lets a
+project's clew.toml change settings that are refused from an untrusted file.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from clew.app import Clew
+from clew.errors import ClewError
+from clew.faces.cli.commands.call import call_as_person, confirm, show_answer
+from clew.faces.cli.output import say, show_json
+from clew.faces.cli.root import call, opened, settings_of
+from clew.settings import FILE, home_of, project_root
+from clew.trust import distrust, trust, trusted_files
+
+Row = dict[str, Any]
+AS_JSON = typer.Option("--json", help="Answer in JSON.")
+ID = typer.Argument(help="A proposal or fact, or the record that a proposal is about.", metavar="ID")
+RULE = typer.Argument(help="Rule or decision, such as R-3.", metavar="ID")
+MOST = 500
+WAYS = {
+    "proposal": "clew approve {id}, or clew reject {id} --reason WHY",
+    "fact": "clew approve {id}, or clew reject {id} --reason WHY",
+    "contradiction": "clew retract ID --why WHY, for the side that yields",
+    "conflict": "clew call graph_conflict_resolve, with what holds",
+    "job": "clew jobs",
+    "step": "clew open {id}",
+    "proof": "clew prove --step {id} -- COMMAND",
+    "review": "clew open {id}; then retract it, or give it another day in its file",
+    "signal": "clew open {id}",
+}
+"""What a person does about a matter of each kind."""
+
+
+def inbox(
+    ctx: typer.Context,
+    later: Annotated[bool, typer.Option("--later", help="What was put off, by its day.")] = False,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Most to show, 1 to 500.")] = 20,
+    as_json: Annotated[bool, AS_JSON] = False,
+) -> None:
+    """List what waits for you: proposals, contradictions, questions of jobs, work without proof; each with its command.
+
+    Examples:
+
+    - `clew inbox`
+    - `clew inbox --later --json`
+    """
+    with opened(settings_of(ctx)) as clew:
+        answer = call(clew, "inbox_list", {"limit": limit, "later": later})
+    if not answer.ok or as_json:
+        raise typer.Exit(show_answer(answer, as_json))
+    result = answer.envelope["result"]
+    for item in result["items"]:
+        say(f"{item['id']} {item['kind']}: {item['title']}", "bold")
+        _say_details(item)
+    left = result["total"] - len(result["items"])
+    if left:
+        say(f"and {left} more: clew inbox -n {min(result['total'], MOST)}")
+    if not result["total"]:
+        say("Nothing was put off." if later else "Nothing waits for you.")
+
+
+def _say_details(item: Row) -> None:
+    by = f"{item['by']}: " if item.get("by") else ""
+    if item.get("note"):
+        say(f"    {by}{item['note']}")
+    say(f"    {WAYS[item['kind']].format(id=item['id'])}", "dim")
+
+
+def approve(ctx: typer.Context, id: Annotated[str, ID], as_json: Annotated[bool, AS_JSON] = False) -> None:
+    """Apply a proposal, or accept a fact. Shows it and asks you at the terminal: an agent cannot answer there.
+
+    Examples:
+
+    - `clew approve P-20260213-002`
+    - `clew approve R-3` applies the proposal that waits for this rule
+    """
+    with opened(settings_of(ctx)) as clew:
+        item = _matter(clew, id)
+        if item["kind"] == "proposal":
+            _show_change(clew, item["id"], as_json)
+        confirm(f"{item['id']}: {item['title']}. Approve?")
+        if item["kind"] == "proposal":
+            name, arguments = "approve_apply", {"proposal_id": item["id"], "dry_run": False}
+        else:
+            name, arguments = "review_fact", {"fact_id": item["id"], "verdict": "accepted"}
+        _end(clew, name, arguments, f"{item['id']} is approved.", as_json)
+
+
+def reject(
+    ctx: typer.Context,
+    id: Annotated[str, ID],
+    reason: Annotated[str, typer.Option(help="Why; who proposes it again is told.")],
+    as_json: Annotated[bool, AS_JSON] = False,
+) -> None:
+    """Reject a proposal or a fact for a reason, which stays. Asks you at the terminal: an agent cannot answer there.
+
+    Example: `clew reject P-20260213-002 --reason "We keep the old format until spring"`
+    """
+    with opened(settings_of(ctx)) as clew:
+        item = _matter(clew, id)
+        confirm(f"{item['id']}: {item['title']}. Reject?")
+        if item["kind"] == "proposal":
+            name, arguments = "reject_proposal", {"proposal_id": item["id"], "reason": reason}
+        else:
+            name, arguments = "review_fact", {"fact_id": item["id"], "verdict": "rejected", "reason": reason}
+        _end(clew, name, arguments, f"{item['id']} is rejected.", as_json)
+
+
+def _matter(clew: Clew, id: str) -> Row:
+    """The proposal or fact that waits under this id, or for the record of this id."""
+    wanted = id.strip().upper()
+    # What was put off can be decided too; what waits now comes first.
+    for later in (False, True):
+        listed = call(clew, "inbox_list", {"limit": MOST, "later": later}).envelope["result"] or {}
+        for item in listed.get("items", ()):
+            if item["kind"] in ("proposal", "fact") and wanted in (item["id"], (item.get("facts") or {}).get("target")):
+                return dict(item)
+    raise ClewError(
+        "NOT_FOUND", f"nothing waits under {id}", "clew inbox lists what waits; clew guards show the checks."
+    )
+
+
+def _show_change(clew: Clew, id: str, as_json: bool) -> None:
+    """Show what applying it would change; a dry run that fails ends the command before anybody is asked."""
+    tried = call(clew, "approve_apply", {"proposal_id": id})
+    if not tried.ok:
+        raise typer.Exit(show_answer(tried, as_json))
+    if not as_json:
+        for line in tried.envelope["result"]["diff"].splitlines():
+            say(line, {"+": "green", "-": "red"}.get(line[:1], ""))
+
+
+def _end(clew: Clew, name: str, arguments: Row, line: str, as_json: bool) -> None:
+    answer = call_as_person(clew, name, arguments)
+    if not answer.ok:
+        raise typer.Exit(show_answer(answer, as_json))
+    show_json(answer.envelope["result"]) if as_json else say(line)
+
+
+def guards() -> None:
+    """Checks of rules and decisions that are matched before an agent edits a file or runs a command.
+
+    Example: `clew guards show`
+    """
+
+
+def show_guards(ctx: typer.Context, as_json: Annotated[bool, AS_JSON] = False) -> None:
+    """List the checks: which guard, which wait for your approval, and what was let pass.
+
+    Example: `clew guards show`
+    """
+    with opened(settings_of(ctx)) as clew:
+        answer = call(clew, "guards", {})
+    if not answer.ok or as_json:
+        raise typer.Exit(show_answer(answer, as_json))
+    result = answer.envelope["result"]
+    for row in result["guards"]:
+        say(f"{row['id']} {row['state']}: {row['in_words']}")
+        say(f"  {row['check']['message'] if row['check'] and row['check']['message'] else row['says']}")
+    for row in result["overrides"]:
+        say(f"let pass {row['ts']}: {row['id']} by {row['by']}: {row['why']}")
+    if not result["guards"]:
+        say("No rule carries a check.")
+
+
+def propose_guard(
+    ctx: typer.Context,
+    id: Annotated[str, RULE],
+    path: Annotated[list[str] | None, typer.Option(help="Files, as a quoted glob.", metavar="GLOB")] = None,
+    command: Annotated[list[str] | None, typer.Option(help="Commands, as a quoted glob.", metavar="GLOB")] = None,
+    must: Annotated[list[str] | None, typer.Option(help="What must stand in it.")] = None,
+    must_not: Annotated[list[str] | None, typer.Option(help="What must not stand in it.")] = None,
+    action: Annotated[str, typer.Option(help="inform, ask or deny.")] = "inform",
+    message: Annotated[str, typer.Option(help="What is said; default: the rule itself.")] = "",
+    as_json: Annotated[bool, AS_JSON] = False,
+) -> None:
+    """Write a check into a rule or decision. It guards nothing until it is approved.
+
+    Examples:
+
+    - `clew guards propose R-3 --path 'src/store/migrations/*.sql' --action deny`
+    - `clew guards propose R-4 --command 'git push * --force' --action ask`
+    """
+    given = {"paths": path, "commands": command, "must": must, "must_not": must_not, "message": message}
+    arguments = {"id": id, "action": action, **{name: value for name, value in given.items() if value}}
+    _decide(ctx, "guard_propose", arguments, as_json, "{id} carries the check, which waits: {approve}")
+
+
+def approve_guard(ctx: typer.Context, id: Annotated[str, RULE], as_json: Annotated[bool, AS_JSON] = False) -> None:
+    """Let the check of a rule guard from now on. Asks you at the terminal: an agent cannot answer there.
+
+    Example: `clew guards approve R-3`
+    """
+    with opened(settings_of(ctx)) as clew:
+        answer = call(clew, "guards", {"limit": 200})
+    listed: list[Row] = answer.envelope["result"].get("guards", []) if answer.ok else []
+    row = next((row for row in listed if row["id"] == id.strip().upper()), None)
+    confirm(f"{id}: {row['in_words']}. Approve?" if row else f"Approve the check of {id}?")
+    _decide(ctx, "guard_approve", {"id": id}, as_json, "{id} guards now: {in_words}")
+
+
+def revoke_guard(ctx: typer.Context, id: Annotated[str, RULE], as_json: Annotated[bool, AS_JSON] = False) -> None:
+    """Take the approval of a check back.
+
+    Example: `clew guards revoke R-3`
+    """
+    confirm(f"Let {id} guard no longer?")
+    _decide(ctx, "guard_revoke", {"id": id}, as_json, "{id} guards no longer")
+
+
+def override_guard(
+    ctx: typer.Context,
+    id: Annotated[str, RULE],
+    why: Annotated[str, typer.Option(help="The reason; it is kept.")],
+    minutes: Annotated[int, typer.Option(help="For how long.", min=1, max=1440)] = 15,
+    as_json: Annotated[bool, AS_JSON] = False,
+) -> None:
+    """Let a guard pass for some minutes, with a reason that is kept.
+
+    Example: `clew guards override R-3 --why "the release branch is rewritten"`
+    """
+    confirm(f"Let {id} pass for {minutes} minutes?")
+    _decide(ctx, "guard_override", {"id": id, "why": why, "minutes": minutes}, as_json, "{id} lets pass until {until}")
+
+
+def _decide(ctx: typer.Context, name: str, arguments: Row, as_json: bool, line: str) -> None:
+    with opened(settings_of(ctx)) as clew:
+        # Nobody was asked before a proposal: it guards nothing until it is approved.
+        answer = call_as_person(clew, name, arguments, confirmed=name != "guard_propose")
+    if not answer.ok:
+        raise typer.Exit(show_answer(answer, as_json))
+    result = answer.envelope["result"]
+    show_json(result) if as_json else say(line.format(**result))
+
+
+Project = Annotated[Path | None, typer.Argument(help="Project, or its clew.toml; default: this one.", metavar="PATH")]
+
+
+def trust_project(
+    ctx: typer.Context,
+    path: Project = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Trust the file no longer.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
+) -> None:
+    """Trust a project's clew.toml, which may then say where data goes and who may listen.
+
+    Read the file first. Trust holds for the file as it is now and ends when it changes. What a project's file may set
+    without it stands in docs/settings.md.
+
+    Examples:
+
+    - `clew trust` trusts the clew.toml of this project
+    - `clew trust ~/src/api --remove` takes that back
+    """
+    home = Path((ctx.obj or {}).get("home") or home_of(os.environ)).expanduser()
+    file = _project_file(path)
+    if remove:
+        distrust(home, file)
+    else:
+        _check_file(file)
+        trust(home, file)
+    trusted = str(file.resolve()) in trusted_files(home)
+    if as_json:
+        show_json({"file": str(file), "trusted": trusted})
+    else:
+        say(f"{file} is {'trusted as it is now' if trusted else 'not trusted'}")
+
+
+def _project_file(path: Path | None) -> Path:
+    if path is None:
+        return project_root(Path.cwd()) / FILE
+    return path / FILE if path.is_dir() else path
+
+
+def _check_file(file: Path) -> None:
+    if not file.is_file():
+        raise ClewError("NOT_FOUND", f"there is no {file}", "Name a project that has a clew.toml.")
+
+
+def register_guards(app: typer.Typer) -> None:
+    app.callback()(guards)
+    app.command("show")(show_guards)
+    app.command("propose")(propose_guard)
+    app.command("approve")(approve_guard)
+    app.command("revoke")(revoke_guard)
+    app.command("override")(override_guard)
+
+
+GROUPS = {"guards": register_guards}
+COMMANDS = {"inbox": inbox, "approve": approve, "reject": reject, "trust": trust_project}

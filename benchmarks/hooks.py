@@ -139,7 +139,7 @@ class _Server:
             (self.home / "resident" / "address.json").unlink()
 
     def _start(self) -> None:
-        from clew.shim.call import ask
+        from clew.shim.one_call import ask
 
         words = [sys.executable, "-m", "clew.faces.resident", str(self.home.resolve())]
         self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.report import Report, spread
 from clew.app import Clew, open_clew
-from clew.files import FRESH_NS, take_snapshot
+from clew.project_files import FRESH_NS, take_snapshot
 from clew.registry.connection import Connection
 from clew.settings import load_settings
 

@@ -127,7 +127,7 @@ def give_vectors(store: Store, size: int) -> None:
     import numpy as np
 
     from clew.index import vectors
-    from clew.index.search import changed_items, last_change
+    from clew.index.item_reads import changed_items, last_change
     from clew.recall.models import load
 
     files = installed_model()

@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "faces.web": ("registry", "app", "store.database", "store.events", "faces.http", "faces.connect"),
     "faces.hooks": ("registry", "app", "shim"),
     "faces.resident": ("registry", "app", "store.database", "faces.hooks", "faces.mcp", "shim"),
-    "faces.connect": ("faces.hooks.clients",),
+    "faces.connect": ("faces.hooks.client_events",),
     "faces.cli": (
         "registry",
         "app",
@@ -172,7 +172,7 @@ def test_imports_point_downwards() -> None:
         ("store.sqlite", "clew.errors", False, True),
         ("store.sqlite", "apsw", False, True),
         ("store.sqlite", "clew.index.items", True, False),
-        ("index.search", "clew.store.database", False, True),
+        ("index.item_reads", "clew.store.database", False, True),
         ("settings", "clew.store.database", True, False),
         ("__main__", "clew.faces.cli.main", False, True),
         ("shim.pipe", "clew.locks", False, True),

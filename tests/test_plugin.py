@@ -19,7 +19,7 @@ from tools import plugin
 
 import clew
 from clew.faces.connect import texts
-from clew.faces.hooks.clients import entries_of
+from clew.faces.hooks.client_events import entries_of
 from clew.registry.toolsets import AGENT_TOOLS
 from tests import packaging_facts as facts
 

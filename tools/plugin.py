@@ -3,8 +3,8 @@
     python -m tools.plugin            writes plugins/clew-memory and the marketplace files
     python -m tools.plugin --bundle   builds dist/clew-memory-VERSION.mcpb as well
 
-Hooks come from `clew.faces.hooks.clients`, the skill and the commands from `clew.faces.connect.texts`, the version from
-the package. Nothing below plugins/ is edited by hand; a test compares.
+Hooks come from `clew.faces.hooks.client_events`, the skill and the commands from `clew.faces.connect.texts`, the
+version from the package. Nothing below plugins/ is edited by hand; a test compares.
 """
 
 from __future__ import annotations

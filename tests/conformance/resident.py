@@ -8,7 +8,7 @@ from typing import Any
 
 from clew.faces.mcp import stdio
 from clew.faces.mcp.server import ClewServer, build_server
-from clew.faces.resident.server import Resident
+from clew.faces.resident.resident_server import Resident
 from tests.conformance.fixtures import install
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.app import Clew
+from clew.index.item_reads import items_as_of, matching
 from clew.index.items import IDS_OF, Item, index_item, index_items, unindex_item, unindex_items
-from clew.index.search import items_as_of, matching
 from clew.registry.connection import Connection
 from clew.registry.context import Context
 from clew.store.database import Transaction

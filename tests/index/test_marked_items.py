@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.index import search
+from clew.index import item_reads as search
 from clew.index.items import Item, index_item, mark_item
 from clew.registry.context import Context
 from clew.store.database import Row, Transaction

@@ -12,8 +12,8 @@ import pytest
 
 from clew.app import Clew
 from clew.index import vectors
+from clew.index.item_reads import last_change
 from clew.index.items import Item, index_item, unindex_item
-from clew.index.search import last_change
 from clew.recall.filler import fill
 from clew.recall.kernel import default_kernel
 from clew.recall.library import holding, library

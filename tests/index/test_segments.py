@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from clew.app import Clew
 from clew.index import packer as packing
+from clew.index.item_reads import changed_items, last_change, matching
 from clew.index.items import Item, index_item, unindex_item
 from clew.index.packer import pack_up, packer
-from clew.index.search import changed_items, last_change, matching
 from clew.index.segments import (
     Segment,
     build_segment,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clew.app import Clew
-from clew.memory.files import edits
+from clew.memory.files import hand_edits as edits
 from clew.registry.context import Context
 from tests.conftest import Caller
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from clew.memory import blocks
-from clew.memory.files import edits
+from clew.memory.files import hand_edits as edits
 from clew.memory.files.directory import MOST_BYTES
 from clew.memory.files.markdown import print_block
 from clew.memory.files.sync import LONGEST_BLOCK

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.memory.files import merge
+from clew.memory.files import file_merge as merge
+from clew.memory.files.file_merge import common_prefix, common_suffix, header_after, header_before
 from clew.memory.files.markdown import HEADER, parse_file
-from clew.memory.files.merge import common_prefix, common_suffix, header_after, header_before
 from clew.memory.files.shifts import Shifts
 
 TEXT = st.text("ab\n", max_size=60)

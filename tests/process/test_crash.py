@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from clew.app import Clew
-from clew.index.search import index_gaps
+from clew.index.item_reads import index_gaps
 from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.timeout(600)  # a hundred processes, on a machine that may be busy

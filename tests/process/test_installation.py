@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from benchmarks.first_decision import DECISION, MOST_COMMANDS, QUESTION, Newcomer, build_wheel, first_decision
 
-from clew.faces.hooks.clients import entries_of
+from clew.faces.hooks.client_events import entries_of
 from tests.faces.connect import homes
 
 

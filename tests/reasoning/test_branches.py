@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clew.index.search import matching
+from clew.index.item_reads import matching
 from tests.conftest import Caller
 from tests.reasoning.history import Play
 from tests.suggestions import run_suggestions

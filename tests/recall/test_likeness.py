@@ -17,8 +17,8 @@ from hypothesis.extra.numpy import arrays
 
 from clew.app import Clew
 from clew.index import vectors
+from clew.index.item_reads import changed_items, last_change
 from clew.index.items import Item, index_items
-from clew.index.search import changed_items, last_change
 from clew.index.vectors import vectors_after
 from clew.recall import likeness as dense
 from clew.recall.kernel import default_kernel

@@ -6,8 +6,8 @@ from typing import Any, get_args
 
 import pytest
 
+from clew.registry.blank_forms import CARD_FORMS, EVERYTHING, NOTE_FORMS, VERBATIM, is_unfilled
 from clew.registry.catalogue import import_everything
-from clew.registry.forms import CARD_FORMS, EVERYTHING, NOTE_FORMS, VERBATIM, is_unfilled
 from clew.registry.operation import Operation, declared
 from tests.conftest import Caller
 from tests.suggestions import run_suggestions

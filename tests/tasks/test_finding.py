@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.index.search import matching
+from clew.index.item_reads import matching
 from clew.index.terms import terms
 from tests.conftest import Caller
 

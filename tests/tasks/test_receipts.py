@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from clew.app import Clew
-from clew.files import FRESH_NS, FileSnapshot, changed_files, take_snapshot
+from clew.project_files import FRESH_NS, FileSnapshot, changed_files, take_snapshot
 from clew.registry.connection import Connection
 from tests.conftest import Caller
 
@@ -468,7 +468,7 @@ def test_a_snapshot_is_of_the_content(project: Path) -> None:
 
 
 def test_only_files_are_read_and_large_ones_by_their_stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clew.files.MOST_BYTES", 10)
+    monkeypatch.setattr("clew.project_files.MOST_BYTES", 10)
     os.mkfifo(tmp_path / "pipe")  # reading it would wait for a writer that never comes
     (tmp_path / "folder").mkdir()
     (tmp_path / "large").write_text("x" * 11)

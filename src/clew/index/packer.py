@@ -95,7 +95,7 @@ def pack_up(database: Database, workspace: str, stop: threading.Event | None = N
 
 def _newest(database: Database, workspace: str, known: list[Label], stop: threading.Event | None) -> Segment | None:
     """A segment of the changes that no segment holds yet, or of as many as fit into memory."""
-    from clew.index.search import changed_items, last_change
+    from clew.index.item_reads import changed_items, last_change
     from clew.index.segments import build_segment, join_segments
 
     begin = known[-1].high if known else 0

@@ -20,7 +20,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from clew.index.search import last_change
+from clew.index.item_reads import last_change
 from clew.store.database import EPOCH, Transaction, placeholders
 
 LARGEST = 127

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from clew.errors import shorten
+from clew.index.item_reads import items_by_ref
 from clew.index.items import mark_item
-from clew.index.search import items_by_ref
 from clew.ledger.chains import Point, chains_of
 from clew.ledger.garden import pattern_named
 from clew.ledger.notebooks.books import cell_json, cells_of, notebook_json, notebook_named

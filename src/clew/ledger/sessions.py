@@ -14,7 +14,7 @@ from clew.canonical import canonical
 from clew.clock import iso_millis
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import normal_tags
-from clew.index.search import last_change, matching
+from clew.index.item_reads import last_change, matching
 from clew.index.terms import terms
 from clew.reasoning.branches import branch_owner, create_branch
 from clew.registry.context import Context

@@ -18,11 +18,11 @@ from pydantic import Field, ValidationError
 from clew.errors import ClewError, invalid, shorten
 from clew.ids import confined
 from clew.memory import blocks
-from clew.memory.files import edits
+from clew.memory.files import hand_edits
 from clew.memory.files.directory import DERIVED, reported
+from clew.memory.files.governed_write import lay_out
 from clew.memory.files.markdown import parse_block, parse_file
 from clew.memory.files.sync import LONGEST_BLOCK, publish, sync
-from clew.memory.files.writes import lay_out
 from clew.memory.governance import proposals
 from clew.memory.governance.patches import check_file, check_place
 from clew.registry.context import Context
@@ -87,7 +87,7 @@ def export_memory(ctx: Context, args: ExportMemory) -> dict[str, Any]:
 
 def _files(ctx: Context) -> Iterator[tuple[str, str]]:
     for row in ctx.tx.all("SELECT path FROM block_file WHERE workspace = ? AND bytes > 0 ORDER BY path", ctx.workspace):
-        yield row["path"], edits.rendered(ctx, row["path"])
+        yield row["path"], hand_edits.rendered(ctx, row["path"])
     plain = "SELECT path, text FROM plain_file WHERE workspace = ? AND until IS NULL ORDER BY path"
     for row in ctx.tx.all(plain, ctx.workspace):
         yield row["path"], row["text"]

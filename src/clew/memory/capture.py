@@ -12,12 +12,12 @@ from pydantic import Field
 
 from clew.errors import ClewError, invalid, shorten
 from clew.ids import check_name
-from clew.index.search import titles_of
+from clew.index.item_reads import titles_of
 from clew.memory import blocks, signals
 from clew.memory.blocks import Block
 from clew.memory.files.directory import directory_of
+from clew.memory.files.governed_write import governed
 from clew.memory.files.markdown import clean, set_field
-from clew.memory.files.writes import governed
 from clew.memory.governance import proposals
 from clew.memory.governance.patches import Op
 from clew.memory.governance.proposals import Staged

@@ -16,9 +16,9 @@ from clew.index.terms import terms
 from clew.memory.blocks import headline
 from clew.memory.files import plain_files
 from clew.memory.files.directory import DERIVED
+from clew.memory.files.governed_write import governed
 from clew.memory.files.markdown import Value, listed, one_line
 from clew.memory.files.sync import sync
-from clew.memory.files.writes import governed
 from clew.memory.kinds import prefix_of
 from clew.memory.marks import normal_words
 from clew.registry.context import Context

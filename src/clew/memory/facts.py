@@ -13,9 +13,9 @@ from pydantic import Field
 from clew.errors import ClewError, invalid
 from clew.memory import blocks
 from clew.memory.blocks import Block
+from clew.memory.files.governed_write import governed
 from clew.memory.files.markdown import clean, print_block, set_field
 from clew.memory.files.sync import sync
-from clew.memory.files.writes import governed
 from clew.memory.governance import submission
 from clew.memory.kinds import KINDS, check_block_id
 from clew.memory.marks import mark

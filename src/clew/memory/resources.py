@@ -7,10 +7,10 @@ from typing import Any
 import orjson
 
 from clew.errors import ClewError
-from clew.index.search import known_beginnings
+from clew.index.item_reads import known_beginnings
 from clew.memory import blocks
 from clew.memory.blocks import Block
-from clew.memory.files import edits
+from clew.memory.files import hand_edits
 from clew.memory.files.directory import shown_root
 from clew.memory.files.sync import sync
 from clew.memory.kinds import KINDS
@@ -112,7 +112,7 @@ def _shown(block: Block, place: tuple[str, int]) -> dict[str, Any]:
 def _file(ctx: Context, path: str) -> str:
     sync(ctx)
     with ctx.reading() as bound:
-        return edits.rendered(bound, path) or f"File not found: {path}"
+        return hand_edits.rendered(bound, path) or f"File not found: {path}"
 
 
 def _json(value: Any) -> str:

@@ -15,8 +15,8 @@ from clew.memory.contradictions import detection, resolutions
 from clew.memory.drift import Cite, CitedLines
 from clew.memory.files import places, repair
 from clew.memory.files.directory import WRITE_ONLY, shown_root
+from clew.memory.files.governed_write import governed
 from clew.memory.files.sync import Unread, sync
-from clew.memory.files.writes import governed
 from clew.memory.governance import policy
 from clew.memory.kinds import KINDS
 from clew.registry.context import Context

@@ -19,8 +19,8 @@ from clew.memory.contradictions.detection import Clashing
 from clew.memory.contradictions.signatures import signatures
 from clew.memory.files import plain_files
 from clew.memory.files.directory import CONFIGURATION
+from clew.memory.files.governed_write import governed
 from clew.memory.files.markdown import Value, clean, print_block
-from clew.memory.files.writes import governed
 from clew.memory.governance import policy, proposals, receipts
 from clew.memory.governance.patches import Op, drafted
 from clew.memory.governance.proposals import UNNAMED, Staged

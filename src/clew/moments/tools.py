@@ -11,7 +11,6 @@ from pathlib import Path
 
 from clew.canonical import sha256_hex
 from clew.errors import ClewError, shorten
-from clew.files import changed_since, git_state, scope_of_run, take_snapshot
 from clew.ids import TASK
 from clew.memory.files.sync import sync
 from clew.memory.guards.approval import Objection, log_override, objections
@@ -34,6 +33,7 @@ from clew.moments.agent_sessions import (
 from clew.moments.event import SILENCE, Moment, Reply, in_time
 from clew.moments.failures import read_failure
 from clew.moments.speech import NOTE_TOKENS, fenced
+from clew.project_files import changed_since, git_state, scope_of_run, take_snapshot
 from clew.registry.context import Context
 from clew.registry.envelope import one_line
 from clew.store.workspaces import declare_events

@@ -11,8 +11,8 @@ from pydantic import Field
 from clew.errors import ClewError, suggest, unknown_id
 from clew.hooks import HookPoint
 from clew.ids import check_name
+from clew.index.item_reads import refs_on_branch
 from clew.index.items import unindex_where
-from clew.index.search import refs_on_branch
 from clew.registry.budget import Budget, Trim
 from clew.registry.callers import own_checkout, set_own_checkout
 from clew.registry.context import Context

@@ -25,10 +25,10 @@ from clew.reasoning.branches import (
 from clew.reasoning.documents import NOTES, Range, append, difference, entries_json, entry_json, tail, view
 from clew.reasoning.scope import Target, resolve_scope
 from clew.reasoning.sequential import following, sequential_graph
+from clew.registry.blank_forms import NOTE_FORMS
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
 from clew.registry.envelope import command, page_json
-from clew.registry.forms import NOTE_FORMS
 from clew.registry.operation import Bounded, Input, Meta, Name, Text, Title, operation
 from clew.store.database import Row
 

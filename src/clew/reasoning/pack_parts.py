@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clew.reasoning import engine
-from clew.reasoning.cards.selection import Lens
+from clew.reasoning.cards.card_selection import Lens
 from clew.reasoning.documents import entries_json, tail, view
 from clew.reasoning.engine.slice import is_open, label
 from clew.reasoning.graph import Edge, Node

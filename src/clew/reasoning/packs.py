@@ -13,8 +13,17 @@ from clew.canonical import canonical
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import confined
 from clew.reasoning.branches import branch_by_id
+from clew.reasoning.cards.card_selection import (
+    FRONTIER,
+    Lens,
+    card_stats,
+    edges_of,
+    frontier_pages,
+    newest,
+    select,
+    tagged,
+)
 from clew.reasoning.cards.queries import FRONTIER_LISTS, FRONTIER_STEPS, FrontierPlace, cards_json, lens_of, seen_at
-from clew.reasoning.cards.selection import FRONTIER, Lens, card_stats, edges_of, frontier_pages, newest, select, tagged
 from clew.reasoning.engine.slice import BLOCKS, is_active, label
 from clew.reasoning.graph import Edge, Node
 from clew.reasoning.pack_parts import (

@@ -10,7 +10,7 @@ from clew import __version__
 from clew.clock import rfc3339
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import check_workspace
-from clew.index.search import count_items, index_gaps, vector_lags
+from clew.index.item_reads import count_items, index_gaps, vector_lags
 from clew.reasoning.branches import branch_by_id
 from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.registry.budget import Budget, Drop, Trim

@@ -13,8 +13,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.index.item_reads import changed_items, index_state
 from clew.index.postings import FIELD_COUNT, Names, Numbers, Positions, PostingRun, added
-from clew.index.search import changed_items, index_state
 from clew.index.segments import DamagedSegment, Segment, build_segment, labels, numbers_for, read_segment, renamed
 from clew.index.terms import terms
 from clew.store.database import Row, Transaction

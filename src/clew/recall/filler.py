@@ -9,7 +9,7 @@ from collections.abc import Callable
 from clew.canonical import digest
 from clew.errors import ClewError
 from clew.index import vectors
-from clew.index.search import changed_items, item_before, items_by_id, last_change
+from clew.index.item_reads import changed_items, item_before, items_by_id, last_change
 from clew.index.vectors import install
 from clew.recall.models import ACTIVE, Embedder, stored_choice
 from clew.registry.context import Context

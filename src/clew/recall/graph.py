@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clew.index.search import items_by_ref, links_of, links_to
+from clew.index.item_reads import items_by_ref, links_of, links_to
 from clew.reasoning.graph.reads import edges_beside
 from clew.recall.corpus import Corpus
 from clew.registry.context import Context

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from clew.errors import ClewError
 from clew.index import vectors
+from clew.index.item_reads import count_by_source, index_gaps, items_after, last_change
 from clew.index.items import disagreements, recut
-from clew.index.search import count_by_source, index_gaps, items_after, last_change
 from clew.index.segments import drop_segments, segment_stats
 from clew.index.vectors import schema_of
 from clew.memory.blocks import count_by_folder

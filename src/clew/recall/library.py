@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.index.item_reads import MOST_WORDS, index_state, items_as_of, items_by_id
 from clew.index.packer import LEAST, packer
 from clew.index.postings import FIELD_COUNT
-from clew.index.search import MOST_WORDS, index_state, items_as_of, items_by_id
 from clew.index.vectors import count, server
 from clew.recall.corpus import Corpus
 from clew.recall.kernel import Kernel

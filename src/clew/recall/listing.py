@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clew.ids import MENTIONED, normal_id
-from clew.index.search import item_named, items_by_id
+from clew.index.item_reads import item_named, items_by_id
 from clew.memory.files.sync import sync
 from clew.recall.answer import NOTICE, listed_json
 from clew.recall.features import OUTDATED, with_status

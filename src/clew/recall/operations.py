@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from clew.errors import ClewError, suggest, unknown_id
-from clew.index.search import items_by_ref
+from clew.index.item_reads import items_by_ref
 from clew.memory import blocks, categories
+from clew.memory.files.governed_write import failing
 from clew.memory.files.sync import sync
-from clew.memory.files.writes import failing
 from clew.recall.answer import NOTICE, agent_lines
 from clew.recall.listing import kinds_asked, named_record, newest_of_kind, with_newest
 from clew.recall.search import SOURCES, Request, Search

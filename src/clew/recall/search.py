@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from clew.clock import rfc3339
 from clew.errors import ClewError, invalid
-from clew.index.search import items_by_id, items_of_past
+from clew.index.item_reads import items_by_id, items_of_past
 from clew.index.vectors import Packed, lag
 from clew.memory.blocks import locate, turns
 from clew.memory.files.sync import sync

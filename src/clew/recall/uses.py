@@ -11,8 +11,8 @@ from pydantic import Field
 
 from clew.clock import rfc3339
 from clew.memory import blocks
+from clew.memory.files.governed_write import failing
 from clew.memory.files.sync import sync
-from clew.memory.files.writes import failing
 from clew.recall.answer import DAY_MS
 from clew.recall.tallies import Tallies, Tally, flush_tallies
 from clew.registry.context import Context

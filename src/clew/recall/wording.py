@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.index.item_reads import ids_by_text
 from clew.index.postings import FIELD_COUNT
-from clew.index.search import ids_by_text
 from clew.index.terms import terms
 from clew.recall.corpus import Corpus
 from clew.recall.lexical import Floats, Matches, Slots

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from clew.index import lists
+from clew.index import item_lists
 from clew.memory.contradictions.resolutions import open_entries
 from clew.reasoning.anchors.registry import Anchor, all_anchors
-from clew.records.lists import BOOKKEEPING, WORK, inside, is_file, kind_word
+from clew.records.record_lists import BOOKKEEPING, WORK, inside, is_file, kind_word
 from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation
@@ -104,7 +104,7 @@ def area_heat(ctx: Context, args: AreaHeat) -> dict[str, Any]:
     disputed = frozenset(side for _, sides in open_entries(ctx) for side in sides)
     names = {name: anchor.id for anchor in anchors for name in (anchor.id, *anchor.aliases)}
     heats: dict[str, Heat] = {anchor.id: Heat() for anchor in anchors}
-    for row in lists.in_areas(ctx.tx, ctx.workspace):
+    for row in item_lists.in_areas(ctx.tx, ctx.workspace):
         named = [row["area"]] if row["area"] else (row["tags"] or "").split("\n")
         for name in {names[tag] for tag in named if tag in names}:
             heats[name].count(row, disputed)
@@ -145,7 +145,7 @@ def _files(
         for ref in filter(is_file, anchor.refs):
             owners.setdefault(ref.rstrip("/"), set()).add(anchor.id)
     found: dict[str, Heat] = {}
-    rows = lists.naming_files(ctx.tx, ctx.workspace, ("block", "card", "note"), MOST_READ)
+    rows = item_lists.naming_files(ctx.tx, ctx.workspace, ("block", "card", "note"), MOST_READ)
     for row in rows:
         if kind_word((row["source"], row["kind"])) in BOOKKEEPING:
             continue

@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from clew.index.search import items_by_ref
+from clew.index.item_reads import items_by_ref
 from clew.records.links import Links, links_of
-from clew.records.lists import kind_word
 from clew.records.open import Open, bare_id, find_record, unknown_record
+from clew.records.record_lists import kind_word
 from clew.records.record_view import names_of
 from clew.registry.budget import Budget, Trim
 from clew.registry.context import Context

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.clock import rfc3339
-from clew.index.search import growth_by_day, never_used
+from clew.index.item_reads import growth_by_day, never_used
 from clew.memory import blocks
 from clew.memory.files.sync import sync
 from clew.recall.figures import ASKED, SILENT, figures_since, newest_unanswered

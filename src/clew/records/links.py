@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from clew.clock import rfc3339
 from clew.ids import kind_by_form
-from clew.index import search
+from clew.index import item_reads
 from clew.reasoning.graph import locate
 from clew.registry.context import Context
 from clew.registry.record import RecordLink, Retracted, Retraction, linker
@@ -38,7 +38,7 @@ def kind_of(ctx: Context, id: str) -> str | None:
     # A card may have any id, one that looks like a block's or an entry's too.
     if formed not in (None, "block", "entry"):
         return formed
-    rows = search.items_by_ref(ctx.tx, ctx.workspace, [id])
+    rows = item_reads.items_by_ref(ctx.tx, ctx.workspace, [id])
     if rows and rows[0]["source"] not in ("card", "note"):
         return SOURCES.get(rows[0]["source"], str(rows[0]["source"]))
     return "card" if locate(ctx, id) is not None else formed
@@ -141,10 +141,10 @@ def _kept(ctx: Context, id: str, limit: int) -> list[RecordLink]:
 
 def _indexed(ctx: Context, id: str, limit: int) -> list[RecordLink]:
     """What fields and texts of items name."""
-    own = [row["id"] for row in search.items_by_ref(ctx.tx, ctx.workspace, [id])]
-    found = [RecordLink(id, row["relation"], row["target"]) for row in search.links_of(ctx.tx, own)[:limit]]
-    rows = search.links_to(ctx.tx, ctx.workspace, [id], limit)
-    items = search.items_by_id(ctx.tx, [row["id"] for row in rows])
+    own = [row["id"] for row in item_reads.items_by_ref(ctx.tx, ctx.workspace, [id])]
+    found = [RecordLink(id, row["relation"], row["target"]) for row in item_reads.links_of(ctx.tx, own)[:limit]]
+    rows = item_reads.links_to(ctx.tx, ctx.workspace, [id], limit)
+    items = item_reads.items_by_id(ctx.tx, [row["id"] for row in rows])
     return found + [RecordLink(items[row["id"]]["ref"], row["relation"], id) for row in rows if row["id"] in items]
 
 
@@ -177,7 +177,7 @@ def retracted_among(ctx: Context, ids: list[str]) -> dict[str, RetractionRow]:
     """Of some records, those that were taken back and have not come to hold again."""
     found = sorted(find_many(ctx.tx, ctx.workspace, RetractionRow, ids, "id"), key=lambda ended: ended.seq)
     last = {ended.id: ended for ended in found}
-    status = {row["ref"]: row["status"] for row in search.items_by_ref(ctx.tx, ctx.workspace, sorted(last))}
+    status = {row["ref"]: row["status"] for row in item_reads.items_by_ref(ctx.tx, ctx.workspace, sorted(last))}
     return {id: ended for id, ended in last.items() if not _holds_again(ended, status.get(id))}
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from clew.errors import ClewError, shorten, suggest, unknown_id
 from clew.ids import CONTROL, kind_by_form, normal_id
-from clew.index.search import item_named
+from clew.index.item_reads import item_named
 from clew.reasoning.activity import history_of
 from clew.reasoning.documents import branch_name
 from clew.reasoning.openers import open_card, summary

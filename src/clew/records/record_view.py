@@ -16,7 +16,7 @@ from pydantic import Field
 
 from clew.errors import shorten
 from clew.ids import kind_by_form
-from clew.index import search
+from clew.index import item_reads
 from clew.ledger import cipher
 from clew.memory import blocks
 from clew.reasoning.documents import noted_by_path
@@ -68,7 +68,7 @@ def _by_kind(ids: list[str]) -> dict[str, list[str]]:
 
 def _indexed(ctx: Context, ids: list[str]) -> list[Named]:
     """What search knows: cards, notes, thoughts, evidence, patterns."""
-    rows = search.items_by_ref(ctx.tx, ctx.workspace, ids)
+    rows = item_reads.items_by_ref(ctx.tx, ctx.workspace, ids)
     return [
         Named(
             row["ref"],

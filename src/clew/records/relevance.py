@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import permutations
 
 from clew.ids import ANCHOR
-from clew.index.search import newest_items
+from clew.index.item_reads import newest_items
 from clew.ledger.thought_reads import rejected_thoughts
 from clew.memory import blocks
 from clew.memory.blocks import Block

@@ -14,7 +14,7 @@ from clew.errors import invalid, shorten
 from clew.ids import ANCHOR, CARD
 from clew.ledger.inputs import Kind as ThoughtKind
 from clew.ledger.thoughts import ThoughtInput, write_thought
-from clew.memory.files.writes import governed
+from clew.memory.files.governed_write import governed
 from clew.memory.guards.check import Check, read_check
 from clew.memory.standing_records import Kept, Kind, Record, keep_within
 from clew.reasoning.branches import own_branch

@@ -127,7 +127,7 @@ def parse(operation: Operation, arguments: dict[str, Any]) -> Input:
         named = check_inner(meant, "arguments")  # JSON inside a text was only characters at the first look
         checked = operation.input.model_validate(meant)
     if operation.writes:
-        from clew.registry.forms import refuse_forms  # a start writes nothing
+        from clew.registry.blank_forms import refuse_forms  # a start writes nothing
 
         refuse_forms(operation, named)
     return checked

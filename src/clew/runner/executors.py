@@ -19,7 +19,7 @@ from clew.errors import ClewError
 from clew.runner.board import Board
 from clew.runner.child import ChildLimits, Ended, run_child
 from clew.runner.configuration import ANY, Configuration, ExecutorConfiguration
-from clew.runner.protocol import SCHEMA, NoAnswer, SliceAnswer, read_answer
+from clew.runner.slice_protocol import SCHEMA, NoAnswer, SliceAnswer, read_answer
 from clew.runner.witness import observe, receipt_arguments
 
 MAX_ANSWER = 1_000_000

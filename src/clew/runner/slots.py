@@ -16,7 +16,7 @@ from clew.app import Clew
 from clew.runner.board import PASSING, Board, Claim, ClaimLost, Refused
 from clew.runner.configuration import Configuration
 from clew.runner.executors import Executor, Executors, JobSlice, SliceFailed, Stopped
-from clew.runner.protocol import KINDS, Event, SliceAnswer, assemble
+from clew.runner.slice_protocol import KINDS, Event, SliceAnswer, assemble
 from clew.store.events import Follower
 
 log = logging.getLogger("clew.runner")

@@ -27,8 +27,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from clew.files import git_state, take_snapshot
 from clew.platforms import ENDING, KILLED
+from clew.project_files import git_state, take_snapshot
 from clew.runner.child import ChildLimits, Echo, Ended, run_supervised
 
 IN_OPEN, IN_ISDIR, IN_Q_OVERFLOW = 0x20, 0x4000_0000, 0x4000

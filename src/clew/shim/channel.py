@@ -7,7 +7,7 @@ import socket
 import sys
 
 from clew.shim.address import connect, receive, send
-from clew.shim.call import greeting
+from clew.shim.one_call import greeting
 from clew.shim.place import KEPT, Unreachable, data_directory
 from clew.shim.start import start
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.errors import invalid
-from clew.files import MOST_FILES, is_inside
 from clew.ids import RECEIPT
+from clew.project_files import MOST_FILES, is_inside
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Text, Whole, operation
 from clew.store.events import event_id, first_broken_event

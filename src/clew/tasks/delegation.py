@@ -12,7 +12,7 @@ from clew.ids import check_anchor
 from clew.reasoning.anchors.map import Kind, upsert
 from clew.reasoning.anchors.registry import Anchor, canonical, find_anchor
 from clew.reasoning.cards.card import card_in, write_card
-from clew.reasoning.cards.changes import publish
+from clew.reasoning.cards.card_changes import publish
 from clew.reasoning.cards.forms import Card
 from clew.reasoning.notes import note_from_template
 from clew.reasoning.scope import scope_of

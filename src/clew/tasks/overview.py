@@ -13,7 +13,7 @@ from pydantic import Field
 from clew.canonical import canonical
 from clew.errors import suggest
 from clew.ids import normal_tags
-from clew.index.search import index_gaps
+from clew.index.item_reads import index_gaps
 from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.reasoning.scope import Scope, Target, resolve_scope, target_id
 from clew.reasoning.workspace import GOLDEN_PATH, checkout_name, storage

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 
 from clew.clock import rfc3339
 from clew.errors import shorten, unknown_id
+from clew.registry.blank_forms import has_placeholder
 from clew.registry.context import Context
-from clew.registry.forms import has_placeholder
 from clew.store.database import Row, placeholders
 from clew.store.rows import TableRow, chunks, encoded, find, insert, load
 from clew.store.workspaces import chained, last_count

@@ -12,8 +12,8 @@ from pydantic import Field
 
 from clew.canonical import sha256_hex
 from clew.errors import ClewError, shorten
-from clew.files import changed_files, git_head, is_inside, take_snapshot
 from clew.ids import confined
+from clew.project_files import changed_files, git_head, is_inside, take_snapshot
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, operation

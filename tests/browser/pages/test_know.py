@@ -6,7 +6,7 @@ from typing import Any
 
 from selenium.webdriver.common.keys import Keys
 
-from clew.files import take_snapshot
+from clew.project_files import take_snapshot
 from tests.browser.pages.conftest import Reader
 from tests.browser.pages.test_memory import decide
 from tests.conftest import ROOT, Caller

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from clew.faces.connect.formats import JSONC
+from clew.faces.connect.config_formats import JSONC
 from clew.faces.connect.jsonc import tokens
 
 FILES = {

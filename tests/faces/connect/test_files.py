@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from clew.faces.connect.changes import FileChange, apply, connection, removal
 from clew.faces.connect.clients import CLIENTS, Client, ClientPlan, hook_start
-from clew.faces.connect.formats import JSONC
-from clew.faces.connect.journal import Journal
+from clew.faces.connect.config_formats import JSONC
+from clew.faces.connect.file_changes import FileChange, apply, connection, removal
 from clew.faces.connect.servers import Target, is_cached
+from clew.faces.connect.undo_journal import Journal
 from clew.faces.connect.user_folders import Places
-from clew.faces.hooks.clients import entries_of
+from clew.faces.hooks.client_events import entries_of
 from tests.faces.connect import homes
 
 HOOK = "/opt/clew/bin/clew-hook"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.faces.connect.formats import JSON, JSONC, Format, Hollow, value_at
+from clew.faces.connect.config_formats import JSON, JSONC, Format, Hollow, value_at
 from clew.faces.connect.jsonc import Path, Unreadable, tokens
 
 ENTRY = {"command": "/opt/clew/bin/clew", "args": ["serve"], "env": {"CLEW_HOME": "/srv/ü"}}

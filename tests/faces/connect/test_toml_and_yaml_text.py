@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.faces.connect.formats import TOML, YAML
+from clew.faces.connect.config_formats import TOML, YAML
 from clew.faces.connect.jsonc import Path, Unreadable
 
 SERVER: Path = ("mcp_servers", "clew")

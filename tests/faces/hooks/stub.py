@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from clew.faces.hooks import launcher
-from clew.faces.hooks.clients import entry_for
+from clew.faces.hooks.client_events import entry_for
 
 LAUNCHER = Path(launcher.__file__)
 ROOT = LAUNCHER.parents[4]

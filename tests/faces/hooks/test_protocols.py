@@ -14,8 +14,8 @@ from typing import Any, get_args
 import pytest
 
 from clew.faces.hooks import launcher
-from clew.faces.hooks.clients import CLIENTS as NAMES
-from clew.faces.hooks.clients import ENTRIES, EVENTS, entries_of, reply_of
+from clew.faces.hooks.client_events import CLIENTS as NAMES
+from clew.faces.hooks.client_events import ENTRIES, EVENTS, entries_of, reply_of
 from clew.faces.hooks.payload import arguments_of, directory_of
 from clew.moments.event import Event
 from clew.shim.place import PROTOCOL, package_stamp

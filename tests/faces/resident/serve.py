@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from clew.faces.resident.server import Resident
+from clew.faces.resident.resident_server import Resident
 from tests.faces.mcp import operations  # noqa: F401  declares the probes
 
 if __name__ == "__main__":

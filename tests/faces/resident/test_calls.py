@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parents[3] / "src"
 ASK = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
-from clew.shim.call import ask
+from clew.shim.one_call import ask
 answer = ask(sys.argv[2], json.loads(sys.argv[3]), deadline=float(sys.argv[4]), start=True)
 heavy = {"pydantic", "anyio", "mcp", "pathlib", "typing"}
 strange = sorted(name for name in sys.modules if name.split(".")[0] in heavy)

@@ -20,10 +20,10 @@ from urllib.parse import unquote
 from clew import __version__
 from clew.app import Clew
 from clew.errors import ClewError
-from clew.faces.cli.connections import plan_for
+from clew.faces.cli.client_plan import plan_for
 from clew.faces.cli.root import call, opened
 from clew.faces.connect.clients import CLIENTS, Client
-from clew.faces.connect.journal import Journal, PieceStanding, standings
+from clew.faces.connect.undo_journal import Journal, PieceStanding, standings
 from clew.settings import LOOPBACK, SETTINGS, Setting, Settings
 
 OLDEST = (3, 11)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from clew.app import Clew, open_clew
 from clew.errors import ClewError
 from clew.faces.cli.main import Exit
-from clew.imports import without_collection
+from clew.fast_imports import without_collection
 from clew.settings import Settings, load_settings
 from clew.shim.options import Plain
 
@@ -116,7 +116,7 @@ def show_addresses(settings: Settings, address: str, as_json: bool) -> None:
 
 
 def _describe(settings: Settings, address: str, target: Target) -> None:
-    from clew.faces.cli.connections import show_connections
+    from clew.faces.cli.client_plan import show_connections
     from clew.faces.cli.output import say
 
     store = "PostgreSQL" if settings.database_url else str(settings.database_file)

@@ -16,7 +16,7 @@ from enum import IntEnum
 from typing import NoReturn
 
 from clew.errors import ClewError
-from clew.imports import without_collection
+from clew.fast_imports import without_collection
 
 
 class Exit(IntEnum):

@@ -128,7 +128,7 @@ def _take_over(clew: Clew) -> None:
 
     # The spool belongs to the SQLite store in the data directory, not to a PostgreSQL server.
     if has_any(str(clew.settings.home)) and not clew.settings.database_url:
-        from clew.faces.hooks.answer import digest
+        from clew.faces.hooks.service import digest
 
         digest(clew.settings.home, lambda settings: Clew(settings, database=clew.database))
 

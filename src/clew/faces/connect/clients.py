@@ -1,6 +1,7 @@
 """The clients that Clew can connect: how each is found, and the pieces that are written for it.
 
-What the hooks are comes from one table (`faces/hooks/clients`), where files are from `places`. A client is a row here.
+What the hooks are comes from one table (`faces/hooks/client_events`), where files are from `user_folders`. A client is
+a row here.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from typing import Any, Literal
 
 from clew import __version__
 from clew.faces.connect import servers, texts
-from clew.faces.connect.formats import JSON, JSONC, TOML, YAML, Format
+from clew.faces.connect.config_formats import JSON, JSONC, TOML, YAML, Format
 from clew.faces.connect.pieces import Hooks, Own, Piece, ServerPiece, Switch, own_json
 from clew.faces.connect.servers import DISTRIBUTION, NAME, Target
 from clew.faces.connect.user_folders import Places
-from clew.faces.hooks.clients import COMMAND, ClientHook, entries_of
+from clew.faces.hooks.client_events import COMMAND, ClientHook, entries_of
 
 DESCRIPTION = "What was thought, decided, proven, and what is next."
 

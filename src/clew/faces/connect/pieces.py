@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from clew.faces.connect.formats import Format, Hollow, value_at
+from clew.faces.connect.config_formats import Format, Hollow, value_at
 from clew.faces.connect.jsonc import Path as Keys
 from clew.faces.connect.jsonc import Unreadable
 from clew.faces.connect.servers import DISTRIBUTION, HOOK, NAME, Entry, is_ours, merged

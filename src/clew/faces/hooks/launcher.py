@@ -118,7 +118,7 @@ def _question(event: str, client: str, data: bytes) -> tuple[str, str, dict[str,
     """Where the agent stands, whose hook it is, and the arguments of `moment`."""
     import json
 
-    from clew.faces.hooks.clients import CLIENTS, EVENTS, entry_for
+    from clew.faces.hooks.client_events import CLIENTS, EVENTS, entry_for
     from clew.faces.hooks.payload import arguments_of, client_of, directory_of
 
     try:
@@ -140,8 +140,8 @@ def _ask_otherwise(home: str, event: str, client: str, data: bytes, end: float) 
     """Through a port, or where the quick way is not open."""
     import json
 
-    from clew.faces.hooks.clients import reply_of
-    from clew.shim.call import ask
+    from clew.faces.hooks.client_events import reply_of
+    from clew.shim.one_call import ask
 
     question, left = _question(event, client, data), end - time.monotonic()
     if question is None or left <= 0:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from clew.imports import without_collection
+from clew.fast_imports import without_collection
 
 
 def main() -> None:
     with without_collection():
-        from clew.faces.resident.server import Resident
+        from clew.faces.resident.resident_server import Resident
 
     code = Resident(os.path.realpath(sys.argv[1])).run()
     sys.stderr.flush()

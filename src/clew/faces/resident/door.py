@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from clew.errors import ClewError
-from clew.faces.hooks.answer import HookQuestion, question_of
+from clew.faces.hooks.service import HookQuestion, question_of
 from clew.settings import Settings, load_settings
 from clew.shim.address import peer_user, proof_of, socket_path
 from clew.shim.place import ADDRESS, PROTOCOL, folder_of
@@ -112,7 +112,7 @@ Text = Annotated[str, Field(max_length=1 << 20)]
 
 
 class Greeting(BaseModel):
-    """The first line that a client sends; `clew.shim.call` describes it."""
+    """The first line that a client sends; `clew.shim.one_call` describes it."""
 
     clew: Literal[1]
     kind: Literal["mcp", "call", "hook"]

@@ -21,8 +21,8 @@ from clew.faces.connect.servers import Target, this_command
 from clew.faces.web.assets import Static, tag
 from clew.faces.web.gate import PageGate, refusal
 from clew.faces.web.live import Live
-from clew.faces.web.snapshots import ask, page_connection, snapshot
 from clew.faces.web.socket import Sockets
+from clew.faces.web.wire_shapes import ask, page_connection, snapshot
 from clew.ids import AGENT
 from clew.registry.catalogue import catalogue
 from clew.registry.connection import Connection

@@ -17,7 +17,7 @@ import orjson
 
 from clew.clock import iso_millis
 from clew.errors import ClewError
-from clew.faces.web.snapshots import EVENTS, written
+from clew.faces.web.wire_shapes import EVENTS, written
 from clew.secrets import redact
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from clew.errors import ClewError
 from clew.faces.web.gate import PageGate
 from clew.faces.web.live import Live, Message
-from clew.faces.web.snapshots import ask, outlines, snapshot
+from clew.faces.web.wire_shapes import ask, outlines, snapshot
 from clew.ids import check_workspace
 from clew.registry.permission import permitted
 

@@ -11,9 +11,9 @@ from pydantic import Field
 
 from clew.errors import ClewError, shorten
 from clew.ids import confined
-from clew.ledger.exchange.directory import Source, read_folder, scan, write_session
 from clew.ledger.exchange.imports import import_session, storable, time_ms
 from clew.ledger.exchange.session_documents import export_json
+from clew.ledger.exchange.thoughtbox_directory import Source, read_folder, scan, write_session
 from clew.ledger.garden import Pattern, find_pattern, write_pattern
 from clew.ledger.inputs import Id, LedgerInput, slug
 from clew.ledger.sessions import SessionQuery, find_sessions, session_named

@@ -18,7 +18,7 @@ from clew.canonical import sha256_hex
 from clew.errors import ClewError, invalid, suggest
 from clew.ledger.inputs import LedgerInput
 from clew.ledger.notebooks import books, sandbox
-from clew.ledger.notebooks.operations import CellId, NotebookId
+from clew.ledger.notebooks.notebook_operations import CellId, NotebookId
 from clew.ledger.notebooks.runtimes import (
     ProcessStart,
     client_environment,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from clew.errors import ClewError
 from clew.memory.files import places
 from clew.memory.files.directory import Directory, directory_of
-from clew.memory.files.edits import rendered
+from clew.memory.files.hand_edits import rendered
 from clew.memory.files.markdown import GAP
 from clew.memory.files.places import BlockText, size
 from clew.registry.context import Context

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from clew.errors import ClewError
-from clew.memory.files import edits, places, plain_files, snapshots
+from clew.memory.files import hand_edits, places, plain_files, snapshots
 from clew.memory.files.directory import (
     CONFIGURATION,
     DERIVED,
@@ -23,9 +23,9 @@ from clew.memory.files.directory import (
     known,
     store_name,
 )
+from clew.memory.files.file_merge import merged
+from clew.memory.files.file_text import is_tracked, last_splice, output_of, write_output
 from clew.memory.files.markdown import HEADER, ParsedFile, parse_file
-from clew.memory.files.merge import merged
-from clew.memory.files.output import is_tracked, last_splice, output_of, write_output
 from clew.memory.files.places import WHOLE, size
 from clew.memory.files.swap import LateSave
 from clew.memory.governance import proposals
@@ -307,7 +307,7 @@ def _left_behind(ctx: Context, directory: Directory, found: list[EditedFile]) ->
 
 
 def _without(ctx: Context, path: str, ids: set[str]) -> EditedFile:
-    stored = edits.rendered(ctx, path)
+    stored = hand_edits.rendered(ctx, path)
     parsed = parse_file(stored)
     kept = [part for part in parsed.parts if part.id not in ids]
     text = ParsedFile(parsed.preamble if kept else "", kept).join()
@@ -334,24 +334,26 @@ def _take_in_blocks(ctx: Context, saved: list[EditedFile]) -> tuple[set[str], li
             if edit.late or edit.text != result:
                 result = merged(ctx, path, edit.base, result, edit.text)
         if result != stored:
-            plans.append(edits.plan(ctx, path, stored, result))
+            plans.append(hand_edits.plan(ctx, path, stored, result))
         if result == series[-1].text and not series[-1].late:
             same.add(path)
-    return same, edits.take_in(ctx, plans)
+    return same, hand_edits.take_in(ctx, plans)
 
 
 def _long(edit: EditedFile) -> bool:
-    return edit.base is None and (edit.text.count("\n[") > edits.PORTION or len(edit.text) > edits.PORTION_CHARS)
+    return edit.base is None and (
+        edit.text.count("\n[") > hand_edits.PORTION or len(edit.text) > hand_edits.PORTION_CHARS
+    )
 
 
 def _import(ctx: Context, edit: EditedFile) -> None:
     """A long file that is new to the store, in portions: each is a state of its own, and any process can go on."""
-    ends = edits.portions(edit.text)
+    ends = hand_edits.portions(edit.text)
     for number, (start, end) in enumerate(zip([0, *ends], ends, strict=False), 1):
         with ctx.writing() as bound:
             if places.file_row(bound, edit.path)["bytes"] != size(edit.text[:start]):
                 return  # not new, or changed meanwhile; the ordinary way merges it
-            changed = edits.take_in(bound, [edits.plan(bound, edit.path, edit.text[:start], edit.text[:end])])
+            changed = hand_edits.take_in(bound, [hand_edits.plan(bound, edit.path, edit.text[:start], edit.text[:end])])
             proposals.follow_changes(bound, changed)
         ctx.progress(number, len(ends), edit.path)
 
@@ -361,7 +363,7 @@ def _stored(ctx: Context, edit: EditedFile) -> str:
     fresh = edit.base is not None and edit.number == last_splice(ctx, edit.path)
     if fresh and edit.base is not None and size(edit.base) == places.file_row(ctx, edit.path)["bytes"]:
         return edit.base
-    return edits.rendered(ctx, edit.path)
+    return hand_edits.rendered(ctx, edit.path)
 
 
 def _bring_out(ctx: Context, directory: Directory, state: State, frozen: set[str]) -> list[LateSave]:
@@ -406,4 +408,4 @@ def _next_receipt(ctx: Context, behind: list[Row]) -> tuple[str, int, str] | Non
     if not waiting:
         return None
     seq, ts, path = waiting[0]
-    return ts, seq, edits.rendered(ctx, path)
+    return ts, seq, hand_edits.rendered(ctx, path)

@@ -10,9 +10,9 @@ from clew.errors import ClewError, shorten, suggest
 from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.contradictions import detection
+from clew.memory.files.governed_write import failing, governed
 from clew.memory.files.markdown import clean, parse_block
 from clew.memory.files.sync import sync
-from clew.memory.files.writes import failing, governed
 from clew.memory.governance import policy, proposals, receipts
 from clew.memory.governance.patches import ProposalDraft, drafted, read
 from clew.memory.governance.policy import Count, Mode, Review

@@ -16,8 +16,8 @@ from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import PROPOSAL, kind_by_form, normal_tags
 from clew.memory import blocks, signals
 from clew.memory.blocks import Block
+from clew.memory.files.governed_write import governed
 from clew.memory.files.markdown import clean, print_block
-from clew.memory.files.writes import governed
 from clew.memory.governance import policy, proposals, receipts
 from clew.memory.governance.patches import KINDS as OP_KINDS
 from clew.memory.governance.patches import Op, digest, drafted

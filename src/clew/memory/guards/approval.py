@@ -19,9 +19,9 @@ from clew.clock import rfc3339
 from clew.errors import ClewError, invalid, shorten, suggest, unknown_id
 from clew.memory import blocks
 from clew.memory.blocks import Block
+from clew.memory.files.governed_write import governed
 from clew.memory.files.markdown import clean, set_field
 from clew.memory.files.sync import sync
-from clew.memory.files.writes import governed
 from clew.memory.guards.check import GUARDING, RESPONSES, Check, Deed, Response, check_in, read_check, stored_check
 from clew.memory.kinds import prefix_of
 from clew.registry.connection import OBSERVATORY

@@ -14,9 +14,9 @@ from clew.errors import ClewError, Hint, Suggestion, invalid, shorten, suggest
 from clew.ids import check_node_id, normal_tags
 from clew.reasoning.visibility import CARD_TYPES
 from clew.registry.arguments import check_inner, nearest
+from clew.registry.blank_forms import CARD_FORMS, is_unfilled
 from clew.registry.budget import Budget, Drop
 from clew.registry.context import Context
-from clew.registry.forms import CARD_FORMS, is_unfilled
 from clew.registry.operation import MAX_TEXT, Bounded, Name, operation
 
 CardInput = Annotated[

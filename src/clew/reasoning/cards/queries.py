@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.ids import normal_tags
-from clew.reasoning.cards.changes import CardIds, id_list
+from clew.reasoning.cards.card_changes import CardIds, id_list
+from clew.reasoning.cards.card_selection import Lens, SelectionLimits, card_stats, frontier_pages, select
 from clew.reasoning.cards.forms import check_card_type
-from clew.reasoning.cards.selection import Lens, SelectionLimits, card_stats, frontier_pages, select
 from clew.reasoning.graph import Node, node, node_json, nodes
 from clew.reasoning.graph.reads import check_edges
 from clew.reasoning.premises import suspects

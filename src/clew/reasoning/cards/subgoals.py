@@ -10,9 +10,9 @@ from clew.errors import ClewError, invalid, suggest
 from clew.ids import check_name
 from clew.reasoning.branches import branch_named, checked_out
 from clew.reasoning.cards.card import card_in, change_card, next_card_id, place_params, write_card
-from clew.reasoning.cards.changes import applied_json, remark
+from clew.reasoning.cards.card_changes import applied_json, remark
+from clew.reasoning.cards.card_selection import SUBGOAL
 from clew.reasoning.cards.forms import Card, CardInput, read_card
-from clew.reasoning.cards.selection import SUBGOAL
 from clew.reasoning.documents import GRAPH, TRACE
 from clew.reasoning.engine.slice import label
 from clew.reasoning.graph import Node, edges_at, node, put_edge

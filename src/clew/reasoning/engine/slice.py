@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from clew.reasoning.cards.forms import is_form
 from clew.reasoning.visibility import is_pinned
-from clew.registry.forms import has_placeholder
+from clew.registry.blank_forms import has_placeholder
 
 SUPPORTS, BLOCKS = "supports", "blocks"
 CLOSED = frozenset({"closed", "done", "resolved", "merged", "retracted", "superseded", "disproved"})

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import check_kind, check_node_id, normal_tags
+from clew.index.item_reads import source_of
 from clew.index.items import Item, index_item, unindex_item
-from clew.index.search import source_of
 from clew.index.substrings import index_substrings
 from clew.reasoning.anchors.registry import register_tags
 from clew.reasoning.branches import Branch

@@ -22,7 +22,7 @@ from clew.reasoning.transcripts.files import (
     root_directory,
     session_info,
 )
-from clew.reasoning.transcripts.lookup import RootDir, texts_budget, transcript_id
+from clew.reasoning.transcripts.transcript_search import RootDir, texts_budget, transcript_id
 from clew.registry.context import Context
 from clew.registry.operation import MAX_NUMBER, Bounded, StrictModel, Title, operation
 from clew.registry.record import Opened, opener

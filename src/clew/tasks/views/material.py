@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from clew.ids import ANCHOR
+from clew.reasoning.cards.card_selection import Lens, card_stats, edges_of, select
 from clew.reasoning.cards.queries import cards_json
-from clew.reasoning.cards.selection import Lens, card_stats, edges_of, select
 from clew.reasoning.documents import Range, entries_json, tail, view
 from clew.reasoning.graph import Edge, Node, nodes
 from clew.reasoning.pack_parts import is_draft_entry

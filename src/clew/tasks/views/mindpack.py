@@ -12,7 +12,7 @@ from pydantic import Field
 from clew.errors import shorten
 from clew.reasoning.anchors.registry import names_anchor
 from clew.reasoning.branches import END, checked_out
-from clew.reasoning.cards.selection import relevant_cards
+from clew.reasoning.cards.card_selection import relevant_cards
 from clew.reasoning.documents import NOTES, Range, append, newest_entries
 from clew.reasoning.graph import Node
 from clew.registry.budget import Budget, Clip, Drop, Trim

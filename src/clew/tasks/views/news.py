@@ -10,7 +10,7 @@ from typing import Any
 from clew.clock import rfc3339
 from clew.errors import shorten
 from clew.reasoning.branches import branch_by_id, chain
-from clew.reasoning.cards.selection import Lens, newest
+from clew.reasoning.cards.card_selection import Lens, newest
 from clew.reasoning.documents import Range, newest_entries
 from clew.reasoning.engine.slice import label
 from clew.reasoning.graph import Node, nodes

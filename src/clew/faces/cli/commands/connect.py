@@ -9,13 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from clew.errors import ClewError
-from clew.faces.cli.connections import plan_for, printable, show_connections
+from clew.faces.cli.client_plan import plan_for, printable, show_connections
 from clew.faces.cli.main import Exit
 from clew.faces.cli.output import complain, say, show_json
 from clew.faces.cli.root import settings_of
-from clew.faces.connect.changes import FileChange, apply, connection, removal
 from clew.faces.connect.clients import ALIASES, CLIENTS, Client, ClientPlan
-from clew.faces.connect.journal import Journal
+from clew.faces.connect.file_changes import FileChange, apply, connection, removal
+from clew.faces.connect.undo_journal import Journal
 from clew.settings import Settings
 
 _VERBS = {"create": "new", "change": "changed", "delete": "removed", "refused": "REFUSED"}

@@ -79,7 +79,7 @@ class Prover:
         self.receipts: list[Row] = []
 
     def prove(self, command: list[str], task: str | None, step: str | None) -> int:
-        from clew.files import scope_of_run
+        from clew.project_files import scope_of_run
         from clew.runner.witness import OpenedFiles, placed, shell_line, watch
 
         named = task or self._task_of(step)

@@ -14,7 +14,7 @@ from typing import Any
 from clew.app import Clew
 from clew.errors import ClewError
 from clew.faces.hooks import spool
-from clew.faces.hooks.clients import CLIENTS, EVENTS, entry_for, reply_of
+from clew.faces.hooks.client_events import CLIENTS, EVENTS, entry_for, reply_of
 from clew.faces.hooks.payload import arguments_of, client_of, directory_of
 from clew.registry.connection import Connection
 from clew.registry.dispatch import Dispatcher

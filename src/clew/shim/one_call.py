@@ -1,6 +1,6 @@
 """One call through the resident server: for hooks and other processes that have no time to import Clew.
 
-    from clew.shim.call import ask
+    from clew.shim.one_call import ask
     answer = ask("recall", {"query": "retries"}, deadline=0.25)   # None: nobody answered in time, step aside
     text = answer["text"] if answer and answer["ok"] else ""      # also: answer["envelope"], the whole answer
 

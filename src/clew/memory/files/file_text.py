@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clew.memory.files import edits, plain_files
+from clew.memory.files import hand_edits, plain_files
 from clew.memory.files.directory import (
     DERIVED,
     Content,
@@ -50,7 +50,7 @@ def output_of(ctx: Context, directory: Directory, entry: Known | None, row: Row)
         return FileOutput(path, Content(plain_files.text(ctx, path).encode()), 0, row["seq"], tracked)
     content = _replayed(ctx, directory, entry, row) if tracked else None
     if content is None:
-        content = Content(edits.rendered(ctx, path).encode())
+        content = Content(hand_edits.rendered(ctx, path).encode())
     return FileOutput(path, content, last_splice(ctx, path), row["seq"], tracked)
 
 

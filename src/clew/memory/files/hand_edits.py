@@ -9,8 +9,8 @@ import orjson
 
 from clew.memory import blocks
 from clew.memory.files import places
+from clew.memory.files.file_merge import common_prefix, common_suffix, header_after, header_before
 from clew.memory.files.markdown import HEADER, ParsedFile, gap_problems, parse_file
-from clew.memory.files.merge import common_prefix, common_suffix, header_after, header_before
 from clew.memory.files.places import BlockText, Region, size
 from clew.registry.context import Context
 from clew.store.workspaces import declare_events

@@ -18,7 +18,7 @@ from typing import Any
 from clew.canonical import sha256_hex
 from clew.errors import ClewError
 from clew.faces.connect.clients import CLIENTS, Client, ClientPlan
-from clew.faces.connect.formats import JSON, JSONC, TOML, Hollow, value_at
+from clew.faces.connect.config_formats import JSON, JSONC, TOML, Hollow, value_at
 from clew.faces.connect.jsonc import Unreadable
 from clew.faces.connect.pieces import Piece, ServerPiece, State
 from clew.locks import FileLock

@@ -26,7 +26,7 @@ from typing import Any
 
 from clew.app import Clew, open_database
 from clew.errors import ClewError
-from clew.faces.hooks.answer import SILENT, digest, reply_to
+from clew.faces.hooks.service import SILENT, digest, reply_to
 from clew.faces.hooks.spool import FOLDER, has_any
 from clew.faces.mcp.connections import Origin
 from clew.faces.mcp.stdio import converse

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from clew.canonical import sha256_hex
 from clew.faces.connect.clients import Client, ClientPlan
-from clew.faces.connect.formats import Hollow
-from clew.faces.connect.journal import Journal, JournalEntry
+from clew.faces.connect.config_formats import Hollow
 from clew.faces.connect.jsonc import Unreadable
 from clew.faces.connect.pieces import Own, Piece
+from clew.faces.connect.undo_journal import Journal, JournalEntry
 from clew.secrets import hide_secrets
 
 LARGEST = 20_000_000

@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from clew.errors import shorten
-from clew.index import lists
-from clew.index.lists import Shelf, Wanted
+from clew.index import item_lists
+from clew.index.item_lists import Shelf, Wanted
 from clew.ledger import cipher
 from clew.memory import blocks
 from clew.reasoning.anchors.registry import Anchor, all_anchors, canonical
@@ -80,10 +80,10 @@ def record_list(ctx: Context, args: RecordList) -> dict[str, Any]:
         anchors = all_anchors(bound, MOST_AREAS)
         after = max(0, last_event_seq(bound.tx, ctx.workspace) - NEWEST_EVENTS)
         wanted = _wanted(bound, args, anchors, after)
-        kinds = lists.shelves(bound.tx, ctx.workspace, wanted)
+        kinds = item_lists.shelves(bound.tx, ctx.workspace, wanted)
         narrowed = replace(wanted, shelves=_shelves(bound, wanted, kinds, args.kind))
-        rows = lists.listed(bound.tx, ctx.workspace, narrowed, args.offset, args.limit)
-        statuses = lists.statuses(bound.tx, ctx.workspace, narrowed)
+        rows = item_lists.listed(bound.tx, ctx.workspace, narrowed, args.offset, args.limit)
+        statuses = item_lists.statuses(bound.tx, ctx.workspace, narrowed)
         total = statuses.get(args.status, 0) if args.status is not None else sum(statuses.values())
         return {
             "workspace": ctx.workspace,
@@ -120,7 +120,7 @@ def _fits(word: str, asked: str) -> bool:
 
 def _shelves(ctx: Context, wanted: Wanted, kinds: dict[Shelf, int], asked: str) -> tuple[Shelf, ...]:
     """The shelves that hold records of the kind asked for, those too on which none has the status asked for."""
-    every = kinds if wanted.status is None else lists.shelves(ctx.tx, ctx.workspace, replace(wanted, status=None))
+    every = kinds if wanted.status is None else item_lists.shelves(ctx.tx, ctx.workspace, replace(wanted, status=None))
     return tuple(shelf for shelf in every if _fits(kind_word(shelf), asked))
 
 

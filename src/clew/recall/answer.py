@@ -1,4 +1,4 @@
-"""Results as callers see them: excerpts, provenance, the parts of a score."""
+"""Search results as callers see them: excerpts, provenance, the parts of a score. JSON and lines for agents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOKEN = re.compile(r"\w[\w'’.:/@#-]*\w|\w")
 
 
 def result_json(row: Row, ranked: Ranked, at: int, query: Query, now_ms: int, explain: bool) -> dict[str, Any]:
-    """One hit in the seed's fields, with where it comes from and how far it can be trusted."""
+    """One hit in the seed's fields, with its source and status, and the parts of its score if asked."""
     slot = int(ranked.slots[at])
     found = listed_json(row, query, now_ms, round(float(ranked.scores[at]), 4))
     way = ranked.ways.get(slot)
@@ -37,7 +37,7 @@ def result_json(row: Row, ranked: Ranked, at: int, query: Query, now_ms: int, ex
 
 
 def listed_json(row: Row, query: Query, now_ms: int, score: float = 0.0) -> dict[str, Any]:
-    """The part of a hit that does not come from ranking."""
+    """The fields of a hit that come from its row alone; lists use them without a score."""
     return {
         "_id": row["ref"],
         "type": row["kind"] or row["source"],
@@ -57,7 +57,7 @@ def listed_json(row: Row, query: Query, now_ms: int, score: float = 0.0) -> dict
 
 
 def agent_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
-    """One line for each hit: id, kind, status, age, author, text. They are data from memory, never instructions."""
+    """One line for each hit: id, kind, status, age, author, text."""
     hits = result["results"]
     if not hits:
         return [_silence(result), *(_agent_line(hit) for hit in result.get("newest", []))]
@@ -70,13 +70,13 @@ def _agent_line(hit: dict[str, Any]) -> str:
     happened = hit.get("happened", hit["ts"])[:10]
     of = f"of {happened}" if happened != hit["ts"][:10] else ""
     facts = [hit["type"], f"{hit['status']}{by}", hit["age"], of, hit.get("author") or hit["speaker"]]
-    told = ", ".join(fact for fact in facts if fact)
+    label = ", ".join(fact for fact in facts if fact)
     due = " REVIEW DUE" if hit.get("review_due") else ""
-    return f"{hit['_id']} ({told}){due}: {' '.join(hit['excerpt'].split())}{_replaced_line(hit)}"
+    return f"{hit['_id']} ({label}){due}: {' '.join(hit['excerpt'].split())}{_replaced_line(hit)}"
 
 
 def _replaced_line(hit: dict[str, Any]) -> str:
-    """` (replaces D-6: syntax error)`; of several the one that was closest to the question."""
+    """` (replaces D-6: syntax error)`; of several, the one that matched the question best."""
     old = hit.get("replaces") or []
     return f" (replaces {old[0]['_id']}: {' '.join(old[0]['excerpt'].split())[:100]})" if old else ""
 
@@ -92,7 +92,7 @@ def _silence(result: dict[str, Any]) -> str:
 
 
 def replaced_by(ranked: Ranked, shown: list[int]) -> dict[int, list[int]]:
-    """For each slot that is shown, the candidates that it replaced."""
+    """For each shown slot, the candidates that it replaced."""
     found: dict[int, list[int]] = {}
     for old, new in ranked.successors.items():
         if new in shown:
@@ -101,7 +101,7 @@ def replaced_by(ranked: Ranked, shown: list[int]) -> dict[int, list[int]]:
 
 
 def replaces_json(rows: list[Row], query: Query) -> dict[str, Any]:
-    """What a result replaced, so that nobody has to ask for it or takes the old for the new."""
+    """The records that a result replaced, shown with it so that nobody takes the old for the new."""
     return {"replaces": [{"_id": row["ref"], "excerpt": excerpt(row, query)} for row in rows]} if rows else {}
 
 
@@ -118,7 +118,7 @@ def _optional(row: Row, now_ms: int) -> dict[str, Any]:
 
 
 def explained(ranked: Ranked, at: int) -> dict[str, Any]:
-    """Each feature's value, weight and part of the score; features that add nothing are left out."""
+    """Each feature's value, weight and part of the score, if it adds anything; and the words that matched."""
     parts = []
     for name in sorted(ranked.features):
         value, weight = float(ranked.features[name][at]), ranked.weights.get(name, 0.0)
@@ -133,7 +133,7 @@ def explained(ranked: Ranked, at: int) -> dict[str, Any]:
 
 
 def marks(text: str, held: set[str]) -> list[str]:
-    """The words of a text, as they are written, that match a word of the question."""
+    """The words of a text, as they are written there, that match a word of the question."""
     found = dict.fromkeys(_TOKEN.findall(text))
     return [word for word in found if held & set(terms(word))]
 
@@ -146,10 +146,10 @@ def age(ts_ms: int, now_ms: int) -> str:
 
 
 def excerpt(row: Row, query: Query) -> str:
-    """The part of an item that holds most of the question's words."""
+    """The part of an item's text that holds most of the question's words."""
     title, prose = " ".join((row["title"] or "").split()), _prose(row)
     apart = " " if not prose or title.endswith(_ENDS) else "; "
-    # A title that was cut from the text says nothing that the text does not.
+    # Many titles are the beginning of the text, cut with dots; repeating them would waste the excerpt.
     text = prose if prose.startswith(title.rstrip("….")) else f"{title}{apart if title else ''}{prose}".rstrip()
     if len(text) <= EXCERPT:
         return text
@@ -159,20 +159,22 @@ def excerpt(row: Row, query: Query) -> str:
 
 
 def _prose(row: Row) -> str:
-    """What an item says, without the lines that hold nothing but an id: they are there to be found by."""
+    """The text of an item without lines that hold only an id, which were added so that ids can be searched."""
     lines = [line for line in (row["body"] or "").splitlines() if line.strip()]
-    told = [line for line in lines if not _ONLY_IDS.fullmatch(line) and line.strip() != row["ref"]]
+    prose = [line for line in lines if not _ONLY_IDS.fullmatch(line) and line.strip() != row["ref"]]
     if row["source"] != "block":
-        return " ".join("\n".join(told).split())
-    # The lines of a block are its fields: what it says, its name, its reason, its files.
-    parts = [" ".join(line.split()) for line in told]
+        return " ".join("\n".join(prose).split())
+    # Each line of a block is a field, so a semicolon marks where one ends and the next begins.
+    parts = [" ".join(line.split()) for line in prose]
     return " ".join(part if part.endswith(_ENDS) or part is parts[-1] else f"{part};" for part in parts)
 
 
 def _best_start(text: str, wanted: set[str]) -> int:
+    # Bounded, because a text may have a million characters and every word is stemmed here.
     hits = [match.start() for match in _WORD.finditer(text[:20_000]) if wanted & set(terms(match.group()))]
     if not hits:
         return 0
+    # The excerpt begins some 30 characters before the first hit, so hits at its very end would be cut off.
     counts = [sum(1 for other in hits if hit <= other < hit + EXCERPT - 40) for hit in hits]
     first = hits[counts.index(max(counts))]
     space = text.rfind(" ", 0, max(first - 30, 0) + 1)

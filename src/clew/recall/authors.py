@@ -1,4 +1,4 @@
-"""Who recorded what a search found: what the record says of itself, else whoever wrote the first event about it."""
+"""The author of each item that a search found: named in the record, else the agent of the first event about it."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def authors_of(ctx: Context, rows: Iterable[Row]) -> dict[str, str]:
 
 
 def _keeper(block: blocks.Block) -> str:
-    """A hand edit is a person's, whoever reads it back."""
+    """The author of a block. A hand edit is a person's work, although an agent's call reads it into the store."""
     return A_PERSON if block.origin == "edit" else str(block.get("Author") or block.agent or "")

@@ -1,4 +1,4 @@
-"""Measuring recall: the operation is part of Clew, the data readers, peers and figures are part of a checkout."""
+"""The operation bench_recall. The measurements themselves are in benchmarks/, which only a checkout has."""
 
 from __future__ import annotations
 

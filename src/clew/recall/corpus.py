@@ -1,7 +1,7 @@
-"""A workspace's items as arrays, kept by each process and brought up to date before each search.
+"""A workspace's items as arrays, kept by each process and updated before each search.
 
-The rows of the store are the truth; what is here can be thrown away at any time. A slot is the place of one version of
-an item; a changed item takes a new slot and the old one is dead.
+The rows of the store are the truth; a corpus can be discarded at any time. A slot is the position of one version of an
+item in every array; a changed item gets a new slot, and its old slot is marked dead.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from clew.store.database import Row, Transaction
 
 CHUNK = 5_000
 CONTINUOUS = frozenset({"thought"})
-"""Sources whose items go on where the one before ended."""
+"""Sources whose items continue the one before them."""
 Links = NDArray[np.int32]
 HOUR_MS = 3_600_000
 FEW = 16
-"""As many new items are put behind the others one by one; more are cheaper to arrange all at once."""
+"""Up to this many new items are linked one by one; for more, sorting all items again is cheaper."""
 Slots = NDArray[np.int64]
 Companion = TypeVar("Companion")
 
@@ -35,7 +35,7 @@ class Corpus:
         self.epoch: str | None = None
         self.change = 0
         self.unpacked = 0
-        """How many changes this process had to read row by row."""
+        """How many changes were read as rows, because no segment held them yet. `Library` then wakes the packer."""
         self.runs: list[PostingRun] = []
         self.vocabulary = Names()
         self.sources = Names()
@@ -64,7 +64,7 @@ class Corpus:
         self._companions: dict[type, object] = {}
 
     def companion(self, kind: type[Companion]) -> Companion:
-        """The one object of this kind that lives as long as the corpus, for what others measure on it and keep."""
+        """The one object of this kind that lives as long as the corpus; others keep in it what they measured."""
         if kind not in self._companions:
             self._companions[kind] = kind()
         return cast(Companion, self._companions[kind])
@@ -93,9 +93,9 @@ class Corpus:
         return self.sequence.pause_hours
 
     def refresh(self, tx: Transaction, workspace: str) -> bool:
-        """Take in what was written since the last look; False when the store went back to an earlier state.
+        """Read what was written since the last call. False means that the store went back to an earlier state.
 
-        Ids and changes may then stand for other items than those that were read here: a new corpus must be read.
+        Ids and change numbers may then mean other items than those read here, so the caller must start a new corpus.
         """
         epoch, newest = index_state(tx, workspace)
         self.epoch = self.epoch or epoch
@@ -121,18 +121,18 @@ class Corpus:
             for label in labels(tx, workspace):
                 self.append(read_segment(tx, workspace, label))
         except (DamagedSegment, ValueError, KeyError, TypeError):
-            # Whatever is wrong with a segment, the next one that is written sweeps it away.
+            # A damaged segment costs time but no data: the rows are read instead, and the packer writes it anew.
             return
 
     def take(self, rows: list[Row]) -> None:
-        """Rows that are all there is, such as those of a past moment."""
+        """Fill an empty corpus with these rows only, such as the items of a past moment."""
         self.append(build_segment(rows, 0, 0))
         self.order(self.pause_hours)
 
     def append(self, segment: Segment) -> None:
         first = len(self)
         for ids in (segment.ids, segment.gone):
-            # Before the new slots are given: afterwards the ids would lead to the new versions.
+            # Before the new slots are entered: afterwards the ids would lead to the new versions.
             dead = self.slot_of.of(ids) if first else ids[:0]
             self.alive[dead[dead >= 0]] = False
         self.slot_of.drop(segment.gone)
@@ -146,6 +146,7 @@ class Corpus:
         self.question = _extended(self.question, segment.question)
         self.lengths = _extended(self.lengths, segment.lengths.astype(np.float32))
         self._append_codes(segment)
+        # Last: an exception before this leaves the change number behind, so the next refresh reads the segment again.
         self.change = segment.high
 
     def _append_words(self, segment: Segment, first: int) -> None:
@@ -169,7 +170,7 @@ class Corpus:
         self.kind = _extended(self.kind, codes["kind"])
         self.status = _extended(self.status, codes["status"])
         self.speaker = _extended(self.speaker, codes["speaker"])
-        # Items of no document are documents of their own.
+        # An item without a document gets a negative number of its own, so that it has no neighbours.
         own = np.where(codes["document"] >= 0, codes["document"].astype(np.int64), -1 - segment.ids)
         self.document = _extended(self.document, own)
         going_on = [code for name, code in self.sources.items() if name in CONTINUOUS]
@@ -180,7 +181,7 @@ class Corpus:
         self.sequence.arrange(self, pause_hours)
 
     def place(self, slot: int) -> tuple[int | None, str] | None:
-        """The branch and the document that an item stands in."""
+        """The branch and document of an item; None for an item without a document."""
         if len(self._places) != len(self.documents):
             self._places = list(self.documents)
         number = int(self.document[slot])
@@ -190,15 +191,15 @@ class Corpus:
         return self.vocabulary.get(word)
 
     def words(self) -> list[str]:
-        """Every known word, at the place of its number."""
+        """Every known word, at the index of its number."""
         self._words += islice(self.vocabulary, len(self._words), None)
         return self._words
 
     def words_from(self, start: str, most: int) -> list[str]:
-        """Known words that begin with `start`, in order."""
+        """Up to `most` known words that begin with `start`, in alphabetical order."""
         known = self._sorted_vocabulary
         if len(known) != len(self.vocabulary):
-            # New words behind sorted ones: sorting that again costs little.
+            # Sorting a list of which only the end is new costs little.
             known += islice(self.vocabulary, len(known), None)
             known.sort()
         low = bisect_left(known, start)
@@ -224,6 +225,8 @@ def _extended(column: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
 
 
 class Sequence:
+    """Neighbours of items within their documents, and stretches: runs of items without a pause of `pause_hours`."""
+
     def __init__(self) -> None:
         self.pause_hours = 4.0
         self.before = np.zeros(0, np.int32)
@@ -233,8 +236,9 @@ class Sequence:
         self._dead = 0
 
     def follow(self, corpus: Corpus, known: int) -> None:
-        """Take in the items from slot `known` on."""
+        """Link the items from slot `known` on."""
         dead = len(corpus) - int(np.count_nonzero(corpus.alive))
+        # An item that died may be in the middle of a chain, so its neighbours must be linked anew.
         same = known == len(self.before) and dead == self._dead
         if not (same and len(corpus) - known <= FEW and self._put_behind(corpus, known)):
             self.arrange(corpus, self.pause_hours)
@@ -259,7 +263,7 @@ class Sequence:
         self.stretches = int(numbers[-1]) + 1
 
     def _put_behind(self, corpus: Corpus, known: int) -> bool:
-        """Put each new item behind the last of its document; False, with nothing done, when one belongs elsewhere."""
+        """Link each new item behind the last of its document. False, with nothing changed, if one belongs elsewhere."""
         size = len(corpus)
         before, after = _grown(self.before, size), _grown(self.after, size)
         stretch, stretches = _grown(self.stretch, size), self.stretches
@@ -283,7 +287,10 @@ def _grown(values: Links, size: int) -> Links:
 
 
 def best(values: NDArray[np.floating[Any]], allowed: NDArray[np.bool_], most: int, corpus: Corpus) -> Slots:
-    """The slots of the highest values; at the border equal values are taken by item id, oldest first."""
+    """The slots of the `most` highest values. Among equal values at the border the lowest item ids win.
+
+    Ids are the same in every process and on both engines; slots depend on how the corpus was loaded.
+    """
     slots = np.flatnonzero(allowed)
     if len(slots) <= most:
         return slots

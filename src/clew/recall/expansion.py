@@ -1,4 +1,4 @@
-"""From the words of a question to the terms of a corpus: names, beginnings, near spellings, feedback."""
+"""From the words of a question to terms of the corpus: names, prefixes, misspellings, words of the best items."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from clew.recall.lexical import Asked, Slots
 from clew.recall.period import Period
 from clew.recall.query import FILLER, Query
 
+# A word that is known only by a misspelling counts less than a word that matches exactly. Words shorter than
+# TYPO_LENGTH are near too many others. MOST_ALIKE bounds the words that are compared letter by letter.
 NAME_WEIGHT = 1.3
 TYPO_LENGTH = 5
 TYPO_WEIGHT = 0.7
@@ -39,7 +41,7 @@ def _asked(corpus: Corpus, word: str, weight: float, query: Query, kernel: Kerne
 
 
 def _near(corpus: Corpus, word: str, most: int) -> list[int]:
-    """Known words that a misspelled one may stand for; the first letter is taken to be right."""
+    """Known words that a misspelled word may mean. Its first letter is assumed to be right."""
     if len(word) < TYPO_LENGTH or not word.isalpha() or not word.isascii() or most < 1:
         return []
     alike = (known for known in corpus.words_from(word[0], MOST_ALIKE) if known.isalpha())
@@ -47,7 +49,7 @@ def _near(corpus: Corpus, word: str, most: int) -> list[int]:
 
 
 def _beginnings(corpus: Corpus, query: Query, kernel: Kernel) -> list[Asked]:
-    """An identifier that is not known as it stands matches those that begin with it."""
+    """For an identifier that no item holds: the known words that begin with it."""
     most = kernel.whole("search", "prefix_words")
     found = []
     for code in query.codes:
@@ -62,7 +64,7 @@ def _beginnings(corpus: Corpus, query: Query, kernel: Kernel) -> list[Asked]:
 def feedback_terms(
     corpus: Corpus, best: Slots, scores: NDArray[np.floating], asked: list[Asked], kernel: Kernel
 ) -> list[Asked]:
-    """Words that the best items share and the rest of the corpus does not: the question's likely vocabulary."""
+    """Words that several of the best items share: likely vocabulary of the question's subject."""
     words, known = corpus.words(), {number for term in asked for number in term.numbers}
     mass: dict[int, float] = {}
     seen: dict[int, int] = {}
@@ -72,14 +74,14 @@ def feedback_terms(
             mass[number] = mass.get(number, 0.0) + float(score) * count / max(len(numbers), 1)
             seen[number] = seen.get(number, 0) + 1
     most, weight = kernel.whole("expansion", "terms"), kernel.number("expansion", "weight")
-    # One item's own words are chance; what two share is the subject's vocabulary.
-    shared = [number for number in mass if seen[number] > 1 and number not in known and _tells(words[number])]
+    # A word of one item alone is chance; only what at least two share belongs to the subject.
+    shared = [number for number in mass if seen[number] > 1 and number not in known and _is_telling(words[number])]
     ranked = sorted(shared, key=lambda number: (-round(mass[number], 6), words[number]))
     return [Asked(words[number], weight, (number,), added=True) for number in ranked[:most]]
 
 
 def date_terms(corpus: Corpus, period: Period | None, asked: list[Asked], kernel: Kernel) -> list[Asked]:
-    """How a text would write the time that the question means: `last spring` is also March, April, May and the year."""
+    """Names of the time that the question means: `last spring` is also March, April, May and the year."""
     known = {number for term in asked for number in term.numbers}
     numbers = {word: corpus.term(stem(word)) for word in (period.names() if period is not None else ())}
     weight = kernel.number("expansion", "weight")
@@ -90,18 +92,19 @@ def date_terms(corpus: Corpus, period: Period | None, asked: list[Asked], kernel
     ]
 
 
-def _tells(word: str) -> bool:
+def _is_telling(word: str) -> bool:
     return len(word) > 2 and word not in FILLER
 
 
 def nearest_words(word: str, known: Iterable[str], most: int) -> list[str]:
-    """Known stems that a misspelled word may stand for, nearest first.
+    """Known stems that a misspelled word may mean, nearest first.
 
-    A stemmer leaves the ending of a misspelled word alone, so that the ending may be longer than the root's.
+    A stemmer does not recognise the ending of a misspelled word and keeps it, so the word may be longer than the stem.
     """
     letters = set(word)
     found = []
     for root in known:
+        # A cheap test that drops nearly all words before the edit distance is computed.
         if not SHORTEST <= len(root) <= len(word) + 1 or len(letters ^ set(root)) > LONGEST_ENDING:
             continue
         distance = _best_distance(word, root, _allowed(root))
@@ -124,8 +127,8 @@ def _best_distance(word: str, root: str, allowed: int) -> int:
 
 
 def slips(left: str, right: str, allowed: int) -> int:
-    """Letters changed, added, left out or swapped with their neighbour; given up once there are too many."""
-    # A slip adds, drops or changes one letter, so that most words need no closer look.
+    """The edit distance (change, add, drop, swap neighbours); TOO_FAR as soon as it must exceed `allowed`."""
+    # One slip changes the set of letters by at most two, so most words are ruled out here.
     if abs(len(left) - len(right)) > allowed or len(set(left) ^ set(right)) > 2 * allowed:
         return TOO_FAR
     before: list[int] = []

@@ -1,4 +1,4 @@
-"""The named parts of a score. Each is between about 0 and 1 and can be shown to whoever asks why."""
+"""The named features of a candidate, each between about 0 and 1. `explain` shows them with their weights."""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ from clew.recall.measures import habits, length_of
 from clew.recall.period import Period, asks_for_newest
 from clew.recall.query import Query
 
+# Candidates that are read word by word; reading all of them would cost more than the rest of the search.
 CLOSE_LOOK = 64
 GUESSED = 0.6
-"""How much a time counts that had to be found first: what was found may not be the migration that is meant."""
+"""Weight of a time that had to be searched (`before the migration`): another event may be meant."""
 REPLACED = frozenset(
     {"superseded", "retracted", "revoked", "deprecated", "rejected", "deleted", "archived", "disproved", "disowned"}
 )
 OUTDATED = frozenset({"superseded", "retracted", "revoked", "deprecated", "deleted"})
-"""What these were said of never stands above what holds; the others of `REPLACED` merely sink."""
+"""Records with these statuses never rank above one that holds; other statuses of `REPLACED` only lower the score."""
 GUARDS = {
     "rule": 1.0,
     "preference": 1.0,
@@ -44,14 +45,14 @@ GUARDS = {
     "rejected": 1.0,
     "decision": 0.5,
 }
-"""How much a kind of record binds whoever is about to do something."""
+"""How much a kind of record binds somebody who is about to do something."""
 
 Features = dict[str, Floats]
 
 
 @dataclass(frozen=True)
 class Scene:
-    """Everything that features are computed from."""
+    """Everything that the features of one search are computed from."""
 
     corpus: Corpus
     query: Query
@@ -62,7 +63,7 @@ class Scene:
 
 
 def features_of(scene: Scene, slots: Slots) -> Features:
-    """The features of candidates that need neither a model nor links."""
+    """The features of candidates that need neither an embedding model nor links."""
     near = neighbours(scene.corpus, slots, scene.visible)
     found = {
         **_word_features(scene, slots, near),
@@ -76,7 +77,7 @@ def features_of(scene: Scene, slots: Slots) -> Features:
 
 
 def look_closely(scene: Scene, slots: Slots, features: Features, order: NDArray[np.integer]) -> None:
-    """Features that read items word by word, for those that are likely to be shown."""
+    """Add the features that read items word by word, for the first CLOSE_LOOK candidates only."""
     features["proximity"] = np.zeros(len(slots), np.float32)
     features["phrase"] = np.zeros(len(slots), np.float32)
     features["cue"] = np.zeros(len(slots), np.float32)
@@ -107,14 +108,14 @@ def _word_features(scene: Scene, slots: Slots, near: Neighbours) -> Features:
 
 
 def _shape_features(scene: Scene, slots: Slots, near: Neighbours) -> Features:
-    """What a remark is beside its words, less what its speaker always does; nothing outside of talk."""
+    """Question, answer and length of a remark, compared with its speaker's habits; 0 outside of conversations."""
     corpus, usual, talk = scene.corpus, habits(scene.corpus), scene.matches.cohesion[slots]
     answers = corpus.question[near.slots[:, 1]] & near.present[:, 1]
     length = length_of(corpus.lengths[slots]) - usual.length[slots]
     return {
         "question": (talk * (corpus.question[slots] - usual.asking[slots])).astype(np.float32),
         "answer": (talk * (answers - usual.answering[slots])).astype(np.float32),
-        # Whoever stands alone is as long as need be: BM25 knows about lengths.
+        # An item outside of a conversation gets full length: BM25 already accounts for lengths.
         "length": (1 - talk * (1 - length)).astype(np.float32),
     }
 
@@ -138,9 +139,9 @@ def _closeness(scene: Scene, slots: Slots) -> Floats:
 
 
 def _speaker(scene: Scene, slots: Slots) -> Floats:
-    """1 for items of a speaker whom the question names; nothing when everybody is named or one speaks alone.
+    """1 for items of a speaker whom the question names; 0 if it names all speakers, or there is only one.
 
-    Less where few items have a speaker: a text that begins like a line of a transcript (`list: ...`) is none.
+    Lower where few items have a speaker: text such as `list: ...` only looks like a line of a transcript.
     """
     corpus, asked = scene.corpus, {*scene.query.terms, *scene.query.persons}
     known = corpus.speaker_terms()
@@ -153,7 +154,7 @@ def _speaker(scene: Scene, slots: Slots) -> Floats:
 
 
 def _replaced(scene: Scene, slots: Slots) -> Floats:
-    """1 for what no longer holds, so that it sinks; a question about how things came about wants it in its place."""
+    """1 for records that no longer hold (the weight is negative); 0 for all if the question asks about the past."""
     if scene.query.history:
         return np.zeros(len(slots), np.float32)
     codes = [code for status, code in scene.corpus.statuses.items() if status.lower() in REPLACED]
@@ -161,7 +162,7 @@ def _replaced(scene: Scene, slots: Slots) -> Floats:
 
 
 def outdated(corpus: Corpus, slots: Slots) -> NDArray[np.bool_]:
-    """Which of these no longer hold."""
+    """Which of these items no longer hold."""
     return with_status(corpus, slots, OUTDATED)
 
 
@@ -171,7 +172,7 @@ def with_status(corpus: Corpus, slots: Slots, wanted: frozenset[str]) -> NDArray
 
 
 def _kinds(scene: Scene, slots: Slots) -> Floats:
-    """1 for a kind that the question names; for what binds, when it says what somebody is about to do."""
+    """1 for a kind that the question names; the value of `GUARDS` if it says what somebody is about to do."""
     asked = set(scene.query.terms)
     worth = [_kind_worth(kind, asked, scene.query.doing) for kind in scene.corpus.kinds]
     if not any(worth):
@@ -185,7 +186,7 @@ def _kind_worth(kind: str, asked: set[str], doing: bool) -> float:
 
 
 def _cues(scene: Scene, slots: Slots) -> Floats:
-    """1 for items with a word that answers of this kind tend to have: `because`, `yesterday`, `first`."""
+    """1 for items that hold a word typical of such answers: `because`, `yesterday`, `first`."""
     wanted = {scene.corpus.term(stem(word)) for word in scene.kernel.cues(scene.query.intent.rerank)} - {None}
     if not wanted:
         return np.zeros(len(slots), np.float32)

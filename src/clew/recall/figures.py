@@ -1,4 +1,4 @@
-"""Figures of use: how often memory was asked and stayed silent, and how much it put into agents' contexts."""
+"""Daily counts: how often recall was asked, how often it found nothing, how many characters agents were given."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ _QUESTION = (
     " ON CONFLICT (workspace, question) DO UPDATE"
     " SET times = unanswered.times + excluded.times, last_ms = excluded.last_ms"
 )
+# Questions of one workspace beyond the KEPT_QUESTIONS newest are deleted, so that the table stays bounded.
 _FORGET = (
     "DELETE FROM unanswered WHERE workspace = ? AND last_ms <"
     " (SELECT min(last_ms) FROM"
@@ -33,7 +34,7 @@ _FORGET = (
 
 @dataclass
 class Figures(Tally):
-    """Figures not yet written."""
+    """Counts that are not written yet."""
 
     times: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     amounts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
@@ -69,7 +70,7 @@ def note_question(ctx: Context, question: str, answered: bool) -> None:
 
 
 def note_told(ctx: Context, source: str, characters: int) -> None:
-    """That so many characters were put before a model, by `resume` or by `hooks`."""
+    """Count the characters that `resume` or the hooks put into a model's context."""
     if characters:
         with ctx.database.companions.of(Tallies).of(Figures) as figures:
             figures.count(ctx.workspace, ctx.clock(), f"told:{source}", characters)

@@ -1,4 +1,4 @@
-"""Vectors for what has none yet: in batches, from where the last batch ended, whoever did it."""
+"""Making the vectors that are missing: in batches, from where the last batch of any process ended."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from clew.recall.models import ACTIVE, Embedder, stored_choice
 from clew.registry.context import Context
 from clew.store.database import Companion, Database, Row, Transaction
 
+# BATCH: items of one transaction. LEAD_CHARS, TEXT_CHARS: characters of the turn before and of the item itself that are
+# embedded; models read some 256 tokens. STANDS_ALONE: a longer text is understood without the turn before it.
 BATCH = 32
 LEAD_CHARS = 400
 TEXT_CHARS = 2000
 PATIENCE = 30.0
 STANDS_ALONE = 800
 AT_ONCE, AT_ONCE_CHARS = 8, 4000
-"""So much of what waits is embedded by the search that needs it; more than that would keep its caller waiting."""
+"""Items and characters that a search embeds itself; more would keep its caller waiting, so the filler makes them."""
 
 log = logging.getLogger("clew.recall")
 
@@ -37,9 +39,9 @@ def fill(
     stop: threading.Event | None = None,
     wanted: Wanted | None = None,
 ) -> int:
-    """Embed what waits; returns how many items are done.
+    """Embed the items that have no vector; returns how many were done.
 
-    Ends early after `most` items, when told to stop, or when the vectors of this model are no longer `wanted`.
+    Ends early after `most` items, when `stop` is set, or when `wanted` says that this model no longer serves.
     """
     install_pgvector(ctx, into_empty=True)
     done = 0
@@ -55,7 +57,7 @@ def fill(
 
 
 def install_pgvector(ctx: Context, into_empty: bool = False) -> None:
-    """Where PostgreSQL has it; else vectors are compared in the process, however many there are."""
+    """Install pgvector if PostgreSQL offers it; without it, vectors are compared in this process."""
     if ctx.database.engine != "postgres":
         return
     with ctx.database.write() as tx:
@@ -65,7 +67,7 @@ def install_pgvector(ctx: Context, into_empty: bool = False) -> None:
 
 
 def _batch(ctx: Context, model: Embedder, wanted_still: Wanted | None) -> int | None:
-    """One batch: read, embed outside of any transaction, write."""
+    """Do one batch; None when nothing is left. The model runs outside of any transaction, so no writer waits for it."""
     with ctx.reading() as bound:
         after = vectors.progress(bound.tx, bound.workspace, model.id)
         rows = changed_items(bound.tx, bound.workspace, after, BATCH)
@@ -75,6 +77,7 @@ def _batch(ctx: Context, model: Embedder, wanted_still: Wanted | None) -> int | 
         wanted = {id: _digest(text) for id, text in texts.items()}
         have = vectors.digests(bound.tx, model.id, list(wanted))
         wanted = {id: digest for id, digest in wanted.items() if have.get(id) != digest}
+        # The same text has the same vector, so it is not embedded twice.
         known = vectors.same_text(bound.tx, model.id, sorted(set(wanted.values())))
     fresh = [id for id, digest in wanted.items() if digest not in known]
     made = dict(zip(fresh, model.embed([texts[id] for id in fresh]), strict=True))
@@ -84,6 +87,7 @@ def _batch(ctx: Context, model: Embedder, wanted_still: Wanted | None) -> int | 
     ]
     gone = [row["id"] for row in rows if row["terms"] is None]
     with ctx.writing() as bound:
+        # Asked inside the writing transaction: between reading and writing the model may have been switched.
         if wanted_still is not None and not wanted_still(bound.tx):
             return None
         vectors.keep(bound.tx, bound.workspace, model.id, stored, gone, rows[-1]["change"])
@@ -91,7 +95,7 @@ def _batch(ctx: Context, model: Embedder, wanted_still: Wanted | None) -> int | 
 
 
 def waiting_texts(ctx: Context, model: Embedder) -> dict[int, str]:
-    """The newest items that wait for a vector, by id, with what stands for each; no more than a search can embed."""
+    """The newest items without a vector, by id, with their texts; no more than a search embeds itself."""
     done, newest = vectors.progress(ctx.tx, ctx.workspace, model.id), last_change(ctx.tx, ctx.workspace)
     if done >= newest:
         return {}
@@ -104,7 +108,7 @@ def waiting_texts(ctx: Context, model: Embedder) -> dict[int, str]:
 
 
 def embedded(model: Embedder, texts: dict[int, str]) -> dict[int, vectors.Packed]:
-    """Vectors as they will be stored."""
+    """Vectors of these texts, packed as they will be stored."""
     made = model.embed(list(texts.values()))
     return {id: vectors.packed(vector) for id, vector in zip(texts, made, strict=True)}
 
@@ -115,14 +119,14 @@ def _texts(ctx: Context, rows: list[Row]) -> dict[int, str]:
 
 
 def text_of(item: Row, lead: str) -> str:
-    """What stands for an item: its words after the end of what was said before it."""
-    said = " ".join(part for part in (item["title"], item["body"]) if part)[:TEXT_CHARS]
-    spoken = f"{item['speaker']}: {said}" if item["speaker"] and not said.startswith(item["speaker"]) else said
+    """The text that is embedded for an item: the end of the turn before it (`lead`), then speaker and words."""
+    words = " ".join(part for part in (item["title"], item["body"]) if part)[:TEXT_CHARS]
+    spoken = f"{item['speaker']}: {words}" if item["speaker"] and not words.startswith(item["speaker"]) else words
     return f"{lead}\n{spoken}" if lead else spoken
 
 
 def _lead(ctx: Context, item: Row) -> str:
-    """The end of what another said before; a long text needs none, and one who speaks alone answers nobody."""
+    """What another speaker said right before a short turn; empty for long texts and for a speaker who goes on."""
     if not item["speaker"] or item["doc"] is None or len(item["body"] or "") > STANDS_ALONE:
         return ""
     before = item_before(ctx.tx, item)
@@ -135,7 +139,7 @@ def _digest(text: str) -> str:
 
 
 class Filler(Companion):
-    """Fills in the background while searches go on: one thread for each database."""
+    """Makes missing vectors in the background, in one thread for each database."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -144,7 +148,7 @@ class Filler(Companion):
         self._thread: threading.Thread | None = None
 
     def close(self, patience: float) -> None:
-        """Let the batch at work finish: a runtime that is torn down under a thread takes the process with it."""
+        """Wait for the current batch. Unloading the model runtime while a thread uses it would crash the process."""
         self._stop.set()
         thread = self._thread
         if thread is not None:
@@ -161,10 +165,10 @@ class Filler(Companion):
 
     def _run(self, ctx: Context, model: Embedder, choice: str | None) -> None:
         try:
-            # A model that no longer serves must not leave vectors behind, whichever process changed it.
+            # No vectors of a model that no longer serves, whichever process switched it.
             fill(ctx, model, stop=self._stop, wanted=lambda tx: stored_choice(tx, ACTIVE) == choice)
         except ClewError as problem:
-            # What is missing is still counted as lag; the next search tries again.
+            # Missing vectors still count as lag, so the next search wakes the filler again.
             log.warning("vectors could not be filled in: %s", problem.message)
 
 

@@ -1,8 +1,8 @@
-"""When to stay silent: whether the best candidates answer the question, and which of the rest are worth showing.
+"""When to stay silent: whether the best candidates answer the question, and which of the others are worth showing.
 
-A question that the store cannot answer may still be made of its words. The signs that tell them apart are weighed and
-compared with a bar, which `benchmarks/silence.py` fits. In talk of few items the signs mean little and only the bare
-minimum is asked; among pages the bar grows with the store.
+A question that the store cannot answer may still consist of its words. Weighted signs are summed and compared with a
+bar, which `benchmarks/silence.py` fits. In conversations of few items the signs mean little, so no bar is applied;
+among pages the bar grows with the store.
 """
 
 from __future__ import annotations
@@ -42,42 +42,42 @@ twice daily weekly monthly hourly nightly
 monday tuesday wednesday thursday friday saturday sunday
 """
 NUMBERS = frozenset(stem(word) for word in _NUMBERS.split())
-"""Words that answer a question for a number as figures do."""
+"""Words that can answer a question for a number, beside digits."""
 UNKNOWN = 0.5
-"""What a word that nobody holds tells, as a share of the rarest one: it may be another word for what is held."""
+"""Weight of a word that no item holds, as a share of the rarest word's: items may use a synonym of it."""
 
 _ASKING = """
 many much kind type sort mention describe say tell name according refer regard example item thing opinion particular
 specific certain previous
 """
 ASKING = frozenset(stem(word) for word in _ASKING.split())
-"""Words that say what sort of answer is wanted; the answer itself seldom holds them."""
+"""Words that say what sort of answer is wanted; answers themselves seldom contain them."""
 CLOSE = 0.7
 LEAST_COVERED, LEAST_ALIKE = 0.05, 0.25
-"""An item that shares less with the question than this, beside the one that shares most, only fills the answer. On
-the sets of `docs/recall.md` nothing that was looked for does."""
+"""An item that shares less with the question than this part of what the best one shares is left out. On the sets of
+`docs/recall.md` no wanted item falls below."""
 SPEAKER = FIELD_COUNT - 1
 LEAST_WORDS = 2
-"""A part of a question with fewer telling words is answered by anything."""
+"""A part of a question with fewer telling words could be answered by any item."""
 LINKED = 0.05
 HALF = 0.5
 FULL_SIZE = 100
 AT_THE_BAR = -1.05
-"""The log-odds of an answer where the bar of pages stands, among as many good questions as bad ones."""
+"""The log-odds of an answer exactly at the bar of pages, fitted on as many answerable questions as others."""
 PLAIN = 0.95
-"""What needs no bar is answered nearly always."""
+"""The probability shown where no bar was needed."""
 HIGH, MIDDLE = 0.75, 0.5
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The telling words of a question, and where they stand among the best candidates."""
+    """The telling words of a question, and which of the best candidates hold them."""
 
     ranked: Ranked
 
     @cached_property
     def places(self) -> list[int]:
-        """The question's own words: who speaks is in every item, and what sort of answer is wanted in none."""
+        """Rows of the question's telling words, without speakers (they are in every item) and without `ASKING`."""
         asked = self.ranked.matches.asked
         spoken = frozenset().union(*self.ranked.scene.corpus.speaker_terms().values())
         own = [at for at, term in enumerate(asked) if not term.added and term.word not in spoken]
@@ -89,25 +89,25 @@ class Evidence:
 
     @cached_property
     def strange(self) -> NDArray[np.bool_]:
-        """Names that nobody holds: there is no other word for them. Where most words are written so, it is a title."""
+        """Names that no item holds; names have no synonyms. If most words are capitalised, the question is a title."""
         named = np.array([self.ranked.matches.asked[at].named for at in self.places], bool)
         return named & self.unheld & bool(2 * named.sum() <= len(named))
 
     @cached_property
     def rarest(self) -> float:
-        """What a word tells that only one item holds, in natural units."""
+        """The weight of a word that only one item holds, in nats."""
         return float(np.log1p(self.ranked.matches.size))
 
     @cached_property
     def tells(self) -> NDArray[np.float64]:
-        """How unlikely it is that an item holds the word by chance."""
+        """The weight of each word: how unlikely it is that an item holds it by chance, in nats."""
         held = self.ranked.matches.held[self.places]
         known = -np.log(np.minimum(np.maximum(held, 1) / self.ranked.matches.size, 1.0))
         return np.where(self.unheld, np.where(self.strange, 1.0, UNKNOWN) * self.rarest, known)
 
     @cached_property
     def found(self) -> Floats:
-        """For each word and each of the best candidates: 1 where the item holds it, a share where a neighbour does."""
+        """For each word and each of the best candidates: 1 if the item holds it, less if only a neighbour does."""
         matches, slots = self.ranked.matches, self.ranked.slots[:LOOKED_AT]
         near = neighbours(matches.corpus, slots, matches.visible)
         shares = np.tile(around_shares(self.ranked.scene.kernel.numbers("context", "around")), (len(slots), 1))
@@ -116,9 +116,9 @@ class Evidence:
         return np.asarray((there * (near.present * shares)).max(axis=2), np.float32)
 
     def held(self) -> float:
-        """The share of what the question tells that stands in one place.
+        """The largest share of the question's weight that one candidate holds.
 
-        Of a question that asks for several things, the part of which most does: one answer is an answer.
+        If the question asks for several things, the best part counts: answering one of them is an answer.
         """
         return max([self._best(self.found) / self._total, *map(self._held_of, self.ranked.scene.query.parts)])
 
@@ -130,50 +130,50 @@ class Evidence:
         return float((tells @ self.found[rows]).max(initial=0.0)) / (float(tells.sum()) or 1.0)
 
     def held_alone(self) -> float:
-        """The same, of one item without its neighbours."""
+        """The same without the words of neighbours."""
         return self._best(self.found >= 1) / self._total
 
     def amount(self) -> float:
-        """How much that is, measured in rarest words."""
+        """The weight that one candidate holds, in units of the rarest word."""
         return self._best(self.found) / self.rarest
 
     def chance(self) -> float:
-        """The share that any place would hold: frequent words meet somewhere, whatever is asked."""
+        """The share that an average place would hold: frequent words meet somewhere, whatever is asked."""
         matches = self.ranked.matches
         wide = 1 + 2 * float(matches.together[self.ranked.slots[0]])
         usual = 1 - (1 - np.minimum(matches.held[self.places] / matches.size, 1.0)) ** wide
         return float(self.tells @ usual) / self._total
 
     def unknown(self) -> float:
-        """The share of the words that nobody holds: it lowers `held` for good questions as for bad ones."""
+        """The share of words that no item holds: it lowers `held` for good and bad questions alike."""
         return float((self.unheld & ~self.strange).mean()) if self.places else 0.0
 
     def words(self) -> float:
-        """How much the question tells at all: few words of it are held by many items."""
+        """The logarithm of the number of telling words: a question of few words is met by many items."""
         return float(np.log1p(len(self.places)))
 
     def number(self) -> float:
-        """1 when a number is asked for and the best item holds none."""
+        """1 if the question asks for a number and the best item holds none."""
         query = self.ranked.scene.query
-        # Whoever asks for several things may get the others.
+        # A question for several things may be answered in the others.
         asked = not query.parts and _ASKS_NUMBER.search(query.text) is not None
         return float(asked and not self._counts(int(self.ranked.slots[0])))
 
     def _counts(self, slot: int) -> bool:
-        """Whether an item holds a number; that of its id, and of who speaks, says nothing."""
+        """Whether an item holds a number, apart from those in its id and in the name of its speaker."""
         corpus = self.ranked.scene.corpus
         keys, known = corpus.reading(slot), corpus.words()
-        said = {known[number] for number in (keys[keys % FIELD_COUNT != SPEAKER] // FIELD_COUNT).tolist()}
-        said -= set(terms(corpus.refs[slot]))
-        return any(word in NUMBERS or any(map(str.isdigit, word)) for word in said)
+        words = {known[number] for number in (keys[keys % FIELD_COUNT != SPEAKER] // FIELD_COUNT).tolist()}
+        words -= set(terms(corpus.refs[slot]))
+        return any(word in NUMBERS or any(map(str.isdigit, word)) for word in words)
 
     def ahead(self) -> float:
-        """How far the best item stands before the next nine: an answer stands out, what is merely near does not."""
+        """How far the best score exceeds the mean of the next nine: an answer stands out."""
         best, others = self.ranked.scores[0], self.ranked.scores[1:LOOKED_AT]
         return float(best - others.mean()) if len(others) else 0.0
 
     def alone(self) -> float:
-        """How far the best item stands for itself: in talk the words of an answer are said around it again."""
+        """How independent the best item is of its neighbours: in a conversation they repeat the answer's words."""
         return 1 - float(self.ranked.matches.cohesion[self.ranked.slots[0]])
 
     @property
@@ -185,7 +185,7 @@ class Evidence:
 
 
 def signs(evidence: Evidence) -> dict[str, float]:
-    """What speaks for an answer: the numbers that the bar is fitted on."""
+    """The signs for and against an answer; the weights of the bar are fitted on them."""
     features = evidence.ranked.features
     if not len(evidence.ranked.slots):
         return dict.fromkeys(SIGNS, 0.0)
@@ -198,7 +198,7 @@ def signs(evidence: Evidence) -> dict[str, float]:
         "alone": evidence.alone(),
         "dense": float(features["dense"].max()) if "dense" in features else 0.0,
         "words": evidence.words(),
-        # Key words and plans ask for whatever is near; only a question can remain without an answer.
+        # Key words and plans accept whatever is near; only a question can be without an answer.
         "asks": float(bool(_ASKS.search(evidence.ranked.scene.query.text))),
         "number": evidence.number(),
         "ahead": evidence.ahead(),
@@ -212,7 +212,7 @@ class Verdict:
     needed: float
     worth_showing: NDArray[np.bool_]
     signs: dict[str, float] = field(default_factory=dict)
-    """What the value is made of; nothing where no bar was needed."""
+    """The signs that the value was summed from; empty where no bar was needed."""
 
     @property
     def relevant(self) -> bool:
@@ -220,7 +220,7 @@ class Verdict:
 
     @property
     def probability(self) -> float:
-        """How likely the store holds an answer, as the bars were fitted: they stand where it is one in four."""
+        """How likely the store holds an answer. The bars were fitted to stand where it is one in four."""
         if not self.worth_showing.any():
             return 0.0
         if not self.signs:
@@ -253,45 +253,45 @@ def _among_pages(ranked: Ranked) -> bool:
 
 
 def grown(items: int) -> float:
-    """How much of the bar is asked of a store of this size.
+    """The part of the bar that holds for a store of this size.
 
-    The best of many unrelated items is better than the best of a few, by chance alone: the largest of n draws grows
-    with the root of the logarithm of n.
+    By chance alone the best of many unrelated items is better than the best of a few: the largest of n draws grows
+    with the square root of log n.
     """
     return min(float(np.sqrt(np.log1p(items) / np.log1p(FULL_SIZE))), 1.0)
 
 
 def _plain(evidence: Evidence, kernel: Kernel, query: Query) -> bool:
-    """What needs no bar: a record's own words, a small store, a date, a phrase, an identifier, nearly all words or many
-    in one place."""
+    """Whether no bar is needed: the question quotes a record, the store is small, the question names a date, a phrase
+    or an identifier that is there, or one place holds nearly all of its words."""
     ranked, pages = evidence.ranked, _among_pages(evidence.ranked)
     if "wording" in ranked.features:
         return True
     if not evidence.places or (not pages and ranked.matches.size < kernel.number("floor", "least_items")):
         return True
-    # One word that is known, or words that every item holds, say nothing against what is there.
+    # One known word, or words that every item holds, give no sign that the answer is missing.
     if (len(evidence.places) == 1 and not evidence.unheld.any()) or not evidence.tells.any():
         return True
-    # `before the migration` names no time; whether the migration is known is for the signs to say.
+    # `before the migration` names no time by itself; whether the migration is known shows in the signs.
     if query.period is not None and query.period.side is None:
         return True
     if bool(ranked.features["phrase"].any()) or _identified(ranked, query):
         return True
     if evidence.held_alone() >= kernel.number("floor", "sure"):
         return True
-    # A long question about the same subject finds many of its words among pages, whether or not they answer it.
+    # Not among pages: a long question finds many of its words in a page on its subject, answered or not.
     return not pages and evidence.amount() >= kernel.number("floor", "plenty")
 
 
 def _identified(ranked: Ranked, query: Query) -> bool:
-    """Whether one of the best holds an identifier of the question, or one that begins like it."""
+    """Whether one of the best items holds an identifier of the question, or one that begins with it."""
     codes = {*query.codes, *(f"{code}*" for code in query.codes)}
     rows = [at for at, term in enumerate(ranked.matches.asked) if term.word in codes]
     return bool(rows) and bool((ranked.matches.counts[rows][:, ranked.slots[:LOOKED_AT]] > 0).any())
 
 
 def beside_the_best(ranked: Ranked) -> NDArray[np.bool_]:
-    """Items nearly as alike in meaning as the most alike one: where that is an answer, they may be part of it."""
+    """Items nearly as similar in meaning as the most similar one: if that is an answer, these may belong to it."""
     dense = ranked.features.get("dense")
     if dense is None or not len(dense):
         return np.zeros(len(ranked.slots), bool)
@@ -299,16 +299,16 @@ def beside_the_best(ranked: Ranked) -> NDArray[np.bool_]:
 
 
 def near_the_best(ranked: Ranked) -> NDArray[np.bool_]:
-    """What is not out of the question beside the best: by its score, and by what it shares with the question.
+    """Items that are plausible beside the best one, by score and by what they share with the question.
 
-    The weights were fitted as a softmax: so far below the best, an item is `exp(-tail)` times as likely the answer.
-    What holds the question word for word stands above everything by rule; the others are compared with each other.
+    The weights were fitted as a softmax, so an item that is `tail` below the best is `exp(-tail)` times as likely the
+    answer. Items that hold the question word for word are on top by rule, so the others are compared among themselves.
     """
     features = ranked.features
     others = features["wording"] <= 0 if "wording" in features else np.ones(len(ranked.slots), bool)
     near = ranked.scores >= _most(ranked.scores, others) - ranked.scene.kernel.number("search", "tail")
     shares = _beside(features["coverage"], others, LEAST_COVERED) | (features["date"] > HALF)
-    # In talk, what is said further around an item may speak for it.
+    # In a conversation an item may be relevant through turns further away, which coverage does not count.
     shares |= ranked.matches.together[ranked.slots] > 0
     if "dense" in features:
         shares |= _beside(features["dense"], others, LEAST_ALIKE)
@@ -328,9 +328,9 @@ def _most(values: NDArray[np.floating], others: NDArray[np.bool_]) -> float:
 
 
 def worth_showing(ranked: Ranked) -> NDArray[np.bool_]:
-    """Something of the question must be there: a word, a meaning, the time it names or a link to what matches.
+    """Items with a reason to be shown: a word of the question, a similar meaning, its time, or a link to a match.
 
-    In a conversation it may stand in the turn before; elsewhere in the item itself.
+    In a conversation the word may be in a neighbouring turn; elsewhere it must be in the item itself.
     """
     features, corpus = ranked.features, ranked.scene.corpus
     near = (features["coverage"] > 0) & corpus.continues[ranked.slots]

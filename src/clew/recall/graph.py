@@ -1,4 +1,4 @@
-"""What is linked to the best results: supports, supersedes, depends on, mentions, to a bounded depth."""
+"""Items linked to the best results (supports, supersedes, depends on, mentions), followed to a bounded depth."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from clew.reasoning.graph.reads import edges_beside
 from clew.recall.corpus import Corpus
 from clew.registry.context import Context
 
+# From how many results links are followed, how many items they may add, and how much a score fades with each link.
 SEEDS = 8
 MOST_LINKED = 50
 DECAY = 0.5
 MOST_REPLACED = 8
-"""A record that was replaced more often than this is followed no further."""
+"""A chain of replacements is followed this far."""
 SUCCEEDED = frozenset({"superseded_by", "supersedes (from)", "replaces (from)", "replaced_by"})
 MOST_EDGES = 200
-"""Edges read for each end of the nodes of one document; a hub must not crowd out everything else."""
+"""Edges read for each end of the nodes of one document, so that one hub does not fill the answer."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """How an item was reached from a result."""
+    """How an item was reached from a result: by which relation and over how many links."""
 
     slot: int
     relation: str
@@ -34,13 +35,14 @@ class Way:
 
 
 def linked(ctx: Context, corpus: Corpus, seeds: list[int], depth: int) -> dict[int, Way]:
-    """Slots reachable from the seeds by at most `depth` links, each by its shortest way."""
+    """Slots within `depth` links of the seeds, each with its shortest way."""
     found: dict[int, Way] = {}
     origin = {slot: slot for slot in seeds[:SEEDS]}
     frontier = list(origin)
     for step in range(1, depth + 1):
         reached: list[int] = []
         for start, relation, slot in _neighbours(ctx, corpus, frontier):
+            # A result that contradicts another result keeps its way too: `beside_opposites` shows the two together.
             opposed = step == 1 and relation.startswith("contradicts") and slot not in found
             if (slot in origin and not opposed) or len(found) >= MOST_LINKED:
                 continue
@@ -55,7 +57,7 @@ def linked(ctx: Context, corpus: Corpus, seeds: list[int], depth: int) -> dict[i
 
 
 def successors(ctx: Context, corpus: Corpus, outdated: list[int]) -> dict[int, int]:
-    """For each of these slots the one that replaced it, and what replaced that, to the one that holds today."""
+    """For each of these slots, the end of its chain of replacements: the record that holds today."""
     after: dict[int, int] = {}
     frontier = outdated
     for _ in range(MOST_REPLACED):
@@ -69,7 +71,7 @@ def successors(ctx: Context, corpus: Corpus, outdated: list[int]) -> dict[int, i
 
 
 def _last(slot: int, after: dict[int, int]) -> int:
-    """The end of a chain; one that runs in a circle ends where it began."""
+    """The end of a chain. A chain that runs in a circle ends before it repeats."""
     seen = {slot}
     while slot in after and after[slot] not in seen:
         slot = after[slot]
@@ -78,7 +80,7 @@ def _last(slot: int, after: dict[int, int]) -> int:
 
 
 def _neighbours(ctx: Context, corpus: Corpus, slots: list[int]) -> list[tuple[int, str, int]]:
-    """(from slot, relation, to slot) in both directions, in a fixed order."""
+    """Links at these slots in both directions, as (from slot, relation, to slot), in a fixed order."""
     place = {corpus.refs[slot]: slot for slot in slots}
     ids = {int(corpus.ids[slot]): slot for slot in slots}
     found: list[tuple[int, str, str]] = [

@@ -1,4 +1,4 @@
-"""The state of the search index: what it holds, what waits, and building it anew."""
+"""index_stats and reindex: what the search index holds, what waits for a vector, and building it anew."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _stats(ctx: Context) -> dict[str, Any]:
 
 
 def vector_stats(ctx: Context) -> dict[str, Any]:
-    """Which model serves, how many items it has embedded, how many wait; and the one that is being prepared."""
+    """The model in use with its numbers of vectors and waiting items; and the model that is being prepared, if any."""
     found: dict[str, Any] = {"available": False, "model": None, "count": 0, "lag": 0}
     found |= _coming(ctx)
     try:
@@ -95,7 +95,7 @@ def _compared_by(ctx: Context, counted: int) -> str:
 
 
 def _coming(ctx: Context) -> dict[str, Any]:
-    """The model that is being prepared, or was when a process ended, and how far it has come."""
+    """The model that is being prepared (or was, when a process was killed), and how far that is."""
     path = stored_choice(ctx.tx, COMING)
     if path is None:
         return {}
@@ -129,12 +129,12 @@ def reindex(ctx: Context, args: Reindex) -> dict[str, Any]:
 
 
 def _recut_all(ctx: Context) -> int:
-    """In batches, each its own transaction, so that writers and searches wait for none of it."""
+    """Rebuild the words of all items, in short transactions, so that writers and searches do not wait."""
     after, done = 0, 0
     with ctx.reading() as bound:
         total = sum(count_by_source(bound.tx, bound.workspace).values())
     with ctx.writing() as bound:
-        # Every item gets a new place behind what is packed.
+        # Every item gets a new change number, so the old segments would only hold dead versions.
         drop_segments(bound.tx, bound.workspace)
     while True:
         with ctx.writing() as bound:

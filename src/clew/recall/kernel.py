@@ -1,4 +1,4 @@
-"""The numbers that steer the search, as the kernels of the memory workspace set them."""
+"""The weights and limits of the search, read from the kernel files of the memory workspace."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ class Kernel:
         return int(self.sections[section][key])
 
     def numbers(self, section: str, key: str) -> tuple[float, ...]:
-        """`around` gives the values of around_1, around_2, and so on."""
+        """The numbered values of a key: `around` gives around_1, around_2, and so on."""
         values = self.sections[section]
         return tuple(float(values[name]) for name in sorted(values) if name.startswith(f"{key}_"))
 
     def cues(self, name: str) -> tuple[str, ...]:
-        """Words that answers of a kind tend to have."""
+        """Words that are typical of answers of this kind."""
         for section in ("cues", "words", "verify"):
             if name in self.sections[section]:
                 return self.words(section, name)
         return ()
 
     def weights(self, pages: float = 0.0, meaning: bool = True) -> dict[str, float]:
-        """The weight of each feature: as fitted for talk, and for `pages` (0 to 1) of the way as fitted for pages.
+        """The weight of each feature, interpolated by `pages` (0 to 1) between the fits for talk and for pages.
 
-        The two arms differ: where no vectors are compared, words must carry what meaning would.
+        There is a fit with vectors (`meaning`) and one without, in which words must do the work alone.
         """
         named = {**self.sections["weights"], **self.sections["time"], **self.sections["fusion"]}
         named |= self.sections["meaning"] if meaning else {}
@@ -54,7 +54,7 @@ class Kernel:
         return found
 
     def pages(self, share: float) -> float:
-        """How far the weights of pages count in a collection that is one of pages by this share."""
+        """How far the weights for pages apply (0 to 1), given the share of pages in a collection."""
         low, high = self.number("pages", "from"), self.number("pages", "to")
         return min(max((share - low) / max(high - low, 1e-6), 0.0), 1.0)
 
@@ -74,5 +74,5 @@ def default_kernel() -> Kernel:
 
 
 def kernel_of(ctx: Context) -> Kernel:
-    """The kernel of this workspace; what its files do not say is the default."""
+    """The kernel of this workspace; values that its files do not set are defaults."""
     return Kernel(every_kernel(ctx))

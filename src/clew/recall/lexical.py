@@ -1,4 +1,4 @@
-"""How well the words of a question match an item, what stands around it, and the document it belongs to."""
+"""How well the words of a question match an item, its neighbours and its document: BM25, proximity, phrases."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Slots = NDArray[np.int64]
 
 FIELDS = ("title", "body", "tags", "speaker")
 CLOSE = 3
-"""Words of a question this far apart in an item still stand side by side."""
+"""Words at most this far apart in an item count as a pair: two other words may stand between them."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A term of the question as this corpus knows it."""
+    """A word of the question with the terms of this corpus that it matches."""
 
     word: str
     weight: float
     numbers: tuple[int, ...]
-    """The term itself, or the words that begin with it or are spelled almost like it."""
+    """The number of the term itself, or of words that begin with it or are spelled similarly."""
     named: bool = False
     added: bool = False
 
@@ -50,7 +50,7 @@ class Matches:
         self.document_b = kernel.number("bm25", "document_b")
         fields = np.array([kernel.number("fields", name) for name in FIELDS], np.float32)
         self.lengths = corpus.lengths @ fields
-        # How alike an item and its neighbours are; items that only happen to stand in a row count for less.
+        # How similar an item and its neighbours are. Items that merely follow one another borrow less.
         self.together = cohesion(corpus)
         self.cohesion = np.where(corpus.continues, 1, np.float32(kernel.number("context", "loose"))) * self.together
         self.size = max(int(visible.sum()), 1)
@@ -64,11 +64,11 @@ class Matches:
             for number in term.numbers:
                 self.counts[at] += term_counts(corpus.runs, number, fields, len(corpus))
         self.counts *= visible
-        # From here on the usual BM25: how many items hold each term, and how rare that makes it.
+        # From here on this is ordinary BM25: how many items hold each term, and how rare that makes it.
         self.held = np.count_nonzero(self.counts, axis=1)
         self.rarity = np.log1p((self.size - self.held + 0.5) / (self.held + 0.5)) * np.array([t.weight for t in asked])
-        # What an item would score that held every word of the question without end; scores are shares of it, so that
-        # they can be compared between questions. Words that the expansion added do not raise it.
+        # The limit that BM25 approaches for an item full of every word of the question. Scores are shares of it, which
+        # makes them comparable between questions. Words that the expansion added do not raise it.
         own = np.array([not term.added for term in asked], bool)
         self.best = float(self.rarity[own].sum()) * (self.k1 + 1) or 1.0
 
@@ -96,10 +96,10 @@ class Matches:
         return scores
 
     def folded(self, near: Neighbours, shares: Floats) -> Floats:
-        """BM25 of candidates with a share of their neighbours' words counted as their own, less for long items.
+        """BM25 of candidates that count a share of their neighbours' words as their own; long items borrow less.
 
-        `usual` is how much longer the average item becomes by what it borrows: the length of an item must be compared
-        with the average of items that were lengthened in the same way.
+        `usual` is the factor by which borrowing lengthens the average item: BM25 must compare the length of an item
+        with the mean of items that were lengthened in the same way.
         """
         size, long_words = near.slots.shape[1], self.long_words
         shares = np.concatenate((shares, np.zeros(size, np.float32)))[:size]
@@ -112,17 +112,17 @@ class Matches:
         return self._scored(counts, lengths, self.mean_length * usual)
 
     def _lent(self, near: Neighbours) -> Floats:
-        """How much of a neighbour's words counts: of a long one no more than of a remark, which it would drown."""
+        """The share of a neighbour's words that may be borrowed: a long one lends no more words than a short remark."""
         return np.asarray(np.minimum(self.long_words / np.maximum(self.lengths[near.slots], 1.0), 1.0), np.float32)
 
     def held_by(self, slots: Slots) -> Floats:
-        """The share of the question that items hold themselves."""
+        """The share of the question's weight that items hold themselves, without neighbours."""
         own = np.array([not term.added for term in self.asked], bool)
         held = self.counts[own][:, slots] > 0
         return np.asarray(self.rarity[own] @ held * (self.k1 + 1) / self.best, np.float32)
 
     def coverage(self, near: Neighbours, reach: int) -> Floats:
-        """The share of the question, rare words counting more, that an item holds, with its nearest neighbours."""
+        """The share of the question's weight that an item and its nearest neighbours hold; rare words weigh more."""
         lent = self._lent(near) * (near.present & near.within(reach))
         there = self.counts[:, near.slots] > 0
         around, alone = (there * lent).max(axis=2), there[:, :, 0]
@@ -133,7 +133,7 @@ class Matches:
     def documents(self, candidates: Slots) -> Floats:
         """BM25 of the stretch that a candidate belongs to, as a share of the best stretch's.
 
-        As far as neighbours do not belong together, an item is its own document.
+        Where neighbours do not belong together (`together` near 0), the item itself takes the place of its stretch.
         """
         corpus, total = self.corpus, self.corpus.stretches
         stretch = corpus.stretch
@@ -165,7 +165,7 @@ class Matches:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Candidates with what stands around them: itself, one before, one after, two before, and so on."""
+    """Candidates with their neighbours, in columns: itself, one before, one after, two before, and so on."""
 
     slots: Slots
     present: NDArray[np.bool_]
@@ -178,30 +178,31 @@ def neighbours(corpus: Corpus, candidates: Slots, visible: NDArray[np.bool_], re
     columns, present = [candidates], [np.ones(len(candidates), bool)]
     back, ahead = candidates, candidates
     for _ in range(reach):
-        # -1 stands for nothing and indexes the last element here; the outer `where` throws that away again.
+        # -1 means no neighbour. As an index it reads the last element, which the outer `where` discards.
         back = np.where(back >= 0, corpus.before[back], -1)
         ahead = np.where(ahead >= 0, corpus.after[ahead], -1)
         columns += [back, ahead]
-        present += [_seen(back, visible), _seen(ahead, visible)]
+        present += [_is_visible(back, visible), _is_visible(ahead, visible)]
     slots = np.stack(columns, axis=1)
     return Neighbours(np.maximum(slots, 0).astype(np.int64), np.stack(present, axis=1))
 
 
-def _seen(slots: NDArray[np.integer], visible: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _is_visible(slots: NDArray[np.integer], visible: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray((slots >= 0) & visible[np.maximum(slots, 0)], bool)
 
 
 def around_shares(shares: tuple[float, ...]) -> Floats:
-    """1 for the item itself, then each share for the one before and the one after."""
+    """Weights for the columns of `Neighbours`: 1 for the item, then each share for the one before and after."""
     return np.array([1.0, *(share for share in shares for _ in range(2))], np.float32)
 
 
 def before_shares(shares: tuple[float, ...]) -> Floats:
+    """The same for earlier neighbours only: a later one gets 0."""
     return np.array([1.0, *(part for share in shares for part in (share, 0.0))], np.float32)
 
 
 def proximity(corpus: Corpus, slots: Slots, query: Query, asked: list[Asked], rarity: NDArray[np.floating]) -> Floats:
-    """How much of the question stands in an item close together and in neighbouring pairs."""
+    """The share of the question's neighbouring word pairs that stand close together in an item, by weight."""
     place = {number: at for at, term in enumerate(asked) if not term.added for number in term.numbers}
     total = float(2 * sum(rarity[at] for at, term in enumerate(asked) if not term.added)) or 1.0
     if len(set(place.values())) < 2:
@@ -209,7 +210,7 @@ def proximity(corpus: Corpus, slots: Slots, query: Query, asked: list[Asked], ra
     known = np.array(sorted(place), np.uint32)
     where = np.array([place[int(number)] for number in known])
     readings = [corpus.reading(int(slot)) for slot in slots]
-    # All items in one array: looking words up one item at a time costs more than everything else here.
+    # All items in one array, because looking up the words of each item separately would dominate the cost.
     numbers = np.concatenate(readings) // FIELD_COUNT if readings else np.zeros(0, np.uint32)
     owners = np.repeat(np.arange(len(slots)), [len(reading) for reading in readings])
     index = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
@@ -225,8 +226,8 @@ def _close_pairs(
     rarity: NDArray[np.float64],
     size: int,
 ) -> NDArray[np.float64]:
-    """For each item the worth of the neighbouring pairs of the question that stand in it close together, each once."""
-    # Two words between at most, and neighbours in the question too: words that only happen to be near say nothing.
+    """For each item the summed weight of the question's neighbouring pairs that it holds close together, each once."""
+    # The words must be neighbours in the question too: other words that happen to be close mean nothing.
     close = (np.diff(spots) <= CLOSE) & (np.diff(owners) == 0) & (np.abs(np.diff(terms)) == 1)
     firsts = np.minimum(terms[1:], terms[:-1])[close]
     pairs = np.unique(owners[1:][close] * len(rarity) + firsts)
@@ -236,7 +237,7 @@ def _close_pairs(
 
 
 def phrases(corpus: Corpus, slots: Slots, wanted: list[list[int]]) -> Floats:
-    """The share of the quoted phrases that an item holds word by word."""
+    """The share of the quoted phrases that an item holds word for word."""
     found = np.zeros(len(slots), np.float32)
     for at, slot in enumerate(slots):
         numbers = (corpus.reading(int(slot)) // FIELD_COUNT).tolist()

@@ -1,4 +1,4 @@
-"""The corpora this process has read, one for each workspace, and the filter for lists that they answer."""
+"""The corpora and vectors that this process keeps for each workspace, and `holding`, a word filter for lists."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from clew.registry.context import Context
 from clew.store.database import Database, Row
 
 KEPT = 4
-"""Corpora are cheap to build again; this many stay, those asked last."""
+"""How many corpora stay in memory, the most recently used ones; others are cheap to read again."""
 _opening = threading.Lock()
 
 
@@ -42,13 +42,14 @@ class Library:
             corpus = self._kept[key] = Corpus()
             corpus.refresh(ctx.tx, ctx.workspace)
         if corpus.unpacked >= LEAST:
+            # Many rows without a segment: let the packer write one, so that the next process starts faster.
             corpus.unpacked = 0
             packer(ctx.database).wake(ctx.workspace)
             give_back()
         return corpus
 
     def as_of(self, ctx: Context, kernel: Kernel, column: str, moment: int) -> Corpus:
-        """The items as they stood then; nothing that is written later changes that, except what rewrites the past."""
+        """The items at a past moment. The key holds the index state, because a restore can rewrite the past."""
         key = (ctx.workspace, column, moment, *index_state(ctx.tx, ctx.workspace))
         corpus = self._take(key)
         if not len(corpus):
@@ -56,19 +57,19 @@ class Library:
         return _paused(corpus, kernel)
 
     def likeness(self, ctx: Context, kernel: Kernel, corpus: Corpus, model: Embedder, text: str) -> Likeness | None:
-        """How alike the items of a corpus are to a question; None while no vectors are there."""
+        """The similarity between a question and the items of a corpus; None while there are no vectors."""
         vectors = self._vectors_of(ctx, model, kernel.whole("vector", "in_process"))
         return vectors.likeness(ctx.tx, corpus, model.embed_query(text)) if vectors else None
 
     def _vectors_of(self, ctx: Context, model: Embedder, most: int) -> Vectors | ServedVectors:
-        """Those of a workspace: in this process up to `most`, beyond that in the database where it can compare them."""
+        """The vectors of a workspace: in this process up to `most`, beyond that in the database if it has pgvector."""
         key = (ctx.workspace, model.id)
         kept = self._vectors.get(key)
         if kept is None or isinstance(kept, ServedVectors) != (len(kept) > most):
-            # Vectors of a model that no longer serves are of no use to anybody.
+            # Drops the vectors of models that no longer serve.
             self._vectors = {other: held for other, held in self._vectors.items() if other[1] == model.id}
             size = len(kept) if kept is not None else count(ctx.tx, ctx.workspace, model.id)
-            # Where nobody else can compare them, what was read stays, however much it is.
+            # Without pgvector they stay in this process, however many there are.
             here = kept if isinstance(kept, Vectors) else Vectors(model.id, model.dimensions)
             kept = self._vectors[key] = _opened(ctx, model, size, most) or here
         kept.refresh(ctx.tx, ctx.workspace)
@@ -103,7 +104,7 @@ def library(database: Database) -> Library:
 
 
 def holding(ctx: Context, words: list[str], limit: int, sources: tuple[str, ...] = ()) -> list[Row]:
-    """Items that hold any of the terms, those with most of them first, then by ref; `score` is how many."""
+    """Items that hold any of the terms: first those with most of them (`score`), then by ref."""
     kept = library(ctx.database)
     with kept.lock:
         corpus = kept.corpus(ctx)
@@ -112,7 +113,7 @@ def holding(ctx: Context, words: list[str], limit: int, sources: tuple[str, ...]
         best = _best(corpus, scores, limit)
         ids = [int(corpus.ids[slot]) for slot in best]
         held = [int(scores[slot]) for slot in best]
-    # Another thread may have read further than this transaction sees.
+    # Another thread may have refreshed the corpus beyond what this transaction sees; such ids have no row here.
     rows = items_by_id(ctx.tx, ids)
     return [{**rows[id], "score": score} for id, score in zip(ids, held, strict=True) if id in rows]
 

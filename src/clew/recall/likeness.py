@@ -1,8 +1,8 @@
-"""How alike in meaning a question and items are: the same numbers to the last bit, whoever computes them.
+"""Similarity of meaning between a question and items, with the same result to the last bit on every machine.
 
-Stored vectors are whole numbers times a scale (`index/vectors.py`). A question is made of whole numbers too, so small
-that every sum of products is a whole number that 32 bits hold exactly. So it does not matter in which order they are
-added up, by which library, processor or database, and both engines give the same order.
+Stored vectors are integers times a scale (`index/vectors.py`). The question is rounded to integers too, small enough
+that every sum of products is an integer that a 32-bit float holds exactly. The order of addition then does not matter,
+so every library, processor and database gives the same ranking.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from clew.recall.corpus import Corpus, Slots, best
 from clew.store.database import Transaction
 
 EXACT_SUM = 1 << 24
-"""Up to here a float of 32 bits holds every whole number."""
+"""A 32-bit float holds every integer up to here exactly."""
 EXACT_NUMBER = 1 << 11
-"""And one of 16 bits up to here."""
+"""A 16-bit float holds every integer up to here exactly; pgvector compares vectors of such floats (`halfvec`)."""
 FINEST = 1 << 20
-"""What a model gives has length one; a vector of next to nothing stays next to nothing."""
+"""Largest factor. Models give unit vectors; a vector near zero must not be scaled up to full size."""
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 CHUNK = 5_000
 BLOCK = 512
 SPARE = 1.25
-"""Room is made for a quarter more than is there, so that a new vector does not move all others."""
+"""Arrays are allocated a quarter larger than needed, so that a new vector does not copy all others."""
 FEW = 2_000
-"""So many items are compared by their ids; among more the server looks for the nearest."""
+"""Up to this many items are compared by id; beyond that, the server searches for the nearest."""
 WIDER = 8
 
 
@@ -40,28 +40,28 @@ class Likeness(Protocol):
     """The cosines between one question and the items of a corpus."""
 
     def nearest(self, visible: NDArray[np.bool_], most: int) -> Slots:
-        """The items most alike, of those that are visible and have a vector."""
+        """The most similar items among those that are visible and have a vector."""
         ...
 
     def of(self, slots: Slots) -> Floats:
-        """The cosine of each; NaN where an item has no vector."""
+        """The cosine of each item; NaN if it has no vector."""
         ...
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question's vector in whole numbers: `numbers` are `factor` times what the model gave."""
+    """A question's vector as integers: `numbers` are `factor` times the model's values, rounded."""
 
     numbers: Floats
     factor: float
 
 
 def question(vector: Floats) -> Question:
-    """As fine as the sums stay exact; the factor is a power of two, so that dividing by it changes no order."""
+    """Scale a vector as far as sums stay exact. The factor is a power of two, so that dividing by it is exact too."""
     factor = _factor(vector)
     numbers = np.round(vector * np.float32(factor))
     while LARGEST * float(np.abs(numbers).sum()) >= EXACT_SUM or np.abs(numbers).max(initial=0) > EXACT_NUMBER:
-        # Rounding may lift a sum over the limit that the estimate kept; halving costs one bit of fineness.
+        # Rounding may lift the sum over the limit that the estimate kept; halving loses one bit of precision.
         factor /= 2
         numbers = np.round(vector * np.float32(factor))
     return Question(numbers.astype(np.float32), factor)
@@ -77,7 +77,7 @@ def _factor(vector: Floats) -> float:
 
 @dataclass(frozen=True)
 class Compared:
-    """The cosine of every slot, computed at once."""
+    """The cosines of all slots, computed at once."""
 
     corpus: Corpus
     cosines: Doubles
@@ -90,9 +90,9 @@ class Compared:
 
 
 class Topped:
-    """The cosines of all items, with those of some whose vectors are not stored yet in their place.
+    """The cosines of stored vectors, and of fresh ones that are not stored yet.
 
-    What was written a moment ago is compared like everything else; the answer is the one that stored vectors will give.
+    A record that was just written is compared like all others, and scores as it will once its vector is stored.
     """
 
     def __init__(self, corpus: Corpus, stored: Likeness | None, vector: Floats, fresh: dict[int, Packed]) -> None:
@@ -106,7 +106,7 @@ class Topped:
 
     def nearest(self, visible: NDArray[np.bool_], most: int) -> Slots:
         fresh = self._fresh[visible[self._fresh]]
-        # All fresh ones are taken along: they are few, and how near they are is decided with the others.
+        # All fresh items become candidates: they are few, and the ranking decides between them and the others.
         return np.union1d(fresh, self._stored.nearest(visible, most)) if self._stored is not None else fresh
 
     def of(self, slots: Slots) -> Floats:
@@ -115,13 +115,13 @@ class Topped:
 
 
 def _cosine(asked: Question, held: Packed) -> float:
-    """By the same arithmetic as that of stored vectors."""
+    """The cosine of one packed vector, by the same arithmetic as `Vectors.likeness`."""
     product = np.frombuffer(held.data, np.int8).astype(np.float32) @ asked.numbers
     return float(np.float64(product) * np.float32(held.scale) / asked.factor)
 
 
 class Vectors:
-    """The vectors of one workspace and model, read as far as `number`."""
+    """The vectors of one workspace and model in this process, read up to `number`."""
 
     def __init__(self, model: str, dimensions: int) -> None:
         self.model = model
@@ -144,7 +144,7 @@ class Vectors:
 
     def refresh(self, tx: Transaction, workspace: str) -> None:
         epoch, newest = numbering(tx, workspace, self.model)
-        # Vectors were dropped and made anew, or the store was restored: the same numbers mean other vectors.
+        # Vectors were dropped and made again, or the store was restored: the same numbers now mean other vectors.
         if epoch != self._epoch or newest < self.number:
             self._start_over(epoch)
         if self.number == newest:
@@ -158,7 +158,7 @@ class Vectors:
             ids, numbers, scales, data = zip(*rows, strict=True)
             self._take(np.array(ids, np.int64), np.array(scales, np.float32), data)
             self.number = numbers[-1]
-        self.number = newest  # the vectors with the last numbers may be gone again
+        self.number = newest  # the vectors with the last numbers may have been deleted since
 
     def _take(self, ids: NDArray[np.int64], scales: Floats, data: tuple[bytes, ...]) -> None:
         values = unpacked(data, self.dimensions)
@@ -187,7 +187,7 @@ class Vectors:
         return Compared(corpus, found)
 
     def _slots(self, corpus: Corpus) -> NDArray[np.int64]:
-        """The slot of each vector; worked out again only when items or vectors have changed."""
+        """The slot of each vector; computed again only when items or vectors have changed."""
         state = (id(corpus), corpus.epoch, corpus.change, self._epoch, self.number)
         if state != self._placed_for:
             self._placed = corpus.slot_of.of(self._ids[: self._size])
@@ -195,7 +195,7 @@ class Vectors:
         return self._placed
 
     def _products(self, numbers: Floats) -> Floats:
-        """Block by block through one small buffer that stays in the processor's cache: ten times as fast as without."""
+        """Products block by block, through one buffer that stays in the processor's cache: ten times as fast."""
         found, buffer = np.empty(len(self), np.float32), np.empty((BLOCK, self.dimensions), np.float32)
         for start in range(0, len(self), BLOCK):
             size = min(BLOCK, len(self) - start)
@@ -205,25 +205,25 @@ class Vectors:
 
 
 class ServedVectors:
-    """The vectors of one workspace and model, left where they are."""
+    """The vectors of one workspace and model, left in the database, which compares them."""
 
     def __init__(self, place: VectorServer, size: int) -> None:
         self._place = place
         self._size = size
 
     def __len__(self) -> int:
-        """How many there were when they were first asked."""
+        """How many there were when this object was made."""
         return self._size
 
     def refresh(self, tx: Transaction, workspace: str) -> None:
-        """The database always knows the newest."""
+        """Nothing to do: the database always uses the newest vectors."""
 
     def likeness(self, tx: Transaction, corpus: Corpus, vector: Floats) -> Served:
         return Served(tx, self._place, corpus, question(vector))
 
 
 class Served:
-    """The cosines between one question and items, asked for as they are needed."""
+    """The cosines between one question and items, fetched from the database when needed."""
 
     def __init__(self, tx: Transaction, place: VectorServer, corpus: Corpus, asked: Question) -> None:
         self._tx = tx
@@ -242,7 +242,7 @@ class Served:
         return self._cosines(slots).astype(np.float32)
 
     def _near(self, visible: NDArray[np.bool_], most: int) -> Slots:
-        """As many of the nearest as it takes to have enough that are visible."""
+        """Ask for more and more of the nearest, until enough of them are visible."""
         wanted = most * 2
         while True:
             found = self._place.nearest(self._tx, self._asked.numbers, wanted)
@@ -250,7 +250,7 @@ class Served:
             slots = self._corpus.slot_of.of(np.array([id for id, _ in found], np.int64))
             slots = slots[slots >= 0]
             slots = slots[visible[slots]]
-            # Fewer than were asked for: the server has no more, so what is there is all.
+            # Fewer than asked for means that the server has no more.
             if len(slots) >= most or len(found) < wanted:
                 return slots
             wanted *= WIDER

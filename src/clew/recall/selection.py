@@ -1,4 +1,4 @@
-"""What is shown once, and what is shown side by side: near-duplicates, variety, both sides of a comparison."""
+"""The final choice among ranked results: folding near-duplicates, variety, both sides of a comparison."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from clew.recall.corpus import Corpus
 from clew.recall.lexical import Matches
 from clew.recall.ranking import Ranked
 
+# ALIKE: the share of common words from which two items say the same. REPEATED: what a second item of one stretch loses,
+# as a share of the spread of the scores.
 ALIKE = 0.9
 REPEATED = 0.3
 LOOKED_AT = 4
-"""Variety is sought among the first four times as many as are shown."""
+"""Variety is sought among this many times as many results as are shown."""
 
 
 def fold(corpus: Corpus, ranked: Ranked, worth: NDArray[np.bool_], most: int) -> tuple[list[int], dict[int, list[int]]]:
-    """Places of the first results that are worth showing, and for each the slots of those that say the same."""
+    """Positions of the first results worth showing, and for each the slots of items that say the same."""
     kept: list[int] = []
     folded: dict[int, list[int]] = {}
     seen: list[tuple[int, frozenset[int]]] = []
@@ -29,7 +31,7 @@ def fold(corpus: Corpus, ranked: Ranked, worth: NDArray[np.bool_], most: int) ->
         words = frozenset((corpus.reading(slot) // FIELD_COUNT).tolist())
         twin = next((place for place, other in seen if _alike(words, other)), None)
         if twin is not None and _said_exactly(ranked, at) and corpus.kind[slot] != corpus.kind[ranked.slots[twin]]:
-            twin = None  # one text kept as a rule and as a lesson: whoever asks for it means either
+            twin = None  # one text kept as a rule and as a lesson: a question in its words may mean either
         if twin is None:
             seen.append((at, words))
             kept.append(at)
@@ -49,18 +51,18 @@ def _alike(left: frozenset[int], right: frozenset[int]) -> bool:
 
 
 def diversify(corpus: Corpus, ranked: Ranked, kept: list[int], limit: int) -> list[int]:
-    """Turns between stretches: the best of each first, as long as it is not much worse."""
+    """Alternate between stretches: a further item of the same stretch loses a part of its score."""
     groups: dict[int, list[int]] = {}
     for at in kept[: limit * LOOKED_AT]:
         groups.setdefault(int(corpus.stretch[ranked.slots[at]]), []).append(at)
     rounds = {at: turn for members in groups.values() for turn, at in enumerate(members)}
-    # A further item of a stretch is worth as much less as it would cost to repeat what is there already.
+    # Measured by the spread of the scores, because scores of different questions have different ranges.
     spread = float(np.ptp(ranked.scores[kept[: limit * LOOKED_AT]])) if kept else 0.0
     return sorted(rounds, key=lambda at: (-(ranked.scores[at] - REPEATED * spread * rounds[at]), at))
 
 
 def beside_opposites(ranked: Ranked, kept: list[int]) -> list[int]:
-    """What contradicts a result follows it, wherever it was ranked: nobody should see one side alone."""
+    """Put what contradicts a result right behind it, so that nobody sees one side alone."""
     if not ranked.ways:
         return kept
     place = {slot: at for at, slot in enumerate(ranked.slots.tolist())}
@@ -75,7 +77,7 @@ def beside_opposites(ranked: Ranked, kept: list[int]) -> list[int]:
 
 
 def balance(matches: Matches, ranked: Ranked, kept: list[int], sides: tuple[tuple[str, ...], ...]) -> list[int]:
-    """Results of either side by turns, then the rest."""
+    """Results of either side of a comparison in turns, then the rest."""
     rows = [[at for at, term in enumerate(matches.asked) if term.word in side] for side in sides]
     queues = [[at for at in kept if any(matches.counts[row, ranked.slots[at]] > 0 for row in side)] for side in rows]
     order: list[int] = []

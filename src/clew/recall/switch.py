@@ -1,4 +1,4 @@
-"""Changing the embedding model: fetched by name, prepared while the old one serves, then one switch for everybody."""
+"""Changing the embedding model: fetch it by name, embed everything with it while the old one serves, then switch."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ Report = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Offer:
-    """A model on the hub, or (without a repository) the one that pip brings."""
+    """A model that can be fetched: from the hub, or (without a repository) by pip."""
 
     summary: str
     repository: str = ""
     onnx: str = "onnx/model_quantized.onnx"
     pins: dict[str, str] = field(default_factory=dict)
-    """SHA-256 of its files by path. What has none is pinned by who fetches it: by `digest`, or by the first time."""
+    """SHA-256 of its files by path. A file without one is pinned by the caller's `digest`, or by the first download."""
 
 
 OFFERS = {
@@ -66,11 +66,11 @@ OFFERS = {
 
 
 PINS = "digests.json"
-"""Beside a fetched model: the SHA-256 of each of its files, as they were fetched first."""
+"""File beside a fetched model with the SHA-256 of each of its files as they were fetched first."""
 
 
 def pull(name: str, home: Path, report: Received | None = None, digest: str | None = None) -> str:
-    """Bring a model whose files are what they are pinned to; returns what `use_model` takes."""
+    """Fetch a model and check its files against their pins; returns the path that `use_model` takes."""
     offer = OFFERS.get(name)
     if offer is None:
         known = ", ".join(OFFERS)
@@ -100,7 +100,7 @@ def pull(name: str, home: Path, report: Received | None = None, digest: str | No
 
 
 def _first_pins(folder: Path) -> dict[str, str]:
-    """What was fetched here before; nothing where nobody can read it any more."""
+    """The digests of an earlier download; empty if there was none or its file is unreadable."""
     try:
         found = orjson.loads((folder / PINS).read_bytes())
     except (OSError, orjson.JSONDecodeError):
@@ -120,7 +120,7 @@ def _by_pip() -> None:
 
 
 def _fetch(offer: Offer, path: str, target: Path, pin: str | None, report: Received | None) -> str:
-    """To a file beside the target, then in its place: neither a broken download nor other bytes look like a model."""
+    """Download one file and return its digest. It replaces the target only when it is complete and matches its pin."""
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_suffix(target.suffix + ".part")
     address = f"{HUB}/{offer.repository}/resolve/main/{path}"
@@ -153,25 +153,25 @@ def _fetch(offer: Offer, path: str, target: Path, pin: str | None, report: Recei
 
 
 def use_model(dispatcher: Dispatcher, path: str, report: Report | None = None) -> dict[str, Any]:
-    """Embed every workspace with the model at `path`, then let it serve.
+    """Embed every workspace with the model at `path`, then switch to it.
 
-    Until the last vector is made the old model serves. A process that is killed on the way leaves the choice recorded
-    and the vectors it made; calling this again goes on where it ended.
+    The old model serves until the last vector is made. If the process is killed, the choice and the vectors made so far
+    are stored, and calling this again continues from there.
     """
     if path == NONE:
-        return _switched(dispatcher, NONE, None)
+        return _switch(dispatcher, NONE, None)
     files = _files(path)
     model = load(files)
     where = "" if path == INSTALLED else str(files.tokenizer.parent)
     with dispatcher.database.write() as tx:
         store_choice(tx, COMING, where or INSTALLED)
     done = 0
-    # A second round takes what was written while the first one ran.
+    # The second round embeds what was written during the first one.
     for _ in range(2):
         for workspace in _workspaces(dispatcher):
             ctx = Context(dispatcher, Connection(), workspace, None)
             done += fill(ctx, model, _reporter(report, workspace))
-    return {**_switched(dispatcher, where, model.id), "embedded": done}
+    return {**_switch(dispatcher, where, model.id), "embedded": done}
 
 
 def _reporter(report: Report | None, workspace: str) -> Callable[[int, int], None] | None:
@@ -189,7 +189,8 @@ def _files(path: str) -> ModelFiles:
     return files
 
 
-def _switched(dispatcher: Dispatcher, where: str, model: str | None) -> dict[str, Any]:
+def _switch(dispatcher: Dispatcher, where: str, model: str | None) -> dict[str, Any]:
+    # One transaction: no search can see the new choice together with vectors of the old model.
     with dispatcher.database.write() as tx:
         store_choice(tx, ACTIVE, where or None)
         store_choice(tx, COMING, None)
@@ -203,7 +204,7 @@ def _workspaces(dispatcher: Dispatcher) -> list[str]:
 
 
 def unfinished(dispatcher: Dispatcher) -> str | None:
-    """The model that was being prepared when a process ended."""
+    """The path of the model that was being prepared when a process was killed."""
     with dispatcher.database.read() as tx:
         return stored_choice(tx, COMING)
 

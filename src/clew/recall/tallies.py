@@ -1,6 +1,6 @@
-"""Statistics of use, counted in memory and written behind the answers: all kinds of them in one transaction.
+"""Usage statistics: counted in memory and written after the answers, all kinds in one transaction.
 
-A tally that cannot be written is lost with the process that counted it; it is a statistic, not a memory.
+Counts that cannot be written are lost with their process. That is acceptable for statistics.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ DELAY = 0.5
 
 
 class Tally(ABC):
-    """Base of one kind of counts that wait to be written."""
+    """Base class of one kind of counts that wait to be written."""
 
     @abstractmethod
     def write(self, tx: Transaction) -> None:
-        """Write them in one order for everybody, so that two processes cannot wait for each other."""
+        """Write them, sorted by key: rows locked in the same order by all processes cannot deadlock."""
 
 
 T = TypeVar("T", bound=Tally)
@@ -34,14 +34,14 @@ class Tallies(Companion):
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self._lock = threading.Lock()
-        # Whoever flushes waits for a flush under way: what it took along must be there to be read.
+        # A second flush waits for one that is running: its caller wants to read counts which that one still holds.
         self._flushing = threading.Lock()
         self._waiting: dict[type[Tally], Tally] = {}
         self._timer: threading.Timer | None = None
 
     @contextmanager
     def of(self, kind: type[T]) -> Iterator[T]:
-        """The tally of one kind, to be added to."""
+        """Add to the tally of one kind, and start the timer that will write it."""
         with self._lock:
             yield self._waiting.setdefault(kind, kind())  # type: ignore[misc]  # stored under its own type
             if self._timer is None:
@@ -65,6 +65,7 @@ class Tallies(Companion):
         self._flush_quietly()
 
     def _flush_quietly(self) -> None:
+        # A store that is locked, full or gone must not disturb a timer thread or the end of the process.
         try:
             self.flush()
         except ClewError:
@@ -72,5 +73,5 @@ class Tallies(Companion):
 
 
 def flush_tallies(database: Database) -> None:
-    """Write what waits; call it before reading uses or figures."""
+    """Write waiting counts; call it before reading uses or figures."""
     database.companions.of(Tallies).flush()

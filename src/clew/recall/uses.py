@@ -1,4 +1,4 @@
-"""Which items were shown, how often and with which others: written behind the answers, never before them."""
+"""How often items were shown, and together with which others; and memory_evolution, which shows that."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHOWN = 5
 
 @dataclass
 class Uses(Tally):
-    """Uses not yet written."""
+    """Uses that are not written yet."""
 
     shown: Counter[tuple[str, str]] = field(default_factory=Counter)
     pairs: Counter[tuple[str, str, str]] = field(default_factory=Counter)
@@ -45,6 +45,7 @@ class Uses(Tally):
         for ref in refs:
             self.shown[workspace, ref] += 1
             self.last[workspace, ref] = now_ms
+        # Pairs grow with the square of the list, so only the first results are paired.
         for ref in refs[:MOST_PAIRED]:
             for other in refs[:MOST_PAIRED]:
                 if other != ref:
@@ -58,7 +59,7 @@ class Uses(Tally):
 
 
 def note_use(ctx: Context, refs: list[str], now_ms: int) -> None:
-    """Remember that these were shown together."""
+    """Count that these items were shown together."""
     if refs:
         with ctx.database.companions.of(Tallies).of(Uses) as uses:
             uses.add(ctx.workspace, refs, now_ms)
@@ -69,19 +70,19 @@ def uses_of(tx: Transaction, workspace: str, ref: str) -> Row | None:
 
 
 def used_refs(ctx: Context) -> set[str]:
-    """Everything that was ever shown."""
+    """The refs of all items that were ever shown."""
     rows = ctx.tx.all("SELECT ref FROM item_use WHERE workspace = ?", ctx.workspace)
     return {row["ref"] for row in rows}
 
 
 def shown_with(tx: Transaction, workspace: str, ref: str, most: int) -> list[Row]:
-    """What was shown together with an item, the most frequent first."""
+    """Items that were shown together with an item, the most frequent first."""
     sql = "SELECT other, uses FROM item_pair WHERE workspace = ? AND ref = ? ORDER BY uses DESC, other LIMIT ?"
     return tx.all(sql, workspace, ref, most)
 
 
 def count_shown_with(tx: Transaction, workspace: str, ref: str) -> int:
-    """With how many others an item was shown."""
+    """How many different items were shown together with an item."""
     return int(tx.value("SELECT count(*) FROM item_pair WHERE workspace = ? AND ref = ?", workspace, ref))
 
 
@@ -116,7 +117,7 @@ def _is_there(ctx: Context, row: dict[str, Any]) -> bool:
 
 
 def _used(ctx: Context, id: str) -> dict[str, Any]:
-    """Computed from the counts each time, so that every use shows at once and time passes by itself."""
+    """Importance, computed from the counts at each call, because it falls with time even when nothing is written."""
     row = uses_of(ctx.tx, ctx.workspace, id)
     uses, last = (int(row["uses"]), int(row["last_ms"])) if row else (0, None)
     connections = count_shown_with(ctx.tx, ctx.workspace, id)

@@ -1,7 +1,7 @@
-"""Items that hold a question word for word: whatever else speaks for or against them, they come first.
+"""Items that hold a question word for word come first, whatever their other features say.
 
-Whoever asks in the words of a record means that record. It may be new and have no vector yet, or have a hundred
-siblings that differ from it by one number: neither may hide it.
+A question in the words of a record means that record. It must be found even if it is new and has no vector yet, or if a
+hundred similar records differ from it by one number.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from clew.recall.ranking import Ranked, joined
 from clew.store.database import Transaction
 
 WHOLE, INSIDE = 1.0, 0.5
-"""The item says just this; the item says this among other things."""
+"""The item is exactly the question; the item contains it among other words."""
 FEWEST = 3
-"""Words that a question must have to be looked for inside of items: one or two stand together everywhere."""
+"""Fewest words of a question that is searched inside of items: one or two words stand together everywhere."""
 TITLE, BODY = 0, 1
 RECORDS = ("block", "card", "task")
-"""Sources that hold what somebody wanted to keep; the others hold talk too."""
+"""Sources of deliberate records; the other sources also hold conversation."""
 BEHIND = 0.001
 
 
 def wording_of(matches: Matches, text: str, slots: Slots) -> Floats:
-    """How far each item holds the text word for word."""
+    """WHOLE, INSIDE or 0 for each item: whether it holds the text word for word."""
     corpus, found = matches.corpus, np.zeros(len(slots), np.float32)
     known = [corpus.term(word) for word in terms(text)]
     wanted = [number for number in known if number is not None]
@@ -47,7 +47,7 @@ def _held(corpus: Corpus, slot: int, wanted: list[int]) -> float:
     keys = corpus.reading(slot)
     numbers, fields = keys // FIELD_COUNT, keys % FIELD_COUNT
     title, body = numbers[fields == TITLE].tolist(), numbers[fields == BODY].tolist()
-    # The last term of a body may be the mark of a question, which no text holds.
+    # The last term of a body may be the index's mark for questions, which is not a word of the text.
     if wanted in (title, body, body[:-1], title + body):
         return WHOLE
     if len(wanted) < FEWEST:
@@ -62,14 +62,14 @@ def _contains(numbers: list[int], wanted: list[int]) -> bool:
 
 
 def slots_of_signs(tx: Transaction, workspace: str, corpus: Corpus, text: str) -> Slots:
-    """Items that are exactly this text, where it has no word that an index could hold, such as `=> ::`."""
+    """Items that are exactly this text, if it consists of signs alone (`=> ::`), which the word index cannot hold."""
     ids = ids_by_text(tx, workspace, " ".join(text.split())) if text.strip() and not terms(text) else []
     slots = corpus.slot_of.of(np.array(ids, np.int64)) if ids and len(corpus) else np.zeros(0, np.int64)
     return np.unique(slots[slots >= 0]).astype(np.int64)
 
 
 def with_wording(ranked: Ranked, text: str, signs: Slots, likeness: Likeness | None) -> Ranked:
-    """The candidates with those first that hold the question word for word, or sign by sign."""
+    """The candidates, with those first that hold the question word for word or sign for sign."""
     visible = signs[ranked.scene.visible[signs]] if len(signs) else signs
     if len(visible):
         ranked = joined(ranked, visible, likeness)
@@ -85,9 +85,9 @@ def with_wording(ranked: Ranked, text: str, signs: Slots, likeness: Likeness | N
 
 
 def _lift(ranked: Ranked, held: Floats) -> NDArray[np.float64]:
-    """Above everything else, and among themselves in the order in which they were.
+    """What each match gains: it rises above all others and keeps its order among the matches.
 
-    In a talk, whoever asked the question before is not the answer to it: that turn comes right behind the best other.
+    In a conversation, a turn that asked the same question is not its answer, so it comes right behind the best item.
     """
     corpus, slots = ranked.scene.corpus, ranked.slots
     records = [code for source, code in corpus.sources.items() if source in RECORDS]

@@ -1,4 +1,7 @@
-"""Governed memory that waits for a person: proposals, contradictions, facts, signals, reviews that are due."""
+"""What waits for a person in governed memory: proposals, contradictions, facts, signals, overdue reviews.
+
+The inbox collects these through the hooks `matters`; `sentences` gives each block a title.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +20,17 @@ from clew.registry.context import Context
 from clew.registry.record import Matter, Named, matters, namer
 
 SIGNALS = 30
-"""Signals are many and ask little; the newest of them are enough to look at."""
+"""Most signals to show. There are many, and ignoring one does no harm, so the newest are enough."""
 
 
 @matters("proposal")
 def staged_proposals(ctx: Context, limit: int) -> list[Matter]:
-    """Those that can be decided now, and those that were put off, with the day."""
+    """Open proposals, oldest first; those that were put off carry the day."""
     found = blocks.current(ctx, prefix="P", status=proposals.OPEN)
     found.sort(key=lambda block: (proposals.created_ms(block), block.id))
     shown = found[:limit]
-    said = sentences(ctx, shown)
-    return [_proposal(ctx, block, said[block.id]) for block in shown]
+    titles = sentences(ctx, shown)
+    return [_proposal(ctx, block, titles[block.id]) for block in shown]
 
 
 def _proposal(ctx: Context, block: Block, title: str) -> Matter:
@@ -49,15 +52,15 @@ def _proposal(ctx: Context, block: Block, title: str) -> Matter:
 
 
 def _proposer(block: Block) -> str | None:
-    """Who asked: the field where Clew itself did, else the author of the version that proposed it."""
+    """Who proposed it: the field names a part of Clew; otherwise it is the author of the version."""
     return block.get("ProposedBy") or block.agent
 
 
 @matters("contradiction")
 def open_contradictions(ctx: Context, limit: int) -> list[Matter]:
     entries = open_entries(ctx)[:limit]
-    said = sentences(ctx, [entry for entry, _ in entries])
-    return [_contradiction(entry, sides, said[entry.id]) for entry, sides in entries]
+    titles = sentences(ctx, [entry for entry, _ in entries])
+    return [_contradiction(entry, sides, titles[entry.id]) for entry, sides in entries]
 
 
 def _contradiction(entry: Block, sides: dict[str, Block], title: str) -> Matter:
@@ -100,7 +103,7 @@ def pending_facts(ctx: Context, limit: int) -> list[Matter]:
 
 @matters("signal")
 def pending_signals(ctx: Context, limit: int) -> list[Matter]:
-    """Signals that no proposal was made of yet."""
+    """Signals from which no proposal was made yet."""
     found = [block for block in blocks.current(ctx, prefix="SIG", status="pending") if not block.get("Proposal")]
     idle = "It stays a signal: found by recall as such, and never taken for a decision."
     return [
@@ -136,14 +139,14 @@ Titles = dict[str, str]
 
 @namer("block")
 def block_names(ctx: Context, ids: list[str]) -> list[Named]:
-    """What blocks are called; a proposal is called after what it would do."""
+    """The titles of blocks; a proposal's title says what it would do."""
     found = blocks.current(ctx, ids=ids)
-    said = sentences(ctx, found)
-    return [Named(block.id, block.kind.name, said[block.id], block.status) for block in found]
+    titles = sentences(ctx, found)
+    return [Named(block.id, block.kind.name, titles[block.id], block.status) for block in found]
 
 
 def sentences(ctx: Context, found: Iterable[Block]) -> Titles:
-    """One sentence for each block. Blocks that others name are read together, in one question."""
+    """One sentence for each block. The blocks that they name are read together, in one query."""
     listed_blocks = list(found)
     titles = _titles(ctx, {id for block in listed_blocks for id in _named(block)})
     return {block.id: shorten(_sentence(block, titles), LONGEST) for block in listed_blocks}
@@ -154,7 +157,7 @@ def _titles(ctx: Context, ids: Iterable[str]) -> Titles:
 
 
 def _named(block: Block) -> list[str]:
-    """The blocks that its sentence names."""
+    """The ids of the blocks that its sentence names."""
     if block.kind.name == "proposal":
         return [op.target for op in _ops(block) if op.target]
     return sides(block) if block.kind.name == "contradiction" else []
@@ -168,15 +171,15 @@ def sides(contradiction: Block) -> list[str]:
 def _ops(proposal: Block) -> list[Op]:
     try:
         return read(proposal.fields.get("Ops"))
-    except ClewError:  # a person broke it by hand; approving it says how
+    except ClewError:  # broken by a hand edit; approve_apply says what is wrong with it
         return []
 
 
 def _sentence(block: Block, titles: Titles) -> str:
     if block.kind.name == "proposal":
-        said = [_op_sentence(op, titles) for op in _ops(block)]
-        more = f" (and {len(said) - 1} more changes)" if len(said) > 1 else ""
-        return said[0] + more if said else "A proposal that cannot be read"
+        changes = [_op_sentence(op, titles) for op in _ops(block)]
+        more = f" (and {len(changes) - 1} more changes)" if len(changes) > 1 else ""
+        return changes[0] + more if changes else "A proposal that cannot be read"
     if block.kind.name == "contradiction":
         both = [f"“{titles[id]}”" for id in sides(block) if id in titles]
         return " against ".join(both) if len(both) == 2 else block.headline

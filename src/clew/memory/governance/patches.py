@@ -1,4 +1,7 @@
-"""What a proposal would do: seven kinds of operation, their fingerprints, and a draft on which they are tried."""
+"""The operations of a proposal: their text form, their fingerprints, and a draft on which they are tried.
+
+Mind-Mem defines seven kinds; its file format and fingerprint are kept, so that either program can apply the proposal.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +40,14 @@ KINDS: dict[str, tuple[str, ...]] = {
     "replace_range": ("target", "start", "end", "patch"),
     "supersede_decision": ("target", "patch"),
 }
-"""Each kind of operation and the parts it needs."""
+"""The kinds of operation and the parts that each needs."""
 OWN_KINDS: dict[str, tuple[str, ...]] = {"replace_block": ("target", "value"), "move_block": ("target", "value")}
-"""Kinds that only Clew itself proposes: `value` names the record that replaces the target, or the file it moves to."""
+"""Kinds that only Clew proposes: `value` is the record that replaces the target, or the file it moves to."""
 
 _FILE = re.compile(r"(?:[\w.-]+/)+[\w.-]+\.md", re.ASCII)
 LONGEST_PART = 200
-"""Bytes of a name. File systems hold 255, and drafts and copies of a file have longer names than the file."""
+"""Bytes of a file's name. File systems allow 255, but drafts and copies add to the name of their file."""
+# Proposals, receipts and state belong to the review itself, so no proposal may change them.
 _CLOSED = ("intelligence/proposed/", "intelligence/applied/", "intelligence/state/")
 _LINE = re.compile(r"([a-z_]+):(?:[ \t]+(.*))?$")
 
@@ -68,7 +72,7 @@ NAMES = tuple(part.name for part in fields(Op))
 
 
 def check(op: Op) -> Op:
-    """Refuse an unknown op or one that lacks a part. Whether it can be done shows when it is tried on a draft."""
+    """Refuse an unknown operation or one that lacks a part. Trying it on a draft shows whether it can be done."""
     if op.op not in KINDS and op.op not in OWN_KINDS:
         raise invalid("ops", f"{shorten(op.op, 40)!r} is not an operation", f"Use one of {', '.join(KINDS)}.")
     missing = [name for name in {**KINDS, **OWN_KINDS}[op.op] if not getattr(op, name)]
@@ -80,9 +84,9 @@ def check(op: Op) -> Op:
 
 
 def check_file(path: str) -> str:
-    """A Markdown file of the workspace that proposals may change.
+    """Check that a path is a Markdown file of the workspace that proposals may change.
 
-    A hidden file would never be read back, and a part that the file system cannot hold never be written.
+    Hidden files are refused because Clew never reads them, and long names because they could not be written.
     """
     parts = path.split("/")
     odd = any(part.startswith(".") or len(part) > LONGEST_PART for part in parts)
@@ -96,7 +100,7 @@ def check_file(path: str) -> str:
 
 
 def check_place(ctx: Context, path: str) -> None:
-    """Refuse a new file whose name cannot be a file here: below another file, or where a folder stands."""
+    """Refuse a new file whose path is taken: a part of it is a file, or the path itself is a folder."""
     parts = path.split("/")
     near = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
     sql = f"SELECT path FROM block_file WHERE workspace = ? AND (path IN ({placeholders(len(near))}) OR path LIKE ?)"
@@ -114,18 +118,19 @@ def check_place(ctx: Context, path: str) -> None:
 
 
 def printed(ops: list[Op]) -> list[str]:
-    """The ops as items of a block's `Ops` field."""
+    """The operations as items of a block's `Ops` field."""
     return ["\n".join(_printed(name, getattr(op, name)) for name in NAMES if getattr(op, name)) for op in ops]
 
 
 def _printed(name: str, value: str) -> str:
+    # On one line only if reading it back gives the same text: outer blanks would be stripped, `|` starts a literal.
     if "\n" not in value and value == value.strip() and not value.startswith("|"):
         return f"{name}: {value}"
     return "\n".join([f"{name}: |", *(f"  {line}" if line else "" for line in value.split("\n"))])
 
 
 def read(value: Value | None) -> list[Op]:
-    """The ops of a proposal block, as a person or we wrote them."""
+    """The operations of a proposal block, written by Clew, Mind-Mem or a person."""
     if not isinstance(value, list) or not value:
         raise ClewError("CONFLICT", "the proposal holds no operations", "Write at least one item under Ops.")
     return [check(_read(item)) for item in value]
@@ -143,6 +148,7 @@ def _read(item: str) -> Op:
         if not match:
             raise invalid("ops", f"cannot read {shorten(line, 60)!r}; write `key: value`")
         name, text = match.group(1), (match.group(2) or "").strip()
+        # Mind-Mem accepts both names for the text of a supersede_decision.
         name = {"new_block": "patch"}.get(name, name)
         if name == "range" and not text:
             continue  # its start and end follow, indented
@@ -154,13 +160,16 @@ def _read(item: str) -> Op:
 
 
 def digest(type: str, target: str, ops: list[Op]) -> str:
-    """A digest of everything the proposal would do."""
+    """A digest over every part of every operation."""
     whole = {"type": type, "target": target, "ops": [asdict(op) for op in ops]}
     return sha256_hex(canonical(whole), 16)
 
 
 def fingerprint(type: str, target: str, ops: list[Op], absent: str | None = None) -> str:
-    """The fingerprint by Mind-Mem's formula, by which it knows a proposal. It leaves parts of an operation out."""
+    """The fingerprint by Mind-Mem's formula, which covers only some parts. `absent` stands for an empty part.
+
+    Plain `json.dumps`, because Mind-Mem hashes exactly this text.
+    """
     short = [
         {
             **{name: getattr(op, name) or absent for name in ("op", "file", "target")},
@@ -173,12 +182,12 @@ def fingerprint(type: str, target: str, ops: list[Op], absent: str | None = None
 
 
 def fingerprints(type: str, target: str, ops: list[Op]) -> set[str]:
-    """Every fingerprint by which a proposal with these operations is whole: ours, and those of Mind-Mem's versions."""
+    """Every fingerprint that is valid for these operations: our digest, and those of Mind-Mem's versions."""
     return {digest(type, target, ops), fingerprint(type, target, ops), fingerprint(type, target, ops, "")}
 
 
 def _coerced(text: str) -> Any:
-    """A value as Mind-Mem reads it from a proposal: words for nothing, true and false, and numbers are no text."""
+    """A value as Mind-Mem reads it from a proposal: it turns null, true, false and numbers into their types."""
     words = {"null": None, "none": None, "None": None, "true": True, "True": True, "false": False, "False": False}
     if text in words:
         return words[text]
@@ -191,13 +200,13 @@ def _coerced(text: str) -> Any:
 
 
 def with_files(draft: ProposalDraft, ops: Sequence[Op]) -> tuple[Op, ...]:
-    """The operations, each with the file that it changes: Mind-Mem takes none without."""
+    """The operations, each with the file it changes, because Mind-Mem accepts none without a file."""
     return tuple(op if op.file else replace(op, file=draft.file_of(op.target)) for op in ops)
 
 
 @dataclass
 class BlockChange:
-    """One block before and after; `before` is None for a new one, `after` names the block it stands behind."""
+    """One changed block. `before` is None for a new block; `after` names the block behind which a new one stands."""
 
     id: str
     file: str
@@ -207,7 +216,7 @@ class BlockChange:
 
 
 class ProposalDraft:
-    """Copies of the blocks that a proposal touches, changed by its operations; nothing is written."""
+    """Copies of the blocks that a proposal changes. Its operations run on the copies, and nothing is written."""
 
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
@@ -217,7 +226,7 @@ class ProposalDraft:
         STEPS[op.op](self, op)
 
     def target(self, op: Op) -> BlockChange:
-        """The block that an op changes, as the ops before it left it."""
+        """The block that an operation changes, as the operations before it left it."""
         change = self.changes.get(op.target)
         if change is None:
             block = blocks.find(self.ctx, op.target)
@@ -237,7 +246,7 @@ class ProposalDraft:
         self.changes[change.id] = change
 
     def add(self, patch: str, file: str, after: str | None = None) -> list[str]:
-        """New blocks from a patch, at the end of the file or behind a block."""
+        """Add the blocks of a patch, at the end of the file or behind a block; returns their ids."""
         parsed = parse_file(patch)
         if not parsed.parts or parsed.preamble.strip():
             raise ClewError("CONFLICT", "the patch does not begin with a block header", "Begin it with [PREFIX-...].")
@@ -245,11 +254,12 @@ class ProposalDraft:
             if part.id in self.changes or blocks.find(self.ctx, part.id) is not None:
                 raise ClewError("CONFLICT", f"{part.id} exists already", "Propose the block under a new id.")
             self.changes[part.id] = BlockChange(part.id, file, None, part.text, after)
+            # Each further block stands behind the one before it, so that the patch keeps its order.
             after = part.id if after else None
         return [part.id for part in parsed.parts]
 
     def diff(self) -> str:
-        """What would change, as a unified diff."""
+        """All changes as a unified diff."""
         found: list[str] = []
         for change in self.changes.values():
             before = change.before.text.replace("\r\n", "\n").split("\n") if change.before else []
@@ -309,6 +319,7 @@ def _replace_range(draft: ProposalDraft, op: Op) -> None:
         raise ClewError("CONFLICT", f"replace_range: no line of {op.target} after the start holds {last!r}")
     text = "\n".join([*lines[:start], *op.patch.split("\n"), *lines[end:]])
     found = parse_file(text)
+    # A patch with a header line of its own would turn one block into two, one of which nobody agreed to.
     if [part.id for part in found.parts] != [change.id] or found.parts[0].text != text:
         raise ClewError("CONFLICT", f"replace_range: the patch would break {op.target} into several blocks")
     draft.put(change, text)
@@ -348,7 +359,7 @@ STEPS: dict[str, Callable[[ProposalDraft, Op], None]] = {
 
 
 def drafted(ctx: Context, ops: list[Op]) -> ProposalDraft:
-    """The ops done on a copy, and the result checked."""
+    """A draft with the operations done, after checking each changed block."""
     draft = ProposalDraft(ctx)
     for op in ops:
         draft.run(op)
@@ -358,7 +369,7 @@ def drafted(ctx: Context, ops: list[Op]) -> ProposalDraft:
 
 
 def _validate(ctx: Context, change: BlockChange) -> None:
-    """A block must still be one block; a new one needs its kind's fields; a status must be one the kind has."""
+    """Check that the result is one block; that a new one has its kind's fields; that a new status is a known one."""
     check_file(change.file)
     if change.before is None:
         check_place(ctx, change.file)
@@ -369,6 +380,7 @@ def _validate(ctx: Context, change: BlockChange) -> None:
     if change.before is None:
         _need(change.id, parsed, kind.required)
     status = one_line(parsed.fields.get("Status"))
+    # Only a status that this change sets is checked: a person may have written another one by hand before.
     changed = change.before is None or change.before.status != status
     if changed and status and kind.statuses and status not in kind.statuses:
         raise ClewError(

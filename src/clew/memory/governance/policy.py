@@ -1,7 +1,7 @@
-"""Governance settings: mode, budgets and waiting times, kept in `memory/intel-state.json`.
+"""Governance settings: mode, budgets and waiting times, stored in `memory/intel-state.json`.
 
-The file is shared with Mind-Mem, which keeps more in it (its version, counters, times of its last scan and apply). What
-Clew does not know is neither judged nor lost: it is carried over whenever Clew writes the file.
+Mind-Mem uses the same file and keeps more in it (its version, counters, times of its last scan and apply). Clew ignores
+the keys it does not know, and keeps them whenever it writes the file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Count = Annotated[int, Field(ge=0, le=100_000)]
 
 
 class ProposalBudget(BaseModel):
-    """How many proposals the machine may make by itself. What a caller proposes is never refused for it."""
+    """How many proposals Clew may make by itself. Proposals of a caller are not limited by it."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -42,7 +42,7 @@ class Governance(BaseModel):
     self_approval: bool = False
     """Whether an agent may approve a record that it staged itself."""
     no_touch_minutes: Count = 10
-    """Time between two applies that the machine makes by itself (mode enforce)."""
+    """Time between two automatic applies (mode enforce)."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +52,17 @@ class LoadedPolicy:
 
 
 def load(ctx: Context) -> LoadedPolicy:
-    """The state; one that cannot be read fails closed: nothing is applied until it is mended."""
+    """The stored settings. If the file is unreadable, mode detect_only holds: nothing is applied until it is mended."""
     text = plain_files.text(ctx, STATE_FILE)
     if not text:
         return LoadedPolicy(Governance())
     try:
         return LoadedPolicy(Governance.model_validate(orjson.loads(text)))
     except (orjson.JSONDecodeError, ValidationError) as problem:
-        return LoadedPolicy(Governance(governance_mode="detect_only"), f"{STATE_FILE}: {_said(problem)}")
+        return LoadedPolicy(Governance(governance_mode="detect_only"), f"{STATE_FILE}: {_describe(problem)}")
 
 
-def _said(problem: orjson.JSONDecodeError | ValidationError) -> str:
+def _describe(problem: orjson.JSONDecodeError | ValidationError) -> str:
     if isinstance(problem, ValidationError):
         first = problem.errors(include_url=False, include_input=False)[0]
         return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
@@ -70,8 +70,8 @@ def _said(problem: orjson.JSONDecodeError | ValidationError) -> str:
 
 
 def save(ctx: Context, governance: Governance) -> None:
-    """Write the settings into the file; its other keys stay as they are, also inside of the budget."""
-    kept = _kept(plain_files.text(ctx, STATE_FILE))
+    """Write the settings into the file. Its other keys stay, also those inside of the budget."""
+    kept = _existing(plain_files.text(ctx, STATE_FILE))
     raw: dict[str, Any] = governance.model_dump()
     budget = kept.get("proposal_budget")
     if isinstance(budget, dict):
@@ -79,8 +79,8 @@ def save(ctx: Context, governance: Governance) -> None:
     plain_files.write(ctx, STATE_FILE, _printed({**kept, **raw}), "governance")
 
 
-def _kept(text: str) -> dict[str, Any]:
-    """What the file holds; nothing when it cannot be read, because then nothing in it has a meaning."""
+def _existing(text: str) -> dict[str, Any]:
+    """The file's content; empty if it is not a JSON object, because then there are no keys to keep."""
     try:
         found = orjson.loads(text or "{}")
     except orjson.JSONDecodeError:
@@ -93,7 +93,7 @@ def default_state_text() -> str:
 
 
 def default_configuration_text() -> str:
-    """The configuration by which Mind-Mem knows a workspace; the mode that counts stands in the state file."""
+    """The file by which Mind-Mem recognises a workspace. Its mode is for Mind-Mem; Clew reads the state file."""
     governance = Governance()
     return _printed(
         {

@@ -1,4 +1,7 @@
-"""Proposals: changes to memory that wait for approval, each with a fingerprint over everything it would do."""
+"""Proposals: changes to memory that wait for approval. Stage, reject, defer and reopen them; look up rejected values.
+
+Each has a fingerprint over its operations, so that nobody approves something else than what was proposed.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ _RISK_OF = {"append_block": "low", "append_list_item": "low", "supersede_decisio
 
 @dataclass(frozen=True)
 class Staged:
-    """What is to be proposed."""
+    """A proposal before it is written."""
 
     type: str
     target: str
@@ -59,17 +62,17 @@ class Staged:
     risk: str | None = None
     signal: str | None = None
     by: str = ""
-    """The part of Clew that made it, when no caller asked for it."""
+    """The part of Clew that made it, if no caller asked for it."""
 
 
 def risk_of(ops: tuple[Op, ...]) -> str:
-    """The highest risk of any op: adding is low, changing medium, superseding high."""
+    """The highest risk of any operation: adding is low, changing is medium, superseding is high."""
     return max((_RISK_OF.get(op.op, "medium") for op in ops), key=RISKS.index)
 
 
 def stage(ctx: Context, staged: Staged, id: str | None = None) -> Block:
     """Write the proposal after trying its operations on a copy."""
-    # What cannot be applied now must not wait for a person: a refusal comes while its author is still there.
+    # Operations that cannot be applied are refused now, while the author can still correct them.
     ops = list(completed(ctx, staged.ops))
     changes = drafted(ctx, ops).changes
     id = id or blocks.dated_id(ctx, "P")
@@ -100,7 +103,7 @@ def stage(ctx: Context, staged: Staged, id: str | None = None) -> Block:
 
 
 def completed(ctx: Context, ops: Sequence[Op]) -> tuple[Op, ...]:
-    """The operations as a proposal holds them: checked, tried on a copy, and each with its file."""
+    """The operations as a proposal stores them: checked, tried on a copy, and each with its file."""
     for op in ops:
         check(op)
     return with_files(drafted(ctx, list(ops)), ops)
@@ -115,17 +118,17 @@ def get(ctx: Context, id: str) -> Block:
 
 
 def ops_of(proposal: Block) -> list[Op]:
-    """The operations, provided that the fingerprint still covers them.
+    """The operations, if the fingerprint still matches them.
 
-    A proposal of ours has Mind-Mem's fingerprint, by which that program takes it, and a digest that covers the parts
-    which the fingerprint leaves out. A fingerprint that is a whole digest needs none beside it.
+    A proposal of ours has Mind-Mem's fingerprint, so that Mind-Mem accepts it, and a digest over the parts that the
+    fingerprint leaves out. If the fingerprint itself is our digest, no second one is needed.
     """
     found = read(proposal.fields.get("Ops"))
-    said = (proposal.get("Type"), proposal.get("TargetBlock"))
-    expected = digest(*said, found)
+    named = (proposal.get("Type"), proposal.get("TargetBlock"))
+    expected = digest(*named, found)
     stored, whole = proposal.get("Fingerprint"), proposal.get("Digest")
-    # An edited proposal must not be approved under the old fingerprint: the person would agree to something else.
-    if stored and stored != expected and (stored not in fingerprints(*said, found) or (whole and whole != expected)):
+    # An edited proposal must not be approved under its old fingerprint: the person would agree to something else.
+    if stored and stored != expected and (stored not in fingerprints(*named, found) or (whole and whole != expected)):
         raise ClewError(
             "CONFLICT",
             f"{proposal.id}: its fingerprint {shorten(stored, 40)} does not cover its operations ({expected} would)",
@@ -136,17 +139,17 @@ def ops_of(proposal: Block) -> list[Op]:
 
 
 def twin(ctx: Context, whole: str) -> Block | None:
-    """An open proposal that would do exactly the same, by its digest."""
+    """An open proposal with this digest, which would do exactly the same."""
     return next((block for block in blocks.with_mark(ctx, "P", whole) if block.status in OPEN), None)
 
 
 def check_open(ctx: Context, proposal: Block) -> None:
-    """Refuse what is not staged: applied, rejected, or deferred and its time not over."""
+    """Refuse a proposal that cannot be decided now: applied, rejected, or deferred to a later time."""
     if proposal.status == "staged":
         return
     if proposal.status == "deferred":
         until = deferred_until(ctx, proposal)
-        # A deferral whose time is over counts as staged, without anybody having to wake it.
+        # A deferral that has ended counts as staged; no job has to change its status.
         if until is None or until <= ctx.now_ms:
             return
         raise ClewError(
@@ -165,7 +168,7 @@ def check_open(ctx: Context, proposal: Block) -> None:
 
 
 def deferred_until(ctx: Context, proposal: Block) -> int | None:
-    """When a deferral ends: the date it names, or the cooldown after the version that deferred it."""
+    """When a deferral ends: the date it names, or else the cooldown after the version that deferred it."""
     named = _moment(proposal.get("DeferredUntil"))
     if named is not None:
         return named
@@ -174,12 +177,12 @@ def deferred_until(ctx: Context, proposal: Block) -> int | None:
 
 
 def created_ms(proposal: Block) -> int:
-    """When it was made; a proposal that does not say so is as old as its newest version."""
+    """When it was made; without a date, the time of its newest version."""
     return _moment(proposal.get("Created")) or proposal.ts_ms
 
 
 def made_on(proposal: Block) -> str:
-    """The day that a proposal was made on, as it or its id says; ours name the moment, Mind-Mem's only the day."""
+    """The day it was made, from its date or its id. Ours name the time, Mind-Mem's only the day."""
     day = proposal.get("Created")[:10].replace("-", "")
     return day if len(day) == 8 and day.isdigit() else proposal.id.split("-")[1]
 
@@ -200,14 +203,14 @@ def mark_status(ctx: Context, proposal: Block, status: str, **notes: str) -> Blo
 
 
 def statement_of(proposal: Block, record: Block | None = None) -> str:
-    """What the proposal would make memory say: the statement of the new block or record, or the whole change."""
+    """What memory would say after the proposal: the statement of the new block or record, else the change itself."""
     if record is not None:
         return record.headline
     for op in read(proposal.fields.get("Ops")):
         if op.patch:
-            said = blocks.headline(parse_block(op.patch).fields)
-            if said:
-                return said
+            headline = blocks.headline(parse_block(op.patch).fields)
+            if headline:
+                return headline
     return f"{proposal.get('TargetBlock')} {proposal.get('Fingerprint')}"
 
 
@@ -216,7 +219,7 @@ def reject(ctx: Context, id: str, reason: str) -> Block:
     if proposal.status not in OPEN:
         check_open(ctx, proposal)
     record = _record_of(ctx, proposal)
-    # The tombstone keeps the same value from being proposed again in other words.
+    # A tombstone, so that the same value is refused when it is proposed again, even in other words.
     bury(ctx, statement_of(proposal, record), id, reason)
     _reject_record(ctx, record, id)
     done = mark_status(ctx, proposal, "rejected", Reason=reason, RejectedAt=rfc3339(ctx.now_ms))
@@ -226,7 +229,7 @@ def reject(ctx: Context, id: str, reason: str) -> Block:
 
 
 def _record_of(ctx: Context, proposal: Block) -> Block | None:
-    """The record that a proposal of this type is about; it stands in its file already, as proposed."""
+    """The record that a proposal of type `record` is about. It is in its file already, with status proposed."""
     return blocks.find(ctx, proposal.get("TargetBlock")) if proposal.get("Type") == "record" else None
 
 
@@ -237,17 +240,17 @@ def _reject_record(ctx: Context, record: Block | None, cause: str) -> None:
 
 
 def follow_changes(ctx: Context, ids: Sequence[str]) -> None:
-    """Bring what depends on blocks up to date, in the transaction that changed them by approval, hand or rollback."""
+    """Update what depends on changed blocks, in the same transaction: after an approval, a hand edit or a rollback."""
     if ids:
         _follow_edits(ctx, ids)
         detection.follow(ctx, [*ids, *_follow_hand_approvals(ctx, ids)])
 
 
 def _follow_hand_approvals(ctx: Context, ids: Sequence[str]) -> list[str]:
-    """A person approves a proposed record by writing `Status: active` into it. Returns what that changed besides."""
+    """Take `Status: active`, written by a person into a proposed record, as approval. Returns other changed blocks."""
     changed = []
     for record in blocks.current(ctx, ids=ids, status="active"):
-        # Only a hand edit approves. A record that became active in another way has told its proposal already.
+        # Only a hand edit approves here. Every other way to `active` has already marked the proposal.
         named = record.get("Proposal") if record.origin == "edit" else ""
         proposal = blocks.find(ctx, named) if named else None
         if proposal is None or proposal.status not in OPEN or proposal.get("TargetBlock") != record.id:
@@ -261,17 +264,17 @@ def _follow_hand_approvals(ctx: Context, ids: Sequence[str]) -> list[str]:
 
 
 def _follow_edits(ctx: Context, ids: Sequence[str]) -> None:
-    """A person rejects a proposal by writing so into its file; that buries its value like a call would."""
+    """Take `Status: rejected`, written by a person into a proposal, as a rejection with all its effects."""
     for id in ids:
         proposal = blocks.find(ctx, id) if id.startswith("P-") else None
         if proposal is None or proposal.origin != "edit" or proposal.status != "rejected":
             continue
         record = _record_of(ctx, proposal)
         try:
-            said = statement_of(proposal, record)
+            statement = statement_of(proposal, record)
         except ClewError:
-            continue  # its operations cannot be read, so it proposes nothing that could come back
-        bury(ctx, said, id, proposal.get("Reason") or "rejected by hand")
+            continue  # its operations cannot be read, so there is no value that could be proposed again
+        bury(ctx, statement, id, proposal.get("Reason") or "rejected by hand")
         _reject_record(ctx, record, id)
         signals.set_status(ctx, proposal.get("Signal"), "rejected", id)
         ctx.emit("memory", "proposal_rejected", id, {"reason": proposal.get("Reason")})
@@ -292,7 +295,7 @@ REOPENED_FROM = ("deferred", "rejected", "rolled_back")
 
 
 def reopen(ctx: Context, id: str) -> Block:
-    """Let a proposal wait again: a rejection is taken back with its tombstone, a deferral ends."""
+    """Stage a proposal again: a rejection loses its tombstone, a deferral ends."""
     proposal = get(ctx, id)
     if proposal.status not in REOPENED_FROM:
         raise ClewError(
@@ -316,7 +319,7 @@ def reopen(ctx: Context, id: str) -> Block:
 def bury(ctx: Context, statement: str, proposal: str, reason: str) -> None:
     ctx.tx.run(
         "INSERT INTO tombstone (workspace, mark, proposal, statement, reason, agent, seq, created_at_ms)"
-        # The first rejection stays: its reason is the one that later proposals are answered with.
+        # An earlier tombstone stays, because later proposals are answered with the first reason.
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (workspace, mark) DO NOTHING",
         ctx.workspace,
         mark(statement),
@@ -330,12 +333,12 @@ def bury(ctx: Context, statement: str, proposal: str, reason: str) -> None:
 
 
 def rejected(ctx: Context, statement: str) -> Row | None:
-    """The tombstone of a value, if it has one."""
+    """The tombstone of a value, if it was rejected."""
     return next(iter(_buried(ctx, [statement])[0]), None)
 
 
 def rejected_among(ctx: Context, statements: Sequence[str]) -> set[str]:
-    """Those of many values that were rejected."""
+    """Which of these values were rejected, asked in one round trip."""
     found = _buried(ctx, statements)
     return {statement for statement, rows in zip(statements, found, strict=True) if rows}
 
@@ -346,7 +349,7 @@ def _buried(ctx: Context, statements: Sequence[str]) -> list[list[Row]]:
 
 
 def check_not_rejected(ctx: Context, statement: str) -> None:
-    """Refuse a value that was rejected before, and say when and why."""
+    """Refuse a value that was rejected before, and say when, by whom and why."""
     found = rejected(ctx, statement)
     if found is None:
         return

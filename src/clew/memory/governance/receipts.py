@@ -1,4 +1,8 @@
-"""Apply and roll back proposals: one transaction each, with a receipt that names the versions before and after."""
+"""Receipts: applying a proposal and rolling it back, in one transaction each.
+
+A receipt names the version of every changed block before and after, which is all that a rollback needs. Automatic
+applies (mode enforce) are at the end of this module.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +34,8 @@ class Receipt:
     ts: str
     proposal: str
     changes: list[dict[str, Any]]
-    """Each changed block with the versions `before` and `after` it. A receipt that was found in files has the texts
-    themselves where the store has no such version: `text` before it, `after_text` after it."""
+    """Each changed block with its versions `before` and `after`. A receipt that was imported from files has the texts
+    instead (`text`, `after_text`) where the store has no such version."""
     automatic: bool
     rolled_back_at_ms: int | None
 
@@ -43,7 +47,7 @@ class Receipt:
 def apply(ctx: Context, proposal: Block, draft: ProposalDraft, automatic: bool = False) -> Receipt:
     """Write the draft's blocks, the receipt and the proposal's new status."""
     changes = [_write(ctx, change.id, draft, proposal.id) for change in draft.changes.values()]
-    # After the blocks, because it names the versions that they got.
+    # After the blocks, because the receipt names their new versions.
     receipt = keep(ctx, Receipt(_free_ts(ctx), proposal.id, changes, automatic, None))
     _print(ctx, receipt, proposal, draft)
     approver = {"ApprovedBy": ctx.agent} if ctx.agent else {}
@@ -51,13 +55,13 @@ def apply(ctx: Context, proposal: Block, draft: ProposalDraft, automatic: bool =
     signals.set_status(ctx, proposal.get("Signal"), "accepted", proposal.id)
     payload = {"receipt_ts": receipt.ts, "blocks": [change["id"] for change in changes], "automatic": automatic}
     ctx.emit("memory", "proposal_applied", proposal.id, payload)
-    # Last: what depends on the blocks is judged by their new state, and by the proposal being applied already.
+    # Last, because what depends on the blocks is derived from their new state and from the proposal's new status.
     proposals.follow_changes(ctx, [change["id"] for change in changes])
     return receipt
 
 
 def apply_record(ctx: Context, id: str, draft: ProposalDraft) -> Receipt:
-    """Write a record that needs no review. It has no proposal and no printed receipt, and is rolled back like any."""
+    """Write a record that needs no review. It has no proposal and no receipt block, but can be rolled back."""
     ts = _free_ts(ctx)
     changes = [_write(ctx, change.id, draft, f"AR-{ts}") for change in draft.changes.values()]
     receipt = keep(ctx, Receipt(ts, id, changes, False, None))
@@ -97,13 +101,12 @@ def _write(ctx: Context, id: str, draft: ProposalDraft, cause: str) -> dict[str,
 
 
 def _free_ts(ctx: Context) -> str:
-    """The second of the apply, or the one after the newest receipt: each receipt has a second of its own."""
+    """The time of the apply in seconds, or the second after the newest receipt, so that each name is unique."""
     now = datetime.fromtimestamp(ctx.now_ms / 1000, UTC).strftime(TIME_FORMAT)
     newest = ctx.tx.value("SELECT max(ts) FROM receipt WHERE workspace = ? AND ts >= ?", ctx.workspace, now)
     if newest is None:
         return now
-    # Receipts are named by seconds because Mind-Mem names them so. Several applies in one second run ahead of the
-    # clock.
+    # Mind-Mem names receipts by seconds, so Clew must too. Several applies in one second get names in the future.
     return (datetime.strptime(newest, TIME_FORMAT).replace(tzinfo=UTC) + timedelta(seconds=1)).strftime(TIME_FORMAT)
 
 
@@ -138,7 +141,7 @@ def find(ctx: Context, ts: str) -> Receipt:
 
 
 def of_cause(ctx: Context, cause: str) -> Receipt | None:
-    """The receipt behind a version: of the proposal that caused it, or the one that the cause itself names."""
+    """The receipt behind a version, whose cause is a proposal (P-...) or a receipt (AR-...)."""
     if cause.startswith("AR-"):
         row = ctx.tx.one(
             "SELECT * FROM receipt WHERE workspace = ? AND ts = ?", ctx.workspace, cause.removeprefix("AR-")
@@ -159,21 +162,21 @@ def _receipt(row: Row) -> Receipt:
 
 
 def automatic_since(ctx: Context, since_ms: int) -> list[Row]:
-    """Applies that the machine made by itself, newest first."""
+    """Automatic applies since a time, newest first."""
     sql = "SELECT ts, created_at_ms FROM receipt WHERE workspace = ? AND automatic = 1 AND created_at_ms >= ?"
     return ctx.tx.all(f"{sql} ORDER BY created_at_ms DESC, ts DESC", ctx.workspace, since_ms)
 
 
 def roll_back(ctx: Context, receipt: Receipt, merge: bool) -> list[str]:
-    """Take back exactly what the receipt did. Returns a log."""
+    """Undo exactly what the receipt did; returns a log. `merge` keeps later changes of other fields."""
     if receipt.rolled_back_at_ms is not None:
         raise ClewError(
             "CONFLICT",
             f"receipt {receipt.ts} was rolled back on {rfc3339(receipt.rolled_back_at_ms)} already",
             "Nothing is left to take back.",
         )
-    # Every reversal is worked out before the first is written: one block that changed since refuses them all. The last
-    # change is taken back first, because a later one may stand on an earlier one.
+    # All reversals are computed before the first is written, so that one block that changed since refuses them all.
+    # The last change is undone first, because it may build on an earlier one.
     plans = [_reversal(ctx, change, merge) for change in reversed(receipt.changes)]
     log = []
     for id, back in plans:
@@ -201,15 +204,15 @@ class Side:
 
 
 def _reversal(ctx: Context, change: dict[str, Any], merge: bool) -> tuple[str, Side | None]:
-    """The block and what it gets back, None when it was not there before."""
+    """The block's id and its former state; None if the block did not exist before."""
     now = blocks.find(ctx, change["id"])
     before, after = _sides(ctx, change)
     if now is None and before is not None and after is None:
         return change["id"], before
-    # Texts are compared, not versions: a block that was changed and changed back stands as the apply left it.
+    # Texts are compared, not versions: a block that was changed and changed back is as the apply left it.
     if now is not None and after is not None and _plain(now.text, now.file) == _plain(after.text, change["file"]):
         return change["id"], before
-    # A merge needs all three sides; without one of them there is nothing to tell apart what came later.
+    # A merge needs all three states; without one of them it cannot tell which changes came later.
     if not merge or now is None or before is None or after is None:
         raise _touched(change["id"], now)
     return change["id"], Side(_without(before, after, now), before.file)
@@ -227,17 +230,17 @@ def _sides(ctx: Context, change: dict[str, Any]) -> tuple[Side | None, Side | No
 
 
 def _plain(text: str, file: str) -> tuple[str, str]:
-    # An editor that turns line ends around has not changed what the block says.
+    # An editor that only converts line ends has not changed the block.
     return text.replace("\r\n", "\n"), file
 
 
 def _without(before: Side, after: Side, now: Block) -> str:
-    """The block as it is now, with the fields that the receipt changed set back; later changes of other fields stay."""
+    """The present block with the fields that the receipt changed set back; later changes of other fields stay."""
     text = now.text.replace("\r\n", "\n")
     for name in sorted({*before.fields, *after.fields}):
         if before.fields.get(name) == after.fields.get(name):
             continue
-        # This very field was changed again since. Setting it back would silently undo somebody's later decision.
+        # This field was changed again since. Setting it back would silently undo a later decision.
         if now.fields.get(name) != after.fields.get(name):
             raise _touched(now.id, now, name)
         text = _without_field(text, name) if name not in before.fields else set_field(text, name, before.fields[name])
@@ -279,7 +282,7 @@ DAY_MS = 86_400_000
 
 
 def apply_if_allowed(ctx: Context, proposal: Block, confidence: str) -> dict[str, Any]:
-    """Fields for the answer: the receipt of an automatic apply, or why there was none. Empty in other modes."""
+    """In mode enforce, apply a proposal if every rule allows it. Returns the fields for the answer, else nothing."""
     governance = policy.load(ctx).governance
     if governance.governance_mode != "enforce":
         return {}
@@ -303,7 +306,7 @@ def _obstacle(
         return f"rule risk: {proposal.get('Risk')} risk waits for approval"
     if confidence == "low":
         return "rule confidence: low confidence waits for approval"
-    # Within 24 hours of now, not on this calendar day: at midnight a second budget would begin at once.
+    # The last 24 hours, not this calendar day: at midnight a second full budget would begin at once.
     done = automatic_since(ctx, ctx.now_ms - DAY_MS)
     budget = governance.proposal_budget.per_day
     if len(done) >= budget:

@@ -1,4 +1,4 @@
-"""The operations of review: try, apply, roll back, reject, defer and list proposals; governance settings."""
+"""The operations by which proposals are tried, applied, rolled back, rejected, deferred and listed; `governance`."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from clew.memory.kinds import KINDS, check_proposal_id, check_receipt_ts
 from clew.registry.context import Context
 from clew.registry.operation import Input, Whole, operation
 
+# Characters. The log keeps its end, where the result stands; the diff keeps its beginning.
 MAX_LOG = 2000
 MAX_DIFF = 20_000
 
@@ -42,18 +43,19 @@ class ApproveApply(Input):
 def approve_apply(ctx: Context, args: ApproveApply) -> dict[str, Any]:
     """Apply a staged proposal; a dry run by default."""
     id = check_proposal_id(args.proposal_id)
-    told = {"message": ..., "log": ..., "next_step": ...}
-    with failing(status="failed", proposal_id=id, dry_run=args.dry_run, success=False, **told):
+    # The contract wants these keys in a failed answer too; `...` marks what the error fills in.
+    texts = {"message": ..., "log": ..., "next_step": ...}
+    with failing(status="failed", proposal_id=id, dry_run=args.dry_run, success=False, **texts):
         if args.dry_run:
             sync(ctx)
             with ctx.reading() as bound:
-                return _tried(bound, proposals.get(bound, id))
+                return _try(bound, proposals.get(bound, id))
         with governed(ctx) as bound:
-            return _applied(bound, proposals.get(bound, id))
+            return _apply(bound, proposals.get(bound, id))
 
 
-def _tried(ctx: Context, proposal: Block) -> dict[str, Any]:
-    draft = _checked(ctx, proposal)
+def _try(ctx: Context, proposal: Block) -> dict[str, Any]:
+    draft = _checked_draft(ctx, proposal)
     loaded = policy.load(ctx)
     if loaded.governance.governance_mode == "detect_only":
         why = f" ({loaded.problem})" if loaded.problem else ""
@@ -65,25 +67,26 @@ def _tried(ctx: Context, proposal: Block) -> dict[str, Any]:
     return _answer("dry_run_passed", proposal, True, message, log, step, draft)
 
 
-def _applied(ctx: Context, proposal: Block) -> dict[str, Any]:
+def _apply(ctx: Context, proposal: Block) -> dict[str, Any]:
     _check_mode(ctx)
     _check_approver(ctx, proposal)
-    draft = _checked(ctx, proposal)
+    draft = _checked_draft(ctx, proposal)
     receipt = receipts.apply(ctx, proposal, draft)
     message = f"Applied. Receipt: {receipt.ts}. Snapshot saved for rollback."
     log = [*_steps(proposal, draft), f"receipt {receipt.file}"]
     return {**_answer("applied", proposal, False, message, log, None, draft), "receipt_ts": receipt.ts}
 
 
-def _checked(ctx: Context, proposal: Block) -> ProposalDraft:
-    """Whether the proposal is whole and open, and its operations can be done now."""
+def _checked_draft(ctx: Context, proposal: Block) -> ProposalDraft:
+    """The draft of a proposal that is complete, open and can be applied now; objections become warnings."""
+    # A proposal that a person wrote by hand has no fingerprint; `ops_of` checks one only if it is there.
     missing = [name for name in KINDS["P"].required if name not in proposal.fields and name != "Fingerprint"]
     if missing:
         raise ClewError("CONFLICT", f"{proposal.id} lacks {', '.join(missing)}", f"Add them in {proposal.file}.")
     proposals.check_open(ctx, proposal)
     draft = drafted(ctx, proposals.ops_of(proposal))
-    for said in detection.objections(ctx, draft):
-        ctx.warn("OBJECTION", said, "Apply it if that is meant; list_contradictions shows both sides afterwards.")
+    for objection in detection.objections(ctx, draft):
+        ctx.warn("OBJECTION", objection, "Apply it if that is meant; list_contradictions shows both sides afterwards.")
     return draft
 
 
@@ -102,7 +105,8 @@ def _check_mode(ctx: Context) -> None:
 
 
 def _check_approver(ctx: Context, proposal: Block) -> None:
-    """A record that was staged for review is approved by somebody else: another agent, or a person at the shell."""
+    """Refuse that an agent approves a record it staged itself. Another agent or a person at the shell may."""
+    # All unnamed agents count as one: none of them can show that it is another than the proposer.
     own = proposal.get("ProposedBy") == (ctx.agent or proposals.UNNAMED)
     if proposal.get("Type") != "record" or not own or ctx.connection.local:
         return
@@ -258,11 +262,11 @@ def list_proposals(ctx: Context, args: ListProposals) -> dict[str, Any]:
     with ctx.reading() as bound:
         found = blocks.current(bound, prefix="P", status=None if args.status == "any" else args.status)
         newest = sorted(found, key=lambda block: (proposals.made_on(block), block.id), reverse=True)
-        return {"proposals": [_shown(bound, block) for block in newest[: args.limit]], "total": len(found)}
+        return {"proposals": [_row(bound, block) for block in newest[: args.limit]], "total": len(found)}
 
 
 def _receipt_ts(ctx: Context, proposal: Block) -> str | None:
-    """The receipt that the proposal names; Mind-Mem writes none into it."""
+    """The receipt of an applied proposal. Mind-Mem does not name it in the proposal, so it is looked up."""
     named = proposal.get("Receipt")
     if named or proposal.status not in ("applied", "rolled_back"):
         return named or None
@@ -270,14 +274,14 @@ def _receipt_ts(ctx: Context, proposal: Block) -> str | None:
     return found.ts if found else None
 
 
-def _shown(ctx: Context, proposal: Block) -> dict[str, Any]:
+def _row(ctx: Context, proposal: Block) -> dict[str, Any]:
     return {
         "proposal_id": proposal.id,
         "type": proposal.get("Type"),
         "status": proposal.status,
         "risk": proposal.get("Risk"),
         "target": proposal.get("TargetBlock"),
-        "says": shorten(_says(proposal), 300),
+        "says": shorten(_statement(proposal), 300),
         "created": proposal.get("Created"),
         "reason": proposal.get("Reason") or None,
         "until": proposal.get("DeferredUntil") or None,
@@ -285,13 +289,13 @@ def _shown(ctx: Context, proposal: Block) -> dict[str, Any]:
     }
 
 
-def _says(proposal: Block) -> str:
+def _statement(proposal: Block) -> str:
     try:
         ops = read(proposal.fields.get("Ops"))
     except ClewError as problem:
         return problem.message
-    said = [blocks.headline(parse_block(op.patch).fields) for op in ops if op.patch]
-    return next((text for text in said if text), ", ".join(f"{op.op} {op.target or op.file}" for op in ops))
+    headlines = [blocks.headline(parse_block(op.patch).fields) for op in ops if op.patch]
+    return next((text for text in headlines if text), ", ".join(f"{op.op} {op.target or op.file}" for op in ops))
 
 
 class GovernanceInput(Input):

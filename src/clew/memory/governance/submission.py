@@ -72,7 +72,7 @@ def propose_update(ctx: Context, args: ProposeUpdate) -> dict[str, Any]:
         )
         if not statement:
             raise invalid("statement", "must not be empty", "Say what is decided or to be done.", kind="non_empty")
-        return _proposed(bound, args, statement, rationale)
+        return _propose(bound, args, statement, rationale)
 
 
 def _screened(ctx: Context, text: str, field: str) -> str:
@@ -82,12 +82,13 @@ def _screened(ctx: Context, text: str, field: str) -> str:
     return masked
 
 
-def _proposed(ctx: Context, args: ProposeUpdate, statement: str, rationale: str) -> dict[str, Any]:
+def _propose(ctx: Context, args: ProposeUpdate, statement: str, rationale: str) -> dict[str, Any]:
     proposals.check_not_rejected(ctx, statement)
-    known = _known(ctx, args.block_type, statement)
-    if known is not None:
-        return known
+    repeated = _duplicate_answer(ctx, args.block_type, statement)
+    if repeated is not None:
+        return repeated
     prefix = "D" if args.block_type == "decision" else "T"
+    # Both ids are drawn first, because the signal names the proposal and the proposal names the signal.
     block_id, proposal_id = blocks.dated_id(ctx, prefix), blocks.dated_id(ctx, "P")
     tags = normal_tags(args.tags.split(","))
     signal = signals.record(
@@ -120,8 +121,8 @@ def _staged(ctx: Context, args: ProposeUpdate, block_id: str, text: str, signal:
     return Staged(args.block_type, block_id, (op,), evidence, rationale, signal=signal.id)
 
 
-def _known(ctx: Context, block_type: str, statement: str) -> dict[str, Any] | None:
-    """The answer when a live block or a waiting signal says this already."""
+def _duplicate_answer(ctx: Context, block_type: str, statement: str) -> dict[str, Any] | None:
+    """The answer if a live block or a waiting signal already says this; else None."""
     prefix = "D" if block_type == "decision" else "T"
     live = [b for b in blocks.with_mark(ctx, prefix, mark(statement)) if b.status in b.kind.live]
     if live:
@@ -135,9 +136,10 @@ def _known(ctx: Context, block_type: str, statement: str) -> dict[str, Any] | No
     if proposal is None or proposal.status not in proposals.OPEN:
         return None
     if proposal.status == "deferred":
+        # A deferral that still runs refuses the repetition and says until when.
         proposals.check_open(ctx, proposal)
-    said = f"{signal.id} says this already; {proposal.id} waits for review."
-    return _duplicate(signal.id, said, signal.id, proposal.id, proposal.get("TargetBlock"))
+    message = f"{signal.id} says this already; {proposal.id} waits for review."
+    return _duplicate(signal.id, message, signal.id, proposal.id, proposal.get("TargetBlock"))
 
 
 def _duplicate(of: str, message: str, signal: str | None, proposal: str | None, block: str) -> dict[str, Any]:
@@ -211,6 +213,7 @@ def propose_edit(ctx: Context, args: ProposeEdit) -> dict[str, Any]:
             return _same_edit(bound, twin)
         rationale = _screened(bound, args.rationale, "rationale")
         proposal = proposals.stage(bound, Staged("edit", target, ops, (rationale,), rationale))
+        # After staging, because only the staged block gives the statement; a refusal rolls the transaction back.
         proposals.check_not_rejected(bound, proposals.statement_of(proposal))
         next_step = f"Call approve_apply with proposal_id={proposal.id} (a dry run), then with dry_run=false."
         return {
@@ -225,7 +228,7 @@ def propose_edit(ctx: Context, args: ProposeEdit) -> dict[str, Any]:
 
 
 def _same_edit(ctx: Context, twin: Block) -> dict[str, Any]:
-    """The answer when a proposal does exactly this already; a deferred one says until when."""
+    """The answer if an open proposal already does exactly this; a deferred one is refused with its end."""
     proposals.check_open(ctx, twin)
     ctx.suggest(suggest("approve_apply", "Shows what it would do.", "high", proposal_id=twin.id))
     return {
@@ -242,7 +245,7 @@ def _same_edit(ctx: Context, twin: Block) -> dict[str, Any]:
 
 
 def _op(ctx: Context, item: OpInput) -> Op:
-    """Values are cleaned like any text from outside; a patch keeps its line structure, which is its meaning."""
+    """An operation from the caller's input, with secrets masked in the parts that hold free text."""
     raw = item.model_dump()
     for name in ("value", "item", "history", "patch"):
         raw[name] = _screened(ctx, raw[name], name)
@@ -250,7 +253,7 @@ def _op(ctx: Context, item: OpInput) -> Op:
 
 
 class Said(NamedTuple):
-    """What a new decision or task states, and where that came from."""
+    """The content of a new decision or task, and its source."""
 
     statement: str
     rationale: str
@@ -304,13 +307,13 @@ def task_text(ctx: Context, id: str, said: Said) -> str:
 
 
 ENDS = ("retracted", "revoked", "canceled", "resolved", "rejected")
-"""Statuses that mean `taken back`. A block gets the first one that its kind knows."""
+"""Statuses that mean `retracted`. A block gets the first one that its kind allows."""
 
 
 @writer("block")
 @contextmanager
 def in_files(ctx: Context) -> Iterator[Context]:
-    """Blocks stand in files too: hand edits are read first, and the files are written afterwards."""
+    """A transaction around a retraction of blocks: reads hand edits first, writes the files afterwards."""
     with governed(ctx) as bound:
         yield bound
 
@@ -318,7 +321,7 @@ def in_files(ctx: Context) -> Iterator[Context]:
 @retracter("block")
 def retract_block(ctx: Context, id: str, said: Retraction) -> Retracted:
     if PROPOSAL.fullmatch(id):
-        return _withdrawn(ctx, id, said)
+        return _withdraw_by_id(ctx, id, said)
     block = blocks.get(ctx, id)
     ops = _ops(ctx, block, said)
     status = ops[0].status
@@ -340,7 +343,7 @@ def _ops(ctx: Context, block: Block, said: Retraction) -> tuple[Op, ...]:
     ended = Op("set_status", target=block.id, status=status, history=history)
     if status != "superseded" or kind_by_form(said.replaced_by or "") != "block":
         return (ended,)
-    # The block names its successor, so that recall folds it under that one.
+    # The block names its successor, so that recall shows it under that one.
     return (ended, Op("replace_block", target=block.id, value=said.replaced_by or ""))
 
 
@@ -349,7 +352,7 @@ def _end(known: tuple[str, ...]) -> str:
 
 
 def _waits_for(ctx: Context, block: Block) -> str | None:
-    """Why the retraction of a block needs somebody else's word; None when it may be applied now."""
+    """Why the retraction needs somebody else's approval; None if it may be applied now."""
     if policy.load(ctx).governance.governance_mode == "detect_only":
         return "mode detect_only: nothing is applied"
     if "enforcement: invariant" in block.text:
@@ -359,7 +362,7 @@ def _waits_for(ctx: Context, block: Block) -> str | None:
 
 
 def _drop_waiting(ctx: Context, id: str, said: Retraction) -> None:
-    """What still waited to make the block hold falls with it: nobody may approve it back to life by accident."""
+    """Withdraw the open proposals for a retracted block, so that nobody restores it by approving one of them."""
     for waiting in blocks.current(ctx, prefix="P", status="staged"):
         if waiting.get("TargetBlock") == id:
             _withdraw(ctx, waiting, said)
@@ -370,8 +373,8 @@ def _withdraw(ctx: Context, proposal: Block, said: Retraction) -> None:
     signals.set_status(ctx, proposal.get("Signal"), "resolved", proposal.id)
 
 
-def _withdrawn(ctx: Context, id: str, said: Retraction) -> Retracted:
-    """A proposal that waits is withdrawn. Unlike a rejection this says nothing against proposing the same again."""
+def _withdraw_by_id(ctx: Context, id: str, said: Retraction) -> Retracted:
+    """Withdraw a waiting proposal. Unlike a rejection this leaves no tombstone: it may be proposed again."""
     proposal = proposals.get(ctx, id)
     if proposal.status not in proposals.OPEN:
         raise ClewError(

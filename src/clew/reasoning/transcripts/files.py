@@ -1,5 +1,7 @@
-"""Transcript files below a root: found, ordered and read line by line, within limits; and what a line of one says,
-whichever agent wrote it."""
+"""Transcript files of agents: finding them below a root, reading their lines within limits, parsing each line.
+
+Used by the operations transcripts_search, transcripts_digest and transcripts_open.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,9 @@ from clew.settings import project_root
 from clew.surroundings import directory, environment, home_directory, placed
 
 LONGEST_LINE = 4 << 20
-"""Longer lines are passed over: no message is that long, and one must not fill the memory."""
+"""Longer lines are skipped: no message is that long, and one line must not fill the memory of the server."""
 MOST_PLACES = 50_000
-"""Most directory entries that one call looks at."""
+"""How many directory entries one call looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +54,17 @@ class Allowance:
         self.left -= count
 
     def share(self, most: int) -> Allowance:
-        """A part of it for one file; `settle` takes what was used of it."""
+        """A part of the allowance for one file; `settle` deducts what the file used of it."""
         return Allowance(min(self.left, most))
 
     def settle(self, part: Allowance) -> None:
         self.take(part.used)
+        # Kept once it was set: a later file that fits must not hide that an earlier one was cut.
         self.ran_out = self.ran_out or part.ran_out
 
 
 def default_roots() -> list[Path]:
-    """Where agents keep their sessions on this machine, Codex first."""
+    """The directories where Codex and Claude Code keep their sessions on this machine, Codex first."""
     home, known = home_directory(), environment()
     codex, claude = known.get("CODEX_HOME"), known.get("CLAUDE_CONFIG_DIR")
     return [
@@ -71,12 +74,12 @@ def default_roots() -> list[Path]:
 
 
 def root_directory(given: str | None, anywhere: bool) -> Path:
-    """The directory to read. Only a person at this machine's shell may name one `anywhere`."""
+    """The directory to read. Only a call from this machine's shell may name any directory (`anywhere`)."""
     if given is not None:
         if not given.strip() or CONTROL.search(given):
             raise invalid("root_dir", "must be the path of a directory", kind="value")
         folder = placed(given)
-        if not anywhere and not _is_of_an_agent(folder):
+        if not anywhere and not _is_agent_directory(folder):
             raise _outside(given)
         return _directory(folder)
     for folder in default_roots():
@@ -86,9 +89,10 @@ def root_directory(given: str | None, anywhere: bool) -> Path:
     raise ClewError("NOT_FOUND", f"neither {names} exists", "Give root_dir, the directory that holds transcripts.")
 
 
-def _is_of_an_agent(folder: Path) -> bool:
-    """Whether a directory is one of those that agents keep their sessions in, or lies below one."""
+def _is_agent_directory(folder: Path) -> bool:
+    """Whether a directory is one of `default_roots`, or lies below one."""
     try:
+        # Resolved, because a link in an agent's directory may point anywhere. A loop of links raises RuntimeError.
         wanted = folder.resolve()
         return any(wanted.is_relative_to(known.resolve()) for known in default_roots())
     except (OSError, RuntimeError):
@@ -96,7 +100,7 @@ def _is_of_an_agent(folder: Path) -> bool:
 
 
 def _outside(given: str) -> ClewError:
-    """The same whether the directory exists or not, so that nobody can feel for directories."""
+    """The refusal for a directory of nobody. It does not say whether the directory exists, so a caller cannot probe."""
     return ClewError(
         "NOT_FOUND",
         f"root_dir {shorten(given, 120)}: not a directory of agent sessions",
@@ -117,7 +121,7 @@ def _directory(folder: Path) -> Path:
 
 
 def transcript_files(root: Path) -> tuple[list[TranscriptFile], bool]:
-    """Every *.jsonl below the root, newest first; links are not followed. Says whether the search was cut short."""
+    """Every *.jsonl below the root, newest first, and whether the search was cut short. Links are not followed."""
     found: list[tuple[int, str, TranscriptFile]] = []
     seen, folders = 0, [root]
     while folders:
@@ -142,7 +146,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         with os.scandir(folder) as listing:
             return sorted(listing, key=lambda entry: entry.name)
     except OSError:
-        return []  # a directory that may not be read holds nothing for us
+        return []  # a directory we may not read is treated as empty
 
 
 def _details(entry: os.DirEntry[str]) -> os.stat_result | None:
@@ -153,11 +157,12 @@ def _details(entry: os.DirEntry[str]) -> os.stat_result | None:
 
 
 def _newest_first(found: list[tuple[int, str, TranscriptFile]]) -> list[TranscriptFile]:
+    # The name decides between equal times, so that the order is the same for every call.
     return [file for _, _, file in sorted(found, key=lambda item: (-item[0], item[1]))]
 
 
 def open_file(path: Path) -> BinaryIO:
-    """For reading; a file only, never a pipe or a device, which could block."""
+    """Open a regular file for reading. A pipe or a device is refused, because reading it could block."""
     try:
         if not path.is_file():
             raise ClewError("NOT_FOUND", f"{path} is not a file", "Copy ref.path from a search or a digest.")
@@ -167,13 +172,13 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def lines(file: BinaryIO, allowance: Allowance, number: int = 1) -> Iterator[Line]:
-    """Lines from where the file stands, as far as the allowance goes. Overlong ones are left out."""
+    """Lines from the file's position on, until the allowance is used up. Overlong lines are skipped but numbered."""
     while True:
         byte, most = file.tell(), min(LONGEST_LINE, allowance.left)
         raw = file.readline(most) if most > 0 else b""
         allowance.take(len(raw))
         if not raw or (len(raw) == most and not raw.endswith(b"\n") and _is_more(file)):
-            # Out of bytes, at the end of the file, or in the middle of a long line.
+            # Three cases: the allowance is used up, the file has ended, or this line is too long.
             if not raw or allowance.left <= 0:
                 allowance.ran_out = allowance.left <= 0 and _is_more(file)
                 return
@@ -202,11 +207,11 @@ def _reason(problem: Exception) -> str:
     return problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
 
 
-# What a line of a transcript says, whichever agent wrote it, and which session and project a file belongs to.
+# The rest of this module parses lines: what a line says, and which session and project a file belongs to.
 #
 # Codex writes `{"type": "session_meta", "payload": {...}}` and `{"type": "response_item", "payload": {"type":
-# "message", ...}}`, formerly the payloads alone. Claude Code writes `{"type": "user", "sessionId": ..., "cwd": ...,
-# "message": {...}}` and `{"type": "summary", ...}`. A line is recognised by what it holds; any other line says nothing.
+# "message", ...}}`; older versions wrote the payloads alone. Claude Code writes `{"type": "user", "sessionId": ...,
+# "cwd": ..., "message": {...}}` and `{"type": "summary", ...}`. A line is recognised by its keys; others are skipped.
 
 _HINTS = (
     re.compile(r"<cwd>\s*([^<\n]{1,1000}?)\s*</cwd>"),
@@ -225,7 +230,7 @@ class TranscriptMessage:
 
 @dataclass(frozen=True, slots=True)
 class SessionMark:
-    """What a line tells about the session it belongs to."""
+    """The session, time and working directory that a line names."""
 
     id: str | None
     ts: str | None
@@ -234,7 +239,7 @@ class SessionMark:
 
 
 def parse(line: bytes) -> dict[str, Any] | None:
-    """The line as an object; None when it is broken or anything else."""
+    """The line as an object; None if it is broken JSON or not an object."""
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -266,7 +271,7 @@ def session_mark(record: dict[str, Any]) -> SessionMark | None:
 
 
 def path_hints(text: Any) -> tuple[str, ...]:
-    """Directories that a text names as the place of work."""
+    """Directories that a text names as the working directory."""
     if not isinstance(text, str):
         return ()
     found = [match.strip() for pattern in _HINTS for match in pattern.findall(text)]
@@ -285,7 +290,7 @@ def _is_old_header(record: dict[str, Any]) -> bool:
 
 
 def _content(content: Any) -> str:
-    """The text parts of a message; calls, results and pictures are left out."""
+    """The text parts of a message, without tool calls, results and images."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -302,6 +307,7 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+# How much of a file is read to learn its session and directory; they stand in its first lines.
 HEAD_BYTES = 256 << 10
 HEAD_LINES = 40
 EARLY = ("user", "developer")
@@ -315,14 +321,14 @@ class SessionInfo:
     hints: tuple[str, ...]
 
     def works_below(self, prefix: str) -> bool:
-        """Whether any sign of the place of work lies in this directory; without a prefix everything does."""
+        """Whether the session worked below this directory, by its recorded directory or by a hint. '' matches all."""
         folder = prefix.rstrip("/")
         return not prefix or any(
             place == folder or place.startswith(f"{folder}/") for place in (self.cwd, *self.hints) if place
         )
 
     def belongs_to(self, project: str) -> bool:
-        """Whether it is a session of this project. A text may name any directory, so the recorded place decides."""
+        """Whether it is a session of this project. Any text can name a directory, so a recorded one wins over hints."""
         places = (self.cwd,) if self.cwd else self.hints
         return any(place == project or place.startswith(f"{project}/") for place in places)
 
@@ -338,7 +344,7 @@ class SessionInfo:
 
 
 def session_info(path: Path, allowance: Allowance) -> SessionInfo:
-    """Read the first lines of a file, within the allowance."""
+    """Read the session's id, time and directory from the first lines of a file."""
     id = ts = cwd = None
     hints: list[str] = []
     part = allowance.share(HEAD_BYTES)
@@ -349,16 +355,16 @@ def session_info(path: Path, allowance: Allowance) -> SessionInfo:
             if mark is not None:
                 id, ts, cwd = id or mark.id, ts or mark.ts, cwd or mark.cwd
                 hints += mark.hints
-            said = message(record) if record else None
-            if said is not None and said.role in EARLY:
-                hints += path_hints(said.text)
+            spoken = message(record) if record else None
+            if spoken is not None and spoken.role in EARLY:
+                hints += path_hints(spoken.text)
             if line.number >= HEAD_LINES:
                 break
-    part.ran_out = False  # the beginning is enough
+    part.ran_out = False  # only the beginning was wanted, so nothing is missing
     allowance.settle(part)
     return SessionInfo(id, ts, cwd, tuple(dict.fromkeys(hints)))
 
 
 def default_prefix() -> str:
-    """The project that this server works in."""
+    """The directory of the project that this server works in."""
     return str(project_root(directory()))

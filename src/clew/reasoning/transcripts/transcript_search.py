@@ -1,4 +1,4 @@
-"""Going through the transcripts of a root within limits: transcripts_search and transcripts_digest."""
+"""transcripts_search and transcripts_digest: reading through the newest transcripts below a root, within limits."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CwdPrefix = Annotated[
 
 
 def texts_budget(name: str, text: str, cuts: tuple[int, int, int], keep: tuple[str, ...]) -> Budget:
-    """A list of long texts: two cuts of each text, then fewer texts, then one cut more before the last one goes."""
+    """A budget for a list of long texts: shorten each text twice, drop texts down to one, shorten it, drop it."""
     path = f"{name}[].{text}"
     first, second, last = (Clip(path, chars) for chars in cuts)
     steps = (first, second, Trim(name, drop="last", floor=1), last, Trim(name, drop="last"))
@@ -54,18 +54,18 @@ class Scanning(Bounded):
 
 @dataclass
 class TranscriptPass:
-    """One pass over the newest files; counts what it reads."""
+    """One pass over the newest files. It counts what was read and what was left out."""
 
     root: Path
     prefix: str
     max_files: int
     allowance: Allowance
     project: str | None
-    """Only sessions of this project; None for a person at the shell, who may read all."""
+    """Only sessions of this project are read; None for a call from the shell, which may read all."""
     files: int = 0
     unreadable: int = 0
     cut: bool = False
-    """More files were there than were opened."""
+    """Whether there were more files than were opened."""
 
     def sessions(self) -> Iterator[tuple[TranscriptFile, SessionInfo]]:
         """Files that belong to the project, newest first."""
@@ -107,7 +107,7 @@ def start_scan(ctx: Context, args: Any) -> TranscriptPass:
 
 
 def transcript_id(path: str, byte: int) -> str:
-    """The id by which open shows this place, and by which other records are linked to it."""
+    """The id of a place in a transcript: `open` shows it, and other records can link to it."""
     return f"transcript:{path}@{byte}"
 
 
@@ -126,7 +126,9 @@ def warn_of_limits(ctx: Context, scan: TranscriptPass) -> None:
         )
 
 
+# A file gets at least this much, so that the halving in `_matches` does not end in crumbs.
 LEAST_SHARE = 1 << 20
+# Characters that JSON does not escape, so that a query of them can be looked for in the raw line.
 _PLAIN = re.compile(r"[A-Za-z0-9 _.:-]+")
 
 SEARCH_BUDGET = Budget(
@@ -153,14 +155,14 @@ class TranscriptsSearch(Scanning):
 
 @dataclass
 class Hits:
-    """What was found, each message once, and counted for each project."""
+    """Matching messages, each once if asked so, and their number for each project."""
 
     args: TranscriptsSearch
     found: list[dict[str, Any]] = field(default_factory=list)
     projects: dict[str, dict[str, Any]] = field(default_factory=dict)
     seen: set[tuple[str, str, str]] = field(default_factory=set)
     more: bool = False
-    """There is at least one message beyond the limit."""
+    """Whether there is at least one match beyond the limit."""
 
     def visit(self, info: SessionInfo) -> dict[str, Any]:
         project = info.project()
@@ -225,7 +227,7 @@ def transcripts_search(ctx: Context, args: TranscriptsSearch) -> dict[str, Any]:
 def _matches(
     file: TranscriptFile, scan: TranscriptPass, args: TranscriptsSearch
 ) -> Iterator[tuple[Line, TranscriptMessage]]:
-    # Half of what is left at most, so that one huge file leaves something for the others.
+    # At most half of what is left, so that one huge file leaves something for the others.
     part = scan.allowance.share(max(scan.allowance.left // 2, LEAST_SHARE))
     try:
         with open_file(file.path) as opened:
@@ -237,18 +239,21 @@ def _matches(
                 if said and args.query in said.text and args.role in (None, said.role):
                     yield line, said
     except ClewError:
-        scan.unreadable += 1  # it went away since it was listed
+        scan.unreadable += 1  # the file was removed after it was listed
     finally:
         scan.allowance.settle(part)
 
 
 def may_hold(raw: bytes, query: str) -> bool:
-    """Whether parsing the line is worth it. Plain characters stand in JSON as they are, unless escaped by number."""
+    """Whether the raw line may hold the query, so that parsing it is worthwhile.
+
+    Plain characters stand unescaped in JSON, except where a writer escaped them by number (`\\u0041`).
+    """
     return not _PLAIN.fullmatch(query) or query.encode() in raw or b"\\u00" in raw
 
 
 def snippet(text: str, query: str, most: int) -> str:
-    """The part of a text around what was found, on one line."""
+    """The part of a text around the query, on one line of at most `most` characters."""
     place = max(text.find(query), 0)
     start = max(0, min(place - (most - len(query)) // 2, len(text) - most))
     part = " ".join(text[start : start + most].split())
@@ -267,7 +272,7 @@ _SAYS_SO = re.compile(
     r"^\W{0,8}(?:summary\W*:|tl;?\s?dr\b|итог(?:о|и)?\b|резюме\b|кратко\b|сводка\b|вывод(?:ы)?\s*:)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Words that name a summary, at any length: the seed's agents write English and Russian."""
+"""Words that mark a summary of any length, in English and Russian: the seed's agents write both."""
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+\S", re.MULTILINE)
 
 DIGEST_BUDGET = texts_budget("digest", "message.text", (3000, 800, 200), keep=("root_dir", "scanned"))
@@ -307,7 +312,7 @@ def transcripts_digest(ctx: Context, args: TranscriptsDigest) -> dict[str, Any]:
 
 
 def _last(file: TranscriptFile, scan: TranscriptPass, mode: str) -> dict[str, Any] | None:
-    """The last fitting message in the file's last part."""
+    """The last message of the agent, or the last summary, in the final part of a file."""
     wanted = min(TAIL_BYTES, file.size)
     short = scan.allowance.left < wanted
     part = scan.allowance.share(TAIL_BYTES)
@@ -318,7 +323,7 @@ def _last(file: TranscriptFile, scan: TranscriptPass, mode: str) -> dict[str, An
             opened.seek(start)
             for line in lines(opened, part):
                 if start and line.number == 1:
-                    continue  # most likely half a line
+                    continue  # reading began in the middle of a line
                 record = parse(line.raw)
                 said = message(record) if record else None
                 if said is not None and said.role == "assistant" and (mode == "last" or sums_up(said)):
@@ -327,17 +332,19 @@ def _last(file: TranscriptFile, scan: TranscriptPass, mode: str) -> dict[str, An
         scan.unreadable += 1
         return None
     finally:
-        part.ran_out = short  # the end of each file is all that is wanted
+        # Only the end of each file is wanted, so reading to its last byte does not count as a cut.
+        part.ran_out = short
         scan.allowance.settle(part)
     return _item(file, *found, exact=start == 0) if found else None
 
 
 def sums_up(said: TranscriptMessage) -> bool:
-    """Whether a message looks like a summary: it says so in a heading, or it is a list of some length."""
+    """Whether a message looks like a summary: it is marked as one, has such a heading, or is a longer list."""
     if said.summary:
         return True
     if _SAYS_SO.search(said.text):
         return True
+    # A heading such as "Done" also begins short remarks, and a short list may be anything; hence the least lengths.
     bullets = len(_BULLET.findall(said.text))
     return (bool(_HEADING.search(said.text)) and (bullets >= 1 or len(said.text) >= 120)) or (
         bullets >= 3 and len(said.text) >= 200

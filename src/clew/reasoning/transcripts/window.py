@@ -1,4 +1,4 @@
-"""transcripts_open: the lines around one place of a transcript, however large the file is."""
+"""transcripts_open: the messages around one place of a transcript, with bounded reads however large the file is."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from clew.registry.operation import MAX_NUMBER, Bounded, StrictModel, Title, ope
 from clew.registry.record import Opened, opener
 
 COUNTED = 256 << 20
-"""Most bytes that are read to find a line by its number."""
+"""How many bytes are read to find a line by its number."""
 AROUND = 16 << 20
-"""Most bytes that are read before and after the place."""
+"""How many bytes are read before and after the place."""
 BLOCK = 1 << 20
 
 OPEN_BUDGET = texts_budget("entries", "text", (4000, 600, 120), keep=("root_dir", "ref"))
@@ -94,7 +94,7 @@ def _read(ctx: Context, args: TranscriptsOpen) -> dict[str, Any]:
 
 @opener("transcript")
 def open_transcript(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened | None:
-    """The messages at one place of a recorded session; None when there is none that this caller may read."""
+    """The messages at one place of a recorded session; None if it does not exist or this caller may not read it."""
     match = TRANSCRIPT.fullmatch(id)
     assert match is not None, f"{id} has another form"
     ref = TranscriptRef(path=match.group(1), byte=int(match.group(2)))
@@ -107,7 +107,7 @@ def open_transcript(ctx: Context, id: str, limit: int, include_drafts: bool) -> 
 
 
 def _place(ctx: Context, file: BinaryIO, ref: TranscriptRef) -> tuple[int, int | None]:
-    """The byte where the wanted line starts, and its number when that is known."""
+    """The byte where the wanted line starts, and its number if that is known."""
     if ref.line is not None:
         return _byte_of_line(file, ref.line), ref.line
     byte = ref.byte or 0
@@ -125,7 +125,7 @@ def _place(ctx: Context, file: BinaryIO, ref: TranscriptRef) -> tuple[int, int |
 
 
 def _byte_of_line(file: BinaryIO, wanted: int) -> int:
-    """Counts line ends block by block; far faster than reading lines."""
+    """The byte where a line starts, found by counting line ends in blocks, which is faster than reading lines."""
     number, byte = 1, 0
     while number < wanted:
         block = file.read(BLOCK)
@@ -150,6 +150,7 @@ def _byte_of_line(file: BinaryIO, wanted: int) -> int:
 
 
 def _line_start(file: BinaryIO, byte: int) -> int:
+    # A start further back would belong to a line that `lines` skips anyway.
     low = max(0, byte - LONGEST_LINE)
     file.seek(low)
     place = file.read(byte - low).rfind(b"\n")
@@ -171,7 +172,7 @@ def _window(file: BinaryIO, start: int, number: int | None, before: int, after: 
 
 
 def _back(file: BinaryIO, start: int, count: int) -> int:
-    """Where the line stands that comes `count` lines before a line's start, as far as it is near enough."""
+    """The start of the line `count` lines before `start`; fewer if the bytes read back do not reach that far."""
     low = max(0, start - AROUND)
     file.seek(low)
     block = file.read(start - low)
@@ -179,7 +180,7 @@ def _back(file: BinaryIO, start: int, count: int) -> int:
     for _ in range(count):
         earlier = block.rfind(b"\n", 0, max(place - 1, 0)) + 1
         if place == 0 or (earlier == 0 and low > 0):
-            break  # the beginning, or half a line
+            break  # the file's beginning, or a line that began before the block
         place = earlier
     return low + place
 
@@ -199,11 +200,11 @@ def _entry(line: Line, numbered: bool) -> dict[str, Any] | None:
 
 
 WINDOW = 10
-"""Messages that a proposed note quotes."""
+"""How many messages a suggested note quotes."""
 
 
 def _suggest_note(ctx: Context, ref: dict[str, Any], entries: list[dict[str, Any]]) -> None:
-    """A note that keeps the window that was asked for, with the place it came from and the step it is read for."""
+    """Suggest a note that keeps these messages, with their place and the step that is in focus."""
     if not entries:
         return
     place = f"{ref['path']}#L{ref['line']}" if ref["line"] is not None else transcript_id(ref["path"], ref["byte"])
@@ -216,7 +217,7 @@ def _suggest_note(ctx: Context, ref: dict[str, Any], entries: list[dict[str, Any
 
 
 def _step_in_focus(ctx: Context) -> StepFocus | None:
-    """The step that the work in focus stands at, if there is any."""
+    """The current step of the work in focus, if there is one."""
     if ctx.ws.focus is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What a session's shape says: figures over all of its branches, each explained in one line."""
+"""session_analyze and deep_analysis: figures about a session's shape over all its branches, each explained."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ EXPLAINED = {
 
 @dataclass(frozen=True, slots=True)
 class BareThought:
-    """A thought without its text: all that an analysis counts."""
+    """A thought without its text, which an analysis does not need."""
 
     point: Point
     seq: int
@@ -72,7 +72,7 @@ def steps_of(ctx: Context, session: LedgerSession) -> list[BareThought]:
 
 
 def _step(row: Row, seen: set[str]) -> BareThought:
-    # A branch forks once; a main-line thought forks when it says so.
+    # A branch forks with its first thought only; a thought of the main line forks whenever it names an origin.
     forks = row["from_number"] is not None and (row["chain"] == "" or row["chain"] not in seen)
     seen.add(row["chain"])
     return BareThought(
@@ -105,12 +105,12 @@ class SessionAnalyze(LedgerInput):
 @operation("session_analyze", aliases=("session.analyze",), example=EXAMPLE)
 def session_analyze(ctx: Context, args: SessionAnalyze) -> dict[str, Any]:
     """Count what a session's shape says: linearity, revisions, branches, completion, open hypotheses."""
-    return analyzed(ctx, session_named(ctx, args.session_id))
+    return analysis_of(ctx, session_named(ctx, args.session_id))
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFigures:
-    """What the store counts of a session's thoughts; no thought is read for it."""
+    """Counts of a session's thoughts, computed by the store in SQL, so that no thought is read."""
 
     thoughts: int
     revisions: int
@@ -134,7 +134,7 @@ class SessionFigures:
     def completion(self) -> float:
         if self.ended or not self.thoughts:
             return float(self.ended)
-        # A session that was only ever branched (an import may be) is measured by all of its thoughts.
+        # An imported session may have branches only; then all of its thoughts count.
         done, planned = (self.main, self.main_total) if self.main else (self.thoughts, self.total)
         return round(min(1.0, done / planned), 2)
 
@@ -159,7 +159,7 @@ SELECT count(*) AS branches,
 FROM ledger_chain JOIN thought ON thought.workspace = ledger_chain.workspace AND thought.seq = ledger_chain.created_seq
 WHERE ledger_chain.workspace = ? AND ledger_chain.session = ? AND ledger_chain.chain <> ''
 """
-"""A branch forks once, with its first thought."""
+"""Branches, and how many of them name a fork point: only a branch's first thought counts as a fork."""
 _LAST = "SELECT next_needed FROM thought WHERE workspace = ? AND session = ? ORDER BY seq DESC LIMIT 1"
 
 
@@ -172,7 +172,7 @@ def figures_of(ctx: Context, session: LedgerSession) -> SessionFigures:
     )
 
 
-def analyzed(ctx: Context, session: LedgerSession) -> dict[str, Any]:
+def analysis_of(ctx: Context, session: LedgerSession) -> dict[str, Any]:
     figures = figures_of(ctx, session)
     structure = _structure(figures)
     metadata = {
@@ -202,7 +202,7 @@ def analyzed(ctx: Context, session: LedgerSession) -> dict[str, Any]:
 def _structure(figures: SessionFigures) -> dict[str, Any]:
     count = figures.thoughts or 1
     turns = figures.revisions + figures.main_forks + figures.forked
-    # A session of one thought has no duration; its density is 0 and not infinite.
+    # A session of one thought has no duration; its density is given as 0 instead of infinite.
     minutes = figures.duration / 60_000
     return {
         "linearityScore": round(max(0.0, 1 - turns / count), 2),
@@ -215,7 +215,7 @@ def _structure(figures: SessionFigures) -> dict[str, Any]:
 def _quality(session: LedgerSession, figures: SessionFigures) -> dict[str, Any]:
     return {
         "critiqueRequests": session.critique_count,
-        # Seqs, not numbers: the main line came back after a branch only if its last thought was written later.
+        # By seq, not by number: the main line goes on after a branch only if its last thought was written later.
         "hasConvergence": 0 < figures.last_branch < figures.last_main,
         "isComplete": figures.ended,
     }
@@ -229,6 +229,7 @@ SELECT relation, count(*) AS n FROM thought JOIN thought_link
 ON thought_link.workspace = thought.workspace AND thought_link.from_seq = thought.seq
 WHERE thought.workspace = ? AND thought.session = ? GROUP BY relation
 """
+# A plain mention (`refers`) neither supports nor rejects a hypothesis, so it stays open.
 _UNTOUCHED = """
 SELECT chain, number FROM thought WHERE workspace = ? AND session = ? AND kind = 'H' AND NOT EXISTS (
     SELECT 1 FROM thought_link WHERE thought_link.workspace = thought.workspace
@@ -315,7 +316,7 @@ def _patterns(ctx: Context, session: LedgerSession, steps: list[BareThought]) ->
 
 
 def _load(session: LedgerSession, steps: list[BareThought], arrows: list[Arrow]) -> dict[str, Any]:
-    """Breadth and depth as they are; complexity from open ends, links and turns rather than from length alone."""
+    """Breadth and depth as counted; the complexity score grows with thoughts, turns and links, up to 100."""
     turns = sum(step.is_revision or step.forks for step in steps)
     score = min(100, 2 * len(steps) + 5 * turns + 3 * len(arrows)) if steps else 0
     return {

@@ -1,4 +1,4 @@
-"""Chains: the main line of a session and its branches. Each hands out its own numbers."""
+"""Chains: the main line of a session and its branches. Each chain numbers its own thoughts."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from clew.store.database import placeholders
 
 MAIN = ""
 MAX_DEPTH = 64
-"""So many forks back a number is looked for."""
+"""How many forks back a number is looked for, so that a damaged import with a circle of forks still ends."""
 
 
 class Point(NamedTuple):
-    """A thought's place: chain and number. A tuple: an export makes, hashes and compares thousands."""
+    """The place of a thought: chain and number. A tuple, because an export makes, hashes and compares thousands."""
 
     chain: str
     number: int
 
     @property
     def short(self) -> str:
-        """As it is written in the cipher, with the branch before it."""
+        """The form of the cipher (`S4`), with the branch before it if there is one (`alt:S4`)."""
         return f"{self.chain}:S{self.number}" if self.chain else f"S{self.number}"
 
     def __str__(self) -> str:
@@ -52,16 +52,16 @@ class Chain:
 
     @property
     def tail(self) -> Point | None:
-        """What the next thought follows: the newest of the chain, else the fork point."""
+        """The thought that the next one follows: the newest of the chain, or the fork point of an empty branch."""
         return Point(self.chain, self.newest) if self.length else self.origin
 
     def is_free(self, number: int) -> bool:
-        """Sure without looking: nothing stands above the highest."""
+        """Whether a number is free for certain, being above the highest. If not, the store must be asked."""
         return not self.length or number > self.highest
 
     @property
     def next_number(self) -> int:
-        """One above the highest; a branch's first thought counts on from its fork point."""
+        """One above the highest number; a new branch continues from the number of its fork point."""
         return (self.highest if self.length else self.origin_number or 0) + 1
 
 
@@ -84,7 +84,7 @@ def find_chain(ctx: Context, session: str, chain: str) -> Chain | None:
 
 
 def session_and_chain(ctx: Context, session: str, chain: str) -> tuple[LedgerSession, Chain | None]:
-    """Both in one exchange with the store; of the chain there is nothing before its first thought."""
+    """Both in one round trip. The chain is None before its first thought."""
     row = ctx.tx.one(_BOTH, chain, ctx.workspace, session)
     if row is None:
         raise no_session(ctx, session)
@@ -92,6 +92,7 @@ def session_and_chain(ctx: Context, session: str, chain: str) -> tuple[LedgerSes
     return from_row(row), Chain(**own) if own["chain"] is not None else None
 
 
+# A left join, because a chain has no row before its first thought.
 _BOTH = (
     f"SELECT ledger_session.*, {_COLUMNS} FROM ledger_session LEFT JOIN ledger_chain"
     " ON ledger_chain.workspace = ledger_session.workspace AND ledger_chain.session = ledger_session.id"
@@ -100,7 +101,7 @@ _BOTH = (
 
 
 def chains_of(ctx: Context, session: str, limit: int = 10_000, offset: int = 0) -> list[Chain]:
-    """The session's branches in the order they were started; the main line is not one of them."""
+    """The session's branches in the order they were started, without the main line."""
     rows = ctx.tx.all(
         f"SELECT {_COLUMNS} FROM ledger_chain WHERE workspace = ? AND session = ? AND chain <> ''"
         " ORDER BY created_seq, chain LIMIT ? OFFSET ?",
@@ -113,7 +114,7 @@ def chains_of(ctx: Context, session: str, limit: int = 10_000, offset: int = 0) 
 
 
 def extend_chain(ctx: Context, session: str, chain: Chain, number: int, total: int, seq: int) -> Chain:
-    """Count a thought that was added to the chain; the chain as it is now."""
+    """Count a thought that was added to the chain; returns the chain as it is now."""
     grown = replace(
         chain,
         lowest=min(chain.lowest, number) if chain.length else number,
@@ -123,7 +124,8 @@ def extend_chain(ctx: Context, session: str, chain: Chain, number: int, total: i
         total=total,
         created_seq=chain.created_seq if chain.length else seq,
     )
-    # One statement for the first thought and for every later one; `length` is counted by the store itself.
+    # One statement for the first thought and for every later one. The store itself increments `length`, so two
+    # imports that both read an old row cannot lose a count.
     ctx.tx.run(
         f"INSERT INTO ledger_chain (workspace, session, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)"
         " ON CONFLICT (workspace, session, chain) DO UPDATE SET lowest = ?, highest = ?, newest = excluded.newest,"
@@ -131,7 +133,7 @@ def extend_chain(ctx: Context, session: str, chain: Chain, number: int, total: i
         ctx.workspace,
         session,
         chain.chain,
-        # On a conflict these three are not overwritten: a branch keeps the label and the fork point it began with.
+        # On a conflict these three are not overwritten: a branch keeps its first label and fork point.
         chain.label,
         chain.origin_chain,
         chain.origin_number,
@@ -162,12 +164,12 @@ _SEQ = "SELECT seq FROM thought WHERE workspace = ? AND session = ? AND chain = 
 
 
 def resolve(ctx: Context, session: str, chain: Chain, number: int) -> tuple[Point, int] | None:
-    """The thought a number means on a chain: its own, else that of the chain it forked from, and so on."""
+    """The thought that a number means on a chain: its own, else that of the chain it forked from, and so on."""
     return resolve_all(ctx, session, chain, [number]).get(number)
 
 
 def resolve_all(ctx: Context, session: str, chain: Chain, numbers: Iterable[int]) -> dict[int, tuple[Point, int]]:
-    """The same for many numbers, with one look at each chain on the way; those that mean nothing are left out."""
+    """The same for many numbers, with one query for each chain on the way. Unknown numbers are left out."""
     found: dict[int, tuple[Point, int]] = {}
     missing = set(numbers)
     current: Chain | None = chain
@@ -177,7 +179,7 @@ def resolve_all(ctx: Context, session: str, chain: Chain, numbers: Iterable[int]
         for number, seq in _seqs(ctx, session, current.chain, missing).items():
             found[number] = Point(current.chain, number), seq
         missing -= found.keys()
-        # Only what this chain lacks is looked for further back: its own number wins over that of the line it left.
+        # Only missing numbers are looked for further back: a branch's own number wins over that of its origin.
         forked = current.origin_chain if missing else None
         current = find_chain(ctx, session, forked) if forked is not None else None
     return found
@@ -219,7 +221,7 @@ def taken(session: str, point: Point, chain: Chain, arguments: dict[str, Any]) -
 
 
 def check_origin(given: Point, chain: Chain) -> None:
-    """A branch has one fork point; naming another one is a mistake worth telling."""
+    """Refuse a fork point that differs from the branch's own: a branch has only one."""
     if chain.origin is not None and given != chain.origin:
         raise invalid(
             "branchFromThought",

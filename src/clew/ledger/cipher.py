@@ -1,4 +1,7 @@
-"""The cipher: `S12|E|S10,S11|content`, read without a model. Anything else is prose, which is read too."""
+"""The cipher, a notation for thoughts such as `S12|E|S10,S11|content`. Other text is read as prose.
+
+Parsing is by rules alone, without a language model. `thought_record` uses the reading for links and kinds.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ MARKS: dict[str, str] = {
     FROM: "derives",
     BECAUSE: "derives",
 }
-"""A mark before a reference, and the link it makes."""
+"""Marks before a reference, and the relation each of them makes."""
 
 OPERATORS: dict[str, str] = {
     "→": "leads to",
@@ -60,14 +63,14 @@ QUANTIFIERS: dict[str, str] = {
     "∈": "is one of",
 }
 ORDINARY = frozenset("><?!")
-"""Operators that plain prose is full of; they count only in a thought written in the notation."""
+"""Operators that are ordinary punctuation in prose; they count only in a thought written in the notation."""
 
 CONFIDENCE = {"!": "high", "~": "medium", "?": "low"}
 """`(!)` above 90 %, `(~)` 50 to 90 %, `(?)` below 50 %."""
 
 
 def kind_letter(kind: str | None) -> str | None:
-    """The letter of a kind given as letter or word."""
+    """The letter of a kind that is given as letter or word."""
     if kind is None:
         return None
     return kind if kind in KINDS else LETTERS.get(kind.lower(), kind.upper())
@@ -81,6 +84,7 @@ MAX_REFERENCES = 200
 EMPTY_FIELD = "—"
 
 _KIND = "".join(KINDS)
+# At most nine digits everywhere, like the numbers of thoughts (`inputs.Number`).
 _TARGET = rf"[S{_KIND}]\d{{1,9}}"
 _SPAN = rf"(?:S\d{{1,9}}\s*-\s*S?\d{{1,9}}|{_TARGET})"
 _MARK = "[" + re.escape("".join(MARKS)) + "]"
@@ -119,13 +123,13 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True)
 class CipherReading:
-    """What a thought's text says in the notation; of plain prose only what its content points at."""
+    """The parsed text of a thought. Plain prose has no kind, number or field, but may contain inline references."""
 
     content: str
     number: int | None = None
     kind: str | None = None
     field: tuple[Reference, ...] | None = None
-    """The reference field; None where it was left out."""
+    """The reference field; None if the text has none."""
     inline: tuple[Reference, ...] = ()
     operators: tuple[str, ...] = ()
     quantifiers: tuple[str, ...] = ()
@@ -141,7 +145,7 @@ class CipherReading:
 
     @property
     def revises(self) -> Reference | None:
-        """The thought this one revises: the first that is marked so, or the first a revision names."""
+        """The revised thought: the first reference marked `^`, else the first reference of a revision (kind R)."""
         for reference in self.references:
             if reference.mark == "^" and reference.last is None:
                 return reference
@@ -150,20 +154,20 @@ class CipherReading:
 
 
 def read(text: str) -> CipherReading:
-    """Read a thought. Never raises."""
+    """Parse a thought. Never raises: what does not fit the notation is prose."""
     header = _HEADER.match(text)
     if header is None:
         return _reading(text, None, None, None)
     number, kind, rest = int(header.group(1)), header.group(2), header.group(3)
     before, bar, after = rest.partition("|")
     field = _read_field(before) if bar else None
-    # `S1|H|a|b` without references in the second place is content with a bar in it.
+    # `S1|H|a|b` has no references in the third field, so `a|b` is content that contains a bar.
     content = rest if field is None else after
     return _reading(content.strip(), number, kind, field)
 
 
 def write(reading: CipherReading) -> str:
-    """The text of a reading; reads to the same again."""
+    """The text of a reading; parsing it gives the same reading."""
     if not reading.notation:
         return reading.content
     head = f"S{reading.number}|{reading.kind}|"
@@ -173,30 +177,30 @@ def write(reading: CipherReading) -> str:
 
 
 def anchors(text: str) -> list[str]:
-    """Pointers into other sessions, such as `@auth-redesign:S25`, each once, in order."""
+    """References to other sessions, such as `@auth-redesign:S25`, each once, in order."""
     return list(dict.fromkeys(_ANCHOR.findall(text)))
 
 
 def described(reading: CipherReading) -> dict[str, Any]:
-    """What was understood, in few words; nothing for prose that points nowhere."""
-    said: dict[str, Any] = {}
+    """The parts that were understood, for the answer; empty for prose without references."""
+    parts: dict[str, Any] = {}
     if reading.kind:
-        said["type"] = reading.kind
+        parts["type"] = reading.kind
     if reading.references:
-        said["references"] = [str(reference) for reference in reading.references]
+        parts["references"] = [str(reference) for reference in reading.references]
     if reading.operators:
-        said["operators"] = [OPERATORS[sign] for sign in reading.operators]
+        parts["operators"] = [OPERATORS[sign] for sign in reading.operators]
     if reading.quantifiers:
-        said["quantifiers"] = [QUANTIFIERS[sign] for sign in reading.quantifiers]
+        parts["quantifiers"] = [QUANTIFIERS[sign] for sign in reading.quantifiers]
     if reading.confidence:
-        said["confidence"] = reading.confidence.level if reading.confidence.p is None else reading.confidence.p
-    return said
+        parts["confidence"] = reading.confidence.level if reading.confidence.p is None else reading.confidence.p
+    return parts
 
 
 def _reading(content: str, number: int | None, kind: str | None, field: tuple[Reference, ...] | None) -> CipherReading:
     # In plain prose `?` and `>` are punctuation.
-    known = frozenset() if kind else ORDINARY
-    # A confidence mark is not an operator, and another session's thought is not one of ours.
+    ignored = frozenset() if kind else ORDINARY
+    # Confidence marks such as `(?)` are no operators, and `@other:S5` is no reference to this session's S5.
     plain = _ANCHOR.sub(" ", _CONFIDENCE.sub(" ", content))
     return CipherReading(
         content,
@@ -204,14 +208,14 @@ def _reading(content: str, number: int | None, kind: str | None, field: tuple[Re
         kind,
         field,
         _inline(plain),
-        tuple(sign for sign in OPERATORS if sign in plain and sign not in known),
+        tuple(sign for sign in OPERATORS if sign in plain and sign not in ignored),
         tuple(sign for sign in QUANTIFIERS if sign in plain),
         _confidence(content) if kind else None,
     )
 
 
 def _read_field(text: str) -> tuple[Reference, ...] | None:
-    """The references of a field, or None when the text is not one."""
+    """The references of a field; None if the text is not a list of references."""
     text = text.strip()
     if "\n" in text:
         return None
@@ -255,7 +259,7 @@ def _inline(content: str) -> tuple[Reference, ...]:
     for match in _MARKED.finditer(content):
         spans = _spans(match.group(2), match.group(1), inline=True) or []
         places += [(match.start(), reference) for reference in spans]
-    # In the order of the text: the first reference of a revision is what it revises.
+    # In the order of the text, because the first reference of a revision is what it revises.
     ordered = [reference for _, reference in sorted(places, key=lambda place: place[0])]
     return tuple(dict.fromkeys(ordered))[:MAX_REFERENCES]
 
@@ -266,6 +270,6 @@ def _confidence(content: str) -> Confidence | None:
         return None
     if found.group(1):
         return Confidence(CONFIDENCE[found.group(1)])
-    # `p=80` without a sign can only be meant as a percentage.
+    # `p=80` without a percent sign can only mean a percentage.
     p = float(found.group(2)) / (100 if found.group(3) or float(found.group(2)) > 1 else 1)
     return Confidence(level_of(p), p) if p <= 1 else None

@@ -1,7 +1,7 @@
-"""A critique of a thought by the client's own model: asked for outside of any transaction, reported honestly.
+"""A critique of a thought by the client's own model (MCP sampling), asked for outside of any transaction.
 
-The thought is stored before anyone is asked, so nothing that happens here can lose it. On the stateless protocol the
-call ends with the question; the client's next round brings the reply and, in its state, which thought it is about.
+The thought is stored before the model is asked, so a failure here cannot lose it. On the stateless protocol the call
+ends with the request; the client's next round brings the reply and a sealed state that names the thought.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from clew.registry.connection import InputFailed, InputReply, InputRequest, Inpu
 from clew.registry.context import Context
 from clew.store.workspaces import declare_events
 
+# How long a client's model may take, and how many earlier thoughts it is shown.
 SECONDS = 45.0
 CONTEXT = 5
 KEY = "critique"
@@ -35,15 +36,15 @@ declare_events({"thought_critiqued": "The client's model was asked for a critiqu
 
 
 def critique(ctx: Context, seq: int) -> dict[str, Any]:
-    """Ask, store what came back, and say what happened; never an error of the thought itself."""
+    """Ask the model, store the result or the failure, and return it. Raises no error: the thought itself is stored."""
     sampler = ctx.connection.sampler
     if sampler is None:
-        said = {
+        missing = {
             "status": "unavailable",
             "code": "SAMPLING_NOT_SUPPORTED",
             "reason": "this client does not let the server ask its model",
         }
-        return _keep(ctx, seq, said)
+        return _keep(ctx, seq, missing)
     with ctx.reading() as bound:
         asked = request(bound, seq)
     try:
@@ -70,7 +71,7 @@ def request(ctx: Context, seq: int) -> InputRequest:
 
 
 def _before(ctx: Context, thought: Thought) -> list[Thought]:
-    """The thoughts that led here, oldest first, across the fork point if need be."""
+    """The thoughts before this one, oldest first; a branch continues before its fork point."""
     found: list[Thought] = []
     at: Point | None = thought.prev
     while at is not None and len(found) < CONTEXT:
@@ -82,16 +83,16 @@ def _before(ctx: Context, thought: Thought) -> list[Thought]:
     return found[::-1]
 
 
-def _keep(ctx: Context, seq: int, said: dict[str, Any]) -> dict[str, Any]:
+def _keep(ctx: Context, seq: int, result: dict[str, Any]) -> dict[str, Any]:
     with ctx.writing() as bound:
-        said = {**said, "timestamp": iso_millis(bound.now_ms)}
+        result = {**result, "timestamp": iso_millis(bound.now_ms)}
         bound.tx.run(
-            "UPDATE thought SET critique = ? WHERE workspace = ? AND seq = ?", canonical(said), ctx.workspace, seq
+            "UPDATE thought SET critique = ? WHERE workspace = ? AND seq = ?", canonical(result), ctx.workspace, seq
         )
         session, number, chain = place_of_thought(bound, seq)
-        payload = {"thoughtNumber": number, "branchId": chain or None, "status": said["status"], "seq": seq}
+        payload = {"thoughtNumber": number, "branchId": chain or None, "status": result["status"], "seq": seq}
         bound.emit("ledger", "thought_critiqued", session, payload)
-    return said
+    return result
 
 
 def count(ctx: Context, session: LedgerSession) -> None:
@@ -107,13 +108,14 @@ def state(ctx: Context, seq: int) -> str:
 
 
 def resumed(ctx: Context) -> int | None:
-    """The seq of the thought that an earlier round of this call wrote; the state comes back sealed."""
+    """The seq of the thought that an earlier round of this call wrote; None in a first round."""
     if ctx.connection.resume is None:
         return None
     try:
         kept = orjson.loads(ctx.connection.resume)
     except orjson.JSONDecodeError:
         return None
+    # The state is sealed against changes, but a client may send it back with a call to another workspace.
     ours = isinstance(kept, dict) and kept.get("workspace") == ctx.workspace
     return kept["thought"] if ours and isinstance(kept.get("thought"), int) else None
 

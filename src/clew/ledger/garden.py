@@ -1,4 +1,4 @@
-"""Patterns and scratchpad notes as rows: written with their search item, their event and the version before."""
+"""Patterns and scratchpad notes in the store. Each write also writes a search item, an event and the old version."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def note_named(ctx: Context, key: str) -> GardenNote:
 
 
 def free_id(ctx: Context, title: str, wanted: str | None) -> str:
-    """The id asked for, or one made from the title; a title that is taken gets a number."""
+    """The wanted id, or one made from the title, with a number added if it is taken."""
     if wanted is not None:
         if not CHAIN.fullmatch(wanted):
             raise invalid("id", "is not a slug", "Use lower-case letters, digits and '-'.", kind="pattern")
@@ -132,6 +132,7 @@ def free_id(ctx: Context, title: str, wanted: str | None) -> str:
 
 def write_pattern(ctx: Context, pattern: Pattern) -> Pattern:
     before = find_pattern(ctx, pattern.id)
+    # An update that changes nothing writes no version and no event, so that repeating it is harmless.
     if before is not None and replace(pattern, updated_at_ms=before.updated_at_ms) == before:
         return before
     seq = _keep(ctx, "pattern", pattern.id, before)
@@ -169,6 +170,7 @@ def write_note(ctx: Context, note: GardenNote) -> GardenNote:
     return note
 
 
+# The last version is stored before the row is deleted, as the events promise.
 def remove(ctx: Context, kind: str, value: Pattern | GardenNote) -> None:
     _keep(ctx, kind, value.id, value)
     delete(ctx.tx, ctx.workspace, value)
@@ -177,7 +179,7 @@ def remove(ctx: Context, kind: str, value: Pattern | GardenNote) -> None:
 
 
 def _keep(ctx: Context, kind: str, key: str, before: Pattern | GardenNote | None) -> int:
-    """Put the version that is about to change aside; the seq is the change's own."""
+    """Store the version that is about to change; returns the seq of the change."""
     seq = ctx.ws.next_seq()
     if before is not None:
         ctx.tx.run(

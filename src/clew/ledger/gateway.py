@@ -1,6 +1,6 @@
-"""The gateway: one tool in front of every operation of the ledger, in the shapes of both its ancestors.
+"""thoughtbox_gateway: one tool in front of every operation of the ledger, as Thoughtbox's clients call it.
 
-It routes by name over the registry, so an operation of the ledger is reachable as soon as it is declared: under its
+It routes by name over the registry, so an operation of the ledger can be called as soon as it is declared: under its
 own name, or under an alias with a dot (`session.list`), which may also be written as group and sub-operation.
 """
 
@@ -28,6 +28,7 @@ from clew.registry.suggestions import fitted
 WHERE = suggest(GATEWAY, "Shows where you are and what comes next.", "high", operation="get_state")
 SUB_NAMES = ("subOperation", "operation", "action")
 
+# Clew's error codes in the closed list of the seed; other codes become INVALID_PAYLOAD, see `seed_error`.
 CODES = {
     "INVALID_INPUT": "INVALID_PAYLOAD",
     "UNKNOWN_TOOL": "INVALID_OPERATION",
@@ -53,7 +54,7 @@ OPERATIONS = (
     "get_state", "list_sessions", "navigate", "load_context", "start_new", "list_roots", "bind_root", "cipher",
     "thought", "read_thoughts", "get_structure", "deep_analysis", "session", "notebook", "mental_models", "knowledge",
 )  # fmt: skip
-"""What the list of tools names. Any operation of the ledger is understood under its own name as well."""
+"""The names shown in the schema. Every operation of the ledger is also accepted under its own name."""
 
 
 class Gateway(LedgerInput):
@@ -98,39 +99,40 @@ def thoughtbox_gateway(ctx: Context, args: Gateway) -> Answer:
     try:
         route = routed(args)
     except ClewError as error:
-        return _refused(ctx, error)
+        return _refusal(ctx, error)
     elsewhere = route.arguments.get("workspace")
     if isinstance(elsewhere, str) and elsewhere != ctx.workspace:
-        # Named inside the arguments: the stage to look at is the one there.
+        # The workspace is named inside the arguments: the stage must be checked in that workspace.
         again = {"workspace": elsewhere, "operation": route.wire, "args": {**route.arguments, "workspace": None}}
         return ctx.dispatcher.call(GATEWAY, again, ctx.connection, ctx.progress)
     try:
         check_stage(ctx, wire_name(route.entry), peek_place(ctx, route.session), route.session)
     except ClewError as error:
-        return _refused(ctx, error, route)
-    given = {"workspace": ctx.workspace, **_accepted(route)} if args.workspace else _accepted(route)
+        return _refusal(ctx, error, route)
+    given = {"workspace": ctx.workspace, **_arguments(route)} if args.workspace else _arguments(route)
     answer = ctx.dispatcher.call(route.entry.name, given, ctx.connection, ctx.progress)
     return answer if answer.input_required is not None else _translated(ctx, answer, route)
 
 
-def _refused(ctx: Context, error: ClewError, route: Route | None = None) -> Answer:
+def _refusal(ctx: Context, error: ClewError, route: Route | None = None) -> Answer:
     return _translated(ctx, Answer(False, failure(error, [], list(error.suggestions), ctx.clock())), route)
 
 
 def routed(args: Gateway) -> Route:
-    """Flat or nested, the operation that is meant and its arguments."""
+    """The operation that is meant and its arguments, whether they are given flat or nested."""
     arguments = {**(args.model_extra or {}), **_object(args.args, "args")}
     wire = args.operation if isinstance(args.operation, str) else ""
     if wire in groups():
         sub = args.sub_operation or next((arguments.pop(name) for name in SUB_NAMES if name in arguments), None)
         wire = f"{wire}.{sub if isinstance(sub, str) else ''}"
     if "args" in arguments:
+        # Some clients nest twice: {args: {subOperation, args: {...}}}.
         arguments |= _object(arguments.pop("args"), "args.args")
     return Route(wire, _entry(wire), arguments)
 
 
 def _object(value: Any, field: str) -> dict[str, Any]:
-    """An object, or the JSON text of one, as some clients send it."""
+    """The value as an object. Some clients send the JSON text of one."""
     if isinstance(value, str):
         try:
             value = orjson.loads(value)
@@ -164,7 +166,7 @@ def wire_name(entry: OperationEntry) -> str:
 
 def _entry(wire: str) -> OperationEntry:
     entry = catalogue().find(wire) if wire else None
-    # Exact names only: an older spelling with a prefix must not turn `session.thought` into `thought`.
+    # Exact names only: the catalogue drops unknown prefixes and would turn `session.thought` into `thought`.
     if entry is not None and entry.domain == "ledger" and wire in (entry.name, *entry.aliases) and wire != GATEWAY:
         return entry
     raise _no_operation(wire)
@@ -194,8 +196,8 @@ def _no_operation(wire: str) -> ClewError:
     )
 
 
-def _accepted(route: Route) -> dict[str, Any]:
-    """A handle names the caller's place; an operation that has no use for it is not bothered with it."""
+def _arguments(route: Route) -> dict[str, Any]:
+    """The given arguments. Stateless clients send a sessionId with every call; it goes only where the schema has it."""
     arguments = {name: value for name, value in route.arguments.items() if value is not None}
     if "sessionId" in route.entry.input_schema.get("properties", {}):
         return arguments
@@ -203,16 +205,17 @@ def _accepted(route: Route) -> dict[str, Any]:
 
 
 def _translated(ctx: Context, answer: Answer, route: Route | None = None) -> Answer:
-    """The same answer in the gateway's words: seed codes, suggestions that lead through the gateway, plain text."""
+    """The answer in the seed's form: its error codes, suggestions that go through the gateway, text or JSON."""
     suggestions = fitted(list(_through_gateway(answer.envelope["suggestions"])), catalogue(), ctx.connection.toolset)
     envelope = {**answer.envelope, "suggestions": suggestions}
     if not answer.ok:
         envelope["error"] = seed_error(envelope["error"])
         return _in_json(envelope, _error_object(envelope["error"], route))
     if isinstance(envelope["result"].get("text"), str):
-        said = [f"Warning: {text}" for text in _warnings(envelope)]
-        return Answer(True, envelope, "\n".join([envelope["result"]["text"], *said]), resources=answer.resources)
-    return replace(_in_json(envelope, _object_shown(envelope)), resources=answer.resources)
+        warnings = [f"Warning: {text}" for text in _warnings(envelope)]
+        text = "\n".join([envelope["result"]["text"], *warnings])
+        return Answer(True, envelope, text, resources=answer.resources)
+    return replace(_in_json(envelope, _result_object(envelope)), resources=answer.resources)
 
 
 def _in_json(envelope: dict[str, Any], shown: dict[str, Any]) -> Answer:
@@ -228,27 +231,27 @@ def seed_error(error: dict[str, Any]) -> dict[str, Any]:
 
 
 def _error_object(error: dict[str, Any], route: Route | None) -> dict[str, Any]:
-    """What is wrong and what a right call looks like, all of it in the text: many clients show nothing else."""
+    """The error and a correct call, as the text of the answer, because many clients show nothing else."""
     details = {name: value for name, value in error.get("details", {}).items() if name != "example"}
     shown = {"error": error["message"], "code": error["code"], "suggestion": error.get("recovery")}
     if route is not None:
-        details = {**_failed(route), **details}
+        details = {**_failure_mark(route), **details}
     if route is not None and "example" in error.get("details", {}):
-        details |= _wanted(route)
-        shown["suggestion"] = _without_place(error.get("recovery"))
+        details |= _expected(route)
+        shown["suggestion"] = _local_advice(error.get("recovery"))
     return {**details, **{name: value for name, value in shown.items() if value is not None}} | {"code": error["code"]}
 
 
-def _failed(route: Route) -> dict[str, Any]:
-    """The mark of a failure that the clients of each group look at."""
+def _failure_mark(route: Route) -> dict[str, Any]:
+    """The field by which the seed's clients of this group recognise a failure."""
     group = wire_name(route.entry).partition(".")[0]
     if group in ("session", "notebook"):
         return {"success": False}
     return {"status": "failed"} if group == "thought" else {}
 
 
-def _wanted(route: Route) -> dict[str, Any]:
-    """The arguments of the operation, and a call through the gateway that is well-formed."""
+def _expected(route: Route) -> dict[str, Any]:
+    """The arguments of the operation, and a well-formed example call through the gateway."""
     schema, example = route.entry.input_schema, {"operation": wire_name(route.entry)}
     required = list(schema.get("required", []))
     known = [name for name in schema.get("properties", {}) if name not in ("workspace", *required)]
@@ -262,8 +265,8 @@ def _wanted(route: Route) -> dict[str, Any]:
     }
 
 
-def _without_place(recovery: str | None) -> str | None:
-    """The general advice speaks of the envelope, of which this text shows only parts."""
+def _local_advice(recovery: str | None) -> str | None:
+    """The advice, reworded if it refers to a part of the envelope that this text does not show."""
     if recovery is None or "details.example" in recovery:
         return "Compare the call with example; required and optional name its arguments."
     return recovery
@@ -273,16 +276,16 @@ def _warnings(envelope: dict[str, Any]) -> list[str]:
     return [f"{item['message']} {item['recovery']}" for item in envelope["warnings"]]
 
 
-def _object_shown(envelope: dict[str, Any]) -> dict[str, Any]:
+def _result_object(envelope: dict[str, Any]) -> dict[str, Any]:
     result = envelope["result"]
     if not result.get("budget", {}).get("truncated"):
         result = {name: value for name, value in result.items() if name != "budget"}
-    said = _warnings(envelope)
-    return {**result, **({"warnings": said} if said else {}), **_way_on(envelope)}
+    warnings = _warnings(envelope)
+    return {**result, **({"warnings": warnings} if warnings else {}), **_next_call(envelope)}
 
 
-def _way_on(envelope: dict[str, Any]) -> dict[str, Any]:
-    """The call for the next page or the larger budget, where something was left out."""
+def _next_call(envelope: dict[str, Any]) -> dict[str, Any]:
+    """The call for the next page or a larger budget, if something was left out."""
     result = envelope["result"]
     places = [place for place in (result, result.get("pagination"), result.get("budget")) if isinstance(place, dict)]
     if not any(place.get(name) for place in places for name in ("has_more", "hasMore", "truncated")):
@@ -295,7 +298,7 @@ def _through_gateway(suggestions: Iterable[Suggestion]) -> Iterable[Suggestion]:
     for item in suggestions:
         entry = catalogue().find(item.get("target", "")) if item["action"] == "call_tool" else None
         if entry is None:
-            continue  # a disclosure of an operation that is reached through the gateway anyway
+            continue  # it would enlarge the tool list, but the gateway reaches every operation anyway
         if entry.domain != "ledger" or entry.name == GATEWAY:
             yield item
             continue

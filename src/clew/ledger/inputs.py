@@ -1,4 +1,4 @@
-"""What the operations of the ledger share: camelCase names on the wire, common arguments, titles made from text."""
+"""Shared parts of the ledger's operations: camelCase argument names, common argument types, titles and slugs."""
 
 from __future__ import annotations
 
@@ -47,14 +47,15 @@ _SENTENCE = re.compile(r"(.+?[.!?…])(?:\s|$)", re.DOTALL)
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of the first line that says something."""
+    """The first sentence of the first line that is not empty, shortened to a title."""
     line = next((part.strip() for part in text.splitlines() if part.strip()), "")
     found = _SENTENCE.match(line)
+    # Up to three characters are a list number such as "1.", not a sentence.
     sentence = found.group(1) if found and len(found.group(1)) > 3 else line
     return shorten(sentence.rstrip("."), TITLE)
 
 
 def slug(text: str, limit: int = 64) -> str:
-    """Lower-case letters, digits and hyphens; empty when nothing is left."""
+    """The text in lower-case letters, digits and hyphens; empty if it has none of these."""
     plain = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:limit].strip("-")

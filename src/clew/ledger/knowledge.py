@@ -1,4 +1,4 @@
-"""What is kept for next time: patterns, and the scratchpad that agents share while they work."""
+"""The operations on patterns (kept for next time) and on the scratchpad that agents share while they work."""
 
 from __future__ import annotations
 
@@ -68,18 +68,18 @@ class CreatePattern(LedgerInput):
 )
 def knowledge_create_pattern(ctx: Context, args: CreatePattern) -> dict[str, Any]:
     """Keep a pattern for next time: written out, or taken from a session's learning in one call."""
-    draft = _drafted(ctx, args)
+    draft = _draft(ctx, args)
     for name in ("title", "description", "content"):
         if not getattr(draft, name).strip():
             raise invalid(name, "is required", "Give it, or name a learning in fromLearning.", kind="missing_required")
-    # Checked before anything is written: a pattern must not name a session that does not exist.
+    # Before anything is written, because a pattern must not name a session that does not exist.
     for session in draft.sessions:
         session_named(ctx, session)
     pattern = write_pattern(ctx, replace(draft, id=free_id(ctx, draft.title, args.id)))
     return {"success": True, "pattern": pattern.to_dict(), "uri": f"thoughtbox://knowledge/patterns/{pattern.id}"}
 
 
-def _drafted(ctx: Context, args: CreatePattern) -> Pattern:
+def _draft(ctx: Context, args: CreatePattern) -> Pattern:
     base = _from_learning(ctx, args.from_learning) if args.from_learning else _empty(ctx)
     return replace(
         base,
@@ -117,7 +117,7 @@ def _from_learning(ctx: Context, ref: LearningRef) -> Pattern:
 
 
 def _learnings(ctx: Context, session: LedgerSession, wanted: str) -> list[Any]:
-    """What was found, and the thought that the id names as if it were a key moment."""
+    """The learnings of a session; if none has the wanted id, the thought in the id is taken as a key moment."""
     found = found_learnings(ctx, session)
     kind, _, short = wanted.partition(":")
     chain, _, number = short.rpartition(":")
@@ -176,7 +176,7 @@ class ListPatterns(LedgerBounded):
 @operation("knowledge_list_patterns", aliases=("knowledge.list_patterns",), budget=LIST_BUDGET)
 def knowledge_list_patterns(ctx: Context, args: ListPatterns) -> dict[str, Any]:
     """List patterns by tags and words, without their content."""
-    found = _searched(ctx, args.search) if args.search and args.search.strip() else _sorted(ctx, args)
+    found = _search(ctx, args.search) if args.search and args.search.strip() else _in_order(ctx, args)
     wanted = {tag.strip().casefold() for tag in args.tags}
     kept = [item for item in found if wanted <= {tag.casefold() for tag in item.tags}]
     shown = kept[args.offset : args.offset + args.limit]
@@ -188,7 +188,7 @@ def knowledge_list_patterns(ctx: Context, args: ListPatterns) -> dict[str, Any]:
     }
 
 
-def _sorted(ctx: Context, args: ListPatterns) -> list[Pattern]:
+def _in_order(ctx: Context, args: ListPatterns) -> list[Pattern]:
     direction = "DESC" if args.sort_order == "desc" else "ASC"
     rows = ctx.tx.all(
         f"SELECT * FROM pattern WHERE workspace = ? ORDER BY {ORDERS[args.sort_by]} {direction}, id {direction}",
@@ -197,7 +197,7 @@ def _sorted(ctx: Context, args: ListPatterns) -> list[Pattern]:
     return [load(Pattern, row) for row in rows]
 
 
-def _searched(ctx: Context, words: str) -> list[Pattern]:
+def _search(ctx: Context, words: str) -> list[Pattern]:
     items = items_holding(ctx, words, SEARCHED, "pattern")
     found = (find_pattern(ctx, item["ref"].removeprefix("pattern:")) for item in items)
     return [item for item in found if item is not None]
@@ -281,7 +281,7 @@ def knowledge_write_scratchpad(ctx: Context, args: WriteScratchpad) -> dict[str,
     if before is None:
         note = GardenNote(key, args.title or key, args.content, ctx.now_ms, ctx.now_ms)
     else:
-        # Read and written in one transaction, so that two agents who append at once lose nothing.
+        # The transaction that read the note writes it, so that two agents who append at once lose nothing.
         content = f"{before.content.rstrip()}\n\n{args.content}" if args.append else args.content
         note = replace(before, title=args.title or before.title, content=content, updated_at_ms=ctx.now_ms)
     if len(note.content) > MOST_CONTENT:

@@ -1,4 +1,4 @@
-"""What a session teaches: confirmed and rejected hypotheses, revisions that held, found from links and kinds."""
+"""session_extract_learnings: confirmed and rejected hypotheses and revisions that held, found by links and kinds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import Field
 from clew.canonical import canonical
 from clew.clock import iso_millis
 from clew.errors import shorten, suggest
-from clew.ledger.analysis import Arrow, analyzed, arrows_of
+from clew.ledger.analysis import Arrow, analysis_of, arrows_of
 from clew.ledger.chains import MAIN, Point
 from clew.ledger.cipher import read
 from clew.ledger.inputs import Id, LedgerInput, Number, SessionRef, first_sentence, slug
@@ -44,7 +44,7 @@ class Learning:
 
 
 class Shape:
-    """A session's thoughts and the links between them, both ways."""
+    """A session's thoughts, with a lookup of the links that point at each of them."""
 
     def __init__(self, thoughts: list[Thought], arrows: list[Arrow]) -> None:
         self.thoughts = thoughts
@@ -71,33 +71,33 @@ class Shape:
 
 def found_learnings(ctx: Context, session: LedgerSession) -> list[Learning]:
     shape = Shape(every_thought(ctx, session.id), arrows_of(ctx, session))
-    return [*_confirmed(shape), *_held_revisions(shape), *_rejected(shape), _signal(ctx, session)]
+    return [*_confirmations(shape), *_held_revisions(shape), *_rejections(shape), _signal(ctx, session)]
 
 
 Parts = list[tuple[str, list[Thought]]]
 
 
-def _learned(type: Type, lesson: str, thought: Thought, parts: Parts, evidence: int) -> Learning:
-    """A learning about one thought; its sources are all the thoughts it quotes, that one first."""
+def _learning(type: Type, lesson: str, thought: Thought, parts: Parts, evidence: int) -> Learning:
+    """A learning about one thought. Its sources are all quoted thoughts, with that one first."""
     sources = dict.fromkeys([thought.point, *(item.point for _, items in parts for item in items)])
     quoted = {item.point: item for _, items in parts for item in items}
-    told = f"{lesson}: {_said(thought)}"
-    return Learning(type, _title(thought), told, _markdown(told, parts), tuple(quoted[p] for p in sources), evidence)
+    text = f"{lesson}: {_quote(thought)}"
+    return Learning(type, _title(thought), text, _markdown(text, parts), tuple(quoted[p] for p in sources), evidence)
 
 
-def _confirmed(shape: Shape) -> Iterator[Learning]:
-    """A hypothesis with evidence for it that a conclusion rests on, and that nothing rejected."""
+def _confirmations(shape: Shape) -> Iterator[Learning]:
+    """Hypotheses that evidence supports and a conclusion rests on, and that nothing rejected."""
     for thought in shape.of_kind("H"):
         evidence = shape.pointing_at(thought, "supports")
         concluded = shape.conclusions_on(thought, *evidence)
-        # All three: support without a conclusion is still open, and a conclusion without support was only said.
+        # All three are needed: support without a conclusion is still open, a conclusion without support is a claim.
         if evidence and concluded and not _fallen(shape, thought):
             parts: Parts = [("Hypothesis", [thought]), ("Evidence", evidence), ("Conclusion", concluded)]
-            yield _learned("pattern", "Confirmed", thought, parts, len(evidence))
+            yield _learning("pattern", "Confirmed", thought, parts, len(evidence))
 
 
 def _held_revisions(shape: Shape) -> Iterator[Learning]:
-    """A revision that later evidence supports or a conclusion rests on."""
+    """Revisions that later evidence supports or a conclusion rests on."""
     for thought in shape.thoughts:
         if thought.revises is None or _fallen(shape, thought):
             continue
@@ -106,16 +106,16 @@ def _held_revisions(shape: Shape) -> Iterator[Learning]:
             first = [item for item in shape.thoughts if item.point == thought.revises]
             parts: Parts = [("First idea", first), ("Revision", [thought]), ("Evidence", evidence)]
             parts.append(("Conclusion", concluded))
-            yield _learned("pattern", "The first idea was wrong; what held", thought, parts, len(evidence))
+            yield _learning("pattern", "The first idea was wrong; what held", thought, parts, len(evidence))
 
 
-def _rejected(shape: Shape) -> Iterator[Learning]:
-    """A thought that was rejected: what looked right and was not, and what showed it."""
+def _rejections(shape: Shape) -> Iterator[Learning]:
+    """Thoughts that were rejected, with what showed that they were wrong."""
     for thought in shape.thoughts:
         against = [item for item in shape.pointing_at(thought, "contradicts") if item.kind == "X"]
         if against:
             parts: Parts = [("Idea", [thought]), ("What showed it", against)]
-            yield _learned("anti-pattern", "Looked right and was not", thought, parts, len(against))
+            yield _learning("anti-pattern", "Looked right and was not", thought, parts, len(against))
 
 
 def _fallen(shape: Shape, thought: Thought) -> bool:
@@ -124,8 +124,8 @@ def _fallen(shape: Shape, thought: Thought) -> bool:
 
 
 def _signal(ctx: Context, session: LedgerSession) -> Learning:
-    """The session in one line of figures, to compare sessions by."""
-    figures = analyzed(ctx, session)
+    """The session as one line of figures, by which sessions can be compared."""
+    figures = analysis_of(ctx, session)
     line: dict[str, Any] = {
         "timestamp": iso_millis(session.updated_at_ms),
         "session": session.id,
@@ -143,7 +143,7 @@ def _signal(ctx: Context, session: LedgerSession) -> Learning:
     return Learning("signal", session.title, line["signal"], canonical(line), ())
 
 
-def _said(thought: Thought) -> str:
+def _quote(thought: Thought) -> str:
     return shorten(" ".join(read(thought.text).content.split()), QUOTED)
 
 
@@ -155,7 +155,7 @@ def _markdown(lesson: str, parts: Parts) -> str:
     lines = [f"# {lesson.partition(': ')[2] or lesson}", "", lesson, ""]
     for name, thoughts in parts:
         if thoughts:
-            lines += [f"## {name}", *(f"- {item.point.short}: {_said(item)}" for item in thoughts), ""]
+            lines += [f"## {name}", *(f"- {item.point.short}: {_quote(item)}" for item in thoughts), ""]
     return "\n".join(lines)
 
 
@@ -204,7 +204,7 @@ def session_extract_learnings(ctx: Context, args: ExtractLearnings) -> dict[str,
 
 
 def with_moments(ctx: Context, session: LedgerSession, moments: list[KeyMoment]) -> list[Learning]:
-    """The caller's key moments first; what was found about the same thought gives way to them."""
+    """The caller's key moments first, then the learnings that were found about other thoughts."""
     if not moments:
         return found_learnings(ctx, session)
     thoughts = {thought.point: thought for thought in every_thought(ctx, session.id)}
@@ -228,10 +228,10 @@ def _from_moment(thought: Thought, moment: KeyMoment, thoughts: dict[Point, Thou
     why = f" ({moment.significance})" if moment.significance is not None else ""
     lesson = f"{'Corrected' if wrong else moment.type.capitalize()}{why}"
     parts: Parts = [("Before", [revised] if revised else []), ("Thought", [thought])]
-    learned = _learned("anti-pattern" if wrong else "pattern", lesson, thought, parts, 0)
+    learning = _learning("anti-pattern" if wrong else "pattern", lesson, thought, parts, 0)
     if not moment.summary or not moment.summary.strip():
-        return learned
-    return replace(learned, content=f"{moment.summary.strip()}\n\n{learned.content}")
+        return learning
+    return replace(learning, content=f"{moment.summary.strip()}\n\n{learning.content}")
 
 
 def learning_json(session: LedgerSession, item: Learning) -> dict[str, Any]:
@@ -252,7 +252,7 @@ def learning_json(session: LedgerSession, item: Learning) -> dict[str, Any]:
 
 
 def area(session: LedgerSession) -> str:
-    """What the session is about, in one word."""
+    """The subject of the session as a slug: its task, its project or its first plain tag."""
     plain = [tag for tag in session.tags if ":" not in tag]
     return slug(session.work.get("task") or session.work.get("project") or (plain[0] if plain else "")) or "general"
 
@@ -264,7 +264,7 @@ def target_path(session: LedgerSession, item: Learning) -> str:
 
 
 def _scores(item: Learning) -> dict[str, int]:
-    """Counted, not guessed: names and numbers make it specific, sources complex, evidence mature."""
+    """Scores from 1 to 10 by counting: names and numbers make it specific, sources complex, evidence mature."""
     specific = min(10, 2 + len(_CODE.findall(item.lesson)))
     return {
         "specificity": specific,

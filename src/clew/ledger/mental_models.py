@@ -1,4 +1,4 @@
-"""Mental models: read from files, got, listed and tagged; a user's file replaces ours of the same name."""
+"""Mental models: read from Markdown files, listed and shown. A user's file replaces ours of the same name."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from clew.registry.resource import resource
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")
 FOLDER = "mental-models"
+# The user's folder is read anew at each call, so its files and their number are bounded.
 MAX_BYTES = 100_000
 MAX_MODELS = 500
 
@@ -53,7 +54,7 @@ class Model:
 
 
 def models(home: Path) -> dict[str, Model]:
-    """All models, ours first in their order, then the user's by name."""
+    """All models: ours first in their fixed order, then the user's by name."""
     return {**built_in(), **users_own(home)}
 
 
@@ -64,7 +65,7 @@ def built_in() -> dict[str, Model]:
 
 
 def users_own(home: Path) -> dict[str, Model]:
-    """Markdown files in `<home>/mental-models`; one that cannot be read is passed over here and told by `problems`."""
+    """The Markdown files in `<home>/mental-models`; unreadable ones are left out and reported by `problems`."""
     return {model.name: model for model in _read(home) if isinstance(model, Model)}
 
 
@@ -82,6 +83,7 @@ def _own(path: Path) -> Model | str:
     if not NAME.fullmatch(path.stem):
         return f"{path.name}: the name must be lower-case letters, digits and hyphens"
     try:
+        # A link could show any file of this machine to an agent.
         if path.is_symlink() or path.stat().st_size > MAX_BYTES:
             return f"{path.name}: a link, or larger than {MAX_BYTES} bytes"
         return parse(path.stem, path.read_text(encoding="utf-8"), own=True)
@@ -90,7 +92,7 @@ def _own(path: Path) -> Model | str:
 
 
 def parse(name: str, text: str, own: bool = False) -> Model:
-    """A header between two lines of dashes, then the content. A user's file may do without a header."""
+    """Parse a header between two lines of dashes, then the content. A user's file may lack the header."""
     header, body = _split(text)
     heading = re.search(r"^#\s+(.+)$", body, re.MULTILINE)
     title = header.get("title") or (heading.group(1).strip() if heading else name.replace("-", " ").title())
@@ -117,7 +119,7 @@ def _first_sentence(body: str) -> str:
 
 
 def tags_of(home: Path) -> dict[str, str]:
-    """Every tag in use with its meaning; a user's own tag explains itself."""
+    """Every tag in use with its description; tags of a user's own models get a general one."""
     used = {tag for model in models(home).values() for tag in model.tags}
     return {**TAGS, **dict.fromkeys(sorted(used - set(TAGS)), "A tag of your own models.")}
 

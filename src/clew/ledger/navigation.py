@@ -1,4 +1,4 @@
-"""Moving between projects, tasks and aspects, and binding a root of the client as the project."""
+"""navigate, list_roots and bind_root: choosing the project, task or aspect that sessions are about."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def navigate(ctx: Context, args: Navigate) -> dict[str, Any]:
             [suggest("list_sessions", "Shows sessions and what they are about.")],
             kind="missing_required",
         )
-    found = _known(ctx, chosen)
+    found = _sessions_about(ctx, chosen)
     place = place_of(ctx, args.session_id)
     place = replace(place, work=chosen or place.work, domain=None if domain == LEFT else domain or place.domain)
     keep_place(ctx, place)
@@ -66,8 +66,8 @@ def navigate(ctx: Context, args: Navigate) -> dict[str, Any]:
     }
 
 
-def _known(ctx: Context, chosen: dict[str, str]) -> Any:
-    """Sessions about this; a project or task that no session is about is an error and changes nothing."""
+def _sessions_about(ctx: Context, chosen: dict[str, str]) -> Any:
+    """Sessions about the chosen work. A project or task that no session is about is refused."""
     narrowed: dict[str, str | None] = {}
     found = None
     for name in WORK:
@@ -75,7 +75,7 @@ def _known(ctx: Context, chosen: dict[str, str]) -> Any:
             continue
         narrowed[name] = chosen[name]
         found = find_sessions(ctx, SessionQuery(tuple(work_tags(narrowed)), limit=10))
-        # An aspect may be new to a task; a project or task that no session is about is most likely misspelt.
+        # An aspect may be new to a task, but an unknown project or task is most likely misspelt.
         if not found.total and name != "aspect":
             raise unknown_id(
                 name,
@@ -110,7 +110,7 @@ def list_roots(ctx: Context, args: ListRoots) -> dict[str, Any]:
 
 
 def client_roots(ctx: Context) -> list[dict[str, str]] | None:
-    """The client's roots, or None when it does not tell."""
+    """The client's roots; None if the client does not support them."""
     if ctx.connection.roots is None:
         return None
     try:
@@ -123,7 +123,7 @@ def client_roots(ctx: Context) -> list[dict[str, str]] | None:
 
 
 def root_name(uri: str) -> str:
-    """The last part of the path."""
+    """The last part of the URI's path, as the name of the project."""
     path = unquote(urlsplit(uri).path).rstrip("/\\")
     return path.replace("\\", "/").rpartition("/")[2] or uri
 

@@ -1,4 +1,4 @@
-"""What `open` shows of a session, a thought and a pattern."""
+"""Hooks by which `open`, `retract` and the inbox handle sessions, thoughts, notebooks and patterns."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def open_session(ctx: Context, id: str, limit: int, include_drafts: bool) -> dic
 
 @opener("thought")
 def open_thought(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any]:
-    """A thought with what it points at and what points at it; in doubt when a premise has fallen."""
+    """A thought with its links both ways; `suspect` if something it rests on no longer holds."""
     thought = _indexed(ctx, id)
     session = session_named(ctx, thought.session)
     doubt = suspects(ctx, Scope(session_branch(session)), [id]).get(id)
@@ -74,7 +74,7 @@ def open_thought(ctx: Context, id: str, limit: int, include_drafts: bool) -> dic
 
 
 def _indexed(ctx: Context, id: str) -> Thought:
-    """The thought that search knows under this ref."""
+    """The thought behind an id. The search index maps the id to its seq."""
     (item,) = items_by_ref(ctx.tx, ctx.workspace, [id])
     thought = thought_by_seq(ctx, int(item["seq"]))
     assert thought is not None, f"{id} is indexed and not stored"
@@ -93,7 +93,7 @@ def session_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
 
 @linker("thought")
 def thought_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
-    """What a thought refers to and what refers to it, and the session it belongs to."""
+    """The links of a thought in both directions, and the session it belongs to."""
     thought = _indexed(ctx, id)
     to = _links(ctx, thought, "from_seq", "to_seq", limit)
     back = _links(ctx, thought, "to_seq", "from_seq", limit)
@@ -106,7 +106,7 @@ def thought_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
 
 @retracter("thought")
 def retract_thought(ctx: Context, id: str, said: Retraction) -> Retracted:
-    """A thought is never changed: its node and its search item say that it no longer holds."""
+    """Retract a thought. Its text never changes; its graph node and its search item get the new status."""
     thought = _indexed(ctx, id)
     session = session_named(ctx, thought.session)
     status = "superseded" if said.replaced_by else "retracted"
@@ -117,7 +117,7 @@ def retract_thought(ctx: Context, id: str, said: Retraction) -> Retracted:
 
 @opener("notebook")
 def open_notebook(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any]:
-    """A notebook with its first cells, the long ones cut."""
+    """A notebook with its first cells; long cells are cut."""
     row, cells = notebook_named(ctx, id), cells_of(ctx, id)
     return {
         "kind": "notebook",

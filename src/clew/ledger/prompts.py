@@ -1,4 +1,4 @@
-"""Prompts: what there is, thinking between tool calls, summaries by a helper, and looking back at older thoughts."""
+"""The MCP prompts of the ledger: an overview, interleaved thinking, summaries by a subagent, evolution check."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def list_mcp_assets(ctx: Context, arguments: dict[str, str]) -> str:
 
 
 def _gateway_table(ctx: Context) -> list[str]:
-    """The operations behind the gateway with their arguments, for those whose list shows nothing else."""
+    """The operations behind the gateway with their arguments, if the gateway is the only listed tool."""
     if TOOLSETS[ctx.connection.toolset].tools != (GATEWAY,):
         return []
     rows = [(wire_name(entry), entry.input_schema) for entry in served()]
@@ -54,7 +54,7 @@ def _gateway_table(ctx: Context) -> list[str]:
 
 
 def _arguments(schema: dict[str, Any]) -> str:
-    """Those that are needed first, in bold."""
+    """The argument names: required ones first and in bold."""
     needed = schema.get("required", [])
     rest = [name for name in schema.get("properties", {}) if name not in (*needed, "workspace")]
     return ", ".join([*(f"**{name}**" for name in needed), *rest]) or "none"
@@ -133,8 +133,8 @@ def evolution_check(ctx: Context, arguments: dict[str, str]) -> str:
     earlier = arguments.get("priorThoughts") or ""
     if arguments.get("sessionId"):
         session = session_named(ctx, arguments["sessionId"])
-        told = [f"{item.point.short}: {item.text}" for item in newest_thoughts(ctx, session.id, EARLIER)]
-        earlier = "\n".join([earlier, f"From session {session.title} ({session.id}):", *told]).strip()
+        quoted = [f"{item.point.short}: {item.text}" for item in newest_thoughts(ctx, session.id, EARLIER)]
+        earlier = "\n".join([earlier, f"From session {session.title} ({session.id}):", *quoted]).strip()
     return f"""A new thought:
 
 {arguments.get("newThought") or "(the last one)"}

@@ -1,4 +1,4 @@
-"""Resources: the guides, and sessions and thoughts by address."""
+"""The MCP resources of the ledger: guides, sessions, thoughts, patterns and notes by address."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST = 500
 
 
 def complete_session_id(ctx: Context, value: str) -> list[str]:
-    """Ids that start with what was typed, or sessions whose title holds it; the last changed first."""
+    """Ids that start with the typed text, or whose session has it in title or tags; the last changed first."""
     rows = ctx.tx.all(
         "SELECT id FROM ledger_session WHERE workspace = ? AND deleted_at_ms IS NULL AND (id LIKE ? ESCAPE '!'"
         " OR words LIKE ? ESCAPE '!') ORDER BY updated_at_ms DESC, id LIMIT 100",
@@ -226,6 +226,7 @@ def revisions(ctx: Context, sessionId: str, thoughtNumber: str) -> str:
     point = point_of(thoughtNumber)
     known: set[int] = set()
     newest = {_seq(ctx, found.id, point)}
+    # Breadth first with `known` subtracted, so that a circle of revisions ends.
     while newest and len(known) <= MOST:
         newest = _pointing(ctx, newest, "revises") - known
         known |= newest
@@ -270,7 +271,7 @@ def _thoughts(ctx: Context, seqs: set[int]) -> list[Thought]:
 
 
 def queried(session: str, query: str, found: list[Thought]) -> str:
-    """The answer of every query resource: what was asked, and the thoughts, bounded."""
+    """The answer of every query resource: the query and the thoughts, at most MOST."""
     shown = found[:MOST]
     result: dict[str, Any] = {
         "sessionId": session,

@@ -1,4 +1,4 @@
-"""The operations on sessions: list, get, search, resume, rename, retag, complete, delete."""
+"""The operations on sessions: list, get, search, resume, update, complete, delete."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ Hit = tuple[float, Thought]
 
 
 def _thought_hits(ctx: Context, query: str) -> dict[str, list[Hit]]:
-    """Thoughts that hold the words, best first, by session."""
+    """Thoughts that hold the words, by session, best first."""
     items = items_holding(ctx, query, MATCHES, "thought")
     if not items:
         return {}
@@ -175,7 +175,7 @@ def _thought_hits(ctx: Context, query: str) -> dict[str, list[Hit]]:
 
 
 def _ranked(ctx: Context, hits: dict[str, list[Hit]], by_words: list[LedgerSession]) -> list[LedgerSession]:
-    """Sessions whose title or tags hold the query first, then by their best thought."""
+    """Sessions whose title or tags hold the query first, then the others by their best thought."""
     known = {session.id: session for session in by_words}
     for key in hits:
         if key not in known:
@@ -218,6 +218,7 @@ def session_resume(ctx: Context, args: SessionResume) -> dict[str, Any]:
     before = place_of(ctx, session.id)
     place = moved(before, session)
     if before.session != session.id:
+        # The seed shows the notation again before the first thought in another session.
         place = replace(place, cipher=False)
     result = {name: value for name, value in restored(ctx, session, place).items() if name != "text"}
     last = newest_thoughts(ctx, session.id, 1)
@@ -288,7 +289,7 @@ def session_delete(ctx: Context, args: SessionDelete) -> dict[str, Any]:
         ctx.workspace,
         session.id,
     )
-    delete_branch(ctx, branch_by_id(ctx, session.branch))  # by its number: a branch may have got another name
+    delete_branch(ctx, branch_by_id(ctx, session.branch))  # by its number, because a branch can be renamed
     ctx.tx.run("DELETE FROM ledger_tag WHERE workspace = ? AND session = ?", ctx.workspace, session.id)
     ctx.emit("ledger", "session_deleted", session.id, {"title": session.title, "thoughts": session.thought_count})
     _leave(ctx, session.id)
@@ -296,7 +297,7 @@ def session_delete(ctx: Context, args: SessionDelete) -> dict[str, Any]:
 
 
 def _leave(ctx: Context, session: str) -> None:
-    """A connection that stood in the session stands in none."""
+    """Take the caller's connection out of a deleted session, once the deletion is committed."""
     place = place_of(ctx, None)
     if ctx.connection.durable and place.session == session:
         places, workspace = seat(ctx).places, ctx.workspace

@@ -1,4 +1,4 @@
-"""How work begins: where the caller stands, starting and loading sessions, the notation."""
+"""start_new, load_context, get_state, cipher and list_sessions: how work in a session begins."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ def start_new(ctx: Context, args: StartNew) -> dict[str, Any]:
     """Start a thought session and make it the current one."""
     before = place_of(ctx, None)
     work = args.work()
-    # A client that bound a directory has said what the project is; a name in an argument is weaker.
+    # A bound directory says what the project is; it wins over a name in the arguments.
     if before.root and work["project"] != before.root:
         if work["project"]:
             ctx.warn("PROJECT_FROM_ROOT", f"The bound root says project {before.root}.", "bind_root another root.")
         work["project"] = before.root
     chosen = checked_domain(work.pop("domain"))
-    domain = None if chosen == LEFT else chosen  # a session that names none is about none
+    domain = None if chosen == LEFT else chosen  # a new session does not inherit the domain of the last one
     label = " / ".join(value for value in (work[name] for name in WORK) if value)
     tags = (*args.session_tags, *work_tags(work))
     draft = replace(before, cipher=before.cipher or args.cipher, domain=domain)
@@ -142,11 +142,11 @@ def load_context(ctx: Context, args: LoadContext) -> dict[str, Any]:
 
 
 def restored(ctx: Context, session: LedgerSession, place: StageOfCaller) -> dict[str, Any]:
-    """Enter a session: reopen it if it was completed, and say all that is needed to go on."""
+    """Enter a session, reopening it if it was completed; returns everything needed to go on."""
     reopened = reopen_session(ctx, session)
     touch_session(ctx, session)
     keep_place(ctx, place)
-    # Read again: reopening and touching have changed it.
+    # Read again, because reopening and touching have changed the row.
     session = session_named(ctx, session.id)
     main = find_chain(ctx, session.id, MAIN)
     branches = [
@@ -233,6 +233,7 @@ def cipher(ctx: Context, args: CipherInput) -> dict[str, Any]:
     if ctx.connection.durable:
         place = replace(place_of(ctx, None), cipher=True)
         keep_place(ctx, place)
+    # A stateless caller has no connection to keep the stage in; the session row keeps it.
     elif args.session_id is not None:
         with ctx.writing() as bound:
             session = session_named(bound, args.session_id)
@@ -244,7 +245,7 @@ def cipher(ctx: Context, args: CipherInput) -> dict[str, Any]:
 
 
 def offer_import(ctx: Context) -> None:
-    """A data directory that Thoughtbox wrote holds sessions that the store does not know yet."""
+    """Suggest an import if the data directory is one of Thoughtbox and the store has no sessions yet."""
     projects = ctx.settings.home / "projects"
     if not projects.is_dir() or find_sessions(ctx, SessionQuery(limit=1)).total:
         return
@@ -283,8 +284,8 @@ def list_sessions(ctx: Context, args: ListSessions) -> dict[str, Any]:
     if not found.total:
         offer_import(ctx)
     given = {**{name: value for name, value in work.items() if value}, **({"search": search} if search else {})}
-    said = ", ".join(f"{name}={value}" for name, value in given.items()) or "none"
-    lines = [f"Found {found.total} sessions (filters: {said})"]
+    filters = ", ".join(f"{name}={value}" for name, value in given.items()) or "none"
+    lines = [f"Found {found.total} sessions (filters: {filters})"]
     lines += [f"- {s.id} {s.title} ({s.thought_count} thoughts, {s.status})" for s in found.sessions]
     return {
         "sessions": [session_json(session) for session in found.sessions],

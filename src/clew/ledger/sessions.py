@@ -1,4 +1,4 @@
-"""Sessions: a chain of reasoning with a title and tags, kept as the branch `session/<id>`; finding them again."""
+"""Sessions: reasoning with a title and tags, stored on the branch `session/<id>`. Start, change, find them."""
 
 from __future__ import annotations
 
@@ -61,8 +61,9 @@ class LedgerSession:
 
     @property
     def work(self) -> dict[str, str]:
-        """Project, task and aspect, which live as tags."""
+        """Project, task and aspect, which are stored as tags."""
         pairs = [tag.partition(":") for tag in self.tags]
+        # Reversed, so that the first tag of a kind wins.
         return {name: value for name, colon, value in reversed(pairs) if colon and name in WORK}
 
 
@@ -97,7 +98,7 @@ def find_session(ctx: Context, session: str) -> LedgerSession | None:
 
 @branch_owner()
 def session_on_branch(ctx: Context, branch: int) -> str | None:
-    """The session that thinks on a branch, which must not be deleted under it."""
+    """The session whose thoughts are on a branch; such a branch must not be deleted alone."""
     sql = "SELECT id FROM ledger_session WHERE workspace = ? AND branch = ? AND deleted_at_ms IS NULL"
     found = ctx.tx.value(sql, ctx.workspace, branch)
     return None if found is None else f"session {found}"
@@ -123,10 +124,10 @@ def no_session(ctx: Context, session: str) -> ClewError:
 
 
 def start_session(ctx: Context, new: NewSession) -> LedgerSession:
-    """Insert a session and the branch that holds its thoughts."""
+    """Insert a session and the branch for its thoughts."""
     number = ctx.ws.count("ledger_session")
     chosen = new.id or _fresh_id(ctx, number)
-    # Without a base: a session sees its own thoughts and nothing of the branch that happens to be checked out.
+    # Without a base: a session sees only its own thoughts, nothing of the branch that happens to be checked out.
     branch = create_branch(ctx, branch_name(chosen), None)
     title = one_line(new.title)
     created = new.created_at_ms if new.created_at_ms is not None else ctx.now_ms
@@ -167,15 +168,15 @@ def branch_name(session: str) -> str:
 
 
 def _fresh_id(ctx: Context, number: int) -> str:
-    """A UUID made of the store's own counter and time: reproducible, and different on every machine in practice."""
-    # Nothing random: the same calls at the same times give the same ids, which replays and tests rely on.
+    """A UUID from the workspace's counter and times: reproducible, yet different on every machine in practice."""
+    # Nothing random: the same calls at the same times give the same ids, on which replays and tests rely.
     seed = f"{ctx.workspace}\x1f{number}\x1f{ctx.now_ms}\x1f{ctx.ws.created_at_ms}"
     return str(uuid.UUID(bytes=hashlib.blake2b(seed.encode(), digest_size=16).digest(), version=4))
 
 
 def tag_list(tags: tuple[str, ...] | list[str]) -> list[str]:
-    """Trimmed, each once, in the order given; the case stays, as with titles."""
-    normal_tags(list(tags))
+    """Tags trimmed, each once, in the given order, in the given case."""
+    normal_tags(list(tags))  # only for its checks: it refuses invalid tags
     return list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
 
 
@@ -189,7 +190,7 @@ def search_words(title: str, description: str | None, tags: list[str]) -> str:
 
 def _write_tags(ctx: Context, session: str, tags: list[str]) -> None:
     ctx.tx.run("DELETE FROM ledger_tag WHERE workspace = ? AND session = ?", ctx.workspace, session)
-    # Folded here and kept as written in the session itself: found in any case, shown as the author wrote it.
+    # Case-folded here for lookups; the session row keeps the tags as they were written.
     for tag in dict.fromkeys(tag.casefold() for tag in tags):
         ctx.tx.run("INSERT INTO ledger_tag (workspace, tag, session) VALUES (?, ?, ?)", ctx.workspace, tag, session)
 
@@ -197,7 +198,7 @@ def _write_tags(ctx: Context, session: str, tags: list[str]) -> None:
 def change_session(
     ctx: Context, session: LedgerSession, title: str, description: str | None, tags: list[str]
 ) -> LedgerSession:
-    """Rename, describe or retag; nothing is written when nothing changes."""
+    """Change title, description or tags; writes nothing if nothing changes."""
     title = one_line(title)
     if (title, description, tuple(tags)) == (session.title, session.description, session.tags):
         return session
@@ -232,7 +233,7 @@ def complete_session(ctx: Context, session: LedgerSession) -> None:
 
 
 def reopen_session(ctx: Context, session: LedgerSession) -> bool:
-    """Make a completed session active again; says whether it was completed."""
+    """Make a completed session active again; returns whether it was completed."""
     if session.status != COMPLETED:
         return False
     ctx.tx.run(
@@ -274,7 +275,7 @@ def session_json(session: LedgerSession) -> dict[str, Any]:
 
 
 def partition(at_ms: int) -> str:
-    """The month a session was started in, as the seed's directories are named."""
+    """The month in which a session was started, as the seed names its directories."""
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m")
 
 
@@ -284,7 +285,7 @@ ORDERS = {"createdAt": "created_at_ms", "updatedAt": "updated_at_ms", "title": "
 @dataclass(frozen=True, slots=True)
 class SessionQuery:
     tags: tuple[str, ...] = ()
-    """All of them, whatever their case."""
+    """Sessions must have all of these tags, in any case."""
     search: str | None = None
     limit: int = 20
     offset: int = 0
@@ -310,7 +311,7 @@ def find_sessions(ctx: Context, query: SessionQuery) -> SessionMatches:
         query.limit,
         query.offset,
     )
-    # The protocol of the seed reports the total, so it is counted although only a page is read.
+    # The seed's protocol reports the total, so it is counted although only one page is read.
     total = int(ctx.tx.value(f"SELECT count(*) FROM ledger_session WHERE {where}", *params))
     return SessionMatches([from_row(row) for row in rows], total, total > query.offset + len(rows))
 
@@ -330,12 +331,12 @@ def _condition(ctx: Context, query: SessionQuery) -> tuple[str, list[Any]]:
 
 
 def escaped(text: str) -> str:
-    """For LIKE: what the caller types is taken literally."""
+    """Text for a LIKE pattern in which nothing is a wildcard; `!` is the escape character."""
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 
 def related(ctx: Context, session: LedgerSession, limit: int) -> list[dict[str, Any]]:
-    """Other sessions of the same project, task or aspect; those that share most come first."""
+    """Other sessions of the same project, task or aspect, those that share most of them first."""
     tags = [tag.casefold() for tag in work_tags(dict(session.work))]
     if not tags:
         return []
@@ -346,7 +347,7 @@ def related(ctx: Context, session: LedgerSession, limit: int) -> list[dict[str, 
         ctx.workspace,
         *tags,
         session.id,
-        # Deleted sessions keep their tags, so more are asked for than are shown.
+        # More than are shown, because the next query drops deleted sessions.
         limit * 4,
     )
     ids = [row["session"] for row in rows]
@@ -367,13 +368,13 @@ def related(ctx: Context, session: LedgerSession, limit: int) -> list[dict[str, 
 
 
 SMALL = 2_000
-"""As many changes are looked through sooner than an index is read."""
+"""With fewer changes than this, scanning the rows is faster than loading a corpus."""
 
 
 def items_holding(ctx: Context, text: str, limit: int, source: str) -> list[Row]:
-    """Items of a source that hold any word of the text, by stem; those with most of the words first, then by ref."""
+    """Items of a source that hold any word of the text, by stem: those with most words first, then by ref."""
     words = terms(text)
-    # What this transaction has written may still be undone, so that no index may learn of it.
+    # A corpus outlives this transaction, so it must not read rows that may still be rolled back.
     if ctx.tx.writable or last_change(ctx.tx, ctx.workspace) < SMALL:
         return matching(ctx.tx, ctx.workspace, words, limit, (source,))
     from clew.recall.library import holding

@@ -1,6 +1,6 @@
-"""Where a caller stands, and which operation needs which stage.
+"""The stage of a caller in the seed's protocol, and the stage that each operation of the gateway needs.
 
-A stage belongs to a handle (a connection, or a session id), never to the workspace: two callers do not move each other.
+A stage belongs to a connection or a session id, never to the workspace, so callers do not move each other.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ DOMAINS: dict[str, tuple[str, ...]] = {
     "problem-solving": (),
     "analysis": (),
 }  # fmt: skip
-"""What work may be about, and the mental models for it; those tagged with the domain belong to it as well."""
+"""Domains of work with their mental models; models tagged with the domain belong to it too."""
 LEFT = "none"
-"""Given as a domain, it leaves the one that was chosen."""
+"""The value that leaves the chosen domain."""
 
 
 def checked_domain(domain: str | None, own: frozenset[str] = frozenset()) -> str | None:
@@ -72,7 +72,7 @@ class StageOfCaller:
 
 @dataclass
 class LedgerSeat:
-    """The place of a connection, and the lock under which its first thought starts a session."""
+    """The stages of a connection by workspace, and the lock under which its first thought starts a session."""
 
     places: dict[str, StageOfCaller] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -85,7 +85,7 @@ def seat(ctx: Context) -> LedgerSeat:
 
 
 def place_of(ctx: Context, session: str | None) -> StageOfCaller:
-    """Where the caller stands; opens no transaction of its own."""
+    """The stage of the caller, read within the open transaction."""
     if ctx.connection.durable:
         return seat(ctx).places.get(ctx.workspace, StageOfCaller())
     found = find_session(ctx, session) if session else None
@@ -93,7 +93,7 @@ def place_of(ctx: Context, session: str | None) -> StageOfCaller:
 
 
 def peek_place(ctx: Context, session: str | None) -> StageOfCaller:
-    """The same, for a caller that has no transaction; a handle that leads nowhere is an error."""
+    """The same without an open transaction; an unknown session is refused."""
     if ctx.connection.durable or not session:
         return place_of(ctx, None)
     with ctx.reading() as bound:
@@ -113,7 +113,7 @@ def place_from(session: LedgerSession) -> StageOfCaller:
 
 
 def keep_place(ctx: Context, place: StageOfCaller) -> None:
-    """Remember a place: in the connection once the transaction is durable, else with the session."""
+    """Store a stage: in the connection after the commit, or in the session row if the connection keeps nothing."""
     if ctx.connection.durable:
         places, workspace = seat(ctx).places, ctx.workspace
         ctx.after_commit(lambda: places.__setitem__(workspace, place))
@@ -131,7 +131,7 @@ def stored(place: StageOfCaller) -> dict[str, Any]:
 
 
 def moved(place: StageOfCaller, session: LedgerSession, **changes: Any) -> StageOfCaller:
-    """The place of someone who goes on in this session."""
+    """The stage of a caller who goes on in this session."""
     work = {name: value for name, value in session.work.items() if name in WORK}
     return replace(place, session=session.id, started=True, work=work, **changes)
 
@@ -149,7 +149,7 @@ NEEDED = {
     "mental_models": 2,
     "knowledge": 2,
 }
-"""By operation, or by the part before the dot. Everything else is open from the start."""
+"""The needed stage by operation, or by the part before the dot. Other operations need none."""
 
 
 def needed_stage(wire: str) -> int:
@@ -172,7 +172,7 @@ def check_stage(ctx: Context, wire: str, place: StageOfCaller, session: str | No
 
 
 def _way(ctx: Context, place: StageOfCaller, needed: int, session: str | None) -> tuple[Suggestion, str]:
-    """The next call, which works as it stands from where the caller is."""
+    """The call that leads to the next stage, and the advice for it."""
     if place.stage == 0 and not ctx.connection.durable and session is None:
         advice = "This connection keeps nothing between calls: pass the sessionId that start_new returned."
     elif place.stage == 0:

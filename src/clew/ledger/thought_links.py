@@ -1,4 +1,4 @@
-"""What a thought points at: references of the cipher become typed links, and typed links become edges of the graph."""
+"""Links between thoughts: references of the cipher become typed links, and these become edges of the graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clew.registry.context import Context
 
 MAX_RANGE = 200
 REFERS = "refers"
-"""A mention. The other relations say what the mention means."""
+"""The relation of a plain mention; the other relations say more."""
 
 _BY_KIND = {"X": "contradicts", "E": "supports"}
 
@@ -33,13 +33,13 @@ class ThoughtLink:
 class ThoughtLinks:
     links: tuple[ThoughtLink, ...]
     unresolved: tuple[str, ...]
-    """References to thoughts that do not exist, as they were written."""
+    """References to thoughts that do not exist, as written."""
 
 
 def find_links(
     ctx: Context, session: LedgerSession, chain: Chain, kind: str | None, reading: CipherReading, revised: Point | None
 ) -> ThoughtLinks:
-    """What the references of a thought mean, before it is written: so that it cannot mean itself."""
+    """Resolve the references of a thought before it is written, so that it cannot refer to itself."""
     links: dict[tuple[str, Point], ThoughtLink] = {}
     missing: list[str] = []
     if revised is not None:
@@ -51,7 +51,7 @@ def find_links(
             missing.append(str(reference))
         for point, seq in targets:
             relation = relation_of(kind, reading, reference)
-            # A revision refers to what it revises anyway; a second link to it would say less and count twice.
+            # The link `revises` already says more; a second link to the same thought would count twice.
             if ("revises", point) not in links:
                 links.setdefault((relation, point), ThoughtLink(relation, point, seq))
     return ThoughtLinks(tuple(links.values()), tuple(missing))
@@ -60,7 +60,7 @@ def find_links(
 def write_links(
     ctx: Context, session: LedgerSession, point: Point, kind: str | None, seq: int, linked: ThoughtLinks
 ) -> list[Mark]:
-    """Store the links of a new thought and draw their edges; what their targets are marked with."""
+    """Store the links of a new thought and their graph edges; returns the new statuses of their targets."""
     marks = []
     for link in linked.links:
         ctx.tx.run(
@@ -70,6 +70,7 @@ def write_links(
             link.relation,
             link.seq,
         )
+        # A mention says nothing about the other thought, so it becomes no edge.
         if link.relation != REFERS:
             link_nodes(ctx, session, point, link.relation, link.point)
         marks.append(mark_target(ctx, session, link.point, link.relation, kind))
@@ -83,7 +84,7 @@ def _seq(ctx: Context, session: LedgerSession, point: Point) -> int:
 
 
 def relation_of(kind: str | None, reading: CipherReading, reference: Reference) -> str:
-    """By the mark before the reference; in the reference field else by the thought's kind."""
+    """The relation by the mark before the reference; without a mark, in the reference field, by the thought's kind."""
     if reference.mark:
         return MARKS[reference.mark]
     if reference.inline:
@@ -97,13 +98,13 @@ Known = dict[int, tuple[Point, int]]
 
 
 def _numbered(ctx: Context, session: LedgerSession, chain: Chain, reading: CipherReading) -> Known:
-    """All that the references name by number, read at once."""
+    """All thoughts that the references name by number, resolved at once."""
     wanted = {number for item in reading.references if item.target == "S" for number in _span(item)}
     return resolve_all(ctx, session.id, chain, wanted) if wanted else {}
 
 
 def _span(reference: Reference) -> range:
-    # Cut at MAX_RANGE: `S1-S999999999` would be read, resolved and linked one by one.
+    # Cut at MAX_RANGE, because every number of `S1-S999999999` would be resolved and linked.
     last = reference.last if reference.last is not None else reference.number
     return range(reference.number, min(last, reference.number + MAX_RANGE - 1) + 1)
 
@@ -115,14 +116,14 @@ def _targets(ctx: Context, session: LedgerSession, known: Known, reference: Refe
 
 
 def _nth_of_kind(ctx: Context, session: LedgerSession, kind: str, number: int) -> list[tuple[Point, int]]:
-    """`H2` is the session's second hypothesis in the order of writing."""
+    """The n-th thought of a kind: `H2` is the session's second hypothesis in the order of writing."""
     row: dict[str, Any] | None = ctx.tx.one(
         "SELECT chain, number, seq FROM thought WHERE workspace = ? AND session = ? AND kind = ? ORDER BY seq"
         " LIMIT 1 OFFSET ?",
         ctx.workspace,
         session.id,
         kind,
-        # OFFSET counts from 0 and the cipher from 1; `H0` is read as H1.
+        # OFFSET counts from 0, the cipher from 1; `H0` is treated as H1.
         max(number, 1) - 1,
     )
     return [(Point(row["chain"], row["number"]), row["seq"])] if row else []
@@ -131,18 +132,18 @@ def _nth_of_kind(ctx: Context, session: LedgerSession, kind: str, number: int) -
 TITLE = 160
 
 CARD_TYPE = {"H": "hypothesis", "E": "evidence", "C": "decision", "Q": "question", "R": "update", "X": "update"}
-"""The card that the reasoning engine takes a thought for; the others are notes."""
+"""The card type under which the reasoning engine sees a thought; other kinds are notes."""
 
 
 class Mark(NamedTuple):
-    """An item, and the status that it gets."""
+    """A search item and its new status."""
 
     ref: str
     status: str
 
 
 def node_id(session: str, point: Point) -> str:
-    """The seed's id on the main line; three parts on a branch."""
+    """The id of a thought: session:number as in the seed, session:branch:number on a branch."""
     return f"{session}:{point.chain}:{point.number}" if point.chain else f"{session}:{point.number}"
 
 
@@ -151,7 +152,7 @@ def session_branch(session: LedgerSession) -> Branch:
 
 
 def put_thought(ctx: Context, session: LedgerSession, point: Point, kind: str | None, content: str, seq: int) -> None:
-    """The text stays in the trace; the card carries its beginning and where to read on."""
+    """Write the graph node of a thought. It holds the beginning of the text and the entry with the rest."""
     put_node(
         ctx,
         session_branch(session),
@@ -160,8 +161,7 @@ def put_thought(ctx: Context, session: LedgerSession, point: Point, kind: str | 
         type=CARD_TYPE.get(kind or "", "note"),
         title=shorten(content.replace("\n", " "), TITLE),
         meta={"kind": kind, "entry": f"trace@{seq}", "thoughtNumber": point.number, "branchId": point.chain or None},
-        # The thought has a search item of its own under this id, with the whole text; the card holds only its
-        # beginning.
+        # The thought has its own search item under this id, with the whole text; the node has only the beginning.
         findable=False,
     )
 
@@ -171,7 +171,7 @@ def link_nodes(ctx: Context, session: LedgerSession, point: Point, relation: str
 
 
 def mark_target(ctx: Context, session: LedgerSession, target: Point, relation: str, kind: str | None) -> Mark | None:
-    """A revised thought becomes superseded, a rejected one disproved: recall and what rests on it can tell."""
+    """Mark a revised thought as superseded and a rejected one as disproved, for recall and for suspects."""
     disproved = relation == "contradicts" and kind == "X"
     status = "superseded" if relation == "revises" else "disproved" if disproved else None
     if status is None:
@@ -180,7 +180,7 @@ def mark_target(ctx: Context, session: LedgerSession, target: Point, relation: s
 
 
 def set_node_status(ctx: Context, session: LedgerSession, point: Point, status: str) -> bool:
-    """Give the node of a thought another status; false when it has it already."""
+    """Give the node of a thought another status; False if it has that status already."""
     branch = session_branch(session)
     current = node(ctx, branch, GRAPH, node_id(session.id, point))
     if current is None or current.status == status:

@@ -1,4 +1,4 @@
-"""Reading thoughts back: some of them with their texts, or the shape of a whole session without them."""
+"""read_thoughts, get_structure and session_outline: thoughts with their texts, or a session's shape without."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LAST = 5
 
 
 def current_session(ctx: Context, session: str | None) -> LedgerSession:
-    """The session named, else the one the caller is in."""
+    """The named session, else the caller's current one."""
     wanted = session or place_of(ctx, None).session
     if wanted is None:
         raise ClewError(
@@ -43,9 +43,7 @@ RECENT_SESSIONS = 20
 
 
 def rejected_thoughts(ctx: Context, most: int) -> list[tuple[str, str]]:
-    """Id and words of what was rejected in the sessions that were thought in last, the newest first.
-
-    A rejection that was itself revised no longer holds."""
+    """Ids and texts of rejections in the most recent sessions, newest first, without those that were revised since."""
     rows = ctx.tx.tuples(
         "SELECT id FROM ledger_session WHERE workspace = ? AND deleted_at_ms IS NULL ORDER BY updated_at_ms DESC, id"
         " LIMIT ?",
@@ -56,7 +54,12 @@ def rejected_thoughts(ctx: Context, most: int) -> list[tuple[str, str]]:
         return []
     among, recent = f"thought.session IN ({placeholders(len(rows))})", [row[0] for row in rows]
     found = thoughts_where(
-        ctx, f"{among} AND thought.kind = 'X'", *recent, order="thought.seq DESC", limit=most + RECENT_SESSIONS
+        # Some more than wanted, because revised rejections are dropped below.
+        ctx,
+        f"{among} AND thought.kind = 'X'",
+        *recent,
+        order="thought.seq DESC",
+        limit=most + RECENT_SESSIONS,
     )
     if not found:
         return []
@@ -96,7 +99,7 @@ def read_thoughts(ctx: Context, args: ReadThoughts) -> dict[str, Any]:
 
 
 def _chosen(ctx: Context, session: LedgerSession, args: ReadThoughts) -> tuple[str, list[Thought]]:
-    """The query in words, and one thought more than the limit when there are more."""
+    """The query as text, and the thoughts; one more than the limit tells that there are more."""
     chain = args.branch_id or MAIN
     where = f"branch:{chain} " if chain else ""
     if chain and find_chain(ctx, session.id, chain) is None:
@@ -186,7 +189,7 @@ def get_structure(ctx: Context, args: GetStructure) -> dict[str, Any]:
 
 
 def _revision(thought: Thought) -> list[Any]:
-    """[number, revised]; on a branch with the branch before the number, as in `alt:S4`."""
+    """[number, revised number]; if a branch is involved, in the form `alt:S4`."""
     revised = thought.revises
     assert revised is not None
     if thought.point.chain or revised.chain:
@@ -218,8 +221,8 @@ def session_outline(ctx: Context, args: SessionOutline) -> dict[str, Any]:
     return {
         "sessionId": session.id,
         "session": session_json(session),
-        "thoughts": [_outlined(row) for row in shown],
-        # Once is enough: they come with the first page.
+        "thoughts": [_outline(row) for row in shown],
+        # Only with the first page: the names do not change while a client reads on.
         "branchNames": _names(ctx, session) if not args.cursor else {},
         "pagination": page_json(args.cursor, args.limit, len(shown), shown[-1]["seq"] if more else None),
     }
@@ -233,7 +236,7 @@ _ENTRY = entry_join("thought")
 
 
 def _rows(ctx: Context, session: LedgerSession, args: SessionOutline) -> list[Row]:
-    """One more than the limit when there are more. Texts may be large, so they are touched only when asked for."""
+    """The rows of a page, and one more if there are more. Texts may be large, so they are read only if asked for."""
     columns = _SHAPE
     params: list[Any] = []
     if args.chars:
@@ -242,10 +245,10 @@ def _rows(ctx: Context, session: LedgerSession, args: SessionOutline) -> list[Ro
     params += [ctx.workspace, session.id, args.cursor or 0]
     condition = "thought.workspace = ? AND thought.session = ? AND thought.seq > ?"
     if args.find is not None:
-        # Twice, because LIKE folds no case on PostgreSQL, and SQLite's lower() knows ASCII only.
+        # Both ways, because LIKE is case-sensitive on PostgreSQL and SQLite's lower() knows only ASCII.
         condition += " AND (entry.content LIKE ? ESCAPE '!' OR lower(entry.content) LIKE ? ESCAPE '!')"
         params += [_holding(args.find), _holding(args.find.lower())]
-    # Without texts the join is left out: the shape of 100,000 thoughts is read from one table.
+    # Without texts there is no join: the shape of 100,000 thoughts is read from one table.
     entry = _ENTRY if args.chars or args.find is not None else ""
     sql = f"SELECT {columns} FROM thought{entry} WHERE {condition} ORDER BY thought.seq LIMIT ?"
     return ctx.tx.all(sql, *params, args.limit + 1)
@@ -256,7 +259,7 @@ def _holding(text: str) -> str:
     return f"%{escaped}%"
 
 
-def _outlined(row: Row) -> dict[str, Any]:
+def _outline(row: Row) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "thoughtNumber": row["number"],
         "branchId": row["chain"] or None,
@@ -276,10 +279,10 @@ def _outlined(row: Row) -> dict[str, Any]:
 
 
 def _critique(stored: str | None) -> str | None:
-    """How it went; one that was imported says nothing about that, it is simply there."""
+    """The status of a critique; an imported one has none and counts as ok."""
     return str(orjson.loads(stored).get("status", "ok")) if stored else None
 
 
 def _names(ctx: Context, session: LedgerSession) -> dict[str, str]:
-    """What branches are called where that is not their id."""
+    """Names of branches whose label differs from their id."""
     return {chain.chain: chain.label for chain in chains_of(ctx, session.id) if chain.label}

@@ -1,4 +1,4 @@
-"""Writing one thought: number, place in its chain, entry of the trace, links, node of the graph, search item, event."""
+"""Writing a thought: its number, chain, trace entry, row, links, graph node, search item and event."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ declare_events(
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What an import knows of a thought that was written elsewhere: its pointers are resolved already."""
+    """What an import knows about a thought that was written elsewhere; its pointers are already resolved."""
 
     ts_ms: int
     prev: Point | None
@@ -59,7 +59,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtDraft:
-    """A thought as its author gives it; what is None the server decides."""
+    """A thought as its author gives it; the server fills in what is None."""
 
     text: str
     next_needed: bool = True
@@ -78,7 +78,7 @@ class ThoughtDraft:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtPlan:
-    """Everything about a thought that is decided before it is written."""
+    """Everything that is decided about a thought before it is written."""
 
     draft: ThoughtDraft
     chain: Chain
@@ -106,24 +106,24 @@ class Recorded:
     plan: ThoughtPlan
     seq: int
     chain: Chain
-    """As it is now."""
+    """The chain with this thought counted."""
     item: Item
     marks: list[Mark]
-    """What other items are to be marked with."""
+    """New statuses for other items."""
 
 
 def record(ctx: Context, session: LedgerSession, draft: ThoughtDraft, chain: Chain | None = None) -> Recorded:
-    """Add a thought and make it findable."""
+    """Add a thought and its search item."""
     recorded = add(ctx, session, draft, chain)
     make_findable(ctx, [recorded])
     return recorded
 
 
 def make_findable(ctx: Context, thoughts: Sequence[Recorded]) -> None:
-    """Index thoughts together; a mark is set when what it marks is there."""
+    """Write the search items of thoughts together; each mark is set after the item that it marks."""
     waiting: list[Item] = []
     for thought in thoughts:
-        # A mark changes the row of an earlier thought, which may be among those that still wait to be written.
+        # A mark changes the item of an earlier thought, which may still be in `waiting`; then it is written first.
         waiting.append(thought.item)
         if thought.marks:
             index_items(ctx.tx, ctx.workspace, waiting)
@@ -134,8 +134,8 @@ def make_findable(ctx: Context, thoughts: Sequence[Recorded]) -> None:
 
 
 def add(ctx: Context, session: LedgerSession, draft: ThoughtDraft, chain: Chain | None = None) -> Recorded:
-    """Add a thought, to the draft's chain if it was read already. Everything is checked before anything is written."""
-    # The plan finds every fault. From here on nothing is refused, so a thought is written whole or not at all.
+    """Add a thought. `chain` is the draft's chain, if the caller has read it already."""
+    # The plan makes every check. After it nothing is refused, so a thought is written whole or not at all.
     plan = plan_thought(ctx, session, draft, chain)
     seq = _append(ctx, session, plan)
     _insert(ctx, session, plan, seq)
@@ -157,15 +157,15 @@ def plan_thought(ctx: Context, session: LedgerSession, draft: ThoughtDraft, know
         draft=draft,
         chain=chain,
         point=Point(chain.chain, number),
-        # The author's guess grows with the thoughts: a total below the number that is being written would be absurd.
+        # The total is the author's estimate; it grows with the numbers, because it cannot be below one of them.
         total=max(draft.total or chain.total, number),
         kind=kind,
-        # An import knows what came before; if it has lost that, the end of the chain is the best guess.
+        # An import knows the thought before; if that was lost, the end of the chain is the best guess.
         prev=(draft.past.prev if draft.past else None) or chain.tail,
         origin=origin,
         revised=revised,
         reading=reading,
-        # Before the thought is written, so that `S5` in thought 5 means nothing instead of the thought itself.
+        # Before the thought is written, so that `S5` in thought 5 is unresolved instead of a link to itself.
         linked=find_links(ctx, session, chain, kind, reading, revised),
     )
 
@@ -173,7 +173,7 @@ def plan_thought(ctx: Context, session: LedgerSession, draft: ThoughtDraft, know
 def _chain(
     ctx: Context, session: LedgerSession, draft: ThoughtDraft, known: Chain | None
 ) -> tuple[Chain, Point | None]:
-    """The chain to write to, and the fork point of the thought."""
+    """The chain to write to, and the thought's fork point."""
     if draft.past is not None:
         return _past_chain(ctx, session, draft, draft.past, known)
     given = Point(draft.from_chain or MAIN, draft.from_number) if draft.from_number is not None else None
@@ -199,7 +199,7 @@ def _chain(
 def _past_chain(
     ctx: Context, session: LedgerSession, draft: ThoughtDraft, past: Past, known: Chain | None
 ) -> tuple[Chain, Point | None]:
-    """An imported branch may have lost its fork point; it is a branch all the same."""
+    """The same for an import, where a branch may lack its fork point."""
     found = known or find_chain(ctx, session.id, draft.chain)
     chain = found or empty_chain(draft.chain, past.origin if draft.chain else None, past.label)
     return chain, past.origin or chain.origin
@@ -211,15 +211,15 @@ def _check_exists(ctx: Context, session: LedgerSession, point: Point | None) -> 
 
 
 def _number(ctx: Context, session: LedgerSession, chain: Chain, draft: ThoughtDraft, reading: CipherReading) -> int:
-    """The number asked for; else the one the text bears, if it is free; else the next."""
+    """The requested number; else the number in the text, if it is free; else the next one."""
     if draft.number is not None:
         point = Point(chain.chain, draft.number)
-        # A number that was asked for is kept or refused, never changed: others may already refer to it.
+        # A requested number is used or refused, never changed: others may already refer to it.
         if not _is_free(ctx, session, chain, draft.number):
             raise taken(session.id, point, chain, _again(session, draft))
         return draft.number
-    said = reading.number
-    return said if said and _is_free(ctx, session, chain, said) else chain.next_number
+    written = reading.number
+    return written if written and _is_free(ctx, session, chain, written) else chain.next_number
 
 
 def _is_free(ctx: Context, session: LedgerSession, chain: Chain, number: int) -> bool:
@@ -244,7 +244,7 @@ def _again(session: LedgerSession, draft: ThoughtDraft) -> dict[str, Any]:
 def _revised(
     ctx: Context, session: LedgerSession, chain: Chain, draft: ThoughtDraft, reading: CipherReading
 ) -> Point | None:
-    """The thought this one revises: as the arguments say, which must be right, or as the text says, if it can be."""
+    """The revised thought: by the arguments, which must be right, else by the text, if it names one that exists."""
     if draft.past is not None:
         return draft.past.revised
     if draft.revises is not None:
@@ -252,8 +252,8 @@ def _revised(
         if found is None:
             raise no_thought(session.id, Point(chain.chain, draft.revises), "revisesThought")
         return found[0]
-    said = reading.revises
-    found = resolve(ctx, session.id, chain, said.number) if said is not None and said.target == "S" else None
+    named = reading.revises
+    found = resolve(ctx, session.id, chain, named.number) if named is not None and named.target == "S" else None
     if draft.is_revision and found is None:
         raise invalid(
             "revisesThought",
@@ -261,12 +261,12 @@ def _revised(
             "Name the thought it revises, by number or as ^[S3] in the text.",
             kind="missing_required",
         )
-    # Whoever says isRevision=false means it, also where the text carries the mark of a revision.
+    # An explicit isRevision=false wins over a revision mark in the text.
     return found[0] if found and draft.is_revision is not False else None
 
 
 def _append(ctx: Context, session: LedgerSession, plan: ThoughtPlan) -> int:
-    """The thought as an entry of the session's trace, with the keys of a sequential step."""
+    """Append the thought to the session's trace, with the keys of a sequential step; returns its seq."""
     optional = {
         "isRevision": plan.is_revision or None,
         "revisesThought": plan.revised.number if plan.revised else None,
@@ -323,7 +323,7 @@ def _insert(ctx: Context, session: LedgerSession, plan: ThoughtPlan, seq: int) -
 
 
 def thinkers(ctx: Context, seqs: list[int]) -> dict[int, str]:
-    """Who had the thoughts with these numbers, as far as it is known."""
+    """The authors of the thoughts with these seqs, if they are known."""
     if not seqs:
         return {}
     sql = f"SELECT seq, agent FROM thought WHERE workspace = ? AND seq IN ({placeholders(len(seqs))})"
@@ -339,7 +339,7 @@ def _item(ctx: Context, session: LedgerSession, plan: ThoughtPlan, seq: int) -> 
         ref=node_id(session.id, plan.point),
         source="thought",
         seq=seq,
-        # When it was recorded here; when it was thought stands in `event_ts_ms`.
+        # When it was recorded here; `event_ts_ms` says when an imported thought was written.
         ts_ms=ctx.now_ms,
         body=plan.draft.text,
         kind=plan.kind,
@@ -350,14 +350,14 @@ def _item(ctx: Context, session: LedgerSession, plan: ThoughtPlan, seq: int) -> 
 
 
 def _count(ctx: Context, session: LedgerSession, plan: ThoughtPlan) -> None:
-    """The session's own figures, and its title if it has none yet."""
+    """Update the session's counts, and its title if it has none yet."""
     at_ms = plan.draft.past.ts_ms if plan.draft.past else ctx.now_ms
     ctx.tx.run(
         "UPDATE ledger_session SET thought_count = thought_count + 1, branch_count = branch_count + ?,"
         " revision_count = revision_count + ?, updated_at_ms = ?, accessed_at_ms = ? WHERE workspace = ? AND id = ?",
         int(plan.opens_branch),
         int(plan.is_revision),
-        # Imports bring old thoughts; they must not make a session look older than it is.
+        # Old thoughts of an import must not set the time of the last change back.
         max(at_ms, session.updated_at_ms),
         ctx.now_ms,
         ctx.workspace,

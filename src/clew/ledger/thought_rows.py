@@ -1,4 +1,4 @@
-"""Reading thoughts: rows joined with their text, and how callers see them."""
+"""Thoughts as rows with their texts, as JSON for callers, and the analysis of revisions for exports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clew.store.rows import TableRow
 
 @dataclass(frozen=True)
 class ThoughtRow(TableRow):
-    """A row of the table. Its text stands in the trace of the session, as the entry with the same seq."""
+    """A row of the table. The text is in the session's trace, in the entry with the same seq."""
 
     TABLE: ClassVar[str] = "thought"
     KEY: ClassVar[tuple[str, ...]] = ("session", "chain", "number")
@@ -70,7 +70,7 @@ class Thought(NamedTuple):
         return node_id(self.session, self.point)
 
     def id_of(self, point: Point) -> str:
-        """The node of another thought of the same session."""
+        """The node id of another thought of the same session."""
         return node_id(self.session, point)
 
 
@@ -82,7 +82,7 @@ _SELECT = (
 
 
 def thoughts_where(ctx: Context, condition: str, *params: Any, order: str = "thought.seq", limit: int) -> list[Thought]:
-    """Thoughts of the workspace under a condition, in the given order."""
+    """The workspace's thoughts that meet a condition, in the given order."""
     rows = ctx.tx.tuples(
         f"{_SELECT} WHERE thought.workspace = ? AND {condition} ORDER BY {order} LIMIT ?",
         ctx.workspace,
@@ -110,18 +110,19 @@ def thought_by_seq(ctx: Context, seq: int) -> Thought | None:
 
 
 def newest_thoughts(ctx: Context, session: str, count: int, chain: str | None = None) -> list[Thought]:
-    """The last written, oldest of them first."""
+    """The last `count` thoughts, oldest of them first."""
     only, params = ("", []) if chain is None else (" AND thought.chain = ?", [chain])
     found = thoughts_where(ctx, f"thought.session = ?{only}", session, *params, order="thought.seq DESC", limit=count)
     return found[::-1]
 
 
 def following_thoughts(ctx: Context, session: str, after: int, limit: int) -> list[Thought]:
-    """Thoughts in the order of writing, after a seq."""
+    """Thoughts after a seq, in the order of writing."""
     return thoughts_where(ctx, "thought.session = ? AND thought.seq > ?", session, after, limit=limit)
 
 
 def every_thought(ctx: Context, session: str) -> list[Thought]:
+    # In effect without a limit: an export or analysis needs all of them.
     return thoughts_where(ctx, "thought.session = ?", session, limit=10_000_000)
 
 
@@ -146,7 +147,7 @@ def _thought(
     extra: str | None,
     text: str | None,
 ) -> Thought:
-    """From the columns in the order of the query: an export reads thousands, and rows with names cost as much again."""
+    """A thought from the columns of `_SELECT` by position: exports read thousands, and named rows double the cost."""
     return Thought(
         session,
         Point(chain, number),
@@ -167,7 +168,7 @@ def _thought(
 
 
 def data_json(thought: Thought) -> dict[str, Any]:
-    """The seed's ThoughtData; options that were not given are left out."""
+    """The seed's ThoughtData, without options that were not given."""
     data = {
         **thought.extra,
         "thought": thought.text,
@@ -215,6 +216,8 @@ def thought_json(thought: Thought) -> dict[str, Any]:
 
 
 class Revisions:
+    """Which thoughts of a session revise which others, for the seed's export."""
+
     def __init__(self, session: str, thoughts: list[Thought]) -> None:
         self._session = session
         self._thoughts = {thought.point: thought for thought in thoughts}
@@ -225,7 +228,7 @@ class Revisions:
                 self._revised_by.setdefault(thought.revises, []).append(thought.point)
 
     def root(self, point: Point) -> tuple[Point, int]:
-        """The original that a chain of revisions goes back to, and how many steps that is."""
+        """The original at the start of a chain of revisions, and the number of steps to it. Ends in circles too."""
         thought = self._thoughts.get(point)
         if thought is None or thought.revises is None:
             return point, 0
@@ -259,7 +262,7 @@ class Revisions:
         }
 
     def _distance(self, made: list[Thought]) -> float:
-        """How many thoughts lie, on average, between a thought and its revision."""
+        """The mean distance between a thought and its revision, in thoughts."""
         steps = [
             self._place[thought.point] - self._place[thought.revises]
             for thought in made

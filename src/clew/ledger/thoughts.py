@@ -1,4 +1,4 @@
-"""`thought`: record a step of reasoning."""
+"""The operation `thought`, which records one step of reasoning and answers what was understood."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def thought(ctx: Context, args: ThoughtInput) -> dict[str, Any]:
     cipher: its type, references and revision become links. branchId with branchFromThought starts a branch.
     """
     _check(args)
-    # A stateless client sends the whole call again with its model's answer; the thought must not be written twice.
+    # A stateless client repeats the whole call with its model's answer; the thought must not be written twice.
     written = _resumed(ctx, args) or write_thought(ctx, args)
     if args.critique:
         written.answer["critique"] = critique.critique(ctx, written.seq)
@@ -106,7 +106,7 @@ def _check(args: ThoughtInput) -> None:
 
 
 def _resumed(ctx: Context, args: ThoughtInput) -> WrittenThought | None:
-    """The second round of a stateless call that had to ask the client's model: the thought is written already."""
+    """The thought that the first round of a stateless call wrote before it asked the client's model."""
     seq = critique.resumed(ctx) if args.critique else None
     if seq is None:
         return None
@@ -126,7 +126,7 @@ def write_thought(ctx: Context, args: ThoughtInput) -> WrittenThought:
         with ctx.writing() as bound:
             place = place_of(bound, args.session_id)
             session, chain = _session(bound, args, place)
-            # Asked before the place moves: afterwards every session would be the caller's own.
+            # Computed before the place moves: afterwards every session would be the caller's own.
             started = session.id not in (args.session_id, place.session)
             reopened = reopen_session(bound, session)
             recorded = record(bound, session, _draft(args), chain)
@@ -135,7 +135,7 @@ def write_thought(ctx: Context, args: ThoughtInput) -> WrittenThought:
             if not args.next_thought_needed:
                 complete_session(bound, _counted(recorded))
             answer = _answer(bound, args, recorded, reopened)
-        # After the commit: a place in a session that was never stored would lead nowhere.
+        # After the commit, because the session would not exist if the transaction failed.
         if started and ctx.connection.durable:
             seat(ctx).places[ctx.workspace] = moved(place, session)
     return WrittenThought(session.id, recorded.seq, answer)
@@ -143,18 +143,18 @@ def write_thought(ctx: Context, args: ThoughtInput) -> WrittenThought:
 
 @contextmanager
 def _first_come(ctx: Context, args: ThoughtInput) -> Iterator[None]:
-    """Two first thoughts on one connection at once must not start two sessions."""
+    """Lock the connection for its first thought: two at once must not start two sessions."""
     known = args.session_id or (ctx.connection.durable and seat(ctx).places.get(ctx.workspace, StageOfCaller()).session)
     if known or not ctx.connection.durable:
         yield
         return
-    # Only while no session is known; later thoughts of a connection need not wait for one another.
+    # Only while no session is known; later thoughts of a connection do not wait for one another.
     with seat(ctx).lock:
         yield
 
 
 def _session(ctx: Context, args: ThoughtInput, place: StageOfCaller) -> tuple[LedgerSession, Chain | None]:
-    """The session to think in, a new one if there is none, and the chain of it that the thought goes to."""
+    """The session for the thought, a new one if there is none, and the chain if it exists."""
     wanted = args.session_id or place.session
     if wanted is not None:
         session, chain = session_and_chain(ctx, wanted, args.branch_id or MAIN)
@@ -165,7 +165,7 @@ def _session(ctx: Context, args: ThoughtInput, place: StageOfCaller) -> tuple[Le
 
 
 def _begins_anew(ctx: Context, session: LedgerSession, args: ThoughtInput) -> bool:
-    """After a final thought, another title or a second number 1 says plainly that a new chain is meant."""
+    """Whether a new session is meant: after a final thought, another title or a second number 1 says so."""
     if session.status != COMPLETED or args.branch_id:
         return False
     if args.session_title is not None and one_line(args.session_title) != session.title:
@@ -174,7 +174,7 @@ def _begins_anew(ctx: Context, session: LedgerSession, args: ThoughtInput) -> bo
 
 
 def _named_by_first(ctx: Context, session: LedgerSession, args: ThoughtInput) -> LedgerSession:
-    """The first thought may still name and tag a session; later ones may not, as session_update is there for that."""
+    """Let the first thought name and tag its session; later ones get a warning, since session_update does that."""
     if not (args.session_title or args.session_tags):
         return session
     if session.thought_count:
@@ -206,7 +206,7 @@ def _draft(args: ThoughtInput) -> ThoughtDraft:
 
 
 def _counted(recorded: Recorded) -> LedgerSession:
-    """The session with this thought counted, without reading it again."""
+    """The session with this thought counted, computed instead of read again."""
     session, plan = recorded.session, recorded.plan
     return replace(
         session,
@@ -223,11 +223,11 @@ def _answer(ctx: Context, args: ThoughtInput, recorded: Recorded, reopened: bool
         answer["parsed"] = understood
     if reopened:
         answer["reopened"] = True
-    said = plan.reading.number
-    if said is not None and said != plan.point.number:
+    written = plan.reading.number
+    if written is not None and written != plan.point.number:
         ctx.warn(
             "NUMBER_DIFFERS",
-            f"The text says S{said}; the thought is number {plan.point.number}.",
+            f"The text says S{written}; the thought is number {plan.point.number}.",
             f"Refer to it as S{plan.point.number}.",
         )
     if args.verbose:
@@ -248,7 +248,7 @@ def _understood(recorded: Recorded) -> dict[str, Any]:
 
 
 def _counts(ctx: Context, args: ThoughtInput, recorded: Recorded) -> dict[str, Any]:
-    """What a verbose answer and the answer to a final thought tell."""
+    """The counts in a verbose answer and in the answer to a final thought."""
     session = _counted(recorded)
     return {
         "totalThoughts": recorded.plan.total,
@@ -259,7 +259,7 @@ def _counts(ctx: Context, args: ThoughtInput, recorded: Recorded) -> dict[str, A
 
 
 def _guidance(ctx: Context, args: ThoughtInput, recorded: Recorded) -> dict[str, Any]:
-    """Addresses of what may help now. The texts are long; who wants one reads the resource, or asks for the guide."""
+    """Addresses of resources that may help now. The texts are long, so only their addresses are given."""
     plan = recorded.plan
     ends = plan.point.number == 1 or (args.total_thoughts is not None and plan.point.number == plan.total)
     links = ["thoughtbox://patterns-cookbook"] if ends else []
@@ -281,7 +281,7 @@ def _more(recorded: Recorded) -> dict[str, Any]:
 
 
 def closing(ctx: Context, session: str) -> dict[str, Any]:
-    """What the answer to a final thought adds. A copy that cannot be written is a warning: the session is stored."""
+    """What the answer to a final thought adds. If the export file cannot be written, that is only a warning."""
     closed: dict[str, Any] = {"sessionId": None, "sessionClosed": True, "closedSessionId": session}
     with ctx.reading() as bound:
         exported = export_json(bound, session_named(bound, session))
@@ -298,6 +298,6 @@ def write_export(folder: Path, session: str, exported: dict[str, Any]) -> Path:
     path = folder / f"{session}-{stamp}.json"
     part = path.with_suffix(".tmp")
     part.write_bytes(orjson.dumps(exported, option=orjson.OPT_INDENT_2))
-    # Written beside and moved into place, so that whoever reads the folder finds whole files only.
+    # Written beside and renamed, so that readers of the folder find whole files only.
     part.replace(path)
     return path

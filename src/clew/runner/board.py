@@ -1,4 +1,4 @@
-"""The job board: what a runner reads and writes, every call through the dispatcher like anyone else's."""
+"""The job board: everything a runner reads and writes, through the dispatcher like any other caller."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clew.registry.connection import Connection
 from clew.registry.dispatch import Dispatcher
 
 PASSING = frozenset({"STORE_LOCKED", "STORE_UNAVAILABLE", "STORE_FULL"})
-"""Troubles of the store that may be over in a moment."""
+"""Store errors that may pass; the call is repeated after each pause of PATIENCE (seconds)."""
 PATIENCE = (0.1, 0.5, 2.0)
 
 
@@ -24,7 +24,7 @@ class Refused(Exception):
 
 
 class ClaimLost(Exception):
-    """Someone else holds the job now, or it has ended: nothing more may be written for it."""
+    """Somebody else holds the job, or it has ended: nothing more may be written for it."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,13 @@ class Board:
         self._connection = Connection(toolset="full", client="clew-runner", durable=False)
 
     def claim(self, kinds: list[str] | None) -> Claim | None:
-        """The next job that is due, or one whose runner fell silent."""
+        """Claim the next queued job, or one whose runner has fallen silent."""
         wanted = {"allow_stale": True, "announce": True, "kinds": kinds}
         job = self.call("tasks_jobs_claim", runner_id=self.runner, lease_ttl_ms=self._lease_ms, **wanted)["job"]
         return Claim(job, self.runner) if job else None
 
     def beat(self, active: str | None = None, lease_ms: int | None = None) -> None:
-        """Say that this runner is alive."""
+        """Renew the lease that shows this runner as alive."""
         status = "live" if active else "idle"
         lease = lease_ms or self._lease_ms
         arguments = {"runner_id": self.runner, "status": status, "active_job_id": active, "lease_ttl_ms": lease}
@@ -71,7 +71,7 @@ class Board:
         self._call_with_claim("tasks_jobs_complete", claim, arguments)
 
     def prove(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Keep the receipt of a command that this runner ran itself."""
+        """Record the receipt of a command that this runner ran. `witness` marks it as seen, not claimed."""
         connection = Connection(toolset="full", client="clew-runner", durable=False, witness="runner")
         answer = self._dispatcher.call("tasks_receipt_record", arguments, connection)
         if not answer.ok:
@@ -80,7 +80,7 @@ class Board:
         return result
 
     def release(self, claim: Claim, reason: str) -> None:
-        """Give the job back, for another runner or another day."""
+        """Give the job back into the queue."""
         self._call_with_claim("tasks_jobs_requeue", claim, {"reason": reason})
 
     def order(self, claim: Claim) -> tuple[str, dict[str, Any]]:
@@ -94,12 +94,15 @@ class Board:
         return events[::-1]
 
     def text(self, name: str, **arguments: Any) -> str | None:
-        """What an operation says in lines; None when it refuses, because a prompt can do without."""
+        """The answer of an operation in lines; None if it is refused, because a prompt can do without that part."""
         answer = self._dispatcher.call(name, {**arguments, "fmt": "lines"}, self._connection)
         return answer.text if answer.ok else None
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """An answer may be lost after the store has done what was asked; the request id lets a call be repeated."""
+        """Call an operation, again after a passing store error.
+
+        An answer may be lost after the write has happened; the request id keeps the repetition from doing it twice.
+        """
         arguments = {**arguments, "request_id": uuid.uuid4().hex}
         answer = self._dispatcher.call(name, arguments, self._connection)
         for pause in PATIENCE:

@@ -1,7 +1,7 @@
-"""A job's process as the runner sees it: started under a supervisor, read within bounds, ended for a reason.
+"""Running a job's process: started under a supervisor, its output read within bounds, ended at a limit.
 
-Where the system has no process groups (Windows), a command is run without a supervisor. Time and output are limited
-there as everywhere. Memory is not, and a process that the command leaves behind stays.
+On systems without process groups (Windows) a command runs without a supervisor. Time and output are still limited
+there; memory is not, and processes that the command leaves behind stay.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from clew.runner import supervisor
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 CHUNK = 65_536
 KEPT = 262_144
-"""How much of the end of each stream is kept; the rest is read and thrown away."""
+"""Bytes kept from the end of each stream; earlier output is read and dropped."""
 LOOK = 0.2
 
 Echo = Callable[[bytes, bool], None]
-"""Takes what a process prints, and whether it stands on its stream of errors."""
+"""Takes what a process prints, and whether it came from standard error."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class ChildLimits:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process ended. `reason` is why it was made to: time, output, memory, start, stopped or lost."""
+    """How a process ended. `reason` says why it was ended: time, output, memory, start, stopped or lost."""
 
     exit: int | None
     signal: int | None
@@ -59,7 +59,7 @@ class Ended:
 
 
 class Tail:
-    """The end of a stream."""
+    """The last KEPT bytes of a stream."""
 
     def __init__(self) -> None:
         self._kept = bytearray()
@@ -68,7 +68,7 @@ class Tail:
     def add(self, data: bytes) -> None:
         self.total += len(data)
         self._kept += data
-        # Cut at twice the size, so that each byte is moved once at most on average.
+        # Cut only at twice the size, so that each byte is moved at most once on average.
         if len(self._kept) > 2 * KEPT:
             del self._kept[:-KEPT]
 
@@ -84,7 +84,7 @@ def run_child(
     limits: ChildLimits,
     interrupted: Callable[[], str | None],
 ) -> Ended:
-    """Run a command to its end or to a limit. `interrupted` is asked now and then for a reason to stop."""
+    """Run a command to its end or to a limit. `interrupted` is called repeatedly; a reason it returns ends the run."""
     need_confinement("a job of a runner")
     with prompt.open("rb") as stdin:
         return run_supervised(command, environment, directory, stdin, limits, interrupted)
@@ -99,13 +99,13 @@ def run_supervised(
     interrupted: Callable[[], str | None],
     echo: Echo | None = None,
 ) -> Ended:
-    """The same with another input (None: this process's own), and with the output handed on as it comes."""
+    """The same with any input (None: this process's own), and with the output passed on to `echo` as it comes."""
     if not can_confine():
         return run_plainly(command, environment, directory, stdin, limits, interrupted, echo)
     supervisor.adopt_orphans()
     control, controlled = os.pipe()[::-1]
     status, told = os.pipe()
-    # Under a lock: a supervisor that another thread starts at the same moment would look like an orphan.
+    # Under a lock, because a supervisor that another thread starts at the same moment would look like an orphan.
     with _family.starting() as known:
         try:
             process = subprocess.Popen(
@@ -124,8 +124,8 @@ def run_supervised(
                 stderr=subprocess.PIPE,
                 env=environment,
                 cwd=directory,
-                # A session of its own: Ctrl-C in the runner's terminal must reach the runner only, which then ends its
-                # jobs in order.
+                # A session of its own: Ctrl-C in the terminal must reach only the runner, which then ends its jobs in
+                # order.
                 pass_fds=(controlled, told),
                 start_new_session=True,
             )
@@ -134,7 +134,7 @@ def run_supervised(
             os.close(status)
             raise
         finally:
-            # Our copies of its ends. While we held one, the end of the supervisor would not close the pipe.
+            # Close our copies of its ends: while one is open, the death of the supervisor would not close the pipe.
             os.close(controlled)
             os.close(told)
         _family.supervisors.add(process.pid)
@@ -142,16 +142,16 @@ def run_supervised(
         return Child(process, control, status, limits, interrupted, echo).wait()
     finally:
         _family.supervisors.discard(process.pid)
-        # A supervisor that ended in order has killed what the job left; one that was killed has not.
+        # A supervisor that ended in order has killed everything the job left; one that was killed has not.
         if process.returncode != 0:
             _family.end_orphans(known)
 
 
 class Family:
-    """The supervisors of this process, and how what a job left behind is told from them.
+    """The supervisors of this process. It tells them apart from orphans that a job left behind.
 
-    A job may kill its supervisor. What it started then becomes a child of this process, which is neither a supervisor
-    nor one of the children that were there before the job.
+    A job may kill its supervisor. Its processes then become children of this process that are neither supervisors nor
+    children from before the job.
     """
 
     def __init__(self) -> None:
@@ -160,7 +160,7 @@ class Family:
 
     @contextlib.contextmanager
     def starting(self) -> Iterator[set[int]]:
-        """Held while a supervisor is started and noted; yields the children that are there already."""
+        """Hold the lock while a supervisor is started and registered; yields the children that existed before."""
         with self._lock:
             yield set(supervisor.children())
 
@@ -177,7 +177,7 @@ class Family:
 
 
 def _end_tree(pid: int) -> None:
-    """Stop everything first, so that nothing forks away while it is being killed."""
+    """Kill a process and its descendants. All are stopped first, so that none forks while others are killed."""
     tree = [pid, *supervisor.descendants(pid)]
     for number in (signal.SIGSTOP, KILLED):
         for member in tree:
@@ -219,7 +219,7 @@ class Child:
             for stream in (self._process.stdout, self._process.stderr):
                 if stream is not None:
                     stream.close()
-            # The supervisor ends by itself; what it could not end goes with its group.
+            # The supervisor ends by itself; if it hangs, its whole group is killed.
             try:
                 self._process.wait(timeout=10)
             except subprocess.TimeoutExpired:
@@ -237,7 +237,7 @@ class Child:
                 for key, _ in selector.select(LOOK):
                     self._read(selector, key)
                 self._keep_limits(deadline)
-                # A grandchild may hold the streams open for ever, so their end alone is not waited for.
+                # A grandchild may keep the streams open for ever, so the end of the process ends reading too.
                 if self._process.poll() is not None and not selector.select(0):
                     return
 
@@ -260,14 +260,14 @@ class Child:
 
     def _keep_limits(self, deadline: float) -> None:
         now = time.monotonic()
-        # Asked before the reason: a job that was asked to end and does not is killed after its grace.
+        # Before the reason is checked: a job that was asked to end and did not is killed after its grace.
         if now >= self._kill_at:
             self._kill()
         if self._reason is not None:
             return
         if self._output.total + self._errors.total > self._limits.output_bytes:
             self._reason = "output"
-            self._kill()  # what floods is not asked to end
+            self._kill()  # at once: asking it to end would let it go on printing
         elif now >= deadline:
             self._ask_to_end("time", now)
         else:
@@ -283,7 +283,7 @@ class Child:
                 os.write(self._control, b"t")
 
     def _kill(self) -> None:
-        """Closing the pipe is the order to kill: it also holds when this process dies."""
+        """Tell the supervisor to kill the job by closing the pipe, which also happens when this process dies."""
         if self._control is not None:
             os.close(self._control)
             self._control = None
@@ -325,7 +325,7 @@ class PlainChild:
             reader.start()
         reason = self._follow()
         for reader in readers:
-            reader.join(LOOK)  # a process that was left behind may hold the other end
+            reader.join(LOOK)  # not for ever: a process that was left behind may hold the other end
         code = self._process.returncode
         return Ended(
             code if code is None or code >= 0 else None,
@@ -337,7 +337,7 @@ class PlainChild:
         )
 
     def _follow(self) -> str | None:
-        """Why the process was made to end; None when it ended by itself."""
+        """Wait for the process; returns why it was ended, or None if it ended by itself."""
         deadline = time.monotonic() + self._limits.seconds
         while True:
             with suppress(subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""What a runner may execute and within which limits. This comes from the runner's owner, never from a job."""
+"""The configuration of a runner: which programs it may execute, with which limits. It never comes from a job."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ ANY = "*"
 
 Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600)]
 Word = Annotated[str, Field(min_length=1, max_length=4096)]
+# Variables that a job's process gets by default; tokens and database addresses are not among them.
 ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TZ", "LC_*", "XDG_*")
 
 
@@ -60,7 +61,7 @@ class Configuration(Strict):
 
     @property
     def lease_ms(self) -> int:
-        """Leases outlive two missed heartbeats."""
+        """Milliseconds of a lease: three heartbeats, so that two may be missed, within the bounds of the store."""
         return min(max(int(self.heartbeat_s * 3000), 1_000), 300_000)
 
 
@@ -73,7 +74,7 @@ DEFAULT_EXECUTORS: dict[str, dict[str, Any]] = {
 def load_configuration(
     home: Path | None, given: str | None = None, flags: dict[str, Any] | None = None
 ) -> Configuration:
-    """The file named (or CLEW_RUNNER_CONFIG, or runner.toml in the data directory), then the flags over it."""
+    """Load the named file (or CLEW_RUNNER_CONFIG, or runner.toml in the data directory); flags override it."""
     named = given or os.environ.get("CLEW_RUNNER_CONFIG")
     if not named and home is None:
         raise ClewError(
@@ -92,7 +93,7 @@ def load_configuration(
 
 
 def verifying(configuration: Configuration) -> Configuration:
-    """Only the executors that prove work again."""
+    """The configuration with only the executors of type verify."""
     kept = {name: own for name, own in configuration.executors.items() if own.type == "verify"}
     return configuration.model_copy(update={"executors": kept})
 
@@ -107,13 +108,13 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _refusal(path: Path, problem: ValidationError) -> ClewError:
-    said = []
+    problems = []
     for error in problem.errors(include_url=False, include_context=False, include_input=False)[:5]:
         name = ".".join(str(part) for part in error["loc"])
         if error["type"] == "extra_forbidden":
             model = ExecutorConfiguration if error["loc"][0] == "executors" else Configuration
             near = nearest(str(error["loc"][-1]), list(model.model_fields))
-            said.append(f"{name}: unknown setting" + (f"; did you mean {near}?" if near else ""))
+            problems.append(f"{name}: unknown setting" + (f"; did you mean {near}?" if near else ""))
         else:
-            said.append(f"{name}: {error['msg'].lower()}")
-    return ClewError("INVALID_INPUT", f"runner configuration {path}: {'; '.join(said)}", "See docs/delegation.md.")
+            problems.append(f"{name}: {error['msg'].lower()}")
+    return ClewError("INVALID_INPUT", f"runner configuration {path}: {'; '.join(problems)}", "See docs/delegation.md.")

@@ -1,4 +1,4 @@
-"""Executors: how a slice of a job is worked on. A job names a kind; the runner's owner names the program."""
+"""Executors: the programs that work on a slice of a job. A job names a kind, the runner's owner the program."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from clew.runner.witness import observe, receipt_arguments
 
 MAX_ANSWER = 1_000_000
 Interrupted = Callable[[], str | None]
-"""Asked now and then; a reason to stop, or None."""
+"""Called repeatedly while a slice runs; returns a reason to stop, or None."""
 
 
 @dataclass(frozen=True)
 class JobSlice:
-    """What one slice works on."""
+    """The input of one slice."""
 
     job: str
     workspace: str
@@ -37,26 +37,26 @@ class JobSlice:
     seconds: float
     board: Board | None = None
     task: str | None = None
-    """The task that the job belongs to, and the way to its proofs: for executors that prove again."""
+    """The job's task. With `board` it lets the verify executor read and write proofs."""
 
 
 class Stopped(Exception):
-    """The slice was ended from outside: `stopped` by the runner's owner, or its claim was `lost`."""
+    """The slice was ended from outside: by the runner's owner (`stopped`), or because its claim was lost."""
 
 
 class SliceFailed(Exception):
-    """The slice gave no answer; the message says why."""
+    """The slice gave no valid answer; the message says why."""
 
 
 class Executor(Protocol):
     gated: bool
-    """Whether DONE needs proof, and the prompt is worth assembling."""
+    """Whether DONE needs proof and the slice needs a prompt."""
 
     def work(self, slice: JobSlice, interrupted: Interrupted) -> SliceAnswer: ...
 
 
 class DryExecutor:
-    """Rehearses: takes its time and answers DONE without running anything."""
+    """For dry runs: waits and answers DONE without running anything."""
 
     gated = False
 
@@ -74,7 +74,7 @@ class DryExecutor:
 
 
 class ProcessExecutor:
-    """Runs a command in a directory of its own, with the prompt on standard input."""
+    """Runs a command with the prompt on standard input; its files are in a temporary directory."""
 
     gated = True
 
@@ -93,7 +93,7 @@ class ProcessExecutor:
             return self._answer(slice, files, ended)
 
     def command(self, slice: JobSlice, files: Files) -> list[str]:
-        """The command with its placeholders filled in; values are ids and paths, and no shell reads them."""
+        """The command with its placeholders filled in. No shell reads it, so ids and paths need no quoting."""
         values = {
             "{job}": slice.job,
             "{workspace}": slice.workspace,
@@ -127,7 +127,7 @@ class ProcessExecutor:
         return run_child(self.command(slice, files), environment, directory, files.prompt, limits, interrupted)
 
     def _environment(self, slice: JobSlice) -> dict[str, str]:
-        """Only what is on the list: tokens and addresses of this process are nobody else's business."""
+        """The allowed variables only, so that tokens and addresses of this process do not reach the job."""
         kept = allowed_environment(self._own, self._configuration, self.own_variables())
         return {**kept, "CLEW_JOB": slice.job, "CLEW_WORKSPACE": slice.workspace}
 
@@ -155,7 +155,7 @@ def allowed_environment(
 
 @dataclass(frozen=True)
 class Files:
-    """The files of one slice."""
+    """The files of one slice in its temporary directory."""
 
     folder: Path
 
@@ -196,7 +196,7 @@ class ClaudeExecutor(ProcessExecutor):
         return ("ANTHROPIC_*", "CLAUDE_*")
 
     def answer_text(self, files: Files, ended: Ended) -> str:
-        """The structured part of what it printed, else the text of its result."""
+        """The structured part of its output, else the text of its result."""
         try:
             printed = json.loads(ended.output)
         except json.JSONDecodeError:
@@ -208,7 +208,7 @@ class ClaudeExecutor(ProcessExecutor):
 
 
 def why_it_failed(ended: Ended, slice: JobSlice, settings: Configuration) -> str:
-    """A sentence for the job's thread."""
+    """A sentence for the job's thread that says why a process failed."""
     reasons = {
         "time": f"it ran longer than {slice.seconds:g} s and was ended",
         "output": f"it printed more than {settings.output_mb:g} MB and was killed",
@@ -223,8 +223,8 @@ def why_it_failed(ended: Ended, slice: JobSlice, settings: Configuration) -> str
 
 
 def _last_words(ended: Ended) -> str:
-    said = " ".join((ended.errors.strip() or ended.output.strip())[-400:].split())
-    return f" | {said[-160:]}" if said else ""
+    last = " ".join((ended.errors.strip() or ended.output.strip())[-400:].split())
+    return f" | {last[-160:]}" if last else ""
 
 
 def _answer_by_exit(command: list[str], ended: Ended) -> SliceAnswer:
@@ -233,7 +233,7 @@ def _answer_by_exit(command: list[str], ended: Ended) -> SliceAnswer:
 
 
 class Executors:
-    """The executors of a runner, by the kinds of jobs they take."""
+    """The usable executors of a runner, by the kinds of jobs they take; and why others cannot be used."""
 
     def __init__(self, configuration: Configuration, dry_run: bool = False) -> None:
         self._by_kind: dict[str, Executor] = {}
@@ -251,15 +251,15 @@ class Executors:
 
     @property
     def kinds(self) -> list[str] | None:
-        """The kinds to ask for; None for any."""
+        """The kinds of jobs to claim; None for any."""
         return None if ANY in self._by_kind else sorted(self._by_kind)
 
     def check(self) -> None:
         if not self._by_kind:
-            told = "; ".join(f"{name}: {problem}" for name, problem in sorted(self.unusable.items()))
+            problems = "; ".join(f"{name}: {problem}" for name, problem in sorted(self.unusable.items()))
             raise ClewError(
                 "UNAVAILABLE",
-                f"none of the executors can be used here: {told or 'none is configured'}",
+                f"none of the executors can be used here: {problems or 'none is configured'}",
                 "Install one of the programs, describe another in runner.toml, or try --dry-run.",
             )
 
@@ -268,9 +268,9 @@ class Executors:
 
 
 class VerifyExecutor:
-    """Proves a task again: runs the commands of its seen receipts in the configured checkout, as far as allowed.
+    """Proves a task again: runs the commands of its seen receipts in the configured checkout, if they are allowed.
 
-    A command comes from a receipt, so the store names it; whether it runs here, the runner's owner says.
+    The command comes from a receipt in the store; the runner's owner decides with `allow` whether it may run here.
     """
 
     gated = False
@@ -302,7 +302,7 @@ class VerifyExecutor:
     def _again(
         self, slice: JobSlice, board: Board, step: str, id: str, interrupted: Interrupted
     ) -> dict[str, Any] | None:
-        """The new receipt; None when the command is not allowed here."""
+        """The result of running a receipt's command again; None if the command is not allowed here."""
         receipt = board.call("open", id=id)["receipt"]
         words = self._allowed(receipt["command"] or "")
         if words is None:
@@ -319,8 +319,8 @@ class VerifyExecutor:
         return board.prove({**place, **receipt_arguments(seen, root, receipt["files"])})
 
     def _allowed(self, command: str) -> list[str] | None:
-        """How the command may be run: by a shell only when the owner wrote down this very line, because a pattern
-        such as `pytest *` would let `pytest; anything` through."""
+        """The words to run; None if not allowed. A shell runs only a line that the owner wrote down exactly, because a
+        pattern such as `pytest *` would also match `pytest x; anything`."""
         if command in self._own.allow:
             return [command]
         if _SHELL_CONTROL.search(command) or not any(fnmatch.fnmatchcase(command, name) for name in self._own.allow):
@@ -340,7 +340,7 @@ def make_executor(own: ExecutorConfiguration, configuration: Configuration) -> E
 
 
 def _problem(own: ExecutorConfiguration) -> str | None:
-    """Why an executor cannot work on this machine."""
+    """Why an executor cannot work on this machine; None if it can."""
     if own.type in ("dry", "verify"):
         return None if own.type == "dry" or own.allow else "allow is empty: no command may be run again"
     if own.type == "command" and not own.command:

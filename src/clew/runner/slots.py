@@ -1,4 +1,4 @@
-"""The runner: its slots, and one job from its claim to its end: slices, failures, the proof gate, giving it back."""
+"""The runner: slots that claim jobs, and one job from its claim to its end (slices, failures, proof, giving back)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = logging.getLogger("clew.runner")
 
 
 class Pulse:
-    """Heartbeats while a process works. Knows when the claim is lost, by refusal or because the store fell silent."""
+    """Heartbeats while a process works. The claim is lost when one is refused, or the store is silent too long."""
 
     def __init__(self, board: Board, claim: Claim, every: float, lease: float) -> None:
         self._board, self._claim = board, claim
@@ -31,7 +31,7 @@ class Pulse:
         self._last = self._held = time.monotonic()
 
     def beat(self) -> bool:
-        """Send one when it is due; False when the job is no longer ours."""
+        """Send a heartbeat if one is due; False if the job is no longer ours."""
         now = time.monotonic()
         if now - self._last < self._every:
             return True
@@ -42,12 +42,12 @@ class Pulse:
             self._held = time.monotonic()
         except ClaimLost:
             return False
-        # A store that is locked or away for a moment does not mean that the claim is lost.
+        # A store that is locked or unreachable for a moment does not mean that the claim is lost.
         except Refused as refusal:
             log.warning("heartbeat for %s: %s", self._claim.id, refusal)
             if refusal.code not in PASSING:
                 return False
-        # Without a word to the store for a whole lease, another runner may have the job by now.
+        # After a whole lease without a successful heartbeat, another runner may have the job.
         return time.monotonic() - self._held < self._lease
 
 
@@ -66,7 +66,7 @@ class Delegation:
     begun: float = field(default_factory=time.monotonic)
 
     def run(self) -> None:
-        """Work until the job has ended, was given back or is no longer ours."""
+        """Work until the job has ended, was given back, or is no longer ours."""
         try:
             while not self._work_slice():
                 pass
@@ -74,7 +74,7 @@ class Delegation:
             log.warning("%s is no longer ours: %s", self.claim.id, lost)
 
     def _work_slice(self) -> bool:
-        """One slice; True when there is nothing more to do."""
+        """Work on one slice; True if nothing is left to do."""
         if self.stop.is_set():
             return self._give_back()
         limit = self._limit_reached()
@@ -89,20 +89,21 @@ class Delegation:
             return self._give_back()
         except SliceFailed as failure:
             return self._report_failure("error", str(failure))
-        # What a program reports in one slice is bounded: each event is a transaction.
+        # Bounded, because each event is a transaction.
         for event in answer.events[:50]:
-            self._tell(event)
+            self._report(event)
         return self._conclude(answer)
 
     def _begin_slice(self) -> None:
-        """A checkpoint settles errors of an earlier attempt; later slices of this one must not hide its own."""
+        """Report the start of a slice. Only the first is a checkpoint, which clears errors of an earlier attempt; in a
+        later slice it would hide errors of this one."""
         self.slices += 1
         first = self.slices == 1
         self.board.report(self.claim, "checkpoint" if first else "progress", f"runner: slice {self.slices} started")
 
     def _work(self) -> SliceAnswer:
         settings = self.configuration
-        # The program is told the time of the slice; the grace is for writing its answer. The job's own end comes first.
+        # The program is told only the time of the slice; the grace lets it write its answer.
         seconds = min(settings.slice_s + settings.slice_grace_s, self._left())
         prompt = ""
         if self.executor.gated:
@@ -134,18 +135,18 @@ class Delegation:
                     "proof_gate", "DONE needs proof: a card, a note, CMD: or LINK: among the refs"
                 )
         self.previous = answer.summary
-        # Only failures in a row count: a job that goes on in between is not stuck.
+        # Only failures in a row count, because a job that makes progress is not stuck.
         self.failures = 0
         self.stop.wait(self.configuration.retry_s)
         return False
 
     def _report_failure(self, kind: str, message: str) -> bool:
-        """Say why a slice did not count, and try again unless that happened too often in a row."""
+        """Report why a slice did not count; ends the job after too many failures in a row."""
         self.failures += 1
-        told = f"slice {self.slices}: {message}"
-        self.board.report(self.claim, kind, told[:400])
+        text = f"slice {self.slices}: {message}"
+        self.board.report(self.claim, kind, text[:400])
         if self.failures >= self.configuration.max_failures:
-            return self._end("FAILED", f"given up after {self.failures} failures; the last one, {told}"[:800])
+            return self._end("FAILED", f"given up after {self.failures} failures; the last one, {text}"[:800])
         self.stop.wait(min(self.configuration.retry_s * 2 ** (self.failures - 1), 60))
         return False
 
@@ -169,7 +170,7 @@ class Delegation:
     def _left(self) -> float:
         return self.configuration.max_runtime_s - (time.monotonic() - self.begun)
 
-    def _tell(self, event: Event) -> None:
+    def _report(self, event: Event) -> None:
         kind = event.kind if event.kind in KINDS else "progress"
         more: dict[str, Any] = {"refs": event.refs}
         if event.percent is not None:
@@ -182,7 +183,7 @@ GOODBYE_MS = 1_000
 
 
 class News:
-    """Wakes slots that wait for work when anything was written to the store."""
+    """Wakes waiting slots when anything was written to the store."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -223,8 +224,7 @@ class Slot:
 
     def run(self) -> None:
         while not self._stop.is_set():
-            # Before the claim: what is queued after this look wakes the wait below, so that no job is missed in
-            # between.
+            # Read before the claim: a job that is queued after this ends the wait below, so none is missed.
             seen = self._news.seen()
             claim = self._guarded(self._claim)
             if claim is not None:
@@ -234,7 +234,7 @@ class Slot:
             if claim is None:
                 self._guarded(self._idle)
                 self._news.wait(seen, self._configuration.poll_s)
-        # A lease of a second instead of a farewell operation: the runner counts as gone almost at once.
+        # A lease of one second instead of an operation of its own: the runner counts as offline almost at once.
         self._guarded(lambda: self._board.beat(lease_ms=GOODBYE_MS))
 
     def _claim(self) -> Claim | None:
@@ -252,7 +252,8 @@ class Slot:
             self._beaten = time.monotonic()
 
     def _guarded(self, action: Callable[[], Claim | None]) -> Claim | None:
-        """A store in trouble, or a defect in one job, must not end the slot. The claim of such a job expires."""
+        """Run an action and log its errors: a store error or a defect in one job must not end the slot. The claim of
+        such a job expires by itself."""
         try:
             return action()
         except (Refused, ClaimLost) as refusal:
@@ -264,13 +265,13 @@ class Slot:
 
 
 QUIET_S = 0.25
-"""Many commits in a row are one piece of news, or idle runners would keep a busy store from its work."""
+"""Seconds between two wake-ups: if idle runners looked after every commit, they would slow down a busy store."""
 
 
 def run(
     clew: Clew, configuration: Configuration, stop: threading.Event, *, once: bool = False, dry_run: bool = False
 ) -> int:
-    """Work until `stop` is set, or once through; how many jobs were taken."""
+    """Work until `stop` is set, or with `once` one job for each slot; returns how many jobs were taken."""
     executors = Executors(configuration, dry_run)
     executors.check()
     for name, problem in executors.unusable.items():
@@ -282,7 +283,7 @@ def run(
     ]
     threads = [threading.Thread(target=slot.run, name=f"slot-{number}") for number, slot in enumerate(slots)]
     if not once:
-        # PostgreSQL notifies, SQLite's file is looked at; without either a slot still looks every `poll_s`.
+        # PostgreSQL notifies, and SQLite's file is watched; without either, a slot still looks every `poll_s`.
         Follower(
             lambda _: clew.database.changes(configuration.poll_s), lambda _: news.tell(), "clew-news", QUIET_S, stop
         )
@@ -295,7 +296,7 @@ def run(
 
 
 def slot_names(configuration: Configuration) -> list[str]:
-    """One name for each slot, so that each has its own lease and its own claims."""
+    """One name for each slot, so that each has its own lease and claims."""
     name = configuration.runner_id or f"{socket.gethostname()}:{os.getpid()}"
     if configuration.slots == 1:
         return [name]

@@ -24,7 +24,7 @@ from pathlib import Path
 
 try:
     import resource
-except ImportError:  # Windows, where no supervisor is started: see plain_child
+except ImportError:  # Windows, where no supervisor is started: see PlainChild in child.py
     resource = None  # type: ignore[assignment]
 
 LOOK = 0.5
@@ -43,9 +43,10 @@ def main() -> None:
         signal.signal(ignored, signal.SIG_IGN)  # the runner decides when a job ends
     adopt_orphans()
     child = _start(sys.argv[4:], memory, (control, status, wake, woken), status)
-    told = _watch(child, control, wake, memory)
+    outcome = _watch(child, control, wake, memory)
+    # Killed before the outcome is told: when the runner learns of the end, nothing of the job is left.
     _kill_all(child)
-    _tell(status, **told)
+    _tell(status, **outcome)
 
 
 def _start(command: list[str], memory: int, private: tuple[int, ...], status: int) -> int:
@@ -55,15 +56,15 @@ def _start(command: list[str], memory: int, private: tuple[int, ...], status: in
     try:
         os.setsid()
         for fd in private:
-            # The job must not hold the pipes: it could keep the supervisor from noticing that the runner has died.
+            # The job must not inherit the pipes: the supervisor could then not notice that the runner has died.
             os.set_inheritable(fd, False)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
-        # Python ignores SIGPIPE and children inherit that; `yes | head` would never end.
+        # Python ignores SIGPIPE and children inherit that; without this `yes | head` would never end.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if memory:
-            # Data, not address space: runtimes such as V8 reserve far more addresses than they ever touch.
+            # Data, not address space: runtimes such as V8 reserve far more addresses than they use.
             _lower(resource.RLIMIT_DATA, memory)
         os.execvp(command[0], command)
     except BaseException as problem:
@@ -78,7 +79,7 @@ def _lower(limit: int, value: int) -> None:
 
 
 def _watch(child: int, control: int, wake: int, memory: int) -> dict[str, object]:
-    """Until the job's first process ends, or is made to."""
+    """Wait until the job's first process ends or must be ended; returns how it ended."""
     next_look = time.monotonic() + LOOK
     while True:
         wait = max(next_look - time.monotonic(), 0) if memory else None
@@ -86,8 +87,7 @@ def _watch(child: int, control: int, wake: int, memory: int) -> dict[str, object
         if wake in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(wake, 4096)
-        # Before the control pipe: a job that has ended by itself keeps its exit code, also if it is told to end just
-        # then.
+        # Before the control pipe: a job that has ended by itself keeps its exit code, even if it is told to end now.
         ended = _reap(child)
         if ended is not None:
             return _outcome(ended)
@@ -97,14 +97,14 @@ def _watch(child: int, control: int, wake: int, memory: int) -> dict[str, object
             _signal_all(signal.SIGTERM, child)
         if memory and time.monotonic() >= next_look:
             next_look = time.monotonic() + LOOK
-            # RLIMIT_DATA holds for each process; a job of many processes is caught only by their sum.
+            # RLIMIT_DATA holds for each process alone; a job of many processes is caught only by their sum.
             used = sum(_own_memory(pid) for pid in descendants())
             if used > memory:
                 return {"exit": None, "signal": None, "reason": "memory", "detail": f"{used >> 20} MB"}
 
 
 def _reap(child: int) -> int | None:
-    """Collect what has ended; the wait status of the first process once it is among them."""
+    """Collect ended processes; returns the wait status of the job's first process if it is among them."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -122,7 +122,7 @@ def _outcome(status: int) -> dict[str, object]:
 
 
 def _kill_all(group: int) -> None:
-    """Stop everything first, so that nothing forks away while it is being killed."""
+    """Kill every process of the job. All are stopped first, so that none forks while others are killed."""
     if not PROC.is_dir():
         _signal_all(signal.SIGKILL, group)
     deadline = time.monotonic() + 5
@@ -134,7 +134,7 @@ def _kill_all(group: int) -> None:
 
 
 def _signal_all(number: int, group: int) -> None:
-    """To every process of the job; where none can be listed, to the group of the first one."""
+    """Send a signal to every process of the job; without /proc, to the group of the first one."""
     if not PROC.is_dir():
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(group, number)
@@ -163,7 +163,7 @@ def _children() -> dict[int, list[int]]:
     parents: dict[int, list[int]] = {}
     for entry in PROC.iterdir() if PROC.is_dir() else ():
         if entry.name.isdigit():
-            # The name of a program may hold spaces and brackets, so fields are counted from the last bracket on.
+            # A program's name may contain spaces and brackets, so fields are counted from the last bracket on.
             stat = _read(entry / "stat")
             state, parent = [*stat.rpartition(")")[2].split(), "Z", "0"][:2]
             if state not in "ZX":
@@ -172,7 +172,7 @@ def _children() -> dict[int, list[int]]:
 
 
 def _own_memory(pid: int) -> int:
-    """Bytes that a process holds and does not share."""
+    """Resident bytes of a process that it does not share with others."""
     fields = _read(PROC / str(pid) / "statm").split()
     return (int(fields[1]) - int(fields[2])) * resource.getpagesize() if len(fields) > 2 else 0
 
@@ -181,11 +181,11 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(errors="replace")
     except OSError:
-        return ""  # it ended while we looked
+        return ""  # the process has ended meanwhile
 
 
 def adopt_orphans() -> None:
-    """Let processes whose parent ends become children of this one, where the system can (Linux)."""
+    """Make orphaned descendants children of this process (Linux only)."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -1,11 +1,11 @@
-"""Running a command as its witness: the output passes through, and what is left is what a receipt says of the run.
+"""Running a command as its witness: its output passes through, and the result is what a receipt records.
 
-The command runs under the supervisor: nothing that it starts outlives it, also when this process is killed. It has
-this process's input, in a session of its own, so that a terminal can be read and Ctrl-C reaches it through us.
+The command runs under the supervisor: nothing that it starts outlives it, even if this process is killed. It has
+this process's input, in a session of its own, so that it can read the terminal and Ctrl-C reaches it through us.
 
-Where Linux can tell, the files that the command opened are known too, without tracing it: the kernel reports every file
-that is opened in a watched folder, by whatever process. A file that somebody else opened at the same time is counted as
-well, which makes a proof a little more careful and never less.
+On Linux the files that the command opened are known too, without tracing it: inotify reports every file that any
+process opens in a watched folder. A file that another process opened at the same time is counted as well, which makes
+a proof cover more, never less.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _EVENT = struct.Struct("iIII")
 _CACHED = re.compile(r"(.+?)\.[\w-]+(?:\.opt-\d)?\.pyc")
 _CACHE = "__pycache__"
 MOST_FOLDERS = 4_096
-"""Watches are a resource of the whole machine; a project with more folders is not watched."""
+"""Watches are shared by the whole machine, so a project with more folders is not watched."""
 READ = 1 << 16
 
 
 class OpenedFiles:
-    """Files of a project that are opened while the block runs; `paths` is None where the system cannot tell."""
+    """The files of a project that are opened while the block runs; `paths` is None if the system cannot tell."""
 
     def __init__(self, root: Path, files: Iterable[str]) -> None:
         self._root, self._files = root, frozenset(files)
@@ -81,13 +81,13 @@ class OpenedFiles:
         if self._fd < 0:
             return False
         for folder in folders:
-            # Where a compiled file is up to date, Python opens that and never the source; so it stands for the source.
+            # If a compiled file is up to date, Python opens only that, so it stands for the source.
             for below in (folder, f"{folder}/{_CACHE}"):
                 number = system.inotify_add_watch(self._fd, os.fsencode(self._root / below), IN_OPEN)
                 if number >= 0:
                     self._folders[number] = below
                 elif below == folder and (self._root / folder).is_dir():
-                    return False  # the machine has no watches left
+                    return False  # no watches are left on this machine
         return True
 
     def _follow(self) -> None:
@@ -98,7 +98,7 @@ class OpenedFiles:
                 return
 
     def _read(self) -> None:
-        """Everything that waits. What was opened before the block ended is there, however late it is read."""
+        """Read all waiting events. Files opened before the end of the block are among them, however late this runs."""
         with contextlib.suppress(BlockingIOError):
             while data := os.read(self._fd, READ):
                 at = 0
@@ -112,7 +112,7 @@ class OpenedFiles:
 
 
 def _source(folder: str, name: str) -> str:
-    """The file itself, or the Python source that a cached module was made of: Python opens only the latter's cache."""
+    """The path of an opened file; for a cached Python module, the path of its source."""
     cached = _CACHED.fullmatch(name)
     if cached is not None and Path(folder).name == _CACHE:
         folder, name = str(Path(folder).parent), f"{cached[1]}.py"
@@ -120,7 +120,7 @@ def _source(folder: str, name: str) -> str:
 
 
 MOST_OUTPUT = 64 << 20
-"""Bytes after which a flood is ended; a test suite that prints more tells nobody anything."""
+"""A command that prints more bytes than this is ended."""
 TAIL = 60_000
 STOP_SECONDS = 5
 NO_LIMIT = float("inf")
@@ -130,7 +130,7 @@ _SHELL_SIGNS = re.compile(r"[\s;&|<>$`*?~(){}#!]")
 
 @dataclass(frozen=True, slots=True)
 class WitnessedRun:
-    """A run as it was seen."""
+    """The result of a run, as a receipt records it."""
 
     command: str
     exit_code: int
@@ -139,22 +139,22 @@ class WitnessedRun:
     output_tail: str
     reason: str | None = None
     remark: str | None = None
-    """In words: why it was ended, or could not be started."""
+    """In words, why it was ended or could not be started."""
 
 
 def shell_line(words: Sequence[str]) -> str:
-    """The command as one line of shell, which is how receipts keep it."""
+    """The command as one shell line, the form in which receipts store it."""
     return words[0] if _is_shell(words) else shlex.join(words)
 
 
 def placed(seen: WitnessedRun, folder: Path, root: Path) -> WitnessedRun:
-    """The run with a command that says where it ran, seen from the project: `make test` elsewhere is another one."""
+    """The run with its directory in the command, relative to the project: `make test` elsewhere is another command."""
     below = os.path.relpath(folder, root)
     return seen if below == "." else replace(seen, command=f"cd {shlex.quote(below)} && {seen.command}")
 
 
 def watch(words: Sequence[str], directory: Path, seconds: float = NO_LIMIT) -> WitnessedRun:
-    """Run a command to its end with this process's input and output. Signals that end us are passed on to it."""
+    """Run a command with this process's input and output. Signals that ask us to end are passed on to it."""
 
     def echo(data: bytes, is_error: bool) -> None:
         stream = sys.stderr if is_error else sys.stdout
@@ -177,7 +177,7 @@ def observe(
     interrupted: Callable[[], str | None],
     echo: Echo | None = None,
 ) -> WitnessedRun:
-    """Run a command and say what was seen. One word with signs of the shell in it is given to the user's shell."""
+    """Run a command and return what was seen. A single word with shell characters is run by the user's shell."""
     command = [environment.get("SHELL") or "/bin/sh", "-c", words[0]] if _is_shell(words) else list(words)
     digests = (hashlib.sha256(), hashlib.sha256())
 
@@ -188,6 +188,7 @@ def observe(
 
     begun = time.monotonic()
     ended = run_supervised(command, environment, directory, stdin, limits, interrupted, hear)
+    # The streams are digested separately, because the order in which they interleave differs from run to run.
     both = hashlib.sha256(b"".join(digest.digest() for digest in digests)).hexdigest()
     return WitnessedRun(
         shell_line(words),
@@ -201,7 +202,7 @@ def observe(
 
 
 def receipt_arguments(seen: WitnessedRun, root: Path, paths: Iterable[str]) -> dict[str, Any]:
-    """What tasks_receipt_record is told of a run over these files of a checkout."""
+    """The arguments of tasks_receipt_record for a run that covers these files of a checkout."""
     snapshot = take_snapshot(root, paths)
     return {
         "command": storable(seen.command),
@@ -216,12 +217,12 @@ def receipt_arguments(seen: WitnessedRun, root: Path, paths: Iterable[str]) -> d
 
 
 def storable(text: str) -> str:
-    """The text as a store can keep it: commands may print NUL, and arguments need not be UTF-8."""
+    """Text that a store accepts: commands may print NUL, and arguments need not be valid UTF-8."""
     return text.replace("\x00", "\N{SYMBOL FOR NULL}").encode(errors="replace").decode()
 
 
 def exit_code_of(ended: Ended) -> int:
-    """The exit code that a shell would give: 128 and the signal for what was killed, 127 for what is not there."""
+    """The exit code as a shell gives it: 128 plus the signal if killed, 127 if not found, 124 after a timeout."""
     if ended.reason == "start":
         return NOT_RUNNABLE if "Permission denied" in ended.detail else NOT_FOUND
     if ended.reason in ("output", "lost"):
@@ -250,7 +251,7 @@ def _is_shell(words: Sequence[str]) -> bool:
 
 @contextlib.contextmanager
 def _interruptions() -> Iterator[list[int]]:
-    """Signals that ask this process to end are passed on to the command, whose end is then our end."""
+    """Catch signals that ask this process to end; they are passed on to the command, and its end ends us."""
     caught: list[int] = []
     before = {number: signal.signal(number, lambda got, _: caught.append(got)) for number in ENDING}
     try:

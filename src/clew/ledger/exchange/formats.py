@@ -1,6 +1,6 @@
-"""A session as text that can be read back: cipher lines for agents, Markdown for people.
+"""A session as text that can be imported again: cipher lines for agents, Markdown for people.
 
-The lines keep everything but times and critiques. The Markdown keeps everything, in comments that no viewer shows.
+Cipher lines keep everything except times and critiques. Markdown keeps everything, in comments that viewers hide.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from clew.ledger.thought_rows import Thought, data_json
 
 _LINE = re.compile(r"\[(\d{1,18})/(\d{1,18})\]((?: \[[A-Z]:[^\]]*\])*): (.*)")
 _FLAG = re.compile(r" \[([A-Z]):([^\]]*)\]")
+# A thought may have several lines, but a cipher line must stay one.
 _ESCAPE = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r"})
 _UNESCAPE = re.compile(r"\\([\\nr])")
 
@@ -26,6 +27,7 @@ _UNESCAPE = re.compile(r"\\([\\nr])")
 def render_cipher(session: dict[str, Any], thoughts: list[Thought], header: bool = True) -> str:
     lines = []
     if header:
+        # Commas separate tags, so a comma inside of a tag is escaped.
         tags = ",".join(tag.replace("%", "%25").replace(",", "%2C") for tag in session["tags"])
         lines += [f"# {session['title']}", f"I:{session['id']}", f"T:{tags} N:{session['thoughtCount']}"]
     lines += [_line(thought) for thought in thoughts]
@@ -41,7 +43,7 @@ def _line(thought: Thought) -> str:
 
 
 def _flags(thought: Thought) -> Iterator[str]:
-    """What a line tells beside number and text: branch, fork, revision, a kind that the text does not show, the end."""
+    """The flags of a line: branch, fork, revision, a kind that the text does not show, the end."""
     origin = thought.origin.short if thought.origin else ""
     if thought.point.chain:
         yield f"B:{thought.point.chain}<{origin}"
@@ -61,7 +63,7 @@ def _long(session: str, short: str) -> str | None:
 
 
 def parse_cipher(text: str) -> dict[str, Any]:
-    """The export that was rendered; a session without an id gets a new one."""
+    """The JSON export that cipher lines stand for. Without an id the import gives the session a new one."""
     lines = text.split("\n")
     session: dict[str, Any] = {"title": "", "tags": []}
     while lines and not _LINE.fullmatch(lines[0]):
@@ -124,6 +126,8 @@ _SESSION = "<!-- clew session "
 _THOUGHT = "<!-- clew thought "
 _CLOSE = " -->"
 _END = "<!-- /thought -->"
+# A text may contain our own marks. A backslash before them keeps them from being read as marks; backslashes that are
+# there already are matched too, so that reading removes exactly the one that was added.
 _MARKS = re.compile(r"(\\*)(?=<!-- (?:clew (?:session|thought) |/thought -->))")
 
 
@@ -153,7 +157,7 @@ def _header(session: dict[str, Any], marks: bool) -> list[str]:
 
 
 def _threads(thoughts: list[Thought]) -> Iterator[tuple[str, list[tuple[int, Thought]]]]:
-    """The main line, then each branch; a place tells in which order all were written."""
+    """The main line, then each branch, as thoughts with their position in the order of writing."""
     chains: dict[str, list[tuple[int, Thought]]] = {"": []}
     for place, thought in enumerate(thoughts):
         chains.setdefault(thought.point.chain, []).append((place, thought))
@@ -173,8 +177,8 @@ def _escaped(text: str) -> str:
 
 
 def _mark(thought: Thought, place: int | None, before: Point | None) -> str:
-    """All that the heading and the text do not tell. Ids follow from chain and number, and a thought comes after the
-    one that was written before it in its chain unless it says otherwise; both would double the size of an export."""
+    """Everything that heading and text do not show. Left out, because they would double the size: ids, which follow
+    from chain and number, and `prev` where it is simply the thought before in the chain."""
     data = data_json(thought)
     del data["thought"]
     if thought.next_needed:
@@ -197,7 +201,7 @@ _ESCAPED_LINE = re.compile(rf"^\\(?={_MARKS.pattern})", re.MULTILINE)
 
 
 def parse_markdown(text: str) -> dict[str, Any]:
-    """The export that was rendered."""
+    """The JSON export that Markdown with marks stands for."""
     lines = text.split("\n")
     session = next((_load(line, _SESSION) for line in lines if line.startswith(_SESSION)), None)
     if session is None:
@@ -214,7 +218,7 @@ def parse_markdown(text: str) -> dict[str, Any]:
                 end = lines.index(_END, at)
             except ValueError:
                 raise _unreadable_mark(f"the thought in line {at + 1} has no end mark") from None
-            # The mark, the heading and one empty line stand before the text.
+            # Before the text stand three lines: the mark, the heading and an empty line.
             body = _ESCAPED_LINE.sub("", "\n".join(lines[at + 3 : end]))
             nodes.append((place, {**mark, "data": {**data, "thought": body}}))
             at = end
@@ -224,7 +228,7 @@ def parse_markdown(text: str) -> dict[str, Any]:
 
 
 def _json(value: Any) -> str:
-    """On one line; a comment must not end early, and a > needs no escape in JSON to be written as one."""
+    """JSON on one line. `>` is escaped, because `-->` in a text would end the HTML comment early."""
     return canonical(value).replace(">", "\\u003e")
 
 

@@ -1,6 +1,6 @@
-"""Reading a session from outside, thought by thought, in one transaction.
+"""Importing a session, thought by thought, in one transaction.
 
-Any shape becomes drafts that the ledger can hold; the report says what had to be bent.
+Input of any shape becomes drafts that the ledger can store; the report says what had to be changed.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from clew.ledger.thought_rows import every_thought
 from clew.registry.context import Context
 
 MAX_NUMBER = 999_999_999
+# Deeper nesting could be parsed but not serialised again by every store.
 DEEPEST = 32
 _KNOWN_DATA = frozenset(
     {
@@ -42,7 +43,7 @@ _KNOWN_NODE = frozenset({"id", "data", "prev", "next", "revisesNode", "branchOri
 
 @dataclass
 class Foreign:
-    """One node: its data made sound, its pointers still in the ids it came with."""
+    """One node with checked data; its pointers still use the ids of the source."""
 
     id: str
     chain: str
@@ -63,7 +64,7 @@ class Foreign:
 
 
 class Chains:
-    """Branch ids as anyone may have written them, and the ids they get here."""
+    """Maps the branch ids of the source, which may hold anything, to valid and unique ids."""
 
     def __init__(self) -> None:
         self._given: dict[str, str] = {}
@@ -83,16 +84,16 @@ class Chains:
 
 
 def foreign_node(node: dict[str, Any], session: str, chains: Chains, labels: dict[str, str]) -> Foreign:
-    """Take a node as it is found; nothing in it is trusted to have the right type."""
+    """Read one node. No value in it is trusted to have the right type."""
     data = node.get("data") if isinstance(node.get("data"), dict) else {}
     assert isinstance(data, dict)
-    # Either place may have it.
+    # Thoughtbox stores the branch in the node or in its data, depending on the version.
     raw = _text(node.get("branchId")) or _text(data.get("branchId")) or None
     chain, label = chains.name(raw)
     number = sound_number(data.get("thoughtNumber"))
     key = _text(node.get("id")) or f"{session}:{raw + ':' if raw else ''}{data.get('thoughtNumber')}"
     extra = {name: value for name, value in data.items() if name not in _KNOWN_DATA}
-    # What cannot be used is kept beside the thought, so that an export gives it back.
+    # Values that cannot be used are stored beside the thought, so that an export gives them back.
     if number is None and data.get("thoughtNumber") is not None:
         extra["originalNumber"] = data["thoughtNumber"]
     more = {name: value for name, value in node.items() if name not in _KNOWN_NODE}
@@ -105,7 +106,7 @@ def foreign_node(node: dict[str, Any], session: str, chains: Chains, labels: dic
         number=number,
         text=storable(data.get("thought") if isinstance(data.get("thought"), str) else ""),
         total=sound_number(data.get("totalThoughts")),
-        # Missing means that more was to come: only an explicit false ends a line.
+        # A missing value means that more was to come: only an explicit false ends a session.
         next_needed=data.get("nextThoughtNeeded") is not False,
         ts_ms=time_ms(data.get("timestamp")),
         is_revision=data.get("isRevision") is True or _text(node.get("revisesNode")) != "",
@@ -113,8 +114,7 @@ def foreign_node(node: dict[str, Any], session: str, chains: Chains, labels: dic
         agent=_text(data.get("agentId")) or None,
         critique=_critique(data.get("critique")),
         prev=_text(node.get("prev")) or None,
-        # Pointers to nodes are exact. Numbers alone are ambiguous: a revision means its own chain, a fork the main
-        # line.
+        # Node ids are exact. A bare number is ambiguous: a revision means its own chain, a fork the main line.
         revises=_text(node.get("revisesNode")) or _same_chain(session, raw, data.get("revisesThought")),
         origin=_text(node.get("branchOrigin")) or _main_line(session, data.get("branchFromThought")),
         extra=sound(extra),
@@ -141,13 +141,13 @@ def _text(value: Any) -> str:
 
 
 def storable(text: Any) -> str:
-    """Without the characters that no store takes."""
+    """The text without characters that a store refuses: null characters and lone surrogates."""
     plain = str(text).replace("\x00", "\ufffd")
     return plain.encode("utf-8", "replace").decode() if not plain.isascii() else plain
 
 
 def sound(value: Any, depth: int = 0) -> Any:
-    """JSON that the store can hold: texts without what it does not take, and an ellipsis for what lies too deep."""
+    """JSON that the store can hold: texts cleaned by `storable`, and an ellipsis for what is nested too deeply."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, (dict, list)) and depth > DEEPEST:
@@ -164,8 +164,9 @@ def sound_number(value: Any) -> int | None:
 
 
 def time_ms(value: Any) -> int | None:
-    """Milliseconds of an ISO time or a number; None when it is neither."""
+    """Milliseconds of an ISO time or a number; None if it is neither."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
+        # Up to the end of the year 9999, the last that `datetime` can show.
         return int(value) if 0 <= value < 253_402_300_800_000 else None
     if not isinstance(value, str):
         return None
@@ -199,11 +200,11 @@ class ImportReport:
 
 
 def import_session(ctx: Context, exported: dict[str, Any], merge: bool = False, as_copy: bool = False) -> ImportReport:
-    """Write a session from its export. With `merge`, thoughts that are missing are added to one that exists."""
+    """Write a session from its export. With `merge`, missing thoughts are added to an existing session."""
     head = exported.get("session") if isinstance(exported.get("session"), dict) else {}
     assert isinstance(head, dict)
     key = str(head.get("id") or "")
-    # A deleted session is not brought back under its old id: whoever deleted it would find it again by surprise.
+    # A deleted session is not restored under its old id, which would surprise the one who deleted it.
     existing = _existing(ctx, key, merge, as_copy)
     session = existing or start_session(ctx, _new_session(head, None if as_copy or not key else key))
     report = ImportReport(session.id)
@@ -263,7 +264,7 @@ def _new_session(head: dict[str, Any], key: str | None) -> NewSession:
 
 
 def _write(ctx: Context, session: LedgerSession, found: list[Foreign], report: ImportReport) -> None:
-    # Read once, because every thought is looked up, and a session may hold tens of thousands.
+    # Read once, because every thought is looked up, and a session may have tens of thousands.
     stored = {thought.point: thought.text for thought in every_thought(ctx, session.id)}
     _assign_numbers(found, report)
     by_id = {node.id: node for node in found}
@@ -271,10 +272,10 @@ def _write(ctx: Context, session: LedgerSession, found: list[Foreign], report: I
     chains: dict[str, Chain] = {}
     added: list[Recorded] = []
     now = session.created_at_ms
-    # Pointers are resolved while writing, so what they lead to has to be there first.
+    # Pointers are resolved while writing, so their targets must be written first.
     for node in ordered(found, by_id):
         assert node.number is not None
-        # A thought that lost its time was written when the one before it was.
+        # A thought without a time gets the time of the one before it.
         now = now if node.ts_ms is None else node.ts_ms
         point = Point(node.chain, node.number)
         places[node.id] = point
@@ -292,7 +293,7 @@ def _write(ctx: Context, session: LedgerSession, found: list[Foreign], report: I
 
 
 def _assign_numbers(found: list[Foreign], report: ImportReport) -> None:
-    """Thoughts without a sound number, or with one that another of their chain has, go to the end of their chain."""
+    """Give thoughts without a valid number, or with a number used before, a number at the end of their chain."""
     highest: dict[str, int] = {}
     for node in found:
         highest[node.chain] = max(highest.get(node.chain, 0), node.number or 0)
@@ -300,8 +301,7 @@ def _assign_numbers(found: list[Foreign], report: ImportReport) -> None:
     for node in found:
         point = Point(node.chain, node.number) if node.number else None
         if point is None or point in seen:
-            # Above all numbers that are really used, so that a thought with a sound number never loses it to one
-            # without.
+            # Above all used numbers, so that no thought with a valid number loses it to one without.
             highest[node.chain] += 1
             node.number = highest[node.chain]
             given = node.extra.get("originalNumber", point.number if point else None)
@@ -310,7 +310,10 @@ def _assign_numbers(found: list[Foreign], report: ImportReport) -> None:
 
 
 def ordered(found: list[Foreign], by_id: dict[str, Foreign]) -> Iterator[Foreign]:
-    """As given, but what a thought forks from or revises comes before it; a circle is cut where it was entered."""
+    """The nodes in the given order, but the targets of forks and revisions first. Circles are cut where entered.
+
+    A stack replaces recursion, because chains of revisions may be long.
+    """
     done: set[str] = set()
     for first in found:
         stack = [first]
@@ -332,8 +335,8 @@ def ordered(found: list[Foreign], by_id: dict[str, Foreign]) -> Iterator[Foreign
 def _draft(
     node: Foreign, ts_ms: int, places: dict[str, Point], stored: dict[Point, str], report: ImportReport
 ) -> ThoughtDraft:
-    origin = _known(node, node.origin, "fork point", "branchFromThought", places, stored, report)
-    revised = _known(node, node.revises, "revised thought", "revisesThought", places, stored, report)
+    origin = _target(node, node.origin, "fork point", "branchFromThought", places, stored, report)
+    revised = _target(node, node.revises, "revised thought", "revisesThought", places, stored, report)
     prev = places.get(node.prev or "")
     own = Point(node.chain, node.number or 0)
     past = Past(
@@ -358,7 +361,7 @@ def _draft(
     )
 
 
-def _known(
+def _target(
     node: Foreign,
     key: str | None,
     what: str,
@@ -367,7 +370,7 @@ def _known(
     stored: dict[Point, str],
     report: ImportReport,
 ) -> Point | None:
-    """The place a pointer leads to; one that leads nowhere is kept as it was written, and told."""
+    """The thought that a pointer leads to. A pointer that leads nowhere is kept in `extra` and reported."""
     point = places.get(key or "")
     if key is None or (point in stored and key != node.id):
         return point
@@ -379,7 +382,7 @@ def _known(
 
 
 def _ended_ms(ctx: Context, session: LedgerSession) -> int | None:
-    """When the newest thought was written, if it needs no other."""
+    """When the newest thought was written, if it ends the session; else None."""
     newest = ctx.tx.one(
         "SELECT next_needed, ts_ms FROM thought WHERE workspace = ? AND session = ?"
         " ORDER BY ts_ms DESC, seq DESC LIMIT 1",
@@ -390,12 +393,12 @@ def _ended_ms(ctx: Context, session: LedgerSession) -> int | None:
 
 
 def _finish(ctx: Context, session: LedgerSession, head: dict[str, Any], fresh: bool) -> None:
-    """The figures that only the export knows."""
+    """Set status, times and counts of a new session, which only the export knows."""
     if not fresh:
         return
     now = session_named(ctx, session.id)
     completed = time_ms(head.get("completedAt")) or _ended_ms(ctx, session)
-    # Thoughtbox keeps no status: a session whose newest thought needs no other is finished.
+    # Thoughtbox stores no status: a session counts as completed if its newest thought ends it.
     given = head.get("status", COMPLETED if completed is not None else ACTIVE)
     status = COMPLETED if given == COMPLETED else ACTIVE
     ctx.tx.run(

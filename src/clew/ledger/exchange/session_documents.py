@@ -1,4 +1,4 @@
-"""A session as a document: linked JSON, Markdown or cipher lines, and the way back."""
+"""session_export and session_import: a session as linked JSON, Markdown or cipher lines, and back."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VERSION = "1.0"
 
 
 def export_json(ctx: Context, session: LedgerSession, resolve_anchors: bool = True) -> dict[str, Any]:
-    """The seed's linked export; everything an import needs to make the same session again."""
+    """The seed's linked JSON export. It holds everything that an import needs to make the same session again."""
     thoughts = every_thought(ctx, session.id)
     revisions = Revisions(session.id, thoughts)
     following = followers(thoughts)
@@ -61,7 +61,7 @@ def exported_session(ctx: Context, session: LedgerSession) -> dict[str, Any]:
 
 
 def followers(thoughts: list[Thought]) -> dict[Point, list[str]]:
-    """Node ids that come after each thought, in the order of writing."""
+    """For each thought the ids of the nodes that follow it, in the order of writing."""
     found: dict[Point, list[str]] = {}
     for thought in thoughts:
         if thought.prev is not None:
@@ -93,7 +93,7 @@ def _id(session: str, point: Point | None) -> str | None:
 Format = Literal["json", "markdown", "cipher"]
 ENDINGS = {"json": "json", "markdown": "md", "cipher": "cipher.txt"}
 LONGEST = 50_000_000
-"""Characters of an answer: some 40,000 thoughts. An export is one document, of no use in part."""
+"""Most characters of an answer: some 40,000 thoughts. An export is one document and cannot be given in parts."""
 
 
 class SessionExport(LedgerInput):
@@ -116,10 +116,10 @@ class SessionExport(LedgerInput):
 def session_export(ctx: Context, args: SessionExport) -> dict[str, Any]:
     """Export a session with all its branches, as JSON, Markdown or cipher; each can be imported again."""
     session = session_named(ctx, args.session_id)
-    content = _written(ctx, session, args)
+    content = _render(ctx, session, args)
     result = {"sessionId": session.id, "format": args.format}
     if args.destination is not None:
-        return {**result, "exportPath": str(_kept(ctx, args, content)), "characters": len(content)}
+        return {**result, "exportPath": str(_save(ctx, args, content)), "characters": len(content)}
     if len(content) > LONGEST:
         raise ClewError(
             "UNAVAILABLE",
@@ -139,8 +139,8 @@ def session_export(ctx: Context, args: SessionExport) -> dict[str, Any]:
     return {**result, "content": content}
 
 
-def _kept(ctx: Context, args: SessionExport, content: str) -> Path:
-    """A person at the shell may name any directory; everyone else one below the exports."""
+def _save(ctx: Context, args: SessionExport, content: str) -> Path:
+    """Write the export to a file. A call from the shell may name any directory, others one below the exports."""
     given = args.destination or "."
     folder = placed(given).resolve() if ctx.connection.local else confined(ctx.settings.home / "exports", given)
     try:
@@ -154,12 +154,12 @@ def _kept(ctx: Context, args: SessionExport, content: str) -> Path:
     return path
 
 
-def _written(ctx: Context, session: LedgerSession, args: SessionExport) -> str:
+def _render(ctx: Context, session: LedgerSession, args: SessionExport) -> str:
     if args.format == "markdown":
         return export_markdown(ctx, session, args.include_metadata)
     if args.format == "cipher":
-        told = exported_session(ctx, session)
-        return formats.render_cipher(told, every_thought(ctx, session.id), args.include_metadata)
+        head = exported_session(ctx, session)
+        return formats.render_cipher(head, every_thought(ctx, session.id), args.include_metadata)
     return canonical(export_json(ctx, session, args.resolve_anchors))
 
 
@@ -189,8 +189,8 @@ def session_import(ctx: Context, args: SessionImport) -> dict[str, Any]:
 
 
 def parsed(content: str, format: Format | None) -> dict[str, Any]:
-    """The JSON export that a text stands for."""
-    chosen = format or _seen(content)
+    """The JSON export that a text in any of the formats stands for."""
+    chosen = format or _format_of(content)
     if chosen == "markdown":
         return formats.parse_markdown(content)
     if chosen == "cipher":
@@ -204,13 +204,14 @@ def parsed(content: str, format: Format | None) -> dict[str, Any]:
     return value
 
 
-def _seen(content: str) -> Format:
+def _format_of(content: str) -> Format:
     start = content.lstrip()
     if start.startswith("{"):
         return "json"
     return "markdown" if start.startswith("<!-- clew session ") else "cipher"
 
 
+# Confidence in what `@keyword:S25` means: a tag is a deliberate name, words of a title may coincide.
 BY_TAG = 0.95
 BY_TITLE = 0.85
 LEAST_SHARE = 0.6
@@ -221,7 +222,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def cross_references(ctx: Context, session: str, thoughts: list[Thought]) -> dict[str, Any]:
-    """Every anchor of a session's thoughts with what it was found to mean."""
+    """Every anchor (`@keyword:S25`) in a session's thoughts, with the session it was resolved to."""
     known: dict[str, list[dict[str, Any]]] = {}
     details = []
     for thought in thoughts:
@@ -264,7 +265,7 @@ def _status(options: list[dict[str, Any]]) -> str:
 
 
 def candidates(ctx: Context, keyword: str, session: str) -> list[dict[str, Any]]:
-    """Other sessions a keyword may mean, the surest first."""
+    """Other sessions that a keyword may mean, the most confident first."""
     scored = {row["id"]: (BY_TAG, row["title"]) for row in _by_tag(ctx, keyword) if row["id"] != session}
     wanted = {word.casefold() for word in _WORD.findall(keyword)}
     for row in _by_words(ctx, wanted):
@@ -290,6 +291,7 @@ def _by_tag(ctx: Context, keyword: str) -> list[Row]:
 def _by_words(ctx: Context, wanted: set[str]) -> list[Row]:
     if not wanted:
         return []
+    # The longest word narrows most; the share of common words is then computed in Python.
     longest = max(sorted(wanted), key=len)
     return ctx.tx.all(
         "SELECT id, title FROM ledger_session WHERE workspace = ? AND deleted_at_ms IS NULL AND words LIKE ?"

@@ -1,4 +1,4 @@
-"""Importing and exporting a Thoughtbox directory, with its entity graph (`memory/graph.jsonl`) as patterns."""
+"""import_thoughtbox and export_thoughtbox; the entity graph (`memory/graph.jsonl`) is imported as patterns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAGE = 100
 
 
 def allowed_path(ctx: Context, given: str, folder: str) -> Path:
-    """A person at the shell may name any directory; everyone else one below the data directory."""
+    """The directory to read or write: any for a call from the shell, else one below the data directory."""
     if ctx.connection.local:
         return placed(given).resolve()
     root = ctx.settings.home / folder
@@ -56,7 +56,7 @@ def import_thoughtbox(ctx: Context, args: ImportThoughtbox) -> dict[str, Any]:
     found = scan(base)
     reports, problems = [], list(found.problems)
     for place, source in enumerate(found.sources.values()):
-        report = _planned(source) if args.dry_run else _imported(ctx, source)
+        report = _dry_report(source) if args.dry_run else _import(ctx, source)
         problems += [f"{source.place}: {text}" for text in report.pop("problems")]
         reports.append(report)
         ctx.progress(place + 1, len(found.sources), source.place)
@@ -78,7 +78,7 @@ def import_thoughtbox(ctx: Context, args: ImportThoughtbox) -> dict[str, Any]:
     }
 
 
-def _planned(source: Source) -> dict[str, Any]:
+def _dry_report(source: Source) -> dict[str, Any]:
     return {**_facts(source), "added": 0, "already": 0, "problems": []}
 
 
@@ -91,12 +91,13 @@ def _facts(source: Source) -> dict[str, Any]:
     }
 
 
-def _imported(ctx: Context, source: Source) -> dict[str, Any]:
-    """One session, one transaction; a session that is refused does not keep the others out."""
+def _import(ctx: Context, source: Source) -> dict[str, Any]:
+    """Import one session in its own transaction, so that a refused session does not stop the others."""
     try:
         with ctx.writing() as bound:
             report = import_session(bound, source.exported, merge=True)
     except ClewError as error:
+        # A full or locked store would refuse every further session too.
         if error.code.startswith("STORE_"):
             raise
         return {**_facts(source), "added": 0, "already": 0, "failed": True, "problems": [error.message]}
@@ -168,7 +169,7 @@ def _all_sessions(ctx: Context) -> list[str]:
 
 @dataclass
 class Memory:
-    """The graph without its ghosts: the first of each name and type, nothing that points nowhere."""
+    """The entity graph without duplicates: the first of each name and type, and no dangling observation or relation."""
 
     entities: dict[str, dict[str, Any]] = field(default_factory=dict)
     observations: list[dict[str, Any]] = field(default_factory=list)
@@ -190,6 +191,7 @@ def read_memory(path: Path) -> Memory:
         else:
             seen.add((value.get("name"), value.get("entityType")))
             memory.entities[value["id"]] = value
+    # After all entities: an observation or relation may stand before the entity it refers to.
     for value in rest:
         _attach(memory, value)
     return memory
@@ -214,7 +216,7 @@ def _attach(memory: Memory, value: dict[str, Any]) -> None:
 
 
 def import_memory(ctx: Context, memory: Memory) -> dict[str, int]:
-    """One pattern for each entity; one that is there already stays as it is."""
+    """Write one pattern for each entity; existing patterns stay as they are."""
     added = already = 0
     for entity in memory.entities.values():
         pattern = _pattern(ctx, memory, entity)

@@ -1,4 +1,4 @@
-"""A Thoughtbox directory on disk: which sessions it holds, what is wrong with them, and how one is written."""
+"""A Thoughtbox directory on disk: reading its sessions with all their damage, and writing one."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from clew.ledger.exchange.imports import sound_number, time_ms
 
 MANIFEST = "manifest.json"
 BRANCHES = "branches"
+# Thoughts are small; a larger file is something else, and reading it could fill the memory.
 MOST_BYTES = 64 << 20
 _NOT_THOUGHTS = frozenset({MANIFEST, "audit-manifest.json"})
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -24,7 +25,7 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 @dataclass
 class Integrity:
-    """The seed's IntegrityValidationResult, and besides the files that no manifest names."""
+    """The seed's IntegrityValidationResult, and also the files that no manifest names."""
 
     session_exists: bool = True
     manifest_exists: bool = False
@@ -54,7 +55,7 @@ class Integrity:
 
 @dataclass
 class SessionFolder:
-    """What a session directory holds, read once."""
+    """The content of a session directory, read once."""
 
     path: Path
     manifest: dict[str, Any] = field(default_factory=dict)
@@ -63,7 +64,7 @@ class SessionFolder:
 
 
 def read_folder(path: Path) -> SessionFolder:
-    """Every thought in the directory, listed or not; nothing outside of it is followed."""
+    """Read every thought in the directory, listed or not. Links that lead outside are not followed."""
     folder = SessionFolder(path)
     _read_manifest(folder)
     listed = _names(folder.manifest.get("thoughtFiles"))
@@ -101,12 +102,12 @@ def _read_branches(folder: SessionFolder) -> None:
 
 
 def _branch_place(session: Path, raw: str) -> Path | None:
-    """The directory a branch id leads to, as the original made it from the raw id; None when that escapes."""
+    """The directory of a branch. Thoughtbox made it from the raw id; None if the id would lead outside."""
     for base in (session / BRANCHES, session):
         place = Path(os.path.normpath(base / raw)) if "\x00" not in raw else session
         if place != session and place != base and is_inside(place, session) and place.is_dir():
             return place
-    # Nothing is there. Where it would be decides whether this is a branch that was lost or an id that tries to leave.
+    # Nothing is there. An id that stays inside means a lost branch, any other one tries to leave the directory.
     escaped = Path(os.path.normpath(session / BRANCHES / raw)) if "\x00" not in raw else session
     return escaped if is_inside(escaped, session) and escaped not in (session, session / BRANCHES) else None
 
@@ -118,8 +119,8 @@ def _branch_folders(session: Path) -> list[Path]:
 
 def _read_thoughts(folder: SessionFolder, place: Path, raw: str | None, listed: list[str], missing: list[str]) -> None:
     present = {path.name: path for path in files(place, folder.path)}
-    # The manifest and the directory are both incomplete after a crash of the original: files are written before they
-    # are listed, and listed ones may be lost. Their union is what can be saved.
+    # After a crash of Thoughtbox both the manifest and the directory may be incomplete: files are written before they
+    # are listed, and listed files may be lost. Their union is everything that can be saved.
     for name in sorted({*listed, *present}, key=file_order):
         label = name if raw is None else f"{raw}/{name}"
         if name not in present:
@@ -147,19 +148,19 @@ def _read_thought(folder: SessionFolder, path: Path, label: str, raw: str | None
 
 
 def _names(value: Any) -> list[str]:
-    """File names a manifest lists; a name with a path in it is none."""
+    """The file names that a manifest lists; names that contain a path are ignored."""
     given = value if isinstance(value, list) else []
     return [name for name in given if isinstance(name, str) and name and Path(name).name == name]
 
 
 def file_order(name: str) -> tuple[float, str]:
-    """By the number inside the name: 1000.json comes after 101.json."""
+    """Sort key by the number in the name: 1000.json comes after 101.json."""
     found = _NUMBER.search(name)
     return (float(found.group()) if found else float("inf"), name)
 
 
 def read_object(path: Path) -> tuple[dict[str, Any] | None, str]:
-    """The JSON object in a file, or None and why not."""
+    """The JSON object in a file, or None with the reason."""
     try:
         if path.stat().st_size > MOST_BYTES:
             return None, "too large"
@@ -172,7 +173,7 @@ def read_object(path: Path) -> tuple[dict[str, Any] | None, str]:
 
 
 def is_inside(path: Path, base: Path) -> bool:
-    """Whether a path, links followed, lies below `base`."""
+    """Whether a path lies below `base` after following links."""
     try:
         resolved, root = path.resolve(), base.resolve()
     except (OSError, RuntimeError):
@@ -203,7 +204,7 @@ _MANIFEST_FIELDS = frozenset(
 
 @dataclass
 class Source:
-    """One session as it was found, in the shape of an export."""
+    """One session in the shape of an export, with the place where it was found."""
 
     id: str
     place: str
@@ -222,7 +223,7 @@ class DirectoryScan:
 
 
 def scan(base: Path) -> DirectoryScan:
-    """Everything in a directory that can be imported. Session directories win over stale copies and exports."""
+    """Find everything importable in a directory. Session directories win over stale copies and exports."""
     found = DirectoryScan()
     for project, place in _session_folders(base):
         _add_folder(found, base, read_folder(place), project)
@@ -245,7 +246,7 @@ def _session_folders(base: Path) -> Iterator[tuple[str | None, Path]]:
 
 
 def _with_manifest(place: Path, base: Path) -> Iterator[Path]:
-    """Session directories one or two levels deep: partitions are optional."""
+    """Session directories one or two levels deep, because partitions by month are optional."""
     for first in folders(place, base):
         if _is_session(first, base):
             yield first
@@ -256,13 +257,13 @@ def _with_manifest(place: Path, base: Path) -> Iterator[Path]:
 
 
 def _is_session(place: Path, base: Path) -> bool:
-    """By its manifest; a directory named by a UUID that lost it is one all the same."""
+    """Whether a directory is a session: it has a manifest, or a UUID as its name and files in it."""
     named = SESSION.fullmatch(place.name.lower()) is not None
     return (place / MANIFEST).is_file() or (named and bool(files(place, base)))
 
 
 def _stale_copies(base: Path) -> Iterator[Path]:
-    """Copies that the original's export migration left beside `projects`."""
+    """Copies that Thoughtbox's export migration left beside `projects`."""
     for partition in folders(base, base):
         if partition.name not in {"projects", "sessions", "exports", "mental-models", "hub"}:
             yield from (place for place in folders(partition, base) if _is_session(place, base))
@@ -271,14 +272,14 @@ def _stale_copies(base: Path) -> Iterator[Path]:
 def _add_folder(found: DirectoryScan, base: Path, folder: SessionFolder, project: str | None) -> None:
     place = str(folder.path.relative_to(base))
     key = session_id(folder.manifest.get("id") or folder.path.name)
-    # The first place wins, and places come in the order of how fresh the original keeps them.
+    # The first place wins: `scan` visits places in the order of how fresh Thoughtbox keeps them.
     if key in found.sources:
         found.duplicates.append(place)
         return
     head = _head(folder, key)
     if project is not None:
         head["thoughtboxProject"] = project
-    exported = {"version": "1.0", "session": head, "nodes": sorted(folder.nodes, key=_written)}
+    exported = {"version": "1.0", "session": head, "nodes": sorted(folder.nodes, key=_writing_order)}
     found.sources[key] = Source(key, place, exported, folder.integrity)
 
 
@@ -292,9 +293,9 @@ def _head(folder: SessionFolder, key: str) -> dict[str, Any]:
 
 
 def session_id(raw: Any) -> str:
-    """A UUID as it is; anything else gets one that is the same every time."""
+    """The id if it is a UUID, else a UUID derived from it."""
     text = str(raw).lower()
-    # Derived from the old id, so that a second import finds the session of the first.
+    # Derived, not random, so that a second import finds the session of the first.
     return text if SESSION.fullmatch(text) else str(uuid.uuid5(uuid.NAMESPACE_URL, f"thoughtbox:{raw}"))
 
 
@@ -309,18 +310,18 @@ def _add_export(found: DirectoryScan, path: Path) -> None:
     key = session_id(head.get("id"))
     nodes = [node for node in value["nodes"] if isinstance(node, dict)]
     if key not in found.sources:
-        exported = {**value, "session": {**head, "id": key}, "nodes": sorted(nodes, key=_written)}
+        exported = {**value, "session": {**head, "id": key}, "nodes": sorted(nodes, key=_writing_order)}
         found.sources[key] = Source(key, f"exports/{path.name}", exported, merged_exports=1)
         return
     _merge(found.sources[key], nodes, head)
 
 
 def _merge(source: Source, nodes: list[dict[str, Any]], head: dict[str, Any]) -> None:
-    """Add what the session directory has lost; its own text wins."""
+    """Add thoughts of an export that the session directory has lost; the directory's own texts win."""
     known = {node.get("id") for node in source.exported["nodes"]}
     fresh = [node for node in nodes if node.get("id") not in known]
-    source.exported["nodes"] = sorted([*source.exported["nodes"], *fresh], key=_written)
-    # The directory's own fields win, because exports are written once and grow old.
+    source.exported["nodes"] = sorted([*source.exported["nodes"], *fresh], key=_writing_order)
+    # The directory's own fields win, because an export is written once and then grows old.
     source.exported["session"] = {**head, **source.exported["session"]}
     source.merged_exports += 1
 
@@ -330,8 +331,8 @@ def _time(node: dict[str, Any]) -> int | None:
     return time_ms(data.get("timestamp")) if isinstance(data, dict) else None
 
 
-def _written(node: dict[str, Any]) -> tuple[float, float, str]:
-    """By time, then by number: times tell the order of writing better than the links on disk do."""
+def _writing_order(node: dict[str, Any]) -> tuple[float, float, str]:
+    """Sort key by time, then by number: times give the order of writing more reliably than the stored links."""
     data = node.get("data") if isinstance(node.get("data"), dict) else {}
     assert isinstance(data, dict)
     at, number = _time(node), sound_number(data.get("thoughtNumber"))
@@ -342,7 +343,7 @@ _NODE = ("id", "data", "prev", "next", "revisesNode", "branchOrigin", "branchId"
 
 
 def write_session(sessions: Path, exported: dict[str, Any]) -> Path:
-    """The manifest comes last, so that a directory with one is complete."""
+    """Write a session directory. The manifest is written last, so a directory with a manifest is complete."""
     session = exported["session"]
     folder = sessions / str(session["partitionPath"]) / str(session["id"])
     (folder / BRANCHES).mkdir(parents=True, exist_ok=True)
@@ -374,6 +375,7 @@ def _manifest(session: dict[str, Any], main: list[str], branches: dict[str, list
 
 
 def _write(path: Path, value: dict[str, Any]) -> None:
+    # Written beside and renamed, so that a crash leaves no half file under the final name.
     part = path.with_name(f"{path.name}.tmp")
     part.write_bytes(orjson.dumps(value, option=orjson.OPT_INDENT_2))
     part.replace(path)

@@ -1,4 +1,4 @@
-"""The texts that agents read, as Markdown beside this module: guides, and mental models in a folder of theirs."""
+"""Texts for agents, as Markdown files beside this module: the guides, and a folder of mental models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notebooks in the store: rows, ids, order."""
+"""Notebooks and their cells in the store: rows, ids, order, and their JSON."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def cell_named(ctx: Context, notebook: str, cell: str) -> Row:
 
 
 def find_run(ctx: Context, number: int) -> Row | None:
-    """A run of a cell, with what it printed."""
+    """A run of a cell with its output."""
     return ctx.tx.one("SELECT * FROM notebook_run WHERE workspace = ? AND id = ?", ctx.workspace, number)
 
 
@@ -78,6 +78,7 @@ def create_notebook(ctx: Context, title: str, book: Book) -> Row:
     return row
 
 
+# Ids come from a counter of the workspace, so that the id of a deleted cell, which runs still name, is not used again.
 def insert_cell(ctx: Context, notebook: str, position: int, cell: Cell) -> Row:
     row: Row = {
         "workspace": ctx.workspace,
@@ -95,7 +96,7 @@ def insert_cell(ctx: Context, notebook: str, position: int, cell: Cell) -> Row:
 
 
 def place_cell(ctx: Context, notebook: str, position: int, cell: Cell) -> Row:
-    """Put a cell between others; those behind it move on."""
+    """Insert a cell at a position; the cells from there on move back by one."""
     ctx.tx.run(
         "UPDATE notebook_cell SET position = position + 1 WHERE workspace = ? AND notebook = ? AND position >= ?",
         ctx.workspace,
@@ -140,7 +141,7 @@ def notebook_json(row: Row, count: int) -> dict[str, Any]:
 
 
 def cell_json(row: Row) -> dict[str, Any]:
-    """A whole cell, in the seed's words for its kind."""
+    """A whole cell, with the seed's field names for its kind."""
     shared = {"id": row["id"], "type": row["type"], "content": row["content"]}
     if row["type"] not in EXECUTABLE:
         return {**shared, "text": row["content"]}

@@ -1,4 +1,4 @@
-"""Notebooks for callers: create, load, list, cells, export."""
+"""The notebook operations except running: create, load, list, edit cells, export."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def notebook_create(ctx: Context, args: NotebookCreate) -> dict[str, Any]:
     if not title or "\n" in title:
         raise invalid("name", "must be one line of text", "Give the notebook a title.", kind="non_empty")
     book = TEMPLATES[args.template](title, args.language)
-    return _described(ctx, books.create_notebook(ctx, title, book))
+    return _answer(ctx, books.create_notebook(ctx, title, book))
 
 
 class Load(LedgerInput):
@@ -70,7 +70,7 @@ def notebook_load(ctx: Context, args: Load) -> dict[str, Any]:
         raise invalid("content", f"more than {books.MAX_CELLS} cells")
     title = next((cell.content for cell in book.cells if cell.type == "title"), "Untitled notebook")
     with ctx.writing() as bound:
-        return _described(bound, books.create_notebook(bound, title[:1000], book))
+        return _answer(bound, books.create_notebook(bound, title[:1000], book))
 
 
 def _read(ctx: Context, path: str) -> str:
@@ -131,13 +131,13 @@ def notebook_add_cell(ctx: Context, args: AddCell) -> dict[str, Any]:
     notebook = books.notebook_named(ctx, args.notebook_id)
     cells = books.cells_of(ctx, notebook["id"])
     books.check_room(cells)
-    cell = _checked(args, notebook["language"], cells)
+    cell = _new_cell(args, notebook["language"], cells)
     row = books.place_cell(ctx, notebook["id"], _position(args, cells), cell)
     ctx.emit("ledger", "notebook_cell_added", notebook["id"], {"cell": row["id"], "type": cell.type})
     return {"success": True, "cell": {"id": row["id"], "type": cell.type, "filename": cell.filename}}
 
 
-def _checked(args: AddCell, language: str, cells: list[Any]) -> srcmd.Cell:
+def _new_cell(args: AddCell, language: str, cells: list[Any]) -> srcmd.Cell:
     if args.type != "code":
         if args.filename is not None:
             raise invalid("filename", "only a code cell has one", "Leave it out.")
@@ -185,6 +185,7 @@ def notebook_update_cell(ctx: Context, args: UpdateCell) -> dict[str, Any]:
     cell = books.cell_named(ctx, args.notebook_id, args.cell_id)
     if cell["type"] == "title" and "\n" in args.content:
         raise invalid("content", "a title is one line")
+    # The same content again keeps the result of the last run.
     if cell["content"] != args.content:
         ctx.tx.run(
             "UPDATE notebook_cell SET content = ?, status = 'idle', output = NULL, error = NULL, executed_at_ms = NULL"
@@ -302,7 +303,10 @@ def _write(ctx: Context, path: str, text: str) -> str:
 
 
 def _replace(file: Path, text: str) -> None:
-    """Written beside the file under a name nobody can foresee: a link planted there would lead the text elsewhere."""
+    """Write a file whole, through a temporary file with an unpredictable name.
+
+    Under a predictable name somebody could plant a link that leads the text elsewhere.
+    """
     number, fresh = tempfile.mkstemp(".new", f".{file.name}.", file.parent)
     try:
         with os.fdopen(number, "w", encoding="utf-8") as out:
@@ -314,6 +318,6 @@ def _replace(file: Path, text: str) -> None:
         raise
 
 
-def _described(ctx: Context, row: Any) -> dict[str, Any]:
+def _answer(ctx: Context, row: Any) -> dict[str, Any]:
     count = len(books.cells_of(ctx, row["id"]))
     return {"success": True, "notebookId": row["id"], "notebook": books.notebook_json(row, count)}

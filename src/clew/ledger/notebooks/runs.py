@@ -1,4 +1,4 @@
-"""Running cells and filling the package cache: outside of any transaction, recorded before and after."""
+"""notebook_run_cell and notebook_install_deps. Code runs outside of any transaction, between two short writes."""
 
 from __future__ import annotations
 
@@ -35,12 +35,14 @@ from clew.registry.context import Context
 from clew.registry.operation import operation
 from clew.store.database import Row
 
+# AT_ONCE: cells that run at a time in one server; each may take a gigabyte of memory.
 SECONDS = 30
 MOST_SECONDS = 300
 AT_ONCE = 2
 INSTALL_SECONDS = 120
 _LOOK = 0.5
 _slots = threading.BoundedSemaphore(AT_ONCE)
+# Names and versions as npm allows them, because they become arguments of a command.
 _SPEC = re.compile(
     r"(?P<name>(?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*)(?:@(?P<version>[\w.^~<>=*+-]{1,40}))?"
 )
@@ -69,19 +71,21 @@ def notebook_run_cell(ctx: Context, args: RunCell) -> dict[str, Any]:
         return _install_result(_install(ctx, args.notebook_id, _dependencies(cell["content"])))
     try:
         outcome = _run(ctx, args, cell, source)
+    # Also for KeyboardInterrupt: a cell must not stay `running` when nothing runs any more.
     except BaseException:
         with ctx.writing() as bound:
             _set_status(bound, args.notebook_id, cell["id"], "idle")
         raise
     with ctx.writing() as bound:
         run = _record(bound, args.notebook_id, cell, source, outcome)
-    return _shown(args.notebook_id, cell, run, outcome)
+    return _answer(args.notebook_id, cell, run, outcome)
 
 
 def _begin(ctx: Context, args: RunCell) -> tuple[Row, str]:
     cell = books.cell_named(ctx, args.notebook_id, args.cell_id)
     if cell["type"] not in books.EXECUTABLE:
         raise invalid("cellId", f"{cell['id']} is a {cell['type']} cell and cannot be run", "Name a code cell.")
+    # A server that was killed leaves the status `running`; after the longest time a run may take, it is ignored.
     running = (cell["status"] == "running" and cell["executed_at_ms"]) or 0
     if running and ctx.now_ms - running < MOST_SECONDS * 1000:
         raise ClewError(
@@ -127,7 +131,7 @@ def _run(ctx: Context, args: RunCell, cell: Row, source: str) -> Outcome:
 
 @contextmanager
 def _slot() -> Iterator[None]:
-    """One of the few places to run in."""
+    """Wait for one of the AT_ONCE slots; gives up when the server ends or the wait becomes too long."""
     deadline = time.monotonic() + MOST_SECONDS
     with outside() as stopping:
         while not _slots.acquire(timeout=_LOOK):
@@ -156,6 +160,7 @@ def _record(ctx: Context, notebook: str, cell: Row, source: str, outcome: Outcom
         "output_digest": _digest(outcome.stdout + "\x00" + outcome.stderr),
     }
     ctx.tx.run(f"INSERT INTO notebook_run ({', '.join(run)}) VALUES ({', '.join('?' * len(run))})", *run.values())
+    # Only if the content is still what ran: a cell that was edited meanwhile does not get this output.
     ctx.tx.run(
         "UPDATE notebook_cell SET status = ?, output = ?, error = ?, executed_at_ms = ?"
         " WHERE workspace = ? AND notebook = ? AND id = ? AND content = ?",
@@ -174,8 +179,8 @@ def _record(ctx: Context, notebook: str, cell: Row, source: str, outcome: Outcom
     return run
 
 
-def _shown(notebook: str, cell: Row, run: Row, outcome: Outcome) -> dict[str, Any]:
-    """The result, and a line that a step takes as proof."""
+def _answer(notebook: str, cell: Row, run: Row, outcome: Outcome) -> dict[str, Any]:
+    """The result, and a receipt line that a step accepts as proof."""
     code = outcome.exit_code if outcome.exit_code is not None else outcome.status
     receipt = (
         f"CMD: notebook_run_cell notebookId={notebook} cellId={cell['id']} # run {run['id']}, exit {code},"
@@ -255,13 +260,13 @@ def _install(ctx: Context, notebook: str, dependencies: dict[str, str]) -> Outco
     specs = [f"npm:{name}@{version}" for name, version in sorted(dependencies.items())]
     command = [find_deno(), "cache", "--quiet", "--no-config", "--no-lock", *specs]
     environment = {**client_environment(), "DENO_DIR": str(cache), "NO_COLOR": "1"}
-    told = f"fetching {len(specs)} packages"
-    ctx.progress(0, INSTALL_SECONDS, told)
+    message = f"fetching {len(specs)} packages"
+    ctx.progress(0, INSTALL_SECONDS, message)
     done = sandbox.followed(
         ProcessStart(command, environment, b""),
         cache,
         INSTALL_SECONDS,
-        lambda passed: ctx.progress(passed, INSTALL_SECONDS, told),
+        lambda passed: ctx.progress(passed, INSTALL_SECONDS, message),
     )
     if not done.ok:
         return done

@@ -1,4 +1,4 @@
-"""What runs a cell of which language, where its imports and packages come from, and what it is denied."""
+"""How a cell is run: Deno for TypeScript and JavaScript, Monty for Python; imports, packages, environment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NODE_MODULES = frozenset(
         "vm", "worker_threads", "zlib",
     }
 )  # fmt: skip
-"""Node's own modules, which its programs import without a prefix. What they may do is what any cell may do."""
+"""Node's own modules, which programs import without a prefix. They get no more permissions than the cell."""
 
 
 def data_address(source: str, filename: str) -> str:
@@ -34,7 +34,7 @@ def data_address(source: str, filename: str) -> str:
 
 
 def linked(filename: str, cells: dict[str, str], packages: dict[str, str], above: tuple[str, ...] = ()) -> str:
-    """A cell's source with `./other.ts` and package names replaced by addresses the sandbox can load."""
+    """A cell's source, with imports of other cells and packages replaced by addresses that the sandbox can load."""
     if filename in above or len(above) > MAX_DEPTH:
         raise ClewError(
             "INVALID_INPUT",
@@ -46,7 +46,7 @@ def linked(filename: str, cells: dict[str, str], packages: dict[str, str], above
     def address(match: re.Match[str]) -> str:
         name = match.group("name")
         found = _resolve(name, cells, packages, (*above, filename))
-        # What we do not know stays as it is: the runtime says in its own words that it cannot be loaded.
+        # An unknown name stays: the runtime then says in its own words that it cannot be loaded.
         return match.group(0) if found is None else f'{match.group("head")}"{found}"'
 
     return _IMPORT.sub(address, cells[filename])
@@ -78,7 +78,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 def client_environment() -> dict[str, str]:
-    """What a package client needs to find and trust its registry, and nothing else of our environment."""
+    """The variables that a package client needs to reach and trust its registry, and nothing else of ours."""
     wanted = _NET | set(_VARIABLE.findall(_settings()))
     known = {
         name: value for name, value in environment().items() if name in wanted or name.upper().startswith("NPM_CONFIG_")
@@ -87,19 +87,19 @@ def client_environment() -> dict[str, str]:
 
 
 def keep_addresses(cache: Path) -> None:
-    """Beside the packages that were just fetched from them."""
+    """Store the registry addresses beside the packages that were fetched from them, without logins."""
     lines = [f"{key}={_LOGIN.sub('', address)}\n" for key, address in sorted(dict(_addresses()).items())]
     (cache / ADDRESSES).write_text("".join(lines), encoding="utf-8")
 
 
 def give_addresses(cache: Path, home: Path) -> None:
-    """To a cell, as the settings of its own home."""
+    """Give a cell the stored addresses as the .npmrc of its home: Deno finds cached packages by their registry."""
     if (cache / ADDRESSES).exists():
         (home / ".npmrc").symlink_to(cache / ADDRESSES)
 
 
 def _addresses() -> Iterator[tuple[str, str]]:
-    """As Deno takes them: the settings in the home directory, and over them the environment."""
+    """The registry addresses as Deno reads them: ~/.npmrc, and then the environment, which wins."""
     for line in _settings().splitlines():
         if (found := _REGISTRY_LINE.fullmatch(line)) is not None:
             yield found["key"], _VARIABLE.sub(lambda name: environment().get(name[1], ""), found["address"])
@@ -116,7 +116,7 @@ def _settings() -> str:
 
 HEAP_MB = 256
 LANGUAGES = {"ts": "typescript", "mts": "typescript", "js": "javascript", "mjs": "javascript", "py": "python"}
-"""By the ending of a cell's file name."""
+"""Language by the extension of a cell's file name."""
 ENDINGS = {"typescript": "ts", "javascript": "js", "python": "py"}
 
 RUNNER = """\
@@ -140,7 +140,7 @@ try {
 
 @dataclass(frozen=True, slots=True)
 class ProcessStart:
-    """A process to start: its command and environment, what it is fed, and how its two streams are made readable."""
+    """A process to start: command, environment, input, and a function that makes its output readable."""
 
     command: list[str]
     environment: dict[str, str]
@@ -182,7 +182,7 @@ def _not_installed() -> ClewError:
 
 
 def prepared(source: str, filename: str, folder: Path, cache: Path | None) -> ProcessStart:
-    """How to run this cell; whatever files that needs are in the folder."""
+    """The process that runs this cell. The files it needs are written into the folder."""
     if language_of(filename) == "python":
         return _in_monty(source, filename, folder)
     return _in_deno(source, filename, folder, cache)
@@ -191,20 +191,21 @@ def prepared(source: str, filename: str, folder: Path, cache: Path | None) -> Pr
 def _in_deno(source: str, filename: str, folder: Path, cache: Path | None) -> ProcessStart:
     runner = folder / "runner.ts"
     runner.write_text(RUNNER, encoding="utf-8")
-    # Packages are fetched by notebook_install_deps alone; a cell itself never reaches the network.
+    # Only notebook_install_deps fetches packages; a cell itself never reaches the network.
     closed = ["--cached-only"] if cache is not None else ["--no-npm"]
-    # No --allow flag at all: files, network, environment and processes are denied by default.
+    # No --allow flag: files, network, environment and processes are denied by default.
     flags = ["--no-prompt", "--no-remote", "--no-config", "--no-lock", *closed]
     command = [find_deno(), "run", "--quiet", *flags, f"--v8-flags=--max-old-space-size={HEAP_MB}", str(runner)]
     about_deno = {"DENO_DIR": str(_deno_home(folder, cache)), "DENO_NO_UPDATE_CHECK": "1"}
     request = orjson.dumps({"address": data_address(source, filename), "server": os.getpid()})
-    return ProcessStart(command, _environment(folder) | about_deno, request, lambda *said: _deno_says(filename, *said))
+    return ProcessStart(command, _environment(folder) | about_deno, request, lambda *out: _clean_deno(filename, *out))
 
 
 def _deno_home(folder: Path, cache: Path | None) -> Path:
-    """A directory for this run alone, from which the packages of the notebook can be read.
+    """A DENO_DIR for this run alone, with a link to the notebook's packages.
 
-    `caches` and `localStorage` need no permission and would write below `location_data`; a file is in their way.
+    `caches` and `localStorage` need no permission and would write to a directory `location_data`; a file of that name
+    prevents it.
     """
     home = folder / "deno"
     home.mkdir()
@@ -224,8 +225,8 @@ _NO_NPM = "npm specifiers were requested; but --no-npm is specified"
 _CRASH = re.compile(r"\s*(?:<--- Last few GCs --->|#\n# Fatal process out of memory).*\Z", re.DOTALL)
 
 
-def _deno_says(filename: str, stdout: str, stderr: str, ok: bool) -> tuple[str, str]:
-    """The cell by its name, without our runner, without advice that no one can follow, without a dump of memory."""
+def _clean_deno(filename: str, stdout: str, stderr: str, ok: bool) -> tuple[str, str]:
+    """Deno's output with the cell's name for its address, and without our runner, --allow advice and heap dumps."""
     plain = _RUNNER_LINE.sub("", _CELL_ADDRESS.sub(filename, stderr))
     plain = _GRANT.sub(", which a cell never has", plain)
     plain = plain.replace(_NO_NPM, "this notebook has no packages installed; notebook_install_deps fetches them")
@@ -237,18 +238,18 @@ def _deno_says(filename: str, stdout: str, stderr: str, ok: bool) -> tuple[str, 
 def _in_monty(source: str, filename: str, folder: Path) -> ProcessStart:
     (folder / filename).write_text(source, encoding="utf-8")
     command = [find_monty(), "--max-memory", f"{HEAP_MB}MB", filename]
-    return ProcessStart(command, _environment(folder), b"", _monty_says)
+    return ProcessStart(command, _environment(folder), b"", _clean_monty)
 
 
 _TOOK = re.compile(r"^[\d.]+(?:ns|µs|μs|ms|s) ❯ ", re.MULTILINE)
 
 
-def _monty_says(stdout: str, stderr: str, ok: bool) -> tuple[str, str]:
-    """Monty ends with how long it took and what the last line is worth; as in any notebook, a value is printed."""
-    said = list(_TOOK.finditer(stderr))
-    if not said:
+def _clean_monty(stdout: str, stderr: str, ok: bool) -> tuple[str, str]:
+    """Monty's output without its timing line. The value of the last expression moves to stdout, as in any notebook."""
+    timings = list(_TOOK.finditer(stderr))
+    if not timings:
         return stdout, stderr
-    before, last = stderr[: said[-1].start()], stderr[said[-1].end() :]
+    before, last = stderr[: timings[-1].start()], stderr[timings[-1].end() :]
     if not ok:
         return stdout, before + last.removeprefix("error: ")
     value = "" if last.strip() == "None" else last
@@ -256,5 +257,5 @@ def _monty_says(stdout: str, stderr: str, ok: bool) -> tuple[str, str]:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Nothing of ours: no tokens, no home, no path."""
+    """The environment of a cell: none of our tokens, home or path."""
     return {"HOME": str(folder), "NO_COLOR": "1", "PATH": "/nonexistent"}

@@ -1,4 +1,4 @@
-"""Running a cell in a process group of its own: limited in time, memory and output, and killed when it must be."""
+"""The sandbox of a cell: a process group of its own, with limits on time, memory and output."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from clew.ledger.notebooks.runtimes import ProcessStart, prepared
 from clew.platforms import KILLED, fcntl, has_pipe_signals, kill_group, need_confinement, resource
 from clew.registry.connection import outside
 
-DATA_MB = 900  # Deno itself needs about 550; what is left bounds buffers outside of the heap.
-FILE_MB = 64  # for Deno's own cache; cells may write no file at all
+DATA_MB = 900  # Deno itself needs about 550 MB; the rest bounds buffers outside of the heap
+FILE_MB = 64  # for Deno's own cache; a cell cannot write files
 OUTPUT_LIMIT = 200_000
 NICE = 5
-"""Whoever waits for an answer goes before whoever runs a cell."""
+"""Lower priority: calls that wait for an answer go before running cells."""
 _TICK = 0.5
 
 
@@ -48,20 +48,20 @@ def run(
     cache: Path | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Outcome:
-    """Run one cell to its end, or to the end of its time, memory or output."""
+    """Run one cell until it ends or reaches a limit."""
     with tempfile.TemporaryDirectory(prefix="clew-cell-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         return followed(prepared(source, filename, folder, cache), folder, seconds, progress)
 
 
 def followed(start: ProcessStart, folder: Path, seconds: float, progress: Callable[[float], None] | None) -> Outcome:
-    """Start a process, and see it to its end."""
+    """Start a process and wait for its end; its whole group is killed afterwards."""
     need_confinement("a notebook's cell")
     with Leash() as leash:
         process = spawned(start, folder, seconds, leash)
         begun = time.monotonic()
         try:
-            # First of all: from here on the cell cannot outlive us.
+            # First of all, because only from here on the cell cannot outlive the server.
             leash.tie(process.pid)
             if _FROM_OUTSIDE:
                 _limit(process.pid, seconds)
@@ -75,7 +75,7 @@ def followed(start: ProcessStart, folder: Path, seconds: float, progress: Callab
 
 
 def spawned(start: ProcessStart, folder: Path, seconds: float, leash: Leash) -> subprocess.Popen[bytes]:
-    """Where possible no code of ours runs between fork and exec: it would force a copy of the whole server."""
+    """Start the process. Where possible without `preexec_fn`, which would force a fork of the whole server."""
     return subprocess.Popen(
         start.command,
         stdin=subprocess.PIPE,
@@ -90,10 +90,10 @@ def spawned(start: ProcessStart, folder: Path, seconds: float, leash: Leash) -> 
 
 
 class Leash:
-    """A pipe from the server to a cell; when the server is gone, even killed, the system kills the cell's group.
+    """A pipe between server and cell. When the server ends, even by SIGKILL, the kernel kills the cell's group.
 
-    The cell holds one end and never looks at it. The system tells the owner of that end when the other is closed, and
-    on Linux the message may be SIGKILL. A parent's death signal would do as much, but only the child can ask for it.
+    The cell holds one end and never reads it. When the other end closes, the kernel signals the owner of the pipe, and
+    on Linux that signal may be SIGKILL. PR_SET_PDEATHSIG would do the same, but only the child itself can set it.
     """
 
     def __enter__(self) -> Leash:
@@ -102,7 +102,7 @@ class Leash:
 
     def tie(self, group: int) -> None:
         if has_pipe_signals():
-            with suppress(OSError):  # it has ended already
+            with suppress(OSError):  # the cell has ended already
                 fcntl.fcntl(self.child, fcntl.F_SETSIG, KILLED)
                 fcntl.fcntl(self.child, fcntl.F_SETOWN, -group)
                 fcntl.fcntl(self.child, fcntl.F_SETFL, fcntl.fcntl(self.child, fcntl.F_GETFL) | os.O_ASYNC)
@@ -117,7 +117,7 @@ _FROM_OUTSIDE = hasattr(resource, "prlimit")
 
 def _limits(seconds: float) -> dict[int, int]:
     return {
-        # Behind the limit of the clock: it holds even if the server that watches is stopped.
+        # Above the time limit that the server enforces; it holds even while the server itself is stopped.
         resource.RLIMIT_CPU: int(seconds) + 5,
         resource.RLIMIT_DATA: DATA_MB << 20,
         resource.RLIMIT_CORE: 0,
@@ -126,24 +126,24 @@ def _limits(seconds: float) -> dict[int, int]:
 
 
 def _limit(pid: int, seconds: float) -> None:
-    """From outside, on Linux; the code itself comes later, or cannot have done much by now."""
+    """Limit a running process from outside (Linux). The cell's code has hardly begun by then."""
     with suppress(ProcessLookupError):
         for limit, value in _limits(seconds).items():
             resource.prlimit(pid, limit, (value, value))
         os.setpriority(os.PRIO_PGRP, pid, NICE)
-    with suppress(OSError):  # where each session is scheduled as one, its own priority is what counts
+    with suppress(OSError):  # with autogroup scheduling the priority of the session counts, not of the process
         Path(f"/proc/{pid}/autogroup").write_text(str(NICE), encoding="ascii")
 
 
 def _limit_self(seconds: float) -> None:
-    """Between fork and exec, where no one can be limited from outside."""
+    """Limit this process between fork and exec, where limits cannot be set from outside."""
     for limit, value in _limits(seconds).items():
         resource.setrlimit(limit, (value, value))
     os.nice(NICE)
 
 
 class ProcessWatch:
-    """Feeds a process its input and reads what it prints, never more than the limit."""
+    """Feeds a process its input and reads its output, up to the limit."""
 
     def __init__(
         self,
@@ -162,10 +162,10 @@ class ProcessWatch:
         self.printed = {"stdout": bytearray(), "stderr": bytearray()}
 
     def follow(self) -> str:
-        """`ended`, `timed_out`, `too_much_output` or `stopped`."""
+        """Follow the process; returns `ended`, `timed_out`, `too_much_output` or `stopped`."""
         with selectors.DefaultSelector() as selector:
             self._register(selector)
-            # Time and stop are asked for before each wait, so that a cell which prints without end is stopped too.
+            # Checked before each wait, so that a cell which prints without end is stopped too.
             while selector.get_map():
                 if (over := self._over()) is not None:
                     return over
@@ -189,7 +189,7 @@ class ProcessWatch:
             self._progress(self._told - self._begun)
 
     def _wait(self) -> str:
-        """Its pipes are closed; it may still run."""
+        """Wait for a process that has closed its pipes but may still run."""
         while (over := self._over()) is None:
             try:
                 self._process.wait(self._patience())
@@ -221,7 +221,7 @@ class ProcessWatch:
     def _feed(self, selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
         try:
             self._request = self._request[os.write(key.fd, self._request[:65_536]) :]
-        # It has closed its input without reading it; that is its right.
+        # The process has closed its input unread, which is not an error.
         except BrokenPipeError:
             self._request = b""
         if not self._request:
@@ -231,13 +231,13 @@ class ProcessWatch:
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """Nothing of a run survives it: the whole group is killed, whatever signals it ignores."""
+    """Kill the whole process group, so that nothing of a run survives it."""
     kill_group(process)
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None and not pipe.closed:
             with suppress(BrokenPipeError):
                 pipe.close()
-    # After the kill, so that no zombie is left.
+    # Reaps the killed process, so that no zombie is left.
     process.wait()
 
 
@@ -256,7 +256,7 @@ def _outcome(status: str, code: int, watch: ProcessWatch, duration: int, start: 
 
 
 def _why(stderr: str, code: int) -> str:
-    """A process that a signal ended says little itself."""
+    """The error text, with the signal that ended the process, if one did: the process itself cannot say so."""
     if code >= 0:
         return stderr
     reason = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"

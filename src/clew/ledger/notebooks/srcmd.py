@@ -1,4 +1,4 @@
-"""The `.src.md` format: a notebook as Markdown that reads well and comes back as it was; what a new one starts with."""
+"""The `.src.md` format: a notebook as readable Markdown that can be read back exactly; and the templates."""
 
 from __future__ import annotations
 
@@ -61,6 +61,7 @@ def _encoded(cell: Cell, before: Cell | None) -> str:
 
 def _fenced(cell: Cell) -> str:
     longest = max((len(run) for run in re.findall(r"`+", cell.content)), default=0)
+    # Longer than any run of backticks in the code, so that the code cannot close the fence.
     fence = "`" * max(3, longest + 1)
     kind = "json" if cell.type == PACKAGE else cell.language or "javascript"
     return f"{_FILE}{cell.filename}\n\n{fence}{kind}\n{cell.content}\n{fence}"
@@ -71,7 +72,7 @@ def _is_plain_title(text: str) -> bool:
 
 
 def _is_plain_markdown(text: str) -> bool:
-    """What the plain grammar gives back unchanged."""
+    """Whether the plain grammar reads this text back unchanged; otherwise the cell is written with a line count."""
     if not text or text != text.strip("\n") or "\r" in text or text.strip() == "":
         return False
     marks = (_TITLE, _FILE, "<!-- cell:", "<!-- srcbook:")
@@ -100,7 +101,7 @@ def _about(text: str) -> dict[str, Any]:
 
 
 class Reader:
-    """Walks over the lines once."""
+    """Reads the cells from the lines, in one pass."""
 
     def __init__(self, lines: list[str], at: int, language: str) -> None:
         self._lines = lines
@@ -145,7 +146,7 @@ class Reader:
             return Cell(PACKAGE, source, PACKAGE)
         name = check_filename(filename)
         named = opening.group(2)
-        # A file of the original may say nothing of its language; what it is called then decides.
+        # A file written by Srcbook may not name the language; then the file's extension decides.
         return Cell("code", source, name, named if named in ENDINGS else language_of(name))
 
     def _until(self, fence: str, begun: int) -> str:
@@ -159,7 +160,7 @@ class Reader:
     def _markdown(self) -> Cell:
         start = self._at
         marks = (_TITLE, _FILE, "<!-- cell:")
-        self._at += 1  # the first line may look like a mark and be none
+        self._at += 1  # `cells` has decided that this line is Markdown, even if it looks like a mark
         while self._at < len(self._lines) and not self._lines[self._at].startswith(marks):
             self._at += 1
         return Cell("markdown", "\n".join(self._lines[start : self._at]).rstrip("\n"))
@@ -189,7 +190,7 @@ def blank(title: str, language: str) -> Book:
 
 
 def sequential_feynman(title: str, language: str) -> Book:
-    """Learn a subject by explaining it: four phases and a look back."""
+    """A template for learning a subject by explaining it: four phases and a look back."""
     cells = [Cell("title", title), Cell("markdown", _OPENING)]
     for heading, text in _PHASES:
         cells += [Cell("title", heading), Cell("markdown", text)]

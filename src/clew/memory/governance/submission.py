@@ -1,7 +1,7 @@
-"""The operations that propose: they record a signal and stage a proposal, and change no decision or task.
+"""propose_update and propose_edit: they record a signal and stage a proposal, but change no decision or task.
 
-Taking a block back is a proposal too: applied at once where it is the caller's own, otherwise staged for somebody to
-agree.
+Retracting a block is a proposal too: applied at once if the block is the caller's own, otherwise staged for somebody
+else to approve.
 """
 
 from __future__ import annotations

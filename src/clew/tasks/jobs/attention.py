@@ -1,4 +1,7 @@
-"""Attention: which jobs want a person, read from the marks of their events, and the jobs beside a plan or task."""
+"""Attention: which jobs need a person, derived from the marks that events leave on a job; the inbox order.
+
+`work_state` summarises the jobs and runners beside a plan or task for the state line.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,8 @@ from clew.tasks.jobs.job import QUEUED, RUNNING, Job
 from clew.tasks.jobs.runners import OFFLINE, runner_command, runner_status
 from clew.tasks.jobs.thread import events_at
 
-# These conditions say in SQL what `attention_of` says in Python, so that the inbox is sorted and cut by the database. 0
-# comes first. Marks are seqs of a job's events: what is newer than its answer is still open.
+# These conditions repeat `attention_of` in SQL, so that the database sorts and cuts the inbox; 0 sorts first. Marks are
+# seqs of a job's events: a question whose seq is higher than that of the last answer is still open.
 HAS_ERROR = f"CASE WHEN status = '{RUNNING}' AND error_seq > checkpoint_seq THEN 0 ELSE 1 END"
 NEEDS_MANAGER = f"CASE WHEN status IN ('{RUNNING}', '{QUEUED}') AND question_seq > manager_seq THEN 0 ELSE 1 END"
 NEEDS_PROOF = (
@@ -24,7 +27,7 @@ STALE = f"CASE WHEN status = '{RUNNING}' AND {EXPIRED} THEN 0 ELSE 1 END"
 RUNNING_FIRST = f"CASE status WHEN '{RUNNING}' THEN 0 WHEN '{QUEUED}' THEN 1 ELSE 2 END"
 
 INBOX_ORDER = f"{HAS_ERROR}, {NEEDS_MANAGER}, {NEEDS_PROOF}, {STALE}, {RUNNING_FIRST}, updated_at_ms DESC, number"
-"""Whoever needs someone comes first. Takes one parameter: the present time."""
+"""Jobs that need somebody come first. Takes one parameter: the present time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class Attention:
 
     @property
     def mark(self) -> str:
-        """The one sign for it: `!`, `?`, `~`, or nothing."""
+        """The most important need as one sign: `!`, `?`, `~`, or nothing."""
         if self.has_error:
             return "!"
         if self.needs_manager:
@@ -63,20 +66,20 @@ def attention_of(job: Job, now_ms: int) -> Attention:
 
 
 def last_seq(job: Job, attention: Attention) -> int:
-    """The event to show: what raised the mark, else the newest that says something, else the newest."""
+    """The seq of the event to show: the one that needs attention, else the newest that says something."""
     if attention.has_error:
         return job.error_seq
     if attention.needs_manager:
         return job.question_seq
     if attention.needs_proof:
         return job.proof_gate_seq
-    # 0 stands for no such event.
+    # A mark of 0 means that there is no such event.
     return job.spoken_seq or job.noted_seq or job.last_seq
 
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """The one job that the state line names."""
+    """The job that the state line names."""
 
     job_id: str
     status: str
@@ -113,10 +116,10 @@ class WorkState:
     running: int = 0
     queued: int = 0
     start_command: str | None = None
-    """How to start a runner, when jobs wait and none is there."""
+    """How to start a runner, if jobs wait and no runner is alive."""
 
     def to_json(self) -> dict[str, Any]:
-        """The part of `capsule.where` that speaks of delegated work."""
+        """The part of `capsule.where` about delegated work."""
         shown: dict[str, Any] = {
             "inbox": {"running": self.running, "queued": self.queued},
             "runner_status": self.runner.to_json(),
@@ -129,10 +132,11 @@ class WorkState:
 
 
 def work_state(ctx: Context, target: str) -> WorkState | None:
-    """The state of the workspace's jobs as seen from `target`; None where no job and no runner was ever there."""
+    """The jobs of the workspace as seen from `target`; None if there are no open jobs and was never a runner."""
     counts = _inbox(ctx)
     status = runner_status(ctx)
     runner = RunnerState(status.status, status.live, status.idle, status.offline)
+    # Without any job or runner the state line stays as short as for somebody who never delegates.
     if not counts and runner == RunnerState(OFFLINE):
         return None
     running, queued = counts.get(RUNNING, 0), counts.get(QUEUED, 0)
@@ -146,7 +150,7 @@ def _inbox(ctx: Context) -> dict[str, int]:
 
 
 def _job_of(ctx: Context, target: str) -> JobState | None:
-    """The job of the task, or of a task of the plan, that is nearest to its end or to trouble."""
+    """The most urgent job of the task, or of the plan's tasks: running ones first, then in inbox order."""
     row = ctx.tx.one(
         f"SELECT * FROM job WHERE workspace = ? AND status IN ('{RUNNING}', '{QUEUED}') AND (task = ? OR task IN"
         " (SELECT id FROM work WHERE workspace = ? AND parent = ?))"

@@ -1,4 +1,7 @@
-"""Claims: the time-limited right to work on a job, and the reports of its holder, who has to show the newest claim."""
+"""Claims: the time-limited right to work on a job; reports and completion by the holder of the newest claim.
+
+A claim is fenced by the job's revision: every claim, end and requeue raises it, and a write with an old one is refused.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ from clew.tasks.jobs.thread import MANAGER, PROGRESS, Remark, proofs, say, with_
 
 DEFAULT_TTL = 180_000
 EXPIRED = f"(claim_expires_at_ms IS NULL OR claim_expires_at_ms - ? NOT BETWEEN 1 AND {LONGEST_TTL})"
-"""As `Job.expired`, at a moment."""
+"""`Job.expired` in SQL; takes one parameter, the present time."""
 
 
 class JobsClaim(Input):
@@ -61,7 +64,7 @@ class JobsClaim(Input):
 
 
 def _nothing_waits(ctx: Context, args: JobsClaim) -> dict[str, Any] | None:
-    # Bad arguments are refused even when no job waits; otherwise a runner would learn of its mistake only later.
+    # Bad arguments are refused even if no job waits; otherwise a runner would learn of its mistake only later.
     check_runner(args.runner_id), lease_ttl(args.lease_ttl_ms)
     waits = args.job is not None or next_job(ctx, args.allow_stale, args.kinds) is not None
     return None if waits else _nothing(ctx)
@@ -89,29 +92,30 @@ def _choose_job(ctx: Context, args: JobsClaim) -> Job | None:
 
 
 def _nothing(ctx: Context) -> dict[str, Any]:
+    # No error: a queue without jobs is the normal state of a runner.
     return {"workspace": ctx.workspace, "job": None, "event": None}
 
 
 def lease_ttl(given: int | None) -> int:
-    """Within bounds; nothing at all is not a time."""
+    """The time of a lease within bounds; zero and negative values are refused."""
     if given is not None and given <= 0:
         raise invalid("lease_ttl_ms", "must be positive", f"Give {SHORTEST_TTL} to {LONGEST_TTL}.", kind="range", ge=1)
     return min(max(given or DEFAULT_TTL, SHORTEST_TTL), LONGEST_TTL)
 
 
 def next_job(ctx: Context, allow_stale: bool, kinds: Sequence[str] | None = None) -> Job | None:
-    """The queued job that is due: high priority first, then the oldest; with `allow_stale` also abandoned ones."""
+    """The next queued job by priority, then by age; with `allow_stale` also a running one whose claim expired."""
     wanted = [check_kind(kind, "kinds") for kind in kinds or ()]
     only = f" AND kind IN ({placeholders(len(wanted))})" if wanted else ""
     found = _first(ctx, QUEUED, only, *wanted)
     if found is None and allow_stale:
-        # Abandoned jobs come after all queued ones: their runner may only be slow, and may still report.
+        # Abandoned jobs come after all queued ones, because their runner may only be slow and still report.
         found = _first(ctx, RUNNING, f"{only} AND {EXPIRED}", *wanted, ctx.now_ms)
     return found
 
 
 def _first(ctx: Context, status: str, condition: str, *params: Any) -> Job | None:
-    """One look into the index for each priority, however long the queue is."""
+    """The first job of a status, by one index lookup for each priority, however long the queue is."""
     sql = f"SELECT * FROM job WHERE workspace = ? AND status = ? AND priority = ?{condition} ORDER BY number LIMIT 1"
     for priority in PRIORITIES:
         row = ctx.tx.one(sql, ctx.workspace, status, priority, *params)
@@ -121,9 +125,9 @@ def _first(ctx: Context, status: str, condition: str, *params: Any) -> Job | Non
 
 
 def check_claim(ctx: Context, given: str, runner_id: str, claim_revision: int) -> Job:
-    """The job, when this runner holds its newest claim. Called inside the transaction that writes."""
+    """The job, if this runner holds its newest claim. Called inside the transaction that writes."""
     job, runner = job_by_id(ctx, given), check_runner(runner_id)
-    # All three: the same runner may have lost a job and claimed it again, and then two of its slots hold a claim of it.
+    # All three are needed: a runner may have lost a job and claimed it again, so that two of its slots have a claim.
     if job.status == RUNNING and job.runner == runner and job.revision == claim_revision:
         return job
     raise ClewError(
@@ -151,7 +155,7 @@ def _check_free(ctx: Context, job: Job, allow_stale: bool) -> None:
 def claim_job(ctx: Context, job: Job, runner: str, ttl: int) -> tuple[Job, dict[str, Any]]:
     reclaimed = job.status == RUNNING
     previous = job.runner
-    # The revision fences the claim: whoever held the job before has a smaller one and can write nothing more for it.
+    # The revision fences the claim: the former holder has a smaller one, so its writes are refused.
     revision = job.revision + 1
     held = replace(
         job,
@@ -235,7 +239,7 @@ def tasks_jobs_complete(ctx: Context, args: JobsComplete) -> dict[str, Any]:
     job = check_claim(ctx, args.job, args.runner_id, args.claim_revision)
     summary = cut(ctx, args.summary or "", MAX_SUMMARY, "summary") or None
     refs = clean_refs(args.refs)
-    # Models often name their evidence in the summary only; for DONE it is read from there.
+    # Models often name their evidence only in the summary; for DONE it is taken from there.
     found = with_salvage(args.summary or "", refs, job.id) if status == "DONE" else _with_own(refs, job.id)
     if args.require_proof and status == "DONE" and not proofs(found):
         raise _no_proof(job)
@@ -247,11 +251,11 @@ def tasks_jobs_complete(ctx: Context, args: JobsComplete) -> dict[str, Any]:
 
 
 def end_job(ctx: Context, job: Job, status: str, summary: str | None, remark: Remark) -> tuple[Job, dict[str, Any]]:
-    """The job at its end: whatever claim there was is void from now on."""
+    """End a job. Any claim on it is void from now on."""
     ended = replace(
         job,
         status=status,
-        # Ending takes a new revision too, so that a late report with the old one is refused.
+        # Ending also raises the revision, so that a late report with the old one is refused.
         revision=job.revision + 1,
         summary=summary,
         claim_expires_at_ms=None,
@@ -265,7 +269,7 @@ def end_job(ctx: Context, job: Job, status: str, summary: str | None, remark: Re
 
 
 def cancel_jobs_of(ctx: Context, task: str) -> list[str]:
-    """End the jobs that wait or run for a task that is going away; a runner at work is refused from then on."""
+    """Cancel the open jobs of a task that is being deleted; reports of their runners are refused from then on."""
     sql = f"SELECT * FROM job WHERE workspace = ? AND task = ? AND status IN ('{QUEUED}', '{RUNNING}') ORDER BY number"
     jobs = [load(Job, row) for row in ctx.tx.all(sql, ctx.workspace, task)]
     reason = f"{task} was deleted"
@@ -275,7 +279,7 @@ def cancel_jobs_of(ctx: Context, task: str) -> list[str]:
 
 
 def cancel_job(ctx: Context, job: Job, reason: str, refs: tuple[str, ...]) -> None:
-    """End a job that nobody wants any more; a runner at work is refused from then on."""
+    """Cancel a job that nobody wants any more; reports of its runner are refused from then on."""
     summary = shorten(reason, MAX_MESSAGE)
     end_job(ctx, job, "CANCELED", summary, Remark(_ENDS["CANCELED"], summary, refs))
 
@@ -290,8 +294,8 @@ def _no_proof(job: Job) -> ClewError:
 
 
 def _with_own(refs: list[str], job_id: str) -> list[str]:
-    """The job's id is always among the refs, so that one gets from the event to the job."""
-    # 31 and the job's own: MAX_REFS.
+    """The refs with the job's own id, so that an event always leads to its job."""
+    # 31 and the job's own id make MAX_REFS.
     return list(dict.fromkeys([*refs[:31], job_id]))
 
 

@@ -1,4 +1,4 @@
-"""Looking at jobs: the list, one job with its thread, and the thread followed from a place on."""
+"""tasks_jobs_list, tasks_jobs_open and tasks_jobs_tail: reading jobs and their events."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class JobFilter(Bounded):
 
 
 def conditions(ctx: Context, args: JobFilter) -> tuple[dict[str, str], str, list[Any]]:
-    """What is filtered on, and the same as SQL."""
+    """The filters that were given, and the same as an SQL condition with its parameters."""
     given = {
         "status": check_status(args.status) if args.status is not None else None,
         "task": explicit_target(args),
@@ -83,6 +83,7 @@ def tasks_jobs_list(ctx: Context, args: JobsList) -> dict[str, Any]:
     filters, where, params = conditions(ctx, args)
     limit = clamped(args.limit, 1, MOST)
     sql = f"SELECT * FROM job WHERE workspace = ?{where} ORDER BY updated_at_ms DESC, number LIMIT ?"
+    # One more than is shown tells whether there are more.
     jobs = [load(Job, row) for row in ctx.tx.all(sql, ctx.workspace, *params, limit + 1)]
     return {
         "workspace": ctx.workspace,
@@ -175,7 +176,7 @@ def tail_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
 
 
 def _next_after(whole: int, result: dict[str, Any]) -> int:
-    """Where to go on when a budget took the newest events away."""
+    """Where to continue if a budget removed the newest events."""
     events = result["events"]
     return int(events[-1]["seq"]) if events else int(result["after_seq"])
 
@@ -191,7 +192,7 @@ TAIL_BUDGET = Budget(
         Drop("workspace"),
         Drop("has_more"),
     ),
-    keep=("job_id", "after_seq"),  # not next_after_seq: nothing was shown, so nothing was passed
+    keep=("job_id", "after_seq"),  # not next_after_seq: no event was shown, so reading must continue at after_seq
 )
 
 

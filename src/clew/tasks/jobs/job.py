@@ -1,4 +1,4 @@
-"""A job: work that was handed over, who holds it, and which of its events want attention."""
+"""Jobs: delegated work, its holder, and the marks that its events leave; shared types and checks of arguments."""
 
 from __future__ import annotations
 
@@ -95,13 +95,13 @@ class Job(TableRow):
     completed_at_ms: int | None = None
     last_seq: int = 0
     noted_seq: int = 0
-    """Newest event that is no heartbeat."""
+    """Newest event other than a heartbeat."""
     spoken_seq: int = 0
-    """Newest of these that is not the runner talking about itself."""
+    """Newest of these that is not a runner's message about itself."""
     question_seq: int = 0
     manager_seq: int = 0
     proof_seq: int = 0
-    """Newest manager message that brings a ref of its own."""
+    """Newest manager message with a ref other than the job itself."""
     error_seq: int = 0
     checkpoint_seq: int = 0
     proof_gate_seq: int = 0
@@ -111,9 +111,9 @@ class Job(TableRow):
         return self.status in (QUEUED, RUNNING)
 
     def expired(self, now_ms: int) -> bool:
-        """RUNNING without a claim that still holds."""
+        """Whether the job is RUNNING without a valid claim."""
         expires = self.claim_expires_at_ms
-        # A claim that would last longer than any may was made under a wrong clock.
+        # A claim that lasts longer than the maximum was made by a machine with a wrong clock.
         return self.status == RUNNING and (expires is None or not now_ms < expires <= now_ms + LONGEST_TTL)
 
 
@@ -159,14 +159,13 @@ def prompt_and_meta(ctx: Context, job: Job) -> tuple[str, dict[str, Any]]:
 
 
 def merge_meta(ctx: Context, job: Job, meta: dict[str, Any] | None) -> None:
-    """Add to the job's meta. What a runner does not mention stays, such as the skill profile."""
+    """Add keys to the job's meta; others stay, such as the skill profile that the job was created with."""
     if not meta:
         return
     _, known = prompt_and_meta(ctx, job)
     ctx.tx.run(
         "UPDATE job_brief SET meta = ? WHERE workspace = ? AND job = ?",
-        # Read and written in one transaction under the lock of the workspace, so two reports do not lose each other's
-        # keys.
+        # Read and written under the lock of the workspace, so that two reports do not lose each other's keys.
         canonical({**known, **meta}),
         ctx.workspace,
         job.id,
@@ -174,7 +173,7 @@ def merge_meta(ctx: Context, job: Job, meta: dict[str, Any] | None) -> None:
 
 
 def index_job(ctx: Context, job: Job, prompt: str) -> None:
-    """Make the job findable by its title, its order and what came of it."""
+    """Write the job's search item: its title, prompt and summary."""
     body = "\n".join(part for part in (job.summary, prompt) if part)
     tags = tuple(tag for tag in (job.anchor, job.task) if tag)
     item = Item(job.id, "task", job.last_seq, ctx.now_ms, job.title, body, "job", tags, job.status)
@@ -219,7 +218,7 @@ def check_status(value: str, allowed: tuple[str, ...] = STATUSES, field: str = "
 
 
 def cut(ctx: Context, text: str, limit: int, field: str) -> str:
-    """At most so many characters; a caller is told when something was lost."""
+    """The text cut to `limit` characters, with a warning if something was lost."""
     trimmed = text.strip()
     if len(trimmed) <= limit:
         return trimmed
@@ -232,5 +231,5 @@ def cut(ctx: Context, text: str, limit: int, field: str) -> str:
 
 
 def clean_refs(refs: list[str]) -> list[str]:
-    """Without blanks and duplicates, in the order given."""
+    """The refs without empty ones and duplicates, in the given order."""
     return list(dict.fromkeys(ref for ref in (" ".join(given.split()) for given in refs) if ref))

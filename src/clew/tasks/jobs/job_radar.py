@@ -1,4 +1,4 @@
-"""The radar of jobs: which need someone, which runners are alive, what contradicts, and what to paste next."""
+"""tasks_jobs_radar: jobs in the order of their needs, runners with their leases, and contradictions between both."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class JobIssue:
 
 
 def diagnostics(ctx: Context, leases: Sequence[RunnerLease]) -> dict[str, Any]:
-    """A bounded list of contradictions, the worst first."""
+    """Contradictions between leases and jobs, the worst first, at most MOST_ISSUES."""
     found = sorted([*_of_leases(ctx, leases), *_of_jobs(ctx, leases)], key=lambda issue: issue.order)
     return {
         "issues": [issue.to_json() for issue in found[:MOST_ISSUES]],
@@ -96,6 +96,7 @@ def _of_active(lease: RunnerLease, active: str, job: Job | None) -> Iterator[Job
 
 def _of_jobs(ctx: Context, leases: Sequence[RunnerLease]) -> Iterator[JobIssue]:
     held = {lease.runner for lease in leases}
+    # SQL allows no empty list; NOT IN ('') holds for every runner.
     marks = placeholders(len(held)) or "''"
     rows = ctx.tx.all(
         f"SELECT * FROM job WHERE workspace = ? AND status = '{RUNNING}'"
@@ -139,10 +140,10 @@ def radar_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
 def _header(result: dict[str, Any]) -> str:
     status = result.get("runner_status", {"status": "offline"})
     counts = {name: status.get(f"{name}_count", 0) for name in ("live", "idle", "offline")}
-    told = " ".join(f"{name}:{count}" for name, count in counts.items()) if any(counts.values()) else "none"
+    runners = " ".join(f"{name}:{count}" for name, count in counts.items()) if any(counts.values()) else "none"
     filters = "".join(f" {name}={value}" for name, value in result.get("filters", {}).items())
     more = " has_more=true" if result.get("has_more") else ""
-    return f"jobs_radar count={result.get('count', 0)} runner={status['status']} runners={told}{filters}{more}"
+    return f"jobs_radar count={result.get('count', 0)} runner={status['status']} runners={runners}{filters}{more}"
 
 
 def _start(result: dict[str, Any]) -> Iterator[str]:
@@ -156,7 +157,7 @@ def _runners(result: dict[str, Any]) -> Iterator[str]:
         job = lease["active_job_id"]
         works = f" job={job} | open id={job}" if job else ""
         yield f"runner {lease['status']} {lease['runner_id']} | open id=runner:{lease['runner_id']}{works}"
-    # A filter or a budget may have taken the list away; the counts tell whether anyone is there.
+    # A filter or a budget may have removed the list; only the status tells that no runner is alive.
     if result.get("runner_status", {}).get("status") == "offline":
         yield "runner offline (no active lease)"
 
@@ -268,10 +269,10 @@ def _radar(ctx: Context, args: JobsRadar) -> dict[str, Any]:
     jobs = [load(Job, row) for row in ctx.tx.all(sql, ctx.workspace, *params, ctx.now_ms, limit + 1)]
     leases = active_leases(ctx)
     status = runner_status(ctx, leases)
-    told = {**filters, "stale_after_s": args.stale_after_s}
+    given = {**filters, "stale_after_s": args.stale_after_s}
     shown: dict[str, Any] = {
         "workspace": ctx.workspace,
-        "filters": {name: value for name, value in told.items() if value is not None},
+        "filters": {name: value for name, value in given.items() if value is not None},
         "runner_status": status.to_json(),
         "runner_leases": _leases_json(leases, args),
         "runner_diagnostics": diagnostics(ctx, leases),
@@ -291,6 +292,7 @@ def _rows(ctx: Context, jobs: Sequence[Job], leases: Sequence[RunnerLease]) -> l
     alive = {lease.runner: lease for lease in leases}
     marks = {job.id: attention_of(job, ctx.now_ms) for job in jobs}
     seqs = {job.id: last_seq(job, marks[job.id]) for job in jobs}
+    # One query for the events of all jobs, instead of one for each row.
     events = events_at(ctx, list(seqs.values()))
     rows = []
     for job in jobs:

@@ -1,4 +1,4 @@
-"""Putting jobs into the queue: new ones, and those that go back for another attempt. Nothing is executed here."""
+"""tasks_jobs_create and tasks_jobs_requeue: putting jobs into the queue. Nothing is executed here."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def create_job(
     anchor: str | None = None,
     meta: dict[str, Any] | None = None,
 ) -> tuple[Job, dict[str, Any]]:
-    """A queued job with its order and its first event."""
+    """Queue a job with its prompt; returns the job and its first event."""
     order = cut(ctx, prompt, MAX_PROMPT, "prompt")
     if not order:
         raise invalid("prompt", "must not be blank", "Say what is to be done.", kind="non_empty")
@@ -123,6 +123,7 @@ def create_job(
         order,
         canonical(meta or {}),
     )
+    # The event before the index: `say` sets the job's last seq, which the search item carries.
     job, event, _ = say(ctx, job, Remark("created", job.title))
     index_job(ctx, job, order)
     ctx.emit("jobs", "job_created", job.id, {"kind": job.kind, "priority": job.priority, "task": job.task})
@@ -130,7 +131,7 @@ def create_job(
 
 
 def _known_task(ctx: Context, task: str | None) -> str | None:
-    """The link as given. Work may be delegated before the task is written down, so an unknown one only warns."""
+    """The task as given. An unknown one only gives a warning: work may be delegated before the task is created."""
     if task is not None and find_work(ctx, task) is None:
         ctx.warn("TASK_UNKNOWN", f"{task} does not exist (yet)", "Check the id with tasks_context.")
     return task
@@ -155,6 +156,7 @@ def tasks_jobs_requeue(ctx: Context, args: JobsRequeue) -> dict[str, Any]:
     job = _to_requeue(ctx, args)
     runner, claim = job.runner, job.revision
     merge_meta(ctx, job, args.meta)
+    # A new revision voids the claim of the attempt before; a late report of its runner is refused.
     queued = replace(
         job,
         status=QUEUED,

@@ -1,4 +1,4 @@
-"""Runners: which are alive, and how to start one. They say so themselves, by leases that end by the clock."""
+"""Runner leases: a runner renews its lease while it is alive; an expired lease means that it is offline."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clew.tasks.jobs.job import LONGEST_TTL, MAX_LEASE_RUNNER, SHORTEST_TTL, Lea
 
 
 def runner_command(ctx: Context) -> dict[str, str]:
-    """A line to paste into a shell. An address of a database is never part of it: it may hold a password."""
+    """A shell command that starts a runner. It never contains a database address, which may hold a password."""
     home = str(ctx.settings.home)
     program = _program()
     return {
@@ -30,6 +30,7 @@ def runner_command(ctx: Context) -> dict[str, str]:
 
 
 def _program() -> str:
+    # Beside this interpreter, so that the runner is of the same installation, whatever PATH says.
     own = Path(sys.executable).parent / "clew"
     return f'"{own}"' if own.exists() else f'"{sys.executable}" -m clew'
 
@@ -85,8 +86,8 @@ def tasks_runner_heartbeat(ctx: Context, args: RunnerHeartbeat) -> dict[str, Any
 def renew_lease(
     ctx: Context, runner: str, status: str, active: str | None, ttl: int, meta: dict[str, Any] | None = None
 ) -> RunnerLease:
-    """The lease from now on. Only a change of state leaves an event: a runner renews its lease thousands of times,
-    and the job it takes has an event of its own.
+    """Renew a runner's lease. Only a change of state emits an event, because leases are renewed thousands of times
+    and the jobs have events of their own.
     """
     before = find_lease(ctx, runner)
     now = ctx.now_ms
@@ -103,7 +104,7 @@ def find_lease(ctx: Context, runner: str) -> RunnerLease | None:
 
 
 def active_leases(ctx: Context) -> list[RunnerLease]:
-    """Those that hold, live ones first, then those that hold longest."""
+    """Leases that hold: live runners first, then those that hold longest."""
     rows = ctx.tx.all(
         "SELECT * FROM runner_lease WHERE workspace = ? AND lease_expires_at_ms > ?"
         " ORDER BY CASE status WHEN 'live' THEN 0 ELSE 1 END, lease_expires_at_ms DESC, runner",
@@ -114,7 +115,7 @@ def active_leases(ctx: Context) -> list[RunnerLease]:
 
 
 def expired_leases(ctx: Context, limit: int) -> list[RunnerLease]:
-    """Those that ended, newest first."""
+    """Leases that have expired, newest first."""
     rows = ctx.tx.all(
         "SELECT * FROM runner_lease WHERE workspace = ? AND lease_expires_at_ms <= ?"
         " ORDER BY updated_at_ms DESC, runner LIMIT ?",
@@ -132,7 +133,7 @@ def count_expired(ctx: Context) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RunnerStatus:
-    """All runners of the workspace in one word, and one of them as an example."""
+    """The runners of the workspace counted by state, and the first of them."""
 
     live: int
     idle: int
@@ -170,7 +171,7 @@ def runner_status(ctx: Context, leases: Sequence[RunnerLease] | None = None) -> 
 
 
 def state_of(leases: dict[str, RunnerLease], runner: str | None) -> str:
-    """live, idle or offline, by the runner's lease alone."""
+    """The state of a runner by its lease: live, idle or offline."""
     lease = leases.get(runner or "")
     return lease.status if lease is not None else OFFLINE
 

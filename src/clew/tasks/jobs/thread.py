@@ -1,4 +1,4 @@
-"""The thread of a job: every event about it in order, the marks that events leave, and the refs in their texts."""
+"""The thread of a job: writing and reading its events, the marks they leave on the job, and refs in their texts."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _PROMPT = re.compile(r"[$>]\s+")
 
 
 def with_salvage(text: str, refs: list[str], job_id: str) -> list[str]:
-    """The refs of a text: those given, else (when there is none beside the job's own id) those found in it.
+    """The given refs; if there are none besides the job's own id, the refs found in the text.
 
-    The job's own id comes last, for navigation; it never counts as proof.
+    The job's own id comes last, for navigation. It never counts as proof.
     """
     own = [ref for ref in refs if ref.upper() != job_id]
     found = own or list(salvage(text, job_id))
@@ -54,13 +54,13 @@ def with_salvage(text: str, refs: list[str], job_id: str) -> list[str]:
 
 
 def salvage(text: str, job_id: str = "") -> Iterator[str]:
-    """Receipts first, then addresses, commands and ids, each once and short enough to keep."""
+    """Refs found in a text: receipts, addresses, commands and ids, each once and cut to MAX_REF."""
     found = [*salvaged(text), *_addresses(text), *_commands(text), *_ids(text, job_id)]
     yield from list(dict.fromkeys(ref[:MAX_REF] for ref in found))[:MAX_REFS]
 
 
 def is_proof(ref: str) -> bool:
-    """Whether a ref leads to evidence: neither a job nor an area of the system does."""
+    """Whether a ref leads to evidence; jobs and areas do not."""
     folded = ref.strip().lower()
     return bool(folded) and not folded.startswith(("job-", "a:"))
 
@@ -81,6 +81,7 @@ def _commands(text: str) -> Iterator[str]:
 
 
 def _ids(text: str, job_id: str) -> Iterator[str]:
+    # Without addresses: an id inside of one is part of the address.
     for found in _ID.findall(_URL.sub(" ", text)):
         ref = _canonical(found)
         if ref != job_id:
@@ -88,7 +89,7 @@ def _ids(text: str, job_id: str) -> Iterator[str]:
 
 
 def _canonical(id: str) -> str:
-    """Ids in the case in which they are stored; the tail of a card's id is the author's own."""
+    """The id in the case in which it is stored. The tail of a card's id keeps its case, because authors choose it."""
     head, sign, tail = id.partition("-")
     if head.upper() == "CARD":
         return f"CARD{sign}{tail}"
@@ -98,7 +99,7 @@ def _canonical(id: str) -> str:
 HEARTBEAT, QUESTION, MANAGER, ERROR = "heartbeat", "question", "manager", "error"
 CHECKPOINT, PROOF_GATE, PROGRESS = "checkpoint", "proof_gate", "progress"
 OWN_VOICE = "runner:"
-"""Messages that a runner writes about itself begin with this."""
+"""Prefix of messages that a runner writes about itself."""
 
 _MARKS = {
     QUESTION: "question_seq",
@@ -111,7 +112,7 @@ _MARKS = {
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """An event about a job that is still to be written."""
+    """An event that is still to be written."""
 
     kind: str
     message: str
@@ -123,9 +124,9 @@ class Remark:
 
 
 def say(ctx: Context, job: Job, remark: Remark) -> tuple[Job, dict[str, Any], bool]:
-    """Write an event and the job with it; a heartbeat after a heartbeat replaces that one.
+    """Write an event and update the job. A heartbeat after a heartbeat overwrites it, so that they do not pile up.
 
-    The job, the event as callers see it, and whether it is a new event.
+    Returns the job, the event as JSON, and whether it is a new event.
     """
     last = _newest(ctx, job) if remark.kind == HEARTBEAT else None
     if last is not None and last["kind"] == HEARTBEAT:
@@ -139,7 +140,7 @@ def say(ctx: Context, job: Job, remark: Remark) -> tuple[Job, dict[str, Any], bo
 
 
 def with_marks(job: Job, row: Row) -> Job:
-    """The job with the marks that an event leaves on it."""
+    """The job with the marks of a new event."""
     seq, kind = row["seq"], row["kind"]
     marks = {"last_seq": seq}
     if kind != HEARTBEAT:
@@ -170,7 +171,7 @@ def event_json(row: Row, with_meta: bool = True) -> dict[str, Any]:
 
 
 def newest_events(ctx: Context, job: Job, limit: int, before: int | None = None) -> list[Row]:
-    """Newest first, older than `before`."""
+    """Events older than `before`, newest first."""
     older = " AND seq < ?" if before is not None else ""
     params = (job.id, before, limit) if before is not None else (job.id, limit)
     sql = f"SELECT * FROM job_event WHERE workspace = ? AND job = ?{older} ORDER BY seq DESC LIMIT ?"
@@ -178,7 +179,7 @@ def newest_events(ctx: Context, job: Job, limit: int, before: int | None = None)
 
 
 def events_since(ctx: Context, job: Job, after: int, limit: int) -> list[Row]:
-    """Oldest first, newer than `after`."""
+    """Events newer than `after`, oldest first."""
     sql = "SELECT * FROM job_event WHERE workspace = ? AND job = ? AND seq > ? ORDER BY seq LIMIT ?"
     return ctx.tx.all(sql, ctx.workspace, job.id, after, limit)
 
@@ -207,7 +208,7 @@ def _append(ctx: Context, job: Job, remark: Remark) -> Row:
 
 
 def _columns(ctx: Context, remark: Remark) -> Row:
-    """What of a remark may be written over by a later one of the same kind."""
+    """The columns of an event that a later heartbeat overwrites."""
     return {
         "ts_ms": ctx.now_ms,
         "message": remark.message,
@@ -274,6 +275,6 @@ def post_message(ctx: Context, job: Job, message: str, refs: list[str]) -> tuple
 
 
 def place(result: dict[str, Any], default_workspace: str) -> str:
-    """The workspace in front of a line, where it is not the reader's own."""
+    """The workspace as prefix of a line, if it is not the reader's own."""
     workspace = result.get("workspace", default_workspace)
     return "" if workspace == default_workspace else f"{workspace} "

@@ -15,15 +15,7 @@ from clew.reasoning.adopted_log import own_meta
 from clew.registry.connection import Connection
 from clew.store.events import first_broken_event
 from tests.contract.branchmind_store import WORKSPACE, write_store
-
-LOCAL = Connection(toolset="full", durable=False, local=True)
-
-
-def call(clew: Clew, name: str, **arguments: Any) -> dict[str, Any]:
-    answer = clew.dispatcher.call(name, {"fmt": "json", **arguments}, LOCAL)
-    assert answer.ok, answer.envelope["error"]
-    result: dict[str, Any] = answer.envelope["result"]
-    return result
+from tests.contract.local_calls import LOCAL, call
 
 
 @pytest.fixture

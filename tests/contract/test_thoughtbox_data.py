@@ -15,15 +15,7 @@ from hypothesis import strategies as st
 from clew.app import Clew, open_clew
 from clew.registry.connection import Connection
 from clew.settings import load_settings
-
-LOCAL = Connection(toolset="full", durable=False, local=True)
-
-
-def call(clew: Clew, name: str, **arguments: Any) -> dict[str, Any]:
-    answer = clew.dispatcher.call(name, {"fmt": "json", **arguments}, LOCAL)
-    assert answer.ok, answer.envelope["error"]
-    result: dict[str, Any] = answer.envelope["result"]
-    return result
+from tests.contract.local_calls import call
 
 
 @pytest.fixture(scope="module")

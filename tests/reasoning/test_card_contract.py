@@ -17,8 +17,7 @@ from clew.registry.connection import Connection
 from clew.settings import load_settings
 from tests.conftest import Caller
 from tests.reasoning.thinking import a_task, think
-from tests.registry.hostile import arguments_for
-from tests.registry.test_door import check
+from tests.registry.test_door import check, hostile_call
 
 WRITTEN = {"workspace", "branch", "trace_doc", "graph_doc", "card_id", "inserted", "graph_applied", "last_seq"}
 PLACE = {"workspace", "branch", "graph_doc"}
@@ -199,12 +198,8 @@ def state(clew: Clew) -> list[Any]:
 @given(data=st.data())
 @settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 def test_no_argument_breaks_an_operation(shared: Clew, data: st.DataObject) -> None:
-    entry = catalogue().find(data.draw(st.sampled_from(sorted(SHAPES))))
-    assert entry is not None
-    arguments = data.draw(arguments_for(entry))
     before = state(shared)
-    answer = shared.dispatcher.call(entry.name, arguments, Connection(toolset="full"))
-    check(answer)
+    _, answer = hostile_call(shared, data, SHAPES)
     if not answer.ok:
         assert state(shared) == before
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from clew.app import Clew, open_clew
 from clew.errors import ERROR_CODES
-from clew.registry.catalogue import catalogue
+from clew.registry.catalogue import OperationEntry, catalogue
 from clew.registry.connection import Connection
 from clew.registry.envelope import Answer
 from clew.settings import load_settings
@@ -67,6 +68,15 @@ def state(clew: Clew) -> list[Any]:
             tx.one(counts),
             tx.all("SELECT * FROM counter ORDER BY 1, 2"),
         ]
+
+
+def hostile_call(clew: Clew, data: st.DataObject, names: Iterable[str]) -> tuple[OperationEntry, Answer]:
+    """One of the operations, called with arguments that no honest client sends; its answer has the one shape."""
+    entry = catalogue().find(data.draw(st.sampled_from(sorted(names))))
+    assert entry is not None
+    answer = clew.dispatcher.call(entry.name, data.draw(arguments_for(entry)), Connection(toolset="full"))
+    check(answer)
+    return entry, answer
 
 
 def check(answer: Answer) -> None:

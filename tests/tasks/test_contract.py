@@ -14,8 +14,7 @@ from clew.registry.catalogue import catalogue
 from clew.registry.connection import Connection
 from clew.settings import load_settings
 from tests.conftest import Caller
-from tests.registry.hostile import arguments_for
-from tests.registry.test_door import check
+from tests.registry.test_door import hostile_call
 from tests.tasks.conftest import OTHER, STEP
 
 STEP_ANSWER = {"task", "revision", "step", "event"}
@@ -137,11 +136,7 @@ def state(clew: Clew) -> list[Any]:
 @given(data=st.data())
 @settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 def test_no_argument_breaks_a_task_operation(shared: Clew, data: st.DataObject) -> None:
-    entry = catalogue().find(data.draw(st.sampled_from(sorted(SHAPES))))
-    assert entry is not None
-    arguments = data.draw(arguments_for(entry))
     before = state(shared)
-    answer = shared.dispatcher.call(entry.name, arguments, Connection(toolset="full"))
-    check(answer)
+    entry, answer = hostile_call(shared, data, SHAPES)
     if not answer.ok and not (entry.name == "tasks_batch" and answer.envelope["error"]["code"] == "BATCH_FAILED"):
         assert state(shared) == before

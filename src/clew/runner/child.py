@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -101,7 +102,8 @@ def run_supervised(
 ) -> Ended:
     """The same with any input (None: this process's own), and with the output passed on to `echo` as it comes."""
     if not can_confine():
-        return run_plainly(command, environment, directory, stdin, limits, interrupted, echo)
+        start = partial(_plain_process, command, environment, directory, stdin)
+        return run_plainly(start, limits, interrupted, echo)
     supervisor.adopt_orphans()
     control, controlled = os.pipe()[::-1]
     status, told = os.pipe()
@@ -368,19 +370,22 @@ class PlainChild:
 
 
 def run_plainly(
-    command: Sequence[str],
-    environment: dict[str, str],
-    directory: Path,
-    stdin: IO[bytes] | None,
+    start: Callable[[], subprocess.Popen[bytes]],
     limits: ChildLimits,
     interrupted: Callable[[], str | None],
     echo: Echo | None,
 ) -> Ended:
     try:
-        process = subprocess.Popen(
-            command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=directory
-        )
+        process = start()
     except OSError as problem:
         return Ended(None, None, "start", str(problem), "", "")
     with process:
         return PlainChild(process, limits, interrupted, echo).wait()
+
+
+def _plain_process(
+    command: Sequence[str], environment: dict[str, str], directory: Path, stdin: IO[bytes] | None
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=directory
+    )

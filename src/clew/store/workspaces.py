@@ -6,12 +6,15 @@ At the end: the table `meta`, facts about the whole store that belong to no work
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from clew.canonical import canonical, sha256_hex
 from clew.clock import Clock
 from clew.errors import ClewError
 from clew.store.database import Row, Transaction
+
+if TYPE_CHECKING:
+    from clew.store.events import EventRow
 
 MAIN, MAIN_ID = "main", 1
 UNBORN = 0
@@ -27,22 +30,6 @@ _INSERT_EVENT = f"INSERT INTO event ({', '.join(EVENT_COLUMNS)}, digest) VALUES 
 def chained(before: str | None, row: Sequence[Any]) -> str:
     """The digest of a row that also holds the digest of the row before it: no row can change or go unnoticed."""
     return sha256_hex(canonical([before or "", *row]))
-
-
-class PastEvent(NamedTuple):
-    """Something that happened under another program."""
-
-    seq: int
-    ts_ms: int
-    topic: str
-    type: str
-    subject: str | None
-    path: str | None
-    payload: dict[str, Any]
-
-    def row(self, workspace: str) -> tuple[Any, ...]:
-        about = (self.topic, self.type, self.subject, self.path)
-        return (workspace, self.seq, self.ts_ms, *about, None, 0, canonical(self.payload))
 
 
 class Workspace:
@@ -116,7 +103,7 @@ class Workspace:
         self.tx.run(_INSERT_EVENT, *row, self.event_digest)
         return {**dict(zip(EVENT_COLUMNS, row, strict=True)), "payload": payload or {}}
 
-    def adopt_events(self, events: Sequence[PastEvent]) -> None:
+    def adopt_events(self, events: Sequence[EventRow]) -> None:
         """The past of a workspace that comes from another program, under its own numbers, at the head of the log.
 
         Only for a workspace that this transaction made: its one event, of being made, is told again by the caller."""
@@ -128,7 +115,8 @@ class Workspace:
         self.event_digest = None
         rows = []
         for event in events:
-            row = event.row(self.id)
+            about = (event.topic, event.type, event.subject, event.path, event.agent, event.at_seq)
+            row = (self.id, event.seq, event.ts_ms, *about, canonical(event.payload))
             self.event_digest = chained(self.event_digest, row)
             rows.append((*row, self.event_digest))
         self.event_seq = events[-1].seq

@@ -16,8 +16,9 @@ from clew.reasoning.adopted_log import Adoption, adopt_entries, adopt_scope, as_
 from clew.reasoning.scope import create_scope
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
+from clew.store.events import EventRow
 from clew.store.rows import insert_many
-from clew.store.workspaces import PastEvent, raise_count
+from clew.store.workspaces import raise_count
 from clew.tasks.changes import project_step, project_work
 from clew.tasks.evidence import artifact_drafts, attachment_drafts, check_drafts, store
 from clew.tasks.jobs.job import Job, index_job
@@ -308,13 +309,16 @@ HISTORY = ("events", "ops_history", "step_notes")
 def adopt_events(ctx: Context, work: Adoption) -> None:
     """Events keep their numbers, so `evt_...` in evidence and traces means the same as before."""
     found = [
-        PastEvent(
+        EventRow(
+            ctx.workspace,
             int(row["seq"]),
             int(row["ts_ms"]),
             "tasks",
             row.get("event_type") or row.get("type") or "event",
             row.get("task_id"),
             row.get("path"),
+            None,
+            0,
             as_object(row.get("payload_json") or row.get("payload")) or {},
         )
         for row in work.rows("events", "seq")

@@ -7,7 +7,7 @@ import { replyForm } from "../../object/job.js";
 import { idLink, nothing, prose, several, title } from "../../parts.js";
 import { fold } from "../../redraw.js";
 import { link } from "../../router.js";
-import { attention, stateBadge } from "./radar.js";
+import { attentionBadge, stateBadge } from "./radar.js";
 
 const MOST = 200;
 
@@ -25,7 +25,6 @@ export async function jobParts(id) {
   ]);
   const { job } = found;
   title(job.job_id, "Jobs");
-  const mark = attention(radar.jobs.find((item) => item.job_id === id) ?? {});
   const open = ["QUEUED", "RUNNING"].includes(job.status);
   return [
     el(
@@ -45,14 +44,7 @@ export async function jobParts(id) {
           "p",
           { class: "row" },
           stateBadge(job.status),
-          mark
-            ? el(
-                "span",
-                { class: `badge ${mark[3]} attention` },
-                el("b", { "aria-hidden": "true" }, mark[1]),
-                ` ${mark[2]}`,
-              )
-            : null,
+          attentionBadge(radar.jobs.find((item) => item.job_id === id) ?? {}),
           el(
             "span",
             { class: "quiet" },

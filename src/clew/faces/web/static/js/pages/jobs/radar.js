@@ -67,27 +67,32 @@ export function runnersOf(radar) {
   return [...(radar?.runner_leases?.runners ?? []), ...gone];
 }
 
-export function attention(job) {
-  return MARKS.find(([name]) => job.attention?.[name]);
-}
-
 export function stateBadge(status) {
   return badge(status.toLowerCase(), STATES[status]);
 }
 
-function jobRow(job) {
+function attention(job) {
+  return MARKS.find(([name]) => job.attention?.[name]);
+}
+
+// What a job wants of a person, as a badge; null when it wants nothing.
+export function attentionBadge(job) {
   const mark = attention(job);
+  return mark
+    ? el(
+        "span",
+        { class: `badge ${mark[3]} attention` },
+        el("b", { "aria-hidden": "true" }, mark[1]),
+        ` ${mark[2]}`,
+      )
+    : null;
+}
+
+function jobRow(job) {
   return el(
     "li",
     { data: { key: job.job_id, job: job.job_id } },
-    mark
-      ? el(
-          "span",
-          { class: `badge ${mark[3]} attention` },
-          el("b", { "aria-hidden": "true" }, mark[1]),
-          ` ${mark[2]}`,
-        )
-      : null,
+    attentionBadge(job),
     stateBadge(job.status),
     el("a", { class: "what", href: link("now", "job", job.job_id) }, shorten(job.title, 100)),
     el("span", { class: "id" }, job.job_id),

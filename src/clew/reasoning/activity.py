@@ -1,4 +1,4 @@
-"""What happened in a workspace and who did it, read from the event log."""
+"""events_list, agents_active and agents_timeline: what happened in a workspace and who did it, from the event log."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from clew.store.events import (
 )
 
 LOOKED_AT = 5_000
-"""Agents are looked for in this many of the newest events, so that a long log costs no more than a short one."""
+"""Agents are searched in this many of the newest events, so that a long log costs no more than a short one."""
 COUNTED = 1_000
-"""What does not fit into a page is counted as far as this."""
+"""Events beyond a page are counted up to this number."""
 _LEFT = Follow("left_out", lambda whole, result: result["total"] - len(result["events"]))
 EVENTS_BUDGET = Budget(
     (
@@ -43,7 +43,7 @@ AGENTS_BUDGET = Budget(
 
 
 MOST_EVENTS = 50_000
-"""A time line reads no further back than this many events, and says so."""
+"""A time line reads at most this many events, and says if it left older ones out."""
 TIMELINE_BUDGET = Budget(
     (Trim("rows", drop="last", floor=1, more="has_more"), Trim("rows", drop="last", more="has_more")),
     {"core": 8_000, "daily": 16_000, "full": 120_000},
@@ -78,7 +78,7 @@ def events_list(ctx: Context, args: EventsList) -> dict[str, Any]:
 
 
 def history_of(ctx: Context, subject: str, limit: int, path: str | None = None) -> list[dict[str, Any]]:
-    """What happened to one thing, or to one part of it, newest first."""
+    """The events about one subject, or about one part of it, newest first."""
     events = events_about(ctx.tx, ctx.workspace, subject, limit, path=path)
     return [
         {"event": event.type, "ts": rfc3339(event.ts_ms), **({"by": event.agent} if event.agent else {})}
@@ -137,7 +137,7 @@ def agents_timeline(ctx: Context, args: AgentsTimeline) -> dict[str, Any]:
 
 
 def _agent_rows(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One row for each agent; what nobody signed is a row of its own, without a name."""
+    """One row for each agent; events without an agent form a row without a name."""
     rows: dict[str | None, dict[str, Any]] = {}
     for piece in found:
         row = rows.setdefault(piece["agent"], {"agent": piece["agent"], "events": 0, "last_seq": 0, "pieces": []})

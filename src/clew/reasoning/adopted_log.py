@@ -1,7 +1,7 @@
-"""Taking over what BranchMind stored of reasoning: branches, documents, entries, graph, anchors.
+"""Importing the reasoning data of a BranchMind store: branches, documents, entries, graph, anchors.
 
-Numbers stay: an entry keeps its seq, so `notes@17` and a branch's cutoff mean the same as before. That is why the
-workspace must be new. A card's meta is what its author gave; the wrapper around it repeats the card's other fields.
+Seqs are kept, so that `notes@17` and the cutoffs of branches mean the same as before. Therefore the workspace must be
+new. BranchMind wraps a card's meta in an object that repeats the card's other fields; only the inner meta is kept.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from clew.store.sqlite_files import ForeignStore
 from clew.store.workspaces import raise_count
 
 UNKNOWN = "note"
-"""Type of a node that was deleted before it had one."""
+"""The type of a node of which only a deletion is stored."""
 
 
 @dataclass
 class Adoption:
-    """One workspace on its way over: where to read, and what has become of the names so far."""
+    """The import of one workspace: its source, the branches made so far, and counts for the report."""
 
     source: ForeignStore
     workspace: str
@@ -41,7 +41,7 @@ class Adoption:
     counts: dict[str, int] = field(default_factory=dict)
     last_seq: int = 0
     mirrored: set[int] = field(default_factory=set)
-    """Numbers of the notes about steps that stand among the entries too."""
+    """Numbers of step notes that are also stored as entries, so that they are not imported twice."""
 
     def rows(self, table: str, order: str) -> Iterator[Row]:
         return self.source.rows(table, order, workspace=self.workspace)
@@ -59,13 +59,13 @@ def adopt_log(ctx: Context, work: Adoption) -> None:
     adopt_entries(ctx, work, entries)
     _nodes(ctx, work)
     _edges(ctx, work)
-    # What is written from now on must be newer than everything that came over.
+    # Whatever is written from now on must have a higher seq than everything imported.
     ctx.ws.seq = max(ctx.ws.seq, work.last_seq)
     _anchors(ctx, work)
 
 
 def _branches(ctx: Context, work: Adoption, entries: list[Row]) -> None:
-    """Those with a base, and those that are only written to; a base comes before what stands on it."""
+    """Create the branches: those with a base, and those that entries or documents name. A base is created first."""
     based = {row["name"]: row for row in work.rows("branches", "created_at_ms, name")}
     # BranchMind stores a row only for branches with a base; others exist by being written to.
     named = [*(row["branch"] for row in entries), *(row["branch"] for row in work.rows("documents", "created_at_ms"))]
@@ -81,7 +81,7 @@ def _branch(ctx: Context, work: Adoption, name: str, based: dict[str, Row], abov
         return work.branches[name]
     row = based.get(name, {})
     base = None
-    # `above` holds the branches that wait for this one: a circle of bases in a damaged store is cut here.
+    # `above` holds the branches that wait for this one, so that a circle of bases in a damaged store ends here.
     if row.get("base_branch") and row["base_branch"] not in above and row["base_branch"] != name:
         base = _branch(ctx, work, row["base_branch"], based, above | {name})
     found = find_branch(ctx, name)
@@ -173,7 +173,7 @@ def _entry(work: Adoption, row: Row) -> Row:
 
 
 def as_object(text: Any) -> dict[str, Any] | None:
-    """What a column of JSON holds; text that is none is kept as text."""
+    """The object in a JSON column; other values and invalid JSON are kept inside of an object."""
     try:
         value = orjson.loads(text) if text else None
     except orjson.JSONDecodeError:
@@ -183,7 +183,7 @@ def as_object(text: Any) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class AdoptedVersion:
-    """One version of a node or edge with its place, and the seq of the version that followed it."""
+    """One version of a node or edge with its branch and document, and the seq of the next version."""
 
     state: Node | Edge
     branch: int
@@ -195,7 +195,7 @@ def _nodes(ctx: Context, work: Adoption) -> None:
     kinds: dict[str, str] = {}
     found = []
     for row in work.rows("graph_node_versions", "seq, node_id"):
-        # A tombstone has no type in the source; it keeps the one of the version before it.
+        # A deletion has no type in the source; it gets the type of the version before it.
         kinds[row["node_id"]] = row.get("node_type") or kinds.get(row["node_id"], UNKNOWN)
         node = Node(
             row["node_id"],
@@ -210,7 +210,7 @@ def _nodes(ctx: Context, work: Adoption) -> None:
             int(row["ts_ms"]),
         )
         found.append(AdoptedVersion(node, work.branches[row["branch"]].id, row["doc"]))
-    versions = _closed(found)
+    versions = _with_ends(found)
     _insert(ctx, versions)
     for version in versions:
         assert isinstance(version.state, Node)
@@ -226,13 +226,13 @@ def _nodes(ctx: Context, work: Adoption) -> None:
     )
     _make_findable(ctx, versions)
     work.counted("nodes", versions)
-    # Shorter than 16: ids of other tools may begin alike and hold numbers that no counter should reach.
+    # Only short ids: other tools make ids such as CARD-<timestamp>, which would push the counter up.
     numbers = [int(key[5:]) for key in kinds if key.startswith("CARD-") and key[5:].isdecimal() and len(key) < 16]
     raise_count(ctx.tx, ctx.workspace, "card", max(numbers, default=0))
 
 
 def own_meta(meta: dict[str, Any] | None) -> dict[str, Any] | None:
-    """What the author of a card gave; `{source, card_id, type, status, tags, meta}` is the wrapper around it."""
+    """The author's own meta inside of BranchMind's wrapper `{source, card_id, type, status, tags, meta}`."""
     if meta is not None and "card_id" in meta and isinstance(meta.get("meta"), dict):
         return meta["meta"] or None
     return meta
@@ -282,16 +282,16 @@ def _edges(ctx: Context, work: Adoption) -> None:
         )
         for row in work.rows("graph_edge_versions", "seq, from_id, rel, to_id")
     ]
-    versions = _closed(found)
+    versions = _with_ends(found)
     _insert(ctx, versions)
     work.counted("edges", versions)
 
 
-def _closed(versions: list[AdoptedVersion]) -> list[AdoptedVersion]:
-    """Each version with the seq of the next one of the same thing at the same place."""
+def _with_ends(versions: list[AdoptedVersion]) -> list[AdoptedVersion]:
+    """Each version with the seq of the next version of the same node or edge in the same document."""
     after: dict[Any, int] = {}
     closed = []
-    # From the newest back: when a version is met, the seq of its successor is already known.
+    # From the newest backwards, so that the seq of the next version is already known.
     for version in reversed(versions):
         key = (version.branch, version.doc, version.state.id if isinstance(version.state, Node) else version.state.key)
         closed.append(AdoptedVersion(version.state, version.branch, version.doc, after.get(key)))
@@ -339,7 +339,7 @@ def _anchors(ctx: Context, work: Adoption) -> None:
 
 
 def _lines(text: Any) -> tuple[str, ...]:
-    """A list as JSON, or as lines."""
+    """A list that is stored as JSON or as lines, depending on BranchMind's version."""
     if not isinstance(text, str) or not text.strip():
         return ()
     if text.lstrip().startswith("["):

@@ -1,4 +1,4 @@
-"""Taking over what BranchMind stored of its version control: tags, the reflog, and heads that were set back."""
+"""Importing the version control of a BranchMind store: tags, the reflog, and heads that were reset."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _reflog(ctx: Context, work: Adoption, moves: list[Row]) -> None:
 
 
 def _heads(ctx: Context, work: Adoption, moves: Iterable[Row]) -> None:
-    """A head whose last movement went back hides from the log what came after it; any other is the newest note."""
+    """Import heads. One that was reset to an earlier note hides later ones; any other is just the newest note."""
     last = {(row["ref"], row["doc"]): row for row in moves}
     kept = 0
     for row in work.rows("vcs_refs", "ref, doc"):
@@ -73,5 +73,5 @@ def _heads(ctx: Context, work: Adoption, moves: Iterable[Row]) -> None:
 
 
 def _branch(work: Adoption, row: Row) -> Branch | None:
-    """The branch that a row names; a ref is called like its branch."""
+    """The branch that a row names. A ref has the name of its branch."""
     return work.branches.get(row.get("branch") or row.get("ref") or "")

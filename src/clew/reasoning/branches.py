@@ -1,4 +1,4 @@
-"""Branches: a name, the branch it started from, and how much of that one it sees."""
+"""Branches: a name, a base branch, and the cutoff up to which entries of the base are visible. And their operations."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, operation
 from clew.store.workspaces import MAIN, MAIN_ID
 
+# Reading walks the whole chain of bases, so its depth is bounded.
 MAX_DEPTH = 32
 END = 2**62
 
@@ -34,14 +35,14 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class BranchPart:
-    """One part of a branch's view: what stands on `branch` up to and including seq `cutoff`."""
+    """One part of a branch's view: the entries of `branch` up to and including seq `cutoff`."""
 
     branch: int
     cutoff: int
 
 
 UNBORN_MAIN = Branch(MAIN_ID, MAIN, None, None, 0)
-"""The branch of a workspace in which nothing was ever written."""
+"""The main branch of a workspace in which nothing was ever written, so that no row exists."""
 _SELECT = "SELECT id, name, base_id, base_seq, created_at_ms FROM branch"
 
 
@@ -67,7 +68,7 @@ def find_branch(ctx: Context, name: str) -> Branch | None:
 
 
 def branch_by_id(ctx: Context, number: int) -> Branch:
-    """Read once in a transaction; only a new name could change it there."""
+    """The branch with this number, read once in a transaction. Only a rename changes it, which drops the memo."""
     known: Branch | None = ctx.memo.get(("branch", number))
     if known is not None:
         return known
@@ -92,10 +93,10 @@ def checked_out(ctx: Context) -> Branch:
 
 
 def chain(ctx: Context, branch: Branch, as_of: int | None = None) -> list[BranchPart]:
-    """The branch's view, nearest part first.
+    """The parts of a branch's view: the branch itself, then its bases.
 
-    Everything written on a branch is newer than what it inherits, so the parts never overlap in seq: reading them in
-    this order is reading from the newest entry to the oldest.
+    Everything on a branch is newer than what it inherits, so the parts never overlap in seq. Reading them in this order
+    means reading from the newest entry to the oldest.
     """
     links: list[BranchPart] | None = ctx.memo.get(("chain", branch.id))
     if links is None:
@@ -108,14 +109,14 @@ def _links(ctx: Context, branch: Branch) -> list[BranchPart]:
     while branch.base_id is not None and branch.base_seq is not None:
         if len(links) > MAX_DEPTH:
             raise ClewError("INVALID_INPUT", f"branch {branch.name} lies deeper than {MAX_DEPTH} bases")
-        # A base of the base may have been cut earlier; nothing younger than the nearer cutoff can be seen through it.
+        # Through a base nothing newer than the nearer cutoff is visible, even if that base shows more of its own base.
         links.append(BranchPart(branch.base_id, min(branch.base_seq, links[-1].cutoff)))
         branch = branch_by_id(ctx, branch.base_id)
     return links
 
 
 def create_branch(ctx: Context, name: str, base: Branch | None) -> Branch:
-    """A new branch that sees what `base` holds now; without a base it starts empty."""
+    """Create a branch that sees what `base` holds now; without a base it starts empty."""
     name = check_name(name, "name")
     if find_branch(ctx, name) is not None:
         raise ClewError(
@@ -150,7 +151,7 @@ def create_branch(ctx: Context, name: str, base: Branch | None) -> Branch:
 
 
 def check_out(ctx: Context, branch: Branch) -> str | None:
-    """Make a branch current; returns the name of the one before."""
+    """Check a branch out; returns the name of the previous one."""
     previous = branch_by_id(ctx, ctx.ws.checkout).name if ctx.ws.checkout is not None else None
     if ctx.ws.checkout != branch.id:
         ctx.ws.checkout = branch.id
@@ -160,9 +161,9 @@ def check_out(ctx: Context, branch: Branch) -> str | None:
 
 
 def own_branch(ctx: Context) -> Branch:
-    """The branch that the tools of an agent write to and read from: the one that this caller checked out, else main.
+    """The branch for the tools of an agent: the one that this caller checked out, else main.
 
-    The checkout of the workspace is what the operations of the seeds mean, and anybody may move it.
+    The seeds' operations use the checkout of the workspace instead, which any caller may move.
     """
     chosen = own_checkout(ctx)
     row = ctx.tx.one(
@@ -257,7 +258,7 @@ def branch_rename(ctx: Context, args: BranchRename) -> dict[str, Any]:
         )
     if new != branch.name:
         ctx.tx.run("UPDATE branch SET name = ? WHERE workspace = ? AND id = ?", new, ctx.workspace, branch.id)
-        # The only thing about a branch that can change within a transaction; its chain holds numbers and stays right.
+        # The name is the only part of a branch that can change; the memo of its chain holds numbers and stays valid.
         ctx.memo.pop(("branch", branch.id), None)
         ctx.emit("reasoning", "branch_renamed", new, {"previous": branch.name})
     return {"workspace": ctx.workspace, "previous": branch.name, "current": new}
@@ -285,24 +286,23 @@ def delete_branch(ctx: Context, branch: Branch) -> None:
 
 
 def _unindex(ctx: Context, branch: Branch) -> None:
-    """What stood on the branch is no longer found; a card that lives on elsewhere is found there."""
+    """Remove the branch's items from search. A card that exists on another branch is indexed from there."""
     from clew.reasoning.graph.writes import reindex_elsewhere  # the graph rests on branches
 
     cards = refs_on_branch(ctx.tx, ctx.workspace, branch.id, "card")
-    # In this order: an item stands under its id once, so the branch's version has to go before another can take its
-    # place.
+    # In this order, because an id has only one item: this branch's version must go before another can take its place.
     unindex_where(ctx.tx, ctx.workspace, "branch = ?", branch.id)
     for card in cards:
         reindex_elsewhere(ctx, card)
 
 
 branch_owner: HookPoint[Callable[[Context, int], str | None]] = HookPoint("branch_owner")
-"""What still stands and needs a branch, in words such as "session 12ab"; None when nothing does."""
+"""Asked before a branch is deleted: names what still needs it, such as "session 12ab"; else None."""
 
 
 @branch_owner(order=-1)
 def target_of_branch(ctx: Context, branch: int) -> str | None:
-    """The plan or task whose scope the branch is."""
+    """The plan or task whose scope is this branch."""
     sql = "SELECT id FROM reasoning_ref WHERE workspace = ? AND branch = ?"
     found = ctx.tx.value(sql, ctx.workspace, branch)
     return None if found is None else str(found)

@@ -1,7 +1,7 @@
-"""Version control over notes: commit, log, tags, reflog and reset.
+"""Version control of notes: commit, log, tags, reflog and reset.
 
-Nothing is ever removed. A reset hides a stretch of the log, from the entry it goes back to up to that moment; notes
-written afterwards follow on. Going back to a hidden entry shows the log again as it was when that entry was the newest.
+Nothing is ever removed. A reset hides the part of the log after the entry it goes back to, up to the moment of the
+reset; notes written later follow. Resetting to a hidden entry shows the log as it was when that entry was the newest.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from clew.store.workspaces import declare_events
 
 @dataclass(frozen=True, slots=True)
 class LogPoint:
-    """A place in a log: the branch whose log is meant, and the entry; None is the log's head."""
+    """A position in a log: a branch and the seq of an entry; None means the head of the log."""
 
     branch: Branch
     seq: int | None
@@ -37,14 +37,16 @@ class LogPoint:
 def log_entries(
     ctx: Context, branch: Branch, doc: str, limit: int, at: int | None = None, before: int | None = None
 ) -> list[Row]:
-    """The notes of the log newest first, from the entry `at` on, only those before seq `before`."""
-    # A branch shows its own entries and, up to its cutoff, those of the branches below it; resets hide stretches of
-    # seqs from all of them. Both are known before anything is read, so a page costs one short query for each stretch.
-    # `before` is exclusive and `at` inclusive; as one upper bound the database seeks once.
+    """The notes of a log, newest first, starting at the entry `at`, only those before seq `before`."""
+    # A branch shows its own entries and, up to its cutoff, those of its bases; resets hide ranges of seqs in all of
+    # them. Both are known before anything is read, so a page costs one short query for each visible range.
+    # `before` is exclusive and `at` inclusive; combined into one upper bound, the database seeks once.
     last = min([END if at is None else at, *([] if before is None else [before - 1])])
     hidden = list(_cuts(ctx, branch, doc, min(value for value in (END, at, before) if value is not None)))
     rows: list[Row] = []
-    stretches = [(link.branch, *part) for link in chain(ctx, branch, last) for part in _shown(hidden, link.cutoff)]
+    stretches = [
+        (link.branch, *part) for link in chain(ctx, branch, last) for part in _visible_ranges(hidden, link.cutoff)
+    ]
     for number, low, high in stretches:
         if len(rows) >= limit:
             break
@@ -62,9 +64,9 @@ def log_entries(
 
 
 def _cuts(ctx: Context, branch: Branch, doc: str, at: int) -> Iterator[tuple[int, int]]:
-    """The stretches that were hidden when the entry `at` was written, newest first.
+    """The ranges that were hidden when the entry `at` was written, newest first.
 
-    The last reset before it hid one; what was hidden in the log that this reset went back to, is hidden still.
+    The last reset before it hid one range. Ranges hidden in the log to which that reset went back stay hidden.
     """
     rows = ctx.tx.all(
         "SELECT low, high FROM log_cut WHERE workspace = ? AND branch = ? AND doc = ? AND high < ? ORDER BY high DESC",
@@ -74,15 +76,15 @@ def _cuts(ctx: Context, branch: Branch, doc: str, at: int) -> Iterator[tuple[int
         at,
     )
     for row in rows:
-        # Below `low` the log is the one that this reset went back to: a reset that lies inside the stretch just hidden
-        # was undone by it and counts no more.
+        # Below `low` the log is the one to which this reset went back. A reset inside of the hidden range was undone
+        # by it and no longer counts.
         if row["high"] < at:
             yield row["low"], row["high"]
             at = row["low"]
 
 
-def _shown(hidden: list[tuple[int, int]], high: int) -> Iterator[tuple[int, int]]:
-    """What the cuts leave of the seqs up to `high`, newest stretch first."""
+def _visible_ranges(hidden: list[tuple[int, int]], high: int) -> Iterator[tuple[int, int]]:
+    """The ranges of seqs up to `high` that are not hidden, newest first."""
     for low, end in hidden:
         if end < high:
             yield end, high
@@ -96,7 +98,7 @@ def head(ctx: Context, branch: Branch, doc: str = NOTES) -> int | None:
 
 
 def visible(ctx: Context, branch: Branch, doc: str, seq: int) -> bool:
-    """Whether a branch shows the note with this seq, hidden by a reset or not."""
+    """Whether a note belongs to a branch's view, even if a reset hides it."""
     row = ctx.tx.one("SELECT * FROM entry WHERE workspace = ? AND seq = ?", ctx.workspace, seq)
     if row is None or row["doc"] != doc or row["kind"] != "note":
         return False
@@ -104,20 +106,20 @@ def visible(ctx: Context, branch: Branch, doc: str, seq: int) -> bool:
 
 
 def rewind(ctx: Context, branch: Branch, doc: str, seq: int) -> None:
-    """Make `seq` the head: everything written since is hidden from the log."""
+    """Make `seq` the head, by hiding everything written since."""
     ctx.tx.run(
         "INSERT INTO log_cut (workspace, branch, doc, low, high) VALUES (?, ?, ?, ?, ?)",
         ctx.workspace,
         branch.id,
         doc,
         seq,
-        # Up to this moment: what is written after the reset has a higher seq and follows on.
+        # Up to now: notes written after the reset have higher seqs and stay visible.
         ctx.ws.seq,
     )
 
 
 def move(ctx: Context, branch: Branch, doc: str, old: int | None, new: int, message: str) -> None:
-    """Write the movement of a head into the reflog."""
+    """Record the movement of a head in the reflog."""
     ctx.tx.run(
         "INSERT INTO reflog (workspace, seq, branch, doc, old_seq, new_seq, message, ts_ms)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -133,7 +135,7 @@ def move(ctx: Context, branch: Branch, doc: str, old: int | None, new: int, mess
 
 
 def resolve_ref(ctx: Context, ref: str | None, field: str = "ref") -> LogPoint:
-    """A place named by a branch, a tag, a seq or `notes@<seq>`; the head of the checkout when nothing is named."""
+    """The position that a branch, a tag, a seq or `notes@<seq>` names; without a ref, the head of the checkout."""
     if ref is None:
         return LogPoint(checked_out(ctx), None)
     name = check_name(ref, field)
@@ -168,7 +170,7 @@ def _number(name: str) -> int | None:
 
 
 def point_seq(ctx: Context, point: LogPoint, field: str) -> int:
-    """The entry at a place; an empty log has none."""
+    """The seq of the entry at a position; refused for an empty log."""
     seq = point.seq if point.seq is not None else head(ctx, point.branch)
     if seq is None:
         raise ClewError(

@@ -1,4 +1,4 @@
-"""Documents: append-only logs addressed by branch and name, read from the newest entry backwards."""
+"""Documents: append-only logs addressed by branch and name. Append entries, and read them from the newest backwards."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class LogSlice:
-    """Some entries, oldest first, and whether older ones follow."""
+    """Some entries, oldest first, and whether there are older ones."""
 
     entries: list[Row]
     has_more: bool
@@ -56,7 +56,7 @@ def append(
     path: str | None = None,
     item_source: str | None = "note",
 ) -> Row:
-    """Add an entry; with `item_source` it is findable at once as an item of that source."""
+    """Append an entry; with `item_source` it also gets a search item of that source."""
     touch_document(ctx, branch, doc, doc_kind)
     row: Row = {
         "workspace": ctx.workspace,
@@ -83,7 +83,7 @@ def append(
 
 
 def touch_document(ctx: Context, branch: int, doc: str, kind: str) -> None:
-    """Make sure that the document exists; once in a transaction is enough, for it has one moment."""
+    """Create or touch the document. Once in a transaction is enough, because a transaction has one time."""
     if ("document", branch, doc) in ctx.memo:
         return
     ctx.memo["document", branch, doc] = True
@@ -100,7 +100,7 @@ def touch_document(ctx: Context, branch: int, doc: str, kind: str) -> None:
 
 
 def has_entries(ctx: Context, branch: int, doc: str) -> bool:
-    """Whether anything was written into a document of this very branch."""
+    """Whether anything was written into the document on this branch itself, not on its bases."""
     sql = "SELECT 1 FROM entry WHERE workspace = ? AND branch = ? AND doc = ? LIMIT 1"
     return ctx.tx.value(sql, ctx.workspace, branch, doc) is not None
 
@@ -116,7 +116,7 @@ def last_titled(ctx: Context, branch: int, doc: str, title: str) -> str | None:
 
 
 def noted_about(ctx: Context, branch: int, doc: str, subject: str, path: str, limit: int) -> list[str]:
-    """What was noted about a path of a subject, newest first."""
+    """The notes about one path of a subject, newest first."""
     sql = (
         "SELECT content FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND subject = ? AND path = ?"
         " AND event_type IS NULL AND title IS NULL AND content IS NOT NULL ORDER BY seq DESC LIMIT ?"
@@ -125,7 +125,7 @@ def noted_about(ctx: Context, branch: int, doc: str, subject: str, path: str, li
 
 
 def noted_by_path(ctx: Context, branch: int, doc: str, subject: str, limit: int) -> dict[str, list[Row]]:
-    """The newest notes about the paths of a subject, each with its moment, by path."""
+    """The newest notes about a subject by path, each with its author and time."""
     sql = (
         "SELECT path, content, agent, ts_ms FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND subject = ?"
         " AND path IS NOT NULL AND event_type IS NULL AND title IS NULL AND content IS NOT NULL"
@@ -138,7 +138,7 @@ def noted_by_path(ctx: Context, branch: int, doc: str, subject: str, limit: int)
 
 
 def last_event_seq(ctx: Context, branch: int, doc: str, path: str, types: tuple[str, ...]) -> int:
-    """The seq of the newest event of these types about a path; 0 when there is none."""
+    """The seq of the newest event of these types about a path; 0 if there is none."""
     sql = (
         "SELECT max(seq) FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND path = ?"
         f" AND event_type IN ({placeholders(len(types))})"
@@ -147,7 +147,7 @@ def last_event_seq(ctx: Context, branch: int, doc: str, path: str, types: tuple[
 
 
 def entry_item(row: Row, source: str) -> Item:
-    """An entry of a document as search finds it."""
+    """The search item of an entry."""
     return Item(
         ref=f"{row['doc']}@{row['seq']}",
         source=source,
@@ -162,12 +162,12 @@ def entry_item(row: Row, source: str) -> Item:
 
 
 def entry_join(table: str) -> str:
-    """SQL that brings in, as `entry`, the entry that a row of another table was written with."""
+    """SQL that joins, as `entry`, the entry with the same seq as a row of another table."""
     return f" JOIN entry ON entry.workspace = {table}.workspace AND entry.seq = {table}.seq"
 
 
 def view(ctx: Context, branch: Branch, as_of: int | None = None) -> list[Range]:
-    """The ranges that make up what a branch shows, newest first."""
+    """The ranges that a branch shows, newest first."""
     return [Range(link.branch, 0, link.cutoff) for link in chain(ctx, branch, as_of)]
 
 
@@ -179,12 +179,13 @@ def difference(shown: list[BranchPart], hidden: list[BranchPart]) -> list[Range]
 
 
 def tail(ctx: Context, ranges: list[Range], doc: str, cursor: int | None, limit: int) -> LogSlice:
-    """The newest `limit` entries before `cursor`, oldest first; a limit of 0 asks for none."""
+    """The newest `limit` entries before `cursor`, oldest first; none for a limit of 0."""
     if limit <= 0:
         return LogSlice([], False)
     rows: list[Row] = []
     for span in ranges:
         high = span.high if cursor is None else min(span.high, cursor - 1)
+        # Ranges are newest first and never overlap, so later ones are read only as far as room is left.
         rows += newest_entries(ctx, Range(span.branch, span.low, high), doc, limit + 1 - len(rows))
         if len(rows) > limit:
             break
@@ -206,7 +207,7 @@ def newest_entries(ctx: Context, span: Range, doc: str, limit: int) -> list[Row]
 
 
 def entry_json(ctx: Context, row: Row, names: dict[int, str] | None = None) -> dict[str, Any]:
-    """An entry as callers see it."""
+    """An entry as JSON."""
     shared = {
         "seq": row["seq"],
         "ts": rfc3339(row["ts_ms"]),
@@ -216,7 +217,7 @@ def entry_json(ctx: Context, row: Row, names: dict[int, str] | None = None) -> d
         "kind": row["kind"],
     }
     if row["kind"] == "event" and row["source"] is None:
-        return {**shared, "event_type": row["event_type"], "key": row["subject"]}  # the document's own change
+        return {**shared, "event_type": row["event_type"], "key": row["subject"]}  # a change of the graph itself
     if row["kind"] == "event":
         return {
             **shared,

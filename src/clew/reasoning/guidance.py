@@ -1,4 +1,4 @@
-"""Texts for agents: help, skill packs for the ways of working, and playbooks."""
+"""Texts for agents: the operations help, skill (rules for a way of working) and think_playbook."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def skill(ctx: Context, args: Skill) -> dict[str, Any]:
 
 
 def cut(text: str, limit: int | None) -> str:
-    """At most `limit` characters, the end marked where something is missing."""
+    """The text cut to `limit` characters; dots mark a cut."""
     if limit is None or len(text) <= limit:
         return text
     return text[: limit - 3] + "..." if limit > 3 else text[:limit]
@@ -207,7 +207,7 @@ MATRIX = {
 
 
 def playbook(name: str) -> dict[str, Any]:
-    """The skeleton under a name; a name nobody knows gives the general one."""
+    """The steps of a playbook; an unknown name gives the default one."""
     steps = [f"{label}: {instruction}" for label, instruction in PLAYBOOKS.get(name, DEFAULT)]
     return {"steps": steps, "matrix_template": MATRIX} if name == "criteria_matrix" else {"steps": steps}
 

@@ -1,4 +1,4 @@
-"""Notes, and the reads of any document: append, show, list, compare, and copy from one branch into another."""
+"""Notes and documents for callers: append, show, list, diff, and merge notes from one branch into another."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from clew.store.database import Row
 
 
 def note_from_template(name: str, goal: str | None = None) -> str:
-    """The template's headings; the goal stands under the first one."""
+    """The template's headings, with the goal under the first one."""
     if name not in NOTE_FORMS:
         known = ", ".join(sorted(NOTE_FORMS))
         raise invalid("template", f"no template is called {name[:60]!r}", f"Use one of {known}.", kind="choice")
@@ -133,7 +133,7 @@ def docs_list(ctx: Context, args: DocsList) -> dict[str, Any]:
     docs: dict[str, dict[str, Any]] = {}
     for link in chain(ctx, branch):
         for row in ctx.tx.all(_DOCS, ctx.workspace, link.branch, ctx.workspace, link.branch, link.cutoff):
-            # The nearest branch comes first, so its own dates are shown for a document that several of them write to.
+            # The nearest branch comes first, so its dates are shown for a document that several branches have.
             docs.setdefault(row["doc"], row)
     listed = [docs[name] for name in sorted(docs)]
     return {
@@ -239,7 +239,7 @@ def _format(args: MacroBranchNote) -> str | None:
 
 
 def _branch(ctx: Context, args: MacroBranchNote) -> tuple[Branch, bool]:
-    """The branch to write to, and whether it is new. A name that exists is taken as it is, whatever `from` says."""
+    """The branch to write to, and whether it is new. An existing branch is used as it is, whatever `from` says."""
     if args.name is None:
         return (branch_named(ctx, args.from_, "from") if args.from_ is not None else checked_out(ctx)), False
     found = find_branch(ctx, check_name(args.name, "name"))
@@ -289,7 +289,7 @@ def merge(ctx: Context, args: Merge) -> dict[str, Any]:
 
 
 def destination(ctx: Context, source: Branch, into: str | None, to_base: bool) -> Branch:
-    """Where a merge goes: the branch named, else the base, else the checkout."""
+    """The branch to merge into: the named one, else the base, else the checkout."""
     base = branch_by_id(ctx, source.base_id) if source.base_id is not None else None
     chosen = branch_named(ctx, into, "into") if into is not None else base or checked_out(ctx)
     if to_base and base is None:
@@ -302,14 +302,14 @@ def destination(ctx: Context, source: Branch, into: str | None, to_base: bool) -
 
 
 def origin(row: Row) -> str:
-    """The key of a note for good: a copy of a copy keeps the first one's."""
+    """The key by which copies of a note are recognised: a copy of a copy keeps the key of the original."""
     key = row["source"] or ""
-    # Seqs are unique in a workspace, whatever branch a note stands on.
+    # A seq is unique in its workspace, whatever branch the note is on.
     return key if key.startswith("merge:") else f"merge:{row['seq']}"
 
 
 def _once(rows: Iterable[Row]) -> list[Row]:
-    """Of several copies of one note the first."""
+    """The first of several copies of each note."""
     found: dict[str, Row] = {}
     for row in rows:
         found.setdefault(origin(row), row)
@@ -317,9 +317,9 @@ def _once(rows: Iterable[Row]) -> list[Row]:
 
 
 def _candidates(ctx: Context, ranges: list[Range], doc: str, cursor: int | None, limit: int) -> tuple[list[Row], bool]:
-    """Notes in the order they were written, so that the copies keep it."""
+    """Notes in the order they were written, so that their copies keep this order."""
     rows: list[Row] = []
-    # Ranges come nearest first, which is newest first; copies are written oldest first.
+    # Ranges are newest first, but copies are written oldest first.
     for span in reversed(ranges):
         rows += ctx.tx.all(
             "SELECT * FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND kind = 'note'"
@@ -335,12 +335,12 @@ def _candidates(ctx: Context, ranges: list[Range], doc: str, cursor: int | None,
 
 
 def _merged_before(ctx: Context, view: list[BranchPart], doc: str, key: str) -> bool:
-    """Whether the destination shows the note already: as a copy, or because it was written there in the first place."""
+    """Whether the destination already shows the note, as a copy or as the original."""
     sql = (
         "SELECT 1 FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND seq <= ? AND (source = ? OR seq = ?)"
         " LIMIT 1"
     )
-    # Asked of every branch that the destination shows: a note that its base got by another merge is there already.
+    # Every branch that the destination shows is asked: its base may have got the note by another merge.
     first = int(key.removeprefix("merge:"))
     return any(ctx.tx.value(sql, ctx.workspace, link.branch, doc, link.cutoff, key, first) is not None for link in view)
 
@@ -354,7 +354,7 @@ def _copy(ctx: Context, row: Row, source: Branch, into: Branch, doc: str) -> Non
         content=row["content"],
         title=row["title"],
         format=row["format"],
-        # For people; what tells a copy again is its `source`.
+        # For people to read; copies are recognised by `source`.
         meta={**meta, "_merge": {"from": source.name, "seq": row["seq"]}},
         source=origin(row),
     )

@@ -1,4 +1,4 @@
-"""What `open` shows of reasoning: cards, entries of documents, events and conflicts. Reads only."""
+"""Hooks by which `open` shows cards, entries of documents, events and conflicts."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from clew.store.events import event_id, events_at
 
 
 def open_card(ctx: Context, id: str, limit: int) -> Opened | None:
-    """The card as the focus or the checkout shows it, else its newest version anywhere."""
+    """The card as the focus or the checkout shows it, else its newest version on any branch."""
     found = seen_card(ctx, id)
     return card_json(ctx, *found, limit) if found is not None else None
 
 
 def seen_card(ctx: Context, id: str) -> tuple[Branch, str, Node] | None:
-    """The card that a caller means by an id alone, with its branch and document."""
+    """The card that a caller means by an id alone: in the focus, the checkout, or anywhere."""
     for branch, doc in _views(ctx):
         card = node(ctx, branch, doc, id)
         if card is not None:
@@ -37,7 +37,7 @@ def seen_card(ctx: Context, id: str) -> tuple[Branch, str, Node] | None:
 
 @linker("card")
 def card_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
-    """The edges at a card, and the step that it was written for."""
+    """The edges of a card, and the steps it was written for."""
     found = seen_card(ctx, id)
     if found is None:
         return []
@@ -51,7 +51,7 @@ def card_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
 
 
 def _record_id(node_id: str) -> str:
-    """Work stands in its graph as `task:TASK-001` or `step:STEP-...`, and is opened without the prefix."""
+    """The id that `open` takes. Graph nodes of work have a prefix, such as `task:TASK-001`, which is removed."""
     prefix, _, rest = node_id.partition(":")
     return rest if prefix in ("task", "plan", "step") and rest else node_id
 
@@ -91,7 +91,7 @@ def card_json(ctx: Context, branch: Branch, doc: str, card: Node, limit: int) ->
 
 @opener("entry")
 def open_entry(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opened | None:
-    """`<doc>@<seq>`; None when no entry has this seq, since a card's id may look like that."""
+    """The entry `<doc>@<seq>`; None if no entry has this seq, because the id of a card may have the same form."""
     match = DOC_ENTRY.fullmatch(id)
     doc, seq = (match.group(1), int(match.group(2))) if match else ("", 0)
     row = ctx.tx.one("SELECT * FROM entry WHERE workspace = ? AND seq = ?", ctx.workspace, seq)
@@ -111,7 +111,7 @@ def open_entry(ctx: Context, id: str, limit: int, include_drafts: bool) -> Opene
 
 
 def _refuse_misnamed(ctx: Context, id: str, row: Row | None) -> None:
-    """An entry of another document has this seq: say so, unless the id is a card's."""
+    """Refuse an id whose seq belongs to another document, and name the right one; unless it is a card's id."""
     if row is None or locate(ctx, id) is not None:
         return
     ref = f"{row['doc']}@{row['seq']}"
@@ -152,5 +152,5 @@ def open_conflict(ctx: Context, id: str, limit: int, include_drafts: bool) -> Op
 
 
 def summary(title: str | None, text: str | None) -> str:
-    """One line that says what it is about."""
+    """Title or text as one short line."""
     return shorten(" ".join((title or text or "").split()), 140)

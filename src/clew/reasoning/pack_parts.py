@@ -1,4 +1,4 @@
-"""The parts that packs share: the capsule (where we are, why, what next) and slices of documents."""
+"""Parts that packs and views share: the capsule, the engine block, lane summaries and slices of documents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_IN_LANE = 3
 
 
 def default_workspace(ctx: Context) -> str | None:
-    """The workspace that a pasted call must name: only one that is not the default anyway."""
+    """The workspace that a pasted call must name; None if it is the default anyway."""
     default = ctx.connection.workspace_override or ctx.settings.workspace
     return None if ctx.workspace == default else ctx.workspace
 
@@ -38,7 +38,7 @@ def engine_block(
     limits: tuple[int, int],
     step: StepFocus | None = None,
 ) -> dict[str, Any] | None:
-    """What the engine says about a slice that this call shows."""
+    """The engine's findings about the cards and entries that this call shows."""
     return engine.run(
         cards,
         edges,
@@ -83,7 +83,7 @@ def _signal(signal: dict[str, Any]) -> dict[str, Any]:
 
 
 def _brief(action: dict[str, Any]) -> dict[str, Any]:
-    """The action with its last call, the one that does it: earlier ones only prepare."""
+    """The action with its last call only, because earlier calls just prepare it."""
     calls = [call for call in action["calls"] if call["action"] == "call_tool"][-1:]
     return {
         "kind": action["kind"],
@@ -94,20 +94,20 @@ def _brief(action: dict[str, Any]) -> dict[str, Any]:
 
 
 def card_words(card: Node) -> dict[str, Any]:
-    """What a decision or a piece of evidence says, beside its one line."""
+    """Title, text and tags of a decision or a piece of evidence, beside its label."""
     return {"title": card.title, "text": card.text, "tags": list(card.tags)}
 
 
 SIGNAL_LISTS = ("signals.blockers", "signals.decisions", "signals.evidence")
 SHORTER_SIGNALS: tuple[Step, ...] = tuple(Clip(f"{path}[].text", 400) for path in SIGNAL_LISTS)
-"""The label says it in one line, so the whole text is the first thing that a small budget shortens."""
+"""The label already says it in one line, so a small budget shortens the whole text first."""
 WORDLESS_SIGNALS: tuple[Step, ...] = tuple(
     Drop(f"{path}[].{name}") for name in ("text", "title", "tags") for path in SIGNAL_LISTS
 )
 
 
 def lane_summary(cards: Sequence[Node]) -> dict[str, Any]:
-    """Counts and the foremost pinned and open cards for each lane of a slice."""
+    """Counts and the first pinned and open cards for each lane of the shown cards."""
     lanes: dict[str, list[Node]] = {}
     for card in cards:
         lanes.setdefault(lane_of(card.tags), []).append(card)
@@ -136,7 +136,7 @@ def _named(card: Node) -> dict[str, str]:
 
 SPARE = 10
 MOST_SCANNED = 2000
-"""How far back a slice looks for entries that pass; beyond that it says that there may be more."""
+"""How many entries a slice searches for visible ones; beyond that it says that there may be more."""
 
 
 SEQUENTIAL_FOLLOWS = following("trace.entries", "trace.sequential")
@@ -144,7 +144,7 @@ SEQUENTIAL_FOLLOWS = following("trace.entries", "trace.sequential")
 
 @dataclass(frozen=True, slots=True)
 class EntrySlice:
-    """Entries as callers see them, oldest first."""
+    """Entries as JSON, oldest first."""
 
     entries: list[dict[str, Any]]
     has_more: bool
@@ -156,7 +156,7 @@ class EntrySlice:
         return {"entries": self.entries, "pagination": page}
 
     def trace_json(self) -> dict[str, Any]:
-        """The same with the branching of its numbered thoughts."""
+        """The same with the branches of its numbered thoughts."""
         return {**self.to_json(), "sequential": sequential_graph(self.entries)}
 
 
@@ -168,7 +168,7 @@ def entry_slice(ctx: Context, scope: Scope, doc: str, limit: int, lens: Lens) ->
     found: list[dict[str, Any]] = []  # newest first
     cursor, scanned = None, 0
     while True:
-        # A few more than are wanted, so that the usual handful of drafts does not cost a second read.
+        # A few more than wanted, so that the usual handful of drafts does not cost a second read.
         part = tail(ctx, ranges, doc, cursor, limit + SPARE)
         found += [entry for entry in reversed(entries_json(ctx, part.entries)) if is_entry_shown(entry, lens)]
         scanned += len(part.entries)
@@ -185,7 +185,7 @@ def is_entry_shown(entry: Mapping[str, Any], lens: Lens) -> bool:
 
 
 def is_draft_entry(entry: Mapping[str, Any]) -> bool:
-    """A note that carries draft marks in its meta, as a card's trace entry does."""
+    """Whether the meta of an entry marks it as a draft, as the trace entry of a draft card does."""
     meta = entry.get("meta")
     if not isinstance(meta, Mapping):
         return False

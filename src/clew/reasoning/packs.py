@@ -1,4 +1,4 @@
-"""Packs: notes, trace and cards of a scope in one bounded answer, fit to resume from; also as a file."""
+"""context_pack, think_pack and think_watch: notes, trace and cards of a scope in one bounded answer, or in a file."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ class Pack:
 
     @property
     def empty(self) -> bool:
-        """Nothing was thought or noted here; the events that tasks leave behind do not count."""
+        """Whether nothing was thought or noted here. Events that tasks write into the trace do not count."""
         return not (self.notes.entries or self.cards or any(entry["kind"] == "note" for entry in self.trace.entries))
 
 
 def context(ctx: Context, args: ContextPack) -> dict[str, Any]:
-    """The pack before its budget is applied."""
+    """The context pack before its budget cuts it."""
     pack = _gather(ctx, args)
     block = engine_block(ctx, pack.scope, pack.cards, pack.edges, pack.trace.entries, ENGINE, pack.step)
     docs = {"notes": pack.scope.notes, "trace": pack.scope.trace, "graph": pack.scope.graph}
@@ -132,10 +132,10 @@ def _signals(ctx: Context, args: ContextPack, pack: Pack) -> dict[str, Any]:
 
 
 def _blockers(ctx: Context, pack: Pack, limit: int) -> list[Node]:
-    """Open cards tagged as blockers, then active ones of the slice that speak against another active one."""
+    """Open cards tagged as blockers, then active cards of the slice that block another active card."""
     by_id = {card.id: card for card in pack.cards}
     pairs = [(by_id[edge.from_id], by_id[edge.to_id]) for edge in pack.edges if edge.rel == BLOCKS]
-    # Both must still count: an objection to something that is settled blocks nothing.
+    # Both must be active: an objection to something that is settled blocks nothing.
     against = {start.id: start for start, end in pairs if is_active(start) and is_active(end)}
     found = {card.id: card for card in tagged(ctx, pack.scope, pack.lens, BLOCKER, limit)}
     for card in sorted(against.values(), key=lambda card: -card.last_seq):
@@ -155,7 +155,7 @@ def _named(card: Node) -> dict[str, Any]:
 
 
 def _bridge(ctx: Context, pack: Pack) -> dict[str, Any] | None:
-    """Where context may be found when a target has none: it was probably written on the checked-out branch."""
+    """Where a target without context may find some: it was probably written on the checked-out branch."""
     if pack.scope.target is None or pack.step is not None or not pack.empty or ctx.ws.checkout is None:
         return None
     here = Scope(branch_by_id(ctx, ctx.ws.checkout))
@@ -219,7 +219,7 @@ CandidateLimit = Annotated[int, Field(ge=1, le=200, description="Most candidate 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What both packs are made of."""
+    """What think_pack and think_watch are made of."""
 
     scope: Scope
     step: StepFocus | None
@@ -230,7 +230,7 @@ class Gathered:
     seen_at: int
 
     def slice(self) -> list[Node]:
-        """Every card shown, each once."""
+        """Every shown card, each once."""
         shown = [*self.candidates, *(card for cards in self.frontier.values() for card in cards)]
         return list({card.id: card for card in shown}.values())
 
@@ -238,7 +238,7 @@ class Gathered:
 def gather(ctx: Context, args: Any) -> Gathered:
     scope, step = place_and_step(ctx, args)
     lens = lens_of(args, step)
-    # Read once, large enough for both: the frontier that is shown and the candidates that are chosen from it.
+    # One read, large enough for both the shown frontier and the candidates that are chosen from it.
     pages = frontier_pages(ctx, scope, lens, args.limits.at_least(FRONTIER))
     chosen = select(ctx, scope, args.lens, args.limit_candidates, lens, pages)
     frontier = {name: page.first(getattr(args.limits, name)).nodes for name, page in pages.items()}
@@ -248,7 +248,7 @@ def gather(ctx: Context, args: Any) -> Gathered:
 def pack_json(
     ctx: Context, kind: str, found: Gathered, limits: tuple[int, int], trace: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """The parts that both packs answer with."""
+    """The parts of the answer that both packs share."""
     cards = found.slice()
     block = engine_block(
         ctx, found.scope, cards, edges_of(ctx, found.scope, cards, found.lens.as_of), trace, limits, found.step
@@ -356,7 +356,7 @@ def context_pack_export(ctx: Context, args: ContextPackExport) -> dict[str, Any]
     with ctx.reading() as bound:
         pack = context(bound, args)
     given = [limit for limit in (args.max_chars, args.context_budget) if limit is not None]
-    # The dispatcher bounds and redacts answers; what goes into a file has to be bounded and redacted here.
+    # The dispatcher bounds and redacts answers only; what goes into a file is bounded and redacted here.
     shown, _ = budgets.bounded(pack, PACK_BUDGET, given, PACK_BUDGET.default_for(ctx.connection.toolset) or 0)
     data = canonical(redact(shown, canonical(shown))).encode()
     _write(path, data, args.out_file)
@@ -371,7 +371,7 @@ def context_pack_export(ctx: Context, args: ContextPackExport) -> dict[str, Any]
 def _place(root: Path, out_file: str) -> Path:
     path = confined(root, out_file, "out_file")
     inside = path.relative_to(root.resolve()).parts
-    # A caller chooses the path: what is written must never be code, a configuration or a hook of git.
+    # The caller chooses the path, so it must never be code, a configuration or a git hook.
     if path.suffix != ".json" or ".git" in inside:
         raise invalid(
             "out_file",
@@ -383,7 +383,7 @@ def _place(root: Path, out_file: str) -> Path:
 
 
 def _write(path: Path, data: bytes, shown: str) -> None:
-    """The whole file or none of it: readers never see half a pack."""
+    """Write the whole file or nothing, so that readers never see half a pack."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

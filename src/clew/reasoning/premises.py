@@ -1,7 +1,7 @@
-"""Premises: when a card falls, everything that rests on it becomes suspect, and the way down to it is shown.
+"""Premises: when a card falls, everything that rests on it becomes suspect, with the chain of premises as reason.
 
-A card rests on what it depends on, and on what supports it. The walk is one recursive query over the edges that the
-branch shows; it is skipped where nothing has fallen, which is nearly always.
+A card rests on what it depends on and on what supports it. The walk is one recursive query over the edges that the
+branch shows; it is skipped if nothing has fallen, which is nearly always the case.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from clew.store.database import placeholders
 
 FALLEN = ("retracted", "superseded", "disproved")
 DEPENDS_ON, DERIVES, SUPPORTS = "depends_on", "derives", "supports"
-"""A card depends on its premise, or derives from it (as a thought does from another); a premise supports it."""
+"""Edges between a card and its premise: the card depends on it or derives from it; the premise supports the card."""
+# Bounds of the walk, so that a dense graph cannot make a read slow.
 MOST_STEPS = 8
 MOST_EDGES = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """Why a card is in doubt: the fallen card and the chain of premises that leads to it."""
+    """Why a card is suspect: the fallen card and the chain of premises that leads to it."""
 
     because: str
     path: tuple[str, ...]
@@ -37,11 +38,11 @@ class Suspect:
 
 
 def suspects(ctx: Context, scope: Scope, ids: Sequence[str], as_of: int | None = None) -> dict[str, Suspect]:
-    """Those of `ids` that rest, directly or through others, on a card that was retracted, superseded or disproved."""
+    """Those of `ids` that rest, directly or indirectly, on a card that was retracted, superseded or disproved."""
     links = chain(ctx, scope.branch, as_of)
     if not ids or not any_fallen(ctx, scope, links):
         return {}
-    # Sorted, so that the same question gives the same statement and the same way down, whatever order it is asked in.
+    # Sorted, so that the order of `ids` changes neither the statement nor the chain that is found.
     premises = _premises(ctx, scope, links, sorted(set(ids)))
     reached = sorted({premise for found in premises.values() for premise in found})
     fallen = {
@@ -54,7 +55,7 @@ def suspects(ctx: Context, scope: Scope, ids: Sequence[str], as_of: int | None =
 
 
 def any_fallen(ctx: Context, scope: Scope, links: list[BranchPart]) -> bool:
-    """Whether any version that the branch could show has fallen; one look at an index."""
+    """Whether any version that the branch could show has fallen; one index lookup."""
     key = ("fallen", scope.graph, *(link.branch for link in links))
     if ctx.tx.writable or key not in ctx.memo:  # a write may make one fall
         ctx.memo[key] = _any_fallen(ctx, scope, links)
@@ -69,7 +70,7 @@ def _any_fallen(ctx: Context, scope: Scope, links: list[BranchPart]) -> bool:
 
 
 def _premises(ctx: Context, scope: Scope, links: list[BranchPart], ids: list[str]) -> dict[str, list[str]]:
-    """Each card that the walk came through, with the cards that it rests on."""
+    """Each card on the walk, with the cards that it rests on."""
     rows = ctx.tx.all(
         _walk(len(links), len(ids)),
         *(value for depth, link in enumerate(links) for value in (link.branch, link.cutoff, depth)),
@@ -83,9 +84,10 @@ def _premises(ctx: Context, scope: Scope, links: list[BranchPart], ids: list[str
 
 
 def _walk(links: int, ids: int) -> str:
-    """From some cards to their premises, theirs, and so on.
+    """The query that walks from some cards to their premises, and on to theirs.
 
-    CROSS JOIN makes SQLite look edges up from the cards at hand; left to itself it reads all edges at every step.
+    CROSS JOIN fixes the join order: SQLite looks up edges from the cards at hand. Otherwise it reads all edges in every
+    step.
     """
     parts = " UNION ALL ".join(["SELECT CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT)"] * links)
     given = f"IN ({placeholders(ids)})"
@@ -102,7 +104,8 @@ def _walk(links: int, ids: int) -> str:
 
 _CARD = f"CASE WHEN edge.rel = '{SUPPORTS}' THEN edge.to_id ELSE edge.from_id END"
 _PREMISE = f"CASE WHEN edge.rel = '{SUPPORTS}' THEN edge.from_id ELSE edge.to_id END"
-# Live at the link, and no nearer link has a version of the same edge. Adding 0 keeps other indexes out of it.
+# The edge is live at its part of the view, and no nearer part has a version of it. Adding 0 to a column keeps the
+# planner from using an index on it.
 _SHOWN = """edge.deleted + 0 = 0 AND edge.seq + 0 <= link.cutoff AND (edge.until IS NULL OR edge.until > link.cutoff)
                 AND NOT EXISTS (
                     SELECT 1 FROM link AS nearer CROSS JOIN edge AS newer
@@ -112,7 +115,7 @@ _SHOWN = """edge.deleted + 0 = 0 AND edge.seq + 0 <= link.cutoff AND (edge.until
 
 
 def _rests_on(card: str) -> str:
-    """The edges that lead from a card to a premise. Each half names its whole index."""
+    """The condition for edges from a card to a premise. Each half names all columns of one index."""
     place = "edge.workspace = ? AND edge.branch = link.branch AND edge.doc = ?"
     return (
         f"(({place} AND edge.from_id {card} AND edge.rel IN ('{DEPENDS_ON}', '{DERIVES}'))"
@@ -121,7 +124,7 @@ def _rests_on(card: str) -> str:
 
 
 def _way_down(card_id: str, premises: dict[str, list[str]], fallen: dict[str, str]) -> Suspect | None:
-    """The shortest chain of premises from a card to a fallen one."""
+    """The shortest chain of premises from a card to a fallen one (breadth-first)."""
     came_from: dict[str, str | None] = {card_id: None}
     queue = deque([card_id])
     while queue:

@@ -1,6 +1,6 @@
-"""Which branch, documents and step a call means, and the arguments by which operations name them.
+"""Scopes: which branch, documents and step a call means, and the arguments by which operations name them.
 
-One rule for all: an explicit target, else an explicit branch, else the focus, else the checkout.
+All operations follow one rule: an explicit target, else an explicit branch, else the focus, else the checkout.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Target = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where an operation reads and writes: a branch and its three documents."""
+    """Where an operation reads and writes: a branch and three documents."""
 
     branch: Branch
     notes: str = NOTES
@@ -47,7 +47,7 @@ class Scope:
 
 
 def target_id(target: str | TargetRef | None, field: str = "target") -> str | None:
-    """The id a target names, checked for form and against its kind."""
+    """The id of a target, with its form and its kind checked."""
     if target is None:
         return None
     given = target if isinstance(target, str) else target.id
@@ -76,9 +76,9 @@ def resolve_scope(
     branch_field: str = "branch",
     doc_field: str | None = None,
 ) -> Scope:
-    """The one targeting rule. A target brings its own branch and documents, so neither may be given beside it.
+    """The targeting rule. A target has its own branch and documents, so neither may be given beside it.
 
-    `doc_field` is what the caller calls its one document, where it has only one.
+    `doc_field` is the caller's argument name of its document, if it has only one.
     """
     docs = {"notes_doc": notes, "graph_doc": graph, "trace_doc": trace}
     overrides = {branch_field: branch, **{doc_field or field: name for field, name in docs.items() if name is not None}}
@@ -86,7 +86,7 @@ def resolve_scope(
     wanted = target_id(target)
     if wanted is not None and explicit:
         raise _either_or("target", explicit[0])
-    # A branch or document that is named means that place, even while a task is in focus.
+    # A named branch or document is meant as such, even while a task is in focus.
     if wanted is None and not explicit:
         wanted = ctx.ws.focus
     if wanted is not None:
@@ -104,13 +104,13 @@ _OWNED = "SELECT * FROM reasoning_ref WHERE workspace = ? AND id = ?"
 
 
 def create_scope(ctx: Context, target: str, kind: str) -> None:
-    """The branch and documents that belong to a plan or task from its first moment."""
+    """Create the branch and documents of a new plan or task."""
     branch = create_branch(ctx, _free_name(ctx, f"{kind}/{target}"), None)
     own_scope(ctx, target, kind, branch, (NOTES, f"{target}-graph", f"{target}-trace"))
 
 
 def own_scope(ctx: Context, target: str, kind: str, branch: Branch, docs: tuple[str, str, str]) -> None:
-    """Give a plan or task its branch and its documents: notes, graph and trace."""
+    """Record which branch and documents (notes, graph, trace) belong to a plan or task."""
     ctx.tx.run(
         "INSERT INTO reasoning_ref (workspace, id, kind, branch, notes_doc, graph_doc, trace_doc)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -123,21 +123,21 @@ def own_scope(ctx: Context, target: str, kind: str, branch: Branch, docs: tuple[
 
 
 def _free_name(ctx: Context, name: str) -> str:
-    """A branch that somebody made under this name before must not keep the work from coming into being."""
+    """A free branch name: a branch of that name which somebody made before must not prevent new work."""
     while find_branch(ctx, name) is not None:
-        # The name is only shown; the work knows its branch by its number.
+        # The name is only for people; the work refers to its branch by number.
         name = f"{name}-own"
     return name
 
 
 def forget_scope(ctx: Context, target: str) -> None:
-    """Take the scope of a deleted plan or task away; its branch and documents stay readable by name."""
+    """Remove the scope of a deleted plan or task; its branch and documents stay readable by name."""
     ctx.tx.run("DELETE FROM reasoning_ref WHERE workspace = ? AND id = ?", ctx.workspace, target)
     ctx.memo.pop(("reasoning_ref", target), None)
 
 
 def scope_damage(ctx: Context, target: str) -> Literal["no scope", "no branch"] | None:
-    """What is missing of the scope of a plan or task; None when it is whole."""
+    """What is missing from the scope of a plan or task; None if it is complete."""
     row = ctx.tx.one(
         "SELECT branch.deleted_at_ms FROM reasoning_ref LEFT JOIN branch"
         " ON branch.workspace = reasoning_ref.workspace AND branch.id = reasoning_ref.branch"
@@ -151,10 +151,10 @@ def scope_damage(ctx: Context, target: str) -> Literal["no scope", "no branch"] 
 
 
 def scope_of(ctx: Context, target: str) -> Scope:
-    """The reasoning scope that a plan or task owns."""
+    """The scope of a plan or task."""
     key = ("reasoning_ref", target)
     row = ctx.memo.get(key) or ctx.tx.one(_OWNED, ctx.workspace, target)
-    # Nothing but forgetting changes this row, and that takes it out of the memo.
+    # Only `forget_scope` changes this row, and it drops the memo.
     ctx.memo[key] = row
     if row is None:
         raise unknown_id(
@@ -168,7 +168,7 @@ def scope_of(ctx: Context, target: str) -> Scope:
 
 
 def scope_holding(ctx: Context, branch: Branch, graph: str) -> Scope:
-    """The scope that a graph document of a branch belongs to: a plan's or task's own, else the branch's."""
+    """The scope that a graph document belongs to: that of a plan or task, else that of the branch."""
     sql = "SELECT id FROM reasoning_ref WHERE workspace = ? AND branch = ? AND graph_doc = ?"
     owner = ctx.tx.value(sql, ctx.workspace, branch.id, graph)
     return Scope(branch, graph=graph) if owner is None else scope_of(ctx, str(owner))
@@ -208,10 +208,10 @@ class StepFocus:
         return {"task_id": self.task_id, "step_id": self.step_id, "path": self.path}
 
     def concerns(self, entry: Mapping[str, Any]) -> bool:
-        """Whether a document's entry belongs to this step: a note by its meta, an event by the task's path."""
+        """Whether an entry belongs to this step: a note by its meta, an event by its path."""
         if entry["kind"] == "event":
             path = entry.get("path") or ""
-            # `s:1.s:0` is below `s:1`, and `s:10` is not: the point belongs to the prefix.
+            # With the point: `s:1.s:0` is below `s:1`, but `s:10` is not.
             return entry.get("task_id") == self.task_id and (path == self.path or path.startswith(f"{self.path}."))
         meta = entry.get("meta") or {}
         named = meta.get("step")
@@ -219,7 +219,7 @@ class StepFocus:
 
 
 def resolve_step(ctx: Context, scope: Scope, step: str | None) -> StepFocus | None:
-    """The step that was named; None when none was."""
+    """The named step; None if none was named."""
     if step is None:
         return None
     task = _task(scope)
@@ -237,7 +237,7 @@ def resolve_step(ctx: Context, scope: Scope, step: str | None) -> StepFocus | No
 
 
 step_finder: HookPoint[Callable[[Context, str, str | None], StepFocus | None]] = HookPoint("step_finder")
-"""`(ctx, task, id or path)` -> the step of the task, or its first open one for None. Tasks offer it."""
+"""Finds a step by task and id or path; None means the first open step. The package `tasks` provides it."""
 
 
 def _step(ctx: Context, task: str, named: str | None) -> StepFocus | None:
@@ -331,7 +331,7 @@ class ViewPlace(ReadPlace):
 
     @property
     def lens(self) -> str:
-        """The view asked for; a caller who names a budget wants the low-noise one."""
+        """The requested view; a caller who gives a budget gets the smart one, which shows less."""
         return self.view or ("smart" if self.context_budget is not None else "explore")
 
 

@@ -1,4 +1,4 @@
-"""Sequential thinking: numbered steps of a trace with revisions and branches, checked and drawn as a graph."""
+"""Sequential thinking: numbered steps of a trace with revisions and branches; checks them and builds their graph."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ MOST_WARNINGS = 2
 
 
 def is_number(value: Any) -> TypeGuard[int]:
-    """A thought's number: a whole number from 1."""
+    """Whether a value is the number of a thought: an integer from 1."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def lint(meta: Metadata | None) -> list[dict[str, str]]:
-    """What is odd about a step's sequential metadata; a few remarks at most, so that they are read."""
+    """Warnings about a step's sequential metadata, at most MOST_WARNINGS, so that they are read."""
     if not meta or not any(key in meta for key in KEYS):
         return []
     return [_remark(code, text) for code, text in _oddities(meta)][:MOST_WARNINGS]
@@ -65,11 +65,11 @@ def _remark(code: str, text: str) -> dict[str, str]:
 
 
 def sequential_graph(entries: Iterable[Json]) -> Json | None:
-    """The branching that the entries shown make visible; None when none of them is a numbered step.
+    """The graph of the numbered steps among these entries; None if there are none.
 
-    Most traces number their steps throughout; a thought session numbers each of its branches for itself. So a step is
-    known by its branchId and its number together, and an edge names the branch it leads to, and the one it
-    comes from where a number alone would not do.
+    Most traces number their steps throughout, but a thought session numbers each branch separately. So a step is
+    identified by branchId and number together. An edge names the branch it leads to, and the branch it comes from only
+    if the number alone is ambiguous.
     """
     steps = {_key(step): step for step in map(_step, entries) if step is not None}
     if not steps:
@@ -100,7 +100,7 @@ def _order(key: Key) -> tuple[int, str]:
 
 
 def _places(steps: Iterable[Key]) -> Places:
-    """The branches on which each number occurs."""
+    """For each number the branches on which it occurs."""
     found: Places = {}
     for branch, number in steps:
         found.setdefault(number, []).append(branch)
@@ -130,7 +130,7 @@ def _step(entry: Json) -> Json | None:
 
 
 def _origins(step: Json) -> Iterable[tuple[str, str, list[Key]]]:
-    """What a step comes from, with the places where that may be, the likeliest first."""
+    """The thoughts that a step branches from or revises, each with the places where it may be, likeliest first."""
     if is_number(step.get("branchFromThought")):
         base = str(step.get("branchFromBranch") or "")
         yield "branchFromThought", "branch", [(base, step["branchFromThought"])]
@@ -141,7 +141,7 @@ def _origins(step: Json) -> Iterable[tuple[str, str, list[Key]]]:
 
 
 def following(entries: str, path: str = "sequential") -> Follow:
-    """For budgets: the graph shrinks with the entries that it was derived from."""
+    """A budget rule: when entries are cut, the graph derived from them is restricted to the rest."""
     *outer, name = entries.split(".")
 
     def mend(whole: Any, result: Json) -> Any:

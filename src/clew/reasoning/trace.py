@@ -1,4 +1,4 @@
-"""The trace: steps of thinking appended in order, read back for resumption, checked for their sequence."""
+"""The operations on traces: append steps, show the newest ones, validate their numbering."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from clew.store.workspaces import declare_events
 declare_events({"trace_step_added": "A step was appended to a trace."})
 
 SCANNED = 5000
-"""Most entries that one validation looks at."""
+"""How many entries one validation reads."""
 
 Thought = Annotated[int, Field(ge=1, le=MAX_NUMBER)]
 MetaText = Annotated[Meta | Text, Field(description="A JSON object, or its text.")]
@@ -58,7 +58,7 @@ def trace_step(ctx: Context, args: TraceStep) -> dict[str, Any]:
         "checkpoint_every": args.checkpoint_every,
     }
     meta = {**_object(args.meta), **{key: value for key, value in own.items() if value is not None}}
-    return _added(ctx, args, STEP, args.step, args.message, meta)
+    return _append_step(ctx, args, STEP, args.step, args.message, meta)
 
 
 class TraceSequentialStep(TracePlace):
@@ -98,10 +98,12 @@ def trace_sequential_step(ctx: Context, args: TraceSequentialStep) -> dict[str, 
     """Append a numbered thought to a trace, with its branches and revisions."""
     own = {name: getattr(args, name) for name in _SEQUENTIAL_FIELDS}
     meta = {**_object(args.meta), **{key: value for key, value in own.items() if value is not None}}
-    return _added(ctx, args, SEQUENTIAL, args.thought, args.message, meta)
+    return _append_step(ctx, args, SEQUENTIAL, args.thought, args.message, meta)
 
 
-def _added(ctx: Context, args: Any, format: str, text: str, title: str | None, meta: dict[str, Any]) -> dict[str, Any]:
+def _append_step(
+    ctx: Context, args: Any, format: str, text: str, title: str | None, meta: dict[str, Any]
+) -> dict[str, Any]:
     if not text.strip():
         raise invalid("step" if format == STEP else "thought", "must not be empty", kind="non_empty")
     scope = _scope(ctx, args)
@@ -188,7 +190,7 @@ def trace_hydrate(ctx: Context, args: TraceHydrate) -> dict[str, Any]:
 
 
 def cut_bytes(text: str, limit: int) -> str:
-    """Text of at most `limit` UTF-8 bytes, never half a character."""
+    """The text cut to `limit` UTF-8 bytes, never inside of a character."""
     raw = text.encode()
     return text if len(raw) <= limit else raw[:limit].decode(errors="ignore")
 
@@ -242,6 +244,7 @@ def _problems(meta: dict[str, Any], last: dict[str, int], known: set[int], whole
         found.append(("REVISION_WITHOUT_REVISES", "a revision must say which thought it revises"))
     for field in ("branchFromThought", "revisesThought"):
         origin = meta.get(field)
+        # If older entries were not read, a reference to a smaller number may be right.
         if origin is not None and origin not in known and (whole or (known and origin >= min(known))):
             found.append(("UNKNOWN_THOUGHT", f"{field} names thought {origin}, which does not come before"))
     return found
@@ -253,7 +256,7 @@ def _missing(meta: dict[str, Any]) -> list[str]:
 
 
 def _line(meta: dict[str, Any]) -> str:
-    """Numbers run within a branch of thought."""
+    """The line within which numbers increase: the branch of the thought."""
     return str(meta.get("branchId") or "")
 
 

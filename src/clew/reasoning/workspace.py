@@ -1,4 +1,4 @@
-"""The workspace as callers see it: make it, look at it, choose it."""
+"""The operations on workspaces: init, status, list, use, reset."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Status(Bounded):
 
 
 def status_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
-    """A tight budget may have left out any field."""
+    """The status in lines. A tight budget may have removed any field."""
     policy, server = result.get("workspace_policy", {}), result.get("server", {})
     facts = {
         "checkout": result.get("checkout"),
@@ -82,7 +82,7 @@ def _last(result: dict[str, Any]) -> str:
 
 
 MOST_ITEMS = 10_000
-"""The items of the index are counted as far as this."""
+"""Items of the index are counted up to this number."""
 STATUS_BUDGET = Budget(
     (Drop("portals"), Drop("golden_path"), Drop("defaults"), Drop("index"), Drop("last_event")),
     {"core": 20_000, "daily": 40_000, "full": 60_000},

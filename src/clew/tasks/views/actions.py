@@ -1,4 +1,4 @@
-"""The one next action of a plan or task, what may come before it, and where it belongs on the map."""
+"""The next action of a plan or task, with what may come before it: preparation, and placing the work on the map."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROOF_FORM = ("CMD: <fill: what you ran>", "LINK: <fill: where it can be seen>")
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A call worth making. `kind` says how the state line names it."""
+    """A suggested call. `kind` decides how the state line names it."""
 
     kind: str
     tool: str
@@ -38,7 +38,7 @@ class Action:
     proof: tuple[str, ...] = ()
     do: str | None = None
     toolset: str | None = None
-    """The toolset that lists the call, where the caller's does not."""
+    """The toolset that lists the call, if the caller's own does not."""
 
     def to_json(self) -> dict[str, Any]:
         shown: dict[str, Any] = {
@@ -62,7 +62,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """For whom an action is meant: what is listed for them, what they may leave out, which leases bind them."""
+    """For whom an action is meant: their toolset, their focus (which a call may leave out), and whether leases bind."""
 
     toolset: str
     focus: str | None = None
@@ -71,7 +71,7 @@ class Asker:
 
 
 ANYONE = Asker("full", heeds_leases=False)
-"""For records that outlive a session: every call names all it needs."""
+"""For stored records such as the mindpack: calls name everything, because any caller may read them."""
 
 
 def asker_of(ctx: Context) -> Asker:
@@ -84,7 +84,7 @@ class Actions:
     map: Action | None = None
     prep: Action | None = None
     map_first: bool = field(default=False)
-    """Placing the work on the map comes before closing its step."""
+    """Whether placing the work on the map comes before closing its step."""
 
     @property
     def primary(self) -> Action | None:
@@ -92,7 +92,7 @@ class Actions:
 
 
 def actions_for(ctx: Context, subject: Subject, where: str, cards: Sequence[Node], relevant: bool) -> Actions:
-    """What to do next. `relevant` views also propose what to think of before."""
+    """The actions for a view. `relevant` views also propose thinking before a step is closed."""
     work, asker = subject.work, asker_of(ctx)
     progress = progress_for(ctx, subject, asker)
     alive = work.is_task and work.status not in ("DONE", "CANCELED")
@@ -105,7 +105,7 @@ def actions_for(ctx: Context, subject: Subject, where: str, cards: Sequence[Node
 
 
 def _offer(ctx: Context, action: Action | None) -> Action | None:
-    """The action as this caller can send it: with the workspace it must name, and whether its toolset lists it."""
+    """The action as this caller can send it: with the workspace, if it must be named, and the toolset that lists it."""
     if action is None:
         return None
     workspace = default_workspace(ctx)
@@ -116,12 +116,12 @@ def _offer(ctx: Context, action: Action | None) -> Action | None:
 
 
 def progress_for(ctx: Context, subject: Subject, asker: Asker) -> Action | None:
-    """The call that moves the work on."""
+    """The call that moves the plan or task forward."""
     return _task_progress(ctx, subject, asker) if subject.work.is_task else _plan_progress(ctx, subject.work)
 
 
 def _target(asker: Asker, work: Work, name: str = "task") -> dict[str, str]:
-    """The focus need not be named, so that the command stays short; anything else must be."""
+    """The argument that names the work; empty if it is the focus, which keeps the command short."""
     return {} if asker.focus == work.id else {name: work.id}
 
 
@@ -145,7 +145,7 @@ def _task_progress(ctx: Context, subject: Subject, asker: Asker) -> Action | Non
 
 
 def _reopen(ctx: Context, subject: Subject) -> Action | None:
-    """A strict task first looks again at a step whose premise fell after it was closed."""
+    """In a strict task: reopen a closed step whose premise no longer holds."""
     fallen = reopened_steps(ctx, subject.work.id, subject.steps)
     step = next((step for step in subject.steps if step.id in fallen), None)
     if step is None:
@@ -155,7 +155,7 @@ def _reopen(ctx: Context, subject: Subject) -> Action | None:
 
 
 def _finish(asker: Asker, work: Work) -> Action:
-    """In the smaller toolsets the closing macro finishes a task that has no open step."""
+    """Finish a task without open steps. The smaller toolsets list only the closing macro, which does it too."""
     tool = "tasks_macro_finish" if asker.toolset == "full" else CLOSE
     return Action("finish", tool, _target(asker, work), "every step is done")
 
@@ -167,6 +167,7 @@ def _close(ctx: Context, subject: Subject, step: Step, asker: Asker) -> Action:
         args = {"task": step.task, "step_id": step.id}
         return Action("lease", "tasks_step_lease_get", args, f"{step.path} is leased by {lease.holder}", step.path)
     if subject.work.reasoning_mode == "strict":
+        # The first way that the gate names is the call that mends what it misses first.
         ways = examine(ctx, subject.work, step).ways
         if ways:
             return Action("reason", ways[0]["target"], ways[0]["params"], "strict: the step needs this", step.path)
@@ -184,7 +185,7 @@ def _close(ctx: Context, subject: Subject, step: Step, asker: Asker) -> Action:
 
 
 def _with_proof(action: Action, gate: Gate) -> Action:
-    """Proof is the caller's to give: the command shows its form, and the form itself is never taken for proof."""
+    """The action with a form for the missing proof. The form itself is never accepted as proof."""
     if not gate.missing_proof:
         return action
     proof: Any = list(PROOF_FORM)
@@ -209,7 +210,7 @@ def _plan_progress(ctx: Context, plan: Work) -> Action | None:
 
 
 def _map_action(asker: Asker, subject: Subject, where: str) -> Action | None:
-    """Open the area that the work is in, or attach the work to one."""
+    """Open the area of the work; if it has none, attach the work to one."""
     if where != UNKNOWN:
         return Action("open", "open", {"id": where, "max_chars": 8000}, "see what is known about this area")
     anchor = anchor_for(subject.work.title)
@@ -225,7 +226,7 @@ def _map_action(asker: Asker, subject: Subject, where: str) -> Action | None:
 
 
 def _prep(asker: Asker, subject: Subject, where: str, cards: Sequence[Node]) -> Action | None:
-    """A moment of doubt before the step is closed, unless one was had already."""
+    """Propose to question the step before it is closed, unless a preflight card for it exists."""
     step = subject.first_open
     if step is None or any(PREFLIGHT in card.tags and step_tag(step) in card.tags for card in cards):
         return None

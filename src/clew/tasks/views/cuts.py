@@ -1,4 +1,4 @@
-"""What each view gives up when it must be small: words first, then lists, then sections, the handles last."""
+"""The budgets of the views: the order in which each is cut. Texts first, then lists, then sections, handles last."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import replace
 from clew.reasoning.pack_parts import SHORTER_SIGNALS, WORDLESS_SIGNALS
 from clew.registry.budget import Budget, Clip, Drop, Step, Trim
 
-# What stands first is given up first. A list is shortened to a useful floor before whole fields go, and emptied only
-# when little else is left.
+# Steps are applied in this order. A list is first shortened to a useful floor and emptied only when little else is
+# left to cut.
 RADAR_STEPS: tuple[Step, ...] = (
     Clip("target.description", 400),
     Trim("radar.verify", drop="last", floor=2),
@@ -84,7 +84,7 @@ PACK_STEPS: tuple[Step, ...] = (
 )
 PACK_BUDGET = Budget(PACK_STEPS, 16_000, keep=("workspace", "focus"))
 
-# In the order in which the answer names what it cut.
+# The order in which an answer names the sections that were cut.
 SECTIONS = ("notes", "trace", "cards", "signals", "timeline", "graph_diff", "engine", "capsule")
 
 _CARDS = Trim("memory.cards", "last", 0, "memory.cards_pagination", "last_seq", mixed=True)
@@ -144,7 +144,7 @@ OPTIONAL: tuple[Step, ...] = (
     Drop("memory"),
     Drop("signals"),
     Drop("delta"),
-    Drop("graph_diff"),  # asked for, and small once its changes are gone
+    Drop("graph_diff"),  # late, because the caller asked for it and it is small without its changes
     Drop("step_focus"),
     Drop("steps"),
     Drop("radar"),
@@ -155,6 +155,7 @@ OPTIONAL: tuple[Step, ...] = (
     Drop("focus"),
     Drop("view"),
 )
+# The capsule is cut last, because it alone is enough to take the work over.
 CAPSULE: tuple[Step, ...] = (
     Drop("capsule.graph_diff"),
     Drop("capsule.last_event"),
@@ -199,7 +200,7 @@ MACRO_BUDGET = Budget(STEPS, {"core": 20_000, "daily": 40_000, "full": 60_000}, 
 
 
 def trimmed_sections(truncated_fields: list[str]) -> list[str]:
-    """The sections that lost something, in a fixed order; what belongs to none of them is `other`."""
+    """The sections that lost something, in a fixed order; fields of no section count as `other`."""
     found = {name for path in truncated_fields for name in _sections(path)}
     return [name for name in (*SECTIONS, "other") if name in found]
 

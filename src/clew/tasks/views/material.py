@@ -1,4 +1,4 @@
-"""The notes, trace entries and cards of a plan or task, as much of them as a view shows."""
+"""Material: the notes, trace entries and cards of a plan or task that a view shows, with their limits and cursors."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from clew.tasks.views.outlook import Subject
 
 ViewName = Literal["full", "focus_only", "smart", "explore", "audit"]
 DEFAULT_BUDGET = 12_000
-"""The tier that a relevance-first view takes when no budget is given."""
+"""The budget that chooses the tier of a relevance-first view if the caller gives none."""
 
 
 @dataclass(frozen=True, slots=True)
 class SectionLimits:
-    """How much of each section a view shows."""
+    """How many items of each section a view shows."""
 
     events: int
     decisions: int
@@ -66,12 +66,12 @@ def default_limits(view: str, budget: int | None) -> SectionLimits:
         return AUDIT
     tiers, large = (EXPLORE, EXPLORE_LARGE) if view == "explore" else (SMART, SMART_LARGE)
     room = DEFAULT_BUDGET if budget is None else budget
-    # The tiers stand in rising order; the first that is large enough counts.
+    # Tiers are in rising order, so the first one that is large enough is taken.
     return next((limits for most, limits in tiers.items() if room <= most), large)
 
 
 def limits_for(view: str, budget: int | None, args: Any) -> SectionLimits:
-    """The view's defaults with what the caller set instead."""
+    """The view's default limits, overridden by what the caller set."""
     defaults = default_limits(view, budget)
     names = {field.name: f"{field.name}_limit" for field in fields(SectionLimits)}
     names |= {"signals": "engine_signals_limit", "actions": "engine_actions_limit"}
@@ -81,7 +81,7 @@ def limits_for(view: str, budget: int | None, args: Any) -> SectionLimits:
 
 @dataclass(frozen=True, slots=True)
 class Cursors:
-    """Where each list goes on; a cursor stands above everything that is still to be shown."""
+    """Where each list continues. Only items below its cursor are still to be shown."""
 
     notes: int | None = None
     trace: int | None = None
@@ -133,13 +133,13 @@ class Material:
     cards: CardPage
     edges: list[Edge]
     rows: list[dict[str, Any]] = field(default_factory=list)
-    """The cards as callers see them; filled in once it is known which cards stay."""
+    """The cards as JSON; filled in after `narrowed` has decided which cards stay."""
 
     def narrowed(self, referenced: set[str]) -> Material:
-        """Only what a step in focus needs: cards that are open, pinned or spoken of, and no entries."""
+        """Only what the step in focus needs: cards that are open, pinned or referenced, and no entries."""
         kept = [card for card in self.cards.nodes if _matters(card, referenced)][:FOCUSED_CARDS]
         missed = [card.last_seq for card in self.cards.nodes if card not in kept]
-        # Above the newest card that is left out: who pages on may meet a card twice and misses none.
+        # Above the newest card that is left out, so that paging may show a card twice but misses none.
         cursor = max([self.cards.next_cursor or 0, *(seq + 1 for seq in missed)]) or None
         cards = replace(self.cards, nodes=kept, next_cursor=cursor)
         return replace(self, notes=EntryPage(), trace=EntryPage(), cards=cards)
@@ -149,7 +149,7 @@ class Material:
 
     @property
     def refs(self) -> list[str]:
-        """A few ids that open what was shown: pinned and newest cards, then the last note."""
+        """A few ids worth opening: pinned and newest cards, then the last note."""
         ranked = sorted(self.cards.nodes, key=lambda card: (not is_pinned(card.tags), -card.last_seq))
         ids = [card.id for card in ranked if card.id.startswith("CARD-")][: MOST_REFS - 1]
         notes = [f"{entry['doc']}@{entry['seq']}" for entry in self.notes.entries[-1:]]
@@ -173,7 +173,7 @@ def _matters(card: Node, referenced: set[str]) -> bool:
 
 
 def primary_ref(subject: Subject, cards: Sequence[Node]) -> str:
-    """The one thing to open first: a pinned frame, any pinned card, the newest card, else the work itself."""
+    """The id to open first: a pinned frame, any pinned card, the newest card, else the work itself."""
     numbered = sorted((card for card in cards if card.id.startswith("CARD-")), key=lambda card: -card.last_seq)
     pinned = [card for card in numbered if is_pinned(card.tags)]
     frames = [card for card in pinned if card.type == "frame"]
@@ -183,7 +183,7 @@ def primary_ref(subject: Subject, cards: Sequence[Node]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where the work is on the map of anchors."""
+    """The place of the work on the map of anchors."""
 
     where: str = UNKNOWN
     top_anchors: tuple[str, ...] = ()
@@ -196,7 +196,7 @@ UNPLACED = Spot()
 
 
 def spot_of(cards: Sequence[Node], step_tag: str | None) -> Spot:
-    """The anchor of the step's cards, else of all that are shown, and the foremost anchors around."""
+    """The anchor of the step's cards, else of all shown cards, and the most frequent anchors."""
     ranked = _anchors(cards)
     own = _anchors(card for card in cards if step_tag in card.tags) if step_tag else []
     found = list(dict.fromkeys([*own, *ranked]))
@@ -204,7 +204,7 @@ def spot_of(cards: Sequence[Node], step_tag: str | None) -> Spot:
 
 
 def _anchors(cards: Iterable[Node]) -> list[str]:
-    """Anchors by how often cards name them, then by how recently."""
+    """Anchors by how many cards name them, then by how recently."""
     counts: dict[str, tuple[int, int]] = {}
     for card in cards:
         for tag in card.tags:
@@ -217,7 +217,7 @@ def _anchors(cards: Iterable[Node]) -> list[str]:
 def gather(
     ctx: Context, scope: Scope, view: str, limits: SectionLimits, cursors: Cursors, step: StepFocus | None
 ) -> Material:
-    """Read what a scope holds. `step` is the step in focus of a relevance-first view."""
+    """Read the material of a scope. `step` is the step in focus of a relevance-first view."""
     drafts = view in ("audit", "full")
     cards = _cards(ctx, scope, view, limits.cards, cursors.cards, Lens(drafts, step, only_step=False))
     edges = edges_of(ctx, scope, cards.nodes) if cards.nodes else []
@@ -232,7 +232,7 @@ def gather(
 def _cards(ctx: Context, scope: Scope, view: str, limit: int, cursor: int | None, lens: Lens) -> CardPage:
     if limit == 0:
         return CardPage([], cursor, None, 0)
-    # A choice by relevance has no place to go on from, so further pages go by age.
+    # A selection by relevance has no position to continue from, so further pages go by age.
     if view == "full" or cursor is not None:
         return _newest_cards(ctx, scope, view, limit, cursor, lens)
     chosen = select(ctx, scope, view, limit, lens)
@@ -246,7 +246,7 @@ def _newest_cards(ctx: Context, scope: Scope, view: str, limit: int, cursor: int
         scope.branch,
         scope.graph,
         types=CARD_TYPES,
-        # Relevance-first views page through what is open; the others through everything.
+        # Relevance-first views page through open cards; the others through all.
         status=None if view in ("full", "explore") else "open",
         tags_all=Lens(lens.drafts).tags(),
         cursor=cursor,
@@ -257,7 +257,7 @@ def _newest_cards(ctx: Context, scope: Scope, view: str, limit: int, cursor: int
 
 CHUNK = 50
 SCANNED = 64
-"""How far back a step's entries are looked for before the view takes the newest ones instead."""
+"""How many of the last entries are searched for those of the step."""
 
 
 def _entries(
@@ -276,7 +276,7 @@ def _entries(
 
 
 def _entry_page(ctx: Context, scope: Scope, doc: str, cursor: int | None, limit: int, drafts: bool) -> EntryPage:
-    """The newest `limit` entries before the cursor."""
+    """The newest `limit` entries before the cursor, oldest first."""
     if limit == 0:
         return EntryPage([], cursor, None, 0)
     found: list[dict[str, Any]] = []
@@ -290,10 +290,10 @@ def _entry_page(ctx: Context, scope: Scope, doc: str, cursor: int | None, limit:
 def _step_page(
     ctx: Context, scope: Scope, doc: str, limit: int, drafts: bool, step: StepFocus, fill: bool
 ) -> EntryPage:
-    """The step's entries among the last ones; with `fill`, or when it has none, others up to the limit."""
+    """The step's entries among the last ones; with `fill`, or if it has none, other entries up to the limit."""
     if limit == 0:
         return EntryPage()
-    # One read, of which the step's own entries and the filling are both taken.
+    # One read serves both the step's own entries and the filling.
     recent = tail(ctx, view(ctx, scope.branch), doc, None, max(SCANNED, limit))
     candidates = _visible(ctx, [row for row in recent.entries if _may_concern(row, step)], drafts)
     own = [entry for entry in candidates if step.concerns(entry)][-limit:]
@@ -307,7 +307,7 @@ def _step_page(
 
 def _filled(ctx: Context, own: list[dict[str, Any]], rows: list[Row], limit: int, drafts: bool) -> list[dict[str, Any]]:
     taken = {entry["seq"] for entry in own}
-    # Some of the rows may be drafts, which are left out; twice as many as are wanted are enough.
+    # Drafts are dropped from these rows, so twice as many as wanted are looked at.
     others = [row for row in rows if row["seq"] not in taken][-2 * limit :]
     room = limit - len(own)
     more = _visible(ctx, others, drafts)[-room:] if room else []
@@ -339,7 +339,7 @@ def _visible(ctx: Context, rows: list[Row], drafts: bool) -> list[dict[str, Any]
 
 
 def _may_concern(row: Row, step: StepFocus) -> bool:
-    """A cheap look at the raw row, so that only few are parsed."""
+    """A cheap test on the raw row, so that only few rows are parsed."""
     if row["kind"] == "event":
         return str(row["path"]).startswith(step.path)
     return row["meta"] is not None and step.step_id in row["meta"]

@@ -1,4 +1,4 @@
-"""The mindpack: one short, versioned page by which a new session finds its way back into the workspace."""
+"""The mindpack: a short, versioned page from which a new session resumes work in the workspace."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def tasks_mindpack(ctx: Context, args: Mindpack) -> dict[str, Any]:
         if not keeps or not differs(stored, meta):
             return _answer(reading, stored, meta, False)
     with ctx.writing() as writing:
-        # Read again under the lock: another session may have renewed it between the two transactions.
+        # Read again under the write lock: another session may have renewed it between the two transactions.
         before, meta = newest(writing), present_meta(writing)
         renewed = renew(writing, meta, args.reason)
         return _answer(writing, renewed, meta, before != renewed, before)
 
 
 def present_meta(ctx: Context) -> Meta:
-    """What the mindpack of the focus says now."""
+    """The content of a mindpack for the present focus."""
     focused = find_work(ctx, ctx.ws.focus) if ctx.ws.focus else None
     if focused is None:
         return {"version": VERSION, "focus": None}
@@ -97,15 +97,15 @@ def present_meta(ctx: Context) -> Meta:
 
 
 def meta_of(ctx: Context, standing: Standing) -> Meta:
-    """What the mindpack says of a standing that was just built; its cards are used where they are the usual ones."""
+    """The content of a mindpack for a standing that was just built; its cards are reused if they are the usual ones."""
     wish, cards = standing.wish, standing.material.cards
-    # Otherwise two views would make two mindpacks of one state and overwrite each other for ever.
+    # Other views select other cards: their mindpacks of the same state would differ and replace each other for ever.
     usual = wish.view == "smart" and cards.limit == CARDS and wish.cursors.cards is None
     return _meta(ctx, standing.subject, cards.nodes if usual else None)
 
 
 def _meta(ctx: Context, subject: Subject, cards: Sequence[Node] | None) -> Meta:
-    """It does not depend on who asks, so that two sessions do not overwrite each other."""
+    """The content of a mindpack. It does not depend on the caller, so that two sessions do not replace each other's."""
     if cards is None:
         cards = relevant_cards(ctx, subject.scope, "smart", CARDS, subject.step_focus)
     work, step = subject.work, subject.first_open
@@ -152,7 +152,7 @@ def differs(stored: StoredMindpack | None, meta: Meta) -> bool:
 
 
 def renew(ctx: Context, meta: Meta, reason: str | None = None) -> StoredMindpack:
-    """The newest version, a new one when something changed."""
+    """The newest version of the mindpack; writes a new one if something changed."""
     stored = newest(ctx)
     if stored is not None and not differs(stored, meta):
         return stored
@@ -165,7 +165,7 @@ def renew(ctx: Context, meta: Meta, reason: str | None = None) -> StoredMindpack
 
 
 def page(meta: Meta, changed: Sequence[str]) -> str:
-    """The text of the mindpack; its first line alone is enough to find the way."""
+    """The text of the mindpack. Its first line alone is enough to resume."""
     if meta["focus"] is None:
         return f"mindpack v{VERSION} | focus=none"
     kpi, where = meta["kpi"], meta["where"]
@@ -181,7 +181,7 @@ def page(meta: Meta, changed: Sequence[str]) -> str:
 
 
 def changes(before: Meta | None, now: Meta) -> list[str]:
-    """A few short lines: what is different from the version before."""
+    """A few short lines that say what differs from the version before."""
     if before is None:
         return []
     pairs = [(path, _at(before, path), _at(now, path)) for path in ("focus.id", "focus.status", "where.where", "ref")]
@@ -208,7 +208,7 @@ def _command(call: Meta) -> str:
 def _answer(
     ctx: Context, stored: StoredMindpack | None, meta: Meta, updated: bool, before: StoredMindpack | None = None
 ) -> dict[str, Any]:
-    """The stored version when it is up to date, else what it would be."""
+    """The stored version if it is up to date, else what a new one would be."""
     current = stored is not None and not differs(stored, meta)
     earlier = before if updated else stored
     changed = changes(earlier.meta if earlier else None, meta)

@@ -1,4 +1,4 @@
-"""The newest of a plan or task: its last events, decisions and evidence, and what came since it was last shown."""
+"""What is new in a plan or task: last events, decisions, evidence, graph changes, and what came since the last look."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from clew.tasks.views.material import SectionLimits
 from clew.tasks.views.outlook import Subject
 
 SCANNED = 500
-"""How many events are looked through for those of one step."""
+"""How many events are searched for those of one step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The newest events, oldest first."""
+    """The newest events, in the order they happened."""
 
     events: list[dict[str, Any]] = field(default_factory=list)
     limit: int = 0
@@ -50,7 +50,7 @@ class Timeline:
 
 
 def timeline_of(ctx: Context, id: str, limit: int, path: str | None = None) -> Timeline:
-    """The last events of a plan or task; with a path, those of that step and below it among the last ones."""
+    """The last events of a plan or task; with a path, only those of that step and the steps below it."""
     if limit == 0:
         return Timeline()
     found = events_about(ctx.tx, ctx.workspace, id, limit if path is None else SCANNED, "tasks")
@@ -64,7 +64,7 @@ LABEL = 140
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A decision or a piece of evidence in one line."""
+    """A decision or a piece of evidence with a one-line label."""
 
     id: str
     type: str
@@ -72,7 +72,7 @@ class Signal:
     status: str | None
     last_seq: int
     path: str | None = None
-    """The step that evidence was captured for; cards have none."""
+    """The step for which evidence was captured; cards have none."""
     captured: bool = False
     suspect: Suspect | None = None
     words: Mapping[str, Any] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """The few things a newcomer has to know."""
+    """Blockers, decisions and evidence: what somebody who takes over must know."""
 
     blockers: list[str]
     decisions: list[Signal]
@@ -115,7 +115,7 @@ def signals_of(ctx: Context, subject: Subject, blockers: Sequence[str], limits: 
     captured = evidence_of(ctx, subject.work.id, limits.evidence) if limits.evidence else []
     doubts = suspects(ctx, subject.scope, [card.id for card in [*decisions, *cards]])
     evidence = [*(_of_card(card, doubts.get(card.id)) for card in cards), *map(_of_evidence, captured)]
-    # Cards and captured evidence share one count of seqs, so one order holds for both.
+    # Cards and captured evidence use the same seqs, so they can be sorted together.
     evidence.sort(key=lambda signal: (-signal.last_seq, signal.id))
     return Signals(
         list(blockers[: limits.blockers]),
@@ -129,14 +129,14 @@ def _of_card(card: Node, suspect: Suspect | None) -> Signal:
 
 
 def _of_evidence(item: Evidence) -> Signal:
-    """A receipt or artifact that was captured for a step, beside the cards that speak of evidence."""
+    """The signal of a receipt or artifact that was captured for a step."""
     status = "proof" if item.proves else "failed"
     return Signal(item.id, item.kind, shorten(one_line(item.text), LABEL), status, item.seq, item.path, True)
 
 
 @dataclass(frozen=True, slots=True)
 class GraphChanges:
-    """What the graph of a plan or task holds beyond the branch it came from, newest first."""
+    """The nodes and edges of a plan's or task's graph that its base branch does not have, newest first."""
 
     base: str | None
     branch: str
@@ -163,7 +163,7 @@ class GraphChanges:
 
 
 def graph_changes(ctx: Context, scope: Scope, cursor: int | None, limit: int) -> GraphChanges:
-    """Nodes and edges that differ. A branch that started empty differs by all it holds."""
+    """The differences to the base branch. For a branch without a base, that is everything on it."""
     base = branch_by_id(ctx, scope.branch.base_id) if scope.branch.base_id is not None else None
     limit = max(limit, 1)
     found = differences(ctx, scope.graph, chain(ctx, scope.branch), chain(ctx, base) if base else [], cursor)
@@ -179,7 +179,7 @@ SUMMARY = 140
 
 
 def baseline(ctx: Context, target: str) -> int | None:
-    """Where the target stood when its news were last shown."""
+    """The seq up to which the target's news were shown last; None if never."""
     sql = "SELECT seq FROM portal_cursor WHERE workspace = ? AND tool = ? AND target = ?"
     found = ctx.tx.value(sql, ctx.workspace, TOOL, target)
     return None if found is None else int(found)
@@ -198,7 +198,7 @@ def move_baseline(ctx: Context, target: str, seq: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """What was noted and thought since a portal was last shown."""
+    """Notes and cards since the last delta was shown."""
 
     since: int
     until: int
@@ -220,9 +220,9 @@ class Since:
 
 
 def since_of(ctx: Context, scope: Scope, since: int | None, limit: int) -> Since:
-    """What is newer than `since`; nothing when there was no earlier look to compare with."""
+    """Notes and cards newer than `since`; nothing if there was no earlier look."""
     until = ctx.ws.seq
-    # The first look has nothing to compare with, and everything would be news.
+    # At the first look everything would be news, so it shows nothing.
     since = until if since is None else since
     most = min(max(limit, 1) * SCAN_FACTOR, MOST_SCANNED)
     notes = [_note(row) for row in _new_notes(ctx, scope, since, most)]
@@ -233,7 +233,7 @@ def since_of(ctx: Context, scope: Scope, since: int | None, limit: int) -> Since
 
 
 def _new_notes(ctx: Context, scope: Scope, since: int, most: int) -> list[Row]:
-    """Newest first. A target's branch has no base, so its own entries are all there are."""
+    """New notes, newest first. A target's branch has no base, so only its own entries need to be read."""
     return newest_entries(ctx, Range(scope.branch.id, since, ctx.ws.seq), scope.notes, most)
 
 

@@ -1,4 +1,4 @@
-"""A plan or task read once with its steps and gates, and what these say: now, why, next, blockers, done, risks."""
+"""A plan or task with its steps, gates and proofs, and the lines of the radar and the handoff derived from them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OVER = ("DONE", "CANCELED")
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a view is about."""
+    """The plan or task that a view is about, read once for the call."""
 
     work: Work
     qualified_id: str
@@ -33,15 +33,15 @@ class Subject:
     steps: list[Step] = field(default_factory=list)
     gates: dict[str, Gate] = field(default_factory=dict)
     lease: StepLease | None = None
-    """Of the first open step."""
+    """The lease of the first open step."""
     proofs: dict[str, Proof] = field(default_factory=dict)
     """How far each done step is proven, by step id."""
 
     @property
     def open_steps(self) -> list[Step]:
-        """In the order in which they are taken up."""
+        """The open steps in the order in which they are worked on."""
         left = [step for step in self.steps if not step.completed]
-        # By age, not by path: a step that was added later comes later, also where it stands higher in the tree.
+        # By age, not by path: a step that was added later comes later, even if it is higher in the tree.
         return sorted(left, key=lambda step: (step.created_seq, step.id))
 
     @property
@@ -56,7 +56,7 @@ class Subject:
 
 def subject_of(ctx: Context, work: Work) -> Subject:
     steps = steps_of(ctx, work.id) if work.is_task else []
-    # Only done steps: a look at covered files costs milliseconds, and views list how far done steps are proven.
+    # Only for done steps: comparing covered files takes milliseconds, and views need only these.
     proofs = proof_states(ctx, [step for step in steps if step.completed])
     scope = scope_of(ctx, work.id)
     subject = Subject(work, qualified_id(ctx, work.id), scope, steps, gates_of(ctx, steps), proofs=proofs)
@@ -66,7 +66,7 @@ def subject_of(ctx: Context, work: Work) -> Subject:
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """How the tasks of a plan stand, in numbers. A parked task whose time has come counts as backlog again."""
+    """The tasks of a plan counted by state. A parked task whose time has come counts as backlog again."""
 
     active: int
     backlog: int
@@ -109,7 +109,7 @@ ORDER BY parked_until_ts_ms, number LIMIT 1
 def horizon_of(ctx: Context, plan: str) -> Horizon:
     now = ctx.now_ms
     row = ctx.tx.one(_COUNTS, now, now, STALE_AFTER_MS, now, ctx.workspace, plan) or {}
-    # The count says whether there is any; mostly this spares the query.
+    # Mostly no task is parked, which the count tells without a second query.
     wake = ctx.tx.one(_WAKE, ctx.workspace, plan, now) if row.get("parked") else None
     counts = {name: int(row.get(name) or 0) for name in _HORIZON}
     return Horizon(**counts, next_wake=wake)
@@ -117,7 +117,7 @@ def horizon_of(ctx: Context, plan: str) -> Horizon:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The lines of the radar. The lists are whole; their rendering cuts them."""
+    """The lines of the radar. Lists are complete here; `to_json` cuts them."""
 
     now: str
     why: str
@@ -127,7 +127,7 @@ class Outlook:
     suspects: list[str] = field(default_factory=list)
     """Steps, done or not, that rest on a card which has fallen since."""
     horizon: Horizon | None = None
-    """Of a plan only."""
+    """Only for a plan."""
     unproven: list[str] = field(default_factory=list)
     """Done steps that are claimed, unproven, overridden, failed or stale: listed until they are proven."""
     proof: str = ""
@@ -173,7 +173,7 @@ def _now(subject: Subject) -> str:
 
 
 def _verify(subject: Subject) -> list[str]:
-    """What the first open step still has to show."""
+    """What the first open step still has to show before it closes."""
     step = subject.first_open
     if step is None:
         return []
@@ -185,7 +185,7 @@ def _verify(subject: Subject) -> list[str]:
 
 
 def _next(subject: Subject) -> list[str]:
-    """What to do, the nearest first."""
+    """What to do next, in order."""
     if subject.work.status in OVER:
         return []
     left = subject.open_steps
@@ -198,7 +198,7 @@ def _next(subject: Subject) -> list[str]:
 
 
 def _blockers(subject: Subject) -> list[str]:
-    """What stands in the way of the open steps."""
+    """What blocks the open steps."""
     found = []
     for step in subject.open_steps:
         if step.blocked:
@@ -208,7 +208,7 @@ def _blockers(subject: Subject) -> list[str]:
 
 
 def _suspects(ctx: Context, subject: Subject) -> list[str]:
-    # Nearly always nothing has fallen, and one look at an index spares the walk over all premises.
+    # Nearly always nothing has fallen; one index lookup then avoids the walk over all premises.
     if not subject.steps or not any_fallen(ctx, subject.scope, chain(ctx, subject.scope.branch)):
         return []
     doubts = suspect_steps(ctx, subject.work.id, subject.steps)
@@ -249,13 +249,13 @@ def _checklist_now(plan: Work) -> str:
 
 
 def _plan_next(ctx: Context, plan: Work) -> list[str]:
-    """Active tasks, then the lines of the checklist that follow."""
+    """Active tasks, then the remaining lines of the checklist."""
     active = [_line(f"{task.id} {task.title}") for task in tasks_of(ctx, plan.id, "ACTIVE")[:MOST_NEXT]]
     return active + [_line(line) for line in plan.checklist[plan.checklist_current :]]
 
 
 def _plan_blockers(ctx: Context, plan: str) -> list[str]:
-    """Blocked steps of the plan's tasks that are being worked on."""
+    """Blocked steps of the plan's active and planned tasks."""
     rows = ctx.tx.all(
         "SELECT step.task, step.path, step.block_reason FROM step JOIN work ON work.workspace = step.workspace"
         " AND work.id = step.task WHERE work.workspace = ? AND work.parent = ? AND work.status IN ('ACTIVE', 'TODO')"
@@ -269,7 +269,7 @@ def _plan_blockers(ctx: Context, plan: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Handoff:
-    """The shift report: what is done, what remains, what may go wrong."""
+    """The handoff report: what is done, what remains, what may go wrong."""
 
     done: list[str]
     remaining: list[str]
@@ -288,7 +288,7 @@ def handoff_of(ctx: Context, subject: Subject, outlook: Outlook) -> Handoff:
 
 
 def _done_line(step: Step, subject: Subject) -> str:
-    """With what was proven and how far it can be believed."""
+    """A done step with its proofs and their grade."""
     present, grade = subject.gates[step.id].present_proof, subject.proofs[step.id].state
     return _line(
         f"{step.path} {step.title} (proof: {', '.join(present)}, {grade})"

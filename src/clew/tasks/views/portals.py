@@ -1,6 +1,6 @@
 """The operations that show where a plan or task stands: snapshot, resumes, radar, handoff, context pack, mirror.
 
-Each asks for a standing, names the sections it consists of, and leaves the cutting to its budget.
+Each builds a standing, names the sections to render, and leaves the cutting to its budget.
 """
 
 from __future__ import annotations
@@ -171,9 +171,9 @@ def _wish(args: ResumeLimits, view: str, graph_diff: bool) -> Wish:
 
 
 def _view_in_focus(ctx: Context, args: Any, wish: Wish, shown: dict[str, sections.Section]) -> dict[str, Any]:
-    """Render a view; the work becomes the focus unless the caller only reads.
+    """Render a view and make the work the focus, unless the caller only reads.
 
-    Nearly always nothing has to be written, so reading comes first and locks nothing.
+    Nearly always the focus is right already, so a read transaction comes first, which takes no lock.
     """
     with ctx.reading() as reading:
         work = target_work(reading, args)
@@ -213,6 +213,7 @@ def tasks_snapshot(ctx: Context, args: TasksSnapshot) -> dict[str, Any]:
     with ctx.reading() as reading:
         standing = _snapshot(reading, args)
         stored, meta = mindpack.newest(reading), mindpack.meta_of(reading, standing)
+        # Most snapshots change nothing: then the read transaction is enough and no lock is taken.
         settled = standing.focus == standing.work.id and not mindpack.differs(stored, meta) and not args.delta
         if args.read_only or settled:
             return _answer(reading, replace(standing, pack=stored.ref if stored else None), args)
@@ -243,7 +244,7 @@ def _answer(ctx: Context, standing: Standing, args: TasksSnapshot) -> dict[str, 
 
 
 def _suggest_next(ctx: Context, standing: Standing) -> None:
-    """The commands of the lines, for clients that read the structured answer."""
+    """Suggest the command of the lines, for clients that read the structured answer."""
     primary, plan = standing.actions.primary, standing.work.parent
     if primary is not None:
         ctx.suggest(primary.suggestion())
@@ -260,7 +261,7 @@ class Resumes(Input):
 
 
 def closing_resume(ctx: Context, work: Work, args: Resumes) -> dict[str, Any]:
-    """Focus the work and show it within a budget of its own; the macro's transaction sees what it has just written."""
+    """Focus the work and show it, cut by a budget of its own, in the macro's transaction, which sees its writes."""
     set_focus(ctx, work.id)
     limit = args.resume_max_chars
     standing = standing_of(ctx, work, everything(args.view or "smart", limit))

@@ -1,4 +1,4 @@
-"""A standing as JSON: each section of an answer, and which sections a view consists of."""
+"""A standing as JSON: how each section of an answer is rendered, and which sections each view has."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CAPSULE_LINES = 5
 
 
 def render(standing: Standing, sections: Mapping[str, Section]) -> Json:
-    """The answer of a view before its budget."""
+    """The answer of a view before its budget cuts it."""
     return {
         "workspace": standing.workspace,
         **sections_json(standing, sections),
@@ -31,7 +31,7 @@ def render(standing: Standing, sections: Mapping[str, Section]) -> Json:
 
 
 def _marks(standing: Standing) -> Json:
-    """What a portal says besides: that ids are wanted, what is new, and that the focus moved."""
+    """Extra fields of a portal: whether ids are wanted, what is new, and that the focus was moved."""
     restored = standing.restored
     return {
         **({"refs": True} if standing.names_refs else {}),
@@ -41,7 +41,7 @@ def _marks(standing: Standing) -> Json:
 
 
 def sections_json(standing: Standing, sections: Mapping[str, Section]) -> Json:
-    """A section without a value is left out; only the focus may be null."""
+    """The sections of a view. One without a value is left out; only `focus` may be null."""
     shown = {name: section(standing) for name, section in sections.items()}
     return {name: value for name, value in shown.items() if value is not None or name == "focus"}
 
@@ -65,7 +65,7 @@ def target_json(standing: Standing) -> Json:
 
 
 def step_counts(standing: Standing) -> Json:
-    """How many steps are open, and what these lack."""
+    """How many steps are open, and what they lack."""
     subject = standing.subject
     left = subject.open_steps
     gates = [subject.gates[step.id] for step in left]
@@ -93,7 +93,7 @@ def _first_open(step: Step, gate: Gate) -> Json:
 
 
 def _checkpoints(step: Step, gate: Gate) -> Json:
-    """Which checkpoints are confirmed and required, which proofs are asked for and there."""
+    """Which checkpoints are confirmed and required, and which proofs are wanted and present."""
     return {
         **{f"{name}_confirmed": step.confirmed(name) for name in CHECKPOINTS},
         **{f"require_{name}": name in gate.required for name in OPTIONAL},
@@ -154,14 +154,14 @@ def step_in_focus(standing: Standing) -> Json | None:
 
 
 def degradation_json(standing: Standing) -> Json:
-    """The report of an answer that has lost nothing yet; `signals` names the sections that go on beyond this page."""
+    """The report of an uncut answer; `signals` names the sections that continue beyond this page."""
     pages = standing.material.pages()
     more = [f"{name}_have_more" for name, page in pages.items() if page["has_more"]]
     return {"minimal": False, "signals": more, "truncated_fields": []}
 
 
 def capsule_json(standing: Standing) -> Json:
-    """The small, stable container by which someone else takes the work over; the last that a budget takes."""
+    """The capsule: a small, stable summary by which somebody else can take the work over. Budgets cut it last."""
     changes = standing.changes
     return {
         "type": "handoff_capsule",

@@ -1,4 +1,4 @@
-"""Where a plan or task stands: one object, built once for a call, of which every view is a rendering."""
+"""Standing: one object that says where a plan or task stands, built once for a call. Every view renders it."""
 
 from __future__ import annotations
 
@@ -45,26 +45,26 @@ DIFF_LIMIT = 50
 
 
 class Extra(Flag):
-    """What is read beyond the steps and the outlook; each costs queries, so a view asks only for what it shows."""
+    """What is read beyond steps and outlook. Each part costs queries, so a view asks only for what it shows."""
 
     NONE = 0
     HANDOFF = auto()
     TIMELINE = auto()
     SIGNALS = auto()
     MATERIAL = auto()
-    """Notes, trace and cards, what the engine says of them, and the next action, which looks at the cards."""
+    """Notes, trace and cards, the engine's findings about them, and the next action, which depends on the cards."""
     DELEGATED = auto()
     """Jobs and runners beside the work."""
     PROOFS = auto()
-    """How far the done steps are proven; looks at the files that their receipts cover."""
+    """How far the done steps are proven; compares the files that their receipts cover."""
 
 
 EVERYTHING = Extra.HANDOFF | Extra.TIMELINE | Extra.SIGNALS | Extra.MATERIAL | Extra.DELEGATED
-"""Of the views of the seeds."""
+"""All parts that the seeds' views have."""
 
 
 def requested(args: Any) -> dict[str, str | None]:
-    """What the caller named, under the name of its kind."""
+    """The plan or task that the caller named, under the name of its kind."""
     named = explicit_target(args)
     return {kind: named if named and named.startswith(kind.upper()) else None for kind in ("plan", "task")}
 
@@ -74,7 +74,7 @@ UNNAMED: dict[str, str | None] = {"plan": None, "task": None}
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a caller wants to see, and how much of it."""
+    """What a caller wants to see, and how much."""
 
     parts: Extra = Extra.NONE
     view: str = "full"
@@ -91,18 +91,18 @@ class Wish:
 
     @property
     def relevant(self) -> bool:
-        """Whether the step in focus comes first; only the full view goes by time alone."""
+        """Whether the view selects by relevance to the step in focus; only the full view goes by time alone."""
         return self.view != "full"
 
 
 def everything(view: str, budget: int | None = None) -> Wish:
-    """The wish of a caller that names a view and sets no limits of its own."""
+    """The wish for a whole view with its default limits."""
     return Wish(EVERYTHING, view, limits_for(view, budget, None))
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """The focus was brought back to the work; `previous` is what it was before."""
+    """The call moved the focus to the work; `previous` is the focus before."""
 
     previous: str | None
 
@@ -112,7 +112,7 @@ NO_MATERIAL = Material(EntryPage(), EntryPage(), CardPage(), [])
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Parts that the wish did not name are empty."""
+    """Where a plan or task stands. Parts that the wish did not name are empty."""
 
     workspace: str
     toolset: str
@@ -130,16 +130,16 @@ class Standing:
     delegated: WorkState | None = None
     actions: Actions = field(default_factory=Actions)
     proofs: dict[str, Proof] = field(default_factory=dict)
-    """Of the done steps, by step id."""
+    """The proofs of the done steps, by step id."""
     open_proof: Proof | None = None
-    """How far the first open step is proven already."""
+    """How far the first open step is already proven."""
     ref: str | None = None
-    """The one thing to open first."""
+    """The id to open first."""
     pack: str | None = None
-    """The mindpack's version that a portal goes with."""
+    """The version of the mindpack that belongs to this answer."""
     since: Since | None = None
     names_refs: bool = False
-    """Whether the caller wants to be told a few ids to open."""
+    """Whether the answer names a few ids to open."""
     restored: Restored | None = None
 
     @property
@@ -148,11 +148,11 @@ class Standing:
 
 
 def standing_of(ctx: Context, work: Work, wish: Wish) -> Standing:
-    """Everything that the wish names about one plan or task, read in the transaction of the call."""
+    """Build the standing of one plan or task, as far as the wish names its parts, in the call's transaction."""
     subject = subject_of(ctx, work)
     outlook = outlook_of(ctx, subject)
     standing = Standing(ctx.workspace, ctx.connection.toolset, ctx.ws.focus, wish, subject, outlook)
-    # Material first: the next action is chosen by the cards, and the rest does not depend on it.
+    # The parts do not depend on each other, so a view pays only for those it names.
     if Extra.MATERIAL in wish.parts:
         standing = _with_material(ctx, standing)
     if Extra.HANDOFF in wish.parts:
@@ -179,7 +179,7 @@ def _with_material(ctx: Context, standing: Standing) -> Standing:
     material = gather(ctx, subject.scope, wish.view, wish.limits, wish.cursors, step)
     engine = _engine(ctx, subject, material, wish.limits, step)
     if wish.view == "focus_only":
-        # The engine sees all that was gathered; which cards it speaks of decides which ones are shown.
+        # The engine sees everything that was gathered; the cards that its findings name are among those shown.
         material = material.narrowed({ref for signal in (engine or {}).get("signals", []) for ref in signal["refs"]})
     cards, first = material.cards.nodes, subject.first_open
     spot = spot_of(cards, step_tag(first) if first else None)

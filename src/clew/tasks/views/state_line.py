@@ -1,4 +1,7 @@
-"""The lines of the resume family: one state line, then the command to paste. Reads only what a budget left standing."""
+"""The lines of the resume family: one state line, then the command to paste.
+
+They are made from the answer after its budget has cut it, so any part may be missing.
+"""
 
 from __future__ import annotations
 
@@ -15,32 +18,32 @@ OPEN_CHARS = 8000
 MOST_TRIMMED = 3
 MOST_DELTA = 4
 MOST_TRUNCATED = 3
-"""Lines between the state and the warning of an answer that a budget cut."""
+"""Most lines between the state line and the warning in an answer that a budget cut."""
 PURPOSE, DO, MESSAGE, SUMMARY = 48, 56, 60, 140
 HORIZON = ("active", "backlog", "parked", "stale", "done", "total")
 
 
 def resume_lines(result: Json, default_workspace: str) -> list[str]:
-    """The lines of a resume as it stands."""
+    """The lines of a resume."""
     state = state_line(result, default_workspace)
     starter, references = list(_starter(result)), _references(result, default_workspace)
     commands = list(_commands(result, default_workspace))
     if result.get("budget", {}).get("truncated"):
-        # The warning that follows has to find room, and what belongs together is said together or not at all.
+        # Leave room for the warning that follows. Lines that belong together are all shown or all left out.
         commands = commands if len(references) + len(commands) <= MOST_TRUNCATED else []
         starter = starter if len(references) + len(commands) + len(starter) <= MOST_TRUNCATED else []
     return [state, *starter, *references, *commands]
 
 
 def _starter(result: Json) -> Iterator[str]:
-    """How to start a runner, when jobs wait for one."""
+    """How to start a runner, if jobs wait for one."""
     bootstrap = _where(result).get("runner_bootstrap")
     if bootstrap:
         yield f"CMD: {one_line(bootstrap['cmd'])}"
 
 
 def macro_lines(result: Json, default_workspace: str) -> list[str]:
-    """The lines of a macro: those of the resume it returns."""
+    """The lines of a macro are those of the resume it returns."""
     return resume_lines(result["resume"], default_workspace)
 
 
@@ -60,12 +63,12 @@ def state_line(result: Json, default_workspace: str) -> str:
 
 
 def ref_of(result: Json) -> str:
-    """The handle, which a budget leaves in its own report when nothing else fits."""
+    """The id to open first. If nothing else fits, a budget keeps it in its own report."""
     return str(result.get("ref") or result.get("budget", {}).get("ref") or "")
 
 
 def free(text: str, most: int | None = None) -> str:
-    """Words of a caller inside a segment: on one line, and never a segment of their own."""
+    """A caller's text inside of a segment, on one line. Bars are replaced, because they separate segments."""
     plain = one_line(text).replace("|", "¦")
     return plain if most is None else shorten(plain, most)
 
@@ -145,7 +148,7 @@ def _next(result: Json) -> str:
 
 
 def _is_over(capsule: Json) -> bool:
-    """Whether there is nothing left to do, as against nothing that a budget left standing."""
+    """Whether the work is over. A missing action alone may only mean that a budget cut it."""
     return (capsule.get("target") or {}).get("status") in ("DONE", "CANCELED")
 
 
@@ -168,7 +171,7 @@ def _backup(result: Json, default_workspace: str) -> str:
     line = _command(chosen, default_workspace) if chosen else ""
     if not line and capsule.get("action"):
         line = paging_command(result, default_workspace)
-    # Only strings in JSON can hold a bar, and there it may be written as an escape.
+    # Bars separate segments. In a command they occur only inside JSON strings, where an escape means the same.
     return f"backup {line}".replace("|", "\\u007c") if line else ""
 
 
@@ -183,7 +186,7 @@ def _command(action: Json, default_workspace: str) -> str:
 
 
 def paging_command(result: Json, default_workspace: str) -> str:
-    """The call that shows what did not fit on this page; empty when everything was shown."""
+    """The call that shows the next page; empty if everything was shown."""
     memory = result.get("memory") or {}
     pages = {
         "notes_cursor": (memory.get("notes") or {}).get("pagination"),
@@ -204,7 +207,7 @@ def _workspace(result: Json) -> Json:
 
 
 def _commands(result: Json, default_workspace: str) -> Iterator[str]:
-    """The command to paste: to place the work, to move it on, to see more, or to go on in the plan."""
+    """The command to paste: it places the work on the map, moves it on, shows more, or goes on in the plan."""
     capsule = _capsule(result)
     placed, action = capsule.get("map_action"), capsule.get("action")
     if capsule.get("map_first") and placed:
@@ -230,7 +233,7 @@ def _references(result: Json, default_workspace: str) -> list[str]:
     else:
         return []
     if result.get("budget", {}).get("truncated"):
-        found = found[:1]  # leaves room for the warning
+        found = found[:1]  # to leave room for the warning
     lines = [f"REFERENCE: {label} {id}" + (f" | {summary}" if summary else "") for label, id, summary in found]
     jump = {"id": first, "max_chars": OPEN_CHARS, **_workspace(result)}
     return [*lines, command("open", jump, default_workspace)]
@@ -245,16 +248,16 @@ def _new_references(delta: Json) -> list[tuple[str, str, str]]:
 
 
 def _shown_references(result: Json) -> list[tuple[str, str, str]]:
-    """Two cards and a note of what was shown, else the work itself."""
+    """Up to two cards and a note that were shown, else the work itself."""
     refs = _capsule(result).get("refs") or []
     cards = [ref for ref in refs if "@" not in ref][:2]
     notes = [ref for ref in refs if "@" in ref][:1]
     if not cards and not notes:
         ref = ref_of(result)
         return [(ref.partition("-")[0], ref, "")] if ref else []
-    said = {
+    words = {
         card["id"]: card.get("title") or card.get("text") or ""
         for card in (result.get("memory") or {}).get("cards", [])
     }
-    labelled = [("CARD", id, free(said.get(id, ""), SUMMARY)) for id in cards]
+    labelled = [("CARD", id, free(words.get(id, ""), SUMMARY)) for id in cards]
     return labelled + [("NOTE", ref, "") for ref in notes]

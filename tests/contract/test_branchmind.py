@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client
 from mcp_types import CallToolResult, Request, RequestParams
 
 from clew.app import Clew
-from clew.faces.mcp.server import build_server
 from clew.registry.budget import size
 from clew.registry.catalogue import catalogue
 from tests.contract.wire import Here, Route, Wire, serving
@@ -70,7 +68,8 @@ in_process = pytest.mark.parametrize("engine", ["sqlite", "postgres"])
 
 @pytest.fixture(scope="module")
 def wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
-    with serving(tmp_path_factory.mktemp("wire"), "full") as found:
+    home = tmp_path_factory.mktemp("wire")
+    with serving(home, "full", environ={"CODEX_HOME": str(home / "codex")}) as found:
         yield found
 
 
@@ -152,6 +151,15 @@ def test_placeholders_are_no_blockers(call: Caller, task: str, word: str) -> Non
     assert call("tasks_radar", task=task)["radar"]["blockers"] == []
 
 
+def test_placeholders_are_no_blockers_wherever_they_are_written(call: Caller) -> None:
+    step = {**STEP, "blockers": ["None", "the licence"]}
+    call("tasks_macro_start", plan_title="Import", task_title="Importer", steps=[step])
+    call("tasks_decompose", task="TASK-001", steps=[{**step, "title": "Write rows"}])
+    patch = {"op": "append", "field": "blockers", "value": "n/a"}
+    call("tasks_patch", task="TASK-001", path="s:1", ops=[patch])
+    assert call("tasks_radar", task="TASK-001")["radar"]["blockers"] == ["s:0: the licence", "s:1: the licence"]
+
+
 def test_staleness_is_read_from_the_run_of_a_test(call: Caller) -> None:
     run = {"run": {"cmd": "make test", "stale_after_ms": 0}}
     call("think_card", card={"id": "T", "type": "test", "title": "It runs", "meta": run})
@@ -171,6 +179,9 @@ def test_jobs_that_fan_out_carry_a_skill_profile(call: Caller, task: str) -> Non
 def test_a_task_opened_compactly_shows_the_way_on(call: Caller, task: str) -> None:
     shown = call("open", id=task, verbosity="compact")
     assert shown["next_action"]["tool"] and shown["reasoning_ref"]["notes_doc"] == "notes"
+    assert shown["focus"] == task
+    call("tasks_focus_clear")
+    assert call("open", id=task, verbosity="compact")["focus"] is None
 
 
 @in_process
@@ -315,20 +326,32 @@ def test_without_a_task_the_way_leads_into_the_plan_that_was_named(call: Caller)
     refused = call.envelope("tasks_macro_close_step", target="PLAN-001")
     way = next(item for item in refused["suggestions"] if item["action"] == "call_tool")
     assert way["target"] == "tasks_macro_start" and way["params"]["plan"] == "PLAN-001"
+    call.run(way["target"], {**way["params"], "fmt": "json"})
+    call("tasks_create", kind="plan", title="Another")
+    refused = call.envelope("tasks_macro_close_step", target="PLAN-002")
+    assert refused["suggestions"][0]["params"].get("plan") == "PLAN-002", "tasks of other plans lead astray"
+    assert call.envelope("tasks_macro_close_step", target="PLAN-001")["suggestions"][0]["params"]["task"] == "TASK-001"
 
 
-@in_process
 @pytest.mark.parametrize("text", ["Summary: removed the token from the log.", "TL;DR it works", "Итог: готово"])
-def test_short_summaries_are_found(call: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    found = digest(call, tmp_path, monkeypatch, text)
-    assert [item["message"]["text"] for item in found] == [text]
+def test_short_summaries_are_found(call: Caller, codex: Path, text: str) -> None:
+    transcript(codex, text)
+    assert [item["message"]["text"] for item in call("transcripts_digest")["digest"]] == [text]
 
 
-def transcript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *texts: str) -> None:
-    """A recorded session of this project."""
+@pytest.fixture
+def codex(call: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where recorded sessions lie for whoever answers the calls."""
+    if isinstance(call.route, Wire):
+        return call.route.home / "codex"
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
-    folder = tmp_path / "codex" / "sessions"
-    folder.mkdir(parents=True)
+    return tmp_path / "codex"
+
+
+def transcript(codex: Path, *texts: str) -> None:
+    """The only recorded session of this project."""
+    folder = codex / "sessions"
+    folder.mkdir(parents=True, exist_ok=True)
     head = {
         "type": "session_meta",
         "payload": {"id": "s1", "cwd": str(Path.cwd()), "timestamp": "2026-11-15T10:00:00Z"},
@@ -348,17 +371,8 @@ def transcript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *texts: str) -> 
     (folder / "rollout-a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [head, *said]))
 
 
-def digest(call: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *texts: str) -> list[dict[str, Any]]:
-    transcript(tmp_path, monkeypatch, *texts)
-    found: list[dict[str, Any]] = call("transcripts_digest")["digest"]
-    return found
-
-
-@in_process
-def test_an_opened_place_is_proposed_with_its_line_and_step(
-    call: Caller, task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    transcript(tmp_path, monkeypatch, "one", "two", "three")
+def test_an_opened_place_is_proposed_with_its_line_and_step(call: Caller, task: str, codex: Path) -> None:
+    transcript(codex, "one", "two", "three")
     opened = call.envelope("transcripts_open", ref={"path": "rollout-a.jsonl", "line": 2}, after_lines=2)
     way = next(item for item in opened["suggestions"] if item["action"] == "call_tool")
     assert way["params"]["content"].startswith("ref: rollout-a.jsonl#L2\n")
@@ -376,20 +390,15 @@ class LooseCall(Request[LooseParams, str]):
     params: LooseParams
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
+def test_arguments_that_are_no_object_are_answered_like_any_wrong_call(wire: Wire) -> None:
+    def sent(arguments: Any) -> CallToolResult:
+        loose = LooseCall(params=LooseParams(name="tasks_context", arguments=arguments))
+        return wire.portal.call(wire.client.session.send_request, loose, CallToolResult)
 
-
-@pytest.mark.anyio
-@pytest.mark.parametrize("engine", ["sqlite"])
-async def test_arguments_that_are_no_object_are_answered_like_any_wrong_call(make_clew: Callable[..., Clew]) -> None:
-    async with Client(build_server(make_clew(toolset="branchmind")), mode="legacy") as client:
-        sent = LooseCall(params=LooseParams(name="tasks_context", arguments="nope"))
-        answer = await client.session.send_request(sent, CallToolResult)
+    for wrong in ("nope", [1, 2], 5):
+        answer = sent(wrong)
         assert answer.is_error and answer.structured_content is not None
         error = answer.structured_content["error"]
         assert error["code"] == "INVALID_INPUT"
         assert error["hints"] == [{"kind": "type", "field": "arguments", "expected": "object"}]
-        sent = LooseCall(params=LooseParams(name="tasks_context", arguments='{"workspace": "w"}'))
-        assert not (await client.session.send_request(sent, CallToolResult)).is_error
+    assert not sent('{"workspace": "w"}').is_error

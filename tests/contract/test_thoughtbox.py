@@ -177,6 +177,11 @@ def test_optional_arguments_filled_with_nothing_are_left_out(client: Client, bla
     assert client.think("filled in", **blank)["thoughtNumber"] == 1
 
 
+def test_nothing_inside_of_an_object_is_left_out_as_well(client: Client) -> None:
+    told = client.text("start_new", newWork={"project": "p", "task": "", "aspect": "", "domain": ""})
+    assert "project:p" in told and "task:" not in told and "domain_active" not in told
+
+
 def test_key_moments_take_a_summary(client: Client, session: str) -> None:
     moment = {"thoughtNumber": 1, "type": "decision", "significance": 8, "summary": "Logs first."}
     asked = {"sessionId": session, "keyMoments": [moment], "targetTypes": ["pattern"]}
@@ -199,12 +204,15 @@ def test_a_refusal_lists_what_is_needed_and_shows_a_call_through_the_gateway(cli
 
 
 def test_a_missing_model_is_answered_with_those_there_are(client: Client) -> None:
-    assert "five-whys" in client.refused("mental_models", operation="get_model")["availableModels"]
+    refused = client.refused("mental_models", operation="get_model")
+    assert "five-whys" in refused["availableModels"] and refused["required"] == ["modelId"]
     choices = client.refused("deep_analysis")["choices"]
     assert choices["analysisType"] == ["patterns", "cognitive_load", "decision_points", "full"]
 
 
-@pytest.mark.parametrize(("group", "sub"), [("session", "get"), ("notebook", "get_cell")])
+@pytest.mark.parametrize(
+    ("group", "sub"), [("session", "get"), ("notebook", "get_cell"), ("session", "bogus"), ("notebook", "")]
+)
 def test_failures_of_sessions_and_notebooks_say_so(client: Client, group: str, sub: str) -> None:
     assert client.refused(group, operation=sub, args={})["success"] is False
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.app import Clew, open_clew
-from clew.registry.connection import Connection
 from clew.settings import load_settings
 from tests.contract.local_calls import call
+from tests.contract.wire import PATIENCE, serving
+from tests.faces.mcp.process import environment
 
 
 @pytest.fixture(scope="module")
@@ -67,49 +70,86 @@ def test_a_directory_exported_and_imported_is_the_same(
     assert after["session"]["status"] == ("completed" if finished else "active")
 
 
-def test_a_data_directory_of_the_original_is_offered_for_import(tmp_path: Path) -> None:
-    """THOUGHTBOX_DATA_DIR names a directory that Thoughtbox wrote; a finished session arrives finished."""
-    node: dict[str, Any] = {
-        "id": "11111111-1111-4111-8111-111111111111:1",
-        "data": {
-            "thought": "all done",
-            "thoughtNumber": 1,
-            "totalThoughts": 1,
-            "nextThoughtNeeded": False,
-            "timestamp": "2026-01-05T10:00:00.190Z",
-        },
-        "prev": None,
-        "next": [],
-        "revisesNode": None,
-        "branchOrigin": None,
-        "branchId": None,
-    }
-    folder = tmp_path / "projects" / "_default" / "sessions" / "2026-01" / "11111111-1111-4111-8111-111111111111"
+OLD = "11111111-1111-4111-8111-111111111111"
+
+
+def write_original(place: Path, project: str = "_default", title: str = "Old", id: str = OLD) -> None:
+    """A finished session with one thought, as Thoughtbox writes it."""
+    at = "2026-01-05T10:00:00.190Z"
+    thought = {"thought": "all done", "thoughtNumber": 1, "totalThoughts": 1, "nextThoughtNeeded": False}
+    links: dict[str, Any] = {"prev": None, "next": [], "revisesNode": None, "branchOrigin": None, "branchId": None}
+    about = {"title": title, "tags": [], "createdAt": "2026-01-05T10:00:00.000Z", "updatedAt": at}
+    manifest = {"id": id, "version": "1.0.0", "thoughtFiles": ["001.json"], "branchFiles": {}, "metadata": about}
+    folder = place / "projects" / project / "sessions" / "2026-01" / id
     (folder / "branches").mkdir(parents=True)
-    (folder / "001.json").write_text(json.dumps(node))
-    about = {
-        "title": "Old",
-        "tags": [],
-        "createdAt": "2026-01-05T10:00:00.000Z",
-        "updatedAt": "2026-01-05T10:00:00.190Z",
-    }
-    manifest = {
-        "id": folder.name,
-        "version": "1.0.0",
-        "thoughtFiles": ["001.json"],
-        "branchFiles": {},
-        "metadata": about,
-    }
+    (folder / "001.json").write_text(json.dumps({"id": f"{id}:1", "data": {**thought, "timestamp": at}, **links}))
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    clew = open_clew(load_settings({"workspace": "w"}, {"THOUGHTBOX_DATA_DIR": str(tmp_path)}))
-    agent = Connection(toolset="thoughtbox")
-    try:
-        offer = clew.dispatcher.call("thoughtbox_gateway", {"operation": "list_sessions"}, agent)
-        assert "import_thoughtbox" in offer.text
-        call(clew, "import_thoughtbox")
-        listed = call(clew, "session_list")["sessions"]
-        assert [(item["title"], item["status"]) for item in listed] == [("Old", "completed")]
-        assert listed[0]["completedAt"] == "2026-01-05T10:00:00.190Z"
-        assert "import_thoughtbox" not in clew.dispatcher.call("list_sessions", {}, agent).text
-    finally:
-        clew.close()
+
+
+@pytest.mark.parametrize("beside", [True, False], ids=["a home of its own", "the same directory"])
+def test_a_data_directory_of_the_original_is_offered_for_import(tmp_path: Path, beside: bool) -> None:
+    """THOUGHTBOX_DATA_DIR names a directory that Thoughtbox wrote; a finished session arrives finished."""
+    theirs = tmp_path / "theirs"
+    write_original(theirs)
+    environ = {"THOUGHTBOX_DATA_DIR": str(theirs), "CLEW_HOME": str(tmp_path / "home") if beside else ""}
+    with serving(tmp_path / "home", "thoughtbox", environ=environ) as wire:
+
+        def said(operation: str, /, **args: Any) -> str:
+            heard = wire.send("thoughtbox_gateway", {"operation": operation, "args": args})
+            assert heard.ok, heard.text
+            return heard.text
+
+        said("start_new", cipher=True, sessionTitle="Begun before the import")
+        assert "import_thoughtbox" in said("list_sessions") and "import_thoughtbox" in said("get_state")
+        assert json.loads(said("import_thoughtbox"))["added"] == 1
+        listed = {item["title"]: item for item in json.loads(said("session", operation="list"))["sessions"]}
+        assert (listed["Old"]["status"], listed["Old"]["completedAt"]) == ("completed", "2026-01-05T10:00:00.190Z")
+        assert "import_thoughtbox" not in said("list_sessions") + said("get_state")
+    assert (theirs / "clew.db").exists() is not beside
+
+
+def test_the_shell_reads_the_directory_that_the_variable_names(tmp_path: Path) -> None:
+    write_original(tmp_path / "theirs")
+    environ = {"THOUGHTBOX_DATA_DIR": str(tmp_path / "theirs"), "CLEW_HOME": str(tmp_path / "home")}
+    command = [sys.executable, "-m", "clew", "import", "thoughtbox", "--json"]
+    done = subprocess.run(
+        command, env=environment(tmp_path / "home", **environ), capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["result"]["path"] == str(tmp_path / "theirs")
+
+
+def files(place: Path) -> dict[str, str]:
+    return {str(path.relative_to(place)): path.read_text() for path in sorted(place.rglob("*")) if path.is_file()}
+
+
+def test_what_was_imported_is_exported_to_the_same_files(shared: Clew, tmp_path: Path) -> None:
+    """A directory that went through the store once comes out of the store as it is, byte for byte."""
+    session = think(shared, "first", [("plain", "plain"), ("again", "revise"), ("aside", "branch")], True)
+    one, two = tmp_path / "one", tmp_path / "two"
+    call(shared, "export_thoughtbox", path=str(one), sessionIds=[session], workspace="first")
+    call(shared, "import_thoughtbox", path=str(one), workspace="second")
+    call(shared, "export_thoughtbox", path=str(two), workspace="second")
+    assert files(two) == files(one) and len(files(one)) == 6
+
+
+def test_a_directory_of_the_original_comes_out_as_it_went_in(shared: Clew, tmp_path: Path) -> None:
+    """Its projects, fields nobody here knows, times and links; only `next`, which it leaves empty, is filled in."""
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    other = "22222222-2222-4222-8222-222222222222"
+    write_original(theirs)
+    write_original(theirs, "acme", "Other", other)
+    thought = theirs / f"projects/acme/sessions/2026-01/{other}/001.json"
+    node = json.loads(thought.read_text())
+    node["data"] |= {"thoughtType": "decision", "confidence": 0.5, "needsMoreThoughts": True}
+    thought.write_text(json.dumps(node))
+    manifest = thought.parent / "manifest.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "runs": [{"id": "r1"}]}))
+    call(shared, "import_thoughtbox", path=str(theirs), workspace="third")
+    call(shared, "export_thoughtbox", path=str(ours), workspace="third")
+    before, after = files(theirs), files(ours)
+    assert before.keys() == after.keys()
+    for name, text in before.items():
+        was, now = json.loads(text), json.loads(after[name])
+        assert was == {key: now[key] for key in was}, name
+        assert now.keys() - was.keys() <= {"lastAccessedAt", "status", "completedAt"}, name

@@ -100,6 +100,15 @@ def test_a_close_that_is_refused_repeats_the_corrected_call_as_a_command(branchm
     assert "a minimal call is: tasks_macro_close_step" in wrong.text and "details" not in wrong.text
 
 
+def test_a_mark_that_somebody_chose_binds_a_server_that_was_started_without_it(tmp_path: Path) -> None:
+    plan = {"workspace": "guarded", "kind": "plan", "title": "P", "fmt": "json"}
+    with serving(tmp_path, "full", "--project-guard", "guard-a") as marked:
+        assert marked.send("tasks_create", plan).ok
+    with serving(tmp_path, "full") as other:
+        refused = other.send("tasks_create", plan)
+    assert not refused.ok and refused.envelope["error"]["code"] == "PROJECT_GUARD_MISMATCH"
+
+
 def test_mind_mem_is_found_under_its_name_with_its_sixteen(mind_mem: Wire) -> None:
     assert mind_mem.server_name() == "mind-mem"
     assert [tool.name for tool in mind_mem.tools().tools] == list(MIND_MEM_TOOLS)

@@ -6,10 +6,11 @@ The suites of the contracts run over both. One server serves a module; each test
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -93,12 +94,20 @@ class Wire:
 
 
 @contextmanager
-def serving(home: Path, toolset: str, *words: str, here: Path | None = None, **more: Any) -> Iterator[Wire]:
+def serving(
+    home: Path,
+    toolset: str,
+    *words: str,
+    here: Path | None = None,
+    environ: Mapping[str, str] = MappingProxyType({}),
+    **more: Any,
+) -> Iterator[Wire]:
     """A server as a client's configuration starts it, and a session with it; `more` goes to the client."""
+    known = {"CLEW_EMBEDDING_MODEL": "none", "CLEW_WORKSPACE_LOCK": "false"}
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "clew", "serve", "--toolset", toolset, *words],
-        env=environment(home, CLEW_EMBEDDING_MODEL="none", CLEW_WORKSPACE_LOCK="false"),
+        env=environment(home, **known, **environ),
         cwd=here or ROOT,
     )
     client = Client(server, mode="legacy", read_timeout_seconds=PATIENCE, **more)

@@ -99,7 +99,7 @@ def thoughtbox_gateway(ctx: Context, args: Gateway) -> Answer:
     try:
         route = routed(args)
     except ClewError as error:
-        return _refusal(ctx, error)
+        return _refusal(ctx, error, group=args.operation)
     elsewhere = route.arguments.get("workspace")
     if isinstance(elsewhere, str) and elsewhere != ctx.workspace:
         # The workspace is named inside the arguments: the stage must be checked in that workspace.
@@ -114,7 +114,9 @@ def thoughtbox_gateway(ctx: Context, args: Gateway) -> Answer:
     return answer if answer.input_required is not None else _translated(ctx, answer, route)
 
 
-def _refusal(ctx: Context, error: ClewError, route: Route | None = None) -> Answer:
+def _refusal(ctx: Context, error: ClewError, route: Route | None = None, group: Any = None) -> Answer:
+    if route is None and isinstance(group, str):
+        error.details = {**_failure_mark(group), **error.details}
     return _translated(ctx, Answer(False, failure(error, [], list(error.suggestions), ctx.clock())), route)
 
 
@@ -235,25 +237,27 @@ def _error_object(error: dict[str, Any], route: Route | None) -> dict[str, Any]:
     details = {name: value for name, value in error.get("details", {}).items() if name != "example"}
     shown = {"error": error["message"], "code": error["code"], "suggestion": error.get("recovery")}
     if route is not None:
-        details = {**_failure_mark(route), **details}
+        details = {**_failure_mark(wire_name(route.entry)), **details}
     if route is not None and "example" in error.get("details", {}):
-        details |= _expected(route)
+        details |= _expected(route, error)
         shown["suggestion"] = _local_advice(error.get("recovery"))
     return {**details, **{name: value for name, value in shown.items() if value is not None}} | {"code": error["code"]}
 
 
-def _failure_mark(route: Route) -> dict[str, Any]:
-    """The field by which the seed's clients of this group recognise a failure."""
-    group = wire_name(route.entry).partition(".")[0]
+def _failure_mark(wire: str) -> dict[str, Any]:
+    """The field by which the clients of each group recognise a failure."""
+    group = wire.partition(".")[0]
     if group in ("session", "notebook"):
         return {"success": False}
     return {"status": "failed"} if group == "thought" else {}
 
 
-def _expected(route: Route) -> dict[str, Any]:
+def _expected(route: Route, error: dict[str, Any]) -> dict[str, Any]:
     """The arguments of the operation, and a well-formed example call through the gateway."""
     schema, example = route.entry.input_schema, {"operation": wire_name(route.entry)}
-    required = list(schema.get("required", []))
+    # Some are asked for by the function and not by the schema, so that the refusal can name the choices there are.
+    asked = [hint["field"] for hint in error.get("hints", []) if hint["kind"] == "missing_required"]
+    required = list(dict.fromkeys([*schema.get("required", []), *asked]))
     known = [name for name in schema.get("properties", {}) if name not in ("workspace", *required)]
     choices = {name: field["enum"] for name, field in schema.get("properties", {}).items() if "enum" in field}
     return {

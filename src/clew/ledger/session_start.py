@@ -9,6 +9,7 @@ from pydantic import Field
 
 from clew.errors import shorten, suggest
 from clew.ledger.chains import MAIN, chains_of, find_chain
+from clew.ledger.exchange.thoughtbox_directory import data_directory, some_sessions
 from clew.ledger.guides import guide
 from clew.ledger.inputs import LedgerInput, MaybeSession, SessionRef, SessionTitle, Tags
 from clew.ledger.sessions import (
@@ -33,6 +34,8 @@ from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
 from clew.registry.operation import StrictModel, operation
 
+LOOKED_AT = 5
+"""How many sessions of a foreign directory are looked up: an import brings all of them or says which failed."""
 RECENT = 5
 RECENT_TEXT = 2000
 CONTEXT_BUDGET = Budget(
@@ -245,13 +248,14 @@ def cipher(ctx: Context, args: CipherInput) -> dict[str, Any]:
 
 
 def offer_import(ctx: Context) -> None:
-    """Suggest an import if the data directory is one of Thoughtbox and the store has no sessions yet."""
-    projects = ctx.settings.home / "projects"
-    if not projects.is_dir() or find_sessions(ctx, SessionQuery(limit=1)).total:
+    """Suggest an import if a directory of Thoughtbox holds sessions that the store does not have yet."""
+    place = data_directory(ctx.settings.home)
+    waiting = some_sessions(place, LOOKED_AT)
+    if not waiting or any(find_session(ctx, id) for id in waiting):
         return
     ctx.warn(
         "IMPORT_OFFERED",
-        f"{ctx.settings.home} is a directory of Thoughtbox; its sessions are not in the store yet.",
+        f"{place} is a directory of Thoughtbox; its sessions are not in the store yet.",
         "Import them with import_thoughtbox, or `clew import thoughtbox` in a shell.",
     )
     ctx.suggest(suggest("import_thoughtbox", "Reads the sessions of the data directory.", "high"))
@@ -281,8 +285,7 @@ def list_sessions(ctx: Context, args: ListSessions) -> dict[str, Any]:
     work = {name: getattr(args, name) or getattr(nested, name) for name in WORK}
     search = args.search or nested.search
     found = find_sessions(ctx, SessionQuery(tuple(work_tags(work)), search, limit=nested.limit or args.limit))
-    if not found.total:
-        offer_import(ctx)
+    offer_import(ctx)
     given = {**{name: value for name, value in work.items() if value}, **({"search": search} if search else {})}
     filters = ", ".join(f"{name}={value}" for name, value in given.items()) or "none"
     lines = [f"Found {found.total} sessions (filters: {filters})"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from clew.ids import MENTIONED
 from clew.index.items import Item
 from clew.memory.files.markdown import Value, one_line
-from clew.memory.kinds import prefix_of
+from clew.memory.kinds import prefix_of, put_away
 
 if TYPE_CHECKING:
     from clew.memory.blocks import Block
@@ -39,8 +39,6 @@ RELATIONS = {
 _SHORT = re.compile(r"(?<![\w-])(?:D|R|U|X|L|F)-\d{1,7}(?![\w-])")
 """Ids of standing records, in fields that hold nothing but ids; in prose `F-16` would be one."""
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-PRIVATE = "agents/"
-ARCHIVED = "_ARCHIVE.md"
 TALK = ("DIA", "FACT")
 """Prefixes of turns of a talk and of facts drawn from them, whose ids name neither speaker nor turn."""
 
@@ -48,10 +46,10 @@ TALK = ("DIA", "FACT")
 def searchable(block: Block) -> bool:
     """Whether search may show the block. Proposals are found through their signals.
 
-    What an agent keeps for itself (`agents/<id>/`) and what was put away (`*_ARCHIVE.md`) is kept, and not searched.
+    What is put away (`agents/<id>/`, `*_ARCHIVE.md`) is kept, and not searched.
     """
     kind = block.kind
-    if not kind.searched or block.file.startswith(PRIVATE) or block.file.endswith(ARCHIVED):
+    if not kind.searched or put_away(block.file):
         return False
     return block.status not in kind.hidden_as and (not kind.searched_as or block.status in kind.searched_as)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ from clew.memory.block_items import TALK, iso_date, search_item, searchable
 from clew.memory.files import places
 from clew.memory.files.markdown import GAP, ParsedBlock, Value, gap_problems, listed, one_line, parse_block
 from clew.memory.files.places import BlockText
-from clew.memory.kinds import Kind, kind_of, preamble, prefix_of
+from clew.memory.kinds import ARCHIVED, PRIVATE, Kind, kind_of, preamble, prefix_of
 from clew.memory.marks import mark
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
@@ -168,6 +169,16 @@ def count_by_folder(ctx: Context) -> dict[str, int]:
         " FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 GROUP BY 1 ORDER BY 1"
     )
     return {row["folder"]: int(row["blocks"]) for row in ctx.tx.all(sql, ctx.workspace)}
+
+
+def count_put_away(ctx: Context, prefix: str) -> Counter[str]:
+    """How many blocks of a kind are put away, by status."""
+    sql = (
+        "SELECT status, count(*) AS blocks FROM block WHERE workspace = ? AND until IS NULL AND gone = 0 AND prefix = ?"
+        " AND (file LIKE ? OR file LIKE ? ESCAPE '!') GROUP BY status"
+    )
+    rows = ctx.tx.all(sql, ctx.workspace, prefix, f"{PRIVATE}%", f"%!{ARCHIVED}")
+    return Counter({row["status"]: int(row["blocks"]) for row in rows})
 
 
 def count(ctx: Context, prefix: str, status: Iterable[str] | None = None) -> int:

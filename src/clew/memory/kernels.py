@@ -199,7 +199,7 @@ def list_mind_kernels(ctx: Context, args: NoArguments) -> dict[str, Any]:
 
 def _summary(ctx: Context, name: str) -> dict[str, Any]:
     loaded = load(ctx, name)
-    summary: dict[str, Any] = {"name": name, "sections": list(loaded.config), "path": shown_path(ctx, name)}
+    summary: dict[str, Any] = {"name": name, "sections": list(loaded.config), **_place(ctx, name)}
     return {**summary, **_remarks(loaded)}
 
 
@@ -209,9 +209,11 @@ def _remarks(loaded: LoadedKernel) -> dict[str, Any]:
     return {name: items for name, items in told.items() if items}
 
 
-def shown_path(ctx: Context, name: str) -> str:
-    root = root_of(ctx)
-    return str(root / path_of(name)) if root else path_of(name)
+def _place(ctx: Context, name: str) -> dict[str, Any]:
+    """Where the file is. The first change to the workspace writes those that are missing; until then it says so."""
+    root, path = root_of(ctx), path_of(name)
+    there = plain_files.text(ctx, path) is not None
+    return {"path": str(root / path) if root else path, **({} if there else {"exists": False})}
 
 
 @operation("get_mind_kernel", mode="own", bare=lambda result: result, example={"name": "recall"})
@@ -224,7 +226,7 @@ def get_mind_kernel(ctx: Context, args: KernelName) -> dict[str, Any]:
         if args.name not in names(bound):
             raise _unknown(f"Kernel {args.name!r} not found", "UNKNOWN_ID")
         loaded = load(bound, args.name)
-        found: dict[str, Any] = {"name": args.name, "path": shown_path(bound, args.name), "config": loaded.config}
+        found: dict[str, Any] = {"name": args.name, **_place(bound, args.name), "config": loaded.config}
         return {**found, **_remarks(loaded)}
 
 

@@ -233,3 +233,12 @@ def _example(kind: Kind) -> str:
     slugs = {"PRJ": "PRJ-<slug>", "PER": "PER-<slug>", "TOOL": "TOOL-<slug>", "INC": "INC-YYYYMMDD-<slug>"}
     usual = f"{kind.prefix}-N" if kind.prefix in STANDING else f"{kind.prefix}-YYYYMMDD-NNN"
     return slugs.get(kind.prefix, usual)
+
+
+PRIVATE = "agents/"
+ARCHIVED = "_ARCHIVE.md"
+
+
+def put_away(file: str) -> bool:
+    """Whether a file holds what an agent keeps for itself, or what was archived: kept, and no part of shared memory."""
+    return file.startswith(PRIVATE) or file.endswith(ARCHIVED)

@@ -13,7 +13,7 @@ from clew.memory.blocks import Block
 from clew.memory.files import hand_edits
 from clew.memory.files.directory import shown_root
 from clew.memory.files.sync import sync
-from clew.memory.kinds import KINDS
+from clew.memory.kinds import KINDS, put_away
 from clew.memory.scan import health_of
 from clew.registry.context import Context
 from clew.registry.resource import resource
@@ -101,6 +101,7 @@ def _listed(ctx: Context, prefix: str, status: list[str] | None) -> str:
     sync(ctx)
     with ctx.reading() as bound:
         found = blocks.current(bound, prefix=prefix, status=status, file=None)
+        found = [block for block in found if not put_away(block.file)]
         lines = blocks.locate(bound, [block.id for block in found])
         return _json([_shown(block, lines[block.id]) for block in found if block.id in lines])
 

@@ -186,7 +186,7 @@ def kernel_files(ctx: Context, report: ScanReport) -> None:
         for problem in loaded.problems:
             report.find("kernel", problem, file=kernels.path_of(name))
         if loaded.unused:
-            said = f"{len(loaded.unused)} keys of Mind-Mem steer nothing here: {', '.join(loaded.unused)}"
+            said = f"Keys of Mind-Mem that steer nothing here: {', '.join(loaded.unused)}"
             report.find("kernel", said, file=kernels.path_of(name))
 
 
@@ -215,8 +215,11 @@ def health_of(ctx: Context) -> dict[str, Any]:
 
 
 def counts(ctx: Context, prefix: str) -> dict[str, int]:
-    live = blocks.count(ctx, prefix, KINDS[prefix].live)
-    return {"total": blocks.count(ctx, prefix), "active": live}
+    live, aside = KINDS[prefix].live, blocks.count_put_away(ctx, prefix)
+    return {
+        "total": blocks.count(ctx, prefix) - aside.total(),
+        "active": blocks.count(ctx, prefix, live) - sum(aside[status] for status in live),
+    }
 
 
 def metrics(ctx: Context) -> dict[str, Any]:

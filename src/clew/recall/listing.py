@@ -15,7 +15,7 @@ from clew.recall.features import OUTDATED, with_status
 from clew.recall.kernel import kernel_of
 from clew.recall.library import library
 from clew.recall.query import analyse
-from clew.recall.search import Request, Search, origins_of
+from clew.recall.search import Request, Search, holds, origins_of
 from clew.registry.context import Context
 from clew.registry.vocabulary import OPEN, STANDING
 from clew.store.database import Row
@@ -56,7 +56,18 @@ def named_record(ctx: Context, request: Request) -> dict[str, Any] | None:
     sync(ctx)
     with ctx.reading() as bound:
         row = item_named(bound.tx, bound.workspace, wanted)
-        return _listing(bound, request, [row], 0) if row is not None else None
+        return _listing(bound, request, [row], 0, NAMED) if row is not None and _allowed(row, request) else None
+
+
+NAMED = 100.0
+"""Score of a record that the question names: above what ranking gives, for readers who sort or cut by score."""
+
+
+def _allowed(row: Row, request: Request) -> bool:
+    """Whether the request looks where the record is, and for what has its status; else it is searched for as words."""
+    if request.sources and row["source"] not in request.sources:
+        return False
+    return not request.active_only or holds(row["source"], row["status"])
 
 
 def newest_of_kind(ctx: Context, request: Request) -> dict[str, Any]:
@@ -75,10 +86,10 @@ def newest_of_kind(ctx: Context, request: Request) -> dict[str, Any]:
         return _listing(bound, request, [rows[id] for id in ids if id in rows], len(slots) - len(ids))
 
 
-def _listing(ctx: Context, request: Request, rows: list[Row], more: int) -> dict[str, Any]:
+def _listing(ctx: Context, request: Request, rows: list[Row], more: int, score: float = 0.0) -> dict[str, Any]:
     query = analyse(request.query, kernel_of(ctx), ctx.now_ms, request.intent)
     origins = origins_of(ctx, rows)
-    results = [listed_json(row, query, ctx.now_ms) | origins[row["ref"]] for row in rows]
+    results = [listed_json(row, query, ctx.now_ms, score) | origins[row["ref"]] for row in rows]
     return {
         "query": request.query,
         "intent": "LIST",

@@ -78,6 +78,12 @@ class Request:
         return replace(self, query=query)
 
 
+def holds(source: str, status: str | None) -> bool:
+    """Whether a status means that the item holds. Of blocks only `active` does: the contract of the files says so."""
+    said = (status or "").lower()
+    return said == "active" if source == "block" else said in ACTIVE
+
+
 class Search:
     def __init__(self, ctx: Context, request: Request) -> None:
         self.ctx = ctx
@@ -189,9 +195,8 @@ class Search:
         return visible
 
     def _holding(self, corpus: Corpus) -> NDArray[np.bool_]:
-        """Items that hold. Of blocks only those with status `active`, as the contract of the memory files says."""
-        active = [code for status, code in corpus.statuses.items() if status.lower() == "active"]
-        alive = [code for status, code in corpus.statuses.items() if status.lower() in ACTIVE]
+        active = [code for status, code in corpus.statuses.items() if holds("block", status)]
+        alive = [code for status, code in corpus.statuses.items() if holds("", status)]
         others = corpus.source != corpus.sources.get("block", -1)
         found: NDArray[np.bool_] = np.isin(corpus.status, active) | (others & np.isin(corpus.status, alive))
         return found

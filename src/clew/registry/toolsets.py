@@ -130,7 +130,15 @@ TOOLSETS: dict[str, Toolset] = {
     "thoughtbox": Toolset(
         "full", _THOUGHTBOX, ("thoughtbox_gateway",), server="thoughtbox-server", resources="thoughtbox://"
     ),
-    "mind-mem": Toolset("full", _MIND_MEM, MIND_MEM_TOOLS, server="mind-mem", resources="mind-mem://"),
+    "mind-mem": Toolset(
+        "full",
+        _MIND_MEM,
+        MIND_MEM_TOOLS,
+        server="mind-mem",
+        resources="mind-mem://",
+        # The original knows nothing but its files, and its clients open the file and line of every hit.
+        defaults=MappingProxyType({name: {"sources": ["blocks"]} for name in ("recall", "hybrid_search")}),
+    ),
 }
 
 

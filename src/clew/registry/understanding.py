@@ -66,6 +66,8 @@ def _readings(model: type[BaseModel], data: dict[str, Any], fault: Any) -> Itera
         yield from _renamed(model, data, str(fault["loc"][0]))
     elif _is_blank(model, data, fault):
         yield {name: value for name, value in data.items() if name != fault["loc"][0]}
+    elif len(path) > 1 and _is_blank_within(model, data, path, fault):
+        yield _without(data, path)
     elif path and kind != "missing":
         # A union reports its members' faults one level too deep, so the value above may be the one that was meant.
         for place in (path, path[:-1]):
@@ -87,6 +89,14 @@ def _is_blank(model: type[BaseModel], data: dict[str, Any], fault: Any) -> bool:
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     field = fields.get(fault["loc"][0])
     return field is not None and not field.is_required() and field.default is None
+
+
+def _is_blank_within(model: type[BaseModel], data: dict[str, Any], path: tuple[Any, ...], fault: Any) -> bool:
+    """The same below the first level: there the field says that it is optional by taking null."""
+    if fault["type"] not in _TOO_LITTLE or not isinstance(path[-1], str) or _at(data, path) not in (0, "", []):
+        return False
+    rest = _faults_of(model, _with(data, path, None))
+    return rest is None or all(_path_in(data, other["loc"]) != path for other in rest.errors(include_url=False))
 
 
 def _renamed(model: type[BaseModel], data: dict[str, Any], given: str) -> Iterator[dict[str, Any]]:
@@ -175,3 +185,10 @@ def _with(data: Any, path: tuple[Any, ...], value: Any) -> Any:
     copy = dict(data) if isinstance(data, dict) else list(data)
     copy[first] = _with(data[first], rest, value)
     return copy
+
+
+def _without(data: Any, path: tuple[Any, ...]) -> Any:
+    """A copy in which one value is not there."""
+    if len(path) == 1:
+        return {name: value for name, value in data.items() if name != path[0]}
+    return _with(data, path[:1], _without(data[path[0]], path[1:]))

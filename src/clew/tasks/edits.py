@@ -20,7 +20,7 @@ from clew.tasks.steps import PROOF_MODES, PROVABLE, Step, select_step, step_ref
 from clew.tasks.stepwork import redefine
 from clew.tasks.targets import OfPlan, OfStep, OfWork, PlanId, Revised, target_plan, target_work
 from clew.tasks.task_nodes import FLAGS, LISTS, TEXTS, TaskNode, change_node, select_node
-from clew.tasks.texts import Heading, Lines, Prose, heading, lines, prose
+from clew.tasks.texts import Heading, Lines, Prose, blockers, heading, lines, prose
 
 ReasoningMode = Literal["normal", "deep", "strict"]
 
@@ -315,6 +315,8 @@ def with_ops(ctx: Context, work: Work, subject: Subject, kind: str, ops: Sequenc
         # The edits build on one another: the second append sees what the first one added.
         present = values.get(op.field, getattr(subject, op.field))
         values[op.field] = _apply_op(op, holds, present, f"ops[{number}]")
+    if "blockers" in values:
+        values["blockers"] = blockers(values["blockers"])
     if isinstance(subject, Work):
         return with_fields(ctx, subject, values)
     return redefine(subject, values) if isinstance(subject, Step) else replace(subject, **values)

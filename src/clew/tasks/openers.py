@@ -8,6 +8,7 @@ from clew.errors import shorten, suggest
 from clew.ids import JOB_EVENT
 from clew.reasoning.documents import noted_about
 from clew.reasoning.scope import scope_of
+from clew.registry.callers import own_focus
 from clew.registry.context import Context
 from clew.registry.record import Named, Opened, namer, opener
 from clew.store.rows import find_many, load
@@ -72,6 +73,7 @@ def open_target(ctx: Context, id: str, limit: int, include_drafts: bool) -> Open
         "id": work.id,
         "summary": shorten(work.title, 140),
         "status": work.status,
+        "focus": ctx.ws.focus or own_focus(ctx),
         "outline": _outline(ctx, work)[:limit],
         "target": describe_target(ctx, id),
         **sections_json(standing, OPENED),

@@ -110,10 +110,13 @@ def work_by_id(ctx: Context, id: str) -> Work:
 
 
 def known_work(ctx: Context, limit: int = 2, under: str | None = None) -> list[dict[str, Any]]:
-    """Calls that lead to work that exists, or to starting some, in a plan where one is meant."""
+    """Calls that lead to work that exists, or to starting some; of a plan alone where one is meant."""
+    of_plan, params = ("AND parent = ?", [under]) if under is not None else ("", [])
     rows = ctx.tx.all(
-        "SELECT id FROM work WHERE workspace = ? AND kind = 'task' ORDER BY updated_at_ms DESC, number DESC LIMIT ?",
+        f"SELECT id FROM work WHERE workspace = ? AND kind = 'task' {of_plan}"
+        " ORDER BY updated_at_ms DESC, number DESC LIMIT ?",
         ctx.workspace,
+        *params,
         limit,
     )
     if rows:

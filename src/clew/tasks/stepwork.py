@@ -21,7 +21,7 @@ from clew.tasks.plans import Work, check_revision
 from clew.tasks.proof_receipts import salvaged
 from clew.tasks.steps import CHECKPOINTS, Step, step_meta, step_ref, step_selector
 from clew.tasks.targets import OfStep, OfTask, Revised, target_step, target_task
-from clew.tasks.texts import Heading, Lines, Prose, Steps, heading, lines, prose, specs
+from clew.tasks.texts import Heading, Lines, Prose, Steps, blockers, heading, lines, prose, specs
 
 
 class Confirmed(StrictModel):
@@ -101,15 +101,11 @@ def define_step(ctx: Context, task: Work, step: Step, given: Mapping[str, Any]) 
     return change_step(ctx, task, step, new, Change("step_defined", "step_define", payload))
 
 
-NOTHING = frozenset({"none", "null", "n/a", "na"})
-"""What stands for no blocker."""
-
-
 def redefine(step: Step, given: Mapping[str, Any]) -> Step:
     """A step with other fields; what was confirmed about the old criteria or tests says nothing about new ones."""
     reset: dict[str, Any] = {}
     if "blockers" in given:
-        reset["blockers"] = tuple(line for line in given["blockers"] if line.strip().lower() not in NOTHING)
+        reset["blockers"] = blockers(given["blockers"])
     if "success_criteria" in given and given["success_criteria"] != step.success_criteria:
         # Whoever confirmed has seen the old ones.
         reset["criteria_confirmed"] = False

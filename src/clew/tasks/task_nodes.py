@@ -19,7 +19,7 @@ from clew.tasks.leases import check_lease
 from clew.tasks.plans import Work, check_revision
 from clew.tasks.steps import Step, find_step, look, path_key, step_selector
 from clew.tasks.targets import OfTask, Revised, target_task
-from clew.tasks.texts import Heading, Lines, Prose, heading, lines, prose
+from clew.tasks.texts import Heading, Lines, Prose, blockers, heading, lines, prose
 
 NodeStatus = Literal["TODO", "ACTIVE", "DONE", "PARKED", "CANCELED"]
 LISTS = ("blockers", "dependencies", "next_steps", "problems", "risks", "success_criteria")
@@ -205,7 +205,8 @@ def given_fields(args: NodeFields) -> dict[str, Any]:
     for name in ("status", *FLAGS, *TEXTS, *LISTS):
         value = getattr(args, name)
         if value is not None:
-            values[name] = lines(value) if name in LISTS else prose(value) if name in TEXTS else value
+            kept = blockers if name == "blockers" else lines
+            values[name] = kept(value) if name in LISTS else prose(value) if name in TEXTS else value
     return values
 
 

@@ -67,6 +67,15 @@ def lines(values: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(line for line in (value.strip() for value in values or ()) if line)
 
 
+NO_BLOCKER = frozenset({"none", "null", "n/a", "na"})
+"""What callers write where nothing stands in the way."""
+
+
+def blockers(values: Iterable[str] | None) -> tuple[str, ...]:
+    """Lines that name something; a word for nothing is no blocker."""
+    return tuple(line for line in lines(values) if line.lower() not in NO_BLOCKER)
+
+
 def prose(value: str | None) -> str | None:
     """Text, or nothing when it is blank."""
     return value.strip() or None if value is not None else None
@@ -83,7 +92,7 @@ def _spec(step: StepInput, field: str) -> StepSpec:
         raise invalid(
             f"{field}.success_criteria", "must hold a line", "Say how one sees that it is done.", kind="non_empty"
         )
-    return StepSpec(heading(step.title, f"{field}.title"), criteria, lines(step.tests), lines(step.blockers))
+    return StepSpec(heading(step.title, f"{field}.title"), criteria, lines(step.tests), blockers(step.blockers))
 
 
 DEFAULT_ANCHOR = "a:core"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +14,7 @@ from clew.errors import ClewError, shorten
 from clew.ids import confined
 from clew.ledger.exchange.imports import import_session, storable, time_ms
 from clew.ledger.exchange.session_documents import export_json
-from clew.ledger.exchange.thoughtbox_directory import Source, read_folder, scan, write_session
+from clew.ledger.exchange.thoughtbox_directory import Source, data_directory, read_folder, scan, write_session
 from clew.ledger.garden import Pattern, find_pattern, write_pattern
 from clew.ledger.inputs import Id, LedgerInput, slug
 from clew.ledger.sessions import SessionQuery, find_sessions, session_named
@@ -23,6 +24,8 @@ from clew.surroundings import placed
 
 SHOWN_PROBLEMS = 200
 PAGE = 100
+PROJECT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
+"""A name of a directory that leads nowhere else."""
 
 
 def allowed_path(ctx: Context, given: str, folder: str) -> Path:
@@ -38,8 +41,8 @@ class ImportThoughtbox(LedgerInput):
         str | None,
         Field(
             max_length=4000,
-            description="Directory; below <data directory>/imports over MCP. Default: the data directory itself, which"
-            " THOUGHTBOX_DATA_DIR may have named.",
+            description="Directory; below <data directory>/imports over MCP. Default: the one that THOUGHTBOX_DATA_DIR"
+            " names, else the data directory itself.",
         ),
     ] = None
     dry_run: Annotated[bool, Field(description="Only say what would be imported.")] = False
@@ -48,7 +51,7 @@ class ImportThoughtbox(LedgerInput):
 @operation("import_thoughtbox", writes=True, mode="own", idempotent=True, example={"path": "dot-thoughtbox"})
 def import_thoughtbox(ctx: Context, args: ImportThoughtbox) -> dict[str, Any]:
     """Import the sessions of a Thoughtbox directory; running it again adds only what is new."""
-    base = allowed_path(ctx, args.path, "imports") if args.path else ctx.settings.home
+    base = allowed_path(ctx, args.path, "imports") if args.path else data_directory(ctx.settings.home)
     if not base.is_dir():
         raise ClewError(
             "NOT_FOUND", f"{base} is not a directory", "Name a Thoughtbox directory, such as ~/.thoughtbox."
@@ -119,8 +122,12 @@ class ExportThoughtbox(LedgerInput):
     ]
     session_ids: Annotated[list[Id], Field(max_length=1000, description="Only these sessions.")] = []
     project: Annotated[
-        str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$", description="Project directory to write to.")
-    ] = "_default"
+        str | None,
+        Field(
+            pattern=f"^{PROJECT.pattern}$",
+            description="Project directory to write to; default: the one a session came from, else _default.",
+        ),
+    ] = None
 
 
 @operation("export_thoughtbox", writes=True, mode="own", idempotent=True, example={"path": "thoughtbox"})
@@ -134,7 +141,7 @@ def export_thoughtbox(ctx: Context, args: ExportThoughtbox) -> dict[str, Any]:
         with ctx.reading() as bound:
             exported = export_json(bound, session_named(bound, key), resolve_anchors=False)
         try:
-            folder = write_session(base / "projects" / args.project / "sessions", exported)
+            folder = write_session(base / "projects" / (args.project or _project(exported)) / "sessions", exported)
         except OSError as problem:
             raise ClewError(
                 "IO_ERROR", f"{base}: {problem.strerror}", "Choose a directory that can be written."
@@ -156,6 +163,12 @@ def export_thoughtbox(ctx: Context, args: ExportThoughtbox) -> dict[str, Any]:
         "valid": all(report["integrity"]["valid"] for report in reports),
         "reports": reports,
     }
+
+
+def _project(exported: dict[str, Any]) -> str:
+    """The project directory that a session was imported from, if its name may be one."""
+    known = str(exported["session"].get("thoughtboxProject", ""))
+    return known if PROJECT.fullmatch(known) else "_default"
 
 
 def _all_sessions(ctx: Context) -> list[str]:

@@ -7,6 +7,7 @@ import re
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import orjson
 
 from clew.ids import SESSION
 from clew.ledger.exchange.imports import sound_number, time_ms
+from clew.surroundings import environment, placed
 
 MANIFEST = "manifest.json"
 BRANCHES = "branches"
@@ -235,6 +237,20 @@ def scan(base: Path) -> DirectoryScan:
     found.memories = [path for path in found.memories if path.is_file()]
     found.ignored = [name for name in IGNORED if (base / name).exists()]
     return found
+
+
+def data_directory(home: Path) -> Path:
+    """Where Thoughtbox kept its data as far as the caller says: its variable, else the directory of the store."""
+    named = environment().get("THOUGHTBOX_DATA_DIR", "").strip()
+    return placed(named) if named else home
+
+
+def some_sessions(base: Path, most: int) -> list[str]:
+    """The ids of a few sessions of a directory. It may hold thousands, so the search ends with the last of these."""
+    places = [f"{root}/{depth}/{MANIFEST}" for root in ("projects/*/sessions", "sessions") for depth in ("*/*", "*")]
+    manifests = (path for place in places for path in base.glob(place))
+    found = ((path, read_object(path)[0] or {}) for path in islice(manifests, most))
+    return [session_id(manifest.get("id") or path.parent.name) for path, manifest in found]
 
 
 def _session_folders(base: Path) -> Iterator[tuple[str | None, Path]]:

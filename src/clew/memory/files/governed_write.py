@@ -33,11 +33,8 @@ def lay_out(ctx: Context) -> None:
     first = {CONFIGURATION: default_configuration_text, STATE_FILE: default_state_text}
     kernels = {f"{KERNELS}/{name}.mind": partial(kernel_text, name) for name in DEFAULTS}
     known = _ever(ctx, [*first, *kernels])
-    for path, text in first.items():
+    for path, text in {**first, **kernels}.items():
         if path not in known:
-            plain_files.write(ctx, path, text(), "init")
-    if known.isdisjoint(kernels) and not plain_files.paths(ctx, KERNELS):
-        for path, text in kernels.items():
             plain_files.write(ctx, path, text(), "init")
     if STATE_FILE not in known:
         _lay_out_blocks(ctx)

@@ -67,7 +67,9 @@ def import_() -> None:
 
 def import_thoughtbox(
     ctx: typer.Context,
-    path: Annotated[str, typer.Argument(help="Thoughtbox directory.", metavar="DIR")] = "~/.thoughtbox",
+    path: Annotated[
+        str, typer.Argument(help="Thoughtbox directory.", metavar="DIR", envvar="THOUGHTBOX_DATA_DIR")
+    ] = "~/.thoughtbox",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be imported.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole envelope.")] = False,
 ) -> None:
@@ -207,7 +209,7 @@ def export_thoughtbox(
     ctx: typer.Context,
     path: Annotated[str, typer.Argument(help="Directory to write to.", metavar="DIR")],
     session: Annotated[list[str] | None, typer.Option(help="Only this session; may be given again.")] = None,
-    project: Annotated[str, typer.Option(help="Project directory inside DIR.")] = "_default",
+    project: Annotated[str, typer.Option(help="Project directory inside DIR; default: where each came from.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole envelope.")] = False,
 ) -> None:
     """Write thought sessions as a Thoughtbox directory and check every file of it.
@@ -219,7 +221,7 @@ def export_thoughtbox(
     """
     with opened(settings_of(ctx)) as clew, progress_line() as progress:
         keys = [complete_id(clew, key) for key in session or []]
-        arguments = {"path": path, "project": project, "sessionIds": keys}
+        arguments = {"path": path, "project": project or None, "sessionIds": keys}
         answer = call(clew, "export_thoughtbox", arguments, progress)
     if as_json or not answer.ok:
         raise typer.Exit(show_answer(answer, as_json))

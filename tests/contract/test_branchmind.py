@@ -393,7 +393,8 @@ class LooseCall(Request[LooseParams, str]):
 def test_arguments_that_are_no_object_are_answered_like_any_wrong_call(wire: Wire) -> None:
     def sent(arguments: Any) -> CallToolResult:
         loose = LooseCall(params=LooseParams(name="tasks_context", arguments=arguments))
-        return wire.portal.call(wire.client.session.send_request, loose, CallToolResult)
+        answer: CallToolResult = wire.portal.call(wire.client.session.send_request, loose, CallToolResult)
+        return answer
 
     for wrong in ("nope", [1, 2], 5):
         answer = sent(wrong)

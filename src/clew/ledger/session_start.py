@@ -9,7 +9,7 @@ from pydantic import Field
 
 from clew.errors import shorten, suggest
 from clew.ledger.chains import MAIN, chains_of, find_chain
-from clew.ledger.exchange.thoughtbox_directory import data_directory, some_sessions
+from clew.ledger.exchange.thoughtbox_directory import original_directory, some_sessions
 from clew.ledger.guides import guide
 from clew.ledger.inputs import LedgerInput, MaybeSession, SessionRef, SessionTitle, Tags
 from clew.ledger.sessions import (
@@ -249,7 +249,7 @@ def cipher(ctx: Context, args: CipherInput) -> dict[str, Any]:
 
 def offer_import(ctx: Context) -> None:
     """Suggest an import if a directory of Thoughtbox holds sessions that the store does not have yet."""
-    place = data_directory(ctx.settings.home)
+    place = original_directory(ctx.settings.home)
     waiting = some_sessions(place, LOOKED_AT)
     if not waiting or any(find_session(ctx, id) for id in waiting):
         return

@@ -14,7 +14,7 @@ from clew.errors import ClewError, shorten
 from clew.ids import confined
 from clew.ledger.exchange.imports import import_session, storable, time_ms
 from clew.ledger.exchange.session_documents import export_json
-from clew.ledger.exchange.thoughtbox_directory import Source, data_directory, read_folder, scan, write_session
+from clew.ledger.exchange.thoughtbox_directory import Source, original_directory, read_folder, scan, write_session
 from clew.ledger.garden import Pattern, find_pattern, write_pattern
 from clew.ledger.inputs import Id, LedgerInput, slug
 from clew.ledger.sessions import SessionQuery, find_sessions, session_named
@@ -51,7 +51,7 @@ class ImportThoughtbox(LedgerInput):
 @operation("import_thoughtbox", writes=True, mode="own", idempotent=True, example={"path": "dot-thoughtbox"})
 def import_thoughtbox(ctx: Context, args: ImportThoughtbox) -> dict[str, Any]:
     """Import the sessions of a Thoughtbox directory; running it again adds only what is new."""
-    base = allowed_path(ctx, args.path, "imports") if args.path else data_directory(ctx.settings.home)
+    base = allowed_path(ctx, args.path, "imports") if args.path else original_directory(ctx.settings.home)
     if not base.is_dir():
         raise ClewError(
             "NOT_FOUND", f"{base} is not a directory", "Name a Thoughtbox directory, such as ~/.thoughtbox."

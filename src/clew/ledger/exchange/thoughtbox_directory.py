@@ -239,7 +239,7 @@ def scan(base: Path) -> DirectoryScan:
     return found
 
 
-def data_directory(home: Path) -> Path:
+def original_directory(home: Path) -> Path:
     """Where Thoughtbox kept its data as far as the caller says: its variable, else the directory of the store."""
     named = environment().get("THOUGHTBOX_DATA_DIR", "").strip()
     return placed(named) if named else home

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -30,10 +30,11 @@ def governed(ctx: Context) -> Iterator[Context]:
 
 def lay_out(ctx: Context) -> None:
     """Write what the workspace lacks of the tree that a new one begins with. Nothing that exists is touched."""
-    first = {CONFIGURATION: default_configuration_text, STATE_FILE: default_state_text}
-    kernels = {f"{KERNELS}/{name}.mind": partial(kernel_text, name) for name in DEFAULTS}
-    known = _ever(ctx, [*first, *kernels])
-    for path, text in {**first, **kernels}.items():
+    first: dict[str, Callable[[], str]] = {CONFIGURATION: default_configuration_text, STATE_FILE: default_state_text}
+    kernels: dict[str, Callable[[], str]] = {f"{KERNELS}/{name}.mind": partial(kernel_text, name) for name in DEFAULTS}
+    wanted = {**first, **kernels}
+    known = _ever(ctx, list(wanted))
+    for path, text in wanted.items():
         if path not in known:
             plain_files.write(ctx, path, text(), "init")
     if STATE_FILE not in known:

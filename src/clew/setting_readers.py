@@ -1,11 +1,14 @@
-"""Readers of settings: how the text of a flag, a variable or a file becomes a value, and what is refused."""
+"""How a setting is declared and read: how the text of a flag, a variable or a file becomes a value, and what is
+refused.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from clew.errors import ClewError
 from clew.ids import check_agent, check_workspace
@@ -112,3 +115,38 @@ def read_log_level(name: str, value: str) -> str:
     if value.lower() not in {"debug", "info", "warning", "error"}:
         raise ClewError("INVALID_INPUT", f"log_level: {value!r} is unknown", "Use debug, info, warning or error.")
     return value.lower()
+
+
+class Setting(NamedTuple):
+    name: str
+    env: tuple[str, ...]
+    default: str
+    help: str
+    read: Reader
+    secret: bool = False
+    derived: bool = False
+    """The default is worked out from other things; its text only describes it."""
+    harmless: bool = False
+    """A project's own clew.toml may set it without being trusted."""
+
+
+def setting(
+    env: tuple[str, ...],
+    default: str,
+    help: str,
+    read: Reader,
+    *,
+    secret: bool = False,
+    derived: bool = False,
+    harmless: bool = False,
+) -> Any:
+    """A field of `Settings`; its name is that of the setting."""
+    return field(metadata={"declared": (env, default, help, read, secret, derived, harmless)})
+
+
+def as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(str(item) for item in value)
+    return str(value)

@@ -12,14 +12,15 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from clew.canonical import sha256_hex
 from clew.errors import ClewError
 from clew.ids import check_workspace
 from clew.setting_readers import (
     TOOLSET_WORDS,
-    Reader,
+    Setting,
+    as_text,
     read_agent,
     read_choice,
     read_count,
@@ -34,6 +35,7 @@ from clew.setting_readers import (
     read_toolset,
     read_workspace,
     read_workspaces,
+    setting,
 )
 from clew.surroundings import directory, environment, expanded, placed
 from clew.trust import is_trusted
@@ -46,33 +48,6 @@ CONTRACT_SETTINGS: dict[str, dict[str, str]] = {
 }
 """Defaults of settings in a toolset that is named after a contract, where its clients expect others than ours."""
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-
-
-class Setting(NamedTuple):
-    name: str
-    env: tuple[str, ...]
-    default: str
-    help: str
-    read: Reader
-    secret: bool = False
-    derived: bool = False
-    """The default is worked out from other things; its text only describes it."""
-    harmless: bool = False
-    """A project's own clew.toml may set it without being trusted."""
-
-
-def setting(
-    env: tuple[str, ...],
-    default: str,
-    help: str,
-    read: Reader,
-    *,
-    secret: bool = False,
-    derived: bool = False,
-    harmless: bool = False,
-) -> Any:
-    """A field of `Settings`; its name is that of the setting."""
-    return field(metadata={"declared": (env, default, help, read, secret, derived, harmless)})
 
 
 @dataclass(frozen=True)
@@ -357,19 +332,11 @@ def _check_memory(values: Mapping[str, Any], origins: Mapping[str, str]) -> None
 
 def _given(item: Setting, flags: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, str] | None:
     if flags.get(item.name) is not None:
-        return _text(flags[item.name]), "flag"
+        return as_text(flags[item.name]), "flag"
     for name in item.env:
         if environ.get(name, "").strip() and (name, environ[name].strip()) != _NO_PROJECT:
             return environ[name].strip(), name
     return None
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (list, tuple)):
-        return ",".join(str(item) for item in value)
-    return str(value)
 
 
 def home_of(environ: Mapping[str, str]) -> Path:
@@ -386,7 +353,7 @@ def _project_file(root: Path, home: Path) -> dict[str, tuple[str, str]]:
     # By content: a file that was changed after it was trusted has to be trusted again.
     if root.resolve() != home.resolve() and not is_trusted(home, path, data):
         _check_harmless(path, found)
-    return {name: (_text(value), FILE) for name, value in found.items()}
+    return {name: (as_text(value), FILE) for name, value in found.items()}
 
 
 def _check_harmless(path: Path, found: Mapping[str, Any]) -> None:
@@ -405,7 +372,7 @@ def _home_file(home: Path, root: Path) -> dict[str, tuple[str, str]]:
     path = home / FILE
     if home.resolve() == root.resolve() or not path.is_file():
         return {}
-    return {name: (_text(value), str(path)) for name, value in _parsed(path, path.read_bytes()).items()}
+    return {name: (as_text(value), str(path)) for name, value in _parsed(path, path.read_bytes()).items()}
 
 
 def _parsed(path: Path, data: bytes) -> Mapping[str, Any]:

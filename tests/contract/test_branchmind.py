@@ -16,7 +16,7 @@ import pytest
 from mcp_types import CallToolResult, Request, RequestParams
 
 from clew.app import Clew
-from clew.registry.budget import size
+from clew.registry.budget_fit import size
 from clew.registry.catalogue import catalogue
 from tests.contract.wire import Here, Route, Wire, serving
 from tests.waiting import until

@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.registry.budget import Budget, Clip, Drop, Trim, escalated, fit, size
+from clew.registry.budget import Budget, Clip, Drop, Trim
+from clew.registry.budget_fit import escalated, fit, size
 from tests.conftest import Caller
 
 ENTRIES = Budget(

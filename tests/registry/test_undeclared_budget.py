@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clew.registry.budget import UNDECLARED, cut, size
+from clew.registry.budget_fit import UNDECLARED, cut, size
 from clew.registry.catalogue import import_everything
 from clew.registry.operation import declared
 from tests.conftest import Caller

@@ -39,7 +39,7 @@ from clew.reasoning.pack_parts import (
 )
 from clew.reasoning.scope import NotesDoc, Scope, StepFocus, TraceDoc, ViewPlace, place_and_step, target_id
 from clew.reasoning.trace import cut_bytes
-from clew.registry import budget as budgets
+from clew.registry import budget_fit
 from clew.registry.budget import Budget, Clip, Drop, Step, Trim
 from clew.registry.context import Context
 from clew.registry.operation import operation
@@ -357,7 +357,7 @@ def context_pack_export(ctx: Context, args: ContextPackExport) -> dict[str, Any]
         pack = context(bound, args)
     given = [limit for limit in (args.max_chars, args.context_budget) if limit is not None]
     # The dispatcher bounds and redacts answers only; what goes into a file is bounded and redacted here.
-    shown, _ = budgets.bounded(pack, PACK_BUDGET, given, PACK_BUDGET.default_for(ctx.connection.toolset) or 0)
+    shown, _ = budget_fit.bounded(pack, PACK_BUDGET, given, PACK_BUDGET.default_for(ctx.connection.toolset) or 0)
     data = canonical(redact(shown, canonical(shown))).encode()
     _write(path, data, args.out_file)
     return {

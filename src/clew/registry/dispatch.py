@@ -11,9 +11,10 @@ from clew.canonical import canonical, digest
 from clew.clock import Clock, system_clock
 from clew.errors import ClewError, Suggestion, suggest
 from clew.ids import check_agent, check_workspace
-from clew.registry import budget as budgets
+from clew.registry import budget_fit
 from clew.registry import envelope as line_protocol
 from clew.registry.arguments import check_inner, check_raw, complete_refusal, parse
+from clew.registry.budget import LARGEST
 from clew.registry.callers import AUTO, client_author, stored_agent
 from clew.registry.catalogue import catalogue
 from clew.registry.connection import Connection, InputRequired
@@ -224,10 +225,10 @@ class Dispatcher:
         # Two names of one limit. Where both are given, the smaller one is meant to hold.
         asked = [getattr(args, name, None) for name in ("max_chars", "context_budget")]
         given = [limit for limit in asked if limit is not None]
-        shown, fitted = budgets.bounded(result, budget, given, budget.default_for(call.connection.toolset))
+        shown, fitted = budget_fit.bounded(result, budget, given, budget.default_for(call.connection.toolset))
         if fitted is not None:
-            call.remarks.warnings.extend(budgets.budget_warnings(fitted))
-        self._suggest_the_rest(call, operation, shown, budgets.size(result) if fitted and fitted.truncated else None)
+            call.remarks.warnings.extend(budget_fit.budget_warnings(fitted))
+        self._suggest_the_rest(call, operation, shown, budget_fit.size(result) if fitted and fitted.truncated else None)
         return shown
 
     def _suggest_the_rest(self, call: Call, operation: Operation, shown: dict[str, Any], needed: int | None) -> None:
@@ -240,7 +241,7 @@ class Dispatcher:
         own = {name: value for name, value in call.remarks.call[1].items() if name != "workspace"}
         after = next_page(shown, operation.input, own)
         if needed is not None and "max_chars" in operation.input.model_fields:
-            room = {"max_chars": min(2 * needed, budgets.LARGEST)}
+            room = {"max_chars": min(2 * needed, LARGEST)}
             kept = {name: value for name, value in own.items() if name != "context_budget"}
             # First: what was asked for comes before what else could be done.
             way = suggest(operation.name, "The same with a larger budget.", "medium", **(kept | room))
@@ -270,8 +271,8 @@ class Dispatcher:
 
         # One text is measured, searched for secrets and sent; it is written anew only when the envelope changes.
         text = canonical(envelope)
-        if len(text) > budgets.UNDECLARED and operation is not None and not (operation.budget or operation.whole):
-            result, told = budgets.cut(envelope["result"])
+        if len(text) > budget_fit.UNDECLARED and operation is not None and not (operation.budget or operation.whole):
+            result, told = budget_fit.cut(envelope["result"])
             envelope = {**envelope, "result": result, "warnings": [*envelope["warnings"], told]}
             text = canonical(envelope)
         shown = redact(envelope, text)

@@ -19,7 +19,8 @@ import orjson
 
 from clew.errors import ERROR_CODES
 from clew.registry.catalogue import Schema, choices, options, resolved
-from clew.settings import SETTINGS, Setting
+from clew.setting_readers import Setting
+from clew.settings import SETTINGS
 from clew.store.workspaces import EVENT_TYPES
 
 Index = dict[str, list[dict[str, Any]]]

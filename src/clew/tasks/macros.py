@@ -16,7 +16,7 @@ from clew.clock import rfc3339
 from clew.errors import ClewError, invalid, suggest
 from clew.reasoning.documents import append, last_titled
 from clew.reasoning.scope import Target, scope_of
-from clew.registry.budget import bounded, budget_warnings
+from clew.registry.budget_fit import bounded, budget_warnings
 from clew.registry.context import Context
 from clew.registry.envelope import command
 from clew.registry.operation import Input, Name, Whole, operation

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field
-
-from clew.canonical import sha256_hex
-from clew.errors import ClewError, shorten
-from clew.ids import confined
+from clew.errors import shorten
 from clew.project_files import changed_files, git_head, is_inside, take_snapshot
-from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
-from clew.registry.operation import Bounded, operation
 from clew.store.rows import find_many, load
 from clew.tasks.commands import doubt, named_commands, same_command
-from clew.tasks.evidence import NOTHING, Evidence, evidence_of, linked
+from clew.tasks.evidence import NOTHING, Evidence, linked
 from clew.tasks.plans import finished_tasks
 from clew.tasks.proof_receipts import (
     CLAIMED,
@@ -34,8 +26,7 @@ from clew.tasks.proof_receipts import (
     receipt_json,
     write_receipt,
 )
-from clew.tasks.steps import Step, done_steps, steps_of
-from clew.tasks.targets import OfWork, target_work
+from clew.tasks.steps import Step, done_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,120 +312,3 @@ class ProjectFiles:
         # Receipts past the limit count as unchanged: a view that says too little is better than one that takes seconds.
         self._left -= len(files)
         return changed_files(self._root, files, receipt.stamps or {}) if self._left >= 0 else []
-
-
-MOST_FILES = 2_000
-MOST_BYTES = 5_000_000
-PROOFS_BUDGET = Budget(
-    (
-        Trim("evidence", drop="last", floor=1),
-        Drop("evidence[].text"),
-        Trim("evidence", drop="last"),
-        Trim("steps", drop="first"),
-    ),
-    16_000,
-    keep=("workspace", "target", "stale"),
-)
-_SHA256 = re.compile(r"sha256:([0-9a-f]{8,64})|([0-9a-f]{64})")
-_GIT = re.compile(r"[0-9a-f]{40}")
-
-
-class Proofs(OfWork, Bounded):
-    files: Annotated[
-        dict[str, Annotated[str, Field(max_length=256)]] | None,
-        Field(max_length=10_000, description="Digests of files as they are now; default: the server looks itself."),
-    ] = None
-    limit: Annotated[int, Field(ge=1, le=200, description="Most evidence to show, newest first.")] = 100
-
-
-@operation("tasks_proofs", mode="own", intent="proofs", budget=PROOFS_BUDGET, example={"task": "TASK-001"})
-def tasks_proofs(ctx: Context, args: Proofs) -> dict[str, Any]:
-    """List the evidence of a plan or task, and say which proofs are stale because a file under them has changed."""
-    with ctx.reading() as bound:
-        work = target_work(bound, args)
-        found = evidence_of(bound, work.id, args.limit)
-        current = current_proofs(bound, work.id)
-        steps = steps_of(bound, work.id)
-        states = proof_states(bound, steps)
-    look = Given(args.files) if args.files is not None else Project(ctx)
-    verdicts = {proof.id: _verdict(proof, look) for proof in current}
-    return {
-        "workspace": ctx.workspace,
-        "target": {"id": work.id, "kind": work.kind},
-        "evidence": [_evidence_row(item, verdicts.get(item.id, {})) for item in found],
-        "stale": [id for id, verdict in verdicts.items() if False in verdict.values()],
-        "steps": [_step_json(step, states[step.id]) for step in steps],
-    }
-
-
-def _step_json(step: Step, proof: Proof) -> dict[str, Any]:
-    names = {"tests": named_commands(step.tests), "completed": step.completed, "began_ms": step.created_at_ms}
-    return {**proof.to_json(), **names}
-
-
-def _verdict(proof: Evidence, look: Given | Project) -> dict[str, bool]:
-    """Whether each file that can be judged is what it was."""
-    judged = {path: look.same(path, digest) for path, digest in sorted((proof.files or {}).items())}
-    return {path: same for path, same in judged.items() if same is not None}
-
-
-def _evidence_row(item: Evidence, verdict: dict[str, bool]) -> dict[str, Any]:
-    changed = [path for path, same in verdict.items() if not same]
-    return {
-        "id": item.id,
-        "path": item.path,
-        "kind": item.kind,
-        "text": item.text,
-        "command": item.command,
-        "exit_code": item.exit_code,
-        "proves": item.proves,
-        "files": sorted(item.files or {}),
-        "judged": bool(verdict),
-        "stale": bool(changed),
-        "changed": changed,
-        "agent": item.agent,
-        "ts_ms": item.ts_ms,
-    }
-
-
-@dataclass(frozen=True)
-class Given:
-    """The digests that the caller has."""
-
-    files: dict[str, str]
-
-    def same(self, path: str, digest: str) -> bool | None:
-        return self.files[path] == digest if path in self.files else None
-
-
-class Project:
-    """The files as they are, only in the project that the server stands in: elsewhere a path means another file."""
-
-    def __init__(self, ctx: Context) -> None:
-        self._root = ctx.settings.project_root if ctx.workspace == ctx.settings.workspace else None
-        self._read: dict[str, bytes | None] = {}
-
-    def same(self, path: str, digest: str) -> bool | None:
-        """None when nobody can say: another kind of digest, a file that cannot be read."""
-        if self._root is None or not (_SHA256.fullmatch(digest) or _GIT.fullmatch(digest)):
-            return None
-        if path not in self._read and len(self._read) >= MOST_FILES:
-            return None
-        try:
-            file = confined(self._root, path)
-            if not file.exists():
-                return False
-            if path not in self._read:
-                small = file.is_file() and file.stat().st_size <= MOST_BYTES
-                self._read[path] = file.read_bytes() if small else None
-        except (ClewError, OSError):
-            return None
-        data = self._read[path]
-        return None if data is None else _fits(digest, data)
-
-
-def _fits(digest: str, data: bytes) -> bool:
-    """A SHA-256, whole or from its first 8 digits on, or the id that git gives the content."""
-    if _GIT.fullmatch(digest):
-        return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest() == digest
-    return sha256_hex(data).startswith(digest.removeprefix("sha256:"))

@@ -24,7 +24,8 @@ from clew.faces.cli.client_plan import plan_for
 from clew.faces.cli.root import call, opened
 from clew.faces.connect.clients import CLIENTS, Client
 from clew.faces.connect.undo_journal import Journal, PieceStanding, standings
-from clew.settings import LOOPBACK, SETTINGS, Setting, Settings
+from clew.setting_readers import Setting
+from clew.settings import LOOPBACK, SETTINGS, Settings
 
 OLDEST = (3, 11)
 _LISTENING = "0A"  # the state column of /proc/net/tcp

@@ -12,7 +12,7 @@ from clew.reasoning.cards.card_changes import CardIds, id_list
 from clew.reasoning.cards.card_selection import Lens, SelectionLimits, card_stats, frontier_pages, select
 from clew.reasoning.cards.forms import check_card_type
 from clew.reasoning.graph import Node, node, node_json, nodes
-from clew.reasoning.graph.reads import check_edges
+from clew.reasoning.graph.graph_query import check_edges
 from clew.reasoning.premises import suspects
 from clew.reasoning.scope import BoundedPlace, ReadPlace, Scope, StepFocus, ViewPlace, place, place_and_step
 from clew.reasoning.visibility import CANON, CARD_TYPES, DRAFT, PUBLISHED

@@ -14,7 +14,8 @@ from clew.ids import CONFLICT, check_name
 from clew.reasoning.branches import Branch, branch_by_id, branch_named, chain
 from clew.reasoning.documents import GRAPH
 from clew.reasoning.graph.diff import KINDS, DiffKind, State
-from clew.reasoning.graph.reads import Cursor, node
+from clew.reasoning.graph.graph_query import Cursor
+from clew.reasoning.graph.reads import node
 from clew.reasoning.graph.state import Node
 from clew.reasoning.graph.writes import drop_node
 from clew.registry.budget import Budget, Clip, Drop, Trim

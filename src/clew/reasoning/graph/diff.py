@@ -13,7 +13,8 @@ from clew.canonical import canonical_or_none
 from clew.ids import check_name
 from clew.reasoning.branches import Branch, BranchPart, branch_named, chain
 from clew.reasoning.documents import GRAPH
-from clew.reasoning.graph.reads import Cursor, edge_in, edges_at, node_at
+from clew.reasoning.graph.graph_query import Cursor
+from clew.reasoning.graph.reads import edge_in, edges_at, node_at
 from clew.reasoning.graph.state import Edge, Node, edge_json, node_json
 from clew.reasoning.graph.view import EDGE_KEY, NODE_KEY, shared_until, versions
 from clew.reasoning.graph.writes import write_edge, write_node

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from clew.errors import suggest
-from clew.registry.budget import bounded, budget_warnings
+from clew.registry.budget_fit import bounded, budget_warnings
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, ContextBounded, Input, Name, Whole, operation
 from clew.tasks.gates import Gate, gates_of

@@ -71,17 +71,17 @@ def search_item(block: Block) -> Item:
         status=block.status,
         doc=block.file,
         event_ts_ms=event_ts(block.fields.get("Date")),
-        speaker=block.get("Speaker") or _speaker(block),
+        speaker=speaker_of(block),
         review_by=block.review_by,
         links=links_of(block.fields),
     )
 
 
-def _speaker(block: Block) -> str | None:
-    """Whom the tags name: `speaker:ada`, or in a talk the first tag that is written like a name (`FACT, Caroline`)."""
+def speaker_of(block: Block) -> str | None:
+    """Whom a field or a tag names (`speaker:ada`), or in a talk the first tag like a name (`FACT, Caroline`)."""
     said = (tag.partition(":")[2].strip() for tag in block.tags if tag.startswith("speaker:"))
     names = (tag for tag in block.tags if prefix_of(block.id) in TALK and tag.istitle())
-    return next(said, None) or next(names, None)
+    return block.get("Speaker") or next(said, None) or next(names, None)
 
 
 def links_of(fields: dict[str, Value]) -> tuple[tuple[str, str], ...]:

@@ -31,7 +31,16 @@ from clew.recall.models import ACTIVE as MODEL_CHOICE
 from clew.recall.models import Embedder, ModelFiles, chosen_files, load, stored_choice
 from clew.recall.query import Query, analyse
 from clew.recall.ranking import Ranked, rank, with_links, with_successors
-from clew.recall.selection import LOOKED_AT, balance, beside_opposites, diversify, fold
+from clew.recall.selection import (
+    LOOKED_AT,
+    asks_for_work,
+    balance,
+    beside_opposites,
+    diversify,
+    fold,
+    idle_work,
+    work_among,
+)
 from clew.recall.uses import note_use
 from clew.recall.wording import slots_of_signs, with_wording
 from clew.registry.context import Context
@@ -90,6 +99,8 @@ class Search:
         self.request = request
         self.model: Embedder | None = None
         self.reason = ""
+        self.known_first = not (request.sources or request.kinds or asks_for_work(request.query))
+        """Whether work stands behind what is known: decisions and facts answer, steps and proofs rarely do."""
         self.fresh: dict[int, Packed] = {}
         """Vectors of new items that are not stored yet, by item id."""
 
@@ -125,12 +136,21 @@ class Search:
 
     def _answered(self, ctx: Context, query: Query, kernel: Kernel) -> dict[str, Any]:
         corpus = self.corpus(ctx, kernel)
-        ranked, likeness, arms = self._ranked(ctx, corpus, query, kernel, self.visible(corpus))
+        visible = self.visible(corpus)
+        ranked, likeness, arms = self._ranked(ctx, corpus, query, kernel, visible)
         # Judged before replacements take the place of outdated records, which may hold the question's words.
         verdict = judge(ranked, kernel, query)
+        if self._is_led_by_work(ranked):
+            known = visible & ~work_among(corpus, np.arange(len(visible)))
+            of_known = judge(self._ranked(ctx, corpus, query, kernel, known)[0], kernel, query)
+            verdict, self.known_first = (of_known, True) if of_known.relevant else (verdict, False)
         ranked = self._current_first(ctx, ranked, query, likeness)
         order, folded = self._chosen(corpus, ranked, query, verdict)
         return self._answer(ctx, ranked, query, order, folded, verdict, arms)
+
+    def _is_led_by_work(self, ranked: Ranked) -> bool:
+        """Whether a step or a proof stands before everything that is known, and nobody asked for such."""
+        return self.known_first and bool(work_among(ranked.scene.corpus, ranked.slots[:1]).any())
 
     def _model_files(self, ctx: Context, kernel: Kernel) -> ModelFiles | None:
         if self.request.words_only:
@@ -254,6 +274,8 @@ class Search:
         if self.request.kinds and not query.history and self.request.as_of is None:
             # A question for rules wants those that hold.
             worth &= ~outdated(corpus, ranked.slots)
+        work = work_among(corpus, ranked.slots) & self.known_first
+        worth &= ~idle_work(ranked, work)
         kept, folded = fold(corpus, ranked, worth, most)
         if query.intent.rerank == "diversity":
             kept = diversify(corpus, ranked, kept, self.request.limit)
@@ -262,7 +284,7 @@ class Search:
         order = beside_opposites(ranked, kept)
         if not query.history:
             late = outdated(corpus, ranked.slots)
-            order = sorted(order, key=lambda at: bool(late[at]))
+            order = sorted(order, key=lambda at: (bool(work[at]), bool(late[at])))
         return order[: self.request.limit], folded
 
     def _answer(

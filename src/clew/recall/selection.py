@@ -1,4 +1,4 @@
-"""The final choice among ranked results: folding near-duplicates, variety, both sides of a comparison."""
+"""The final choice among ranked results: folding near-duplicates, knowledge before work, variety, both sides."""
 
 from __future__ import annotations
 
@@ -16,6 +16,32 @@ ALIKE = 0.9
 REPEATED = 0.3
 LOOKED_AT = 4
 """Variety is sought among this many times as many results as are shown."""
+
+WORK = ("task", "evidence")
+"""Sources of what was to be done and of what was run: plans, tasks, steps and proofs."""
+_WORK_WORDS = """
+task tasks step steps plan plans todo proof proofs proven evidence progress
+"""
+MOST_WORK = 2
+"""So many steps and proofs at most stand behind what is known: those of one piece of work are much alike."""
+
+
+def asks_for_work(question: str) -> bool:
+    return not set(_WORK_WORDS.split()).isdisjoint(question.lower().replace("?", " ").split())
+
+
+def work_among(corpus: Corpus, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of the items are work. A step repeats the words of what it is about, and a proof those of its command."""
+    codes = [corpus.sources[name] for name in WORK if name in corpus.sources]
+    return np.asarray(np.isin(corpus.source[slots], codes), bool)
+
+
+def idle_work(ranked: Ranked, work: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Work that only fills the answer: it stands behind what is known anyway, or others like it are shown."""
+    known = ranked.scores[~work]
+    if not len(known):
+        return np.zeros(len(work), bool)
+    return work & ((ranked.scores < known.max()) | (np.cumsum(work) > MOST_WORK))
 
 
 def fold(corpus: Corpus, ranked: Ranked, worth: NDArray[np.bool_], most: int) -> tuple[list[int], dict[int, list[int]]]:

@@ -76,3 +76,43 @@ def test_a_kind_that_is_asked_for_shows_what_holds_in_place_of_what_was_replaced
     assert not any(line.startswith((f"{old} ", f"{taken} ")) for line in now)
     past = agent.lines("recall", query=query, kinds=["rule"], history=True)
     assert {old, taken} <= {line.split()[0] for line in past}
+
+
+def test_what_is_known_stands_before_steps_and_proofs(clew: Clew) -> None:
+    coder = connected(clew, "coder", "one")
+    coder("start", title="Which Python version the tool needs", steps=["check which Python version it needs"])
+    coder("close", proof={"command": "python -m pytest -k version", "exit_code": 0})
+    fact = coder("remember", kind="fact", text="Python 3.11 is needed, for fromisoformat takes a trailing Z since then")
+    found = coder.lines("recall", query="which Python version")
+    assert found[0].startswith(fact["id"])
+    assert {"step", "task"} & kinds(coder.lines("recall", query="which step checks the Python version"))
+
+
+def test_work_is_found_where_nothing_is_known(clew: Clew) -> None:
+    coder = connected(clew, "coder", "one")
+    coder("remember", kind="rule", text="Lanterns are lit at dusk")
+    coder("start", title="Move the harbour crane", steps=["grease the harbour crane"])
+    assert kinds(coder.lines("recall", query="harbour crane")) <= {"task", "step", "plan"}
+    assert coder.lines("recall", query="harbour crane")[0].startswith(("TASK-", "STEP-"))
+
+
+def test_an_author_is_who_wrote_and_not_whom_the_text_names(clew: Clew) -> None:
+    coder = connected(clew, "coder", "one")
+    coder("remember", kind="decision", text="Output is JSON lines", why="User: it is fed to a collector.")
+    coder("remember", kind="note", text="Person: the output may be compressed")
+    for line in coder.lines("recall", query="what is the output"):
+        assert ", coder" in line.partition(")")[0]
+
+
+def test_what_would_be_replaced_says_so_until_a_person_decides(clew: Clew) -> None:
+    coder, reviewer = connected(clew, "coder", "one"), connected(clew, "reviewer", "two")
+    old = coder("remember", kind="decision", text="Times are read in the local zone", why="People read them.")
+    args = {"text": "Times are read in UTC alone", "why": "Logs come from everywhere.", "replaces": old["id"]}
+    new = reviewer("remember", kind="decision", **args)
+    assert new["state"] == "proposed"
+    line = next(line for line in coder.lines("recall", query="local zone of times") if line.startswith(old["id"]))
+    assert f"{new['id']} is proposed in its place, and waits for a person: Times are read in UTC alone" in line
+    refused = coder.error("retract", id=old["id"], why="The reviewer is right.", replaced_by=new["id"])
+    assert refused["code"] == "CONFLICT" and f"clew approve {new['id']}" in refused["recovery"]
+    assert coder("open", id=old["id"], fmt="json")
+    assert "active" in coder.lines("open", id=old["id"])[0]

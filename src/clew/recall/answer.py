@@ -8,6 +8,7 @@ from typing import Any
 from clew.clock import rfc3339
 from clew.ids import MENTIONED
 from clew.index.terms import terms
+from clew.recall.corpus import Corpus
 from clew.recall.query import FILLER, Query
 from clew.recall.ranking import Ranked
 from clew.store.database import Row
@@ -72,13 +73,21 @@ def _agent_line(hit: dict[str, Any]) -> str:
     facts = [hit["type"], f"{hit['status']}{by}", hit["age"], of, hit.get("author") or hit["speaker"]]
     label = ", ".join(fact for fact in facts if fact)
     due = " REVIEW DUE" if hit.get("review_due") else ""
-    return f"{hit['_id']} ({label}){due}: {' '.join(hit['excerpt'].split())}{_replaced_line(hit)}"
+    return f"{hit['_id']} ({label}){due}: {' '.join(hit['excerpt'].split())}{_replaced_line(hit)}{_proposed_line(hit)}"
 
 
 def _replaced_line(hit: dict[str, Any]) -> str:
     """` (replaces D-6: syntax error)`; of several, the one that matched the question best."""
     old = hit.get("replaces") or []
     return f" (replaces {old[0]['_id']}: {' '.join(old[0]['excerpt'].split())[:100]})" if old else ""
+
+
+def _proposed_line(hit: dict[str, Any]) -> str:
+    """` (D-12 is proposed in its place, and waits for a person: JSON lines)`."""
+    new = hit.get("proposed")
+    if new is None:
+        return ""
+    return f" ({new['_id']} is proposed in its place, and waits for a person: {' '.join(new['excerpt'].split())[:100]})"
 
 
 def _silence(result: dict[str, Any]) -> str:
@@ -103,6 +112,12 @@ def replaced_by(ranked: Ranked, shown: list[int]) -> dict[int, list[int]]:
 def replaces_json(rows: list[Row], query: Query) -> dict[str, Any]:
     """The records that a result replaced, shown with it so that nobody takes the old for the new."""
     return {"replaces": [{"_id": row["ref"], "excerpt": excerpt(row, query)} for row in rows]} if rows else {}
+
+
+def proposed_json(rows: dict[int, Row], slot: int | None, corpus: Corpus, query: Query) -> dict[str, Any]:
+    """What would take the place of a result as soon as a person approves it: whoever builds on it must know."""
+    row = rows.get(int(corpus.ids[slot])) if slot is not None else None
+    return {"proposed": {"_id": row["ref"], "excerpt": excerpt(row, query)}} if row is not None else {}
 
 
 def _optional(row: Row, now_ms: int) -> dict[str, Any]:

@@ -15,6 +15,7 @@ MOST_LINKED = 50
 DECAY = 0.5
 MOST_REPLACED = 8
 """A chain of replacements is followed this far."""
+PROPOSING = frozenset({"supersedes", "replaces"})
 SUCCEEDED = frozenset({"superseded_by", "supersedes (from)", "replaces (from)", "replaced_by"})
 MOST_EDGES = 200
 """Edges read for each end of the nodes of one document, so that one hub does not fill the answer."""
@@ -68,6 +69,18 @@ def successors(ctx: Context, corpus: Corpus, outdated: list[int]) -> dict[int, i
         after |= found
         frontier = [slot for slot in found.values() if slot not in after]
     return {slot: last for slot in outdated if (last := _last(slot, after)) != slot}
+
+
+def proposed_instead(ctx: Context, corpus: Corpus, slots: list[int]) -> dict[int, int]:
+    """For each of these slots, the newest record that is proposed in its place and waits for somebody's word."""
+    waiting = corpus.statuses.get("proposed", -1)
+    place = {corpus.refs[slot]: slot for slot in slots}
+    found: dict[int, int] = {}
+    for row in links_to(ctx.tx, ctx.workspace, list(place)):
+        slot = corpus.slot_of.get(row["id"])
+        if slot is not None and row["relation"] in PROPOSING and corpus.status[slot] == waiting:
+            found[place[row["target"]]] = max(slot, found.get(place[row["target"]], slot))
+    return found
 
 
 def _last(slot: int, after: dict[int, int]) -> int:

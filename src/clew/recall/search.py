@@ -16,14 +16,14 @@ from clew.index.item_reads import items_by_id, items_of_past
 from clew.index.vectors import Packed, lag
 from clew.memory.blocks import locate, turns
 from clew.memory.files.sync import sync
-from clew.recall.answer import NOTICE, excerpt, replaced_by, replaces_json, result_json
+from clew.recall.answer import NOTICE, excerpt, proposed_json, replaced_by, replaces_json, result_json
 from clew.recall.authors import authors_of
 from clew.recall.corpus import Corpus
 from clew.recall.features import outdated
 from clew.recall.figures import note_question
 from clew.recall.filler import embedded, waiting_texts, wake_filler
 from clew.recall.floor import Verdict, beside_the_best, judge, near_the_best, worth_showing
-from clew.recall.graph import linked, successors
+from clew.recall.graph import linked, proposed_instead, successors
 from clew.recall.kernel import Kernel, kernel_of
 from clew.recall.library import library
 from clew.recall.likeness import Likeness, Topped
@@ -300,7 +300,9 @@ class Search:
         shown = [int(ranked.slots[at]) for at in (order or [0][: len(ranked.slots)])]
         replaced = replaced_by(ranked, shown)
         heirs = self._heirs(ctx, ranked, shown, query)
-        rows = self._rows(ctx, [int(ranked.scene.corpus.ids[slot]) for slot in (*shown, *chain(*replaced.values()))])
+        waiting = proposed_instead(ctx, ranked.scene.corpus, shown) if self.request.as_of is None else {}
+        told = (*shown, *chain(*replaced.values()), *waiting.values())
+        rows = self._rows(ctx, [int(ranked.scene.corpus.ids[slot]) for slot in told])
         origins = origins_of(ctx, list(rows.values()))
         results = []
         for at in order:
@@ -311,6 +313,7 @@ class Search:
                 old = [rows.get(int(ranked.scene.corpus.ids[slot])) for slot in replaced.get(int(ranked.slots[at]), ())]
                 found |= replaces_json([row for row in old if row is not None], query)
                 found |= _replaced_json(heirs.get(int(ranked.slots[at])), ranked.scene.corpus)
+                found |= proposed_json(rows, waiting.get(int(ranked.slots[at])), ranked.scene.corpus, query)
                 results.append(_with_folded(found, folded.get(at, []), ranked.scene.corpus))
         answer: dict[str, Any] = {
             "query": query.text,

@@ -41,7 +41,8 @@ def idle_work(ranked: Ranked, work: NDArray[np.bool_]) -> NDArray[np.bool_]:
     known = ranked.scores[~work]
     if not len(known):
         return np.zeros(len(work), bool)
-    return work & ((ranked.scores < known.max()) | (np.cumsum(work) > MOST_WORK))
+    filling = (ranked.scores < known.max()) | (np.cumsum(work) > MOST_WORK)
+    return np.asarray(work & filling, bool)
 
 
 def fold(corpus: Corpus, ranked: Ranked, worth: NDArray[np.bool_], most: int) -> tuple[list[int], dict[int, list[int]]]:

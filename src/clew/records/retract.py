@@ -7,8 +7,9 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from clew.errors import invalid, shorten, suggest
+from clew.errors import ClewError, invalid, shorten, suggest
 from clew.ids import kind_by_form
+from clew.index.item_reads import item_named
 from clew.index.items import mark_item
 from clew.memory.files.markdown import clean
 from clew.records.links import keep_retraction, kind_of, links_of, retracted_among
@@ -78,6 +79,7 @@ def retract(ctx: Context, args: Retract) -> dict[str, Any]:
     id = bare_id(ctx, args.id)
     said = retraction(ctx, id, args.why, args.replaced_by)
     with writing_about(ctx, id) as bound:
+        _check_holds(bound, said.replaced_by)
         resting = links_of(bound, id, MOST_RESTING).resting()
         kind, done = retract_within(bound, id, said)
         fallen = retracted_among(bound, resting)
@@ -137,6 +139,19 @@ def _checked(ctx: Context, id: str, said: Retraction) -> str:
     if said.replaced_by is not None and not _is_there(ctx, said.replaced_by):
         raise unknown_record(said.replaced_by)
     return kind
+
+
+def _check_holds(ctx: Context, id: str | None) -> None:
+    """Refuse a successor that is only proposed: until somebody approves it, nothing would hold at all."""
+    row = item_named(ctx.tx, ctx.workspace, id) if id is not None else None
+    if row is not None and row["status"] == "proposed":
+        raise ClewError(
+            "CONFLICT",
+            f"replaced_by: {id} is only proposed, and waits for a person",
+            f"A person approves it by `clew approve {id}`, which replaces the old record too; or retract without"
+            " replaced_by.",
+            suggestions=[suggest("open", "Shows what waits, and why.", "high", id=id)],
+        )
 
 
 def _is_there(ctx: Context, id: str) -> bool:

@@ -5,7 +5,7 @@ Each has a fingerprint over its operations, so that nobody approves something el
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -135,31 +135,6 @@ def ops_of(proposal: Block) -> list[Op]:
             f"Whoever edited the proposal sets Fingerprint: {expected}, or proposes the change anew.",
             details={"rule": "fingerprint", "expected": expected},
         )
-    return found
-
-
-@dataclass(frozen=True)
-class Change:
-    """What a proposal that waits would do to a record."""
-
-    proposal: str
-    status: str = ""
-    successor: str = ""
-
-    def __str__(self) -> str:
-        told = f"{self.successor} would replace it" if self.successor else f"to be {self.status}"
-        return f"{told}: {self.proposal}"
-
-
-def pending_changes(staged: Iterable[Block]) -> dict[str, Change]:
-    """Record -> what one of these proposals would do to it: replace it, or end it."""
-    found: dict[str, Change] = {}
-    for proposal in staged:
-        for op in read_ops(proposal.fields.get("Ops")):
-            if op.target and op.op == "replace_block":
-                found[op.target] = Change(proposal.id, successor=op.value or "")
-            elif op.target and op.op == "set_status" and (op.status or "") in ENDED:
-                found[op.target] = Change(proposal.id, status=op.status or "")
     return found
 
 

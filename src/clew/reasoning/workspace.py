@@ -83,6 +83,7 @@ def _last(result: dict[str, Any]) -> str:
 
 MOST_ITEMS = 10_000
 """Items of the index are counted up to this number."""
+# The default sizes are those of BranchMind's contract.
 STATUS_BUDGET = Budget(
     (Drop("portals"), Drop("golden_path"), Drop("defaults"), Drop("index"), Drop("last_event")),
     {"core": 20_000, "daily": 40_000, "full": 60_000},

@@ -40,6 +40,7 @@ class ExecutorConfiguration(Strict):
 
 
 class Configuration(Strict):
+    # The defaults of times and limits are those of BranchMind's runner.
     executors: dict[str, ExecutorConfiguration] = Field(default_factory=dict)
     runner_id: Word | None = None
     slots: Annotated[int, Field(ge=1, le=64)] = 1

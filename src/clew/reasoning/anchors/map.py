@@ -1,4 +1,4 @@
-"""The map of anchors: list it, draw it, register many at once, check it for dangling names and cycles."""
+"""The map of anchors: the operations that list, draw and register them, and check for dangling names and cycles."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def anchors_list(ctx: Context, args: AnchorsList) -> dict[str, Any]:
         if getattr(args, column) is not None:
             parts.append(f"{column} = ?")
             params.append(getattr(args, column))
-    # The text is compared in Python: the two engines fold the case of letters beyond ASCII differently.
+    # The text is compared in Python, because the two engines fold the case of non-ASCII letters differently.
     rows = ctx.tx.all(f"SELECT * FROM anchor WHERE {' AND '.join(parts)} ORDER BY id", *params)
     needle = (args.text or "").strip().casefold()
     found = [row for row in rows if needle in row["id"] or needle in row["title"].casefold()]
@@ -171,11 +171,11 @@ class AnchorsBootstrap(Bounded):
 )
 def anchors_bootstrap(ctx: Context, args: AnchorsBootstrap) -> dict[str, Any]:
     """Register or replace many anchors at once, all or none."""
-    wanted = sorted((checked(_given(item)) for item in args.anchors), key=lambda anchor: anchor.id)
+    wanted = sorted((checked(_anchor(item)) for item in args.anchors), key=lambda anchor: anchor.id)
     twice = sorted({a.id for a, b in pairwise(wanted) if a.id == b.id})
     if twice:
         raise invalid("anchors", f"{', '.join(twice)} is given twice", "Give each anchor once.", kind="duplicate")
-    # In the order of ids, so that the same call leaves the same events whatever order it lists them in.
+    # In the order of ids, so that the order in the call does not change the events.
     done = [{"id": anchor.id, "created": upsert(ctx, anchor)} for anchor in wanted]
     created = sum(1 for item in done if item["created"])
     return {
@@ -187,7 +187,7 @@ def anchors_bootstrap(ctx: Context, args: AnchorsBootstrap) -> dict[str, Any]:
     }
 
 
-def _given(item: AnchorInput) -> Anchor:
+def _anchor(item: AnchorInput) -> Anchor:
     return Anchor(
         id=item.id,
         title=item.title,
@@ -202,7 +202,7 @@ def _given(item: AnchorInput) -> Anchor:
 
 
 def checked(anchor: Anchor) -> Anchor:
-    """The record in its normal form: ids lower-cased, lists without repeats, nothing pointing to itself."""
+    """The anchor in its normal form: ids in lower case, lists without duplicates, no reference to itself."""
     own = check_anchor(anchor.id, "id")
     parent = check_anchor(anchor.parent_id, "parent_id") if anchor.parent_id else None
     depends = tuple(dict.fromkeys(check_anchor(value, "depends_on") for value in anchor.depends_on))
@@ -219,7 +219,7 @@ def checked(anchor: Anchor) -> Anchor:
 
 
 def upsert(ctx: Context, anchor: Anchor) -> bool:
-    """Save a checked record; true when it is new. An unchanged one is left alone."""
+    """Save a checked anchor; returns whether it is new. An unchanged one is not written."""
     current = find_anchor(ctx, anchor.id)
     _refuse_taken_names(ctx, anchor)
     if current is not None:
@@ -339,7 +339,7 @@ def _relation_issues(anchor: Anchor, anchors: dict[str, Anchor], aliases: dict[s
 
 
 def _cycles(anchors: dict[str, Anchor]) -> Iterator[MapIssue]:
-    """One issue for each circle of parents, at its smallest id."""
+    """One issue for each circle of parents, reported at its smallest id."""
     seen: set[str] = set()
     for start in sorted(anchors):
         path: list[str] = []
@@ -347,11 +347,11 @@ def _cycles(anchors: dict[str, Anchor]) -> Iterator[MapIssue]:
         while at in anchors and at not in seen and at not in path:
             path.append(at)
             at = anchors[at].parent_id
-        # A circle of one is a self-parent, which has an issue of its own.
+        # A circle of one is SELF_PARENT, which is reported elsewhere.
         if at in path and len(path) - path.index(at) > 1:
             circle = path[path.index(at) :]
             yield MapIssue("PARENT_CYCLE", min(circle), f"{' > '.join([*circle, circle[0]])}")
-        # What was walked once leads nowhere new, so each anchor is visited once and each circle is told once.
+        # Visited anchors lead nowhere new, so each anchor is visited once and each circle is reported once.
         seen.update(path)
 
 

@@ -1,4 +1,4 @@
-"""The registry of anchors and their older names; rename and merge, after which old ids live on as aliases."""
+"""The registry of anchors and their aliases; anchors_rename and anchors_merge, after which old ids become aliases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS = ("boundary", "component", "contract", "data", "test-surface", "ops")
 STATUSES = ("active", "deprecated")
 NOTE = "What holds in this area: invariants, risks, tests."
 ANCHOR_DEFAULT = {"core": 30_000, "daily": 60_000, "full": 80_000}
-"""Default budgets of the answers that show anchors."""
+"""Default budgets of answers that show anchors, as BranchMind's contract has them."""
 
 declare_events(
     {
@@ -64,7 +64,7 @@ class Anchor:
 
 
 def slug_title(anchor_id: str) -> str:
-    """`a:job-queue` as words: Job Queue."""
+    """A title made from an id: `a:job-queue` becomes Job Queue."""
     return " ".join(word.capitalize() for word in anchor_id.removeprefix("a:").split("-") if word)
 
 
@@ -74,7 +74,7 @@ def find_anchor(ctx: Context, anchor_id: str) -> Anchor | None:
 
 
 def all_anchors(ctx: Context, limit: int) -> list[Anchor]:
-    """Anchors by id."""
+    """Anchors in the order of their ids."""
     rows = ctx.tx.all("SELECT * FROM anchor WHERE workspace = ? ORDER BY id LIMIT ?", ctx.workspace, limit)
     return with_aliases(ctx, rows)
 
@@ -100,13 +100,13 @@ def aliases_of(ctx: Context, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 def owner_of(ctx: Context, alias: str) -> str | None:
-    """The anchor that an alias stands for."""
+    """The id of the anchor that has this alias; None if there is none."""
     owner = ctx.tx.value("SELECT anchor FROM anchor_alias WHERE workspace = ? AND alias = ?", ctx.workspace, alias)
     return None if owner is None else str(owner)
 
 
 def canonical(ctx: Context, anchor_id: str) -> str:
-    """The id itself, or the one it is an alias of. A registered id is never read as an alias."""
+    """The id itself if it is registered, else the id of the anchor that has it as an alias, else the id."""
     sql = "SELECT 1 AS known FROM anchor WHERE workspace = ? AND id = ?"
     if ctx.tx.one(sql, ctx.workspace, anchor_id):
         return anchor_id
@@ -114,7 +114,7 @@ def canonical(ctx: Context, anchor_id: str) -> str:
 
 
 def save_anchor(ctx: Context, anchor: Anchor) -> Anchor:
-    """Insert or replace the record and its aliases; `created_at_ms` of zero means now."""
+    """Insert or replace an anchor and its aliases; a `created_at_ms` of zero means now."""
     saved = replace(anchor, created_at_ms=anchor.created_at_ms or ctx.now_ms, updated_at_ms=ctx.now_ms)
     ctx.tx.run(
         "INSERT INTO anchor (workspace, id, title, kind, status, description, refs, parent_id, depends_on,"
@@ -134,7 +134,7 @@ def save_anchor(ctx: Context, anchor: Anchor) -> Anchor:
         saved.created_at_ms,
         saved.updated_at_ms,
     )
-    # The record holds all its aliases, so those that it does not name any more are gone.
+    # The anchor holds all its aliases, so those that it no longer names are removed.
     ctx.tx.run("DELETE FROM anchor_alias WHERE workspace = ? AND anchor = ?", ctx.workspace, saved.id)
     ctx.tx.many(
         "INSERT INTO anchor_alias (workspace, alias, anchor) VALUES (?, ?, ?)",
@@ -149,9 +149,9 @@ def delete_anchor(ctx: Context, anchor_id: str) -> None:
 
 
 def ensure_anchor(ctx: Context, anchor_id: str) -> str:
-    """The canonical id, with a minimal record made when there is none."""
+    """The canonical id; registers a minimal anchor if there is none."""
     known = canonical(ctx, anchor_id)
-    # One statement makes it and tells whether it was there.
+    # One statement inserts it and tells whether it existed.
     added = ctx.tx.changed(
         "INSERT INTO anchor (workspace, id, title, kind, status, refs, depends_on, created_at_ms, updated_at_ms)"
         " VALUES (?, ?, ?, 'component', 'active', '[]', '[]', ?, ?) ON CONFLICT (workspace, id) DO NOTHING",
@@ -167,7 +167,7 @@ def ensure_anchor(ctx: Context, anchor_id: str) -> str:
 
 
 def register_tags(ctx: Context, tags: Iterable[str]) -> None:
-    """Make sure that every anchor named by a canonical card's tags exists."""
+    """Register every anchor that a canonical card's tags name."""
     for tag in tags:
         if ANCHOR.fullmatch(tag):
             ensure_anchor(ctx, tag)
@@ -179,7 +179,7 @@ def names_anchor(ctx: Context, target: str) -> bool:
         "SELECT 1 FROM reasoning_ref JOIN node_tag ON node_tag.workspace = reasoning_ref.workspace"
         " AND node_tag.branch = reasoning_ref.branch AND node_tag.doc = reasoning_ref.graph_doc"
         " JOIN node ON node.workspace = node_tag.workspace AND node.seq = node_tag.seq"
-        # A range instead of a prefix test, so that the index over (branch, doc, tag) is used.
+        # A range ('a;' follows 'a:') instead of a prefix test, so that the index on (branch, doc, tag) is used.
         " WHERE reasoning_ref.workspace = ? AND reasoning_ref.id = ?"
         " AND node_tag.tag >= 'a:' AND node_tag.tag < 'a;' AND node.until IS NULL AND node.deleted = 0 LIMIT 1",
         ctx.workspace,
@@ -205,7 +205,7 @@ def _anchor(row: Row, aliases: tuple[str, ...]) -> Anchor:
 
 
 def resolve_anchor(ctx: Context, given: str, field: str = "anchor") -> str:
-    """The canonical id of what was given, with a warning when that was an older name."""
+    """The canonical id of an anchor; an alias gives a warning."""
     wanted = check_anchor(given, field)
     known = canonical(ctx, wanted)
     if known != wanted:
@@ -228,7 +228,7 @@ EVERY = 1_000_000
 
 @retracter("anchor")
 def retract_anchor(ctx: Context, id: str, said: Retraction) -> Retracted:
-    """An area that is given up stays in the map as deprecated, so that its cards still have a place."""
+    """Retract an anchor. It stays in the map as deprecated, so that its cards keep their place."""
     anchor_id = resolve_anchor(ctx, id, "id")
     anchor = find_anchor(ctx, anchor_id)
     if anchor is None:
@@ -252,7 +252,7 @@ def anchors_rename(ctx: Context, args: AnchorsRename) -> dict[str, Any]:
         raise unknown_anchor(old)
     if find_anchor(ctx, new) is not None or (owner_of(ctx, new) is not None):
         raise _taken(new)
-    # Before the new one is saved: the old id becomes an alias, and no name may be both.
+    # Before the new one is saved, because the old id becomes an alias, and no name may be both.
     delete_anchor(ctx, old)
     renamed = save_anchor(ctx, replace(anchor, id=new, aliases=tuple(sorted({*anchor.aliases, old}))))
     _repoint(ctx, {old, *anchor.aliases}, new)
@@ -307,9 +307,8 @@ def _swallow(ctx: Context, into: Anchor, old: str) -> Anchor:
 
 
 def _repoint(ctx: Context, old: set[str], new: str) -> None:
-    """Every parent and dependency that names an old id names the new one; nothing comes to point to itself."""
-    # Relations are lists inside of rows, so all are looked at; renaming is rare and a map has hundreds of areas, not
-    # more.
+    """Replace old ids by the new one in all parents and dependencies, without references of an anchor to itself."""
+    # Relations are lists inside of rows, so every anchor is read. Renaming is rare, and a map has only hundreds.
     for anchor in all_anchors(ctx, EVERY):
         parent = new if anchor.parent_id in old else anchor.parent_id
         depends = dict.fromkeys(new if value in old else value for value in anchor.depends_on)

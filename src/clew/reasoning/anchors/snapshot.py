@@ -1,4 +1,4 @@
-"""One anchor with the cards that hang on it and the tasks behind them; notes bound to it."""
+"""anchor_snapshot: one anchor with its cards and tasks; `open` for anchors; macro_anchor_note, which writes a note."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from clew.store.rows import load
 
 PRIORITY = ("decision", "evidence", "test", "hypothesis", "question", "update", "note", "frame")
 MOST_LINKS = 1000
-"""How many of the newest linked cards are looked at; an anchor that has more says so."""
+"""How many of the newest linked cards are read; an anchor with more says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedCards:
-    """The linked cards, newest first, each once; `links` counts them before any filter."""
+    """The cards of an anchor, newest first, each once, before any filter."""
 
     places: list[PlacedNode]
     has_more: bool
@@ -57,11 +57,12 @@ class LinkedCards:
 
 
 def linked_cards(ctx: Context, anchor_id: str) -> LinkedCards:
-    """Cards tagged with the anchor or with one of its older names."""
+    """Cards tagged with the anchor or with one of its aliases."""
     names = [anchor_id, *aliases_of(ctx, [anchor_id]).get(anchor_id, ())]
     rows = ctx.tx.all(
         "SELECT node.* FROM node_tag JOIN node ON node.workspace = node_tag.workspace AND node.seq = node_tag.seq"
         f" WHERE node_tag.workspace = ? AND node_tag.tag IN ({placeholders(len(names))})"
+        # The prefix is implied by the names; saying it lets the planner use the partial index of anchor tags.
         " AND substr(node_tag.tag, 1, 2) = 'a:' AND node.until IS NULL AND node.deleted = 0"
         f" AND {ON_A_BRANCH} AND {aside('node.type')} IN ({placeholders(len(CARD_TYPES))})"
         " ORDER BY node_tag.seq DESC LIMIT ?",
@@ -77,7 +78,7 @@ def linked_cards(ctx: Context, anchor_id: str) -> LinkedCards:
 
 
 def by_priority(places: list[PlacedNode]) -> list[PlacedNode]:
-    """Pinned first, then by what a type is worth, then the newest."""
+    """Pinned cards first, then by the rank of their type, then the newest."""
     return sorted(places, key=lambda item: (_unpinned(item.node), PRIORITY.index(item.node.type), *_age(item.node)))
 
 
@@ -102,7 +103,7 @@ def places_json(ctx: Context, places: list[PlacedNode]) -> list[dict[str, Any]]:
 
 
 def linked_tasks(ctx: Context, places: list[PlacedNode], limit: int) -> list[dict[str, Any]]:
-    """The tasks on whose branches cards of the anchor stand, the last touched first."""
+    """The tasks on whose branches the anchor's cards are, the last touched first."""
     newest: dict[int, int] = {}
     for item in places:
         newest[item.branch] = max(newest.get(item.branch, 0), item.node.last_ts_ms)
@@ -119,7 +120,7 @@ def linked_tasks(ctx: Context, places: list[PlacedNode], limit: int) -> list[dic
 
 
 def _task(ctx: Context, row: dict[str, Any], last_ts_ms: int) -> dict[str, Any]:
-    """A task as its graph shows it: tasks project themselves as nodes there."""
+    """A task by its node in its own graph, so that no table of tasks is read here."""
     shown = node(ctx, branch_by_id(ctx, row["branch"]), row["graph_doc"], f"task:{row['id']}")
     return {
         "task": row["id"],
@@ -213,7 +214,7 @@ def anchor_names(ctx: Context, ids: list[str]) -> list[Named]:
 
 @opener("anchor")
 def open_anchor(ctx: Context, anchor: str, limit: int, include_drafts: bool) -> dict[str, Any]:
-    """The anchor as `open` shows it. One that nobody registered is shown from the tags that name it."""
+    """The anchor as `open` shows it. An unregistered one is shown from the cards that name it."""
     anchor_id = resolve_anchor(ctx, anchor, "id")
     record = find_anchor(ctx, anchor_id)
     linked = linked_cards(ctx, anchor_id)
@@ -298,7 +299,7 @@ def macro_anchor_note(ctx: Context, args: MacroAnchorNote) -> dict[str, Any]:
 
 
 def _record(ctx: Context, args: MacroAnchorNote, anchor_id: str) -> Anchor:
-    """The record with what was given; what was left out stays as it is."""
+    """The anchor with the given fields; fields that were left out stay as they are."""
     current = find_anchor(ctx, anchor_id)
     if current is None and (args.title is None or args.kind is None):
         way = note_call(anchor_id, args.title or slug_title(anchor_id), args.kind or "component", "high")
@@ -317,7 +318,7 @@ def _record(ctx: Context, args: MacroAnchorNote, anchor_id: str) -> Anchor:
 
 
 def _place(ctx: Context, args: MacroAnchorNote) -> tuple[Scope, StepFocus | None]:
-    """The target's scope when there is one to write for, else the documents that anchors have on the checkout."""
+    """The scope of the target, if there is one; else the documents of anchors on the checked-out branch."""
     wanted = target_id(args.target) or (ctx.ws.focus if args.step is not None else None)
     if wanted is None:
         if args.step is not None:

@@ -1,4 +1,4 @@
-"""Writing a card: one transaction makes the typed node, its edges and the entry of the trace."""
+"""Writing a card: one transaction writes its node, its edges and its trace entry. think_card and think_add_*."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ declare_events(
 
 @dataclass(frozen=True, slots=True)
 class CardWritten:
-    """What writing a card did; `last_seq` is the newest graph version it made, if any."""
+    """The result of writing a card; `last_seq` is the newest graph version that was made, if any."""
 
     card_id: str
     inserted: bool
@@ -67,21 +67,21 @@ def write_card(
     blocks: Sequence[str] = (),
     step: StepFocus | None = None,
 ) -> CardWritten:
-    """Write a card with its trace entry and edges, or nothing when the same card stands there already."""
+    """Write a card with its trace entry and edges; nothing if the same card exists already."""
     card_id = card.id or next_card_id(ctx)
     edges = {SUPPORTS: _ends(supports, SUPPORTS, card_id), BLOCKS: _ends(blocks, BLOCKS, card_id)}
-    # A card without an id of its own is new by definition; with one, the same call may have been sent before.
+    # A card without an id is always new; with an id, the same call may have been sent before.
     known = trace_entry(ctx, scope, card_id) if card.id else None
     if known is not None:
         _refuse_other(ctx, scope, card, edges, known)
     current = node(ctx, scope.branch, scope.graph, card_id) if card.id else None
     if known is None and current is not None and _content(card) != _content(Card(card_id, *_node_content(current))):
-        # Another trace, or graph_apply, wrote the node: this trace does not know it, yet it must not be overwritten.
+        # The node was written through another trace or by graph_apply; it must not be overwritten.
         raise _id_taken(scope, card_id, {})
-    # An entry without its node: the node was deleted since. It is written again, and the old entry stays the only one.
+    # If there is an entry but no node, the node was deleted since; it is written again without a second entry.
     if known is not None and current is not None:
         return CardWritten(card_id, False, known["seq"], 0, 0, None)
-    placed = _placed(card, step)
+    placed = _with_default_tags(card, step)
     entry = known or _append(ctx, scope, card_id, placed, edges, step)
     versions = _put(ctx, scope, card_id, placed, current) + _link(ctx, scope, card_id, edges, fresh=card.id is None)
     if known is None:
@@ -92,7 +92,7 @@ def write_card(
 
 
 def trace_entry(ctx: Context, scope: Scope, card_id: str) -> Row | None:
-    """The trace entry by which a card was written, on the branch or on what it inherits."""
+    """The trace entry of a card, on the branch or on its bases."""
     for link in chain(ctx, scope.branch):
         row = ctx.tx.one(
             "SELECT * FROM entry WHERE workspace = ? AND branch = ? AND doc = ? AND source = ? AND seq <= ?",
@@ -108,7 +108,7 @@ def trace_entry(ctx: Context, scope: Scope, card_id: str) -> Row | None:
 
 
 def change_card(ctx: Context, scope: Scope, card: Node, what: dict[str, Any], **fields: Any) -> Node | None:
-    """The card's next version with some fields changed; None when they say nothing new."""
+    """Write the card's next version with some fields changed; None if nothing would change."""
     state = {name: getattr(card, name) for name in ("id", "type", "title", "text", "status", "tags", "meta")}
     if all(state[name] == value for name, value in fields.items()):
         return None
@@ -118,7 +118,7 @@ def change_card(ctx: Context, scope: Scope, card: Node, what: dict[str, Any], **
 
 
 def card_in(ctx: Context, scope: Scope, card_id: str, field: str = "card_id") -> Node:
-    """A live card of the scope."""
+    """The live card with this id in the scope; refused if there is none."""
     found = node(ctx, scope.branch, scope.graph, check_node_id(card_id, field))
     if found is None:
         raise ClewError(
@@ -131,14 +131,14 @@ def card_in(ctx: Context, scope: Scope, card_id: str, field: str = "card_id") ->
 
 
 def place_params(scope: Scope, branch_field: str = "ref") -> dict[str, Any]:
-    """The arguments by which another call names this scope's graph."""
+    """The arguments with which another call names this scope's graph."""
     if scope.target is not None:
         return {"target": scope.target}
     return {branch_field: scope.branch.name, "graph_doc": scope.graph}
 
 
 def next_card_id(ctx: Context) -> str:
-    """The next number whose id nobody has taken by hand."""
+    """The next free card id; callers may have used a number by hand."""
     taken = f"SELECT 1 FROM node WHERE workspace = ? AND id = ? AND {BY_SEQ} LIMIT 1"
     while True:
         card_id = f"CARD-{ctx.ws.count('card')}"
@@ -155,7 +155,7 @@ def _ends(given: Sequence[str], field: str, card_id: str) -> list[str]:
     return ends
 
 
-def _placed(card: Card, step: StepFocus | None) -> Card:
+def _with_default_tags(card: Card, step: StepFocus | None) -> Card:
     """The card as it is stored: with its lane, visibility and step."""
     shown = card.with_tags(*default_tags(card.type, card.tags))
     return shown.with_tags(step.tag).with_meta(step=step.to_json()) if step else shown
@@ -175,7 +175,7 @@ def _append(
         format=FORMAT,
         meta={**meta, **edges, **({"step": step.to_json()} if step else {})},
         source=f"card:{card_id}",
-        item_source=None,  # the card itself is the item
+        item_source=None,  # the card's node has the search item
     )
 
 
@@ -195,18 +195,18 @@ def _put(ctx: Context, scope: Scope, card_id: str, card: Card, current: Node | N
 
 
 def _link(ctx: Context, scope: Scope, card_id: str, edges: dict[str, list[str]], fresh: bool) -> list[tuple[str, int]]:
-    """The edges that are not there yet; from a fresh id there are none."""
+    """Write the edges that do not exist yet."""
     made = []
     for rel, ends in edges.items():
         for end in ends:
-            # A new id cannot have edges yet, and each look costs a query.
+            # A fresh id cannot have edges yet, and each lookup costs a query.
             if fresh or edge(ctx, scope.branch, scope.graph, (card_id, rel, end)) is None:
                 made.append(("edge", put_edge(ctx, scope.branch, scope.graph, card_id, rel, end).last_seq))
     return made
 
 
 def _refuse_other(ctx: Context, scope: Scope, card: Card, edges: dict[str, list[str]], known: Row) -> None:
-    """The same id may come again only with the same content: as it was first written, or as it stands now."""
+    """Refuse an existing id with other content. The same content is accepted: as first written, or as it is now."""
     card_id = str(card.id)
     meta = orjson.loads(known["meta"])
     first = Card(card_id, meta["type"], known["title"], known["content"], meta["status"], meta["tags"], meta["meta"])
@@ -231,8 +231,8 @@ def _node_content(card: Node) -> tuple[Any, ...]:
 
 
 def _content(card: Card) -> tuple[Any, ...]:
-    """What makes a card that card; tags and meta that are put on it by the system do not count."""
-    # Lane, visibility and step are put on by the system and may differ when the same card is sent from another place.
+    """The content by which two cards are compared, without tags and meta that the system adds."""
+    # Lane, visibility and step may differ when the same card is sent from another place.
     tags = sorted(tag for tag in card.tags if not is_derived(tag))
     meta = {key: value for key, value in card.meta.items() if key != "step"}
     dumped = canonical_bytes(meta)
@@ -315,7 +315,7 @@ def written_json(ctx: Context, scope: Scope, written: CardWritten) -> dict[str, 
 
 
 def _note_call(step: StepFocus, card_id: str, label: str) -> Suggestion:
-    """What was thought about a step belongs into its notes as well, in a line that leads to the card."""
+    """Suggest a note at the step that leads to the new card."""
     note = f"{card_id} {shorten(' '.join(label.split()), 100)}".strip()
     reason = "Notes at the step what was thought."
     return suggest("tasks_note", reason, "medium", task=step.task_id, step_id=step.step_id, note=note)
@@ -345,12 +345,12 @@ def _declare_wrapper(kind: str) -> None:
 
     article = "an" if kind[0] in "aeiou" else "a"
     think_add.__doc__ = f"Keep {article} {kind} card: think_card with its type set."
-    # Functions are told apart by this name; otherwise the second declaration would look like a clash with the first.
+    # Declarations are compared by this name; without it the second one would look like a clash with the first.
     think_add.__qualname__ = f"think_add_{kind}"
     example = {"card": {"title": f"A first {kind}"}}
     operation(f"think_add_{kind}", writes=True, example=example)(think_add)
 
 
-# think_add_decision, _evidence, _frame, _hypothesis, _note, _question, _test, _update: one for each type.
+# think_add_decision, _evidence, _frame, _hypothesis, _note, _question, _test, _update: BranchMind has one for each.
 for _kind in CARD_TYPES:
     _declare_wrapper(_kind)

@@ -1,4 +1,4 @@
-"""Changes to cards that exist: status, pins, edges, publishing a draft, merging cards that say the same."""
+"""The operations that change existing cards: status, pin, link, publish, retract, and merging equal cards."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_CARDS = 200
 
 
 def id_list(given: str | list[str], field: str) -> list[str]:
-    """One id or many, checked, each once, in the order given."""
+    """One id or many as a list: checked, each once, in the given order."""
     ids = list(dict.fromkeys(check_node_id(value, field) for value in ([given] if isinstance(given, str) else given)))
     if not ids or len(ids) > MOST_CARDS:
         raise invalid(field, f"expected 1 to {MOST_CARDS} card ids", "Name at least one card.", kind="length")
@@ -47,7 +47,7 @@ def applied_json(ctx: Context, changed: list[Node], edges: int = 0, last_seq: in
 
 
 def remark(ctx: Context, scope: Scope, format: str, title: str, message: str | None, meta: dict[str, Any]) -> None:
-    """A line in the trace for a change that nobody would otherwise see there."""
+    """Write a trace entry about a change, which the trace would otherwise not show."""
     append(
         ctx,
         scope.branch.id,
@@ -97,15 +97,15 @@ def _merged(card: Node, meta: dict[str, Any] | None) -> dict[str, Any] | None:
 
 @retracter("card")
 def retract_card(ctx: Context, id: str, said: Retraction) -> Retracted:
-    """Give a card, and the copy that was published of it, the status by which what rests on it becomes suspect."""
+    """Retract a card and its published copy. Their new status makes whatever rests on them suspect."""
     found = seen_card(ctx, id)
     if found is None:
         raise unknown_id("card", id, "Copy the id from a query.", [suggest("think_query", "Lists the cards.")])
     branch, doc, card = found
-    # A question that has its answer was not wrong.
+    # An answered question was not wrong, so it is resolved, not superseded.
     ended = "resolved" if card.type == "question" else "superseded"
     scope, status = scope_holding(ctx, branch, doc), ended if said.replaced_by else "retracted"
-    # Whoever reads only published cards must learn of it too.
+    # The published copy too, for readers who see only published cards.
     copy = node(ctx, branch, doc, PUBLISHED + id)
     for item in [card, *([copy] if copy is not None else [])]:
         change_card(ctx, scope, item, {"status": status, "previous": item.status, "why": said.why}, status=status)
@@ -204,7 +204,7 @@ declare_events({"card_published": "A card was copied into canonical visibility."
 
 
 def publish(ctx: Context, scope: Scope, source: Node, pin: bool) -> tuple[str, Node | None]:
-    """The published copy brought up to date; None when it already says what its source says."""
+    """Write or update the published copy of a card; None if it is up to date."""
     published_id = PUBLISHED + source.id
     current = node(ctx, scope.branch, scope.graph, published_id)
     fields: dict[str, Any] = {
@@ -219,7 +219,7 @@ def publish(ctx: Context, scope: Scope, source: Node, pin: bool) -> tuple[str, N
         return published_id, None
     written = put_node(ctx, scope.branch, scope.graph, id=published_id, **fields)
     ctx.emit("reasoning", "card_published", published_id, {"source": source.id, "branch": scope.branch.name})
-    # Named like a card's entry, so that a trace reads the same whichever way a decision came in.
+    # The keys of a card's own entry, so that readers of the trace need not tell the two apart.
     meta = {"card_id": published_id, "type": source.type, "tags": list(written.tags), "source_card_id": source.id}
     if source.meta and "step" in source.meta:
         meta["step"] = source.meta["step"]
@@ -228,7 +228,7 @@ def publish(ctx: Context, scope: Scope, source: Node, pin: bool) -> tuple[str, N
 
 
 def _tags(source: Node, current: Node | None, pin: bool) -> tuple[str, ...]:
-    # The copy is everybody's: it keeps what the card is about and loses whose draft it was.
+    # The copy is for everybody: it keeps the subject tags and loses the lane and the draft mark.
     kept = {tag for tag in source.tags if not tag.startswith(LANE) and tag not in {DRAFT, PINNED}}
     pinned = pin or (current is not None and PINNED in current.tags)
     return tuple(sorted(kept | {SHARED_LANE, CANON} | ({PINNED} if pinned else set())))
@@ -320,19 +320,19 @@ def _candidates(ctx: Context, scope: Scope, args: ThinkNominalMerge) -> list[Nod
         found = [card_in(ctx, scope, card_id, "candidate_ids") for card_id in ids]
     else:
         seen = nodes(ctx, scope.branch, scope.graph, types=CARD_TYPES, limit=args.limit_candidates).nodes
-        # A published copy says what its source says on purpose; only who names it means it.
+        # A published copy equals its source on purpose, so it is a candidate only if the caller names it.
         found = [card for card in seen if not card.id.startswith(PUBLISHED)]
     return [card for card in found if card.status != MERGED and card.type in CARD_TYPES]
 
 
 def _groups(cards: list[Node]) -> list[tuple[Node, list[Node]]]:
-    """Equal cards, each group with the one to keep: a pinned one before the oldest."""
+    """Groups of equal cards, each with the one to keep: a pinned one, else the oldest."""
     alike: dict[tuple[str, str | None, str | None], list[Node]] = {}
     for card in cards:
         alike.setdefault((card.type, card.title, card.text), []).append(card)
     groups = []
     for members in alike.values():
-        # The oldest is most likely the one that others link to.
+        # The oldest card is most likely the one that others link to.
         first, *others = sorted(members, key=lambda card: (not is_pinned(card.tags), card.last_seq, card.id))
         if others:
             groups.append((first, others))

@@ -1,4 +1,4 @@
-"""Which cards a reader sees first: pins, then the open frontier, then recent ones to fill up."""
+"""Which cards a view shows first: pinned ones, then the open frontier, then recent ones to fill up."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from clew.reasoning.visibility import CARD_TYPES, PINNED, SHOWN
 from clew.registry.context import Context
 
 SUBGOAL = "subgoal"
+# Room of each layer, so that many pins cannot push out the open questions.
 MOST_PINS, MOST_OPEN, MOST_SUBGOALS, MOST_OF_STEP = 8, 6, 4, 4
 EDGES = 600
 
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """Through what a reader looks: with or without drafts, at everything or at one step."""
+    """What a reader sees: with or without drafts, everything or one step."""
 
     drafts: bool = False
     step: StepFocus | None = None
     only_step: bool = True
-    """A step that was asked for narrows the view; one that is merely in focus adds its cards."""
+    """Whether the view shows only the step's cards. A step that is merely in focus only brings its cards forward."""
     as_of: int | None = None
-    """The seq after which the view is seen; None means now."""
+    """The seq at which the view is taken; None means now."""
 
     def tags(self) -> list[str]:
-        """The tags that every shown card is filed under. A step's own drafts are always shown."""
+        """Index tags that every shown card has. A step's own drafts are always shown."""
         if self.step is not None and self.only_step:
             return [self.step.tag]
         return [] if self.drafts else [SHOWN]
@@ -48,13 +49,13 @@ class SelectionLimits:
 
 @dataclass
 class Selection:
-    """Cards in the order of their relevance, each once."""
+    """Cards in order of relevance, each once, up to a limit."""
 
     limit: int
     cards: dict[str, Node] = field(default_factory=dict)
     has_more: bool = False
     missed: Node | None = None
-    """The newest card of the fill that found no room."""
+    """The newest card that found no room; a view's cursor starts there."""
 
     @property
     def full(self) -> bool:
@@ -83,7 +84,7 @@ def relevant_cards(
     include_drafts: bool = False,
     only_step: bool = False,
 ) -> list[Node]:
-    """The cards of a view. `step` brings that step's cards forward; with `only_step` it shows nothing else."""
+    """The cards of a view. `step` brings that step's cards forward; with `only_step` only they are shown."""
     lens = Lens(include_drafts or view == "audit", step, only_step)
     return select(ctx, scope, view, limit, lens).listed()
 
@@ -91,16 +92,16 @@ def relevant_cards(
 def select(
     ctx: Context, scope: Scope, view: str, limit: int, lens: Lens, frontier: dict[str, NodePage] | None = None
 ) -> Selection:
-    """The cards of a view. A frontier that was read already is not read again."""
+    """The cards of a view. `frontier` is passed if the caller has read it already."""
     chosen = Selection(limit)
     for page in _layers(ctx, scope, lens, frontier):
         chosen.take(page)
         if chosen.full:
             break
-    # The fill below knows what is left over: it sees whatever the layers could not take.
+    # The fill below decides anew what is left over: it sees every card that the layers could not take.
     chosen.has_more, chosen.missed = False, None
     status = None if view == "explore" else "open"
-    # As many again as are taken already: those may be the newest ones.
+    # More by the number already taken, because those may be the newest cards and are skipped.
     chosen.take(_cards(ctx, scope, lens, status=status, limit=limit + len(chosen.cards)))
     return chosen
 
@@ -159,7 +160,7 @@ def _cards(
 
 
 def newest(ctx: Context, scope: Scope, lens: Lens, kind: str, limit: int) -> list[Node]:
-    """The newest cards of a type, whatever their status."""
+    """The newest cards of a type, of any status."""
     return _cards(ctx, scope, lens, types=[kind], limit=limit).nodes if limit else []
 
 

@@ -1,4 +1,4 @@
-"""The forms of a card: an object, JSON text, `key: value` lines or plain text becomes one normal form; templates."""
+"""Reading a card from any form (object, JSON text, `key: value` lines, plain text) into one normal form; templates."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _INDENT = "  "
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A card in its normal form. Without an id it gets one when it is written."""
+    """A card in its normal form. Without an id it gets one when written."""
 
     id: str | None
     type: str
@@ -60,7 +60,7 @@ class Card:
 
 
 def read_card(given: str | dict[str, Any], forced_type: str | None = None, default_type: str = "note") -> Card:
-    """The normal form of whatever was given. `forced_type` wins over the type that the card names."""
+    """Read a card from any form. `forced_type` wins over the type that the card names."""
     raw = given if isinstance(given, dict) else _from_text(given)
     kind = forced_type or check_card_type(_string(raw, "type", 128) or default_type)
     card = Card(
@@ -79,10 +79,10 @@ def read_card(given: str | dict[str, Any], forced_type: str | None = None, defau
 
 
 def parse_lines(text: str) -> dict[str, Any]:
-    """`key: value` lines as an object, or the whole text as a note's text. Never refuses anything.
+    """Read `key: value` lines as an object, or the whole text as the card's text. Never refuses anything.
 
-    Lines are read this way when the first one names a key of a card. A line that is indented or is no field itself
-    goes on with the value above it; so do the receipts `CMD:` and `LINK:` inside a text.
+    Lines are read as fields if the first one names a key of a card. A line that is indented or is no field continues
+    the value above it; so do the receipts `CMD:` and `LINK:` inside of a text.
     """
     first = next((line for line in text.splitlines() if line.strip()), "")
     opening = _FIELD.fullmatch(first)
@@ -203,7 +203,7 @@ def _tags(value: Any) -> tuple[str, ...]:
 
 
 def _meta(raw: dict[str, Any]) -> dict[str, Any]:
-    """The given meta, and every key that no card has."""
+    """The given meta, with every unknown key of the card added."""
     given = raw.get("meta")
     if given is not None and not isinstance(given, dict):
         raise _refused("card.meta", "expected an object", kind="type", expected="object")
@@ -220,7 +220,7 @@ def example_call() -> Suggestion:
 
 
 def lost_edges(card: Card) -> list[Hint]:
-    """Edges that were written into the card, where nobody looks for them."""
+    """Edges that were written inside the card, where they link nothing."""
     return [{"kind": "misplaced", "field": key} for key in ("supports", "blocks") if key in card.meta]
 
 
@@ -235,20 +235,20 @@ DOUBT_PROPOSAL = (
 OUTCOME_PROPOSAL = "RESULT: what came out\nLINK: where it can be seen"
 CLAIM_PROPOSAL = "What must hold for: "
 _PROPOSALS = frozenset(" ".join(text.split()) for text in (TEST_PROPOSAL, COUNTER_PROPOSAL, DOUBT_PROPOSAL))
-"""What the proposals of engine and views say where somebody's own words belong. A card that holds them is kept and
-counts for nothing until it is written anew."""
+"""Texts that the engine and the views propose in place of an author's own words. A card with such a text is stored,
+but counts for nothing until it is rewritten."""
 
 
 def is_form(title: str | None, text: str | None) -> bool:
-    """Whether a card is a form that nobody filled in: it holds `<fill`, or says what a template or a proposal says."""
-    said = [" ".join(part.split()) for part in (title, text) if part and part.strip()]
-    if any(is_unfilled(part) or any(line in part for line in OUTCOME_PROPOSAL.splitlines()) for part in said):
+    """Whether a card is an unfilled form: it contains `<fill`, or the text of a template or proposal."""
+    parts = [" ".join(part.split()) for part in (title, text) if part and part.strip()]
+    if any(is_unfilled(part) or any(line in part for line in OUTCOME_PROPOSAL.splitlines()) for part in parts):
         return True
-    return bool(said) and (said[-1] in _PROPOSALS or said[0].startswith(CLAIM_PROPOSAL))
+    return bool(parts) and (parts[-1] in _PROPOSALS or parts[0].startswith(CLAIM_PROPOSAL))
 
 
 def _refuse_form(card: Card) -> None:
-    """The door sees the arguments; a card may also be written as JSON or lines inside one text."""
+    """Refuse an unfilled form. The dispatcher checks arguments only; a card may be JSON or lines inside of one text."""
     if any(is_unfilled(part) for part in (card.title or "", card.text or "")):
         raise invalid(
             "card",

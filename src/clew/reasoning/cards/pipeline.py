@@ -1,4 +1,4 @@
-"""The pipeline: frame, hypothesis, test, evidence and decision in one call, each resting on the one before."""
+"""think_pipeline: frame, hypothesis, test, evidence and decision in one call, each linked to the one before."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SUMMARY = 2000
 
 @dataclass(frozen=True, slots=True)
 class DecisionNote:
-    """How the decision is summed up in the notes."""
+    """Title and format of the note that sums up the decision."""
 
     title: str = "Decision"
     format: str = "text"
@@ -61,7 +61,8 @@ def write_pipeline(
     step: StepFocus | None = None,
     note: DecisionNote | None = None,
 ) -> PipelineWritten:
-    """Write the given stages in their order, each supporting the one before, and note the decision if asked to."""
+    """Write the given stages in order, each supporting the one before, and a note about the decision if wanted."""
+    # All stages are read and checked before the first card is written.
     cards = _stage_cards(stages, statuses or {})
     written: list[tuple[str, CardWritten]] = []
     for stage, card in cards.items():

@@ -1,4 +1,4 @@
-"""Reading cards: by filters, as a context slice, as the open frontier, as the next one to look at; think_lint."""
+"""The operations that read cards: think_query, think_context, think_frontier, think_next and think_lint."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FrontierLimit = Annotated[int, Field(ge=0, le=100, description="Most of this kin
 
 
 def cards_json(ctx: Context, scope: Scope, cards: Sequence[Node], as_of: int | None = None) -> list[dict[str, Any]]:
-    """Cards as callers see them; one that rests on a fallen premise says so."""
+    """Cards as JSON; a card that rests on a fallen premise is marked `suspect`."""
     doubts = suspects(ctx, scope, [card.id for card in cards], as_of)
     return [
         {**node_json(card), "suspect": doubts[card.id].to_json()} if card.id in doubts else node_json(card)
@@ -34,7 +34,7 @@ def cards_json(ctx: Context, scope: Scope, cards: Sequence[Node], as_of: int | N
 
 
 def lens_of(args: ReadPlace, step: StepFocus | None) -> Lens:
-    """The lens that the arguments of a read describe."""
+    """The lens for the arguments of a read."""
     return Lens(args.drafts, step, as_of=args.as_of)
 
 
@@ -200,7 +200,7 @@ NEXT_BUDGET = Budget(
     16_000,
     keep=("candidate", "branch", "graph_doc"),
 )
-"""The candidate is what was asked for; it goes last."""
+"""The candidate is what was asked for, so it is cut last."""
 
 
 @operation("think_next", budget=NEXT_BUDGET)
@@ -221,7 +221,7 @@ def think_next(ctx: Context, args: ThinkNext) -> dict[str, Any]:
 
 MOST_ERRORS = 50
 MOST_CARDS = 200
-"""How many of the newest cards are looked at one by one; edges are checked over the whole graph."""
+"""How many of the newest cards are checked one by one; edges are checked in the whole graph."""
 
 
 class ThinkLint(BoundedPlace):

@@ -1,4 +1,4 @@
-"""Subgoals: a question gets documents of its own to be worked out in, and an answer that comes back."""
+"""Subgoals: a question gets a graph and a trace of its own to be worked out in; its answer is brought back."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def think_subgoal_open(ctx: Context, args: ThinkSubgoalOpen) -> dict[str, Any]:
     question = _question(ctx, scope, args.question_id)
     known = _open_subgoal(ctx, scope, question, args)
     if known is not None:
-        return _opened(ctx, scope, known.id, known.meta or {}, None)
-    # The id is taken first because the child's documents are named after it.
+        return _answer(ctx, scope, known.id, known.meta or {}, None)
+    # The id is drawn first, because the child's documents are named after it.
     subgoal_id = next_card_id(ctx)
     child = {
         "child_graph_doc": check_name(args.child_graph_doc or f"{subgoal_id}-graph", "child_graph_doc"),
@@ -62,10 +62,10 @@ def think_subgoal_open(ctx: Context, args: ThinkSubgoalOpen) -> dict[str, Any]:
     card = Card(subgoal_id, "question", f"Subgoal: {label(question)}", args.message, tags=(SUBGOAL,), meta=meta)
     written = write_card(ctx, scope, card)
     edge = put_edge(ctx, scope.branch, scope.graph, question.id, SUBGOAL, subgoal_id)
-    return _opened(ctx, scope, subgoal_id, child, edge.last_seq, written.edges_upserted + 1)
+    return _answer(ctx, scope, subgoal_id, child, edge.last_seq, written.edges_upserted + 1)
 
 
-def _opened(
+def _answer(
     ctx: Context, scope: Scope, subgoal_id: str, child: dict[str, Any], last_seq: int | None, edges: int = 0
 ) -> dict[str, Any]:
     return {
@@ -91,7 +91,7 @@ def _question(ctx: Context, scope: Scope, question_id: str) -> Node:
 
 
 def _open_subgoal(ctx: Context, scope: Scope, question: Node, args: ThinkSubgoalOpen) -> Node | None:
-    """The open subgoal of the question with the same documents, when the call names some."""
+    """The question's open subgoal with the same documents, if the call names any: then a repeated call finds it."""
     wanted = {"child_graph_doc": args.child_graph_doc, "child_trace_doc": args.child_trace_doc}
     named = {key: value.strip() for key, value in wanted.items() if value is not None}
     if not named:

@@ -1,4 +1,4 @@
-"""The reasoning engine: signals and next actions derived from a slice of cards. It reads and writes no store."""
+"""The reasoning engine: derives signals and next actions from cards that a view shows. It does not use the store."""
 
 from clew.reasoning.engine.rules import VERSION, run
 

@@ -1,4 +1,4 @@
-"""What the engine answers with: signals, actions in their order, and the calls that actions propose."""
+"""The engine's findings: signals, actions with their order, and the calls that actions propose."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Findings:
         )
 
     def then(self, others: Findings) -> Findings:
-        """These first, then what the others add; the same remark or advice is made once."""
+        """These findings first, then new ones of the others; equal signals and actions appear once."""
         signals: dict[tuple[str, str], EngineSignal] = {}
         actions: dict[tuple[str, str], EngineAction] = {}
         for signal in self.signals + others.signals:
@@ -80,7 +80,7 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class CallScope:
-    """Where proposed calls read and write, and for which step."""
+    """Builds proposed calls for a scope, a workspace and a step."""
 
     scope: Scope | None = None
     workspace: str | None = None
@@ -150,6 +150,6 @@ class CallScope:
         return {"workspace": self.workspace, branch_field: self.scope.branch.name, **docs}
 
     def _step(self) -> dict[str, Any]:
-        """A step belongs to a task, so a call without a target cannot name one."""
+        """The step argument; left out without a target, because a step belongs to a task."""
         known = self.step is not None and self.scope is not None and self.scope.target is not None
         return {"step": self.step} if known else {}

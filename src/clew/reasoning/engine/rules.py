@@ -1,4 +1,7 @@
-"""The rules of the engine, each a function from a slice to findings, and `run`, which applies them all."""
+"""The rules of the engine, each a function from a slice of cards to findings, and `run`, which applies them all.
+
+The codes and limits are BranchMind's; clients of the seed know them.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ def _unpublished(part: CardSlice, card: CardLike) -> bool:
     lane = any(tag.startswith(AGENT_LANE) for tag in card.tags) and SHARED_LANE not in card.tags
     if not (DRAFT in card.tags or lane) or card.id.startswith(PUBLISHED) or PUBLISHED + card.id in part.by_id:
         return False
-    # Old drafts that nobody pinned were left behind on purpose or by oversight; to name them for ever would be noise.
+    # Old drafts that nobody pinned are ignored: naming them for ever would be noise.
     return pinned(card) or part.now_ms - card.last_ts_ms <= RECENT_MS
 
 
@@ -127,7 +130,7 @@ def _low_hypothesis(part: CardSlice) -> Findings:
 
 def _least_sure(part: CardSlice, cards: list[CardLike]) -> tuple[float, CardLike]:
     rated = [(confidence(part, card), card) for card in cards]
-    # Every tie is broken (here: the newest, then the id), because the same state must give the same bytes.
+    # Ties are broken (newest, then id), because the same state must give the same answer.
     return min(rated, key=lambda pair: (pair[0], -pair[1].last_seq, pair[1].id))
 
 
@@ -170,7 +173,7 @@ def _weak(score: int, card: CardLike) -> EngineSignal:
 
 
 def changed_assumptions(part: CardSlice, calls: CallScope) -> Findings:
-    # One is enough: the first in the order of the slice is the newest, and the next call finds the next one.
+    # One is enough. The first card is the newest, and the next call finds the next one.
     for card in part.cards:
         users = _users_of(part, card) if "assumption" in card.tags and not is_open(card) else []
         if users:
@@ -195,7 +198,7 @@ def _users_of(part: CardSlice, card: CardLike) -> list[CardLike]:
 
 def tradeoffs(part: CardSlice, calls: CallScope) -> Findings:
     for card in part.of_type("question", "decision"):
-        # Padded, so that ` vs ` is also found at the beginning and at the end.
+        # Padded with blanks, so that ` vs ` is also found at the beginning and at the end.
         words = f" {card.title or ''} {card.text or ''} ".lower()
         if is_open(card) and any(mark in words for mark in TRADEOFF):
             call = calls.playbook("criteria_matrix", "Weighs the options by criteria.", "low")
@@ -232,7 +235,7 @@ def going_in_circles(part: CardSlice, calls: CallScope) -> Findings:
     window = sorted(part.trace, key=lambda entry: entry["seq"])[-TRACE_WINDOW:]
     cards = [entry for entry in window if entry.get("format") == "think_card"]
     progress = any(_is_progress(entry) for entry in window)
-    # Half of the last dozen entries are cards and nothing has come of them.
+    # At least half of the last dozen entries are cards, without evidence or a decision among them.
     if len(cards) < MANY_CARDS or progress:
         return Findings()
     message = f"{len(cards)} of the last {len(window)} trace entries are cards and none is evidence or a decision"
@@ -279,10 +282,10 @@ def run(
     workspace: str | None = None,
     toolset: str = "full",
 ) -> dict[str, Any] | None:
-    """The engine block of a view, or None when there is nothing to say.
+    """The engine block of a view; None if there are no findings.
 
-    `trace` holds entries as `entry_json` gives them. With a step's tag, what concerns that step comes first. Calls
-    name `workspace` when one is given, and in a reduced toolset are preceded by the call that lists them.
+    `trace` holds entries as `entry_json` gives them. With `step_tag`, findings about that step come first. Calls name
+    `workspace` if one is given, and in a reduced toolset they follow the call that lists them.
     """
     if signals_limit == 0 and actions_limit == 0:
         return None
@@ -291,7 +294,7 @@ def run(
     found = findings(whole, CallScope(scope, workspace))
     if step_tag is not None:
         step = step_tag.removeprefix(STEP).upper()
-        # The rules run twice, because a rule that stops at its first finding must find one of the step, too.
+        # The rules run twice, because some stop at their first finding, which may not be one of the step.
         found = findings(narrowed(whole, step_tag, linked), CallScope(scope, workspace, step)).then(found)
     if not found.signals and not found.actions:
         return None
@@ -299,7 +302,7 @@ def run(
 
 
 def findings(part: CardSlice, calls: CallScope) -> Findings:
-    """What every rule says about a slice, the most urgent first."""
+    """The findings of all rules about a slice, the most urgent first."""
     found = Findings()
     for rule in RULES:
         found += rule(part, calls)
@@ -315,12 +318,12 @@ def _block(
         "version": VERSION,
         **stepwise,
         "signals": [signal.to_json() for signal in signals],
-        "actions": [_disclosed(action, toolset).to_json() for action in actions],
+        "actions": [_fit_toolset(action, toolset).to_json() for action in actions],
         "signals_total": len(found.signals),
         "actions_total": len(found.actions),
         "truncated": len(signals) < len(found.signals) or len(actions) < len(found.actions),
     }
 
 
-def _disclosed(action: EngineAction, toolset: str) -> EngineAction:
+def _fit_toolset(action: EngineAction, toolset: str) -> EngineAction:
     return action.with_calls(tuple(fitted(list(action.calls), catalogue(), toolset)))

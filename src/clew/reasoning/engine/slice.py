@@ -1,7 +1,7 @@
-"""What the engine looks at (cards, the edges among them, the last trace entries) and how it weighs a card.
+"""The input of the engine (cards, edges among them, the last trace entries) and how it weighs a card.
 
-A card offers proof by receipts (`CMD:` and `LINK:` lines), by a command that can be run, and by their age. The
-confidence of a claim follows from what supports it and what blocks it.
+Evidence is rated by its receipts (`CMD:` and `LINK:` lines), its source and its links; a test by its command and the
+age of its result. The confidence of a claim follows from what supports it and what blocks it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class EdgeLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CardSlice:
-    """Cards newest first, with their neighbours looked up once."""
+    """Cards, newest first, with lookups of their supporting and blocking neighbours."""
 
     cards: tuple[CardLike, ...]
     by_id: dict[str, CardLike]
@@ -62,7 +62,7 @@ class CardSlice:
     blocked: dict[str, list[CardLike]] = field(default_factory=dict)
     trace: tuple[Mapping[str, Any], ...] = ()
     now_ms: int = 0
-    """The newest moment in the slice: the engine has no clock of its own."""
+    """The newest time in the slice, which serves as the present: the engine has no clock."""
 
     def of_type(self, *types: str) -> list[CardLike]:
         return [card for card in self.cards if card.type in types]
@@ -72,7 +72,7 @@ class CardSlice:
         return [item for item in found if not types or item.type in types]
 
     def evidence_for(self, card: CardLike) -> list[CardLike]:
-        """Evidence that says something; a stub still to be filled in is none."""
+        """The evidence that supports a card, without unfilled forms."""
         return [item for item in self.supporters_of(card, "evidence") if not is_placeholder(item)]
 
 
@@ -89,13 +89,13 @@ def make_slice(
 
 
 def narrowed(whole: CardSlice, tag: str, edges: Iterable[EdgeLike]) -> CardSlice:
-    """The part of a slice whose cards carry a tag."""
+    """The part of a slice whose cards have a tag."""
     return make_slice([card for card in whole.cards if tag in card.tags], edges, whole.trace)
 
 
 def _link(made: CardSlice, source: str, rel: str, to: str) -> None:
     first, second = made.by_id.get(source), made.by_id.get(to)
-    # Edges to cards outside of the slice say nothing that a reader of this view could check.
+    # Edges to cards outside of the slice are ignored: a reader of this view could not check them.
     if first is None or second is None or source == to:
         return
     if rel == SUPPORTS:
@@ -107,13 +107,13 @@ def _link(made: CardSlice, source: str, rel: str, to: str) -> None:
 
 
 def label(card: CardLike) -> str:
-    """What a message calls a card: its title or first words, on one line of at most 64 characters."""
+    """A card's title or first words, on one line of at most 64 characters."""
     words = " ".join((card.title or card.text or card.id).split())
     return words if len(words) <= 64 else words[:63] + "…"
 
 
 def is_active(card: CardLike) -> bool:
-    """Not explicitly closed: an accepted hypothesis still counts."""
+    """Whether a card is not closed; an accepted hypothesis still counts."""
     return (card.status or "open").lower() not in CLOSED
 
 
@@ -135,10 +135,10 @@ MOST_STALE_DAYS = 3650
 
 
 def receipt(text: str | None, tag: str) -> str | None:
-    """The first `CMD:` or `LINK:` line that holds more than a placeholder."""
+    """The text of the first `CMD:` or `LINK:` line that is no placeholder."""
     for line in (text or "").splitlines():
         stripped = line.strip().lstrip("-*+• ").strip()
-        # People write `cmd:` and `Cmd:` as well, in lists and without.
+        # People also write `cmd:` and `Cmd:`, and put the line into a list.
         if stripped[: len(tag)].upper() == tag:
             value = stripped[len(tag) :].strip()
             if value and not has_placeholder(value):
@@ -147,7 +147,7 @@ def receipt(text: str | None, tag: str) -> str | None:
 
 
 def command_of(card: CardLike) -> str | None:
-    """The command that runs a test: `meta.run.cmd`, `meta.cmd`, the same under `meta.meta`, or a `CMD:` line."""
+    """The command of a test: `meta.run.cmd`, `meta.cmd`, the same under `meta.meta`, or a `CMD:` line."""
     meta = card.meta or {}
     for level in (meta, _inner(meta, "meta")):
         for value in (_inner(level, "run").get("cmd"), level.get("cmd")):
@@ -157,9 +157,8 @@ def command_of(card: CardLike) -> str | None:
 
 
 def evidence_score(part: CardSlice, card: CardLike) -> int:
-    """0 to 90: receipts, where it came from, and what it is linked to."""
-    # Both receipts alone give 50, which is below ENOUGH_SCORE: good evidence also says where it came from or what it is
-    # about.
+    """A rating from 0 to 90, by receipts, source and links."""
+    # Both receipts alone give 50, which is below ENOUGH_SCORE: good evidence also names its source or is linked.
     score = 25 * bool(receipt(card.text, "CMD:")) + 25 * bool(receipt(card.text, "LINK:"))
     score += {"ci": 20, "local": 10}.get(_source(card), 0)
     linked = {item.type for item in [*part.supported.get(card.id, []), *part.blocked.get(card.id, [])]}
@@ -181,7 +180,7 @@ class RunnableTest:
 
 
 def runnable_tests(part: CardSlice) -> list[RunnableTest]:
-    """Open tests with a command: never run first, then stale ones, then fresh ones; pinned and newest first."""
+    """Open tests with a command: those never run first, then stale ones, then fresh ones; pinned and newest first."""
     found = []
     for card in part.of_type("test"):
         command = command_of(card)
@@ -202,7 +201,7 @@ def _urgency(test: RunnableTest) -> tuple[int, int, int, str]:
 
 
 def stale_after_ms(meta: Mapping[str, Any] | None) -> int:
-    """As the card says under `run`, which the seed prefers, else beside it."""
+    """How long a test's result stays fresh: from `meta.run`, which the seed prefers, else from `meta`."""
     found = {**(meta or {}), **_inner(meta or {}, "run")}
     exact, days = found.get("stale_after_ms"), found.get("stale_after_days")
     if isinstance(exact, int) and not isinstance(exact, bool) and exact >= 0:
@@ -225,19 +224,19 @@ def _inner(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 DEPTH = 3
 UNSURE = 0.5
-# Evidence was seen, a test can be run, the rest was only said. One piece of good evidence lifts a claim from a half to
-# about 0.8; another claim behind it moves it by less than a tenth.
+# Evidence was seen, a test can be run, everything else was only said. One piece of good evidence lifts a claim from
+# 0.5 to about 0.8; a supporting claim moves it by less than 0.1.
 WEIGHTS = {"evidence": 4.0, "test": 1.5, "decision": 0.75, "hypothesis": 0.75}
 OTHER_WEIGHT = 0.25
 
 
 def confidence(part: CardSlice, card: CardLike) -> float:
-    """0 to 1. One unit for and one against to begin with, so that an unlinked claim stands at a half."""
+    """Confidence from 0 to 1. It starts with one unit for and one against, so an unlinked claim has 0.5."""
     return _confidence(part, card, DEPTH, frozenset())
 
 
 def _confidence(part: CardSlice, card: CardLike, depth: int, above: frozenset[str]) -> float:
-    # A circle of claims that support each other must not lift itself.
+    # Claims that support each other in a circle must not raise each other.
     if card.id in above:
         return UNSURE
     if card.type == "evidence":
@@ -253,6 +252,6 @@ def _confidence(part: CardSlice, card: CardLike, depth: int, above: frozenset[st
 def _weight(part: CardSlice, cards: list[CardLike], depth: int, path: frozenset[str]) -> float:
     return sum(
         WEIGHTS.get(card.type, OTHER_WEIGHT) * _confidence(part, card, depth - 1, path)
-        # Floating-point sums depend on their order; sorted, they are the same on every engine.
+        # Sorted, because floating-point sums depend on their order.
         for card in sorted(cards, key=lambda card: card.id)
     )

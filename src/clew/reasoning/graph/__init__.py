@@ -1,4 +1,4 @@
-"""The graph: versioned nodes and edges in a document, seen through a branch's view. Imports the store and documents."""
+"""The graph: versioned nodes and edges in a document, read through the view of a branch."""
 
 from clew.reasoning.graph.reads import NodePage, PlacedNode, edge, edges_among, edges_at, locate, node, nodes
 from clew.reasoning.graph.state import CARD_TYPES, Edge, Node, edge_json, node_json

@@ -1,4 +1,4 @@
-"""Conflicts of graph merges: kept until someone decides them, and then reported no more."""
+"""Conflicts of graph merges: recorded until somebody decides them, and not reported again afterwards."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ declare_events(
 
 @dataclass(frozen=True, slots=True)
 class KeyClash:
-    """One key that both sides changed differently."""
+    """A node or edge that both sides changed differently."""
 
     source: Branch
     into: Branch
@@ -55,7 +55,7 @@ class KeyClash:
         return self.kind.key(self.theirs)
 
     def id(self, workspace: str) -> str:
-        """The same for as long as the incoming version is the same, whatever happens at the destination."""
+        """The id of the conflict. It depends on the incoming version, but not on later changes at the destination."""
         parts = (workspace, self.source.id, self.into.id, self.doc, self.kind.name, self.key, self.theirs.last_seq)
         text = "\x1f".join(str(part) for part in parts)
         return f"CONFLICT-{digest(text, 16)}"
@@ -63,7 +63,7 @@ class KeyClash:
 
 @dataclass(frozen=True)
 class Merged(TableRow):
-    """That a destination has taken notice of a version: it took it over, or somebody decided about it."""
+    """A version of a key that a destination has dealt with: it was merged, or somebody decided about it."""
 
     TABLE: ClassVar[str] = "graph_merged"
     KEY: ClassVar[tuple[str, ...]] = ("from_branch", "into_branch", "doc", "kind", "key")
@@ -77,13 +77,13 @@ class Merged(TableRow):
 
 
 def preview(ctx: Context, clash: KeyClash) -> dict[str, Any]:
-    """The conflict as it would be recorded."""
+    """The conflict as a dry run shows it."""
     row = {**_row(ctx, clash), "status": "preview", "created_at_ms": None}
     return conflict_json(ctx, row)
 
 
 def record(ctx: Context, clash: KeyClash) -> tuple[dict[str, Any], bool]:
-    """Keep the conflict; says whether it is new. One that is open already only gets the destination's present state."""
+    """Record the conflict; returns it and whether it is new. A known one only gets the destination's present state."""
     found = find(ctx, clash.id(ctx.workspace))
     if found is not None:
         ours = _snapshot(clash.kind, clash.ours)
@@ -92,7 +92,7 @@ def record(ctx: Context, clash: KeyClash) -> tuple[dict[str, Any], bool]:
                 "UPDATE graph_conflict SET ours = ? WHERE workspace = ? AND id = ?", ours, ctx.workspace, found["id"]
             )
         return conflict_json(ctx, {**found, "ours": ours}), False
-    # A newer incoming version is another conflict. At most one is open for a key, so the older one ends here.
+    # A newer incoming version is a new conflict. At most one is open for a key, so the older one ends here.
     settle(ctx, clash.source, clash.into, clash.doc, clash.kind, clash.key, "superseded")
     row = {**_row(ctx, clash), "seq": ctx.ws.next_seq()}
     ctx.tx.run(f"INSERT INTO graph_conflict ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", *row.values())
@@ -102,7 +102,7 @@ def record(ctx: Context, clash: KeyClash) -> tuple[dict[str, Any], bool]:
 
 
 def settle(ctx: Context, source: Branch, into: Branch, doc: str, kind: DiffKind, key: str, how: str) -> None:
-    """Close what is still open about a key, because the two sides no longer disagree like that."""
+    """Close open conflicts about a key, because the two sides no longer disagree in this way."""
     rows = ctx.tx.all(
         "SELECT * FROM graph_conflict WHERE workspace = ? AND from_branch = ? AND into_branch = ? AND doc = ?"
         " AND kind = ? AND key = ? AND status = 'open' ORDER BY seq",
@@ -130,7 +130,7 @@ def close(ctx: Context, row: Row, how: str) -> None:
 
 
 def seen(ctx: Context, source: Branch, into: Branch, doc: str, kind: DiffKind, key: str) -> int | None:
-    """The version of a key that the destination has last taken notice of."""
+    """The version of a key that the destination has dealt with last."""
     found = find_record(ctx.tx, ctx.workspace, Merged, source.id, into.id, doc, kind.name, key)
     return None if found is None else found.seq
 
@@ -157,7 +157,7 @@ def conflict_json(ctx: Context, row: Row) -> dict[str, Any]:
 
 
 def _present(ctx: Context, row: Row) -> dict[str, Any]:
-    """What the destination holds now, while the conflict is open: that, and no earlier state, is what stays."""
+    """The destination's present state while the conflict is open: use_into would keep this one."""
     if row["status"] != "open":
         return {}
     kind, into = KINDS[row["kind"]], branch_by_id(ctx, row["into_branch"])
@@ -179,13 +179,13 @@ def open_conflicts(ctx: Context, limit: int) -> list[Matter]:
         title = f"“{name}” was changed on {shown['from']} and on {shown['into']}"
         facts = {"from": shown["from"], "into": shown["into"], "doc": shown["doc"], **_ways(shown)}
         about = (row["key"],) if row["kind"] == "node" else ()
-        said = (row["id"], "conflict", title, row["created_at_ms"] or 0, idle)
-        found.append(Matter(*said, by=by.get(row["id"]), about=about, facts=facts))
+        head = (row["id"], "conflict", title, row["created_at_ms"] or 0, idle)
+        found.append(Matter(*head, by=by.get(row["id"]), about=about, facts=facts))
     return found
 
 
 def _ways(shown: dict[str, Any]) -> dict[str, bool]:
-    """What can be done: a node that both sides hold is mixed field by field; a removal takes the node's edges along."""
+    """What a person can do: mix a node that both sides have, field by field; or remove a node with its edges."""
     removed = [bool(shown[side] is None or shown[side].get("deleted")) for side in ("theirs", "ours")]
     is_node = shown["kind"] == "node"
     return {"mixes": is_node and not any(removed), "removes": is_node and removed[0]}
@@ -333,7 +333,7 @@ def graph_conflict_reopen(ctx: Context, args: GraphConflictReopen) -> dict[str, 
             [{"kind": "state", "field": "conflict_id"}],
             [suggest("graph_conflict_show", "Shows how it stands.", conflict_id=row["id"])],
         )
-    # At most one conflict is open for a key: a newer one says what the two sides disagree about now.
+    # At most one conflict may be open for a key, so a newer open one is closed first.
     source, into = (branch_by_id(ctx, row[name]) for name in ("from_branch", "into_branch"))
     settle(ctx, source, into, row["doc"], KINDS[row["kind"]], row["key"], "superseded")
     ctx.tx.run(
@@ -347,7 +347,7 @@ def graph_conflict_reopen(ctx: Context, args: GraphConflictReopen) -> dict[str, 
 
 
 def _take_theirs(ctx: Context, row: Row) -> bool:
-    """Write the incoming state at the destination; a deletion takes the node's edges along."""
+    """Write the incoming state at the destination; a deletion also deletes the node's edges."""
     into, kind = branch_by_id(ctx, row["into_branch"]), KINDS[row["kind"]]
     theirs = kind.version(ctx, row["theirs_seq"])
     if isinstance(theirs, Node) and theirs.deleted:

@@ -1,4 +1,4 @@
-"""What one branch's graph holds that another's does not: nodes and edges treated alike, and graph_diff."""
+"""graph_diff: nodes and edges of one branch that differ from another's. `DiffKind` handles both alike."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ State = Node | Edge
 
 @dataclass(frozen=True, slots=True)
 class DiffKind:
-    """How one kind of thing is read, written and shown. A key is one text; `|` cannot occur inside an id."""
+    """How nodes or edges are read, written and shown. A key is one text, joined by `|`, which no id contains."""
 
     name: str
     columns: tuple[str, ...]
@@ -41,7 +41,7 @@ class DiffKind:
         return state.id if isinstance(state, Node) else "|".join(state.key)
 
     def at(self, ctx: Context, links: list[BranchPart], doc: str, key: str) -> State | None:
-        """The state in a view, tombstones included."""
+        """The state of a key in a view, including deletions."""
         if self.name == "node":
             return node_at(ctx, links, doc, key, include_deleted=True)
         start, rel, end = key.split("|")
@@ -58,13 +58,13 @@ class DiffKind:
     def write(self, ctx: Context, branch: Branch, doc: str, state: State) -> State:
         if isinstance(state, Edge):
             return write_edge(ctx, branch, doc, state)
-        if state.deleted:  # edges that only this side has would be left hanging
+        if state.deleted:  # edges that only this side has would otherwise dangle
             for item in edges_at(ctx, branch, doc, [state.id]):
                 write_edge(ctx, branch, doc, replace(item, deleted=True))
         return write_node(ctx, branch, doc, state)
 
     def differing(self, one: State | None, other: State | None) -> list[str]:
-        """The fields in which two states differ; a tombstone and nothing at all are the same."""
+        """The fields in which two states differ; deleted and missing count as the same."""
         one, other = absent(one), absent(other)
         if one is None and other is None:
             return []
@@ -91,7 +91,7 @@ KINDS = {"node": NODE, "edge": EDGE}
 
 
 STEP = 200
-"""How many versions of one side are read at a time."""
+"""How many versions are read at a time."""
 
 DIFF_BUDGET = Budget(
     (
@@ -144,13 +144,13 @@ def change_json(kind: DiffKind, state: State) -> dict[str, Any]:
 def differences(
     ctx: Context, doc: str, shown: list[BranchPart], other: list[BranchPart], before: int | None = None
 ) -> Iterator[tuple[DiffKind, State]]:
-    """States of the first view that differ from the second's, newest first, read only as far as they are asked for.
+    """States of the first view that differ from the second's, newest first, read lazily.
 
-    What was written on one side only is newer than all that both share. So the changes of the first side come first;
-    then come shared states that the other side has changed since.
+    Everything written on one side only is newer than what both share. So the changes of the first side come first, and
+    then shared states that the other side has changed since.
     """
     shared = shared_until(shown, other)
-    for kind, state in _merged(ctx, doc, shown, before, shared):
+    for kind, state in _newest_first(ctx, doc, shown, before, shared):
         key = kind.key(state)
         if kind.differing(state, kind.at(ctx, other, doc, key)):
             yield kind, state
@@ -170,10 +170,10 @@ def _left_behind(
     yield from (pair for pair in found if before is None or pair[1].last_seq < before)
 
 
-def _merged(
+def _newest_first(
     ctx: Context, doc: str, links: list[BranchPart], before: int | None, after: int
 ) -> Iterator[tuple[DiffKind, State]]:
-    """Nodes and edges of a view written after a seq, newest first."""
+    """Nodes and edges of a view that were written after a seq, newest first."""
     while True:
         page = [
             (kind, state)
@@ -181,6 +181,7 @@ def _merged(
             for state in kind.versions(ctx, doc, links, limit=STEP, before=before, after=after)
         ]
         page.sort(key=lambda pair: -pair[1].last_seq)
+        # Of two sorted reads of STEP each, only the newest STEP are certain to be complete.
         yield from page[:STEP]
         if len(page) < STEP:
             return

@@ -27,7 +27,7 @@ AsOf = Annotated[int | None, Field(ge=0, le=2**53 - 1, description="Show the sta
 
 
 def edges_of_shown(edges: Any, result: dict[str, Any]) -> Any:
-    """Edges connect nodes that are shown; the others go when a node goes."""
+    """The edges whose both ends are still shown after a budget has removed nodes."""
     shown = {node["id"] for node in result["nodes"]}
     return [edge for edge in edges if edge["from"] in shown and edge["to"] in shown]
 
@@ -116,7 +116,7 @@ def graph_validate(ctx: Context, args: GraphValidate) -> dict[str, Any]:
 
 
 def check_edges(ctx: Context, scope: Scope, max_errors: int) -> dict[str, Any]:
-    """Whether every edge of the scope's graph has both its ends, and which do not."""
+    """Check that every edge of the scope's graph has both ends, and list those that do not."""
     links = chain(ctx, scope.branch)
     present = {id for (id,) in keys(ctx, "node", NODE_KEY, scope.graph, links)}
     edges = keys(ctx, "edge", EDGE_KEY, scope.graph, links)

@@ -1,4 +1,4 @@
-"""graph_merge: bring a branch's graph changes back into its base, three-way, key by key."""
+"""graph_merge: a three-way merge of a branch's graph into its base, key by key."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class MergeTally:
 
 @dataclass(frozen=True)
 class Merger:
-    """One merge: what each side shows, and what to do with a key of it."""
+    """One merge: the three views, and the decision about each key."""
 
     ctx: Context
     source: Branch
@@ -72,13 +72,12 @@ class Merger:
     base_view: list[BranchPart]
 
     def take(self, kind: DiffKind, theirs: State) -> None:
-        """Decide about one key and do it."""
+        """Decide about one key and carry it out."""
         ctx, key = self.ctx, kind.key(theirs)
-        # This record is what makes a merge idempotent: it holds the version of the branch that was last merged or
-        # decided.
+        # This record makes merges idempotent: it holds the version of the branch that was merged or decided last.
         known = seen(ctx, self.source, self.into, self.doc, kind, key)
         if known == theirs.last_seq:
-            self.tally.skipped += 1  # merged or decided before; nothing new came from the branch
+            self.tally.skipped += 1  # already merged or decided; the branch has nothing new
             return
         ours, base = kind.at(ctx, self.ours_view, self.doc, key), self._base(kind, key, known)
         outcome = self._outcome(kind, base, theirs, ours)
@@ -90,23 +89,23 @@ class Merger:
             self._agree(kind, key, theirs, outcome)
 
     def _base(self, kind: DiffKind, key: str, known: int | None) -> State | None:
-        """What both sides last agreed on or decided about; before that, what they had when the branch started."""
+        """The common base: the version last merged or decided; before that, the state when the branch was created."""
         if known is not None:
             found: State | None = kind.version(self.ctx, known)
             return found
         return kind.at(self.ctx, self.base_view, self.doc, key)
 
     def _outcome(self, kind: DiffKind, base: State | None, theirs: State, ours: State | None) -> Outcome:
-        # Both sides say the same, or the branch has changed nothing: there is nothing to bring over.
+        # Both sides agree, or the branch has changed nothing: there is nothing to merge.
         if not kind.differing(theirs, ours) or not kind.differing(theirs, base):
             return "skipped"
-        # Here the branch differs from both. If the destination has left the base too, a person decides.
+        # The branch differs from both. If the destination has changed too, a person must decide.
         if kind.differing(ours, base) or self._breaks(theirs):
             return "conflict"
         return "merged"
 
     def _breaks(self, theirs: State) -> bool:
-        """Whether a change that fits by itself would leave an edge without an end."""
+        """Whether a change without a conflict of its own would leave a dangling edge."""
         if isinstance(theirs, Node):
             return theirs.deleted and self._edges_only_here(theirs.id)
         return not theirs.deleted and any(self._deleted_here(id) for id in (theirs.from_id, theirs.to_id))
@@ -120,15 +119,15 @@ class Merger:
         return state is not None and state.deleted
 
     def _deleted_here(self, id: str) -> bool:
-        """Whether the destination has deleted a node that the branch still holds, and this merge does not revive it."""
+        """Whether the destination deleted a node that the branch still has, and this merge does not restore it."""
         ours = NODE.at(self.ctx, self.ours_view, self.doc, id)
         theirs = absent(NODE.at(self.ctx, self.theirs_view, self.doc, id))
         return ours is not None and ours.deleted and theirs is not None and not self._revived(theirs, ours)
 
     def _revived(self, theirs: State, ours: State) -> bool:
-        # The end of an edge may come back by this same merge, as a node of its own; then the edge is not broken.
+        # The end of an edge may be restored by this same merge as a node; then the edge does not dangle.
         if theirs.last_seq <= (self.source.base_seq or 0):
-            return False  # inherited, not written on the branch
+            return False  # inherited, so this merge does not write it
         key = NODE.key(theirs)
         known = seen(self.ctx, self.source, self.into, self.doc, NODE, key)
         if known == theirs.last_seq:
@@ -151,7 +150,7 @@ class Merger:
             self.tally.skipped += 1
         if self.dry_run:
             return
-        # Also when it was skipped, the version is noted below: what both sides came to by themselves is agreed as well.
+        # The version is recorded even if it was skipped: equal changes on both sides count as agreed.
         if outcome == "merged":
             kind.write(self.ctx, self.into, self.doc, theirs)
         settle(self.ctx, self.source, self.into, self.doc, kind, key, "converged")
@@ -160,7 +159,7 @@ class Merger:
 
 
 MOST_WHOLE, MOST_TEXT = 20, 2000
-"""So many conflicts are shown with their three states, and so much of each text: 200 of them could hold 20 MB."""
+"""How many conflicts are shown with their states, and how much of each text: 200 whole ones could have 20 MB."""
 MERGE_BUDGET = Budget(
     (
         *(Drop(f"conflicts[].{side}.meta") for side in SIDES),
@@ -170,7 +169,7 @@ MERGE_BUDGET = Budget(
     60_000,
     keep=("from", "into", "doc", "merged", "skipped", "conflicts_created", "conflict_ids"),
 )
-"""Every conflict is named; what does not fit of their states, graph_conflict_show gives one by one."""
+"""Every conflict id is kept; states that do not fit can be read one by one with graph_conflict_show."""
 
 
 @operation("graph_merge", writes=True, idempotent=True, budget=MERGE_BUDGET, example={"from": "what-if"})
@@ -179,7 +178,7 @@ def graph_merge(ctx: Context, args: GraphMerge) -> dict[str, Any]:
     source, into = _ends(ctx, args)
     doc = check_name(args.doc, "doc")
     tally = MergeTally()
-    # The base is the destination as it was when the branch began: three views, of which two are the same branch.
+    # The base is the destination's view as it was when the branch was created.
     ours, base = chain(ctx, into), chain(ctx, into, source.base_seq)
     merger = Merger(ctx, source, into, doc, args.dry_run, tally, chain(ctx, source), ours, base)
     changed, has_more = _changed(ctx, source, doc, args.cursor or 0, args.limit)
@@ -206,7 +205,7 @@ def graph_merge(ctx: Context, args: GraphMerge) -> dict[str, Any]:
 
 
 def _brief(conflict: dict[str, Any], whole: bool) -> dict[str, Any]:
-    """A conflict as the answer of a merge can afford it: texts cut, and beyond the first ones without its states."""
+    """A conflict for the answer of a merge: with texts cut, and without states beyond the first ones."""
     if not whole:
         return {name: value for name, value in conflict.items() if name not in SIDES}
     states = {side: _cut(conflict[side]) for side in SIDES}
@@ -244,7 +243,7 @@ def _ends(ctx: Context, args: GraphMerge) -> tuple[Branch, Branch]:
 def _changed(
     ctx: Context, source: Branch, doc: str, after: int, limit: int
 ) -> tuple[list[tuple[DiffKind, State]], bool]:
-    """The present version of every key written on the branch itself, in the order they were written."""
+    """The present version of every key written on the branch itself, in the order of writing."""
     found: list[tuple[DiffKind, State]] = []
     for kind in (NODE, EDGE):
         rows = ctx.tx.all(
@@ -257,6 +256,6 @@ def _changed(
             limit + 1,
         )
         found += [(kind, load(kind.record, row)) for row in rows]
-    # Nodes and edges in one order of writing, because the cursor of a page counts in seqs of both.
+    # Nodes and edges in one order, because the cursor is a seq for both.
     found.sort(key=lambda pair: pair[1].last_seq)
     return found[:limit], len(found) > limit

@@ -35,12 +35,12 @@ ON_A_BRANCH = (
     "EXISTS (SELECT 1 FROM branch WHERE branch.workspace = node.workspace AND branch.id = node.branch"
     f" AND branch.deleted_at_ms IS NULL {ROW_BY_ROW})"
 )
-"""The node's branch is still there."""
+"""SQL: the node's branch was not deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodePage:
-    """Nodes from the newest to the oldest, and whether older ones follow."""
+    """Nodes, newest first, and whether there are older ones."""
 
     nodes: list[Node]
     has_more: bool
@@ -55,7 +55,7 @@ class NodePage:
 
 @dataclass(frozen=True, slots=True)
 class PlacedNode:
-    """A node together with the branch and document that hold this version of it."""
+    """A node with the branch and document of this version."""
 
     node: Node
     branch: int
@@ -80,7 +80,7 @@ def node_at(ctx: Context, links: list[BranchPart], doc: str, id: str, include_de
             id,
             link.cutoff,
         )
-        # The nearest part decides, also with a tombstone: deleted here means not shown, whatever lies below.
+        # The nearest version decides, even a deletion: a node deleted here is not shown, whatever its bases have.
         if row is not None:
             return load(Node, row) if include_deleted or not row["deleted"] else None
     return None
@@ -103,7 +103,7 @@ def nodes(
     include_deleted: bool = False,
     as_of: int | None = None,
 ) -> NodePage:
-    """The newest `limit` nodes before `cursor` that pass every filter given. Tags are compared as they are stored."""
+    """The newest `limit` nodes before `cursor` that pass all filters. Tags are compared as stored."""
     wanted = NodeFilter(
         None if ids is None else tuple(dict.fromkeys(ids)),
         None if types is None else tuple(dict.fromkeys(types)),
@@ -142,7 +142,7 @@ def _newest(
     found = _read(ctx, ways, clause, limit)
     if len(ways) == 1:
         return found
-    # A node with two of the wanted tags is found by both ways.
+    # A node with two of the wanted tags is found twice.
     once = {row["seq"]: row for row in found}
     return [once[seq] for seq in sorted(once, reverse=True)[:limit]]
 
@@ -150,7 +150,7 @@ def _newest(
 def _read(ctx: Context, ways: Sequence[IndexPath], clause: Condition, limit: int) -> list[Row]:
     asked = [(way.order, *way.source(ctx.tx.engine, clause)) for way in ways]
     found: list[Row] = []
-    # Ways of one kind differ only in their values, so they are asked together and waited for once.
+    # Paths with the same SQL differ only in their values, so they are sent together and awaited once.
     for (order, source), same in groupby(asked, key=lambda way: way[:2]):
         sql = f"SELECT node.* {source} ORDER BY {order} DESC LIMIT ?"
         for rows in ctx.tx.each(sql, [(*params, limit) for _, _, params in same]):
@@ -159,7 +159,7 @@ def _read(ctx: Context, ways: Sequence[IndexPath], clause: Condition, limit: int
 
 
 def locate(ctx: Context, id: str) -> PlacedNode | None:
-    """The newest live version of an id on any branch that is still there, in any document."""
+    """The newest live version of an id in any document of any existing branch."""
     row = ctx.tx.one(
         "SELECT * FROM node WHERE workspace = ? AND id = ? AND until IS NULL AND deleted = 0"
         f" AND {BY_SEQ} AND {ON_A_BRANCH} ORDER BY seq DESC LIMIT 1",
@@ -212,10 +212,10 @@ def edges_among(
     include_deleted: bool = False,
     as_of: int | None = None,
 ) -> list[Edge]:
-    """The newest `limit` edges that have both ends among `ids`."""
+    """The newest `limit` edges with both ends among `ids`."""
     if not ids or limit <= 0:
         return []
-    # Few edges leave a node, many pairs of ends exist: the other end is compared, not looked up.
+    # A node has few edges, but there are many pairs of ids: edges are looked up by one end and filtered by the other.
     ends = among(ctx.tx.engine, aside("edge.to_id"), ids)
     return _edges(ctx, chain(ctx, branch, as_of), doc, Lead("from_id", tuple(ids)), ends, include_deleted, limit)
 
@@ -242,13 +242,13 @@ def edges_at(
         wanted.add(f"edge.rel IN ({placeholders(len(rels))})" if rels else "1 = 0", *rels)
     for column in columns:
         for item in _edges(ctx, links, doc, Lead(column, tuple(ids)), wanted, include_deleted, limit):
-            # An edge from one of the ids to another is found at both of its ends.
+            # An edge between two of the ids is found at both ends.
             found[item.key] = item
     return sorted(found.values(), key=lambda item: -item.last_seq)[:limit]
 
 
 def edges_beside(ctx: Context, branch: int, doc: str, ids: Sequence[str], limit: int) -> list[Row]:
-    """The live edges of one branch alone that start at or end at any of `ids`, oldest first, `limit` for each end."""
+    """Live edges of one branch, without its bases, at any of `ids`: oldest first, at most `limit` for each end."""
     found: list[Row] = []
     for end in ("from_id", "to_id"):
         found += ctx.tx.all(
@@ -265,7 +265,7 @@ def edges_beside(ctx: Context, branch: int, doc: str, ids: Sequence[str], limit:
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """The end by which edges are looked up, one id after the other."""
+    """The column and ids by which edges are looked up."""
 
     column: str
     ids: tuple[str, ...]
@@ -282,7 +282,7 @@ def _edges(
             clause.add("edge.deleted = 0")
         unshadowed(clause, "edge", EDGE_KEY, doc, links[:depth])
         source, params = lookup(ctx.tx.engine, "edge", lead.column, lead.ids, clause)
-        # Ordering by an expression keeps the engines from walking all edges by seq instead.
+        # Ordering by an expression keeps the engines from scanning all edges by seq instead.
         sql = f"SELECT edge.* {source} ORDER BY edge.seq + 0 DESC LIMIT ?"
         rows += ctx.tx.all(sql, *params, limit - len(rows))
         if len(rows) >= limit:

@@ -1,4 +1,4 @@
-"""What a node and an edge are, in memory, in a row and on the wire."""
+"""Nodes and edges: one version each, as a dataclass, as a table row and as JSON."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from clew.reasoning.visibility import CARD_TYPES as CARD_TYPES
 from clew.store.rows import TableRow
 
 _VERSION = {"last_seq": "seq", "last_ts_ms": "ts_ms"}
-"""A version is known by the seq of the entry that it was written with."""
+"""A version is identified by the seq of the entry with which it was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node(TableRow):
-    """One version of a node; `last_seq` says which."""
+    """One version of a node, identified by `last_seq`."""
 
     TABLE = "node"
     KEY = ("seq",)
@@ -36,7 +36,7 @@ class Node(TableRow):
     last_ts_ms: int
 
     def content(self) -> tuple[Any, ...]:
-        """All that makes two versions differ in meaning."""
+        """Everything in which two versions can differ in meaning."""
         return (self.type, self.title, self.text, self.status, self.tags, canonical_or_none(self.meta), self.deleted)
 
 
@@ -92,5 +92,5 @@ def edge_json(edge: Edge) -> dict[str, Any]:
 
 
 def folded(title: str | None, text: str | None) -> str:
-    """What a text filter looks into. Folded here because the engines' own lower() knows ASCII only."""
+    """The text that a text filter searches. Folded in Python, because SQLite's lower() knows only ASCII."""
     return f"{title or ''}\n{text or ''}".casefold()

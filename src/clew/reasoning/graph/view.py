@@ -1,10 +1,10 @@
-"""The SQL of a view: which versions are live at each link of a branch's chain and not shadowed by a nearer one.
+"""The SQL of a view: the versions that are live at each part of a branch's chain and not shadowed by a nearer part.
 
-Versions on a nearer link are always newer than what it inherits. So the links in their order, each read from its newest
-version backwards, are the view in its order, and a page stops reading as soon as it is full.
+Versions on a nearer part are always newer than what it inherits. So reading the parts in order, each from its newest
+version backwards, gives the view in order, and a page stops as soon as it is full.
 
-The second half chooses the way into the node table: each filter has an index that gives seq order, and the filter with
-the fewest matches leads.
+The second half chooses an index into the node table: each filter has an index in seq order, and the filter with the
+fewest matches is used.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from clew.store.database import Companion, Database, Row, placeholders
 NODE_KEY = ("id",)
 EDGE_KEY = ("from_id", "rel", "to_id")
 ROW_BY_ROW = "LIMIT 1 OFFSET 0"
-"""At the end of an EXISTS: PostgreSQL looks into it for each row at hand, and does not make a join of it."""
+"""At the end of an EXISTS: makes PostgreSQL evaluate it row by row instead of turning it into a join."""
 
 BY_SEQ = "seq + 0 > 0"
-"""Always true. A statement that walks versions in their order says it, and only then do the engines see the indexes
-that give this order. To a lookup by key these look equally good where statistics are missing, and are much worse."""
+"""Always true. The indexes in seq order are partial on this condition, so only statements that walk versions in order
+can use them. A lookup by key would otherwise choose them when statistics are missing, which is much slower."""
 
 
 def aside(column: str) -> str:
-    """A column to be compared row by row: the engines see no index in it, nor that it is never null."""
+    """The column as an expression, so that the planner filters row by row and uses no index on it."""
     return f"nullif({column}, '')"
 
 
 @dataclass
 class Condition:
-    """A condition with its parameters, built up part by part."""
+    """An SQL condition with its parameters, built part by part."""
 
     parts: list[str] = field(default_factory=list)
     params: list[Any] = field(default_factory=list)
@@ -56,17 +56,16 @@ class Condition:
 def live(
     table: str, workspace: str, doc: str, link: BranchPart, before: int | None = None, seq: str = "seq", after: int = 0
 ) -> Condition:
-    """Versions of one branch that are live at the link's cutoff, only those with `after < seq < before`.
+    """Versions of one branch that are live at the part's cutoff, with `after < seq < before`.
 
-    With `seq="seq + 0"` the engines cannot walk the versions by seq, which they like to do even where a few keys lead.
+    `seq="seq + 0"` keeps the engines from scanning by seq, which they tend to do even if only a few keys are wanted.
     """
     clause = Condition().add(
         f"{table}.workspace = ? AND {table}.branch = ? AND {table}.doc = ?", workspace, link.branch, doc
     )
-    # One upper bound on seq, never two: SQLite seeks to the first it sees and filters by the other.
+    # One upper bound on seq, never two: SQLite seeks by the first one and only filters by the other.
     last = link.cutoff if before is None else min(link.cutoff, before - 1)
-    # No bound at all for the newest state: `seq <= 2^62` would be true for every row, and the planners do not know
-    # that.
+    # No bound for the newest state: `seq <= 2^62` is true for every row, but the planners do not know that.
     if last < END:
         clause.add(f"{table}.{seq} <= ?", last)
     if after:
@@ -77,10 +76,10 @@ def live(
 
 
 def unshadowed(clause: Condition, table: str, key: tuple[str, ...], doc: str, nearer: list[BranchPart]) -> Condition:
-    """Leave out keys of which a nearer link shows any version."""
+    """Exclude keys of which a nearer part has any version."""
     same = " AND ".join(f"near.{column} = {table}.{column}" for column in key)
     for link in nearer:
-        # Any version, deleted ones too: what a nearer branch has deleted must not show through from below.
+        # Deletions too: what a nearer branch has deleted must not show through from its base.
         clause.add(
             f"NOT EXISTS (SELECT 1 FROM {table} AS near WHERE near.workspace = {table}.workspace AND near.branch = ?"
             f" AND near.doc = ? AND {same} AND near.seq <= ? {ROW_BY_ROW})",
@@ -92,7 +91,7 @@ def unshadowed(clause: Condition, table: str, key: tuple[str, ...], doc: str, ne
 
 
 def among(engine: str, text: str, values: Sequence[str]) -> Condition:
-    """That an expression is one of these values; on PostgreSQL one statement for any number of them."""
+    """The condition that an expression is one of these values; on PostgreSQL one statement for any number."""
     if engine == "sqlite":
         return Condition([f"{text} IN ({placeholders(len(values))})"], [*values])
     return Condition([f"{text} = ANY (CAST(? AS TEXT[]))"], [[*values]])
@@ -101,15 +100,14 @@ def among(engine: str, text: str, values: Sequence[str]) -> Condition:
 def lookup(
     engine: str, table: str, column: str, values: Sequence[Any], condition: Condition
 ) -> tuple[str, tuple[Any, ...]]:
-    """FROM and WHERE, with parameters, of rows that have one of these values in a column and fulfil a condition."""
+    """FROM and WHERE for rows that have one of these values in a column and meet a condition, with parameters."""
     if engine == "sqlite":
         sql = f"FROM {table} WHERE {table}.{column} IN ({placeholders(len(values))}) AND {condition.sql()}"
         return sql, (*values, *condition.params)
-    # PostgreSQL takes an IN list for a hint and may enter elsewhere. A table of values it has to walk, and behind
-    # OFFSET it can neither turn the join around nor hope to find the first row soon. However many values there are,
-    # it is one statement, prepared once.
+    # With an IN list PostgreSQL may still start from another index. It must walk a table of values, and OFFSET keeps
+    # it from reordering the join or betting on an early match. For any number of values it is one prepared statement.
     found = f"SELECT * FROM {table} WHERE {table}.{column} = given.value AND {condition.sql()} OFFSET 0"
-    # Numbers go as text: psycopg takes the smallest type that fits, and would prepare a statement for each.
+    # Numbers are sent as text: psycopg would choose the smallest type that fits and prepare a statement for each.
     numbers = isinstance(values[0], int)
     given = f"unnest(CAST(? AS {'BIGINT' if numbers else 'TEXT'}[])) AS given (value)"
     array = "{" + ",".join(map(str, values)) + "}" if numbers else [*values]
@@ -117,7 +115,7 @@ def lookup(
 
 
 def keys(ctx: Context, table: str, key: tuple[str, ...], doc: str, links: list[BranchPart]) -> list[tuple[Any, ...]]:
-    """The keys of everything live in a view, newest first."""
+    """The keys of all live versions in a view, newest first."""
     found = []
     columns = ", ".join(f"{table}.{column}" for column in key)
     for depth, link in enumerate(links):
@@ -141,13 +139,13 @@ def versions(
     after: int = 0,
     older_in: list[BranchPart] | None = None,
 ) -> list[Row]:
-    """The newest versions of a view with `after < seq < before`, tombstones included.
+    """The newest versions of a view with `after < seq < before`, including deletions.
 
-    With `older_in`, only of keys that have a version up to `after` on one of these links too.
+    With `older_in`, only for keys that also have a version up to `after` on one of these parts.
     """
     rows: list[Row] = []
     for depth, link in enumerate(links):
-        # Later parts are older still, so nothing of them can lie above `after`.
+        # Later parts are older, so none of their versions is above `after`.
         if link.cutoff <= after or len(rows) >= limit:
             break
         clause = live(table, ctx.workspace, doc, link, before, after=after).add(f"{table}.{BY_SEQ}")
@@ -177,22 +175,22 @@ def _known_before(
 
 
 def shared_until(one: list[BranchPart], other: list[BranchPart]) -> int:
-    """Up to this seq two views are the same; whatever is newer in either was written on one side only."""
+    """The seq up to which two views are equal; anything newer was written on one side only."""
     known = {link.branch: link.cutoff for link in other}
     return next((min(link.cutoff, known[link.branch]) for link in one if link.branch in known), 0)
 
 
 SEEKS = 16
-"""Most index seeks that one filter is split into; a longer list is checked row by row instead."""
+"""Up to this many values of a filter get an index seek each; a longer list is checked row by row."""
 SAMPLE = 500
-"""How far a filter's matches are counted before it is called common."""
+"""Matches of a filter are counted up to this number; beyond it the filter counts as common."""
 
 FEW = 20
 MOST_SAMPLES = 10_000
 
 
 class Samples(Companion):
-    """How many rows a condition matched, and the seq at which they were counted."""
+    """A cache of counts: how many rows a condition matched, and at which seq that was counted."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -210,7 +208,7 @@ class NodeFilter:
     text: str | None = None
     include_deleted: bool = False
     seqs: tuple[int, ...] | None = None
-    """Versions that may hold the text, when they are few."""
+    """Seqs of versions that may contain the text, if they are few."""
 
     def impossible(self) -> bool:
         return () in (self.ids, self.types, self.seqs)
@@ -218,7 +216,7 @@ class NodeFilter:
 
 @dataclass(frozen=True, slots=True)
 class IndexPath:
-    """One index that leads to nodes: the table read first, its own condition, and the order it gives."""
+    """One index that leads to nodes: the table to start from, its condition, and the order it gives."""
 
     lead: str
     condition: str
@@ -227,12 +225,12 @@ class IndexPath:
     seq: str = "seq"
     join: str = ""
     covers: frozenset[str] = frozenset()
-    """Filters that the condition already is; saying one twice misleads the planner."""
+    """Filters that the condition already applies; repeating one would mislead the planner's estimates."""
     column: str = ""
-    """Instead of a condition: the params are values of this column."""
+    """Instead of a condition: `params` are values of this column."""
 
     def source(self, engine: str, more: Condition) -> tuple[str, tuple[Any, ...]]:
-        """FROM and WHERE, with parameters: the way itself, then more conditions."""
+        """FROM and WHERE with parameters: this path's own condition, then more conditions."""
         if self.column:
             return lookup(engine, self.lead, self.column, self.params, more)
         return self._source(engine, more.sql()), (*self.params, *more.params)
@@ -240,15 +238,15 @@ class IndexPath:
     def _source(self, engine: str, more: str) -> str:
         if self.lead == "node":
             return f"FROM node WHERE {self.condition} AND {more}"
-        if engine == "sqlite":  # CROSS JOIN keeps it from starting at the node table
+        if engine == "sqlite":  # CROSS JOIN keeps SQLite from starting at the node table
             return f"FROM {self.lead} CROSS JOIN node WHERE {self.condition} AND {self.join} AND {more}"
-        # PostgreSQL may turn any join around; behind OFFSET it cannot.
+        # PostgreSQL may reorder any join, except across OFFSET.
         inner = f"SELECT * FROM node WHERE {self.join} OFFSET 0"
         return f"FROM {self.lead} CROSS JOIN LATERAL ({inner}) AS node WHERE {self.condition} AND {more}"
 
 
 def ways_in(ctx: Context, doc: str, link: BranchPart, wanted: NodeFilter) -> list[IndexPath]:
-    """By ids, else by the filter with the fewest matches, else all nodes by seq. Several ways are read side by side."""
+    """The index paths to use: by ids, else by the filter with the fewest matches, else all nodes by seq."""
     if wanted.ids is not None:
         return [_by_keys("id", wanted.ids)]
     if wanted.seqs is not None:
@@ -258,11 +256,11 @@ def ways_in(ctx: Context, doc: str, link: BranchPart, wanted: NodeFilter) -> lis
         return [IndexPath("node", f"node.{BY_SEQ}", ())]
     if len(choices) == 1:
         return choices[0]
-    # Counting costs a short index scan for each choice and pays when a rare tag stands beside a common type.
+    # Counting costs a short index scan for each choice. It pays off if a rare tag is combined with a common type.
     fewest, best = _matches(ctx, doc, link, choices[0]), choices[0]
     for ways in choices[1:]:
         if fewest <= FEW:
-            break  # no other way can be worth the counting
+            break  # good enough: counting others would cost more than it saves
         found = _matches(ctx, doc, link, ways, fewest)
         if found < fewest:
             fewest, best = found, ways
@@ -282,7 +280,7 @@ def _choices(ctx: Context, doc: str, link: BranchPart, wanted: NodeFilter) -> It
 
 
 def _by_keys(column: str, keys: tuple[Any, ...]) -> IndexPath:
-    # A few keys lead; ordering by an expression keeps the engines from walking all nodes by seq to save the sort.
+    # Ordering by an expression keeps the engines from scanning all nodes by seq to avoid the sort.
     return IndexPath("node", "", keys, order="node.seq + 0", seq="seq + 0", column=column)
 
 
@@ -305,7 +303,7 @@ def _by_type(kind: str, status: str | None) -> IndexPath:
 
 
 def _matches(ctx: Context, doc: str, link: BranchPart, ways: list[IndexPath], enough: int | None = None) -> int:
-    """How many rows a choice leads to, counted until it is known to be no better than another with `enough`."""
+    """How many rows a choice matches; counting stops once it is no better than `enough`."""
     found = 0
     for way in ways:
         found += _sample(ctx, doc, link, way)
@@ -315,17 +313,17 @@ def _matches(ctx: Context, doc: str, link: BranchPart, ways: list[IndexPath], en
 
 
 def _sample(ctx: Context, doc: str, link: BranchPart, way: IndexPath) -> int:
-    """How many matches there were when they were last counted, not long ago.
+    """The number of matches, from the cache if it was counted not long ago.
 
-    Views ask about the same marks again and again. The number only helps to choose among ways that lead to the same
-    rows, so it may be old by as many writes as it is coarse.
+    Views ask for the same filters again and again. The number only helps to choose between paths to the same rows, so
+    it may be outdated by SAMPLE writes.
     """
     known = ctx.database.companions.of(Samples).counts
     key = (ctx.workspace, way.lead, link.branch, doc, way.condition, way.params)
     found, at = known.get(key, (0, -1))
-    # After a restore from a backup the seq may be lower than when it was counted; then the count is worth nothing.
+    # After a restore the seq may be lower than when it was counted; then the count is invalid.
     if not 0 <= at <= ctx.ws.seq <= at + SAMPLE:
-        # Thrown away all at once: to know which are old would cost more than counting again.
+        # All are dropped at once: tracking which are old would cost more than counting again.
         if len(known) >= MOST_SAMPLES:
             known.clear()
         found, at = known[key] = (_count(ctx, doc, link, way), ctx.ws.seq)
@@ -343,7 +341,7 @@ def _count(ctx: Context, doc: str, link: BranchPart, way: IndexPath) -> int:
 
 
 def restrict(clause: Condition, wanted: NodeFilter, covered: frozenset[str], engine: str) -> None:
-    """The filters that the way in does not cover, as conditions on the row, which must not lead elsewhere."""
+    """Add the filters that the index path does not cover, as row conditions that use no other index."""
     if not wanted.include_deleted:
         clause.add("node.deleted = 0")
     if wanted.types is not None and "types" not in covered:
@@ -358,7 +356,7 @@ def restrict(clause: Condition, wanted: NodeFilter, covered: frozenset[str], eng
     if wanted.tags_none:
         clause.add(f"NOT {_tagged(f'IN ({placeholders(len(wanted.tags_none))})')}", *wanted.tags_none)
     if wanted.text is not None:
-        # Not LIKE: the text may hold % and _, and both engines fold case in ways of their own.
+        # Not LIKE: the text may contain % and _, and the engines fold case differently.
         find = "instr" if engine == "sqlite" else "strpos"
         clause.add(f"{find}(node.folded, ?) > 0", wanted.text)
 

@@ -1,4 +1,4 @@
-"""Writing nodes and edges: each change is a new version with an entry of its own, and closes the one before."""
+"""Writing nodes and edges: each change is a new version with its own entry, and ends the version before."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def put_node(
     meta: dict[str, Any] | None = None,
     findable: bool = True,
 ) -> Node:
-    """Write a node's next version on this branch. What is not given is empty in it.
+    """Write a node's next version on this branch. Fields that are not given are empty.
 
-    Not `findable` by itself is a node whose id is the ref of something else, which keeps the search item in step.
+    `findable=False` is for a node whose id belongs to another record, which writes the search item itself.
     """
     state = Node(
         check_node_id(id),
@@ -64,11 +64,11 @@ def put_node(
 
 
 def drop_node(ctx: Context, branch: Branch, doc: str, id: str) -> tuple[Node, list[Edge]]:
-    """Tombstone a node and the edges at it; returns the tombstones."""
+    """Delete a node and its edges by writing deleted versions; returns these."""
     current = node(ctx, branch, doc, id)
     if current is None:
         raise _missing("node", id, branch, doc)
-    # Edges first: no state of the log shows an edge to a node that is already gone.
+    # Edges first, so that no state of the log shows an edge to a deleted node.
     edges = [write_edge(ctx, branch, doc, replace(item, deleted=True)) for item in edges_at(ctx, branch, doc, [id])]
     return write_node(ctx, branch, doc, replace(current, deleted=True)), edges
 
@@ -76,7 +76,7 @@ def drop_node(ctx: Context, branch: Branch, doc: str, id: str) -> tuple[Node, li
 def put_edge(
     ctx: Context, branch: Branch, doc: str, from_id: str, rel: str, to_id: str, meta: dict[str, Any] | None = None
 ) -> Edge:
-    """Write an edge's next version. Whether its ends exist is the caller's business: a card's edges may dangle."""
+    """Write an edge's next version. Its ends are not checked, because a card's edges may dangle."""
     start, end = check_node_id(from_id, "from"), check_node_id(to_id, "to")
     return write_edge(ctx, branch, doc, Edge(start, check_kind(rel, "rel"), end, meta, False, 0, 0))
 
@@ -89,12 +89,11 @@ def drop_edge(ctx: Context, branch: Branch, doc: str, from_id: str, rel: str, to
 
 
 def write_node(ctx: Context, branch: Branch, doc: str, state: Node, findable: bool = True) -> Node:
-    """Store this state, a tombstone included, as the newest version of its id on the branch."""
+    """Store this state, which may be a deletion, as the newest version of its id on the branch."""
     seq = _entry(ctx, branch, doc, NODE_DELETE if state.deleted else NODE_UPSERT, state.id)
     written = replace(state, last_seq=seq, last_ts_ms=ctx.now_ms)
     ctx.tx.run(
-        # `until` closes the version before, so the present state is found by `until IS NULL` without comparing
-        # versions.
+        # `until` ends the version before, so that `until IS NULL` finds the present state without comparing seqs.
         "UPDATE node SET until = ? WHERE workspace = ? AND branch = ? AND doc = ? AND id = ? AND until IS NULL",
         seq,
         ctx.workspace,
@@ -109,7 +108,7 @@ def write_node(ctx: Context, branch: Branch, doc: str, state: Node, findable: bo
         "INSERT INTO node_tag (workspace, branch, doc, tag, seq) VALUES (?, ?, ?, ?, ?)",
         [(ctx.workspace, branch.id, doc, tag, seq) for tag in filed_tags(state.tags)],
     )
-    # Only cards that everybody sees may create areas; a draft that names one by mistake leaves no trace in the map.
+    # Only canonical cards register anchors: a draft that names one by mistake must not change the map.
     if not state.deleted and state.type in CARD_TYPES and is_canonical(state.type, state.tags):
         register_tags(ctx, state.tags)
     if findable:
@@ -134,7 +133,7 @@ def write_edge(ctx: Context, branch: Branch, doc: str, state: Edge) -> Edge:
 
 
 def _insert(ctx: Context, version: Node | Edge, **place: Any) -> None:
-    """Store a version with the columns that say where it stands."""
+    """Store a version with its branch and document."""
     names, values = (*columns(type(version)), *place), (*encoded(version), *place.values())
     ctx.tx.run(
         f"INSERT INTO {version.TABLE} (workspace, {', '.join(names)}) VALUES ({placeholders(len(names) + 1)})",
@@ -144,7 +143,7 @@ def _insert(ctx: Context, version: Node | Edge, **place: Any) -> None:
 
 
 def _entry(ctx: Context, branch: Branch, doc: str, event_type: str, key: str) -> int:
-    """The document's own record of the change; its seq is the version's, so `<doc>@<seq>` opens it."""
+    """Append the change to the document. Its seq becomes the version's, so `<doc>@<seq>` opens it."""
     row = append(
         ctx,
         branch.id,
@@ -160,10 +159,10 @@ def _entry(ctx: Context, branch: Branch, doc: str, event_type: str, key: str) ->
 
 
 def _index(ctx: Context, branch: int, doc: str, state: Node) -> None:
-    """Keep the card's search item in step.
+    """Update the card's search item.
 
-    A ref stands for one item, but a card may have other versions on other branches. The item is the version written
-    last, wherever that was; when that one is deleted, it is the newest that is still live somewhere, if any.
+    A ref has one item, but a card may have versions on several branches. The item shows the version written last on any
+    branch; if that is deleted, the newest one that is still live, if any.
     """
     if state.deleted:
         reindex_elsewhere(ctx, state.id)
@@ -183,7 +182,7 @@ def reindex_elsewhere(ctx: Context, id: str) -> None:
 
 def _index_version(ctx: Context, branch: int, doc: str, state: Node) -> None:
     if source_of(ctx.tx, ctx.workspace, state.id) not in (None, "card"):
-        return  # the id is also the ref of something else, which open prefers
+        return  # the id is also the ref of another record, which `open` prefers
     item = Item(
         ref=state.id,
         source="card",
@@ -217,7 +216,7 @@ def _missing(what: str, key: str, branch: Branch, doc: str) -> Exception:
 declare_events({"graph_applied": "A batch of changes was made to a graph document."})
 
 RESERVED = ("task:", "step:")
-"""Prefixes of the nodes that stand for tasks and steps; only the tasks themselves write them."""
+"""Prefixes of the nodes for tasks and steps, which only the package `tasks` writes."""
 
 
 class GraphOp(StrictModel):
@@ -317,7 +316,7 @@ _CHANGES: dict[str, Callable[[Context, Branch, str, GraphOp, str], dict[str, int
 
 
 def _given(change: GraphOp, where: str, *fields: str) -> list[str]:
-    """The fields that this kind of change cannot do without, trimmed."""
+    """The required fields of this kind of change, trimmed; refused if one is missing."""
     values = []
     for field in fields:
         value = getattr(change, "from_" if field == "from" else field)

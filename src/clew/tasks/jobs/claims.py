@@ -45,6 +45,7 @@ from clew.tasks.jobs.job import (
 from clew.tasks.jobs.runners import LIVE, renew_lease
 from clew.tasks.jobs.thread import MANAGER, PROGRESS, Remark, proofs, say, with_salvage
 
+# Three minutes, as in BranchMind's contract; every report renews the claim.
 DEFAULT_TTL = 180_000
 EXPIRED = f"(claim_expires_at_ms IS NULL OR claim_expires_at_ms - ? NOT BETWEEN 1 AND {LONGEST_TTL})"
 """`Job.expired` in SQL; takes one parameter, the present time."""

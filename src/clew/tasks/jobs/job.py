@@ -23,9 +23,11 @@ STATUSES = (QUEUED, RUNNING, *TERMINAL)
 PRIORITIES = ("HIGH", "MEDIUM", "LOW")  # in the order in which runners take them
 
 DEFAULT_KIND = "codex_cli"
+# Field limits of BranchMind's contract, which cuts longer texts.
 MAX_TITLE, MAX_PROMPT, MAX_SUMMARY, MAX_MESSAGE = 200, 50_000, 800, 400
 MAX_KIND, MAX_RUNNER, MAX_LEASE_RUNNER = 64, 128, 256
 MAX_REFS, MAX_REF = 32, 128
+# Bounds of a lease and of a claim in milliseconds, from BranchMind's contract.
 SHORTEST_TTL, LONGEST_TTL = 1_000, 300_000
 
 declare_events(

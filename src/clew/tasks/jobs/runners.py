@@ -35,6 +35,7 @@ def _program() -> str:
     return f'"{own}"' if own.exists() else f'"{sys.executable}" -m clew'
 
 
+# As in BranchMind's contract: a silent runner counts as offline after 20 seconds.
 DEFAULT_TTL = 20_000
 LIVE, IDLE, OFFLINE = "live", "idle", "offline"
 

@@ -194,6 +194,7 @@ CAPSULE: tuple[Step, ...] = (
 STEPS = (*COMPACT, *LISTS, *OPTIONAL, *CAPSULE)
 
 _HANDLES = ("ref", "refs")
+# The default sizes are those of BranchMind's contract.
 SUPER_BUDGET = Budget(STEPS, 20_000, ("ref",), "degradation", _HANDLES)
 SNAPSHOT_BUDGET = Budget(STEPS, {"core": 6_000, "daily": 9_000, "full": 12_000}, ("ref",), "degradation", _HANDLES)
 MACRO_BUDGET = Budget(STEPS, {"core": 20_000, "daily": 40_000, "full": 60_000}, ("ref",), "degradation", _HANDLES)

@@ -50,6 +50,7 @@ def critique(ctx: Context, seq: int) -> dict[str, Any]:
     try:
         reply = sampler(asked, SECONDS)
     except InputRequired as needed:
+        # The client asks its model and calls again; the state tells that call which thought is meant.
         raise InputRequired(needed.request, state(ctx, seq)) from None
     except InputFailed as problem:
         return _keep(ctx, seq, {"status": "failed", "reason": str(problem)})

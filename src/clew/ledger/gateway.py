@@ -111,6 +111,7 @@ def thoughtbox_gateway(ctx: Context, args: Gateway) -> Answer:
         return _refusal(ctx, error, route)
     given = {"workspace": ctx.workspace, **_arguments(route)} if args.workspace else _arguments(route)
     answer = ctx.dispatcher.call(route.entry.name, given, ctx.connection, ctx.progress)
+    # A request to the client's model belongs to the protocol and passes unchanged.
     return answer if answer.input_required is not None else _translated(ctx, answer, route)
 
 

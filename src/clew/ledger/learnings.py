@@ -217,6 +217,7 @@ def with_moments(ctx: Context, session: LedgerSession, moments: list[KeyMoment])
             )
             continue
         chosen.append(_from_moment(thought, moment, thoughts))
+    # A thought that the caller named is not reported a second time.
     named = {item.sources[0].point for item in chosen}
     rest = [item for item in found_learnings(ctx, session) if not item.sources or item.sources[0].point not in named]
     return [*chosen, *rest]

@@ -147,6 +147,7 @@ class SessionSearch(LedgerBounded):
 def session_search(ctx: Context, args: SessionSearch) -> dict[str, Any]:
     """Find sessions by what was thought in them, or by title, description and tags."""
     hits = _thought_hits(ctx, args.query)
+    # One more than the limit tells whether there are more.
     by_words = find_sessions(ctx, SessionQuery(search=args.query, limit=args.limit + 1)).sessions
     ranked = _ranked(ctx, hits, by_words)
     shown = ranked[: args.limit]

@@ -128,6 +128,7 @@ def write_thought(ctx: Context, args: ThoughtInput) -> WrittenThought:
             session, chain = _session(bound, args, place)
             # Computed before the place moves: afterwards every session would be the caller's own.
             started = session.id not in (args.session_id, place.session)
+            # A thought after the final one goes on with the session.
             reopened = reopen_session(bound, session)
             recorded = record(bound, session, _draft(args), chain)
             if args.critique:

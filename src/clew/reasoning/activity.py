@@ -63,6 +63,7 @@ def events_list(ctx: Context, args: EventsList) -> dict[str, Any]:
     """Show what happened in the workspace, newest first; `after` leaves out what you have seen."""
     wanted = EventFilter(tuple(args.types or ()), args.after, args.before)
     events = [event.shown() for event in wanted.newest(ctx.tx, ctx.workspace, args.limit)]
+    # Counting costs a query, which a page that is not full does not need.
     full = len(events) == args.limit
     total = wanted.count(ctx.tx, ctx.workspace, args.limit + COUNTED) if full else len(events)
     on = events[-1]["seq"] if total > len(events) else None
@@ -120,6 +121,7 @@ def agents_timeline(ctx: Context, args: AgentsTimeline) -> dict[str, Any]:
     from_ms = to_ms - width * args.slots
     newest = last_event_seq(ctx.tx, ctx.workspace)
     begin = last_event_until(ctx.tx, ctx.workspace, "ts_ms", from_ms - 1)
+    # Whichever cuts off more: the begin of the time asked for, or the bound on events.
     after = max(begin, newest - MOST_EVENTS)
     rows = _agent_rows(events_by_slot(ctx.tx, ctx.workspace, after, from_ms, width))
     shown = rows[: args.limit]

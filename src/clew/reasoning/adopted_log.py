@@ -53,6 +53,7 @@ class Adoption:
 def adopt_log(ctx: Context, work: Adoption) -> None:
     entries = list(work.rows("doc_entries", "seq"))
     work.last_seq = max((int(row["seq"]) for row in entries), default=0)
+    # BranchMind stores a step's note in the step and as an entry; a note with an entry is not added again.
     work.mirrored |= set(_mirrored(entries))
     _branches(ctx, work, entries)
     _documents(ctx, work)
@@ -243,6 +244,7 @@ def _make_findable(ctx: Context, versions: list[AdoptedVersion]) -> None:
     for version in versions:
         if version.until is None and isinstance(version.state, Node) and version.state.type in CARD_TYPES:
             newest[version.state.id] = version
+    # An id has one search item: its newest version on any branch.
     live = [version for version in newest.values() if not version.state.deleted]
     index_items(ctx.tx, ctx.workspace, [_card_item(version) for version in live])
 

@@ -166,6 +166,7 @@ def own_branch(ctx: Context) -> Branch:
     The seeds' operations use the checkout of the workspace instead, which any caller may move.
     """
     chosen = own_checkout(ctx)
+    # The branch may have been deleted since it was checked out; then main is used.
     row = ctx.tx.one(
         f"{_SELECT} WHERE workspace = ? AND id = ? AND deleted_at_ms IS NULL", ctx.workspace, chosen or MAIN_ID
     )
@@ -211,6 +212,7 @@ def branch_list(ctx: Context, args: BranchList) -> dict[str, Any]:
         ctx.workspace,
         args.limit + 1,
     )
+    # Nothing was written yet, so main has no row.
     if ctx.ws.unborn:
         rows = [{"name": MAIN, "base_branch": None, "base_seq": None, "created_at_ms": 0}]
     shown = rows[: args.limit]

@@ -63,6 +63,7 @@ def commit(ctx: Context, args: Commit) -> dict[str, Any]:
         raise invalid("artifact", "artifact and message must not be blank", kind="non_empty")
     rows = []
     for doc in docs:
+        # Read before the append, for the reflog.
         old = head(ctx, branch, doc)
         rows.append(append(ctx, branch.id, doc, content=args.artifact, title=args.message, meta=args.meta))
         move(ctx, branch, doc, old, rows[-1]["seq"], f"commit: {args.message}")

@@ -173,6 +173,7 @@ def view(ctx: Context, branch: Branch, as_of: int | None = None) -> list[Range]:
 
 def difference(shown: list[BranchPart], hidden: list[BranchPart]) -> list[Range]:
     """The ranges of one view that another view does not show, newest first."""
+    # A branch that both views have is hidden up to the other view's cutoff.
     known = {link.branch: link.cutoff for link in hidden}
     ranges = [Range(link.branch, known.get(link.branch, 0), link.cutoff) for link in shown]
     return [span for span in ranges if span.low < span.high]

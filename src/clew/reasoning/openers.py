@@ -67,6 +67,7 @@ def _views(ctx: Context) -> list[tuple[Branch, str]]:
 
 
 def card_json(ctx: Context, branch: Branch, doc: str, card: Node, limit: int) -> Opened:
+    # The branch that holds this version may be a base of the branch through which it is seen.
     held = ctx.tx.value("SELECT branch FROM node WHERE workspace = ? AND seq = ?", ctx.workspace, card.last_seq)
     shown = node_json(card)
     edges = edges_at(ctx, branch, doc, [card.id], "out", ("supports", "blocks"))

@@ -45,6 +45,7 @@ from clew.registry.context import Context
 from clew.registry.operation import operation
 from clew.secrets import redact
 
+# Most signals and actions, as in the contract.
 ENGINE = (6, 2)
 BLOCKER = "blocker"
 SignalLimit = Annotated[int, Field(ge=0, le=100, description="Most of this kind; 0 for none.")]
@@ -384,6 +385,7 @@ def _place(root: Path, out_file: str) -> Path:
 
 def _write(path: Path, data: bytes, shown: str) -> None:
     """Write the whole file or nothing, so that readers never see half a pack."""
+    # With the process id, so that two servers do not write the same scratch file.
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

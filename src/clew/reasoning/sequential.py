@@ -111,6 +111,7 @@ def _first_known(origins: list[Key], steps: Mapping[Key, Json], places: Places) 
     for origin in origins:
         if origin in steps:
             return origin
+    # A number that occurs on one branch only is not ambiguous.
     number = origins[0][1]
     return (places[number][0], number) if len(places.get(number, ())) == 1 else None
 
@@ -165,6 +166,7 @@ def _restricted(graph: Json, seqs: set[int]) -> Json | None:
         if ends[1] in shown and ends[0] in shown:
             edges.append(edge)
         elif ends[1] in shown:
+            # The start was cut: it is reported as missing, as if it had never been shown.
             missing["branchFromThought" if edge["rel"] == "branch" else "revisesThought"].add(edge["from"])
     return {
         "nodes": list(shown.values()),

@@ -41,6 +41,7 @@ class Init(Input):
 def init(ctx: Context, args: Init) -> dict[str, Any]:
     """Make sure that the workspace exists, with its default branch checked out."""
     if ctx.ws.checkout is None:
+        # The default branch always has the number MAIN_ID, which is 1.
         ctx.ws.checkout = 1
     ctx.suggest(suggest("think_card", "Keeps a first thought.", "low", card={"type": "note", "text": "First note."}))
     return {

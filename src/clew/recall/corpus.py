@@ -251,6 +251,7 @@ class Sequence:
         self.stretches = 0
         slots = np.flatnonzero(corpus.alive)
         self._dead = size - len(slots)
+        # Sorted by document, then seq, then id, so that neighbours in the array are neighbours in their document.
         slots = slots[np.lexsort((corpus.ids[slots], corpus.seq[slots], corpus.document[slots]))]
         if not len(slots):
             return
@@ -269,6 +270,7 @@ class Sequence:
         stretch, stretches = _grown(self.stretch, size), self.stretches
         for slot in range(known, size):
             last = np.flatnonzero((corpus.document[:slot] == corpus.document[slot]) & corpus.alive[:slot])
+            # The end of a document is its item without a successor.
             last = last[after[last] < 0]
             if len(last) and (corpus.seq[slot], corpus.ids[slot]) <= (corpus.seq[last[0]], corpus.ids[last[0]]):
                 return False

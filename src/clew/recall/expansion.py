@@ -66,6 +66,7 @@ def feedback_terms(
 ) -> list[Asked]:
     """Words that several of the best items share: likely vocabulary of the question's subject."""
     words, known = corpus.words(), {number for term in asked for number in term.numbers}
+    # A relevance model (RM3): each of the best items votes for its words with its score.
     mass: dict[int, float] = {}
     seen: dict[int, int] = {}
     for slot, score in zip(best, scores, strict=True):

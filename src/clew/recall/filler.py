@@ -158,6 +158,7 @@ class Filler(Companion):
         with self._lock:
             if self._stop.is_set() or (self._thread is not None and self._thread.is_alive()):
                 return
+            # The caller's transaction ends before the thread does, so the thread gets a context without one.
             unbound = Context(ctx.dispatcher, ctx.connection, ctx.workspace, ctx.agent)
             args = (unbound, model, stored_choice(ctx.tx, ACTIVE))
             self._thread = threading.Thread(target=self._run, args=args, name="clew-vectors", daemon=True)

@@ -75,6 +75,7 @@ def newest_of_kind(ctx: Context, request: Request) -> dict[str, Any]:
     sync(ctx)
     with ctx.reading() as bound:
         kernel = kernel_of(bound)
+        # A corpus is shared by the threads of this process.
         with library(bound.database).lock:
             search = Search(bound, request)
             corpus = search.corpus(bound, kernel)

@@ -121,6 +121,7 @@ class OnnxEmbedder:
         return np.asarray(pooled / np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-9), np.float32)
 
     def _pooled(self, output: Floats, mask: Floats) -> Floats:
+        # Some models give one vector for the text, others one for each token, which is pooled.
         if output.ndim == 2:
             return output
         if self._files.first_token:

@@ -96,6 +96,7 @@ _PERSONS = (
     (re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b"), ("user", "human", "me")),
     (re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE), ("assistant", "ai", "bot")),
 )
+# A capital letter at the beginning of a sentence does not make a name.
 _NAME = re.compile(r"(?<![.?!]\s)(?<!^)\b[A-Z][\w'’-]+")
 _OPPOSED = re.compile(r"\s+(?:vs\.?|versus|or|and|than|from|with|to)\s+", re.IGNORECASE)
 

@@ -297,6 +297,7 @@ class Search:
         verdict: Verdict,
         arms: dict[str, Any],
     ) -> dict[str, Any]:
+        # Without results the best candidate is read all the same, for `nearest`.
         shown = [int(ranked.slots[at]) for at in (order or [0][: len(ranked.slots)])]
         replaced = replaced_by(ranked, shown)
         heirs = self._heirs(ctx, ranked, shown, query)

@@ -27,6 +27,7 @@ FEWEST = 3
 TITLE, BODY = 0, 1
 RECORDS = ("block", "card", "task")
 """Sources of deliberate records; the other sources also hold conversation."""
+# More than the rounding of scores (six digits), less than any difference that matters.
 BEHIND = 0.001
 
 

@@ -297,6 +297,7 @@ def _answers_as_clew(host: str, port: int) -> bool:
     connection = HTTPConnection(address, port, timeout=2)
     try:
         connection.request("GET", "/health")
+        # Bounded, because the listener may be any program.
         health = json.loads(connection.getresponse().read(10_000))
         return isinstance(health, dict) and health.get("server") == "clew"
     except (OSError, HTTPException, ValueError):

@@ -73,6 +73,7 @@ def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     if has_colour(sys.stdout):
         _show_rich_table(headers, rows)
         return
+    # In a pipe only the rows are written, aligned as if the headings were there.
     widths = [max(len(row[place]) for row in [headers, *rows]) for place in range(len(headers))]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]

@@ -70,6 +70,7 @@ class Week:
 
     def at(self, day: int, hour: int) -> None:
         """Move the clock to an hour of a day; `day` 0 is today. The clock never goes back and never beyond now."""
+        # Hour 24 of day 0 is now, so the last scene of the week ends at the present.
         wanted = self.end_ms + day * _DAY - (24 - hour) * _HOUR
         self.now_ms = max(self.now_ms, min(wanted, self.end_ms))
 

@@ -129,6 +129,7 @@ class Live:
         messages = raw_messages(events) if "events" in wanted else []
         if "sessions" in wanted:
             messages += [message("sessions", event.subject, *short_event(event)) for event in ledger]
+        # Whole texts and their beginnings are separate reads: texts may be large, and most pages need only the outline.
         for feed in ("reasoning", "outline"):
             if feed in wanted:
                 thoughts = self._thoughts(workspace, ledger, whole=feed == "reasoning")

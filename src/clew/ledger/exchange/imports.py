@@ -77,6 +77,7 @@ class Chains:
             taken, tries = set(self._given.values()), 2
             chosen = wanted
             while chosen in taken:
+                # Cut, so that the number fits into the 64 characters of an id.
                 chosen, tries = f"{wanted[:58]}-{tries}", tries + 1
             self._given[raw] = chosen
         chosen = self._given[raw]

@@ -260,6 +260,7 @@ def _status(options: list[dict[str, Any]]) -> str:
     if not options:
         return "unresolved"
     tops = [option for option in options if option["confidence"] == options[0]["confidence"]]
+    # Resolved only if nothing else fits, or if exactly one session has the keyword as a tag.
     sure = len(options) == 1 or (options[0]["confidence"] >= BY_TAG and len(tops) == 1)
     return "resolved" if sure else "ambiguous"
 

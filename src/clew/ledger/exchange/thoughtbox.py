@@ -146,6 +146,7 @@ def export_thoughtbox(ctx: Context, args: ExportThoughtbox) -> dict[str, Any]:
             raise ClewError(
                 "IO_ERROR", f"{base}: {problem.strerror}", "Choose a directory that can be written."
             ) from None
+        # Read back from disk, so that the report says what was really written.
         checked = read_folder(folder)
         reports.append(
             {

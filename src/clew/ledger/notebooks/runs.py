@@ -35,7 +35,7 @@ from clew.registry.context import Context
 from clew.registry.operation import operation
 from clew.store.database import Row
 
-# AT_ONCE: cells that run at a time in one server; each may take a gigabyte of memory.
+# SECONDS is Thoughtbox's limit. AT_ONCE: cells that run at a time in one server; each may take a gigabyte of memory.
 SECONDS = 30
 MOST_SECONDS = 300
 AT_ONCE = 2
@@ -149,6 +149,7 @@ def _record(ctx: Context, notebook: str, cell: Row, source: str, outcome: Outcom
         "id": ctx.ws.count("notebook_run"),
         "notebook": notebook,
         "cell": cell["id"],
+        # This transaction begins after the run has ended, so the start is computed.
         "started_at_ms": ctx.now_ms - outcome.duration_ms,
         "duration_ms": outcome.duration_ms,
         "status": outcome.status,
@@ -280,6 +281,7 @@ def _install_result(done: Outcome) -> dict[str, Any]:
 
 
 def _cache(ctx: Context, notebook: str) -> Path:
+    # A workspace may contain a slash but no percent sign, so no two workspaces share a directory.
     return ctx.settings.home / "notebooks" / ctx.workspace.replace("/", "%") / notebook / "deno"
 
 

@@ -258,4 +258,5 @@ def _clean_monty(stdout: str, stderr: str, ok: bool) -> tuple[str, str]:
 
 def _environment(folder: Path) -> dict[str, str]:
     """The environment of a cell: none of our tokens, home or path."""
+    # A path that does not exist, so that no program can be started by name.
     return {"HOME": str(folder), "NO_COLOR": "1", "PATH": "/nonexistent"}

@@ -54,6 +54,7 @@ def _encoded(cell: Cell, before: Cell | None) -> str:
         return _fenced(cell)
     if cell.type == "title" and _is_plain_title(cell.content):
         return _TITLE + cell.content
+    # Two plain Markdown cells in a row would be read back as one.
     if cell.type == "markdown" and _is_plain_markdown(cell.content) and not (before and before.type == "markdown"):
         return cell.content
     return f"<!-- cell:{cell.type} lines={cell.content.count(chr(10)) + 1} -->\n{cell.content}"

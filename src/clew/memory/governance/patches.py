@@ -317,6 +317,7 @@ def _replace_range(draft: ProposalDraft, op: Op) -> None:
     end = next((n for n, line in enumerate(lines) if n > start and last in line), None)
     if end is None:
         raise ClewError("CONFLICT", f"replace_range: no line of {op.target} after the start holds {last!r}")
+    # The line with the end mark itself stays, as Mind-Mem does it.
     text = "\n".join([*lines[:start], *op.patch.split("\n"), *lines[end:]])
     found = parse_file(text)
     # A patch with a header line of its own would turn one block into two, one of which nobody agreed to.

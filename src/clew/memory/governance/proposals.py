@@ -216,6 +216,7 @@ def statement_of(proposal: Block, record: Block | None = None) -> str:
 
 def reject(ctx: Context, id: str, reason: str) -> Block:
     proposal = get(ctx, id)
+    # A deferred proposal may be rejected at any time; only applying it has to wait.
     if proposal.status not in OPEN:
         check_open(ctx, proposal)
     record = _record_of(ctx, proposal)

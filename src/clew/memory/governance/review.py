@@ -46,6 +46,7 @@ def approve_apply(ctx: Context, args: ApproveApply) -> dict[str, Any]:
     # The contract wants these keys in a failed answer too; `...` marks what the error fills in.
     texts = {"message": ..., "log": ..., "next_step": ...}
     with failing(status="failed", proposal_id=id, dry_run=args.dry_run, success=False, **texts):
+        # A dry run takes no write lock: it reads hand edits in, and then only reads.
         if args.dry_run:
             sync(ctx)
             with ctx.reading() as bound:

@@ -253,6 +253,7 @@ def _taken(field: str, name: str, why: str, look_at: str) -> ClewError:
     )
 
 
+# In effect all anchors: a check of the map must see the whole map.
 EVERY = 1_000_000
 _HINTS = {
     "ALIAS_DANGLING": "Register the anchor it stands for, or rename it away.",

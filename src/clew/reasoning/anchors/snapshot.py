@@ -319,6 +319,7 @@ def _record(ctx: Context, args: MacroAnchorNote, anchor_id: str) -> Anchor:
 
 def _place(ctx: Context, args: MacroAnchorNote) -> tuple[Scope, StepFocus | None]:
     """The scope of the target, if there is one; else the documents of anchors on the checked-out branch."""
+    # A step belongs to a task, so naming one means the task in focus.
     wanted = target_id(args.target) or (ctx.ws.focus if args.step is not None else None)
     if wanted is None:
         if args.step is not None:

@@ -37,6 +37,7 @@ from clew.store.workspaces import declare_events
 
 FORMAT = "think_card"
 SUPPORTS, BLOCKS = "supports", "blocks"
+# Each edge costs a version and an entry in the same transaction.
 MAX_EDGES = 200
 
 declare_events(

@@ -12,7 +12,7 @@ from clew.reasoning.visibility import CARD_TYPES, PINNED, SHOWN
 from clew.registry.context import Context
 
 SUBGOAL = "subgoal"
-# Room of each layer, so that many pins cannot push out the open questions.
+# Room of each layer, from BranchMind's contract, so that many pins cannot push out the open questions.
 MOST_PINS, MOST_OPEN, MOST_SUBGOALS, MOST_OF_STEP = 8, 6, 4, 4
 EDGES = 600
 

@@ -90,6 +90,7 @@ def parse_lines(text: str) -> dict[str, Any]:
         return {"text": text}
     fields = _gather(text)
     tags = fields.pop("tags", None)
+    # A meta line that is no JSON object stays text under its own key.
     meta = _object(fields.get("meta"))
     if meta is not None:
         fields.pop("meta")
@@ -158,6 +159,7 @@ def _object(value: str | None) -> dict[str, Any] | None:
 
 def _from_text(text: str) -> dict[str, Any]:
     stripped = text.strip()
+    # Text in braces is meant as JSON. Keeping broken JSON as a note's text would hide the mistake.
     if stripped.startswith("{") and stripped.endswith("}"):
         try:
             parsed: Any = orjson.loads(stripped)

@@ -155,6 +155,7 @@ FRONTIER_STEPS: tuple[Step, ...] = (
     *(Clip(f"frontier.{name}[].text", 400) for name in FRONTIER_LISTS),
     *(Trim(f"frontier.{name}", drop="last", floor=1) for name in FRONTIER_LISTS),
     *(Clip(f"frontier.{name}[].text", 60) for name in FRONTIER_LISTS),
+    # Emptied from the end, so that hypotheses and tests are kept longest.
     *(Trim(f"frontier.{name}", drop="last") for name in reversed(FRONTIER_LISTS)),
 )
 

@@ -30,6 +30,7 @@ from clew.reasoning.visibility import AGENT_LANE, DRAFT, PUBLISHED, SHARED_LANE,
 from clew.registry.catalogue import catalogue
 from clew.registry.suggestions import fitted
 
+# Limits of BranchMind's engine v0.5.
 RECENT_MS = 14 * DAY_MS
 MOST_UNPUBLISHED, MOST_UNTESTED, MOST_CONTRADICTIONS = 8, 12, 10
 LOW_DECISION, LOW_HYPOTHESIS = 0.55, 0.45
@@ -150,6 +151,7 @@ def unopposed(part: CardSlice, calls: CallScope) -> Findings:
     )
 
 
+# Also from engine v0.5, like the words that mark a trade-off.
 ENOUGH_SCORE, MOST_WEAK = 60, 2
 TRACE_WINDOW, MANY_CARDS = 12, 6
 TRADEOFF = (" vs ", " versus ", "tradeoff", "trade-off", "a/b")

@@ -130,6 +130,7 @@ def is_placeholder(card: CardLike) -> bool:
 
 
 DAY_MS = 86_400_000
+# Defaults of the contract; a card may set its own.
 DEFAULT_STALE_DAYS = 30
 MOST_STALE_DAYS = 3650
 
@@ -222,6 +223,7 @@ def _inner(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
+# Depth and weights are those of BranchMind's engine v0.5.
 DEPTH = 3
 UNSURE = 0.5
 # Evidence was seen, a test can be run, everything else was only said. One piece of good evidence lifts a claim from

@@ -1,4 +1,4 @@
-"""graph_query and graph_validate: a graph as callers ask for it, page by page, and whether its edges hang together."""
+"""graph_query, which shows a graph page by page, and graph_validate, which checks that its edges have both ends."""
 
 from __future__ import annotations
 

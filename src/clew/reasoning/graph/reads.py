@@ -1,4 +1,4 @@
-"""Reading the graph that a branch shows: nodes and edges, by key or filter."""
+"""Reading the graph of a branch: nodes and edges, by key or by filter."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from clew.registry.envelope import page_json
 from clew.store.database import Row, placeholders
 from clew.store.rows import load
 
+# Deleting a branch only marks it, so its nodes are still stored.
 ON_A_BRANCH = (
     "EXISTS (SELECT 1 FROM branch WHERE branch.workspace = node.workspace AND branch.id = node.branch"
     f" AND branch.deleted_at_ms IS NULL {ROW_BY_ROW})"

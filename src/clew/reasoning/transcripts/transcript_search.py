@@ -69,6 +69,7 @@ class TranscriptPass:
 
     def sessions(self) -> Iterator[tuple[TranscriptFile, SessionInfo]]:
         """Files that belong to the project, newest first."""
+        # The bound on files holds for opened files, not for matches: opening is what costs.
         found, self.cut = transcript_files(self.root)
         for file in found:
             if self.files >= self.max_files:
@@ -143,6 +144,7 @@ SEARCH_BUDGET = Budget(
 )
 
 
+# The defaults of both operations are those of BranchMind's contract.
 class TranscriptsSearch(Scanning):
     query: Annotated[Title, Field(min_length=1, description="Text that a message must hold, in this case.")]
     role: Annotated[Name | None, Field(description="Only messages of user, assistant, system or another role.")] = None

@@ -114,6 +114,7 @@ def _place(ctx: Context, file: BinaryIO, ref: TranscriptRef) -> tuple[int, int |
     size = file.seek(0, 2)
     if byte >= max(size, 1):
         raise invalid("ref.byte", f"the file has {size} bytes", "Copy ref from a search or a digest.", kind="range")
+    # A byte inside of a line is accepted with a warning: a file may have been rewritten since the search.
     start = _line_start(file, byte)
     if start != byte:
         ctx.warn(

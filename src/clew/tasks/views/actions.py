@@ -100,6 +100,7 @@ def actions_for(ctx: Context, subject: Subject, where: str, cards: Sequence[Node
     closes = progress is not None and progress.kind in ("gate", "reason")
     prep = _prep(asker, subject, where, cards) if relevant and alive and closes else None
     placed = _offer(ctx, placed)
+    # Only if the caller's toolset lists the call; otherwise the first command could not be sent.
     attach_first = closes and where == UNKNOWN and placed is not None and placed.toolset is None
     return Actions(_offer(ctx, progress), placed, _offer(ctx, prep), attach_first)
 
@@ -129,6 +130,7 @@ def _task_progress(ctx: Context, subject: Subject, asker: Asker) -> Action | Non
     work = subject.work
     if work.status in ("DONE", "CANCELED"):
         return None
+    # A parked task whose time has come is worked on like any other.
     if work.status == "PARKED" and (work.parked_until_ts_ms is None or work.parked_until_ts_ms > ctx.now_ms):
         args = {**_target(asker, work), "status": "ACTIVE"}
         return Action("wake", "tasks_complete", args, "take the parked task up again")
@@ -163,6 +165,7 @@ def _finish(asker: Asker, work: Work) -> Action:
 def _close(ctx: Context, subject: Subject, step: Step, asker: Asker) -> Action:
     gate = subject.gates[step.id]
     lease = subject.lease if asker.heeds_leases else None
+    # Closing would be refused while somebody else holds the step.
     if lease is not None and lease.holder != asker.agent:
         args = {"task": step.task, "step_id": step.id}
         return Action("lease", "tasks_step_lease_get", args, f"{step.path} is leased by {lease.holder}", step.path)
@@ -221,6 +224,7 @@ def _map_action(asker: Asker, subject: Subject, where: str) -> Action | None:
     if asker.toolset == "full":
         args = {"anchor": anchor, "content": text, "kind": "component", "title": title, "visibility": "canon"}
         return Action("map", "macro_anchor_note", {**args, **step, **target}, "place the task on the map")
+    # The smaller toolsets do not list the macro; a canonical card with the anchor's tag registers the anchor too.
     card = {"tags": [anchor, "v:canon"], "text": text}
     return Action("map", "think_card", {"card": card, **step, **target}, "place the task on the map")
 

@@ -40,6 +40,7 @@ class SectionLimits:
     actions: int
 
 
+# The numbers of each view and budget are those of BranchMind's contract.
 FULL = SectionLimits(20, 5, 5, 5, 10, 20, 20, 6, 6)
 FOCUS_ONLY = SectionLimits(12, 3, 3, 3, 3, 8, 40, 6, 2)
 AUDIT = SectionLimits(14, 6, 6, 6, 12, 24, 60, 8, 2)
@@ -220,6 +221,7 @@ def gather(
     """Read the material of a scope. `step` is the step in focus of a relevance-first view."""
     drafts = view in ("audit", "full")
     cards = _cards(ctx, scope, view, limits.cards, cursors.cards, Lens(drafts, step, only_step=False))
+    # Edges are read even for focus_only, which shows none: the engine judges the cards by them.
     edges = edges_of(ctx, scope, cards.nodes) if cards.nodes else []
     if view == "focus_only":
         return Material(EntryPage(), EntryPage(), cards, edges)
@@ -301,6 +303,7 @@ def _step_page(
         own = _filled(ctx, own, recent.entries, limit, drafts)
     missed = _newest_missed(ctx, own, recent.entries, drafts)
     if missed is None and recent.has_more:
+        # Nothing was left out among the entries that were read, but there are older ones.
         missed = recent.entries[0]["seq"] - 1
     return EntryPage(own, None, None if missed is None else missed + 1, limit)
 
@@ -315,6 +318,7 @@ def _filled(ctx: Context, own: list[dict[str, Any]], rows: list[Row], limit: int
 
 
 def _newest_missed(ctx: Context, shown: list[dict[str, Any]], rows: list[Row], drafts: bool) -> int | None:
+    # Drafts that the view hides do not count as missed.
     taken = {entry["seq"] for entry in shown}
     for row in reversed(rows):
         if row["seq"] not in taken and _visible(ctx, [row], drafts):

@@ -31,6 +31,7 @@ from clew.tasks.views.standing import Standing
 DOC = "mindpack"
 VERSION = 1
 CARDS = 40
+# Sizes of BranchMind's contract: a page that fits into any prompt.
 MOST_LINE, MOST_CONTENT, MOST_CHANGED = 200, 1600, 5
 MOST_TASKS = 50
 
@@ -148,6 +149,7 @@ def _stored(row: Row) -> StoredMindpack:
 
 
 def differs(stored: StoredMindpack | None, meta: Meta) -> bool:
+    # The reason says why a version was written, not what it contains.
     return stored is None or {name: value for name, value in stored.meta.items() if name != "reason"} != meta
 
 

@@ -174,6 +174,7 @@ def graph_changes(ctx: Context, scope: Scope, cursor: int | None, limit: int) ->
 
 
 TOOL = "tasks_snapshot"
+# A delta reads up to 20 rows for each item it may show, at most 200, as in the contract.
 SCAN_FACTOR, MOST_SCANNED = 20, 200
 SUMMARY = 140
 
@@ -240,6 +241,7 @@ def _new_notes(ctx: Context, scope: Scope, since: int, most: int) -> list[Row]:
 def _new_cards(ctx: Context, scope: Scope, since: int, most: int) -> list[Node]:
     if since >= ctx.ws.seq:
         return []
+    # Newest first, so the cards after `since` are at the beginning.
     page = nodes(ctx, scope.branch, scope.graph, types=CARD_TYPES, limit=most)
     return [card for card in page.nodes if card.last_seq > since]
 

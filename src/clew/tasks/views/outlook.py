@@ -88,6 +88,7 @@ class Horizon:
 
 
 _HORIZON = ("active", "backlog", "parked", "stale", "done", "total")
+# One pass over the plan's tasks. A parked task whose time has come counts as backlog, as in the contract.
 _COUNTS = """
 SELECT count(*) AS total,
   sum(CASE WHEN status = 'ACTIVE' THEN 1 ELSE 0 END) AS active,
@@ -322,6 +323,7 @@ def _plan_handoff(ctx: Context, plan: Work, outlook: Outlook) -> Handoff:
     current = min(plan.checklist_current, len(plan.checklist))
     done = [*plan.checklist[:current], *(f"{task.id} {task.title}" for task in tasks if task.status == "DONE")]
     left = [task for task in tasks if task.status not in OVER]
+    # What is being worked on comes first.
     order = {"ACTIVE": 0, "TODO": 1, "PARKED": 2}
     left.sort(key=lambda task: (order[task.status], task.number))
     remaining = [*plan.checklist[current:], *(f"{task.id} {task.title} ({task.status})" for task in left)]

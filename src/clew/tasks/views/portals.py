@@ -222,6 +222,7 @@ def tasks_snapshot(ctx: Context, args: TasksSnapshot) -> dict[str, Any]:
         restored = _restoration(work, set_focus(writing, work.id))
         standing = replace(_snapshot(writing, args), restored=restored)
         renewed = mindpack.renew(writing, mindpack.meta_of(writing, standing))
+        # The answer before the baseline moves: it shows what is new since the baseline.
         answer = _answer(writing, replace(standing, pack=renewed.ref), args)
         if args.delta:
             move_baseline(writing, work.id, writing.ws.seq)

@@ -106,6 +106,7 @@ def _delegated(result: Json) -> Iterator[str]:
         yield f"job={job['job_id']}({job['status']}{_mark(job['attention'])}){last}"
     if running or queued:
         yield f"inbox running={running} queued={queued}"
+    # Runners matter only if there are jobs, or while one is alive.
     if runner and (job or running or queued or runner["live_count"] or runner["idle_count"]):
         yield _runner(runner, running)
 
@@ -249,6 +250,7 @@ def _new_references(delta: Json) -> list[tuple[str, str, str]]:
 
 def _shown_references(result: Json) -> list[tuple[str, str, str]]:
     """Up to two cards and a note that were shown, else the work itself."""
+    # Ids with an @ are entries of documents, the others are cards.
     refs = _capsule(result).get("refs") or []
     cards = [ref for ref in refs if "@" not in ref][:2]
     notes = [ref for ref in refs if "@" in ref][:1]

@@ -58,6 +58,7 @@ def call_command(
     - `echo '{"content": "from a pipe"}' | clew call notes_commit --json -`
     """
     entry = catalogue().find(name)
+    # Standard input is read only for the argument `-`.
     given = parse_arguments(arguments or [], entry.input_schema if entry else {}, sys.stdin)
     if lines:
         given["fmt"] = "lines"

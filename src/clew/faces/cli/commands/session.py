@@ -69,6 +69,7 @@ def complete_id(clew: Clew, key: str) -> str:
 def _pages(clew: Clew, key: str) -> Iterator[Answer]:
     cursor: int | None = 0
     while cursor is not None:
+        # The largest budget: a person asked for the whole session.
         answer = call(clew, "session_get", {"sessionId": key, "limit": PAGE, "cursor": cursor, "max_chars": 1_000_000})
         yield answer
         cursor = answer.envelope["result"]["pagination"]["next_cursor"] if answer.ok else None

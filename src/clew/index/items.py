@@ -77,9 +77,10 @@ def headed(item: Item) -> Item:
     if not item.body or (item.speaker is not None and item.event_ts_ms is not None):
         return item
     speaker, moment = read_heading(item.body)
-    if speaker is None and moment is None and item.speaker is None and item.event_ts_ms is None:
+    speaker, moment = item.speaker or speaker, item.event_ts_ms or moment
+    if (speaker, moment) == (item.speaker, item.event_ts_ms):
         return item
-    return replace(item, speaker=item.speaker or speaker, event_ts_ms=item.event_ts_ms or moment)
+    return replace(item, speaker=speaker, event_ts_ms=moment)
 
 
 # A transcript line may say who speaks and when: `[8 May 2023, 13:56] Caroline: Hello`.
@@ -115,7 +116,9 @@ def read_heading(body: str) -> tuple[str | None, int | None]:
 def asks(body: str) -> bool:
     """Whether a text ends as a question; remarks in brackets at its end do not count."""
     tail = body[-400:].rstrip()
-    return tail.endswith(("?", "？")) or _TRAILING.sub("", tail).endswith(("?", "？"))
+    if tail.endswith(("]", ")")):
+        tail = _TRAILING.sub("", tail)
+    return tail.endswith(("?", "？"))
 
 
 CHUNK = 500

@@ -6,8 +6,8 @@ the fields of an item differently. Segments store runs, and a process ranks by t
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -89,12 +89,16 @@ def _renumbered(keys: Numbers, terms: Numbers) -> Numbers:
 
 def cut(texts: list[str], vocabulary: Names) -> tuple[Numbers, Ints]:
     """The keys of stored terms (one line per field) in reading order, and the number of words in each field."""
-    lines = [[line.split() for line in text.split("\n")] for text in texts]
-    # However many lines a row has, it gets exactly FIELD_COUNT fields, so that the lengths form a table.
-    fields = [words for text in lines for words in (text + [[]] * FIELD_COUNT)[:FIELD_COUNT]]
-    lengths = np.fromiter(map(len, fields), np.int64, len(fields))
-    numbers = map(vocabulary.__getitem__, chain.from_iterable(fields))
-    keys = np.fromiter(numbers, np.uint32, int(lengths.sum())) * np.uint32(FIELD_COUNT)
+    number, numbers, sizes = vocabulary.__getitem__, array("I"), array("q")
+    # Numbers at once: the words of some thousand items would take ten times the room.
+    for text in texts:
+        # However many lines a row has, it gets exactly FIELD_COUNT fields, so that the lengths form a table.
+        for line in (text.split("\n") + [""] * FIELD_COUNT)[:FIELD_COUNT]:
+            words = line.split()
+            numbers.extend(map(number, words))
+            sizes.append(len(words))
+    lengths = np.frombuffer(sizes, np.int64) if sizes else np.zeros(0, np.int64)
+    keys = np.array(numbers, np.uint32) * np.uint32(FIELD_COUNT)
     keys += np.repeat(np.tile(np.arange(FIELD_COUNT, dtype=np.uint32), len(texts)), lengths)
     return keys, lengths.reshape(-1, FIELD_COUNT)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import chain
 
 import Stemmer
 
@@ -25,12 +26,13 @@ _stem = Stemmer.Stemmer("english")
 
 def terms(text: str) -> list[str]:
     """The terms of a text, in order, with repeats."""
-    words = _WORD.findall(unicodedata.normalize("NFKC", text))
-    return [term for word in words for term in _word_terms(word)]
+    return list(chain.from_iterable(map(_word_terms, _WORD.findall(unicodedata.normalize("NFKC", text)))))
 
 
 @lru_cache(maxsize=20_000)
 def _word_terms(word: str) -> tuple[str, ...]:
+    if word.isascii() and word.isalnum() and (word.islower() or word.isdigit()):
+        return (stem(word),)  # most words have no parts
     word = _POSSESSIVE.sub("", word)
     plain = _APOSTROPHE.sub("", fold(word))
     if _UNSPACED.search(plain):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from clew.ids import MENTIONED
@@ -59,6 +60,7 @@ def search_item(block: Block) -> Item:
     said = block.headline
     values = [one_line(value) for name, value in block.fields.items() if name not in UNSEARCHED]
     rest = [text for text in values if text != said and text.lower() not in PLACEHOLDERS]
+    tags = block.tags
     return Item(
         ref=block.id,
         source="block",
@@ -67,38 +69,45 @@ def search_item(block: Block) -> Item:
         title=said or block.id,
         body="\n".join([*rest, block.id])[:MOST_BODY],  # the id too, because people ask by it
         kind=block.kind.name,
-        tags=tuple(block.tags),
+        tags=tuple(tags),
         status=block.status,
         doc=block.file,
         event_ts_ms=event_ts(block.fields.get("Date")),
-        speaker=speaker_of(block),
+        speaker=speaker_of(block, tags),
         review_by=block.review_by,
         links=links_of(block.fields),
     )
 
 
-def speaker_of(block: Block) -> str | None:
+def speaker_of(block: Block, tags: list[str] | None = None) -> str | None:
     """Whom a field or a tag names (`speaker:ada`), or in a talk the first tag like a name (`FACT, Caroline`)."""
-    said = (tag.partition(":")[2].strip() for tag in block.tags if tag.startswith("speaker:"))
-    names = (tag for tag in block.tags if prefix_of(block.id) in TALK and tag.istitle())
-    return block.get("Speaker") or next(said, None) or next(names, None)
+    tags = block.tags if tags is None else tags
+    said = [tag.partition(":")[2].strip() for tag in tags if tag.startswith("speaker:")]
+    names = [tag for tag in tags if tag.istitle()] if prefix_of(block.id) in TALK else []
+    return block.get("Speaker") or next(iter(said), None) or next(iter(names), None)
 
 
 def links_of(fields: dict[str, Value]) -> tuple[tuple[str, str], ...]:
     """Relations to other blocks that the fields state. Ids elsewhere in the text count as mentions."""
+    named = [(relation, one_line(fields[name])) for name, relation in RELATIONS.items() if name in fields]
     return tuple(
         (relation, id)
-        for name, relation in RELATIONS.items()
-        if name in fields
-        for id in dict.fromkeys([*MENTIONED.findall(one_line(fields[name])), *_SHORT.findall(one_line(fields[name]))])
+        for relation, text in named
+        if text not in PLACEHOLDERS
+        for id in dict.fromkeys([*MENTIONED.findall(text), *_SHORT.findall(text)])
     )
 
 
 def event_ts(value: Value | None) -> int | None:
     """The moment a block's Date names, at the start of that day."""
     day = iso_date(value)
+    return _start_of(day) if day else None
+
+
+@lru_cache(maxsize=4096)
+def _start_of(day: str) -> int | None:
     try:
-        return int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp() * 1000) if day else None
+        return int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp() * 1000)
     except ValueError:
         return None
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -32,9 +31,8 @@ declare_events(
 HEADLINES = ("Statement", "Title", "Name", "Excerpt", "Summary", "Text", "Description")
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """One version of a block."""
+class Block(NamedTuple):
+    """One version of a block. A tuple: thousands are read at once, and a frozen dataclass takes three times as long."""
 
     id: str
     seq: int
@@ -80,8 +78,9 @@ def current(
     status: str | Iterable[str] | None = None,
     ids: Iterable[str] | None = None,
     file: str | None = None,
+    field: str | None = None,
 ) -> list[Block]:
-    """The blocks as they are now, ordered by id."""
+    """The blocks as they are now, ordered by id; with `field` those that have such a field."""
     sql, params = ["SELECT * FROM block WHERE workspace = ? AND until IS NULL AND gone = 0"], [ctx.workspace]
     if prefix is not None:
         sql.append("AND prefix = ?")
@@ -93,9 +92,14 @@ def current(
     if file is not None:
         sql.append("AND file = ?")
         params.append(file)
+    if field is not None:
+        sql.append("AND fields LIKE ?")  # in SQLite whatever the case
+        params.append(f'%"{field}":%')
     if ids is not None:
-        return _by_ids(ctx, " ".join(sql), params, list(dict.fromkeys(ids)))
-    return _sorted(ctx.tx.all(" ".join(sql), *params))
+        found = _by_ids(ctx, " ".join(sql), params, list(dict.fromkeys(ids)))
+    else:
+        found = _sorted(ctx.tx.all(" ".join(sql), *params))
+    return found if field is None else [block for block in found if field in block.fields]
 
 
 def _sorted(rows: list[Row]) -> list[Block]:

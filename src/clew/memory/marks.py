@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from clew.canonical import sha256_hex
 from clew.index.terms import fold, stem
@@ -58,14 +59,16 @@ _SPELLINGS = {
 
 def normal_words(statement: str) -> list[str]:
     """The words that carry the meaning, in order."""
-    found = []
     text = fold(unicodedata.normalize("NFKC", statement[:MOST_CHARS])).replace("’", "'")
-    for word in _WORD.findall(text):
-        if word in _NEGATIVE:
-            found.append("!")
-        elif word not in _FILLER:
-            found.append(stem(_SPELLINGS.get(word, word).replace("'", "")))
-    return found
+    return [normal for word in _WORD.findall(text) if (normal := _normal(word)) is not None]
+
+
+@lru_cache(maxsize=20_000)
+def _normal(word: str) -> str | None:
+    """None for a filler."""
+    if word in _NEGATIVE:
+        return "!"
+    return None if word in _FILLER else stem(_SPELLINGS.get(word, word).replace("'", ""))
 
 
 def mark(statement: str) -> str:

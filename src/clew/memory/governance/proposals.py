@@ -250,7 +250,7 @@ def follow_changes(ctx: Context, ids: Sequence[str]) -> None:
 def _follow_hand_approvals(ctx: Context, ids: Sequence[str]) -> list[str]:
     """Take `Status: active`, written by a person into a proposed record, as approval. Returns other changed blocks."""
     changed = []
-    for record in blocks.current(ctx, ids=ids, status="active"):
+    for record in blocks.current(ctx, ids=ids, status="active", field="Proposal"):
         # Only a hand edit approves here. Every other way to `active` has already marked the proposal.
         named = record.get("Proposal") if record.origin == "edit" else ""
         proposal = blocks.find(ctx, named) if named else None

@@ -30,6 +30,20 @@ class Parcel(rows.TableRow):
     sealed: bool = False
 
 
+@dataclass(frozen=True)
+class Shelf(rows.TableRow):
+    TABLE: ClassVar[str] = "shelf"
+    ORDERED: ClassVar[frozenset[str]] = frozenset({"layout"})
+    KEPT: ClassVar[frozenset[str]] = frozenset({"made_ms"})
+    ASIDE: ClassVar[frozenset[str]] = frozenset({"nicknames"})
+
+    id: str
+    nicknames: tuple[str, ...] = ()
+    layout: dict[str, Any] | None = None
+    made_ms: int = 0
+    seen_ms: int = 0
+
+
 @pytest.fixture
 def tx(clew: Clew) -> Iterator[Transaction]:
     with clew.database.write() as tx:
@@ -37,8 +51,13 @@ def tx(clew: Clew) -> Iterator[Transaction]:
             "CREATE TABLE parcel (workspace TEXT, depot TEXT, number BIGINT, receiver TEXT, marks TEXT, customs TEXT,"
             " sealed BIGINT, PRIMARY KEY (workspace, depot, number))"
         )
+        tx.run(
+            "CREATE TABLE shelf (workspace TEXT, id TEXT, layout TEXT, made_ms BIGINT, seen_ms BIGINT,"
+            " PRIMARY KEY (workspace, id))"
+        )
         yield tx
         tx.run("DROP TABLE parcel")
+        tx.run("DROP TABLE shelf")
 
 
 FULL = Parcel(7, "north", "Ada", ("heavy", "wet"), {"b": 1, "a": [None]}, True)
@@ -77,3 +96,26 @@ def test_many_are_found_in_parts_and_each_once(tx: Transaction) -> None:
     assert sorted(parcel.number for parcel in found) == list(range(1100))
     assert rows.find_many(tx, "w", Parcel, []) == []
     assert len(rows.find_many(tx, "w", Parcel, ["north", "south"], "depot")) == 1200
+
+
+def test_keys_keep_their_order_and_a_field_that_is_no_column_is_not_stored(tx: Transaction) -> None:
+    rows.insert(tx, "w", Shelf("a", ("top",), {"z": 1, "b": 2}))
+    assert tx.value("SELECT layout FROM shelf WHERE id = 'a'") == '{"z":1,"b":2}'
+    found = rows.find(tx, "w", Shelf, "a")
+    assert found == Shelf("a", (), {"z": 1, "b": 2})
+    assert found is not None and list(found.layout or {}) == ["z", "b"]
+    rows.insert(tx, "w", Shelf("b"))
+    assert rows.find(tx, "w", Shelf, "b") == Shelf("b")
+
+
+def test_an_upsert_leaves_what_was_inserted_first(tx: Transaction) -> None:
+    rows.upsert(tx, "w", Shelf("a", made_ms=1, seen_ms=1))
+    rows.upsert(tx, "w", Shelf("a", made_ms=2, seen_ms=2))
+    assert rows.find(tx, "w", Shelf, "a") == Shelf("a", made_ms=1, seen_ms=2)
+
+
+def test_what_is_there_is_not_inserted_again(tx: Transaction) -> None:
+    assert rows.insert_absent(tx, "w", Shelf("a", seen_ms=1))
+    assert not rows.insert_absent(tx, "w", Shelf("a", seen_ms=2))
+    assert rows.insert_absent(tx, "other", Shelf("a", seen_ms=3))
+    assert rows.find(tx, "w", Shelf, "a") == Shelf("a", seen_ms=1)

@@ -23,7 +23,7 @@ from clew.reasoning.scope import own_scope
 from clew.reasoning.visibility import filed_tags
 from clew.registry.context import Context
 from clew.store.database import Row, placeholders
-from clew.store.rows import columns, encoded
+from clew.store.rows import columns, encoded, insert
 from clew.store.sqlite_files import ForeignStore
 from clew.store.workspaces import raise_count
 
@@ -92,15 +92,10 @@ def _branch(ctx: Context, work: Adoption, name: str, based: dict[str, Row], abov
         base.id if base else None,
         int(row.get("base_seq") or 0) if base else None,
         int(row.get("created_at_ms") or ctx.now_ms),
+        created_seq=int(row.get("base_seq") or 0) if base else 0,
     )
     if found is None:
-        values = (made.id, made.name, made.base_id, made.base_seq, made.base_seq or 0, made.created_at_ms)
-        ctx.tx.run(
-            "INSERT INTO branch (workspace, id, name, base_id, base_seq, created_seq, created_at_ms)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            ctx.workspace,
-            *values,
-        )
+        insert(ctx.tx, ctx.workspace, made)
         work.counted("branches", [name])
     work.branches[name] = made
     return made

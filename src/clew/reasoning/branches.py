@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -17,6 +17,7 @@ from clew.registry.budget import Budget, Trim
 from clew.registry.callers import own_checkout, set_own_checkout
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, operation
+from clew.store.rows import TableRow, insert, load
 from clew.store.workspaces import MAIN, MAIN_ID
 
 # Reading walks the whole chain of bases, so its depth is bounded.
@@ -25,12 +26,15 @@ END = 2**62
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(TableRow):
+    TABLE: ClassVar[str] = "branch"
+
     id: int
     name: str
     base_id: int | None
     base_seq: int | None
     created_at_ms: int
+    created_seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class BranchPart:
 
 UNBORN_MAIN = Branch(MAIN_ID, MAIN, None, None, 0)
 """The main branch of a workspace in which nothing was ever written, so that no row exists."""
-_SELECT = "SELECT id, name, base_id, base_seq, created_at_ms FROM branch"
+_SELECT = "SELECT id, name, base_id, base_seq, created_at_ms, created_seq FROM branch"
 
 
 def branch_named(ctx: Context, name: str, field: str = "branch") -> Branch:
@@ -63,7 +67,7 @@ def find_branch(ctx: Context, name: str) -> Branch | None:
     row = ctx.tx.one(f"{_SELECT} WHERE workspace = ? AND name = ? AND deleted_at_ms IS NULL", ctx.workspace, name)
     if row is None:
         return UNBORN_MAIN if ctx.ws.unborn and name == MAIN else None
-    branch = ctx.memo["branch", row["id"]] = Branch(**row)
+    branch = ctx.memo["branch", row["id"]] = load(Branch, row)
     return branch
 
 
@@ -77,7 +81,7 @@ def branch_by_id(ctx: Context, number: int) -> Branch:
         return UNBORN_MAIN
     if row is None:
         raise ClewError("INTERNAL", f"branch number {number} is not stored")
-    branch = ctx.memo["branch", number] = Branch(**row)
+    branch = ctx.memo["branch", number] = load(Branch, row)
     return branch
 
 
@@ -133,18 +137,15 @@ def create_branch(ctx: Context, name: str, base: Branch | None) -> Branch:
             [{"kind": "range", "field": "from", "le": MAX_DEPTH}],
             [suggest("branch_list", "Shows the branches and their bases.")],
         )
-    branch = Branch(ctx.ws.count("branch"), name, base.id if base else None, ctx.ws.seq if base else None, ctx.now_ms)
-    ctx.tx.run(
-        "INSERT INTO branch (workspace, id, name, base_id, base_seq, created_seq, created_at_ms)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        ctx.workspace,
-        branch.id,
-        branch.name,
-        branch.base_id,
-        branch.base_seq,
-        ctx.ws.seq,
-        branch.created_at_ms,
+    branch = Branch(
+        ctx.ws.count("branch"),
+        name,
+        base.id if base else None,
+        ctx.ws.seq if base else None,
+        ctx.now_ms,
+        created_seq=ctx.ws.seq,
     )
+    insert(ctx.tx, ctx.workspace, branch)
     payload = {"base_branch": base.name if base else None, "base_seq": branch.base_seq}
     ctx.emit("reasoning", "branch_created", name, payload)
     return branch
@@ -170,7 +171,7 @@ def own_branch(ctx: Context) -> Branch:
     row = ctx.tx.one(
         f"{_SELECT} WHERE workspace = ? AND id = ? AND deleted_at_ms IS NULL", ctx.workspace, chosen or MAIN_ID
     )
-    return Branch(**row) if row is not None else branch_by_id(ctx, MAIN_ID)
+    return load(Branch, row) if row is not None else branch_by_id(ctx, MAIN_ID)
 
 
 def branch_json(ctx: Context, branch: Branch) -> dict[str, Any]:

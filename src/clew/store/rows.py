@@ -28,9 +28,15 @@ class TableRow:
     """Fields that are tuples here and JSON arrays in the table."""
     OBJECTS: ClassVar[frozenset[str]] = frozenset()
     """Fields that are any JSON value, or absent."""
+    ORDERED: ClassVar[frozenset[str]] = frozenset()
+    """Fields that are any JSON value whose keys keep their order."""
     FLAGS: ClassVar[frozenset[str]] = frozenset()
     COLUMNS: ClassVar[dict[str, str]] = {}
     """Columns whose name differs from the field's."""
+    KEPT: ClassVar[frozenset[str]] = frozenset()
+    """Fields that an upsert leaves as they were inserted first."""
+    ASIDE: ClassVar[frozenset[str]] = frozenset()
+    """Fields that are no columns of the table; loaded without them, a record has their defaults."""
 
 
 R = TypeVar("R", bound=TableRow)
@@ -54,6 +60,12 @@ def insert_many(tx: Transaction, workspace: str, records: Iterable[TableRow]) ->
     if listed:
         table = _table(type(listed[0]))
         tx.many(table.insert, [(workspace, *table.values(record)) for record in listed])
+
+
+def insert_absent(tx: Transaction, workspace: str, record: TableRow) -> bool:
+    """Insert the record unless its key is taken; tells whether it was inserted."""
+    table = _table(type(record))
+    return tx.changed(f"{table.insert} {table.conflict} DO NOTHING", workspace, *table.values(record)) > 0
 
 
 def upsert(tx: Transaction, workspace: str, record: TableRow) -> None:
@@ -115,6 +127,7 @@ class _Table(NamedTuple):
     key: tuple[str, ...]
     rest: tuple[str, ...]
     insert: str
+    conflict: str
     upsert: str
     update: str
     delete: str
@@ -136,7 +149,8 @@ def _table(kind: type[TableRow]) -> _Table:
 
 
 def _made(kind: type[TableRow]) -> _Table:
-    names = [item.name for item in fields(kind)]  # type: ignore[arg-type]  # every TableRow is a dataclass
+    every = [item.name for item in fields(kind)]  # type: ignore[arg-type]  # every TableRow is a dataclass
+    names = [name for name in every if name not in kind.ASIDE]
     column = {name: kind.COLUMNS.get(name, name) for name in names}
     field = {stored: name for name, stored in column.items()}
     key = tuple(field[part] for part in kind.KEY)
@@ -145,7 +159,7 @@ def _made(kind: type[TableRow]) -> _Table:
     insert = f"INSERT INTO {kind.TABLE} ({listed}) VALUES ({placeholders(len(names) + 1)})"
     matched = " AND ".join(f"{name} = ?" for name in ("workspace", *(column[name] for name in key)))
     # `excluded` is the row that could not be inserted; both engines know it under this name.
-    newer = ", ".join(f"{column[name]} = excluded.{column[name]}" for name in rest)
+    newer = ", ".join(f"{column[name]} = excluded.{column[name]}" for name in rest if name not in kind.KEPT)
     conflict = f"ON CONFLICT (workspace, {', '.join(column[name] for name in key)})"
     return _Table(
         decoders=tuple((name, column[name], _decoder(kind, name)) for name in names),
@@ -153,8 +167,9 @@ def _made(kind: type[TableRow]) -> _Table:
         key=key,
         rest=rest,
         insert=insert,
+        conflict=conflict,
         # A table that is nothing but its key has no column to overwrite.
-        upsert=f"{insert} {conflict} DO UPDATE SET {newer}" if rest else f"{insert} {conflict} DO NOTHING",
+        upsert=f"{insert} {conflict} DO UPDATE SET {newer}" if newer else f"{insert} {conflict} DO NOTHING",
         update=f"UPDATE {kind.TABLE} SET {', '.join(f'{column[name]} = ?' for name in rest)} WHERE {matched}",
         delete=f"DELETE FROM {kind.TABLE} WHERE {matched}",
         select=f"SELECT * FROM {kind.TABLE} WHERE {matched}",
@@ -164,7 +179,7 @@ def _made(kind: type[TableRow]) -> _Table:
 def _decoder(kind: type[TableRow], name: str) -> Codec:
     if name in kind.LISTS:
         return lambda value: tuple(orjson.loads(value))
-    if name in kind.OBJECTS:
+    if name in kind.OBJECTS | kind.ORDERED:
         return lambda value: orjson.loads(value) if value is not None else None
     return bool if name in kind.FLAGS else _same
 
@@ -175,6 +190,8 @@ def _encoder(kind: type[TableRow], name: str) -> Codec:
         return lambda value: canonical(list(value))
     if name in kind.OBJECTS:
         return lambda value: canonical(value) if value is not None else None
+    if name in kind.ORDERED:
+        return lambda value: orjson.dumps(value).decode() if value is not None else None
     return int if name in kind.FLAGS else _same
 
 

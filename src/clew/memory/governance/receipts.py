@@ -6,11 +6,9 @@ applies (mode enforce) are at the end of this module.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
-
-import orjson
+from typing import Any, ClassVar
 
 from clew.clock import rfc3339
 from clew.errors import ClewError, suggest, unknown_id
@@ -24,13 +22,20 @@ from clew.memory.governance.policy import Governance
 from clew.memory.governance.proposals import ops_of
 from clew.memory.kinds import KINDS
 from clew.registry.context import Context
+from clew.store import rows
 from clew.store.database import Row
+from clew.store.rows import TableRow, insert, load
 
 TIME_FORMAT = "%Y%m%d-%H%M%S"
 
 
 @dataclass(frozen=True)
-class Receipt:
+class Receipt(TableRow):
+    TABLE: ClassVar[str] = "receipt"
+    KEY: ClassVar[tuple[str, ...]] = ("ts",)
+    ORDERED: ClassVar[frozenset[str]] = frozenset({"changes"})
+    FLAGS: ClassVar[frozenset[str]] = frozenset({"automatic"})
+
     ts: str
     proposal: str
     changes: list[dict[str, Any]]
@@ -38,6 +43,9 @@ class Receipt:
     instead (`text`, `after_text`) where the store has no such version."""
     automatic: bool
     rolled_back_at_ms: int | None
+    seq: int = 0
+    agent: str | None = None
+    created_at_ms: int = 0
 
     @property
     def file(self) -> str:
@@ -71,21 +79,10 @@ def apply_record(ctx: Context, id: str, draft: ProposalDraft) -> Receipt:
 
 def keep(ctx: Context, receipt: Receipt, made_ms: int | None = None) -> Receipt:
     """Store a receipt; `made_ms` is when it was made, if not now."""
-    ctx.tx.run(
-        "INSERT INTO receipt"
-        " (workspace, ts, proposal, seq, changes, automatic, agent, created_at_ms, rolled_back_at_ms)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        ctx.workspace,
-        receipt.ts,
-        receipt.proposal,
-        ctx.ws.seq,
-        orjson.dumps(receipt.changes).decode(),
-        int(receipt.automatic),
-        ctx.agent,
-        ctx.now_ms if made_ms is None else made_ms,
-        receipt.rolled_back_at_ms,
-    )
-    return receipt
+    made_ms = ctx.now_ms if made_ms is None else made_ms
+    kept = replace(receipt, seq=ctx.ws.seq, agent=ctx.agent, created_at_ms=made_ms)
+    insert(ctx.tx, ctx.workspace, kept)
+    return kept
 
 
 def times(ctx: Context) -> set[str]:
@@ -133,32 +130,24 @@ def _print(ctx: Context, receipt: Receipt, proposal: Block, draft: ProposalDraft
 
 
 def find(ctx: Context, ts: str) -> Receipt:
-    row = ctx.tx.one("SELECT * FROM receipt WHERE workspace = ? AND ts = ?", ctx.workspace, ts)
-    if row is None:
+    found = rows.find(ctx.tx, ctx.workspace, Receipt, ts)
+    if found is None:
         way = suggest("list_proposals", "Shows applied proposals with their receipts.", "high", status="applied")
         raise unknown_id("receipt", ts, "Use the receipt_ts that approve_apply returned.", [way])
-    return _receipt(row)
+    return found
 
 
 def of_cause(ctx: Context, cause: str) -> Receipt | None:
     """The receipt behind a version, whose cause is a proposal (P-...) or a receipt (AR-...)."""
     if cause.startswith("AR-"):
-        row = ctx.tx.one(
-            "SELECT * FROM receipt WHERE workspace = ? AND ts = ?", ctx.workspace, cause.removeprefix("AR-")
-        )
-        return _receipt(row) if row else None
+        return rows.find(ctx.tx, ctx.workspace, Receipt, cause.removeprefix("AR-"))
     return of_proposal(ctx, cause) if cause.startswith("P-") else None
 
 
 def of_proposal(ctx: Context, proposal: str) -> Receipt | None:
     sql = "SELECT * FROM receipt WHERE workspace = ? AND proposal = ? ORDER BY ts DESC LIMIT 1"
     row = ctx.tx.one(sql, ctx.workspace, proposal)
-    return _receipt(row) if row else None
-
-
-def _receipt(row: Row) -> Receipt:
-    changes = orjson.loads(row["changes"])
-    return Receipt(row["ts"], row["proposal"], changes, bool(row["automatic"]), row["rolled_back_at_ms"])
+    return load(Receipt, row) if row else None
 
 
 def automatic_since(ctx: Context, since_ms: int) -> list[Row]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-import orjson
 from pydantic import Field
 
 from clew.errors import ClewError, Suggestion, suggest, unknown_id
@@ -15,6 +14,7 @@ from clew.registry.context import Context
 from clew.registry.operation import Input, Name, operation
 from clew.registry.record import Retracted, Retraction, retracter
 from clew.store.database import Row, placeholders
+from clew.store.rows import TableRow, insert_absent, load, upsert
 from clew.store.workspaces import declare_events
 
 KINDS = ("boundary", "component", "contract", "data", "test-surface", "ops")
@@ -34,7 +34,12 @@ declare_events(
 
 
 @dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(TableRow):
+    TABLE: ClassVar[str] = "anchor"
+    LISTS: ClassVar[frozenset[str]] = frozenset({"refs", "depends_on"})
+    KEPT: ClassVar[frozenset[str]] = frozenset({"created_at_ms"})
+    ASIDE: ClassVar[frozenset[str]] = frozenset({"aliases"})
+
     id: str
     title: str
     kind: str = "component"
@@ -116,24 +121,7 @@ def canonical(ctx: Context, anchor_id: str) -> str:
 def save_anchor(ctx: Context, anchor: Anchor) -> Anchor:
     """Insert or replace an anchor and its aliases; a `created_at_ms` of zero means now."""
     saved = replace(anchor, created_at_ms=anchor.created_at_ms or ctx.now_ms, updated_at_ms=ctx.now_ms)
-    ctx.tx.run(
-        "INSERT INTO anchor (workspace, id, title, kind, status, description, refs, parent_id, depends_on,"
-        " created_at_ms, updated_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (workspace, id) DO UPDATE SET title = excluded.title, kind = excluded.kind,"
-        " status = excluded.status, description = excluded.description, refs = excluded.refs,"
-        " parent_id = excluded.parent_id, depends_on = excluded.depends_on, updated_at_ms = excluded.updated_at_ms",
-        ctx.workspace,
-        saved.id,
-        saved.title,
-        saved.kind,
-        saved.status,
-        saved.description,
-        orjson.dumps(saved.refs).decode(),
-        saved.parent_id,
-        orjson.dumps(saved.depends_on).decode(),
-        saved.created_at_ms,
-        saved.updated_at_ms,
-    )
+    upsert(ctx.tx, ctx.workspace, saved)
     # The anchor holds all its aliases, so those that it no longer names are removed.
     ctx.tx.run("DELETE FROM anchor_alias WHERE workspace = ? AND anchor = ?", ctx.workspace, saved.id)
     ctx.tx.many(
@@ -152,16 +140,8 @@ def ensure_anchor(ctx: Context, anchor_id: str) -> str:
     """The canonical id; registers a minimal anchor if there is none."""
     known = canonical(ctx, anchor_id)
     # One statement inserts it and tells whether it existed.
-    added = ctx.tx.changed(
-        "INSERT INTO anchor (workspace, id, title, kind, status, refs, depends_on, created_at_ms, updated_at_ms)"
-        " VALUES (?, ?, ?, 'component', 'active', '[]', '[]', ?, ?) ON CONFLICT (workspace, id) DO NOTHING",
-        ctx.workspace,
-        known,
-        slug_title(known),
-        ctx.now_ms,
-        ctx.now_ms,
-    )
-    if added:
+    minimal = Anchor(known, slug_title(known), created_at_ms=ctx.now_ms, updated_at_ms=ctx.now_ms)
+    if insert_absent(ctx.tx, ctx.workspace, minimal):
         ctx.emit("reasoning", "anchor_created", known, {"automatic": True})
     return known
 
@@ -189,19 +169,7 @@ def names_anchor(ctx: Context, target: str) -> bool:
 
 
 def _anchor(row: Row, aliases: tuple[str, ...]) -> Anchor:
-    return Anchor(
-        id=row["id"],
-        title=row["title"],
-        kind=row["kind"],
-        status=row["status"],
-        description=row["description"],
-        refs=tuple(orjson.loads(row["refs"])),
-        aliases=aliases,
-        parent_id=row["parent_id"],
-        depends_on=tuple(orjson.loads(row["depends_on"])),
-        created_at_ms=row["created_at_ms"],
-        updated_at_ms=row["updated_at_ms"],
-    )
+    return replace(load(Anchor, row), aliases=aliases)
 
 
 def resolve_anchor(ctx: Context, given: str, field: str = "anchor") -> str:

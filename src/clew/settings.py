@@ -254,10 +254,10 @@ def load_settings(
     try:
         return _settings(raw, origins, root)
     except ClewError as problem:
-        raise _placed(problem, origins) from problem
+        raise _with_origin(problem, origins) from problem
 
 
-def _placed(problem: ClewError, origins: Mapping[str, str]) -> ClewError:
+def _with_origin(problem: ClewError, origins: Mapping[str, str]) -> ClewError:
     """With the variable or file that has to be mended; messages begin with the name of the setting."""
     origin = origins.get(problem.message.partition(":")[0], "default")
     if origin not in ("default", "flag"):
@@ -295,7 +295,7 @@ _NO_PROJECT = ("THOUGHTBOX_PROJECT", "_default")
 def _gather(
     flags: Mapping[str, Any], environ: Mapping[str, str], root: Path, here: Path
 ) -> tuple[dict[str, str], dict[str, str]]:
-    given = {item.name: found for item in SETTINGS if (found := _given(item, flags, environ)) is not None}
+    given = {item.name: found for item in SETTINGS if (found := _explicit_value(item, flags, environ)) is not None}
     files = _project_file(root, home_of(environ))
     # The data directory may itself be named by a flag, a variable or a trusted project.
     home = given.get("home") or files.get("home")
@@ -330,7 +330,7 @@ def _check_memory(values: Mapping[str, Any], origins: Mapping[str, str]) -> None
         )
 
 
-def _given(item: Setting, flags: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, str] | None:
+def _explicit_value(item: Setting, flags: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str, str] | None:
     if flags.get(item.name) is not None:
         return as_text(flags[item.name]), "flag"
     for name in item.env:
@@ -377,12 +377,12 @@ def _home_file(home: Path, root: Path) -> dict[str, tuple[str, str]]:
 
 def _parsed(path: Path, data: bytes) -> Mapping[str, Any]:
     try:
-        return _known(path, tomllib.loads(data.decode()))
+        return _check_names(path, tomllib.loads(data.decode()))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise ClewError("INVALID_INPUT", f"{path} is not valid TOML: {problem}", f"Mend or remove {path}.") from problem
 
 
-def _known(path: Path, found: Mapping[str, Any]) -> Mapping[str, Any]:
+def _check_names(path: Path, found: Mapping[str, Any]) -> Mapping[str, Any]:
     """A misspelled name would otherwise leave its setting at the default, and nobody would know."""
     names = [item.name for item in SETTINGS]
     unknown = next((name for name in sorted(found) if name not in names), None)

@@ -169,7 +169,7 @@ def list_models(ctx: Context, args: ListModels) -> dict[str, Any]:
     found = [model for model in models(ctx.settings.home).values() if set(wanted) <= set(model.tags)]
     if domain is not None:
         found = [model for model in found if model.name in DOMAINS.get(domain, ()) or domain in model.tags]
-    result: dict[str, Any] = {"models": [_listed(model) for model in found], "count": len(found)}
+    result: dict[str, Any] = {"models": [_summary(model) for model in found], "count": len(found)}
     if wanted or domain:
         result["filter"] = ", ".join(wanted or [str(domain)])
     if unreadable := problems(ctx.settings.home):
@@ -221,7 +221,7 @@ def _domain(ctx: Context, session: str | None) -> str | None:
     return peek_place(ctx, session).domain
 
 
-def _listed(model: Model) -> dict[str, Any]:
+def _summary(model: Model) -> dict[str, Any]:
     return {"name": model.name, "title": model.title, "description": model.description, "tags": list(model.tags)}
 
 

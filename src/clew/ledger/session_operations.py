@@ -149,7 +149,7 @@ def session_search(ctx: Context, args: SessionSearch) -> dict[str, Any]:
     hits = _thought_hits(ctx, args.query)
     # One more than the limit tells whether there are more.
     by_words = find_sessions(ctx, SessionQuery(search=args.query, limit=args.limit + 1)).sessions
-    ranked = _ranked(ctx, hits, by_words)
+    ranked = _by_relevance(ctx, hits, by_words)
     shown = ranked[: args.limit]
     return {
         "query": args.query,
@@ -175,7 +175,7 @@ def _thought_hits(ctx: Context, query: str) -> dict[str, list[Hit]]:
     return hits
 
 
-def _ranked(ctx: Context, hits: dict[str, list[Hit]], by_words: list[LedgerSession]) -> list[LedgerSession]:
+def _by_relevance(ctx: Context, hits: dict[str, list[Hit]], by_words: list[LedgerSession]) -> list[LedgerSession]:
     """Sessions whose title or tags hold the query first, then the others by their best thought."""
     known = {session.id: session for session in by_words}
     for key in hits:

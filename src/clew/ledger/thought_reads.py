@@ -86,7 +86,7 @@ class ReadThoughts(LedgerBounded):
 def read_thoughts(ctx: Context, args: ReadThoughts) -> dict[str, Any]:
     """Read thoughts: one, a branch, the last, a range or a kind; without a choice the last five of all chains."""
     session = current_session(ctx, args.session_id)
-    query, found = _chosen(ctx, session, args)
+    query, found = _select(ctx, session, args)
     limit = args.last or args.limit
     shown = found[:limit]
     return {
@@ -98,7 +98,7 @@ def read_thoughts(ctx: Context, args: ReadThoughts) -> dict[str, Any]:
     }
 
 
-def _chosen(ctx: Context, session: LedgerSession, args: ReadThoughts) -> tuple[str, list[Thought]]:
+def _select(ctx: Context, session: LedgerSession, args: ReadThoughts) -> tuple[str, list[Thought]]:
     """The query as text, and the thoughts; one more than the limit tells that there are more."""
     chain = args.branch_id or MAIN
     where = f"branch:{chain} " if chain else ""

@@ -134,7 +134,7 @@ def write_thought(ctx: Context, args: ThoughtInput) -> WrittenThought:
             if args.critique:
                 critique.count(bound, session)
             if not args.next_thought_needed:
-                complete_session(bound, _counted(recorded))
+                complete_session(bound, _session_after(recorded))
             answer = _answer(bound, args, recorded, reopened)
         # After the commit, because the session would not exist if the transaction failed.
         if started and ctx.connection.durable:
@@ -206,7 +206,7 @@ def _draft(args: ThoughtInput) -> ThoughtDraft:
     )
 
 
-def _counted(recorded: Recorded) -> LedgerSession:
+def _session_after(recorded: Recorded) -> LedgerSession:
     """The session with this thought counted, computed instead of read again."""
     session, plan = recorded.session, recorded.plan
     return replace(
@@ -238,19 +238,19 @@ def _answer(ctx: Context, args: ThoughtInput, recorded: Recorded, reopened: bool
 
 def _understood(recorded: Recorded) -> dict[str, Any]:
     plan = recorded.plan
-    said = described(plan.reading)
+    parts = described(plan.reading)
     if plan.kind:
-        said["type"] = plan.kind
+        parts["type"] = plan.kind
     if plan.linked.links:
-        said["links"] = [f"{link.relation} {link.point.short}" for link in plan.linked.links]
+        parts["links"] = [f"{link.relation} {link.point.short}" for link in plan.linked.links]
     if plan.linked.unresolved:
-        said["unresolved"] = list(plan.linked.unresolved)
-    return said
+        parts["unresolved"] = list(plan.linked.unresolved)
+    return parts
 
 
 def _counts(ctx: Context, args: ThoughtInput, recorded: Recorded) -> dict[str, Any]:
     """The counts in a verbose answer and in the answer to a final thought."""
-    session = _counted(recorded)
+    session = _session_after(recorded)
     return {
         "totalThoughts": recorded.plan.total,
         "nextThoughtNeeded": args.next_thought_needed,

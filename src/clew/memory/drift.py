@@ -98,7 +98,7 @@ def look_at_code(ctx: Context) -> dict[Cite, CitedLines] | None:
     for cite in wanted:
         if cite.path not in files:
             files[cite.path] = _read(ctx.settings.project_root, cite.path)
-    return {cite: _seen(cite, files[cite.path]) for cite in wanted}
+    return {cite: _compare(cite, files[cite.path]) for cite in wanted}
 
 
 def _read(root: Path, path: str) -> bytes | str:
@@ -116,7 +116,7 @@ def _read(root: Path, path: str) -> bytes | str:
         return f"the file cannot be read: {problem.strerror}"
 
 
-def _seen(cite: Cite, data: bytes | str) -> CitedLines:
+def _compare(cite: Cite, data: bytes | str) -> CitedLines:
     if isinstance(data, str):
         return CitedLines(False, problem=data)
     lines = data.replace(b"\r\n", b"\n").split(b"\n")
@@ -310,7 +310,7 @@ def _changed(ctx: Context, id: str, cite: Cite, seen: CitedLines) -> Drift:
 
 def _keep(ctx: Context, found: list[Drift], *, looked_at_code: bool) -> dict[str, Drift]:
     """Write what changed; the open entries by block id."""
-    known = _known(ctx)
+    known = _scan_entries(ctx)
     opened = {}
     for drift in _bounded(found, known):
         old = known.pop((drift.signal, drift.subject), None)
@@ -336,7 +336,7 @@ def _bounded(found: list[Drift], known: dict[tuple[str, str], Block]) -> list[Dr
     return [drift for signal in kept.values() for drift in signal[:MOST]]
 
 
-def _known(ctx: Context) -> dict[tuple[str, str], Block]:
+def _scan_entries(ctx: Context) -> dict[tuple[str, str], Block]:
     """Entries that a scan made; what a person wrote into the file stays as it is."""
     made = [block for block in blocks.current(ctx, prefix="DREF") if block.get("Signal") and block.get("Subject")]
     return {(block.get("Signal"), block.get("Subject")): block for block in reversed(made)}

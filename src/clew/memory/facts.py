@@ -125,10 +125,10 @@ def list_facts(ctx: Context, args: ListFacts) -> dict[str, Any]:
     with ctx.reading() as bound:
         status = None if args.status == "any" else args.status
         found = blocks.current(bound, prefix="FACT", status=status)[::-1]
-        return {"facts": [_shown(fact) for fact in found[: args.limit]], "total": len(found)}
+        return {"facts": [_fact_json(fact) for fact in found[: args.limit]], "total": len(found)}
 
 
-def _shown(fact: Block) -> dict[str, Any]:
+def _fact_json(fact: Block) -> dict[str, Any]:
     return {
         "fact_id": fact.id,
         "text": fact.get("Text"),

@@ -25,13 +25,13 @@ JSON = "application/json"
 @resource("mind-mem://decisions", name="decisions", title="Active decisions", mime_type=JSON, own=True)
 def decisions(ctx: Context) -> str:
     """Active decisions as JSON: their fields and their Markdown."""
-    return _listed(ctx, "D", ["active"])
+    return _blocks_json(ctx, "D", ["active"])
 
 
 @resource("mind-mem://tasks", name="tasks", title="Tasks", mime_type=JSON, own=True)
 def tasks(ctx: Context) -> str:
     """All tasks as JSON: their fields and their Markdown."""
-    return _listed(ctx, "T", None)
+    return _blocks_json(ctx, "T", None)
 
 
 @resource(
@@ -97,16 +97,16 @@ def ledger(ctx: Context) -> str:
     return _file(ctx, KINDS["FACT"].file)
 
 
-def _listed(ctx: Context, prefix: str, status: list[str] | None) -> str:
+def _blocks_json(ctx: Context, prefix: str, status: list[str] | None) -> str:
     sync(ctx)
     with ctx.reading() as bound:
         found = blocks.current(bound, prefix=prefix, status=status, file=None)
         found = [block for block in found if not put_away(block.file)]
         lines = blocks.locate(bound, [block.id for block in found])
-        return _json([_shown(block, lines[block.id]) for block in found if block.id in lines])
+        return _json([_block_json(block, lines[block.id]) for block in found if block.id in lines])
 
 
-def _shown(block: Block, place: tuple[str, int]) -> dict[str, Any]:
+def _block_json(block: Block, place: tuple[str, int]) -> dict[str, Any]:
     return {"_id": block.id, "_line": place[1], "_file": place[0], **block.fields, "_raw": block.text}
 
 

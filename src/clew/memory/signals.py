@@ -141,11 +141,11 @@ def spoken(jsonl: str) -> str:
             entry = orjson.loads(line)
         except orjson.JSONDecodeError:
             continue
-        said += _said(entry)
+        said += _speech(entry)
     return "\n".join(said)
 
 
-def _said(entry: Any) -> Iterator[str]:
+def _speech(entry: Any) -> Iterator[str]:
     if not isinstance(entry, dict) or entry.get("isMeta") or entry.get("type") not in ("user", "assistant", None):
         return
     message = entry.get("message", entry)

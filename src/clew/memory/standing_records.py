@@ -102,12 +102,12 @@ def keep_within(ctx: Context, record: Record) -> Kept:
         proposals.check_not_rejected(ctx, record.text)
     same = _same(ctx, record)
     if same is not None and not _is_restated(ctx, same, record):
-        return _known(same, record.kind)
-    kept = _kept(ctx, record, [blocks.get(ctx, id) for id in record.replaces], [same.id] if same else [])
+        return _existing(same, record.kind)
+    kept = _store(ctx, record, [blocks.get(ctx, id) for id in record.replaces], [same.id] if same else [])
     return replace(kept, restates=same.id if same is not None else None)
 
 
-def _kept(ctx: Context, record: Record, replaced: Sequence[Block], restated: Sequence[str]) -> Kept:
+def _store(ctx: Context, record: Record, replaced: Sequence[Block], restated: Sequence[str]) -> Kept:
     for block in replaced:
         _check_replaced(block)
     prefix = PREFIXES[record.kind]
@@ -162,7 +162,7 @@ def _is_restated(ctx: Context, same: Block, record: Record) -> bool:
     return same.status == "proposed" and bool(record.replaces) and not _foreign(ctx, same)
 
 
-def _known(same: Block, kind: Kind) -> Kept:
+def _existing(same: Block, kind: Kind) -> Kept:
     waits = same.status == "proposed"
     proposal = same.get("Proposal") or None
     return Kept(

@@ -125,12 +125,12 @@ def _lane(name: str, cards: list[Node]) -> dict[str, Any]:
             "open": len(opened),
             "drafts": sum(is_draft(card.tags) for card in cards),
         },
-        "top_pinned": [_named(card) for card in pinned[:MOST_IN_LANE]],
-        "top_open": [_named(card) for card in opened[:MOST_IN_LANE]],
+        "top_pinned": [_card_ref(card) for card in pinned[:MOST_IN_LANE]],
+        "top_open": [_card_ref(card) for card in opened[:MOST_IN_LANE]],
     }
 
 
-def _named(card: Node) -> dict[str, str]:
+def _card_ref(card: Node) -> dict[str, str]:
     return {"id": card.id, "type": card.type, "label": label(card)}
 
 

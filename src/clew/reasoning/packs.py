@@ -128,7 +128,7 @@ def _signals(ctx: Context, args: ContextPack, pack: Pack) -> dict[str, Any]:
     evidence = newest(ctx, pack.scope, pack.lens, "evidence", args.evidence_limit)
     blockers = _blockers(ctx, pack, args.blockers_limit)
     named = {"blockers": blockers, "decisions": decisions, "evidence": evidence}
-    lists: dict[str, Any] = {name: [_named(card) for card in cards] for name, cards in named.items()}
+    lists: dict[str, Any] = {name: [_card_json(card) for card in cards] for name, cards in named.items()}
     return {**lists, "stats": {name: len(cards) for name, cards in named.items()}}
 
 
@@ -144,7 +144,7 @@ def _blockers(ctx: Context, pack: Pack, limit: int) -> list[Node]:
     return list(found.values())[:limit]
 
 
-def _named(card: Node) -> dict[str, Any]:
+def _card_json(card: Node) -> dict[str, Any]:
     return {
         "id": card.id,
         "type": card.type,

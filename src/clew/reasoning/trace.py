@@ -53,8 +53,8 @@ def trace_step(ctx: Context, args: TraceStep) -> dict[str, Any]:
     own = {
         "mode": args.mode,
         "base": args.base,
-        "supports": _listed(args.supports),
-        "blocks": _listed(args.blocks),
+        "supports": _as_list(args.supports),
+        "blocks": _as_list(args.blocks),
         "checkpoint_every": args.checkpoint_every,
     }
     meta = {**_object(args.meta), **{key: value for key, value in own.items() if value is not None}}
@@ -133,7 +133,7 @@ def _scope(ctx: Context, args: Any) -> Scope:
     return resolve_scope(ctx, args.target, args.ref, trace=args.doc, branch_field="ref", doc_field="doc")
 
 
-def _listed(value: str | list[str] | None) -> list[str] | None:
+def _as_list(value: str | list[str] | None) -> list[str] | None:
     return [value] if isinstance(value, str) else value
 
 

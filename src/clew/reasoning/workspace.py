@@ -191,7 +191,7 @@ def workspace_use(ctx: Context, args: WorkspaceUse) -> dict[str, Any]:
     wanted = check_workspace(args.workspace)
     cleared = wanted == ctx.settings.workspace and ctx.connection.workspace_override is not None
     ctx.connection.workspace_override = None if wanted == ctx.settings.workspace else wanted
-    return {**_chosen(ctx, wanted, previous), "override_cleared": cleared}
+    return {**_choice_json(ctx, wanted, previous), "override_cleared": cleared}
 
 
 class WorkspaceReset(Input):
@@ -220,7 +220,7 @@ def workspace_reset(ctx: Context, args: WorkspaceReset) -> dict[str, Any]:
     """Go back to the server's own default workspace."""
     previous = _durable(ctx).workspace_override or ctx.settings.workspace
     ctx.connection.workspace_override = None
-    return _chosen(ctx, ctx.settings.workspace, previous)
+    return _choice_json(ctx, ctx.settings.workspace, previous)
 
 
 def policy(ctx: Context) -> dict[str, Any]:
@@ -267,7 +267,7 @@ def _durable(ctx: Context) -> Any:
     return ctx.connection
 
 
-def _chosen(ctx: Context, workspace: str, previous: str) -> dict[str, Any]:
+def _choice_json(ctx: Context, workspace: str, previous: str) -> dict[str, Any]:
     chosen = policy(ctx)
     return {
         "workspace": workspace,

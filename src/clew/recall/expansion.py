@@ -28,11 +28,11 @@ TOO_FAR = 99
 
 def asked_terms(corpus: Corpus, query: Query, kernel: Kernel) -> list[Asked]:
     entity = NAME_WEIGHT if query.intent.expansion == "entity" else 1.0
-    found = [_asked(corpus, word, entity if word in query.names else 1.0, query, kernel) for word in query.terms]
+    found = [_asked_term(corpus, word, entity if word in query.names else 1.0, query, kernel) for word in query.terms]
     return found + _beginnings(corpus, query, kernel)
 
 
-def _asked(corpus: Corpus, word: str, weight: float, query: Query, kernel: Kernel) -> Asked:
+def _asked_term(corpus: Corpus, word: str, weight: float, query: Query, kernel: Kernel) -> Asked:
     number = corpus.term(word)
     if number is not None:
         return Asked(word, weight, (number,), word in query.names)

@@ -71,7 +71,7 @@ def features_of(scene: Scene, slots: Slots) -> Features:
         **_time_features(scene, slots),
     }
     found["speaker"] = _speaker(scene, slots)
-    found["status"] = _replaced(scene, slots)
+    found["status"] = _no_longer_holds(scene, slots)
     found["kind"] = _kinds(scene, slots)
     return found
 
@@ -153,7 +153,7 @@ def _speaker(scene: Scene, slots: Slots) -> Floats:
     return np.isin(corpus.speaker[slots], list(named)).astype(np.float32) * np.float32(min(2 * spoken, 1.0))
 
 
-def _replaced(scene: Scene, slots: Slots) -> Floats:
+def _no_longer_holds(scene: Scene, slots: Slots) -> Floats:
     """1 for records that no longer hold (the weight is negative); 0 for all if the question asks about the past."""
     if scene.query.history:
         return np.zeros(len(slots), np.float32)

@@ -71,7 +71,7 @@ class Library:
             size = len(kept) if kept is not None else count(ctx.tx, ctx.workspace, model.id)
             # Without pgvector they stay in this process, however many there are.
             here = kept if isinstance(kept, Vectors) else Vectors(model.id, model.dimensions)
-            kept = self._vectors[key] = _opened(ctx, model, size, most) or here
+            kept = self._vectors[key] = _served_vectors(ctx, model, size, most) or here
         kept.refresh(ctx.tx, ctx.workspace)
         return kept
 
@@ -83,7 +83,7 @@ class Library:
         return corpus
 
 
-def _opened(ctx: Context, model: Embedder, size: int, most: int) -> ServedVectors | None:
+def _served_vectors(ctx: Context, model: Embedder, size: int, most: int) -> ServedVectors | None:
     place = server(ctx.tx, ctx.workspace, model.id) if size > most else None
     return ServedVectors(place, size) if place else None
 

@@ -212,9 +212,9 @@ def prefetch(ctx: Context, args: Prefetch) -> dict[str, Any]:
     """Collect the blocks that a conversation will likely need, from its names and topics."""
     signals = _signals(args.signals)
     limit = min(max(args.limit, 1), 20)
-    found = [_asked(ctx, signal, limit) for signal in signals[:MOST_SIGNALS]]
+    found = [_hits_for(ctx, signal, limit) for signal in signals[:MOST_SIGNALS]]
     with ctx.reading() as bound:
-        results = _ranked(bound, signals[:MOST_SIGNALS], found, limit)
+        results = _rank_hits(bound, signals[:MOST_SIGNALS], found, limit)
         note_use(bound, [hit["_id"] for hit in results], bound.now_ms)
     if len(signals) > MOST_SIGNALS:
         ctx.warn("SIGNALS_LEFT_OUT", f"Only the first {MOST_SIGNALS} signals were used.", "Give fewer signals.")
@@ -239,14 +239,14 @@ def _signals(given: str | list[str]) -> list[str]:
     return signals
 
 
-def _asked(ctx: Context, signal: str, limit: int) -> list[dict[str, Any]]:
+def _hits_for(ctx: Context, signal: str, limit: int) -> list[dict[str, Any]]:
     results: list[dict[str, Any]] = Search(ctx, Request(signal, limit=limit * LOOKED_AT, sources=("block",))).run()[
         "results"
     ]
     return results
 
 
-def _ranked(ctx: Context, signals: list[str], found: list[list[dict[str, Any]]], limit: int) -> list[dict[str, Any]]:
+def _rank_hits(ctx: Context, signals: list[str], found: list[list[dict[str, Any]]], limit: int) -> list[dict[str, Any]]:
     """The hits of all signals in one order. An item that several signals found has the sum of their scores."""
     hits = {hit["_id"]: hit for results in found for hit in reversed(results)}
     parts: dict[str, dict[str, float]] = {id: {} for id in sorted(hits)}

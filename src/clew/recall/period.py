@@ -179,7 +179,7 @@ def _spoken(text: str, now_ms: int) -> Period | None:
         count = int(_NUMBERS.get(ago.group(1).lower(), 0) or ago.group(1))
         return _around(now_ms - count * _DAYS[ago.group(2).lower()] * DAY_MS, _DAYS[ago.group(2).lower()])
     last = _LAST.search(text)
-    return _named(last.group(1).lower(), last.group(2).lower(), today) if last else None
+    return _calendar_period(last.group(1).lower(), last.group(2).lower(), today) if last else None
 
 
 def _around(moment: int, unit_days: int) -> Period:
@@ -187,7 +187,7 @@ def _around(moment: int, unit_days: int) -> Period:
     return Period(moment - half, moment + half)
 
 
-def _named(which: str, unit: str, today: datetime) -> Period:
+def _calendar_period(which: str, unit: str, today: datetime) -> Period:
     if unit in SEASONS:
         return _season(which, SEASONS[unit], today)
     days = _DAYS[unit]

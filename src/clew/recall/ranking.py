@@ -182,12 +182,12 @@ def _spread(matches: Matches, own: Floats) -> Floats:
     corpus = matches.corpus
     spread, back, ahead = own.copy(), corpus.before, corpus.after
     for share in (0.5, 0.25):
-        spread += share * matches.together * (_taken(own, back) + _taken(own, ahead))
+        spread += share * matches.together * (_values_at(own, back) + _values_at(own, ahead))
         back, ahead = _step(corpus.before, back), _step(corpus.after, ahead)
     return spread
 
 
-def _taken(values: Floats, at: NDArray[np.int32]) -> Floats:
+def _values_at(values: Floats, at: NDArray[np.int32]) -> Floats:
     return np.where(at >= 0, values[at], np.float32(0))
 
 

@@ -119,33 +119,33 @@ class Search:
                 serves = files is None or stored_choice(ctx.tx, MODEL_CHOICE) == choice
                 waiting = self._waiting(ctx)
                 if serves and not waiting:
-                    return self._asked(ctx, kernel)
+                    return self._search(ctx, kernel)
             self._embed(waiting)
             with self.ctx.reading() as ctx:
                 if serves and stored_choice(ctx.tx, MODEL_CHOICE) == choice:
-                    return self._asked(ctx, kernel)
+                    return self._search(ctx, kernel)
         self.model, self.reason = None, "the embedding model is being changed"
         with self.ctx.reading() as ctx:
-            return self._asked(ctx, kernel)
+            return self._search(ctx, kernel)
 
-    def _asked(self, ctx: Context, kernel: Kernel) -> dict[str, Any]:
+    def _search(self, ctx: Context, kernel: Kernel) -> dict[str, Any]:
         query = analyse(self.request.query, kernel, ctx.now_ms, self.request.intent)
         query = replace(query, history=query.history or self.request.history)
         with library(ctx.database).lock:
-            return self._answered(ctx, query, kernel)
+            return self._rank_and_answer(ctx, query, kernel)
 
-    def _answered(self, ctx: Context, query: Query, kernel: Kernel) -> dict[str, Any]:
+    def _rank_and_answer(self, ctx: Context, query: Query, kernel: Kernel) -> dict[str, Any]:
         corpus = self.corpus(ctx, kernel)
         visible = self.visible(corpus)
-        ranked, likeness, arms = self._ranked(ctx, corpus, query, kernel, visible)
+        ranked, likeness, arms = self._rank(ctx, corpus, query, kernel, visible)
         # Judged before replacements take the place of outdated records, which may hold the question's words.
         verdict = judge(ranked, kernel, query)
         if self._is_led_by_work(ranked):
             known = visible & ~work_among(corpus, np.arange(len(visible)))
-            of_known = judge(self._ranked(ctx, corpus, query, kernel, known)[0], kernel, query)
+            of_known = judge(self._rank(ctx, corpus, query, kernel, known)[0], kernel, query)
             verdict, self.known_first = (of_known, True) if of_known.relevant else (verdict, False)
         ranked = self._current_first(ctx, ranked, query, likeness)
-        order, folded = self._chosen(corpus, ranked, query, verdict)
+        order, folded = self._choose(corpus, ranked, query, verdict)
         return self._answer(ctx, ranked, query, order, folded, verdict, arms)
 
     def _is_led_by_work(self, ranked: Ranked) -> bool:
@@ -221,7 +221,7 @@ class Search:
         found: NDArray[np.bool_] = np.isin(corpus.status, active) | (others & np.isin(corpus.status, alive))
         return found
 
-    def _ranked(
+    def _rank(
         self, ctx: Context, corpus: Corpus, query: Query, kernel: Kernel, visible: NDArray[np.bool_]
     ) -> tuple[Ranked, Likeness | None, dict[str, Any]]:
         likeness, arms = self._likeness(ctx, corpus, query, kernel)
@@ -263,7 +263,7 @@ class Search:
             arms["reason"] = "no vectors yet; they are being made"
         return likeness, arms
 
-    def _chosen(
+    def _choose(
         self, corpus: Corpus, ranked: Ranked, query: Query, verdict: Verdict
     ) -> tuple[list[int], dict[int, list[int]]]:
         if not verdict.relevant:

@@ -40,11 +40,11 @@ def wording_of(matches: Matches, text: str, slots: Slots) -> Floats:
         return found
     own = [at for at, term in enumerate(matches.asked) if not term.added]
     for at in np.flatnonzero((matches.counts[own][:, slots] > 0).all(axis=0)):
-        found[at] = _held(corpus, int(slots[at]), wanted)
+        found[at] = _match(corpus, int(slots[at]), wanted)
     return found
 
 
-def _held(corpus: Corpus, slot: int, wanted: list[int]) -> float:
+def _match(corpus: Corpus, slot: int, wanted: list[int]) -> float:
     keys = corpus.reading(slot)
     numbers, fields = keys // FIELD_COUNT, keys % FIELD_COUNT
     title, body = numbers[fields == TITLE].tolist(), numbers[fields == BODY].tolist()

@@ -51,9 +51,9 @@ def insight(ctx: Context, args: Insight) -> dict[str, Any]:
             "workspace": bound.workspace,
             "days": args.days,
             "growth": growth_by_day(bound.tx, bound.workspace, since_ms),
-            "recall": _asked(rows),
+            "recall": _questions(rows),
             "unanswered": [dict(row) for row in newest_unanswered(bound, SHOWN)],
-            "told": _told(rows),
+            "told": _context_use(rows),
             "agents": _acceptance(bound),
             "proofs": _proofs(bound),
             "never_used": {"items": unused, "total": total},
@@ -61,7 +61,7 @@ def insight(ctx: Context, args: Insight) -> dict[str, Any]:
         }
 
 
-def _asked(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _questions(rows: list[dict[str, Any]]) -> dict[str, Any]:
     by_day: dict[str, dict[str, int]] = {}
     for row in rows:
         if row["name"] in (ASKED, SILENT):
@@ -70,7 +70,7 @@ def _asked(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {ASKED: asked, SILENT: silent, "by_day": [{"day": day, **counts} for day, counts in sorted(by_day.items())]}
 
 
-def _told(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _context_use(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What resume and hooks put into contexts; a token is about four characters."""
     times: Counter[str] = Counter()
     amounts: Counter[str] = Counter()

@@ -119,7 +119,7 @@ def add_link(ctx: Context, start: str, rel: Relation, end: str, why: str | None 
 
 def links_of(ctx: Context, id: str, limit: int = 50) -> Links:
     """Everything that points to a record and that it points to, at most `limit` in each direction."""
-    found = {*_kept(ctx, id, limit), *_indexed(ctx, id, limit), *_owned(ctx, id, limit)}
+    found = {*_stored_links(ctx, id, limit), *_indexed(ctx, id, limit), *_owned(ctx, id, limit)}
     # A mention says no more than any other relation between the same two.
     named = {(link.start, link.end) for link in found if link.rel != "mentions"}
     told = [link for link in found if link.rel != "mentions" or (link.start, link.end) not in named]
@@ -132,7 +132,7 @@ def _order(link: RecordLink) -> tuple[bool, str, str, str]:
     return (link.rel == "mentions", link.rel, link.start, link.end)
 
 
-def _kept(ctx: Context, id: str, limit: int) -> list[RecordLink]:
+def _stored_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
     sql = "SELECT from_id, rel, to_id FROM record_link WHERE workspace = ? AND {column} = ? ORDER BY seq LIMIT ?"
     ends = [f"SELECT * FROM ({sql.format(column=column)}) AS {column}s" for column in ("from_id", "to_id")]
     found = ctx.tx.all(" UNION ALL ".join(ends), *(ctx.workspace, id, limit) * 2)

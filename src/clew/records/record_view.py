@@ -157,7 +157,7 @@ def _view(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str, Any]:
         ctx, [id, *(link.start for link in links.incoming), *(link.end for link in links.outgoing), *chain]
     )
     events = [] if opened["kind"] == "block" else events_of(ctx, id, opened, limit)
-    said = _said(opened, names[id])
+    said = _view_fields(opened, names[id])
     if events and len(events) < limit:  # the first event is the one that made it
         said |= {"author": said["author"] or events[-1].get("by")}
         said |= {"created_ms": said["created_ms"] or _moment(events[-1]["ts"])}
@@ -180,7 +180,7 @@ def _view(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str, Any]:
     }
 
 
-def _said(opened: Opened, named: Named) -> dict[str, Any]:
+def _view_fields(opened: Opened, named: Named) -> dict[str, Any]:
     inner = inner_of(opened)
     fields: dict[str, Any] = inner.get("fields") or {}
     head = opened.get("head") or {}
@@ -234,11 +234,11 @@ def _work(ctx: Context, id: str, kind: str) -> dict[str, list[dict[str, Any]]]:
     return {
         "proofs": shown_proofs(ctx, steps, MOST_PROOFS),
         "proven": [proof.to_json() for proof in proof_states(ctx, [s for s in steps if s.completed]).values()],
-        "steps": _steps_said(ctx, steps),
+        "steps": _step_rows(ctx, steps),
     }
 
 
-def _steps_said(ctx: Context, steps: list[Step]) -> list[dict[str, Any]]:
+def _step_rows(ctx: Context, steps: list[Step]) -> list[dict[str, Any]]:
     scope = scope_of(ctx, steps[0].task)
     notes = noted_by_path(ctx, scope.branch.id, scope.notes, steps[0].task, MOST_NOTES)
     held = lease_holders(ctx, [step.id for step in steps])

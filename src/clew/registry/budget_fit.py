@@ -80,7 +80,7 @@ def bounded(result: Result, budget: Budget, given: list[int], default: int | Non
 def cut(result: Result, limit: int = UNDECLARED) -> tuple[Result, dict[str, str]]:
     """A result that no budget describes, within the limit; and what the caller is told."""
     fitted = fit(result, _general_budget(result), limit)
-    left = ", ".join(_told(fitted.left_out)) or "long texts"
+    left = ", ".join(_descriptions(fitted.left_out)) or "long texts"
     told = warning(
         "BUDGET_TRUNCATED",
         f"Left out to keep the answer below {limit} characters: {left}",
@@ -141,12 +141,12 @@ def budget_warnings(fitted: Fitted) -> list[dict[str, str]]:
         message = "The answer did not fit; only a signal is left"
         found.append(warning("BUDGET_MINIMAL", message, "Give a larger max_chars."))
     elif fitted.truncated:
-        message = f"Left out to fit max_chars: {', '.join(_told(fitted.left_out)) or 'long texts'}"
+        message = f"Left out to fit max_chars: {', '.join(_descriptions(fitted.left_out)) or 'long texts'}"
         found.append(warning("BUDGET_TRUNCATED", message, "Give a larger max_chars or smaller limits."))
     return found
 
 
-def _told(left_out: dict[str, int]) -> list[str]:
+def _descriptions(left_out: dict[str, int]) -> list[str]:
     """How many items of a list, or just the name of what lost something inside."""
     told = {path.split(".")[0].removesuffix("[]"): "" for path in sorted(left_out)}
     told |= {path: f"{count} of " for path, count in left_out.items() if "." not in path and count > 1}
@@ -228,7 +228,7 @@ def _section(path: str) -> str:
     return ".".join(path.replace("[]", "").split(".")[:2])
 
 
-def _is_told(result: Result, report: str | None, path: str) -> bool:
+def _is_reported(result: Result, report: str | None, path: str) -> bool:
     holder = result.get(report) if report is not None else None
     return isinstance(holder, dict) and _section(path) in holder["truncated_fields"]
 
@@ -254,7 +254,7 @@ def _trim(
     pages = [(place, field, dict(place[field])) for place, field in _places(result, step.page)] if step.page else []
     counts = list(_places(result, step.count)) if step.count else []
     mores = [(place, field, bool(place[field])) for place, field in _places(result, step.more)] if step.more else []
-    before = _is_told(result, report, step.path)
+    before = _is_reported(result, report, step.path)
 
     def keep(count: int) -> None:
         holder[name] = items[len(items) - count :] if step.drop == "first" else items[:count]

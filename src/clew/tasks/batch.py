@@ -12,6 +12,7 @@ from clew.registry.context import Context
 from clew.registry.lookup import find_operation
 from clew.registry.operation import Input, Name, StrictModel, operation
 
+# The operations that BranchMind's contract allows in a batch.
 ALLOWED = frozenset(
     {
         "tasks_block",
@@ -106,6 +107,7 @@ def _together(ctx: Context, calls: list[Call]) -> list[dict[str, Any]]:
             try:
                 answers.append(_run(bound, call))
             except ClewError as error:
+                # Warnings of operations that are rolled back would speak of things that do not exist.
                 bound.remarks.warnings.clear()
                 raise _failure(calls, number, error, "Nothing was written.") from error
         return answers

@@ -321,6 +321,7 @@ def _think(ctx: Context, task: Work, args: NewTask) -> dict[str, Any] | None:
 @contextmanager
 def attempt(ctx: Context) -> Iterator[None]:
     """Writes in the block are undone when it fails, and the transaction goes on."""
+    # A savepoint restores the database only; the workspace's counters and the memo live in this process.
     state, memo = (ctx.ws.seq, ctx.ws.event_seq, ctx.ws.event_digest), dict(ctx.memo)
     try:
         with ctx.tx.attempt():

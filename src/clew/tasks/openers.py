@@ -209,6 +209,7 @@ def open_job_event(ctx: Context, id: str, limit: int, include_drafts: bool) -> d
         return None
     job = job_by_id(ctx, name)
     around = min(limit, AROUND)
+    # The event itself, those before it, and one more that tells whether there are more.
     rows = newest_events(ctx, job, around + 2, seq + 1)
     if not rows or rows[0]["seq"] != seq:
         return None

@@ -147,6 +147,7 @@ def tasks_task_delete(ctx: Context, args: NodeDelete) -> dict[str, Any]:
     node = select_node(ctx, task, args.path, None)
     check_node_lease(ctx, node)
     ctx.tx.run("DELETE FROM task_node WHERE workspace = ? AND id = ?", ctx.workspace, node.id)
+    # An undo of an earlier change would find no node any more.
     forget_undo(ctx, node.id)
     change = Change("task_node_deleted", "task_node_delete", {}, False)
     task, event = _record_change(ctx, task, node, change, node.content(), None)
@@ -211,6 +212,7 @@ def given_fields(args: NodeFields) -> dict[str, Any]:
 
 
 def _new(ctx: Context, step: Step, title: str) -> TaskNode:
+    # From a counter, so that the path of a deleted node is never given to another one.
     ordinal = ctx.ws.count(f"task_node:{step.id}") - 1
     return TaskNode(
         id=f"NODE-{ctx.ws.count('task_node'):08X}",

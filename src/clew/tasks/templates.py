@@ -21,6 +21,7 @@ class Template:
     steps: tuple[StepSpec, ...] = ()
 
 
+# Ids, numbers of lines and the one step that requires proof are those of BranchMind's contract.
 TEMPLATES = (
     Template(
         "basic-plan",

@@ -100,12 +100,12 @@ def _begin(ctx: Context, args: RunCell) -> tuple[Row, str]:
     language = language_of(cell["filename"])
     find_runtime(language)
     cells = books.cells_of(ctx, args.notebook_id)
-    source = cell["content"] if language == "python" else _linked(cell, cells)
+    source = cell["content"] if language == "python" else _linked_source(cell, cells)
     _set_status(ctx, args.notebook_id, cell["id"], "running")
     return cell, source
 
 
-def _linked(cell: Row, cells: list[Row]) -> str:
+def _linked_source(cell: Row, cells: list[Row]) -> str:
     sources = {row["filename"]: row["content"] for row in cells if row["type"] == "code"}
     package = next((row["content"] for row in cells if row["type"] == PACKAGE), "{}")
     return linked(cell["filename"], sources, _dependencies(package))

@@ -115,7 +115,7 @@ class Reader:
             line = self._lines[self._at]
             counted = _COUNTED.fullmatch(line)
             if counted:
-                found.append(self._counted(counted))
+                found.append(self._counted_cell(counted))
             elif line.startswith(_FILE):
                 found.append(self._file(line.removeprefix(_FILE).strip()))
             elif line.startswith(_TITLE):
@@ -127,7 +127,7 @@ class Reader:
                 self._at += 1
         return found
 
-    def _counted(self, match: re.Match[str]) -> Cell:
+    def _counted_cell(self, match: re.Match[str]) -> Cell:
         start, count = self._at + 1, int(match.group(2))
         if start + count > len(self._lines):
             raise invalid("content", f"line {self._at + 1}: the cell has fewer than {count} lines")

@@ -148,7 +148,7 @@ def block_names(ctx: Context, ids: list[str]) -> list[Named]:
 def sentences(ctx: Context, found: Iterable[Block]) -> Titles:
     """One sentence for each block. The blocks that they name are read together, in one query."""
     listed_blocks = list(found)
-    titles = _titles(ctx, {id for block in listed_blocks for id in _named(block)})
+    titles = _titles(ctx, {id for block in listed_blocks for id in _named_ids(block)})
     return {block.id: shorten(_sentence(block, titles), LONGEST) for block in listed_blocks}
 
 
@@ -156,7 +156,7 @@ def _titles(ctx: Context, ids: Iterable[str]) -> Titles:
     return {block.id: shorten(block.headline or block.id, 120) for block in blocks.current(ctx, ids=ids)}
 
 
-def _named(block: Block) -> list[str]:
+def _named_ids(block: Block) -> list[str]:
     """The ids of the blocks that its sentence names."""
     if block.kind.name == "proposal":
         return [op.target for op in _ops(block) if op.target]

@@ -76,7 +76,7 @@ def think_set_status(ctx: Context, args: ThinkSetStatus) -> dict[str, Any]:
     changed = []
     for card in cards:
         what = {"status": status, "previous": card.status}
-        changed.append(change_card(ctx, scope, card, what, status=status, meta=_merged(card, args.meta)))
+        changed.append(change_card(ctx, scope, card, what, status=status, meta=_merge_meta(card, args.meta)))
     written = [card for card in changed if card is not None]
     if written:
         ids = [card.id for card in written]
@@ -91,7 +91,7 @@ def think_set_status(ctx: Context, args: ThinkSetStatus) -> dict[str, Any]:
     }
 
 
-def _merged(card: Node, meta: dict[str, Any] | None) -> dict[str, Any] | None:
+def _merge_meta(card: Node, meta: dict[str, Any] | None) -> dict[str, Any] | None:
     return card.meta if not meta else {**(card.meta or {}), **meta}
 
 

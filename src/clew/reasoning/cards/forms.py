@@ -103,13 +103,13 @@ def parse_lines(text: str) -> dict[str, Any]:
 def render_lines(card: Card) -> str:
     """The `key: value` form of a card; `parse_lines` reads it back."""
     fields = {"type": card.type, "id": card.id, "title": card.title, "status": card.status}
-    lines = [_rendered(key, value) for key, value in fields.items() if value is not None]
+    lines = [_render_field(key, value) for key, value in fields.items() if value is not None]
     if card.tags:
         lines.append(f"tags: {', '.join(card.tags)}")
     if card.meta:
         lines.append(f"meta: {canonical(card.meta)}")
     if card.text is not None:
-        lines.append(_rendered("text", card.text))
+        lines.append(_render_field("text", card.text))
     return "\n".join(lines)
 
 
@@ -128,7 +128,7 @@ def check_card_type(value: str, field: str = "card.type") -> str:
     return kind
 
 
-def _rendered(key: str, value: str) -> str:
+def _render_field(key: str, value: str) -> str:
     head, *rest = value.split("\n")
     return "\n".join([f"{key}: {head}" if head else f"{key}:", *(_INDENT + line for line in rest)])
 

@@ -280,7 +280,7 @@ NO_CONFLICT = {"conflict_id": "CONFLICT-" + "0" * 32}
 @operation("graph_conflict_show", budget=SHOW_BUDGET, example=NO_CONFLICT)
 def graph_conflict_show(ctx: Context, args: GraphConflictShow) -> dict[str, Any]:
     """Show a conflict with the three states: common base, incoming (theirs), destination (ours)."""
-    return {"workspace": ctx.workspace, "conflict": conflict_json(ctx, _named(ctx, args.conflict_id))}
+    return {"workspace": ctx.workspace, "conflict": conflict_json(ctx, _conflict_row(ctx, args.conflict_id))}
 
 
 Decision = Literal["use_from", "use_into"]
@@ -295,7 +295,7 @@ class GraphConflictResolve(Input):
 @operation("graph_conflict_resolve", writes=True, example={**NO_CONFLICT, "resolution": "use_into"})
 def graph_conflict_resolve(ctx: Context, args: GraphConflictResolve) -> dict[str, Any]:
     """Decide a conflict; the same difference is never reported again."""
-    row = _named(ctx, args.conflict_id)
+    row = _conflict_row(ctx, args.conflict_id)
     if row["status"] != "open":
         raise ClewError(
             "INVALID_INPUT",
@@ -324,7 +324,7 @@ class GraphConflictReopen(Input):
 @operation("graph_conflict_reopen", writes=True, example=NO_CONFLICT)
 def graph_conflict_reopen(ctx: Context, args: GraphConflictReopen) -> dict[str, Any]:
     """Take back the decision of a conflict, so that it is open again. What the decision wrote stays as it is."""
-    row = _named(ctx, args.conflict_id)
+    row = _conflict_row(ctx, args.conflict_id)
     if row["resolution"] not in DECISIONS:
         raise ClewError(
             "INVALID_INPUT",
@@ -359,7 +359,7 @@ def _take_theirs(ctx: Context, row: Row) -> bool:
     return True
 
 
-def _named(ctx: Context, conflict_id: str) -> Row:
+def _conflict_row(ctx: Context, conflict_id: str) -> Row:
     wanted = conflict_id.strip()
     if not CONFLICT.fullmatch(wanted):
         raise invalid(

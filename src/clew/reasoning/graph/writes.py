@@ -264,7 +264,7 @@ def graph_apply(ctx: Context, args: GraphApply) -> dict[str, Any]:
 
 
 def _node_upsert(ctx: Context, branch: Branch, doc: str, change: GraphOp, where: str) -> dict[str, int]:
-    id, kind = _given(change, where, "id", "type")
+    id, kind = _required(change, where, "id", "type")
     _refuse_reserved(id, f"{where}.id")
     put_node(
         ctx,
@@ -282,14 +282,14 @@ def _node_upsert(ctx: Context, branch: Branch, doc: str, change: GraphOp, where:
 
 
 def _node_delete(ctx: Context, branch: Branch, doc: str, change: GraphOp, where: str) -> dict[str, int]:
-    (id,) = _given(change, where, "id")
+    (id,) = _required(change, where, "id")
     _refuse_reserved(id, f"{where}.id")
     _, edges = drop_node(ctx, branch, doc, id)
     return {"nodes_deleted": 1, "edges_deleted": len(edges)}
 
 
 def _edge_upsert(ctx: Context, branch: Branch, doc: str, change: GraphOp, where: str) -> dict[str, int]:
-    start, rel, end = _given(change, where, "from", "rel", "to")
+    start, rel, end = _required(change, where, "from", "rel", "to")
     for field, id in (("from", start), ("to", end)):
         if node(ctx, branch, doc, check_node_id(id, f"{where}.{field}")) is None:
             raise ClewError(
@@ -303,7 +303,7 @@ def _edge_upsert(ctx: Context, branch: Branch, doc: str, change: GraphOp, where:
 
 
 def _edge_delete(ctx: Context, branch: Branch, doc: str, change: GraphOp, where: str) -> dict[str, int]:
-    drop_edge(ctx, branch, doc, *_given(change, where, "from", "rel", "to"))
+    drop_edge(ctx, branch, doc, *_required(change, where, "from", "rel", "to"))
     return {"edges_deleted": 1}
 
 
@@ -315,7 +315,7 @@ _CHANGES: dict[str, Callable[[Context, Branch, str, GraphOp, str], dict[str, int
 }
 
 
-def _given(change: GraphOp, where: str, *fields: str) -> list[str]:
+def _required(change: GraphOp, where: str, *fields: str) -> list[str]:
     """The required fields of this kind of change, trimmed; refused if one is missing."""
     values = []
     for field in fields:

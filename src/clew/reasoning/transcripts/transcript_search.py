@@ -173,9 +173,9 @@ class Hits:
         return kept
 
     def add(
-        self, file: TranscriptFile, info: SessionInfo, project: dict[str, Any], line: Line, said: TranscriptMessage
+        self, file: TranscriptFile, info: SessionInfo, project: dict[str, Any], line: Line, spoken: TranscriptMessage
     ) -> None:
-        key = (project["id"], said.role, said.text)
+        key = (project["id"], spoken.role, spoken.text)
         if self.args.dedupe and key in self.seen:
             return
         if len(self.found) >= self.args.hits_limit:
@@ -190,9 +190,9 @@ class Hits:
                 "session": info.to_json(),
                 "project": {name: project[name] for name in ("id", "name", "confidence")},
                 "message": {
-                    "role": said.role,
-                    "ts": said.ts,
-                    "snippet": snippet(said.text, self.args.query, self.args.context_chars),
+                    "role": spoken.role,
+                    "ts": spoken.ts,
+                    "snippet": snippet(spoken.text, self.args.query, self.args.context_chars),
                 },
             }
         )
@@ -206,8 +206,8 @@ def transcripts_search(ctx: Context, args: TranscriptsSearch) -> dict[str, Any]:
     scan, hits = start_scan(ctx, args), Hits(args)
     for file, info in scan.sessions():
         project = hits.visit(info)
-        for line, said in _matches(file, scan, args):
-            hits.add(file, info, project, line, said)
+        for line, spoken in _matches(file, scan, args):
+            hits.add(file, info, project, line, spoken)
             if hits.more:
                 break
         if hits.more:
@@ -237,9 +237,9 @@ def _matches(
                 if not may_hold(line.raw, args.query):
                     continue
                 record = parse(line.raw)
-                said = message(record) if record else None
-                if said and args.query in said.text and args.role in (None, said.role):
-                    yield line, said
+                spoken = message(record) if record else None
+                if spoken and args.query in spoken.text and args.role in (None, spoken.role):
+                    yield line, spoken
     except ClewError:
         scan.unreadable += 1  # the file was removed after it was listed
     finally:
@@ -327,9 +327,9 @@ def _last(file: TranscriptFile, scan: TranscriptPass, mode: str) -> dict[str, An
                 if start and line.number == 1:
                     continue  # reading began in the middle of a line
                 record = parse(line.raw)
-                said = message(record) if record else None
-                if said is not None and said.role == "assistant" and (mode == "last" or sums_up(said)):
-                    found = line, said
+                spoken = message(record) if record else None
+                if spoken is not None and spoken.role == "assistant" and (mode == "last" or sums_up(spoken)):
+                    found = line, spoken
     except ClewError:
         scan.unreadable += 1
         return None
@@ -340,27 +340,27 @@ def _last(file: TranscriptFile, scan: TranscriptPass, mode: str) -> dict[str, An
     return _item(file, *found, exact=start == 0) if found else None
 
 
-def sums_up(said: TranscriptMessage) -> bool:
+def sums_up(spoken: TranscriptMessage) -> bool:
     """Whether a message looks like a summary: it is marked as one, has such a heading, or is a longer list."""
-    if said.summary:
+    if spoken.summary:
         return True
-    if _SAYS_SO.search(said.text):
+    if _SAYS_SO.search(spoken.text):
         return True
     # A heading such as "Done" also begins short remarks, and a short list may be anything; hence the least lengths.
-    bullets = len(_BULLET.findall(said.text))
-    return (bool(_HEADING.search(said.text)) and (bullets >= 1 or len(said.text) >= 120)) or (
-        bullets >= 3 and len(said.text) >= 200
+    bullets = len(_BULLET.findall(spoken.text))
+    return (bool(_HEADING.search(spoken.text)) and (bullets >= 1 or len(spoken.text) >= 120)) or (
+        bullets >= 3 and len(spoken.text) >= 200
     )
 
 
-def _item(file: TranscriptFile, line: Line, said: TranscriptMessage, exact: bool) -> dict[str, Any]:
+def _item(file: TranscriptFile, line: Line, spoken: TranscriptMessage, exact: bool) -> dict[str, Any]:
     ref: dict[str, Any] = {"path": file.name, "byte": line.byte}
     if exact:
         ref["line"] = line.number
     return {
         "id": transcript_id(file.name, line.byte),
         "ref": ref,
-        "message": {"role": "assistant", "ts": said.ts, "text": said.text},
+        "message": {"role": "assistant", "ts": spoken.ts, "text": spoken.text},
     }
 
 

@@ -102,8 +102,8 @@ def open_transcript(ctx: Context, id: str, limit: int, include_drafts: bool) -> 
         found = _read(ctx, TranscriptsOpen(ref=ref, before_lines=0, after_lines=min(limit, 200) - 1))
     except ClewError:
         return None
-    said = found["entries"][0]["text"] if found["entries"] else found["ref"]["path"]
-    return {"kind": "transcript", "id": id, "summary": shorten(" ".join(said.split()), 140), "transcript": found}
+    spoken = found["entries"][0]["text"] if found["entries"] else found["ref"]["path"]
+    return {"kind": "transcript", "id": id, "summary": shorten(" ".join(spoken.split()), 140), "transcript": found}
 
 
 def _place(ctx: Context, file: BinaryIO, ref: TranscriptRef) -> tuple[int, int | None]:
@@ -188,15 +188,15 @@ def _back(file: BinaryIO, start: int, count: int) -> int:
 
 def _entry(line: Line, numbered: bool) -> dict[str, Any] | None:
     record = parse(line.raw)
-    said = message(record) if record else None
-    if said is None:
+    spoken = message(record) if record else None
+    if spoken is None:
         return None
     return {
         "byte": line.byte,
         "line": line.number if numbered else None,
-        "role": said.role,
-        "ts": said.ts,
-        "text": said.text,
+        "role": spoken.role,
+        "ts": spoken.ts,
+        "text": spoken.text,
     }
 
 
@@ -209,11 +209,11 @@ def _suggest_note(ctx: Context, ref: dict[str, Any], entries: list[dict[str, Any
     if not entries:
         return
     place = f"{ref['path']}#L{ref['line']}" if ref["line"] is not None else transcript_id(ref["path"], ref["byte"])
-    said = "\n".join(f"{entry['role']}: {shorten(entry['text'], 400)}" for entry in entries[:WINDOW])
+    spoken = "\n".join(f"{entry['role']}: {shorten(entry['text'], 400)}" for entry in entries[:WINDOW])
     with ctx.reading() as bound:
         step = _step_in_focus(bound)
     meta = {"source": "transcripts_open", "ref": ref, **({"step": step.to_json()} if step is not None else {})}
-    content, title = f"ref: {place}\n{said}", "From a transcript"
+    content, title = f"ref: {place}\n{spoken}", "From a transcript"
     ctx.suggest(suggest("notes_commit", "Keeps this in memory.", "low", content=content, title=title, meta=meta))
 
 

@@ -141,10 +141,10 @@ def _call(action: Action | None) -> Meta | None:
 
 def newest(ctx: Context) -> StoredMindpack | None:
     rows = newest_entries(ctx, Range(checked_out(ctx).id, 0, END), DOC, 1)
-    return _stored(rows[0]) if rows else None
+    return _from_row(rows[0]) if rows else None
 
 
-def _stored(row: Row) -> StoredMindpack:
+def _from_row(row: Row) -> StoredMindpack:
     return StoredMindpack(row["seq"], row["ts_ms"], row["content"], orjson.loads(row["meta"]))
 
 

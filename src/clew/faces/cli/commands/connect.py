@@ -58,14 +58,14 @@ def connect(
     settings = settings_of(ctx)
     plan = plan_for(settings, http, hooks)
     if print_:
-        shown = [_named(name) for name in client or CLIENTS]
+        shown = [_client(name) for name in client or CLIENTS]
         if as_json:
             show_json(printable(plan.target, shown))
         else:
             show_connections(plan.target, shown)
         return
     journal = Journal.open(settings.home)
-    chosen = _chosen(client, plan, remove)
+    chosen = _clients(client, plan, remove)
     changes = removal(chosen, plan, journal) if remove else connection(chosen, plan, journal)
     if not as_json:
         _show_diffs(changes)
@@ -76,9 +76,9 @@ def connect(
     raise typer.Exit(Exit.REFUSED if any(change.refusal for change in changes) else Exit.OK)
 
 
-def _chosen(names: list[str] | None, plan: ClientPlan, remove: bool) -> list[Client]:
+def _clients(names: list[str] | None, plan: ClientPlan, remove: bool) -> list[Client]:
     if names:
-        chosen = [_named(name) for name in dict.fromkeys(names)]
+        chosen = [_client(name) for name in dict.fromkeys(names)]
     else:
         chosen = [entry for entry in CLIENTS.values() if remove or entry.is_installed(plan.places)]
     able = [entry for entry in chosen if remove or entry.reaches(plan.target)]
@@ -94,7 +94,7 @@ def _chosen(names: list[str] | None, plan: ClientPlan, remove: bool) -> list[Cli
     )
 
 
-def _named(name: str) -> Client:
+def _client(name: str) -> Client:
     found = CLIENTS.get(ALIASES.get(name, name))
     if found is None:
         raise ClewError("INVALID_INPUT", f"no client is called {name!r}", f"Use one of {', '.join(CLIENTS)}.")

@@ -164,14 +164,14 @@ def findings(result: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
 
 def _file_problems(integrity: dict[str, Any]) -> Iterator[str]:
     if missing := integrity.get("missingThoughtFiles"):
-        yield f"missing: {_named(missing)}"
+        yield f"missing: {_name_list(missing)}"
     for branch, names in integrity.get("missingBranchFiles", {}).items():
-        yield f"missing in branch {branch}: {_named(names)}"
+        yield f"missing in branch {branch}: {_name_list(names)}"
     if unlisted := integrity.get("unlistedFiles"):
-        yield f"in no manifest, read all the same: {_named(unlisted)}"
+        yield f"in no manifest, read all the same: {_name_list(unlisted)}"
 
 
-def _named(names: list[str]) -> str:
+def _name_list(names: list[str]) -> str:
     more = len(names) - SHOWN
     return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 

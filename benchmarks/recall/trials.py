@@ -99,7 +99,7 @@ def _ranked(ctx: Context, kernel: Kernel, text: str, model: Embedder | None) -> 
     search = Search(ctx, Request(text))
     search.model = model
     query, corpus = analyse(text, kernel, ctx.now_ms), library(ctx.database).current(ctx, kernel)
-    ranked, _, _ = search._ranked(ctx, corpus, query, kernel, corpus.alive.copy())
+    ranked, _, _ = search._rank(ctx, corpus, query, kernel, corpus.alive.copy())
     late: list[int] = [] if query.history else ranked.slots[outdated(corpus, ranked.slots)].tolist()
     return ranked, successors(ctx, corpus, late[:MOST_OUTDATED]) if late else {}
 

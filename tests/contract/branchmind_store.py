@@ -32,10 +32,14 @@ TABLES = {
     " proof_tests_mode, created_at_ms, updated_at_ms",
     "step_criteria": "workspace, step_id, ordinal, text",
     "step_tests": "workspace, step_id, ordinal, text",
+    "step_blockers": "workspace, step_id, ordinal, text",
+    "task_nodes": "workspace, node_id, task_id, parent_step_id, ordinal, title, status, status_manual, priority,"
+    " blocked, description, context, created_at_ms, updated_at_ms",
     "plan_checklist": "workspace, plan_id, ordinal, text",
     "task_items": "workspace, entity_kind, entity_id, field, ordinal, text",
     "evidence_artifacts": "workspace, entity_kind, entity_id, ordinal, kind, command, stdout, exit_code, content",
     "evidence_checks": "workspace, entity_kind, entity_id, ordinal, check_text",
+    "evidence_attachments": "workspace, entity_kind, entity_id, ordinal, attachment",
     "checkpoint_evidence": "workspace, entity_kind, entity_id, checkpoint, ordinal, ref",
     "jobs": "workspace, id, revision, status, title, kind, priority, task_id, anchor_id, summary, prompt, meta_json,"
     " created_at_ms, updated_at_ms, completed_at_ms",
@@ -95,10 +99,18 @@ class Writer:
         )
         return seq
 
-    def edge(self, branch: str, doc: str, from_id: str, rel: str, to_id: str) -> None:
+    def node(self, branch: str, doc: str, id: str, **values: Any) -> None:
+        """A node without the wrapper of a card: a projected task or step, or what graph_apply wrote."""
+        seq = self.entry(branch, doc, kind="event", event_type="graph_node_upsert", content=None)
+        row = {"title": None, "text": None, "status": "open", "tags": None, "meta_json": None, "deleted": 0, **values}
+        place = {"branch": branch, "doc": doc, "seq": seq, "ts_ms": START + seq}
+        self.add("graph_node_versions", **place, node_id=id, **row)
+
+    def edge(self, branch: str, doc: str, from_id: str, rel: str, to_id: str, **values: Any) -> None:
         seq = self.entry(branch, doc, kind="event", event_type="graph_edge_upsert", content=None)
         place = {"branch": branch, "doc": doc, "seq": seq, "ts_ms": START + seq}
-        self.add("graph_edge_versions", **place, from_id=from_id, rel=rel, to_id=to_id, meta_json=None, deleted=0)
+        row = {"meta_json": None, "deleted": 0, **values}
+        self.add("graph_edge_versions", **place, from_id=from_id, rel=rel, to_id=to_id, **row)
 
 
 def write_store(path: Path, cards: int = 3) -> None:
@@ -187,3 +199,70 @@ def _work(writer: Writer) -> None:
         "jobs", id="JOB-001", revision=2, summary="Found it", prompt="Please look", meta_json="{}", **job, **times
     )
     writer.add("job_events", seq=1, job_id="JOB-001", ts_ms=START, kind="created", message="Look", refs="[]")
+
+
+def write_full_store(path: Path, cards: int) -> None:
+    """The same workspace with more of everything: traces, a branch that changes the graph, projections, threads."""
+    writer = Writer(path)
+    with writer.connection:
+        _reasoning(writer, cards)
+        _branched_graph(writer)
+        _work(writer)
+        _traces(writer)
+        _more_work(writer)
+        _past(writer)
+    writer.connection.close()
+
+
+def _branched_graph(writer: Writer) -> None:
+    """A branch sees the graph of its base up to its cutoff; its own versions and deletions win."""
+    writer.add("documents", branch="side", doc="graph", kind="graph", created_at_ms=START, updated_at_ms=START + 1)
+    writer.add("branches", name="side", base_branch="main", base_seq=writer.seq, created_at_ms=START + 7)
+    writer.card(
+        "side", "graph", "CARD-2", title="Card 2 on the side", text="Another text", meta={"k": [1, {"x": None}]}
+    )
+    writer.node("side", "graph", "CARD-3", node_type=None, status=None, deleted=1)
+    writer.edge("side", "graph", "CARD-1", "supports", "CARD-2", deleted=1)
+    writer.edge("side", "graph", "CARD-2", "blocks", "CARD-1", meta_json='{"why": "order"}')
+    writer.card("main", "graph", "CARD-2", title="Card 2 later on main", text="Not seen on the side")
+
+
+def _traces(writer: Writer) -> None:
+    for branch, doc in (("main", "trace"), ("task/TASK-001", "TASK-001-trace")):
+        writer.add("documents", branch=branch, doc=doc, kind="trace", created_at_ms=START, updated_at_ms=START + 2)
+        for number in range(1, 6):
+            meta = {"thoughtNumber": number, "totalThoughts": 5, "nextThoughtNeeded": number < 5}
+            text = f"Thought {number}: naïve — ok\nsecond line"
+            writer.entry(branch, doc, title=f"T{number}", format="trace_step", content=text, meta_json=json.dumps(meta))
+        for number in range(1, 4):
+            source = f"evt_{number:016d}"
+            event = {"source_event_id": source, "event_type": "step_noted", "task_id": "TASK-001", "path": "s:0"}
+            writer.entry(branch, doc, kind="event", payload_json=json.dumps({"n": number}), **event)
+    for id, title in (("task:TASK-001", "Importer"), ("step:STEP-00000001", "Read rows")):
+        kind = id.partition(":")[0]
+        status = "ACTIVE" if kind == "task" else "done"
+        writer.node("task/TASK-001", "TASK-001-graph", id, node_type=kind, title=title, status=status)
+    writer.edge("task/TASK-001", "TASK-001-graph", "task:TASK-001", "contains", "step:STEP-00000001")
+
+
+def _more_work(writer: Writer) -> None:
+    times = {"created_at_ms": START + 20, "updated_at_ms": START + 30}
+    writer.add("step_blockers", step_id="STEP-00000002", ordinal=0, text="the licence")
+    node = {"node_id": "NODE-00000001", "task_id": "TASK-001", "parent_step_id": "STEP-00000001", "ordinal": 0}
+    said = {"title": "Handle quotes", "status": "TODO", "status_manual": 1, "priority": "HIGH", "blocked": 0}
+    writer.add("task_nodes", **node, **said, description="A field may hold quotes", context=None, **times)
+    writer.add("task_items", entity_kind="task_node", entity_id="NODE-00000001", field="risks", ordinal=0, text="slow")
+    place = {"entity_kind": "step", "entity_id": "STEP-00000001"}
+    diff = {"kind": "diff", "command": None, "stdout": None, "exit_code": None, "content": "-a\n+b"}
+    writer.add("evidence_artifacts", **place, ordinal=1, **diff)
+    writer.add("evidence_checks", **place, ordinal=1, check_text="LINK: https://ci.example/7")
+    writer.add("evidence_attachments", **place, ordinal=0, attachment="https://ci.example/7/log.txt")
+    for number in range(2, 5):
+        id = f"JOB-{number:03d}"
+        job = {"status": "QUEUED", "title": f"Job {number}", "kind": "manual", "priority": "LOW", "task_id": "TASK-001"}
+        brief = {"prompt": f"Do {number}", "meta_json": json.dumps({"skill_profile": "strict", "n": number})}
+        writer.add("jobs", id=id, revision=number, **brief, **job, **times)
+        for turn in range(5):
+            event = {"seq": number * 10 + turn, "job_id": id, "ts_ms": START + turn, "kind": "progress"}
+            refs = json.dumps([f"notes@{turn + 1}"])
+            writer.add("job_events", message=f"{number}: {turn} of 5", percent=turn * 20, refs=refs, **event)

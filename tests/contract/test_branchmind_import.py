@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
-import apsw
 import pytest
 
 from clew.app import Clew
-from clew.reasoning.adopted_log import own_meta
 from clew.registry.connection import Connection
 from clew.store.events import first_broken_event
 from tests.contract.branchmind_store import WORKSPACE, write_store
@@ -123,46 +119,3 @@ def test_a_file_that_is_no_such_store_is_refused(clew: Clew, tmp_path: Path) -> 
         (tmp_path / name).write_bytes(content)
         refused = clew.dispatcher.call("import_branchmind", {"path": str(tmp_path / name)}, LOCAL)
         assert refused.envelope["error"]["code"] == "INVALID_INPUT"
-
-
-def digest(rows: list[tuple[Any, ...]]) -> str:
-    return hashlib.sha256(json.dumps(sorted(rows), sort_keys=True, ensure_ascii=False).encode()).hexdigest()
-
-
-@pytest.mark.parametrize("engine", ["sqlite"])
-def test_ten_thousand_cards_have_equal_digests_on_both_sides(clew: Clew, tmp_path: Path) -> None:
-    path = tmp_path / "branchmind_rust.db"
-    write_store(path, cards=10_000)
-    call(clew, "import_branchmind", path=str(path))
-    source = apsw.Connection(str(path)).execute(
-        "SELECT node_id, node_type, title, text, tags, status, meta_json, max(seq) FROM graph_node_versions"
-        " WHERE branch = 'main' GROUP BY node_id"
-    )
-    before = [
-        (id, type, title, text, sorted(tag for tag in (tags or "").split("\n") if tag), status, meta_of(meta))
-        for id, type, title, text, tags, status, meta, _ in source
-    ]
-    after, cursor = [], None
-    while True:
-        page = call(
-            clew,
-            "graph_query",
-            branch="main",
-            doc="graph",
-            limit=200,
-            cursor=cursor,
-            workspace=WORKSPACE,
-            max_chars=900_000,
-        )
-        after += [
-            (node["id"], node["type"], node["title"], node["text"], sorted(node["tags"]), node["status"], node["meta"])
-            for node in page["nodes"]
-        ]
-        cursor = page["pagination"]["next_cursor"]
-        if cursor is None:
-            break
-    assert len(after) == 10_000 and digest(after) == digest(before)
-
-
-def meta_of(text: str | None) -> dict[str, Any] | None:
-    return own_meta(json.loads(text)) if text else None

@@ -214,6 +214,8 @@ def _jobs(ctx: Context, work: Adoption) -> None:
     events: dict[str, list[Row]] = defaultdict(list)
     for row in work.rows("job_events", "seq"):
         events[row["job_id"]].append(_job_event(ctx, row))
+    # The next event of a job takes the workspace's next number, which must lie above all of theirs.
+    ctx.ws.seq = max([ctx.ws.seq, *(rows[-1]["seq"] for rows in events.values())])
     for rows in events.values():
         names = list(rows[0])
         ctx.tx.many(
@@ -263,11 +265,11 @@ def _job(row: Row, last: int) -> Job:
 
 
 def _job_event(ctx: Context, row: Row) -> Row:
-    """Its number is a new one: those of the source may be entries here."""
+    """It keeps its number, so `JOB-001@5` in notes and evidence opens what it opened."""
     refs, meta = row.get("refs_json") or row.get("refs") or "[]", row.get("meta_json")
     return {
         "workspace": ctx.workspace,
-        "seq": ctx.ws.next_seq(),
+        "seq": int(row["seq"]),
         "job": row["job_id"],
         "ts_ms": int(row["ts_ms"]),
         "kind": row["kind"],

@@ -255,6 +255,31 @@ def test_the_next_action_of_a_capsule_lists_its_calls(call: Caller, task: str) -
         assert way["target"] == "think_card" and way["params"]["supports"] == ["CARD-H"]
 
 
+def test_the_meta_of_a_card_is_what_its_author_gave(call: Caller) -> None:
+    call("think_card", card={"id": "CARD-M", "type": "decision", "title": "Use WAL", "meta": {"why": "readers"}})
+    shown = call("open", id="CARD-M")["card"]
+    assert shown["meta"] == {"why": "readers"}
+    assert (shown["type"], shown["status"], shown["id"]) == ("decision", "open", "CARD-M"), "beside it, not inside"
+
+
+def test_refs_are_ids_and_actions_are_complete(call: Caller, task: str) -> None:
+    call("think_card", target=task, card={"id": "CARD-H", "type": "hypothesis", "title": "It is the lock"})
+    engine = call("think_watch", target=task)["engine"]
+    assert engine["signals"][0]["refs"] == ["CARD-H"]
+    capsule = call("tasks_resume_super", task=task)["capsule"]
+    assert all(isinstance(ref, str) for ref in capsule["refs"]) and call("open", id=capsule["refs"][0])
+    action = capsule["map_action"]
+    assert "args_hint" not in action
+    assert call.route.send(action["tool"], action["args"]).ok
+
+
+def test_lanes_are_summed_up_with_counts_and_foremost_cards(call: Caller) -> None:
+    call("think_card", card={"id": "CARD-Q", "type": "question", "title": "Why"})
+    summary = call("think_pack", all_lanes=True)["lane_summary"]
+    (lane,) = summary["lanes"]
+    assert summary["count"] == 1 and {"lane", "counts", "top_pinned", "top_open"} <= lane.keys()
+
+
 def test_the_branching_of_a_trace_names_the_branch(call: Caller) -> None:
     for number, more in ((1, {}), (2, {"branchFromThought": 1, "branchId": "alt"})):
         given = {"thoughtNumber": number, "totalThoughts": 2, "nextThoughtNeeded": True, **more}

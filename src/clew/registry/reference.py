@@ -85,10 +85,11 @@ Everything else is meant to be as in the original. Each line is pinned by a test
 """
 
 
-_KEPT = """
-## What is pinned as in the original
+_FINDINGS = """
+## Every finding and its answer
 
-Found by giving both programs the same calls. The number is that of the finding; each has a test.
+Found by giving both programs the same calls; the number is that of the finding. A finding is answered by being mended,
+by a difference of the table above, or partly by each. The test that is named keeps it so.
 
 """
 
@@ -149,10 +150,18 @@ def _events_table() -> str:
 
 def _contract_page(contract: SeedContract) -> str:
     rows = ((item.what, item.original, item.clew, item.why) for item in contract.differences)
-    kept = ((item.cause, item.what, f"`{item.test.rpartition('::')[2]}`") for item in contract.kept)
     differences = table(("what", "the original", "Clew", "why"), rows)
-    pinned = table(("finding", "what", "test"), kept)
-    return f"# {contract.title}\n\n{contract.about}\n{_DIFFERENCES}{differences}{_KEPT}{pinned}"
+    answers = table(("finding", "answer", "what", "test"), _answers(contract))
+    return f"# {contract.title}\n\n{contract.about}\n{_DIFFERENCES}{differences}{_FINDINGS}{answers}"
+
+
+def _answers(contract: SeedContract) -> Iterator[tuple[str, str, str, str]]:
+    """Every numbered finding in order, each with all its answers."""
+    for cause in contract.causes:
+        mended = [("like the original", item.what, item.test) for item in contract.kept if item.cause == cause]
+        meant = [("differs on purpose", item.what, item.test) for item in contract.differences if cause in item.causes]
+        for answer, what, test in mended + meant:
+            yield cause, answer, what, f"`{test.rpartition('::')[2]}`"
 
 
 def _by_domain(index: Index) -> Iterator[tuple[str, list[dict[str, Any]]]]:

@@ -17,8 +17,9 @@ from clew.registry.budget import Budget, Trim
 from clew.registry.callers import own_checkout, set_own_checkout
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, Input, Name, operation
+from clew.store.database import Transaction
 from clew.store.rows import TableRow, insert, load
-from clew.store.workspaces import MAIN, MAIN_ID
+from clew.store.workspaces import MAIN, MAIN_ID, workspace_made
 
 # Reading walks the whole chain of bases, so its depth is bounded.
 MAX_DEPTH = 32
@@ -48,6 +49,11 @@ class BranchPart:
 UNBORN_MAIN = Branch(MAIN_ID, MAIN, None, None, 0)
 """The main branch of a workspace in which nothing was ever written, so that no row exists."""
 _SELECT = "SELECT id, name, base_id, base_seq, created_at_ms, created_seq FROM branch"
+
+
+@workspace_made(MAIN)
+def make_main(tx: Transaction, workspace: str, now_ms: int) -> None:
+    insert(tx, workspace, Branch(MAIN_ID, MAIN, None, None, now_ms))
 
 
 def branch_named(ctx: Context, name: str, field: str = "branch") -> Branch:

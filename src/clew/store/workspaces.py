@@ -5,12 +5,13 @@ At the end: the table `meta`, facts about the whole store that belong to no work
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clew.canonical import canonical, sha256_hex
 from clew.clock import Clock
 from clew.errors import ClewError
+from clew.hooks import HookPoint
 from clew.store.database import Row, Transaction
 
 if TYPE_CHECKING:
@@ -188,6 +189,11 @@ def unborn_workspace(workspace: str) -> Row:
     return {"id": workspace, "number": UNBORN, "checkout": MAIN_ID, **zero, **nothing}
 
 
+workspace_made: HookPoint[Callable[[Transaction, str, int], None]] = HookPoint("workspace_made")
+"""`(tx, workspace, now_ms)`, in the transaction that makes a workspace. The function under the key `main` writes its
+main branch, without which no workspace may exist; the table belongs to another package."""
+
+
 def create_workspace(tx: Transaction, workspace: str, now_ms: int) -> Row:
     """Insert the workspace with its branch `main` checked out; another process may have been first."""
     # A small number besides the id: search packs it together with a seq into one 64-bit row number.
@@ -201,13 +207,11 @@ def create_workspace(tx: Transaction, workspace: str, now_ms: int) -> Row:
         now_ms,
     )
     if added:
-        tx.run(
-            "INSERT INTO branch (workspace, id, name, created_seq, created_at_ms) VALUES (?, 1, ?, 0, ?)",
-            workspace,
-            MAIN,
-            now_ms,
-        )
-        tx.run("INSERT INTO counter (workspace, name, value) VALUES (?, 'branch', 1)", workspace)
+        make_main = workspace_made.find(MAIN)
+        if make_main is None:
+            raise ClewError("INTERNAL", "nobody makes the branch main")
+        make_main(tx, workspace, now_ms)
+        raise_count(tx, workspace, "branch", MAIN_ID)
     row = find_workspace(tx, workspace)
     if row is None:
         raise ClewError("INTERNAL", f"workspace {workspace} was created and is not there")

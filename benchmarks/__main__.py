@@ -24,6 +24,7 @@ SUPPORT = {
     "samples",
     "stores",
     "transcripts",
+    "word_vectors",
 }
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.app import Clew
+from clew.memory.contradictions.judgement import clash
 from clew.memory.contradictions.signatures import conflict, signatures
-from clew.memory.contradictions.statements import clash
 from clew.registry.connection import Connection
 from tests.conftest import ROOT, Caller
 from tests.memory.conftest import Memory

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.memory.contradictions.amounts import Amount, amounts, with_periods
+from clew.memory.contradictions.judgement import clash, sharpness
 from clew.memory.contradictions.lexicon import DENYING, EXCLUSIVE, OPPOSED
-from clew.memory.contradictions.statements import ALIKE, CLOSE, DENIED, _alike, _sure, clash, read, sharpness
+from clew.memory.contradictions.statements import ALIKE, CLOSE, DENIED, _alike, _sure, read
 
 NOUNS = ("billing", "invoices", "worker", "gateway", "ledger", "mailer", "scheduler", "archive", "reports", "sessions")
 SAID = st.lists(

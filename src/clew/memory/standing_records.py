@@ -70,6 +70,8 @@ class Kept:
     reason: str = ""
     """Why it was staged."""
     contradicts: tuple[Clashing, ...] = ()
+    may_contradict: tuple[Clashing, ...] = ()
+    """What may speak against it: for the author to judge, who has both at hand. It keeps nothing from being kept."""
     repeats: tuple[Block, ...] = ()
     """Records that say nearly the same, live or proposed."""
     restates: str | None = None
@@ -114,17 +116,19 @@ def _store(ctx: Context, record: Record, replaced: Sequence[Block], restated: Se
     shared = prefix == "D" and _made_elsewhere(ctx)
     id = blocks.dated_id(ctx, prefix) if shared else blocks.short_id(ctx, prefix)
     without = (*(block.id for block in replaced), *restated)
-    contradicts = tuple(detection.clashing(ctx, id, record.text, without))
+    clashing = detection.clashing(ctx, id, record.text, without)
+    contradicts = tuple(item for item in clashing if item.sure)
+    may_contradict = tuple(item for item in clashing if not item.sure)
     repeats = tuple(block for block in detection.similar(ctx, id, record.text) if block.id not in without)
     reason = _obstacle(ctx, replaced, contradicts)
     if reason:
         proposal = _stage(ctx, id, record, replaced, reason)
-        return Kept(id, record.kind, "proposed", True, None, proposal.id, reason, contradicts, repeats)
+        return Kept(id, record.kind, "proposed", True, None, proposal.id, reason, contradicts, may_contradict, repeats)
     file = RECORDED_DECISIONS if prefix == "D" and not shared else kind_of(id).file
     ops = [Op("append_block", file=file, patch=_text(ctx, id, record, "active"))]
     draft = drafted(ctx, [*ops, *_replacing(id, replaced)])
     receipt = receipts.apply_record(ctx, id, draft)
-    return Kept(id, record.kind, "kept", True, receipt.ts, repeats=repeats)
+    return Kept(id, record.kind, "kept", True, receipt.ts, may_contradict=may_contradict, repeats=repeats)
 
 
 def _made_elsewhere(ctx: Context) -> bool:

@@ -150,9 +150,13 @@ class Noted:
     state: str = "kept"
     reason: str = ""
     contradicts: tuple[tuple[str, str], ...] = ()
+    may_contradict: tuple[tuple[str, str], ...] = ()
     repeats: tuple[tuple[str, str], ...] = ()
     proposal: str | None = None
     written: bool = True
+
+
+_TOLD = {"contradicts": "contradicts", "may_contradict": "may contradict", "repeats": "nearly repeats"}
 
 
 def remember_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
@@ -165,9 +169,8 @@ def remember_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
         lines = [f"{result['id']} {result['kind']} proposed: waits for a person{run}, findable as proposed"]
     if result.get("reason"):
         lines.append(f"because {shorten(result['reason'], 100)}")
-    for name in ("contradicts", "repeats"):
-        word = "contradicts" if name == "contradicts" else "nearly repeats"
-        lines += [f"{word} {item['id']}: {shorten(item['text'], 80)}" for item in result[name][:SHOWN]]
+    for name, word in _TOLD.items():
+        lines += [f"{word} {item['id']}: {shorten(item['text'], 80)}" for item in result.get(name, [])[:SHOWN]]
     if result["state"] == "proposed" and result["contradicts"]:
         ids = ", ".join([*result["replaces"], *(item["id"] for item in result["contradicts"][:SHOWN])])
         lines.append(f"if it takes their place, say it again with replaces=[{ids}]")
@@ -212,12 +215,19 @@ def remember(ctx: Context, args: Remember) -> dict[str, Any]:
         "reason": noted.reason or None,
         "proposal": noted.proposal,
         "contradicts": [{"id": id, "text": said} for id, said in noted.contradicts],
+        **_may(noted),
         "repeats": [{"id": id, "text": said} for id, said in noted.repeats],
         "related": related,
         "replaces": args.replaces,
         "replaced": ", ".join(args.replaces) or None if noted.state == "kept" else None,
         **({"guard": "waits"} if args.guard is not None else {}),
     }
+
+
+def _may(noted: Noted) -> dict[str, Any]:
+    """Doubtful ones have a key of their own, which is there when there are any."""
+    found = [{"id": id, "text": said} for id, said in noted.may_contradict]
+    return {"may_contradict": found} if found else {}
 
 
 def _standing(ctx: Context, args: Remember, kind: str, text: str) -> Noted:
@@ -276,6 +286,7 @@ def _noted(kept: Kept) -> Noted:
         kept.state,
         kept.reason,
         tuple((clash.block.id, clash.block.get("Statement") or "") for clash in kept.contradicts),
+        tuple((clash.block.id, clash.block.get("Statement") or "") for clash in kept.may_contradict),
         tuple((block.id, block.get("Statement") or "") for block in kept.repeats),
         kept.proposal_id,
         kept.written,
@@ -284,7 +295,8 @@ def _noted(kept: Kept) -> Noted:
 
 def _related(ctx: Context, noted: Noted, args: Remember, text: str) -> list[dict[str, str]]:
     """Standing records about the same thing. Whether they agree is for the author to judge, who has both at hand."""
-    told = {noted.id, *args.replaces, *(id for id, _ in (*noted.contradicts, *noted.repeats))}
+    clashing = (*noted.contradicts, *noted.may_contradict)
+    told = {noted.id, *args.replaces, *(id for id, _ in (*clashing, *noted.repeats))}
     own = words_of(text)
     # By words alone: keeping something does not wait for a model to load.
     hits = Search(ctx, Request(text[:MOST_ASKED], ASKED, kinds=STANDING, words_only=True)).run()["results"]

@@ -16,6 +16,7 @@ _SPAN = "second|minute|hour|day|week|month|quarter|year"
 _EVERY = re.compile(
     rf"\b(?:every|each) (?:(?P<count>{_COUNT}) )?(?P<unit>{_SPAN})s?\b"
     rf"|\b(?P<times>(?:{_COUNT})(?= times)|once|twice)(?: times)? (?:a|an|per|every|each) (?P<each>{_SPAN})\b"
+    rf"|\b(?P<alone>one)(?P<thing> [a-z]+) (?:a|per|every|each) (?P<lone>{_SPAN})\b"
     rf"|\b(?P<named>{'|'.join(PERIODS)})\b"
 )
 _MONTHS = {
@@ -26,6 +27,7 @@ _MONTHS = {
 }
 _MONTH = "|".join(name if name != "may" else r"may(?=[.,;]|$| \d{4})" for name in _MONTHS)
 """`13 may` begins a clause as often as it ends with a date."""
+_MONTH_ONLY = re.compile(rf"\b(?:in|of|since|until|by|every|each|from|for) (?P<month>{_MONTH})\b(?! \d)")
 _DATE = re.compile(
     rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<month>{_MONTH})\b"
     rf"|\b(?P<named>{_MONTH}) (?P<number>\d{{1,2}})(?:st|nd|rd|th)?\b(?! ?%)"
@@ -42,8 +44,9 @@ _NAMED_DAYS = (
 _MONTH_DAY = re.compile(r"\b(?:the )?(?P<nth>\d{1,2})(?:st|nd|rd|th)(?= (?:of (?:each|every|the) month)|[.,;]|$)")
 _HYPHENATED = re.compile(rf"\b({_COUNT})-(?=[a-z])")
 _LETTERS = re.compile(r"[a-z]+")
-_PERIODIC = frozenset({"every", "each", "times", "once", "twice", *PERIODS})
+_PERIODIC = frozenset({"every", "each", "times", "once", "twice", "a", "per", *PERIODS})
 _DAYTIME = frozenset({"am", "pm", "a", "p", "o", "noon", "midnight"})
+_HOURLY = frozenset({"at", "until", "till"})
 _PARTIAL = frozenset({"half", "quarter"})
 _ARTICLES = frozenset({"a", "an"})
 """A text without any of these words has none of the forms that the patterns below look for, and is not searched."""
@@ -55,20 +58,33 @@ _HOUR = re.compile(
     r"\b(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?\s?(?P<half>am|pm|a\.m\.|p\.m\.|o'clock)(?!\w)"
     r"|\b(?P<h>\d{1,2}):(?P<m>\d\d)\b|\b(?P<named>noon|midnight)\b"
 )
+_BARE_HOUR = re.compile(
+    rf"\b(?P<at>at|until|till) (?P<hour>{_COUNT})"
+    r"(?=[.,;]|$| (?:in the|on|and|or|to|every|each|the)\b)(?P<later> in the (?:evening|afternoon))?"
+)
+"""`closes at ten`: a bare number behind these words is an hour where nothing else follows that it could count."""
 _SINGLE = re.compile(rf"\b(within|for|after|in|lasts?|takes?|than|least|most) an? (?:full |whole )?(?=(?:{_SPAN})\b)")
+_PAST_HOUR = re.compile(
+    rf"\b(?P<part>half|quarter) (?P<side>past|to) (?P<hour>{_COUNT})\b(?P<later>(?: in the)? (?:evening|afternoon|pm))?"
+)
 _PARTS = (
+    (re.compile(r"\bhalf a megabyte\b"), "500 kb"),
+    (re.compile(r"\bhalf a gigabyte\b"), "500 mb"),
+    (re.compile(r"\bhalf a day\b"), "12 hours"),
+    (re.compile(r"\bhalf a year\b"), "6 months"),
     (re.compile(r"\b(?:half an|half a|a half) (?=hour)"), "30 minutes "),
     (re.compile(r"\b(?:a )?quarter of an (?=hour)"), "15 minutes "),
     (re.compile(r"(?<=minutes )hours?\b"), ""),
 )
 _UPPER = {"atmost", "under", "below", "within", "until", "by"}
-_LOWER = {"atleast", "above", "minimum", "over", "after", "exceeding"}
+_LOWER = {"atleast", "above", "minimum", "over", "after", "exceeding", "from"}
 _EXACT = {"maximum", "limit"}
 _DATED = {"until", "by", "after"}
 """Words that bound a date; beside a span of time (`after 5 seconds`) they say when."""
 _ENOUGH = {"ormore", "enough", "suffices", "sufficient"}
 _NO_MORE = {"orless"}
 _ENDLESS = float("inf")
+SAME = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +103,18 @@ class Amount:
     def apart(self, other: Amount) -> bool:
         """Whether the two exclude each other: ranges without a common value, or two upper (or two lower) bounds that
         differ, because then one of them is not the bound."""
-        if self.measure != other.measure:
+        if self.measure != other.measure or (_near(self.low, other.low) and _near(self.high, other.high)):
             return False
         if self.low == other.low == -_ENDLESS:
             return self.high != other.high
         if self.high == other.high == _ENDLESS:
             return self.low != other.low
         return self.high < other.low or other.high < self.low
+
+
+def _near(one: float, other: float) -> bool:
+    """Whether two ends are one: 36 months are three years, though months and years are counted in days."""
+    return one == other or (abs(one - other) <= SAME * max(abs(one), abs(other)) and abs(one - other) < _ENDLESS)
 
 
 def with_periods(text: str) -> str:
@@ -107,16 +128,34 @@ def with_periods(text: str) -> str:
             text = pattern.sub(plain, text)
     if said & _MONTHS.keys():
         text = _DATE.sub(_date, text)
+        text = _MONTH_ONLY.sub(lambda match: f"in {_ON}{_MONTHS[match['month']] + 1}", text)
     if "th" in said or "st" in said or "nd" in said or "rd" in said:
         text = _MONTH_DAY.sub(lambda match: f"{_NTH}{int(match['nth'])}", text)
     if said & _PERIODIC:
         text = _EVERY.sub(_period, text)
+    if said & _HOURLY:
+        text = _BARE_HOUR.sub(_bare_hour, text)
     if said & _DAYTIME or ":" in text:
         text = _HOUR.sub(_clock, text)
     if said & _PARTIAL:
+        text = _PAST_HOUR.sub(_past_hour, text)
         for pattern, plain in _PARTS:
             text = pattern.sub(plain, text)
     return _SINGLE.sub(r"\1 1 ", text) if said & _ARTICLES else text
+
+
+def _bare_hour(match: re.Match[str]) -> str:
+    hour = int(_number(match["hour"])[0] or 0)
+    if not 0 < hour <= 24:
+        return match.group()
+    later = 12 if match["later"] and hour < 12 else 0
+    return f"{match['at']} {_CLOCK}{(hour + later) * 60}"
+
+
+def _past_hour(match: re.Match[str]) -> str:
+    hour = int(_number(match["hour"])[0] or 0) + (12 if match["later"] else 0)
+    minutes = {"half": 30, "quarter": 15}[match["part"]] * (1 if match["side"] == "past" else -1)
+    return f"{_CLOCK}{hour * 60 + minutes}"
 
 
 def _clock(match: re.Match[str]) -> str:
@@ -137,6 +176,8 @@ def _date(match: re.Match[str]) -> str:
 def _period(match: re.Match[str]) -> str:
     if match["named"]:
         return f"{_PERIOD}{PERIODS[match['named']]}"
+    if match["alone"]:
+        return f"{match['thing']} {_PERIOD}{_SCALE[stem(match['lone'])]}"
     count, _ = _number(match["count"] or match["times"] or "1")
     span = _SCALE[stem(match["unit"] or match["each"])]
     return f"{_PERIOD}{int(span * (count or 1) if match['unit'] else span / (count or 1))}"

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from clew.ids import MENTIONED
 from clew.memory import blocks
 from clew.memory.blocks import Block
+from clew.memory.contradictions.judgement import clash, forms_of, judged, sharpness, words_of
 from clew.memory.contradictions.signatures import conflict, signatures
-from clew.memory.contradictions.statements import clash, forms_of, sharpness, words_of
 from clew.memory.files.markdown import listed, one_line, parse_block, set_field
 from clew.memory.governance.patches import ProposalDraft
 from clew.memory.kinds import prefix_of
@@ -97,7 +97,7 @@ def _pairs(ctx: Context, live: dict[str, Block]) -> Iterable[tuple[Block, Block]
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """The words by which a decision is found, and how sharply it speaks (see `statements.sharpness`)."""
+    """The words by which a decision is found, and how sharply it speaks (see `judgement.sharpness`)."""
 
     id: str
     words: set[str]
@@ -296,21 +296,22 @@ def check(ctx: Context, report: ScanReport) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Clashing:
-    """A live record that a new statement would contradict."""
+    """A live record that a new statement would contradict, or may contradict where it is not sure."""
 
     block: Block
     reason: str
+    sure: bool
 
 
 def clashing(ctx: Context, id: str, statement: str, without: Iterable[str] = ()) -> list[Clashing]:
-    """The live records that a statement would contradict; `id` tells its kind."""
+    """The live records that a statement would contradict, or may; `id` tells its kind."""
     if prefix_of(id) not in COMPARED:
         return []
     said = statement_as(prefix_of(id), statement)
     saying = Saying(id, words_of(said), forms_of(said), sharpness(said))
     near = [other for other in nearby(ctx, [saying])[id] if other not in set(without)]
-    pairs = [(other, clash(said, statement_of(other))) for other in _live(ctx, near)]
-    return [Clashing(other, found.reason) for other, found in pairs if found is not None]
+    pairs = [(other, judged(said, statement_of(other))) for other in _live(ctx, near)]
+    return [Clashing(other, found.reason, found.sure) for other, found in pairs if found is not None]
 
 
 def similar(ctx: Context, id: str, statement: str) -> list[Block]:
@@ -339,6 +340,6 @@ def objections(ctx: Context, draft: ProposalDraft) -> list[str]:
         said += [
             f"{change.id} would contradict {item.block.id}: {item.reason}"
             for item in found
-            if item.block.id not in superseded
+            if item.sure and item.block.id not in superseded
         ]
     return said

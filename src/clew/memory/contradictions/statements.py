@@ -1,4 +1,4 @@
-"""Whether two plain sentences contradict each other: no model, only words.
+"""Rules by which two plain sentences contradict each other; `judgement.py` decides how much they count.
 
 A sentence is read as a subject (its content words), a polarity, values that exclude each other, numbers with units, and
 the places where it holds. Two sentences contradict when they speak of the same thing in overlapping places and differ
@@ -56,7 +56,6 @@ _SAME = {
 }  # fmt: skip
 _CONCEPT = {stem(word): line[0] for line in CONCEPTS for word in line[1:]}
 _OPPOSITE = {frozenset((stem(a), stem(b))) for a, b in OPPOSED}
-_ONLY = stem("only")
 _UNLIMITED = stem("unlimited")
 _BOUNDLESS = frozenset({_UNLIMITED})
 _OPPOSED_STEMS = frozenset(word for pair in _OPPOSITE for word in pair)
@@ -106,6 +105,8 @@ class Clash:
     kind: str
     reason: str
     confidence: float
+    sure: bool = True
+    """False where they only may contradict each other."""
 
 
 @lru_cache(maxsize=4_000)
@@ -150,31 +151,26 @@ def _purpose(words: list[str]) -> frozenset[str]:
     return frozenset() if at is None else _telling([word for word in words[at + 1 :] if not is_measure(word)])
 
 
-def words_of(statement: str) -> set[str]:
-    """What a statement is about, for finding those it may clash with."""
-    found = read(statement)
-    return {*found.subject, *found.opposed, *(value for values in found.values.values() for value in values)}
+KINDS = ("value", "number", "opposites", "denial", "refusal", "slot", "order", "only")
 
 
-def forms_of(statement: str) -> set[str]:
-    """Keys for finding statements about the very same thing: the whole subject, and the words around each slot."""
-    found = read(statement)
-    whole = {f"subject:{' '.join(sorted(found.subject))}"} if found.subject else set()
-    slots = {f"slot:{key}" for key in found.frames}
-    return whole | slots | ({f"duty:{found.duty.key}"} if found.duty else set())
+def rules_seen(first: str, second: str) -> dict[str, float]:
+    """What the rules say of a pair, as observations for the judgement."""
+    a, b, found = read(first), read(second), ruled(first, second)
+    return {
+        "rule": float(found is not None),
+        "rule_sure": found.confidence if found else 0.0,
+        **{f"rule_{kind}": float(found is not None and found.kind == kind) for kind in KINDS},
+        "rule_elsewhere": float(not _meet(a, b)),
+        "rule_things": float(other_things(a.clause, b.clause)),
+        "rule_crossed": float(_crossed(a, b)),
+        "rule_two": float(_two_things(a, b)),
+        "rule_loose": float(_loosely(a, b)),
+    }
 
 
-def sharpness(statement: str) -> int:
-    """2: denies or excludes, so it may clash with anything about its subject; 1: names values, numbers, opposites,
-    which clash with their like; 0: neither."""
-    found = read(statement)
-    if found.denies or found.refused or _ONLY in found.words:
-        return 2
-    return int(bool(found.values or found.amounts or found.opposed or found.order))
-
-
-def clash(first: str, second: str) -> Clash | None:
-    """The strongest reason why the two contradict, or None; as a whole, or in a part that says something by itself."""
+def ruled(first: str, second: str) -> Clash | None:
+    """The strongest reason by which rules say that the two contradict, as a whole or in a part, or None."""
     found = _clash(first, second)
     if found is not None or not (_BREAK.search(first) or _BREAK.search(second)):
         return found

@@ -1,0 +1,143 @@
+"""Whether two plain sentences contradict each other: what is seen of the pair, weighed by numbers that were learned.
+
+The rules (`statements.py`) and the comparison of meanings (`features.py`) only observe; how much an observation counts
+was fitted on labelled pairs of many domains (`python -m benchmarks fit_contradictions`) and stands in `weights.json`.
+Nothing here needs a model, and two sentences give the same answer on every machine, in either order.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+
+import orjson
+
+from clew.memory.contradictions.features import conflicting, features, slot_fillers
+from clew.memory.contradictions.meanings import Alignment, align
+from clew.memory.contradictions.sentences import Sentence, sentence
+from clew.memory.contradictions.statements import Clash, read, ruled, rules_seen
+from clew.memory.contradictions.vocabulary import vocabulary
+
+PLACE = Path(__file__).with_name("weights.json")
+LEAST_SHARED = 0.4
+"""Of the words of the shorter sentence so many must stand in the other: two of five."""
+NAMEABLE = 0.3
+"""Least strength of a difference that is given as the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A probability from `sure` on is a contradiction; between `may` and `sure` there may be one."""
+
+    bias: float
+    of: dict[str, float]
+    may: float
+    sure: float
+
+
+@cache
+def weights() -> Weights:
+    held = orjson.loads(PLACE.read_bytes())
+    return Weights(held["bias"], held["of"], held["may"], held["sure"])
+
+
+def observations(first: str, second: str) -> dict[str, float]:
+    """All that is seen of a pair, by name, each between 0 and 1."""
+    a, b = sentence(first), sentence(second)
+    return features(a, b, align(a, b)) | rules_seen(first, second)
+
+
+def words_of(statement: str) -> set[str]:
+    """What a statement is about, for finding those it may clash with: its words as they are, and what they mean."""
+    found = read(statement)
+    values = {value for values in found.values.values() for value in values}
+    return {*found.subject, *found.opposed, *values, *sentence(statement).means}
+
+
+def forms_of(statement: str) -> set[str]:
+    """Keys for finding statements about the very same thing: all its words, the topic, the words around each slot."""
+    found = read(statement)
+    topic = sorted(token.mean for token in sentence(statement).tokens if token.role == "topic")
+    keys = {"subject": " ".join(sorted(found.subject)), "topic": " ".join(topic), "duty": found.duty and found.duty.key}
+    return {f"{name}:{key}" for name, key in keys.items() if key} | {f"slot:{key}" for key in found.frames}
+
+
+def sharpness(statement: str) -> int:
+    """2: denies or excludes, so it may clash with anything about its subject; 1: names values, numbers, opposites,
+    which clash with their like; 0: neither."""
+    rules, found, known = read(statement), sentence(statement), vocabulary()
+    if rules.denies or rules.refused or found.denials or found.only:
+        return 2
+    telling = any(mean in known.values or mean in known.opposing for mean in found.means)
+    return int(telling or bool(rules.values or rules.amounts or rules.opposed or found.amounts or found.ranked))
+
+
+def weighed(a: Sentence, b: Sentence) -> bool:
+    """Whether a pair is worth weighing: other words, about the same one of a kind, and enough in common.
+
+    Of the pairs that are found with less in common too few are worth the time that weighing takes.
+    """
+    shared, least = len(a.means & b.means), LEAST_SHARED * min(len(a.means), len(b.means))
+    return shared > 0 and shared >= least and a.words != b.words and not a.other_instance(b)
+
+
+def clash(first: str, second: str) -> Clash | None:
+    """Why the two contradict each other; None when they do not, and also when there is doubt."""
+    found = judged(first, second)
+    return found if found is not None and found.sure else None
+
+
+def judged(first: str, second: str) -> Clash | None:
+    """Why the two contradict each other or may do so."""
+    one, other = sorted((first, second))  # the order must not matter, not even to the last bit
+    return _judged(one, other)
+
+
+@lru_cache(maxsize=20_000)
+def _judged(one: str, other: str) -> Clash | None:
+    a, b = sentence(one), sentence(other)
+    if not weighed(a, b):
+        return None
+    seen = observations(one, other)
+    held = weights()
+    score = held.bias + sum(held.of[name] * value for name, value in seen.items() if value)
+    probability = 1 / (1 + math.exp(-max(-30.0, min(30.0, score))))
+    if probability < held.may:
+        return None
+    kind, reason = _reason(one, other, a, b, seen)
+    return Clash(kind, reason, round(probability, 2), probability >= held.sure) if kind else None
+
+
+def _reason(one: str, other: str, a: Sentence, b: Sentence, seen: dict[str, float]) -> tuple[str, str]:
+    """The kind of the difference and what differs; empty where nothing can be named."""
+    rule = ruled(one, other)
+    if rule is not None:
+        return rule.kind, rule.reason
+    found = align(a, b)
+    for number, against in conflicting(a, b)[:1]:
+        return "number", f"{number.text} against {against.text}"
+    for kind, pairs in (("value", found.rivals), ("opposites", found.opposites)):
+        for x, y in pairs[:1]:
+            return kind, f"{x.word} against {y.word}"
+    return _weaker_reason(a, b, seen, found)
+
+
+def _weaker_reason(a: Sentence, b: Sentence, seen: dict[str, float], found: Alignment) -> tuple[str, str]:
+    if max(seen["denial"], seen["need_free"]) >= NAMEABLE:
+        return "denial", "one denies what the other says"
+    if seen["order"]:
+        return "order", "they are put in the other order"
+    if seen["all_only"] or seen["only_one"]:
+        return "only", "one says it of all, the other of some only"
+    if seen["doer"] >= NAMEABLE:
+        return "slot", "they make different people or things answerable for it"
+    fillers = slot_fillers(a, b)
+    if fillers:
+        return "slot", f"{' '.join(fillers[0])} against {' '.join(fillers[1])}"
+    for x, y in found.names[:1]:
+        return "slot", f"{x.word} against {y.word}"
+    if seen["number_differs"]:
+        return "number", "they name different numbers"
+    return "", ""

@@ -1,0 +1,64 @@
+"""The words of two sentences beside each other: which mean the same, and which exclude each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clew.memory.contradictions.nearness import nearness
+from clew.memory.contradictions.sentences import Sentence, Token
+from clew.memory.contradictions.vocabulary import vocabulary
+
+KIN = 0.4
+"""Cosine from which two words are of one kind: English and German."""
+Pairs = list[tuple[Token, Token]]
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """For each word of a sentence how well the other has it, and the pairs of words that exclude each other."""
+
+    first: tuple[float, ...]
+    second: tuple[float, ...]
+    opposites: Pairs
+    rivals: Pairs
+    apart: Pairs
+    names: Pairs
+    kin: list[tuple[Token, Token, float]]
+
+
+def align(a: Sentence, b: Sentence) -> Alignment:
+    best_a, best_b = [0.0] * len(a.tokens), [0.0] * len(b.tokens)
+    have_a, have_b = {t.mean for t in a.tokens}, {t.mean for t in b.tokens}
+    found = Alignment((), (), [], [], [], [], [])
+    for i, x in enumerate(a.tokens):
+        for j, y in enumerate(b.tokens):
+            near = 1.0 if x.mean == y.mean else 0.0
+            if not near and x.mean not in have_b and y.mean not in have_a:
+                near = _differ(found, x, y, nearness(x.mean, y.mean))
+            elif not near:
+                near = scaled(nearness(x.mean, y.mean))
+            best_a[i], best_b[j] = max(best_a[i], near), max(best_b[j], near)
+    return Alignment(tuple(best_a), tuple(best_b), found.opposites, found.rivals, found.apart, found.names, found.kin)
+
+
+def scaled(cosine: float) -> float:
+    """A cosine as a share: below 0.3 words have nothing in common, from 0.8 on they mean the same."""
+    return max(0.0, min(1.0, (cosine - 0.3) / 0.5))
+
+
+def _differ(found: Alignment, x: Token, y: Token, cosine: float) -> float:
+    """Note how two words differ that only one sentence each has; returns how near they are."""
+    known = vocabulary()
+    if known.opposed(x.mean, y.mean):
+        found.opposites.append((x, y))
+    elif known.rivals(x.mean, y.mean):
+        found.rivals.append((x, y))
+    elif known.apart(x.mean, y.mean):
+        found.apart.append((x, y))
+    elif x.name and y.name:
+        found.names.append((x, y))
+    else:
+        if cosine >= KIN:
+            found.kin.append((x, y, cosine))
+        return scaled(cosine)
+    return 0.0

@@ -1,0 +1,308 @@
+"""A statement as the comparison sees it: its words with what they mean, its amounts, its force and what it denies."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from clew.index.terms import fold, stem
+from clew.memory.contradictions.amounts import Amount, amounts, is_measure, with_periods
+from clew.memory.contradictions.lexicon import SHORT_FORMS, SILENT
+from clew.memory.contradictions.vocabulary import MOST_PHRASE, vocabulary
+from clew.memory.contradictions.word_order import (
+    ALLOWING,
+    BACKWARD,
+    BANS,
+    BEING,
+    BREAKS,
+    DENYING,
+    EXCEPT,
+    FREEING,
+    FUNCTION,
+    HAVING,
+    MORE,
+    NEEDING,
+    ONLY,
+    PAST,
+    PREPOSITIONS,
+    PRONOUNS,
+    UNIVERSAL,
+    VALUED,
+    head_of,
+    main_verb,
+    roles_of,
+    words_in,
+)
+
+_WORD = re.compile(r"[a-z0-9]+(?:[.'+#_/-][a-z0-9]+)*|%|[;:]|[.,](?=\s|$)")
+_SPELLED = re.compile(
+    "|".join(rf"(?<![a-z]){re.escape(long)}(?![a-z])" for long in sorted(SHORT_FORMS, key=len, reverse=True))
+)
+_START = re.compile(r"[^a-z']+")
+_SPELLED_STARTS = frozenset(_START.split(long)[0] for long in SHORT_FORMS)
+"""A text without any of these words needs no search for the long spellings."""
+_SHUT_STARTS = frozenset({"closed", "off", "out"})
+_CONTRAST = re.compile(r",\s+not\s+")
+_NAME = re.compile(r"(?<=[\w,;:'] )[\"'`]?([A-Z0-9][\w.+#-]*)")
+_MONEY = re.compile(r"([$€£])\s?(\d[\d.,]*\d|\d)")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+_SIGNS = {"$": "dollars", "€": "euros", "£": "pounds"}
+_DOUBLE = re.compile(
+    r"\b(?P<no>not|no|never|nobody|nothing|none|cannot)\b(?P<between>[^;:.]{1,60}?)"
+    r"\b(?P<but>but (?:at|in|on|by|with|for|the|a|an)|except|other than|unless|without|until)\b"
+)
+"""`nobody enters without a badge`, `you cannot save anywhere but at a fire`: a demand in the clothes of a denial."""
+_SHUT = re.compile(r"\b(?:closed to|closed for|off limits (?:for|to)|off limits|out of bounds for)\b")
+_MISSING = re.compile(
+    r"\bwithout (?P<what>[^;:.,]{1,40}?) (?:is|are) "
+    r"(?:not (?:allowed|permitted|accepted|possible)|forbidden|banned|prohibited|rejected|refused)"
+)
+"""`a change without a test is rejected`."""
+
+
+LIGHT = 0.35
+"""What a verb weighs that says little by itself: use, keep, run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    word: str
+    mean: str
+    weight: float
+    role: str
+    """topic, doer or rest."""
+    name: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    tokens: tuple[Token, ...]
+    amounts: tuple[Amount, ...]
+    topic_amounts: tuple[Amount, ...]
+    force: str
+    denials: tuple[frozenset[str], ...]
+    """What each word of denial speaks of."""
+    universal: bool
+    only: bool
+    excepts: bool
+    adds: bool
+    past: bool
+    instances: frozenset[tuple[str, str]]
+    """Nouns with the number or letter that names one of their kind: `boat 7`, `hall C`."""
+    ranked: tuple[frozenset[str], frozenset[str]] | None
+    head: str
+    """The noun of the topic."""
+    verb: str
+    slots: dict[str, tuple[str, ...]]
+    """A preposition or `is` -> what follows it."""
+    words: tuple[str, ...]
+    means: frozenset[str]
+    """What the words mean that say something by themselves."""
+
+    def other_instance(self, other: Sentence) -> bool:
+        """Whether the two name different ones of a kind: `boat 7`, `boat 8`."""
+        return any(
+            self._labels(noun).isdisjoint(other._labels(noun))
+            for noun in {noun for noun, _ in self.instances}
+            if other._labels(noun)
+        )
+
+    def _labels(self, noun: str) -> set[str]:
+        return {label for name, label in self.instances if name == noun}
+
+
+def plain_words(statement: str) -> list[str]:
+    text = _MONEY.sub(lambda found: f"{found[2]} {_SIGNS[found[1]]}", statement.replace("’", "'"))
+    text = _THOUSANDS.sub("", fold(text))
+    text = with_periods(_CONTRAST.sub(" insteadof ", text))
+    said = set(_START.split(text))
+    if not said.isdisjoint(_SPELLED_STARTS):
+        text = _SPELLED.sub(lambda match: SHORT_FORMS[match.group()], text)
+    if not said.isdisjoint(_SHUT_STARTS):
+        text = _SHUT.sub("forbidden for", text)
+    if not DENYING.isdisjoint(_START.split(text)):
+        text = _DOUBLE.sub(_demand, text)
+        text = _MISSING.sub(lambda found: f"must have {found['what']}", text)
+    return [word[:-2] if word.endswith("'s") else word for word in _WORD.findall(text)]
+
+
+def _demand(found: re.Match[str]) -> str:
+    between = _ANY.sub("", found["between"])
+    kept = found["but"].removeprefix("but ")
+    return f"{between} onlyif " if kept in ("without", "until", "unless") else f"{between} only {kept} "
+
+
+_ANY = re.compile(r"\b(?:anywhere|anything|anyone|anybody|any)\b")
+
+
+def _phrases(words: list[str]) -> list[tuple[int, int, str]]:
+    """Start, size and meaning of each word; the words of a known phrase are one."""
+    known, found, at = vocabulary(), [], 0
+    roots = [stem(word) for word in words]
+    while at < len(words):
+        size = next((size for size in range(MOST_PHRASE, 1, -1) if tuple(roots[at : at + size]) in known.phrases), 1)
+        mean = known.phrases[tuple(roots[at : at + size])] if size > 1 else known.head.get(roots[at], roots[at])
+        found.append((at, size, mean))
+        at += size
+    return found
+
+
+@lru_cache(maxsize=8_000)
+def sentence(statement: str) -> Sentence:
+    words = plain_words(statement)
+    instances = _instances(words, statement)
+    labels = {label for _, label in instances}
+    found, numeric = amounts([word for word in words if word not in BREAKS])
+    numeric -= FUNCTION
+    kept = tuple(item for item in found if labels.isdisjoint(item.text.split()))
+    roles = roles_of(words)
+    names = {stem(fold(name)) for name in _NAME.findall(statement)}
+    tokens = []
+    for at, size, mean in _phrases(words):
+        word = " ".join(words[at : at + size])
+        if word in FUNCTION or word in numeric or _number(word) or word in DENYING or word in labels:
+            continue
+        weight = LIGHT if word in SILENT else 1.0
+        tokens.append(Token(word, mean, weight, roles[at], stem(word) in names))
+    topic = [word for word, role in zip(words, roles, strict=True) if role == "topic"]
+    said = set(words)
+    return Sentence(
+        tuple(tokens),
+        kept,
+        tuple(item for item in amounts(topic)[0] if labels.isdisjoint(item.text.split())),
+        _force(words),
+        tuple(_denials(words)),
+        not UNIVERSAL.isdisjoint(said),
+        not ONLY.isdisjoint(said),
+        not EXCEPT.isdisjoint(said),
+        not MORE.isdisjoint(said),
+        _is_past(words),
+        instances,
+        _ranked(words),
+        head_of(words, roles),
+        main_verb(words),
+        _slots(words),
+        tuple(word for word in words if word not in BREAKS),
+        frozenset(token.mean for token in tokens if token.weight == 1),
+    )
+
+
+SLOTS = {"in": "in", "into": "in", "on": "on", "at": "at", "by": "by", "with": "with", "to": "to", "as": "as",
+         "from": "from", "via": "by", "through": "by", "called": "is", "is": "is", "are": "is", "use": "use",
+         "uses": "use", "inside": "in"}  # fmt: skip
+
+
+_ENDS = PREPOSITIONS | BREAKS | {"and", "or", "but"}
+
+
+def _slots(words: list[str]) -> dict[str, tuple[str, ...]]:
+    """What stands behind each word after which a value may stand, up to the next phrase."""
+    found: dict[str, tuple[str, ...]] = {}
+    for at, word in enumerate(words):
+        if word in SLOTS:
+            end = at + 1
+            while end < min(len(words), at + 5) and words[end] not in _ENDS:
+                end += 1
+            filler = tuple(sorted(_means(words[at + 1 : end])))
+            if filler and len(filler) < 4:
+                found[SLOTS[word]] = filler
+    return found
+
+
+def _is_past(words: list[str]) -> bool:
+    """Whether a sentence tells of something that happened: `was moved`, `we painted`, `got`, `renewed the licence`."""
+    if {"was", "were", "got", "did"} & set(words[:8]):
+        return True
+    first = words[1:2] if words[:1] and words[0] in PRONOUNS else words[:1]
+    return bool(first) and bool(PAST.match(first[0])) and not set(words) & (BEING - {"been"})
+
+
+def _instances(words: list[str], statement: str) -> frozenset[tuple[str, str]]:
+    """Nouns with a number or a letter of their own right behind them: `boat 7`, `boat number 7`, `hall C`."""
+    letters = {fold(letter) for letter in re.findall(r"\b[a-z]+ ([A-Z])\b", statement)}
+    versioned = not _VERSIONED.isdisjoint(map(stem, words))
+    found = set()
+    for at in range(1, len(words)):
+        word, noun = words[at], words[at - 1]
+        if noun in _NUMBERING and at > 1:
+            noun = words[at - 2]
+        elif word.isdigit() and (versioned or not _label(words, at)):
+            continue
+        named = noun.isalpha() and stem(noun) not in VALUED and noun not in FUNCTION and not _number(noun)
+        if named and (word.isdigit() or word in letters):
+            found.add((stem(noun), word))
+    return frozenset(found)
+
+
+_NUMBERING = words_in("number no nr")
+_VERSIONED = frozenset(map(stem, words_in("require need support use upgrade target pin")))
+"""Verbs beside which a number is a version: `node 18 is required`."""
+
+
+def _label(words: list[str], at: int) -> bool:
+    """Whether a bare number can name the noun before it: it counts nothing, and what stands before it is no verb."""
+    after = words[at + 1] if at + 1 < len(words) else "."
+    noun, verbs = words[at - 1], vocabulary().verbs
+    acts = at == 1 or words[at - 2] in PRONOUNS or noun.endswith("s") or noun in HAVING
+    if after in BREAKS or after in FUNCTION or stem(after) in verbs:
+        return not (acts and stem(noun) in verbs | HAVING) or at == 1
+    return False
+
+
+def _number(word: str) -> bool:
+    return not word.isalpha() and any(sign.isdigit() for sign in word) and is_measure(word)
+
+
+def _force(words: list[str]) -> str:
+    roots = {stem(word) for word in words}
+    denies = sum(word in DENYING for word in words) % 2 == 1
+    needs, allows = roots & NEEDING or "onlyif" in words, roots & ALLOWING
+    if roots & FREEING and not denies:
+        return "free"
+    if denies and needs and not ({"must", "shall", "should"} & roots):
+        return "free"
+    if denies:
+        return "forbid" if (needs or allows or roots & BANS) else "not"
+    if needs:
+        return "must"
+    return "may" if allows else "plain"
+
+
+def _denials(words: list[str]) -> list[frozenset[str]]:
+    """For each word that denies, what it speaks of: the rest of its clause, or what stands before it."""
+    found = []
+    for at, word in enumerate(words):
+        if word not in DENYING:
+            continue
+        start = next((place + 1 for place in range(at - 1, -1, -1) if words[place] in BREAKS), 0)
+        end = next((place for place in range(at + 1, len(words)) if words[place] in BREAKS), len(words))
+        if word in ("without", "insteadof"):
+            end = min(end, at + 5)
+        after = frozenset() if word in BACKWARD else _means(words[at + 1 : end])
+        found.append(after or _means(words[start:end]))
+    return [scope for scope in found if scope]
+
+
+def _ranked(words: list[str]) -> tuple[frozenset[str], frozenset[str]] | None:
+    """What comes earlier and what later, in a sentence that puts two things in order."""
+    for at, word in enumerate(words):
+        if word in ("before", "until") and at and at + 1 < len(words):
+            return _means(words[:at]), _means(words[at + 1 :])
+        if word in ("after", "once") and at and at + 1 < len(words):
+            return _means(words[at + 1 :]), _means(words[:at])
+        if word in ("then", "later", "afterwards", "after"):
+            cut = words.index("first") if "first" in words[:at] else next(
+                (place for place in range(at - 1, 0, -1) if words[place] in BREAKS or words[place] == "and"), at
+            )  # fmt: skip
+            return _means(words[:cut]), _means(words[cut + 1 :])
+    return None
+
+
+def _means(words: list[str]) -> frozenset[str]:
+    light = FUNCTION | DENYING
+    return frozenset(
+        mean
+        for at, size, mean in _phrases(words)
+        if size > 1 or (words[at] not in light and words[at] not in SILENT and not _number(words[at]))
+    )

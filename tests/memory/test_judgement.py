@@ -1,0 +1,134 @@
+"""The learned judgement of two statements: what holds for all pairs, on unseen domains, and through the surface."""
+
+from __future__ import annotations
+
+import itertools
+import string
+
+import pytest
+from benchmarks.contradictions import Pair, domains
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.memory.contradictions.judgement import clash, judged
+from clew.memory.contradictions.nearness import nearness
+from clew.memory.contradictions.vocabulary import vocabulary
+from tests.memory.conftest import Memory
+
+LEARNED = [pair for _, pair in domains("domains")]
+SAID = st.sampled_from([text for pair in LEARNED for text in pair[1:]])
+
+PARAPHRASED = [
+    ("Parcels of up to 50 kilograms are accepted at the depot.", "The depot turns away parcels over 30 kg."),
+    ("Commit messages are always in English.", "Please write commit messages in German."),
+    ("Payroll is run by the Dublin office.", "The Lisbon office runs payroll."),
+    ("Free shipping starts at an order value of $50.", "Free shipping starts at an order value of $35."),
+    ("Dogs are welcome on the terrace.", "No dogs on the terrace, please."),
+]
+AGREEING = [
+    ("Root is not needed", "Nothing is removed recursively from the root"),
+    ("Nobody enters the stable without boots.", "Boots are compulsory in the stable."),
+    ("Discount codes cannot be combined.", "A shopper may use just one discount code per order."),
+    ("Secrets are stored in Vault.", "Database passwords are stored in Vault and rotated weekly."),
+    ("The EU cluster has three replicas.", "The US cluster has five replicas."),
+    ("We depreciate laptops over three years.", "Laptops are depreciated over 36 months."),
+]
+
+
+@given(SAID, SAID)
+def test_the_judgement_does_not_depend_on_the_order_of_the_two(first: str, second: str) -> None:
+    assert judged(first, second) == judged(second, first)
+
+
+@given(SAID)
+def test_a_statement_never_contradicts_itself_in_other_case_or_without_its_full_stop(statement: str) -> None:
+    for other in (statement, statement.upper(), statement.lower(), statement.rstrip("."), f" {statement} "):
+        assert judged(statement, other) is None
+
+
+@given(
+    st.sampled_from(("boat", "room", "container", "ticket", "chapter", "robot", "node")),
+    st.sampled_from(("We painted {}.", "{} was moved.", "Please look at {} today.", "The crew of {} eats at noon.")),
+    st.integers(1, 400),
+    st.integers(1, 400),
+)
+def test_instances_of_a_kind_do_not_contradict_each_other(noun: str, said: str, one: int, other: int) -> None:
+    assert judged(said.format(f"{noun} {one}"), said.format(f"{noun} {other}")) is None
+
+
+@given(st.text(string.printable, max_size=200), st.text(string.printable, max_size=200))
+def test_any_two_texts_can_be_judged(one: str, other: str) -> None:
+    found = judged(one, other)
+    assert found is None or (found.kind and found.reason and 0 <= found.confidence <= 1)
+    assert judged(one, one) is None
+
+
+@pytest.mark.parametrize(("first", "second"), PARAPHRASED)
+def test_contradictions_in_other_words_are_found(first: str, second: str) -> None:
+    assert clash(first, second) is not None
+
+
+@pytest.mark.parametrize(("first", "second"), AGREEING)
+def test_what_agrees_or_is_about_something_else_is_left_alone(first: str, second: str) -> None:
+    assert judged(first, second) is None
+
+
+def test_domains_that_nothing_was_learned_from_are_judged_well_enough() -> None:
+    """What was measured less some room; the docs have the figures."""
+    held = [pair for _, pair in domains("domains_held")]
+    said = [(pair[0] == "C", clash(pair[1], pair[2]) is not None) for pair in held]
+    hits = sum(real and found for real, found in said)
+    assert hits / sum(found for _, found in said) >= 0.9
+    assert hits / sum(real for real, _ in said) >= 0.3
+
+
+def test_words_are_as_near_as_their_meanings() -> None:
+    assert nearness("staff", "employe") > 0.5 > nearness("staff", "boat")
+    assert nearness("nosuchword", "boat") == 0.0
+    known = vocabulary()
+    assert known.opposed(known.meaning("retained"), known.meaning("erased"))
+    assert known.rivals(known.meaning("Redux".lower()), known.meaning("zustand"))
+    assert not known.rivals(known.meaning("redux"), known.meaning("redux"))
+
+
+def test_paraphrases_are_found_and_instances_are_not_among_other_decisions(memory: Memory) -> None:
+    """Through the index of words: what is not looked up is never compared."""
+    said = [text for pair in PARAPHRASED for text in pair]
+    said += [f"We painted boat {number}" for number in range(1, 21)] + [text for pair in AGREEING for text in pair]
+    blocks = [f"[D-{number}]\nStatus: active\nStatement: {text}\n" for number, text in enumerate(said, 1)]
+    memory.edit("decisions/DECISIONS.md", "\n".join(blocks))
+    found = memory("list_contradictions")["resolutions"]
+    pairs = {frozenset((item["block_a"], item["block_b"])) for item in found}
+    assert pairs == {frozenset((f"D-{n}", f"D-{n + 1}")) for n in range(1, 2 * len(PARAPHRASED), 2)}
+    assert memory("scan")["checks"]["contradictions"] == len(PARAPHRASED)
+
+
+def doubtful() -> Pair:
+    """The first pair learned from that may contradict and is not sure, whatever the weights are."""
+    return next(pair for pair in LEARNED if (found := judged(pair[1], pair[2])) is not None and not found.sure)
+
+
+def test_a_doubtful_contradiction_is_told_apart_and_keeps_nothing_from_being_kept(memory: Memory) -> None:
+    _, first, second = doubtful()
+    old = memory("remember", text=first, kind="decision")
+    new = memory("remember", text=second, kind="decision")
+    assert (new["state"], new["contradicts"]) == ("kept", [])
+    assert new["may_contradict"] == [{"id": old["id"], "text": first}]
+    assert memory("list_contradictions")["contradictions"] == 0
+
+
+def test_a_sure_one_waits_for_a_person_and_says_why(memory: Memory) -> None:
+    first, second = PARAPHRASED[0]
+    old = memory("remember", text=first, kind="rule")
+    new = memory("remember", text=second, kind="rule")
+    assert new["state"] == "proposed"
+    assert [item["id"] for item in new["contradicts"]] == [old["id"]]
+    assert "may_contradict" not in new
+    assert old["id"] in new["reason"]
+
+
+def test_no_two_words_of_the_vocabulary_mean_the_same_and_the_opposite() -> None:
+    known = vocabulary()
+    assert all(len(pair) == 2 for pair in known.opposites)
+    pairs = list(itertools.islice(known.opposites, 400))
+    assert all(known.opposed(*sorted(pair)) for pair in pairs)

@@ -39,7 +39,7 @@ def reduced(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
     moved = vectors.astype(np.float64) - vectors[:COMMON].mean(axis=0)
     _, _, axes = np.linalg.svd(moved[:COMMON], full_matrices=False)
     turned: NDArray[np.float64] = moved @ axes[:DIMENSIONS].T
-    return turned / np.linalg.norm(turned, axis=1, keepdims=True)
+    return np.asarray(turned / np.linalg.norm(turned, axis=1, keepdims=True), np.float64)
 
 
 def main() -> None:

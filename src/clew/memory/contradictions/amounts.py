@@ -84,7 +84,8 @@ _DATED = {"until", "by", "after"}
 _ENOUGH = {"ormore", "enough", "suffices", "sufficient"}
 _NO_MORE = {"orless"}
 _ENDLESS = float("inf")
-SAME = 0.03
+LONG = 80 * 86_400
+"""Seconds from which a span is counted in months and years."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +101,15 @@ class Amount:
         """Whether some value lies in both ranges; a common end does not count."""
         return max(self.low, other.low) < min(self.high, other.high) or (self.low, self.high) == (other.low, other.high)
 
+    def same(self, other: Amount) -> bool:
+        if self.measure != "time" or other.measure != "time":
+            return (self.low, self.high) == (other.low, other.high)
+        return _near(self.low, other.low) and _near(self.high, other.high)
+
     def apart(self, other: Amount) -> bool:
         """Whether the two exclude each other: ranges without a common value, or two upper (or two lower) bounds that
         differ, because then one of them is not the bound."""
-        if self.measure != other.measure or (_near(self.low, other.low) and _near(self.high, other.high)):
+        if self.measure != other.measure or self.same(other):
             return False
         if self.low == other.low == -_ENDLESS:
             return self.high != other.high
@@ -113,8 +119,9 @@ class Amount:
 
 
 def _near(one: float, other: float) -> bool:
-    """Whether two ends are one: 36 months are three years, though months and years are counted in days."""
-    return one == other or (abs(one - other) <= SAME * max(abs(one), abs(other)) and abs(one - other) < _ENDLESS)
+    """Whether two ends in time are one: 36 months are three years, though both are counted in days."""
+    long = LONG <= abs(one) < _ENDLESS and LONG <= abs(other) < _ENDLESS
+    return one == other or (long and abs(one - other) <= 0.03 * max(abs(one), abs(other)))
 
 
 def with_periods(text: str) -> str:

@@ -120,13 +120,9 @@ def conflicting(a: Sentence, b: Sentence) -> list[tuple[Amount, Amount]]:
     return [(x, y) for x, y in pairs if x.apart(y) and not _close(x, y)]
 
 
-def _bounds(x: Amount) -> list[float]:
-    return [end for end in (x.low, x.high) if abs(end) != float("inf")]
-
-
 def _close(x: Amount, y: Amount) -> bool:
-    """Whether two amounts name the same number: 36 months are three years."""
-    return any(abs(p - q) <= 0.03 * max(abs(p), abs(q)) for p in _bounds(x) for q in _bounds(y))
+    """Whether two amounts name the same number, as a bound or by itself."""
+    return x.same(y) or any(end in (y.low, y.high) for end in (x.low, x.high) if abs(end) != float("inf"))
 
 
 def _touch(x: Amount, y: Amount) -> bool:

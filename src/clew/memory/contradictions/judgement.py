@@ -107,7 +107,9 @@ def _judged(one: str, other: str) -> Clash | None:
     if probability < held.may:
         return None
     kind, reason = _reason(one, other, a, b, seen)
-    return Clash(kind, reason, round(probability, 2), probability >= held.sure) if kind else None
+    # A rule that fires is a reason that can be named, so less than that makes it sure.
+    sure = probability >= (held.may if seen["rule"] else held.sure)
+    return Clash(kind, reason, round(probability, 2), sure) if kind else None
 
 
 def _reason(one: str, other: str, a: Sentence, b: Sentence, seen: dict[str, float]) -> tuple[str, str]:

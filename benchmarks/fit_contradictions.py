@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from benchmarks.contradictions import FREE, HERE, LEARNED, Pair, domains, named, pairs
 from benchmarks.report import Report
 from clew.memory.contradictions import judgement
+from clew.memory.contradictions.meanings import refuses_a_rival
 from clew.memory.contradictions.sentences import sentence
+from clew.memory.contradictions.statements import ruled
 
 Floats = NDArray[np.float64]
 RIDGE = 20.0
@@ -61,7 +63,8 @@ def prose() -> dict[str, list[Pair]]:
 
 def _case(domain: str, pair: Pair, across: bool) -> Case:
     label, one, other = pair[0], *sorted(pair[1:])
-    weighed = judgement.weighed(sentence(one), sentence(other))
+    a, b = sentence(one), sentence(other)
+    weighed = judgement.weighed(a, b) and not (refuses_a_rival(a, b) and ruled(one, other) is None)
     return Case(domain, label == "C", across, weighed, judgement.observations(one, other))
 
 

@@ -26,6 +26,7 @@ PARAPHRASED = [
     ("Dogs are welcome on the terrace.", "No dogs on the terrace, please."),
 ]
 AGREEING = [
+    ("Never: PostgreSQL as the database of the ledger", "The ledger uses SQLite as its database"),
     ("Root is not needed", "Nothing is removed recursively from the root"),
     ("Nobody enters the stable without boots.", "Boots are compulsory in the stable."),
     ("Discount codes cannot be combined.", "A shopper may use just one discount code per order."),

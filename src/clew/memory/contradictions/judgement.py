@@ -15,7 +15,7 @@ from pathlib import Path
 import orjson
 
 from clew.memory.contradictions.features import conflicting, features, slot_fillers
-from clew.memory.contradictions.meanings import Alignment, align
+from clew.memory.contradictions.meanings import Alignment, align, refuses_a_rival
 from clew.memory.contradictions.sentences import Sentence, sentence
 from clew.memory.contradictions.statements import Clash, read, ruled, rules_seen
 from clew.memory.contradictions.vocabulary import vocabulary
@@ -98,7 +98,7 @@ def judged(first: str, second: str) -> Clash | None:
 @lru_cache(maxsize=20_000)
 def _judged(one: str, other: str) -> Clash | None:
     a, b = sentence(one), sentence(other)
-    if not weighed(a, b):
+    if not weighed(a, b) or (refuses_a_rival(a, b) and ruled(one, other) is None):
         return None
     seen = observations(one, other)
     held = weights()

@@ -62,3 +62,10 @@ def _differ(found: Alignment, x: Token, y: Token, cosine: float) -> float:
             found.kin.append((x, y, cosine))
         return scaled(cosine)
     return 0.0
+
+
+def refuses_a_rival(a: Sentence, b: Sentence) -> bool:
+    """Whether one denies what excludes the other: `never PostgreSQL` agrees with `SQLite`, `not open` with `closed`."""
+    found = align(a, b)
+    first, second = (frozenset().union(*side.denials) for side in (a, b))
+    return any((x.mean in first) != (y.mean in second) for x, y in (*found.rivals, *found.opposites))

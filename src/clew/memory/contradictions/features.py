@@ -7,20 +7,20 @@ from collections.abc import Iterable
 from clew.memory.contradictions.amounts import Amount
 from clew.memory.contradictions.meanings import KIN, Alignment, Pairs, scaled
 from clew.memory.contradictions.nearness import known, nearest, nearness
-from clew.memory.contradictions.sentences import Sentence, Token
+from clew.memory.contradictions.sentences import Meaning, Sentence
 
 
-def _cover(tokens: Iterable[tuple[Token, float]], empty: float = 0.0) -> float:
+def _cover(tokens: Iterable[tuple[Meaning, float]], empty: float = 0.0) -> float:
     chosen = list(tokens)
     total = sum(token.weight for token, _ in chosen)
     return sum(token.weight * near for token, near in chosen) / total if total else empty
 
 
-def _role(tokens: tuple[Token, ...], best: tuple[float, ...], *roles: str) -> list[tuple[Token, float]]:
+def _role(tokens: tuple[Meaning, ...], best: tuple[float, ...], *roles: str) -> list[tuple[Meaning, float]]:
     return [(t, near) for t, near in zip(tokens, best, strict=True) if t.role in roles]
 
 
-def _own(pairs: list[tuple[Token, float]]) -> int:
+def _own(pairs: list[tuple[Meaning, float]]) -> int:
     """How many words the other sentence does not have."""
     return sum(near < 0.4 and token.weight == 1.0 for token, near in pairs)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clew.memory.contradictions.nearness import nearness
-from clew.memory.contradictions.sentences import Sentence, Token
+from clew.memory.contradictions.sentences import Meaning, Sentence
 from clew.memory.contradictions.vocabulary import vocabulary
 
 KIN = 0.4
 """Cosine from which two words are of one kind: English and German."""
-Pairs = list[tuple[Token, Token]]
+Pairs = list[tuple[Meaning, Meaning]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Alignment:
     rivals: Pairs
     apart: Pairs
     names: Pairs
-    kin: list[tuple[Token, Token, float]]
+    kin: list[tuple[Meaning, Meaning, float]]
 
 
 def align(a: Sentence, b: Sentence) -> Alignment:
@@ -46,7 +46,7 @@ def scaled(cosine: float) -> float:
     return max(0.0, min(1.0, (cosine - 0.3) / 0.5))
 
 
-def _differ(found: Alignment, x: Token, y: Token, cosine: float) -> float:
+def _differ(found: Alignment, x: Meaning, y: Meaning, cosine: float) -> float:
     """Note how two words differ that only one sentence each has; returns how near they are."""
     known = vocabulary()
     if known.opposed(x.mean, y.mean):

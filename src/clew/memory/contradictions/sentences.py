@@ -66,7 +66,7 @@ LIGHT = 0.35
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class Meaning:
     word: str
     mean: str
     weight: float
@@ -77,7 +77,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    tokens: tuple[Token, ...]
+    tokens: tuple[Meaning, ...]
     amounts: tuple[Amount, ...]
     topic_amounts: tuple[Amount, ...]
     force: str
@@ -164,7 +164,7 @@ def sentence(statement: str) -> Sentence:
         if word in FUNCTION or word in numeric or _number(word) or word in DENYING or word in labels:
             continue
         weight = LIGHT if word in SILENT else 1.0
-        tokens.append(Token(word, mean, weight, roles[at], stem(word) in names))
+        tokens.append(Meaning(word, mean, weight, roles[at], stem(word) in names))
     topic = [word for word, role in zip(words, roles, strict=True) if role == "topic"]
     said = set(words)
     return Sentence(

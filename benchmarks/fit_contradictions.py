@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 from benchmarks.contradictions import FREE, HERE, LEARNED, Pair, domains, named, pairs
 from benchmarks.report import Report
 from clew.memory.contradictions import judgement
-from clew.memory.contradictions.meanings import refuses_a_rival
 from clew.memory.contradictions.sentences import sentence
-from clew.memory.contradictions.statements import ruled
 
 Floats = NDArray[np.float64]
 RIDGE = 20.0
@@ -63,9 +61,8 @@ def prose() -> dict[str, list[Pair]]:
 
 def _case(domain: str, pair: Pair, across: bool) -> Case:
     label, one, other = pair[0], *sorted(pair[1:])
-    a, b = sentence(one), sentence(other)
-    weighed = judgement.weighed(a, b) and not (refuses_a_rival(a, b) and ruled(one, other) is None)
-    return Case(domain, label == "C", across, weighed, judgement.observations(one, other))
+    both = judgement.pair(one, other)
+    return Case(domain, label == "C", across, both is not None, both.observations() if both else {})
 
 
 def _across(said: list[Pair]) -> list[Pair]:
@@ -97,8 +94,8 @@ def fit(seen: Floats, labels: Floats) -> Floats:
 
 def main(quick: bool = False, write: bool = False) -> None:
     found = cases()
-    names = sorted(found[0].seen)
-    seen = np.array([[case.seen[name] for name in names] for case in found])
+    names = sorted({name for case in found for name in case.seen})
+    seen = np.array([[case.seen.get(name, 0.0) for name in names] for case in found])
     labels = np.array([float(case.contradict) for case in found])
     groups = np.array([case.domain for case in found])
     weighed = np.array([case.weighed for case in found])
@@ -136,7 +133,7 @@ def _report(found: list[Case], guessed: Floats) -> None:
 
 
 def _said(case: Case, probability: float, least: float) -> bool:
-    return probability >= (MAY if case.seen["rule"] else least)
+    return probability >= (MAY if case.seen.get("rule") else least)
 
 
 def _write(names: list[str], weights: Floats) -> None:

@@ -46,6 +46,7 @@ def test_the_wheel_brings_the_command_the_extras_and_the_licence(wheel: zipfile.
     metadata = wheel.read(f"{info}/METADATA").decode()
     assert {"postgres", "notebooks", "semantic", "all"} == set(re.findall(r"Provides-Extra: (\w+)", metadata))
     assert "Apache License" in wheel.read(f"{info}/licenses/LICENSE").decode()
+    assert "all-MiniLM-L6-v2" in wheel.read(f"{info}/licenses/NOTICE").decode()
 
 
 @pytest.mark.parametrize("name", ["run", "test"])

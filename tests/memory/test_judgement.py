@@ -24,6 +24,12 @@ PARAPHRASED = [
     ("Payroll is run by the Dublin office.", "The Lisbon office runs payroll."),
     ("Free shipping starts at an order value of $50.", "Free shipping starts at an order value of $35."),
     ("Dogs are welcome on the terrace.", "No dogs on the terrace, please."),
+    ("The main branch is called main.", "The main branch is called trunk."),
+    ("When two writers collide, the first one wins.", "When two writers collide, the last one wins."),
+    ("All employees can read the incident log.", "Only administrators can read the incident log."),
+    ("The new editor is on for every customer.", "The new editor is on for beta customers only."),
+    ("Consent forms are kept for 90 days.", "Consent forms are kept for 7 years."),
+    ("Refunds are approved by the support lead.", "Refunds are approved by the finance team."),
 ]
 AGREEING = [
     ("Never: PostgreSQL as the database of the ledger", "The ledger uses SQLite as its database"),
@@ -32,6 +38,9 @@ AGREEING = [
     ("Discount codes cannot be combined.", "A shopper may use just one discount code per order."),
     ("Secrets are stored in Vault.", "Database passwords are stored in Vault and rotated weekly."),
     ("The EU cluster has three replicas.", "The US cluster has five replicas."),
+    ("Public endpoints need a rate limit.", "Internal endpoints need no rate limit."),
+    ("Passwords have at least 12 characters.", "Administrator passwords have at least 16 characters."),
+    ("Server host12 keeps orders in Redis.", "Server host13 never keeps orders in Redis."),
     ("We depreciate laptops over three years.", "Laptops are depreciated over 36 months."),
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from clew.index.terms import stem
 from clew.memory.contradictions.lexicon import PERIODS, SECONDS, UNITS, WORDS
@@ -44,11 +45,12 @@ _NAMED_DAYS = (
 _MONTH_DAY = re.compile(r"\b(?:the )?(?P<nth>\d{1,2})(?:st|nd|rd|th)(?= (?:of (?:each|every|the) month)|[.,;]|$)")
 _HYPHENATED = re.compile(rf"\b({_COUNT})-(?=[a-z])")
 _LETTERS = re.compile(r"[a-z]+")
-_PERIODIC = frozenset({"every", "each", "times", "once", "twice", "a", "per", *PERIODS})
-_DAYTIME = frozenset({"am", "pm", "a", "p", "o", "noon", "midnight"})
+_PERIODIC = frozenset({"every", "each", "times", "once", "twice", "one", *PERIODS})
+_DAYTIME = frozenset({"am", "pm", "m", "clock", "noon", "midnight"})
 _HOURLY = frozenset({"at", "until", "till"})
 _PARTIAL = frozenset({"half", "quarter"})
 _ARTICLES = frozenset({"a", "an"})
+_SPANS = frozenset(_SPAN.split("|"))
 """A text without any of these words has none of the forms that the patterns below look for, and is not searched."""
 _PERIOD = "every"
 _CLOCK = "clock"
@@ -124,9 +126,12 @@ def _near(one: float, other: float) -> bool:
     return one == other or (long and abs(one - other) <= 0.03 * max(abs(one), abs(other)))
 
 
+@lru_cache(maxsize=16)
 def with_periods(text: str) -> str:
     """The text with each period (`every six hours`, `twice a day`, `daily`) as one word, `every` and the seconds; with
-    times of the day as one word, and with `half an hour` and `a month` in figures."""
+    times of the day as one word, and with `half an hour` and `a month` in figures.
+
+    The rules and the sentence ask for the same text one after the other, so the last few are kept."""
     said = set(_LETTERS.findall(text))
     if "-" in text:
         text = _HYPHENATED.sub(r"\1 ", text)
@@ -148,7 +153,7 @@ def with_periods(text: str) -> str:
         text = _PAST_HOUR.sub(_past_hour, text)
         for pattern, plain in _PARTS:
             text = pattern.sub(plain, text)
-    return _SINGLE.sub(r"\1 1 ", text) if said & _ARTICLES else text
+    return _SINGLE.sub(r"\1 1 ", text) if said & _ARTICLES and said & _SPANS else text
 
 
 def _bare_hour(match: re.Match[str]) -> str:
@@ -194,6 +199,8 @@ def amounts(words: list[str]) -> tuple[tuple[Amount, ...], set[str]]:
     """The amounts of a sentence, and the words that make them up."""
     found, used = [], set[str]()
     for at, word in enumerate(words):
+        if not _counts(word):
+            continue
         if word.startswith(_PERIOD) and word[len(_PERIOD) :].isdigit():
             size = float(word[len(_PERIOD) :])
             found.append(Amount("period", size, size, f"every {_spoken(size)}"))
@@ -215,6 +222,16 @@ def amounts(words: list[str]) -> tuple[tuple[Amount, ...], set[str]]:
             found.append(amount)
             used |= taken
     return tuple(found), used
+
+
+@lru_cache(maxsize=20_000)
+def _counts(word: str) -> bool:
+    """Whether a word is a number, a period, a time or a date by itself."""
+    return _is_moment(word) or _number(word)[0] is not None
+
+
+def _is_moment(word: str) -> bool:
+    return word.startswith((_PERIOD, _CLOCK, _ON, _NTH)) and word[-1].isdigit()
 
 
 def _named_day(word: str, mark: str) -> str:
@@ -253,10 +270,10 @@ def is_period(word: str) -> bool:
     return word.startswith(_PERIOD) and word[-1].isdigit()
 
 
+@lru_cache(maxsize=20_000)
 def is_measure(word: str) -> bool:
     """Whether a word is a number or a unit: it says how much, not of what."""
-    named = word.startswith((_PERIOD, _CLOCK, _ON, _NTH)) and word[-1].isdigit()
-    return named or _number(word)[0] is not None or stem(word) in _MEASURES
+    return _counts(word) or stem(word) in _MEASURES
 
 
 def _range(size: float, before: list[str]) -> tuple[float, float]:

@@ -62,29 +62,30 @@ def follow(ctx: Context, ids: Sequence[str]) -> None:
     known = blocks.current(ctx, ids=wanted, status=("active", "proposed"))
     live = {block.id: block for block in known if block.status == "active" and prefix_of(block.id) in COMPARED}
     settle(ctx, set(wanted))
-    _learn_words(ctx, wanted, {block.id: block for block in known})
+    sayings = {block.id: _saying(block) for block in known}
+    _learn_words(ctx, wanted, sayings.values())
     entries = _known(ctx) if live else {}
-    for one, other in _pairs(ctx, live):
+    for one, other in _pairs(ctx, live, [sayings[id] for id in live]):
         found = _compare(one, other)
         if found is not None:
             _keep(ctx, found, entries)
 
 
-def _learn_words(ctx: Context, ids: Sequence[str], live: dict[str, Block]) -> None:
+def _learn_words(ctx: Context, ids: Sequence[str], sayings: Iterable[Saying]) -> None:
     ctx.tx.many("DELETE FROM decision_word WHERE workspace = ? AND id = ?", [(ctx.workspace, id) for id in ids])
     rows = [
         (ctx.workspace, word, saying.sharp, saying.id)
-        for saying in map(_saying, live.values())
+        for saying in sayings
         for word in sorted(saying.words | saying.forms)
     ]
     if rows:
         ctx.tx.many("INSERT INTO decision_word (workspace, word, sharp, id) VALUES (?, ?, ?, ?)", rows)
 
 
-def _pairs(ctx: Context, live: dict[str, Block]) -> Iterable[tuple[Block, Block]]:
+def _pairs(ctx: Context, live: dict[str, Block], sayings: list[Saying]) -> Iterable[tuple[Block, Block]]:
     """Each changed decision with the live ones it may clash with."""
     seen: set[tuple[str, str]] = set()
-    near = nearby(ctx, [_saying(block) for block in live.values()])
+    near = nearby(ctx, sayings)
     others = {id for ids in near.values() for id in ids} - set(live)
     known = {**live, **{block.id: block for block in _live(ctx, others)}}
     for id, ids in near.items():

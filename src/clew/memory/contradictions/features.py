@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from clew.memory.contradictions.amounts import Amount
 from clew.memory.contradictions.meanings import KIN, Alignment, Pairs, scaled
 from clew.memory.contradictions.nearness import known, nearest, nearness
 from clew.memory.contradictions.sentences import Meaning, Sentence
 
-
-def _cover(tokens: Iterable[tuple[Meaning, float]], empty: float = 0.0) -> float:
-    chosen = list(tokens)
-    total = sum(token.weight for token, _ in chosen)
-    return sum(token.weight * near for token, near in chosen) / total if total else empty
+Beside = list[tuple[Meaning, float]]
+"""Words with how well the other sentence has them."""
 
 
-def _role(tokens: tuple[Meaning, ...], best: tuple[float, ...], *roles: str) -> list[tuple[Meaning, float]]:
-    return [(t, near) for t, near in zip(tokens, best, strict=True) if t.role in roles]
+def _cover(chosen: Beside, empty: float = 0.0) -> float:
+    total = near = 0.0
+    for token, share in chosen:
+        total += token.weight
+        near += token.weight * share
+    return near / total if total else empty
 
 
-def _own(pairs: list[tuple[Meaning, float]]) -> int:
+def _by_role(tokens: tuple[Meaning, ...], best: tuple[float, ...]) -> dict[str, Beside]:
+    found: dict[str, Beside] = {"topic": [], "rest": [], "doer": []}
+    for token, near in zip(tokens, best, strict=True):
+        found[token.role].append((token, near))
+    return found
+
+
+def _own(pairs: Beside) -> int:
     """How many words the other sentence does not have."""
     return sum(near < 0.4 and token.weight == 1.0 for token, near in pairs)
 
@@ -31,12 +37,14 @@ CONTRASTS = ("opposite", "opposite_topic", "rival", "number", "denial", "need_fr
 
 
 def features(a: Sentence, b: Sentence, found: Alignment) -> dict[str, float]:
-    sides = ((a.tokens, found.first), (b.tokens, found.second))
-    cover = sorted(_cover(zip(tokens, best, strict=True)) for tokens, best in sides)
-    topic = sorted(_cover(_role(tokens, best, "topic"), 0.5) for tokens, best in sides)
-    rest = sorted(_cover(_role(tokens, best, "rest"), 0.5) for tokens, best in sides)
-    marks = sorted(_own(_role(tokens, best, "topic")) for tokens, best in sides)
-    own = sorted(_own(_role(tokens, best, "rest", "doer", "topic")) for tokens, best in sides)
+    """All observations by name; what is not there is nought."""
+    first, second = _by_role(a.tokens, found.first), _by_role(b.tokens, found.second)
+    sides = (first, second)
+    cover = sorted(_cover([*side["topic"], *side["rest"], *side["doer"]]) for side in sides)
+    topic = sorted(_cover(side["topic"], 0.5) for side in sides)
+    rest = sorted(_cover(side["rest"], 0.5) for side in sides)
+    marks = sorted(_own(side["topic"]) for side in sides)
+    own = sorted(_own(side["topic"]) + _own(side["rest"]) + _own(side["doer"]) for side in sides)
     shared = len(a.means & b.means)
     same = (cover[0] + cover[1]) / 2
     out = {
@@ -62,16 +70,30 @@ def features(a: Sentence, b: Sentence, found: Alignment) -> dict[str, float]:
     }
     out |= _contrasts(found) | _numbers(a, b) | _forces(a, b) | _quantifiers(a, b, marks)
     out["order"] = _turned(a, b)
-    out["doer"] = _doers(a, b, found)
+    out["doer"] = _doers(first, second)
     out |= _slots(a, b) | _heads(a, b, marks) | _swap(a, b, found)
     out["differ"] = max(out[name] for name in CONTRASTS if name != "kin_rest")
-    for name in (*CONTRASTS, "differ"):
-        out[f"{name}*same"] = out[name] * same
-        out[f"{name}*high"] = out[name] * cover[1]
-    for name in ("apart_topic", "marks_both", "past", "rival_topic", "siblings", "opposite_topic",
-                 "verb_same", "verb_far", "marks_one", "head_same", "past_one"):  # fmt: skip
-        out[f"{name}*differ"] = out[name] * out["differ"]
-    return out
+    return out | _together(out, same, cover[1])
+
+
+def _together(out: dict[str, float], same: float, high: float) -> dict[str, float]:
+    """Products of what is seen; those of nought are left out."""
+    found: dict[str, float] = {}
+    for name, by_same, by_high in _BY_COVER:
+        if out[name]:
+            found[by_same] = out[name] * same
+            found[by_high] = out[name] * high
+    if out["differ"]:
+        for name, by_differ in _BY_DIFFER:
+            if out[name]:
+                found[by_differ] = out[name] * out["differ"]
+    return found
+
+
+_BY_COVER = [(name, f"{name}*same", f"{name}*high") for name in (*CONTRASTS, "differ")]
+_SCOPES = ("apart_topic", "marks_both", "past", "rival_topic", "siblings", "opposite_topic", "verb_same",
+           "verb_far", "marks_one", "head_same", "past_one")  # fmt: skip
+_BY_DIFFER = [(name, f"{name}*differ") for name in _SCOPES]
 
 
 def _contrasts(found: Alignment) -> dict[str, float]:
@@ -238,10 +260,8 @@ def _beside(a: Sentence, b: Sentence, one: set[str], other: set[str]) -> float:
     return len(first & second) / max(len(first), len(second))
 
 
-def _doers(a: Sentence, b: Sentence, found: Alignment) -> float:
+def _doers(first: dict[str, Beside], second: dict[str, Beside]) -> float:
     """How alike the rest is of two sentences that name different doers."""
-    first, second = _role(a.tokens, found.first, "doer"), _role(b.tokens, found.second, "doer")
-    if not first or not second or max(_cover(first), _cover(second)) > 0.6:
+    if not first["doer"] or not second["doer"] or max(_cover(first["doer"]), _cover(second["doer"])) > 0.6:
         return 0.0
-    told = (_role(a.tokens, found.first, "topic", "rest"), _role(b.tokens, found.second, "topic", "rest"))
-    return min(_cover(told[0]), _cover(told[1]))
+    return min(_cover([*side["topic"], *side["rest"]]) for side in (first, second))

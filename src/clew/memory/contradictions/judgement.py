@@ -16,13 +16,15 @@ import orjson
 
 from clew.memory.contradictions.features import conflicting, features, slot_fillers
 from clew.memory.contradictions.meanings import Alignment, align, refuses_a_rival
-from clew.memory.contradictions.sentences import Sentence, sentence
+from clew.memory.contradictions.sentences import Sentence, arguable, sentence
 from clew.memory.contradictions.statements import Clash, read, ruled, rules_seen
 from clew.memory.contradictions.vocabulary import vocabulary
 
 PLACE = Path(__file__).with_name("weights.json")
 LEAST_SHARED = 0.4
 """Of the words of the shorter sentence so many must stand in the other: two of five."""
+MOST_TOPIC = 6
+"""Words of a topic that is a key; a longer one is a sentence without a known verb, and nothing shares it."""
 NAMEABLE = 0.3
 """Least strength of a difference that is given as the reason."""
 
@@ -43,10 +45,37 @@ def weights() -> Weights:
     return Weights(held["bias"], held["of"], held["may"], held["sure"])
 
 
-def observations(first: str, second: str) -> dict[str, float]:
-    """All that is seen of a pair, by name, each between 0 and 1."""
-    a, b = sentence(first), sentence(second)
-    return features(a, b, align(a, b)) | rules_seen(first, second)
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two statements beside each other, each read once."""
+
+    one: str
+    other: str
+    a: Sentence
+    b: Sentence
+    rule: Clash | None
+    found: Alignment
+
+    def observations(self) -> dict[str, float]:
+        """All that is seen of the pair, by name, each between 0 and 1."""
+        return features(self.a, self.b, self.found) | rules_seen(self.one, self.other, self.rule)
+
+
+def pair(one: str, other: str) -> Pair | None:
+    """The two beside each other; None where nothing needs to be weighed, because they cannot contradict each other.
+
+    The tests come in the order of their cost: most pairs that share words are settled by the first ones.
+    """
+    a, b = sentence(one), sentence(other)
+    if not weighed(a, b):
+        return None
+    rule = ruled(one, other)
+    if rule is None and not arguable(a, b):
+        return None
+    found = align(a, b)
+    if rule is None and refuses_a_rival(a, b, found):
+        return None
+    return Pair(one, other, a, b, rule, found)
 
 
 def words_of(statement: str) -> set[str]:
@@ -60,7 +89,8 @@ def forms_of(statement: str) -> set[str]:
     """Keys for finding statements about the very same thing: all its words, the topic, the words around each slot."""
     found = read(statement)
     topic = sorted(token.mean for token in sentence(statement).tokens if token.role == "topic")
-    keys = {"subject": " ".join(sorted(found.subject)), "topic": " ".join(topic), "duty": found.duty and found.duty.key}
+    named = " ".join(topic) if len(topic) <= MOST_TOPIC else ""
+    keys = {"subject": " ".join(sorted(found.subject)), "topic": named, "duty": found.duty and found.duty.key}
     return {f"{name}:{key}" for name, key in keys.items() if key} | {f"slot:{key}" for key in found.frames}
 
 
@@ -70,7 +100,7 @@ def sharpness(statement: str) -> int:
     rules, found, known = read(statement), sentence(statement), vocabulary()
     if rules.denies or rules.refused or found.denials or found.only:
         return 2
-    telling = any(mean in known.values or mean in known.opposing for mean in found.means)
+    telling = any(mean in known.values or mean in known.against for mean in found.means)
     return int(telling or bool(rules.values or rules.amounts or rules.opposed or found.amounts or found.ranked))
 
 
@@ -80,7 +110,7 @@ def weighed(a: Sentence, b: Sentence) -> bool:
     Of the pairs that are found with less in common too few are worth the time that weighing takes.
     """
     shared, least = len(a.means & b.means), LEAST_SHARED * min(len(a.means), len(b.means))
-    return shared > 0 and shared >= least and a.words != b.words and not a.other_instance(b)
+    return shared > 0 and shared >= least and a.plain != b.plain and not a.other_instance(b)
 
 
 def clash(first: str, second: str) -> Clash | None:
@@ -97,33 +127,30 @@ def judged(first: str, second: str) -> Clash | None:
 
 @lru_cache(maxsize=20_000)
 def _judged(one: str, other: str) -> Clash | None:
-    a, b = sentence(one), sentence(other)
-    if not weighed(a, b) or (refuses_a_rival(a, b) and ruled(one, other) is None):
+    both = pair(one, other)
+    if both is None:
         return None
-    seen = observations(one, other)
-    held = weights()
-    score = held.bias + sum(held.of[name] * value for name, value in seen.items() if value)
+    seen, held = both.observations(), weights()
+    score = held.bias + sum(held.of.get(name, 0.0) * value for name, value in seen.items() if value)
     probability = 1 / (1 + math.exp(-max(-30.0, min(30.0, score))))
     if probability < held.may:
         return None
-    kind, reason = _reason(one, other, a, b, seen)
+    kind, reason = _reason(both, seen)
     # A rule that fires is a reason that can be named, so less than that makes it sure.
-    sure = probability >= (held.may if seen["rule"] else held.sure)
+    sure = probability >= (held.may if both.rule else held.sure)
     return Clash(kind, reason, round(probability, 2), sure) if kind else None
 
 
-def _reason(one: str, other: str, a: Sentence, b: Sentence, seen: dict[str, float]) -> tuple[str, str]:
+def _reason(both: Pair, seen: dict[str, float]) -> tuple[str, str]:
     """The kind of the difference and what differs; empty where nothing can be named."""
-    rule = ruled(one, other)
-    if rule is not None:
-        return rule.kind, rule.reason
-    found = align(a, b)
-    for number, against in conflicting(a, b)[:1]:
+    if both.rule is not None:
+        return both.rule.kind, both.rule.reason
+    for number, against in conflicting(both.a, both.b)[:1]:
         return "number", f"{number.text} against {against.text}"
-    for kind, pairs in (("value", found.rivals), ("opposites", found.opposites)):
+    for kind, pairs in (("value", both.found.rivals), ("opposites", both.found.opposites)):
         for x, y in pairs[:1]:
             return kind, f"{x.word} against {y.word}"
-    return _weaker_reason(a, b, seen, found)
+    return _weaker_reason(both.a, both.b, seen, both.found)
 
 
 def _weaker_reason(a: Sentence, b: Sentence, seen: dict[str, float], found: Alignment) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from clew.memory.contradictions.nearness import nearness
 from clew.memory.contradictions.sentences import Meaning, Sentence
@@ -28,17 +29,34 @@ class Alignment:
 
 def align(a: Sentence, b: Sentence) -> Alignment:
     best_a, best_b = [0.0] * len(a.tokens), [0.0] * len(b.tokens)
-    have_a, have_b = {t.mean for t in a.tokens}, {t.mean for t in b.tokens}
+    have_a, have_b = a.contrast.words, b.contrast.words
     found = Alignment((), (), [], [], [], [], [])
     for i, x in enumerate(a.tokens):
+        own = x.mean not in have_b
         for j, y in enumerate(b.tokens):
-            near = 1.0 if x.mean == y.mean else 0.0
-            if not near and x.mean not in have_b and y.mean not in have_a:
-                near = _differ(found, x, y, nearness(x.mean, y.mean))
-            elif not near:
-                near = scaled(nearness(x.mean, y.mean))
-            best_a[i], best_b[j] = max(best_a[i], near), max(best_b[j], near)
+            if x.mean == y.mean:
+                near = 1.0
+            else:
+                kind, cosine, near = _relation(x.mean, y.mean)
+                if own and y.mean not in have_a:
+                    near = _differ(found, x, y, kind, cosine, near)
+            if near:
+                best_a[i], best_b[j] = max(best_a[i], near), max(best_b[j], near)
     return Alignment(tuple(best_a), tuple(best_b), found.opposites, found.rivals, found.apart, found.names, found.kin)
+
+
+@lru_cache(maxsize=60_000)
+def _relation(one: str, other: str) -> tuple[str, float, float]:
+    """How two meanings exclude each other, their cosine, and that as a share."""
+    known, cosine = vocabulary(), nearness(one, other)
+    kind = ""
+    if known.opposed(one, other):
+        kind = "opposite"
+    elif known.rivals(one, other):
+        kind = "rival"
+    elif known.apart(one, other):
+        kind = "apart"
+    return kind, cosine, scaled(cosine)
 
 
 def scaled(cosine: float) -> float:
@@ -46,26 +64,26 @@ def scaled(cosine: float) -> float:
     return max(0.0, min(1.0, (cosine - 0.3) / 0.5))
 
 
-def _differ(found: Alignment, x: Meaning, y: Meaning, cosine: float) -> float:
+def _differ(found: Alignment, x: Meaning, y: Meaning, kind: str, cosine: float, near: float) -> float:
     """Note how two words differ that only one sentence each has; returns how near they are."""
-    known = vocabulary()
-    if known.opposed(x.mean, y.mean):
+    if kind == "opposite":
         found.opposites.append((x, y))
-    elif known.rivals(x.mean, y.mean):
+    elif kind == "rival":
         found.rivals.append((x, y))
-    elif known.apart(x.mean, y.mean):
+    elif kind == "apart":
         found.apart.append((x, y))
     elif x.name and y.name:
         found.names.append((x, y))
     else:
         if cosine >= KIN:
             found.kin.append((x, y, cosine))
-        return scaled(cosine)
+        return near
     return 0.0
 
 
-def refuses_a_rival(a: Sentence, b: Sentence) -> bool:
+def refuses_a_rival(a: Sentence, b: Sentence, found: Alignment) -> bool:
     """Whether one denies what excludes the other: `never PostgreSQL` agrees with `SQLite`, `not open` with `closed`."""
-    found = align(a, b)
+    if not a.denials and not b.denials:
+        return False
     first, second = (frozenset().union(*side.denials) for side in (a, b))
     return any((x.mean in first) != (y.mean in second) for x, y in (*found.rivals, *found.opposites))

@@ -7,32 +7,41 @@ products of whole numbers are the same on every machine.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from operator import mul
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 PLACE = Path(__file__).with_name("words.bin")
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
+    """`vectors` has a signed byte for each number, the rows one behind the other."""
+
     rows: dict[str, int]
-    vectors: NDArray[np.int32]
-    lengths: list[float]
+    vectors: memoryview
+    dimensions: int
+
+    def row(self, root: str) -> memoryview | None:
+        at = self.rows.get(root)
+        return None if at is None else self.vectors[at * self.dimensions : (at + 1) * self.dimensions]
 
 
 @cache
 def _table() -> Table:
-    """The file: the number of dimensions, the stems, each on a line; an empty line; the numbers, a byte each."""
-    head, _, data = PLACE.read_bytes().partition(b"\n\n")
-    dimensions, *stems = head.decode().split("\n")
-    vectors = np.frombuffer(data, np.int8).reshape(len(stems), int(dimensions)).astype(np.int32)
-    lengths = np.sqrt((vectors.astype(np.int64) ** 2).sum(axis=1).astype(np.float64)).tolist()
-    return Table({root: row for row, root in enumerate(stems)}, vectors, lengths)
+    """The file: the number of dimensions, the stems, each on a line; an empty line; the numbers, a byte each.
+
+    It is read when two words are compared for the first time. Without numpy: a process that compares a few statements
+    need not load it, and most words are compared once, after which the answer is kept.
+    """
+    data = PLACE.read_bytes()
+    end = data.index(b"\n\n")
+    dimensions, *stems = data[:end].decode().split("\n")
+    vectors = memoryview(data)[end + 2 :].cast("b")
+    return Table({root: row for row, root in enumerate(stems)}, vectors, int(dimensions))
 
 
 def known(root: str) -> bool:
@@ -40,14 +49,20 @@ def known(root: str) -> bool:
     return root in _table().rows
 
 
-@lru_cache(maxsize=200_000)
+@lru_cache(maxsize=60_000)
 def nearness(one: str, other: str) -> float:
     """The cosine between two stems; 0 where one is not known."""
     table = _table()
-    first, second = table.rows.get(one, -1), table.rows.get(other, -1)
-    if first < 0 or second < 0:
+    first, second = table.row(one), table.row(other)
+    if first is None or second is None:
         return 0.0
-    return int(table.vectors[first] @ table.vectors[second]) / (table.lengths[first] * table.lengths[second])
+    return sum(map(mul, first, second)) / (_length(one) * _length(other))
+
+
+@lru_cache(maxsize=20_000)
+def _length(root: str) -> float:
+    row = _table().row(root)
+    return math.sqrt(sum(map(mul, row, row))) if row else 0.0
 
 
 def nearest(one: str, others: Iterable[str]) -> float:

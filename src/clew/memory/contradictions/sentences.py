@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from sys import intern
 
 from clew.index.terms import fold, stem
 from clew.memory.contradictions.amounts import Amount, amounts, is_measure, with_periods
@@ -32,6 +34,7 @@ from clew.memory.contradictions.word_order import (
     head_of,
     main_verb,
     roles_of,
+    verb_place,
     words_in,
 )
 
@@ -76,29 +79,103 @@ class Meaning:
 
 
 @dataclass(frozen=True, slots=True)
+class Contrast:
+    """By what a sentence can differ from another, so that most pairs are settled without a look at their words."""
+
+    words: frozenset[str]
+    against: frozenset[str]
+    """The opposites of its words."""
+    groups: frozenset[int]
+    """The kinds of its values: databases, weekdays."""
+    measures: frozenset[str]
+    done: bool
+    """Whether it says who does it."""
+    named: bool
+
+    def meets(self, other: Contrast) -> bool:
+        return not (
+            self.groups.isdisjoint(other.groups)
+            and self.against.isdisjoint(other.words)
+            and self.measures.isdisjoint(other.measures)
+            and not (self.named and other.named)
+            and not (self.done and other.done)
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class Sentence:
+    """What the index of words needs is read at once, what only a comparison needs when it is first asked for: of the
+    statements that are read in, most are never compared with another."""
+
+    words: tuple[str, ...]
+    verb_at: int | None
+    roles: list[str]
     tokens: tuple[Meaning, ...]
     amounts: tuple[Amount, ...]
-    topic_amounts: tuple[Amount, ...]
-    force: str
     denials: tuple[frozenset[str], ...]
     """What each word of denial speaks of."""
-    universal: bool
     only: bool
-    excepts: bool
-    adds: bool
-    past: bool
-    instances: frozenset[tuple[str, str]]
+    called: frozenset[tuple[str, str]]
     """Nouns with the number or letter that names one of their kind: `boat 7`, `hall C`."""
     ranked: tuple[frozenset[str], frozenset[str]] | None
-    head: str
-    """The noun of the topic."""
-    verb: str
-    slots: dict[str, tuple[str, ...]]
-    """A preposition or `is` -> what follows it."""
-    words: tuple[str, ...]
     means: frozenset[str]
     """What the words mean that say something by themselves."""
+
+    @cached_property
+    def plain(self) -> list[str]:
+        """Its words without the punctuation: what is equal here says the same."""
+        return [word for word in self.words if word not in BREAKS]
+
+    @cached_property
+    def topic_amounts(self) -> tuple[Amount, ...]:
+        if not self.amounts:
+            return ()
+        labels = {label for _, label in self.called}
+        topic = [word for word, role in zip(self.words, self.roles, strict=True) if role == "topic"]
+        return tuple(item for item in amounts(topic)[0] if labels.isdisjoint(item.text.split()))
+
+    @cached_property
+    def force(self) -> str:
+        return _force(self.words)
+
+    @cached_property
+    def universal(self) -> bool:
+        return not UNIVERSAL.isdisjoint(self.words)
+
+    @cached_property
+    def excepts(self) -> bool:
+        return not EXCEPT.isdisjoint(self.words)
+
+    @cached_property
+    def adds(self) -> bool:
+        return not MORE.isdisjoint(self.words)
+
+    @cached_property
+    def past(self) -> bool:
+        return _is_past(self.words)
+
+    @cached_property
+    def head(self) -> str:
+        """The noun of the topic."""
+        return head_of(self.words, self.roles)
+
+    @cached_property
+    def verb(self) -> str:
+        return main_verb(self.words, self.verb_at)
+
+    @cached_property
+    def slots(self) -> dict[str, tuple[str, ...]]:
+        """A preposition or `is` -> what follows it."""
+        return _slots(self.words)
+
+    @cached_property
+    def contrast(self) -> Contrast:
+        return _contrast(self.tokens, self.amounts)
+
+    @cached_property
+    def instances(self) -> frozenset[tuple[str, str]]:
+        """What names one of a kind, also in one word: `host12`."""
+        return self.called | _numbered(self.words)
 
     def other_instance(self, other: Sentence) -> bool:
         """Whether the two name different ones of a kind: `boat 7`, `boat 8`."""
@@ -112,10 +189,27 @@ class Sentence:
         return {label for name, label in self.instances if name == noun}
 
 
+def arguable(a: Sentence, b: Sentence) -> bool:
+    """Whether the two can differ in anything that could be named as the reason of a contradiction."""
+    return (
+        bool(a.denials or b.denials)
+        or "free" in (a.force, b.force)
+        or a.only != b.only
+        or a.universal != b.universal
+        or (a.ranked is not None and b.ranked is not None)
+        or any(set(a.slots[name]).isdisjoint(b.slots[name]) for name in a.slots.keys() & b.slots.keys())
+        or a.contrast.meets(b.contrast)
+    )
+
+
 def plain_words(statement: str) -> list[str]:
-    text = _MONEY.sub(lambda found: f"{found[2]} {_SIGNS[found[1]]}", statement.replace("’", "'"))
-    text = _THOUSANDS.sub("", fold(text)).replace("never:", "never")  # what was rejected denies what it names
-    text = with_periods(_CONTRAST.sub(" insteadof ", text))
+    text = statement.replace("’", "'")
+    if any(sign in text for sign in _SIGNS):
+        text = _MONEY.sub(lambda found: f"{found[2]} {_SIGNS[found[1]]}", text)
+    text = fold(text).replace("never:", "never")  # what was rejected denies what it names
+    if "," in text:
+        text = _CONTRAST.sub(" insteadof ", _THOUSANDS.sub("", text))
+    text = with_periods(text)
     said = set(_START.split(text))
     if not said.isdisjoint(_SPELLED_STARTS):
         text = _SPELLED.sub(lambda match: SHORT_FORMS[match.group()], text)
@@ -124,7 +218,10 @@ def plain_words(statement: str) -> list[str]:
     if not DENYING.isdisjoint(_START.split(text)):
         text = _DOUBLE.sub(_demand, text)
         text = _MISSING.sub(lambda found: f"must have {found['what']}", text)
-    return [word[:-2] if word.endswith("'s") else word for word in _WORD.findall(text)]
+    found = _WORD.findall(text)
+    if "'s" in text:
+        found = [word.removesuffix("'s") for word in found]
+    return list(map(intern, found))  # thousands of sentences are kept, and have most words in common
 
 
 def _demand(found: re.Match[str]) -> str:
@@ -136,56 +233,76 @@ def _demand(found: re.Match[str]) -> str:
 _ANY = re.compile(r"\b(?:anywhere|anything|anyone|anybody|any)\b")
 
 
-def _phrases(words: list[str]) -> list[tuple[int, int, str]]:
+def _phrases(words: Sequence[str]) -> list[tuple[int, int, str]]:
     """Start, size and meaning of each word; the words of a known phrase are one."""
     known, found, at = vocabulary(), [], 0
     roots = [stem(word) for word in words]
     while at < len(words):
-        size = next((size for size in range(MOST_PHRASE, 1, -1) if tuple(roots[at : at + size]) in known.phrases), 1)
-        mean = known.phrases[tuple(roots[at : at + size])] if size > 1 else known.head.get(roots[at], roots[at])
+        root, size = roots[at], 1
+        if root in known.starts:
+            size = next((many for many in _SIZES if tuple(roots[at : at + many]) in known.phrases), 1)
+        mean = known.phrases[tuple(roots[at : at + size])] if size > 1 else known.head.get(root, root)
         found.append((at, size, mean))
         at += size
     return found
 
 
-@lru_cache(maxsize=8_000)
+_SIZES = range(MOST_PHRASE, 1, -1)
+
+
+@lru_cache(maxsize=4_000)
 def sentence(statement: str) -> Sentence:
     words = plain_words(statement)
-    instances = _instances(words, statement)
-    labels = {label for _, label in instances}
+    said = set(words)
+    called = _called(words, statement)
+    labels = {label for _, label in called}
     found, numeric = amounts([word for word in words if word not in BREAKS])
     numeric -= FUNCTION
-    kept = tuple(item for item in found if labels.isdisjoint(item.text.split()))
-    roles = roles_of(words)
+    verb_at = verb_place(words)
+    roles = roles_of(words, verb_at)
     names = {stem(fold(name)) for name in _NAME.findall(statement)}
     tokens = []
     for at, size, mean in _phrases(words):
-        word = " ".join(words[at : at + size])
-        if word in FUNCTION or word in numeric or _number(word) or word in DENYING or word in labels:
+        word = words[at] if size == 1 else " ".join(words[at : at + size])
+        if word in _UNSAID or word in numeric or _number(word) or word in labels:
             continue
-        weight = LIGHT if word in SILENT else 1.0
-        tokens.append(Meaning(word, mean, weight, roles[at], stem(word) in names))
-    topic = [word for word, role in zip(words, roles, strict=True) if role == "topic"]
-    said = set(words)
+        tokens.append(_meaning(word, mean, roles[at], bool(names) and stem(word) in names))
     return Sentence(
+        tuple(words),
+        verb_at,
+        roles,
         tuple(tokens),
-        kept,
-        tuple(item for item in amounts(topic)[0] if labels.isdisjoint(item.text.split())),
-        _force(words),
-        tuple(_denials(words)),
-        not UNIVERSAL.isdisjoint(said),
+        tuple(item for item in found if labels.isdisjoint(item.text.split())),
+        tuple(_denials(words)) if not DENYING.isdisjoint(said) else (),
         not ONLY.isdisjoint(said),
-        not EXCEPT.isdisjoint(said),
-        not MORE.isdisjoint(said),
-        _is_past(words),
-        instances,
-        _ranked(words),
-        head_of(words, roles),
-        main_verb(words),
-        _slots(words),
-        tuple(word for word in words if word not in BREAKS),
-        frozenset(token.mean for token in tokens if token.weight == 1),
+        called,
+        _ranked(words) if not _RANKING.isdisjoint(said) else None,
+        frozenset([token.mean for token in tokens if token.weight == 1]),
     )
+
+
+_UNSAID = FUNCTION | DENYING
+
+
+@lru_cache(maxsize=20_000)
+def _meaning(word: str, mean: str, role: str, name: bool) -> Meaning:
+    return Meaning(word, mean, LIGHT if word in SILENT else 1.0, role, name)
+
+
+def _contrast(tokens: Sequence[Meaning], kept: Sequence[Amount]) -> Contrast:
+    known, words = vocabulary(), frozenset(token.mean for token in tokens)
+    return Contrast(
+        words,
+        _NOTHING.union(*(known.against[word] for word in words if word in known.against)),
+        _NO_GROUP.union(*(known.values[word] for word in words if word in known.values)),
+        frozenset(item.measure for item in kept),
+        any(token.role == "doer" for token in tokens),
+        any(token.name for token in tokens),
+    )
+
+
+_NOTHING: frozenset[str] = frozenset()
+_NO_GROUP: frozenset[int] = frozenset()
 
 
 SLOTS = {"in": "in", "into": "in", "on": "on", "at": "at", "by": "by", "with": "with", "to": "to", "as": "as",
@@ -196,7 +313,7 @@ SLOTS = {"in": "in", "into": "in", "on": "on", "at": "at", "by": "by", "with": "
 _ENDS = PREPOSITIONS | BREAKS | {"and", "or", "but"}
 
 
-def _slots(words: list[str]) -> dict[str, tuple[str, ...]]:
+def _slots(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """What stands behind each word after which a value may stand, up to the next phrase."""
     found: dict[str, tuple[str, ...]] = {}
     for at, word in enumerate(words):
@@ -210,7 +327,7 @@ def _slots(words: list[str]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _is_past(words: list[str]) -> bool:
+def _is_past(words: Sequence[str]) -> bool:
     """Whether a sentence tells of something that happened: `was moved`, `we painted`, `got`, `renewed the licence`."""
     if {"was", "were", "got", "did"} & set(words[:8]):
         return True
@@ -218,29 +335,42 @@ def _is_past(words: list[str]) -> bool:
     return bool(first) and bool(PAST.match(first[0])) and not set(words) & (BEING - {"been"})
 
 
-def _instances(words: list[str], statement: str) -> frozenset[tuple[str, str]]:
+def _called(words: Sequence[str], statement: str) -> frozenset[tuple[str, str]]:
     """Nouns with a number or a letter of their own right behind them: `boat 7`, `boat number 7`, `hall C`."""
-    letters = {fold(letter) for letter in re.findall(r"\b[a-z]+ ([A-Z])\b", statement)}
+    letters = {fold(letter) for letter in _LETTERED.findall(statement)}
+    if not letters and not any(map(str.isdigit, words)):
+        return frozenset()
     versioned = not _VERSIONED.isdisjoint(map(stem, words))
     found = set()
     for at in range(1, len(words)):
         word, noun = words[at], words[at - 1]
+        if not word.isdigit() and word not in letters:
+            continue
         if noun in _NUMBERING and at > 1:
             noun = words[at - 2]
         elif word.isdigit() and (versioned or not _label(words, at)):
             continue
-        named = noun.isalpha() and stem(noun) not in VALUED and noun not in FUNCTION and not _number(noun)
-        if named and (word.isdigit() or word in letters):
+        if noun.isalpha() and stem(noun) not in VALUED and noun not in FUNCTION and not _number(noun):
             found.add((stem(noun), word))
     return frozenset(found)
 
 
+def _numbered(words: Sequence[str]) -> set[tuple[str, str]]:
+    """Names that end in a number, where a sentence begins: `host12 runs`, `the service alpha3 stores`."""
+    if not _VERSIONED.isdisjoint(map(stem, words)):
+        return set()
+    found = [_GLUED.fullmatch(word) for word in words[:4] if not is_measure(word)]
+    return {(match[1], f"#{match[2]}") for match in found if match is not None}
+
+
+_GLUED = re.compile(r"([a-z]{3,}-?)(\d+)")
+_LETTERED = re.compile(r"\b[a-z]+ ([A-Z])\b")
 _NUMBERING = words_in("number no nr")
 _VERSIONED = frozenset(map(stem, words_in("require need support use upgrade target pin")))
 """Verbs beside which a number is a version: `node 18 is required`."""
 
 
-def _label(words: list[str], at: int) -> bool:
+def _label(words: Sequence[str], at: int) -> bool:
     """Whether a bare number can name the noun before it: it counts nothing, and what stands before it is no verb."""
     after = words[at + 1] if at + 1 < len(words) else "."
     noun, verbs = words[at - 1], vocabulary().verbs
@@ -250,12 +380,13 @@ def _label(words: list[str], at: int) -> bool:
     return False
 
 
+@lru_cache(maxsize=20_000)
 def _number(word: str) -> bool:
     return not word.isalpha() and any(sign.isdigit() for sign in word) and is_measure(word)
 
 
-def _force(words: list[str]) -> str:
-    roots = {stem(word) for word in words}
+def _force(words: Sequence[str]) -> str:
+    roots = set(map(stem, words))
     denies = sum(word in DENYING for word in words) % 2 == 1
     needs, allows = roots & NEEDING or "onlyif" in words, roots & ALLOWING
     if roots & FREEING and not denies:
@@ -269,7 +400,7 @@ def _force(words: list[str]) -> str:
     return "may" if allows else "plain"
 
 
-def _denials(words: list[str]) -> list[frozenset[str]]:
+def _denials(words: Sequence[str]) -> list[frozenset[str]]:
     """For each word that denies, what it speaks of: the rest of its clause, or what stands before it."""
     found = []
     for at, word in enumerate(words):
@@ -284,7 +415,10 @@ def _denials(words: list[str]) -> list[frozenset[str]]:
     return [scope for scope in found if scope]
 
 
-def _ranked(words: list[str]) -> tuple[frozenset[str], frozenset[str]] | None:
+_RANKING = words_in("before until after once then later afterwards")
+
+
+def _ranked(words: Sequence[str]) -> tuple[frozenset[str], frozenset[str]] | None:
     """What comes earlier and what later, in a sentence that puts two things in order."""
     for at, word in enumerate(words):
         if word in ("before", "until") and at and at + 1 < len(words):
@@ -299,10 +433,12 @@ def _ranked(words: list[str]) -> tuple[frozenset[str], frozenset[str]] | None:
     return None
 
 
-def _means(words: list[str]) -> frozenset[str]:
-    light = FUNCTION | DENYING
+def _means(words: Sequence[str]) -> frozenset[str]:
     return frozenset(
         mean
         for at, size, mean in _phrases(words)
-        if size > 1 or (words[at] not in light and words[at] not in SILENT and not _number(words[at]))
+        if size > 1 or (words[at] not in _LIGHTEST and not _number(words[at]))
     )
+
+
+_LIGHTEST = FUNCTION | DENYING | SILENT

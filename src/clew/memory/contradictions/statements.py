@@ -59,6 +59,8 @@ _OPPOSITE = {frozenset((stem(a), stem(b))) for a, b in OPPOSED}
 _UNLIMITED = stem("unlimited")
 _BOUNDLESS = frozenset({_UNLIMITED})
 _OPPOSED_STEMS = frozenset(word for pair in _OPPOSITE for word in pair)
+_UNTOLD = SILENT | DENYING | _GROUP.keys()
+"""Words that say nothing of a subject: little words, denials and values."""
 
 ALIKE = 0.5
 CLOSE = 0.6
@@ -114,28 +116,23 @@ def read(statement: str) -> Reading:
     words = _words(statement)
     kept, refused = _refusals(words)
     stems = [stem(word) for word in kept]
-    denies = sum(word in DENYING for word in kept) % 2 == 1
+    denies = sum(map(DENYING.__contains__, kept)) % 2 == 1
     values = _values(kept)
     names = named_by_number(kept)
     found, numeric = amounts(kept)
     found = tuple(amount for amount in found if names.isdisjoint(amount.text.split()))
     places = _places(stems)
-    taken = numeric | {word for word in kept if word in _GROUP}
-    subject = frozenset(
-        stem(word)
-        for word in kept
-        if word not in SILENT and word not in DENYING and word not in taken and not word.isdigit()
-    )
-    opposed = frozenset(item for item in stems if item in _OPPOSED_STEMS)
+    said = frozenset(stems)
+    telling = {word for word in set(kept) - _UNTOLD - numeric if not word.isdigit()}
     return Reading(
-        subject,
+        frozenset(map(stem, telling)),
         denies,
         values,
         refused,
-        opposed,
+        said & _OPPOSED_STEMS,
         found,
         places,
-        frozenset(stems),
+        said,
         _purpose(kept),
         _order(kept),
         frames(statement, kept),
@@ -151,16 +148,12 @@ def _purpose(words: list[str]) -> frozenset[str]:
     return frozenset() if at is None else _telling([word for word in words[at + 1 :] if not is_measure(word)])
 
 
-KINDS = ("value", "number", "opposites", "denial", "refusal", "slot", "order", "only")
-
-
-def rules_seen(first: str, second: str) -> dict[str, float]:
-    """What the rules say of a pair, as observations for the judgement."""
-    a, b, found = read(first), read(second), ruled(first, second)
+def rules_seen(first: str, second: str, found: Clash | None) -> dict[str, float]:
+    """What the rules say of a pair, of which `found` is the strongest, as observations for the judgement."""
+    a, b = read(first), read(second)
+    fired = {"rule": 1.0, "rule_sure": found.confidence, f"rule_{found.kind}": 1.0} if found else {}
     return {
-        "rule": float(found is not None),
-        "rule_sure": found.confidence if found else 0.0,
-        **{f"rule_{kind}": float(found is not None and found.kind == kind) for kind in KINDS},
+        **fired,
         "rule_elsewhere": float(not _meet(a, b)),
         "rule_things": float(other_things(a.clause, b.clause)),
         "rule_crossed": float(_crossed(a, b)),
@@ -215,12 +208,18 @@ def _clash(first: str, second: str) -> Clash | None:
 
 def _words(statement: str) -> list[str]:
     text = fold(statement.replace("’", "'"))
-    if "not" in text:
+    if "," in text:
         text = _CONTRAST.sub(" insteadof ", text)
     text = with_periods(text)
     if not _SPELLED_STARTS.isdisjoint(_START.split(text)):
         text = _SPELLED.sub(lambda match: SHORT_FORMS[match.group()], text)
-    return [_CONCEPT.get(stem(word), _SAME.get(word, word)) for word in _WORD.findall(text)]
+    return list(map(_usual, _WORD.findall(text)))
+
+
+@lru_cache(maxsize=20_000)
+def _usual(word: str) -> str:
+    """What a word counts as. Thousands of readings are kept, and by this they share their words."""
+    return _CONCEPT.get(stem(word)) or _SAME.get(word, word)
 
 
 def _refusals(words: list[str]) -> tuple[list[str], frozenset[str]]:

@@ -20,8 +20,11 @@ class Vocabulary:
 
     head: dict[str, str]
     phrases: dict[tuple[str, ...], str]
+    starts: frozenset[str]
+    """First stems of the phrases: most words begin none."""
     opposites: frozenset[frozenset[str]]
-    opposing: frozenset[str]
+    against: dict[str, frozenset[str]]
+    """A meaning -> those it excludes as their opposite."""
     values: dict[str, frozenset[int]]
     scopes: dict[str, frozenset[int]]
     verbs: frozenset[str]
@@ -67,8 +70,10 @@ def vocabulary() -> Vocabulary:
     opposites = frozenset(frozenset((meant(one), meant(other))) for one, other in sections["opposite"])
     lines = {name: [[meant(word) for word in line] for line in sections[name]] for name in ("value", "scope")}
     verbs = frozenset(stem(word) for line in sections["verb"] for word in line)
-    opposing = frozenset(word for pair in opposites for word in pair)
-    return Vocabulary(head, phrases, opposites, opposing, _groups(lines["value"]), _groups(lines["scope"]), verbs)
+    against = _against(opposites)
+    starts = frozenset(roots[0] for roots in phrases)
+    values, scopes = _groups(lines["value"]), _groups(lines["scope"])
+    return Vocabulary(head, phrases, starts, opposites, against, values, scopes, verbs)
 
 
 def _name(word: str, first: str, head: dict[str, str], phrases: dict[tuple[str, ...], str]) -> None:
@@ -77,6 +82,14 @@ def _name(word: str, first: str, head: dict[str, str], phrases: dict[tuple[str, 
         phrases.setdefault(_roots(word), first)
     elif stem(word) != first:
         head.setdefault(stem(word), first)
+
+
+def _against(opposites: frozenset[frozenset[str]]) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for pair in opposites:
+        for word in pair:
+            found.setdefault(word, set()).update(pair - {word})
+    return {word: frozenset(others) for word, others in found.items()}
 
 
 def _roots(phrase: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ by ops`, `ops keeps logs`, `keep logs` and `we keep logs` are all about logs.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from clew.index.terms import stem
 from clew.memory.contradictions.vocabulary import vocabulary
@@ -80,7 +81,7 @@ PARTICIPLES = words_in("""
 """)  # fmt: skip
 
 
-def _verb(words: list[str]) -> int | None:
+def verb_place(words: Sequence[str]) -> int | None:
     """Where the verb stands."""
     verbs = vocabulary().verbs
     for at, word in enumerate(words[:12]):
@@ -100,11 +101,10 @@ def _verb(words: list[str]) -> int | None:
     return None
 
 
-def roles_of(words: list[str]) -> list[str]:
-    """The role of each word."""
+def roles_of(words: Sequence[str], at: int | None) -> list[str]:
+    """The role of each word, with the verb at its place."""
     verbs = vocabulary().verbs
     roles = ["rest"] * len(words)
-    at = _verb(words)
     commands = (
         bool(words) and stem(words[0]) in verbs and not words[0].endswith(("s", "ed", "ing")) and (at is None or at > 2)
     )
@@ -135,7 +135,7 @@ def roles_of(words: list[str]) -> list[str]:
     return roles
 
 
-def _mark(roles: list[str], words: list[str], start: int, role: str) -> list[str]:
+def _mark(roles: list[str], words: Sequence[str], start: int, role: str) -> list[str]:
     """The phrase from a place on, up to the next preposition, verb or break, and what `of` adds to it."""
     at = start
     while at < len(words) and (words[at] in ARTICLES or words[at] in PRONOUNS):
@@ -148,7 +148,7 @@ def _mark(roles: list[str], words: list[str], start: int, role: str) -> list[str
     return roles
 
 
-def head_of(words: list[str], roles: list[str]) -> str:
+def head_of(words: Sequence[str], roles: list[str]) -> str:
     """The last word of the topic before a preposition."""
     head = ""
     for word, role in zip(words, roles, strict=True):
@@ -159,9 +159,9 @@ def head_of(words: list[str], roles: list[str]) -> str:
     return vocabulary().meaning(head) if head else ""
 
 
-def main_verb(words: list[str]) -> str:
+def main_verb(words: Sequence[str], at: int | None) -> str:
     """The verb that says most: `is signed` says sign."""
-    verbs, at = vocabulary().verbs, _verb(words)
+    verbs = vocabulary().verbs
     start = 0 if at is None else at
     for word in words[start : start + 5]:
         if stem(word) in verbs and word not in MODAL and word not in BEING:

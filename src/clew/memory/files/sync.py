@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from clew.errors import ClewError
+from clew.imports import collecting_later
 from clew.memory.files import hand_edits, places, plain_files, snapshots
 from clew.memory.files.directory import (
     CONFIGURATION,
@@ -350,7 +351,7 @@ def _import(ctx: Context, edit: EditedFile) -> None:
     """A long file that is new to the store, in portions: each is a state of its own, and any process can go on."""
     ends = hand_edits.portions(edit.text)
     for number, (start, end) in enumerate(zip([0, *ends], ends, strict=False), 1):
-        with ctx.writing() as bound:
+        with collecting_later(), ctx.writing() as bound:
             if places.file_row(bound, edit.path)["bytes"] != size(edit.text[:start]):
                 return  # not new, or changed meanwhile; the ordinary way merges it
             changed = hand_edits.take_in(bound, [hand_edits.plan(bound, edit.path, edit.text[:start], edit.text[:end])])

@@ -23,6 +23,9 @@ from clew.memory.contradictions.vocabulary import vocabulary
 PLACE = Path(__file__).with_name("weights.json")
 LEAST_SHARED = 0.4
 """Of the words of the shorter sentence so many must stand in the other: two of five."""
+MOST_OWN = 2
+"""Words that the shorter sentence may have for itself: none of 380 contradictions that were learned from and found has
+more, and two of a kind, each with its names, have."""
 MOST_TOPIC = 6
 """Words of a topic that is a key; a longer one is a sentence without a known verb, and nothing shares it."""
 NAMEABLE = 0.3
@@ -109,8 +112,10 @@ def weighed(a: Sentence, b: Sentence) -> bool:
 
     Of the pairs that are found with less in common too few are worth the time that weighing takes.
     """
-    shared, least = len(a.means & b.means), LEAST_SHARED * min(len(a.means), len(b.means))
-    return shared > 0 and shared >= least and a.plain != b.plain and not a.other_instance(b)
+    fewer, shared = min(len(a.means), len(b.means)), len(a.means & b.means)
+    if not shared or shared < LEAST_SHARED * fewer or fewer - shared > MOST_OWN:
+        return False
+    return a.plain != b.plain and not a.other_instance(b)
 
 
 def clash(first: str, second: str) -> Clash | None:

@@ -2,8 +2,8 @@
 
 Learned from: `domains` (20 domains by one hand), `develop`, `fresh`, `stranger` and the half `tune` of statements.tsv.
 Never looked at: `domains_held` (8 other domains by the same hand, written before the mechanism), `fresh2`, the half
-`held`, every second line of `fresh3` (72 pairs about software, shops and law, written after the mechanism and before it
-was run on them), and `stranger2`, the other half of 80 pairs by somebody who paraphrased freely. What counts is the grade
+`held`, every second line of `fresh3` (72 pairs about software, shops and law, written before the mechanism was run on
+them), and `stranger2`, the other half of 80 pairs by somebody who paraphrased freely. What counts is the grade
 `contradicts`; what only may contradict stands in a column of its own. `python -m benchmarks.contradictions FILE` judges
 a file of JSON lines with `a`, `b` and `contradict`.
 """

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.index.terms import stem
-from clew.memory.contradictions import nearness, vocabulary
+from clew.memory.contradictions import nearness, word_groups
 from clew.recall.models import ModelFiles, installed_model, load
 
 DIMENSIONS = 64
@@ -29,7 +29,7 @@ def words(files: ModelFiles) -> list[str]:
 
     whole = tokenizers.Tokenizer.from_file(str(files.tokenizer)).get_vocab()
     known = [word for word, _ in sorted(whole.items(), key=lambda item: item[1]) if _WORD.fullmatch(word)]
-    lines = [line for line in vocabulary.PLACE.read_text().splitlines() if not line.startswith(("#", "["))]
+    lines = [line for line in word_groups.PLACE.read_text().splitlines() if not line.startswith(("#", "["))]
     more = {*_WORD.findall(" ".join(lines)), *MORE.read_text().split()}
     return known + sorted(more - set(known))
 

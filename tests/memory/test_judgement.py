@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clew.memory.contradictions.judgement import clash, judged
 from clew.memory.contradictions.nearness import nearness
-from clew.memory.contradictions.vocabulary import vocabulary
+from clew.memory.contradictions.word_groups import vocabulary
 from tests.memory.conftest import Memory
 
 LEARNED = [pair for _, pair in domains("domains")]

@@ -1,6 +1,6 @@
 """Whether two plain sentences contradict each other: what is seen of the pair, weighed by numbers that were learned.
 
-The rules (`statements.py`) and the comparison of meanings (`features.py`) only observe; how much an observation counts
+The rules (`statements.py`) and the comparison of meanings (`observations.py`) only observe; how much an observation counts
 was fitted on labelled pairs of many domains (`python -m benchmarks fit_contradictions`) and stands in `weights.json`.
 Nothing here needs a model, and two sentences give the same answer on every machine, in either order.
 """
@@ -14,11 +14,11 @@ from pathlib import Path
 
 import orjson
 
-from clew.memory.contradictions.features import conflicting, features, slot_fillers
 from clew.memory.contradictions.meanings import Alignment, align, refuses_a_rival
+from clew.memory.contradictions.observations import conflicting, features, slot_fillers
 from clew.memory.contradictions.sentences import Sentence, arguable, sentence
 from clew.memory.contradictions.statements import Clash, read, ruled, rules_seen
-from clew.memory.contradictions.vocabulary import vocabulary
+from clew.memory.contradictions.word_groups import vocabulary
 
 PLACE = Path(__file__).with_name("weights.json")
 LEAST_SHARED = 0.4

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from clew.memory.contradictions.nearness import nearness
 from clew.memory.contradictions.sentences import Meaning, Sentence
-from clew.memory.contradictions.vocabulary import vocabulary
+from clew.memory.contradictions.word_groups import vocabulary
 
 KIN = 0.4
 """Cosine from which two words are of one kind: English and German."""

@@ -11,7 +11,7 @@ from sys import intern
 from clew.index.terms import fold, stem
 from clew.memory.contradictions.amounts import Amount, amounts, is_measure, with_periods
 from clew.memory.contradictions.lexicon import SHORT_FORMS, SILENT
-from clew.memory.contradictions.vocabulary import MOST_PHRASE, vocabulary
+from clew.memory.contradictions.word_groups import MOST_PHRASE, vocabulary
 from clew.memory.contradictions.word_order import (
     ALLOWING,
     BACKWARD,

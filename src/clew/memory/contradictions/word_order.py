@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from clew.index.terms import stem
-from clew.memory.contradictions.vocabulary import vocabulary
+from clew.memory.contradictions.word_groups import vocabulary
 
 
 def words_in(text: str) -> frozenset[str]:

@@ -1,7 +1,8 @@
 """Whether two plain sentences contradict each other: what is seen of the pair, weighed by numbers that were learned.
 
-The rules (`statements.py`) and the comparison of meanings (`observations.py`) only observe; how much an observation counts
-was fitted on labelled pairs of many domains (`python -m benchmarks fit_contradictions`) and stands in `weights.json`.
+The rules (`statements.py`) and the comparison of meanings (`observations.py`) only observe; how much an observation
+counts was fitted on labelled pairs of many domains (`python -m benchmarks fit_contradictions`) and stands in
+`weights.json`.
 Nothing here needs a model, and two sentences give the same answer on every machine, in either order.
 """
 

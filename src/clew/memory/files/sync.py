@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from clew.errors import ClewError
-from clew.imports import collecting_later
+from clew.fast_imports import collecting_later
 from clew.memory.files import hand_edits, places, plain_files, snapshots
 from clew.memory.files.directory import (
     CONFIGURATION,

@@ -56,7 +56,8 @@ def nearness(one: str, other: str) -> float:
     first, second = table.row(one), table.row(other)
     if first is None or second is None:
         return 0.0
-    return sum(map(mul, first, second)) / (_length(one) * _length(other))
+    product: int = sum(map(mul, first, second))
+    return product / (_length(one) * _length(other))
 
 
 @lru_cache(maxsize=20_000)

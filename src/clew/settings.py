@@ -37,7 +37,7 @@ from clew.setting_readers import (
     read_workspaces,
     setting,
 )
-from clew.surroundings import directory, environment, expanded, placed
+from clew.surroundings import clew_command, directory, environment, expanded, placed
 from clew.trust import is_trusted
 
 FILE = "clew.toml"
@@ -364,7 +364,7 @@ def _check_harmless(path: Path, found: Mapping[str, Any]) -> None:
         raise ClewError(
             "NOT_ALLOWED",
             f"{path} sets {', '.join(harmful)}, which a project's file may not do unless you trust it",
-            f"Read the file. If it is yours, run: clew trust. Otherwise remove them; it may set {allowed}.",
+            f"Read the file. If it is yours: {clew_command('trust')}. Otherwise remove them; it may set {allowed}.",
         )
 
 

@@ -7,6 +7,9 @@ asks here and never `os.environ` or the process's directory. Outside the residen
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -53,6 +56,22 @@ def expanded(path: str) -> Path:
     if path == "~" or path.startswith(("~/", f"~{os.sep}")):
         return home_directory() / path[2:]
     return Path(path).expanduser()
+
+
+def clew_command(words: str) -> str:
+    """A line for the caller's shell that runs this Clew: by its name where the PATH finds it, else by its place.
+
+    Everything that tells an agent or a person to run `clew ...` asks here. Clients start the server by an absolute
+    path, so often no shell of theirs knows the name.
+    """
+    known = shutil.which("clew", path=environment().get("PATH", ""))
+    return f"{'clew' if known else own_program()} {words}"
+
+
+def own_program() -> str:
+    """How a shell starts this very installation, wherever it stands."""
+    beside = Path(sys.executable).parent / ("clew.exe" if os.name == "nt" else "clew")
+    return shlex.quote(str(beside)) if beside.is_file() else f"{shlex.quote(sys.executable)} -m clew"
 
 
 def placed(path: str) -> Path:

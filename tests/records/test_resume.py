@@ -10,6 +10,7 @@ from clew.app import Clew
 from clew.records import relevance
 from clew.registry.connection import Connection
 from clew.registry.context import Context
+from clew.surroundings import clew_command
 from tests.conftest import Caller
 from tests.records.projects import build, write_block
 from tests.tasks.test_receipts import prove as seen
@@ -55,7 +56,8 @@ def test_a_fresh_connection_sees_what_its_client_worked_on(clew: Clew, agent: Ca
     started = agent("start", title="Third", steps=["one; test: pytest -q"])["task"]
     text = connect(clew, "claude", "two").answer("resume").text
     assert text.startswith(f"{started} Third")
-    run = f"next: clew prove --task {started} -- pytest -q (in a shell), then close step=s:0"
+    prove = clew_command(f"prove --task {started} -- pytest -q")
+    run = f"next: {prove} (in a shell), then close step=s:0"
     assert f"{run} task={started}" in text, "another connection's focus is named, never assumed"
     assert agent.answer("resume").text.endswith(run)
 
@@ -154,7 +156,7 @@ def test_a_run_of_the_open_step_is_told_and_changes_what_is_next(clew: Clew, age
     seen(clew, "TASK-001", "s:0", "pytest -q", 1)
     text = agent.answer("resume", task="TASK-001").text
     assert "now s:0 parser: every row is read; test: pytest -q; so far FAILED: pytest -q -> exit 1" in text
-    assert "next: clew prove --task TASK-001 -- pytest -q" in text
+    assert f"next: {clew_command('prove --task TASK-001 -- pytest -q')}" in text
     seen(clew, "TASK-001", "s:0", "pytest -q")
     text = agent.answer("resume", task="TASK-001").text
     assert "so far PROVEN: pytest -q -> exit 0" in text and "next: close step=s:0 task=TASK-001" in text

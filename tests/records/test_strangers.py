@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from clew.app import Clew
+from clew.surroundings import clew_command
 from tests.conftest import Caller
 from tests.records.test_work import connected
 
@@ -114,7 +115,7 @@ def test_resume_tells_reasons_what_would_replace_what_and_checks_that_wait(clew:
     told = "\n".join(agent.lines("resume"))
     assert f"{RULE}. Why: It must run on a bare python." in told
     assert "D-1 The file named last wins. Why: Shells do so. (D-2 would replace it: P-" in told
-    assert "check of R-1 (clew guards approve R-1)" in told
+    assert f"check of R-1 ({clew_command('guards approve R-1')})" in told
 
 
 def test_a_run_that_is_disowned_leaves_its_step_as_it_was(clew: Clew, agent: Caller) -> None:

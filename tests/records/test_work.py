@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from clew.app import Clew
+from clew.surroundings import clew_command
 from tests.conftest import Caller
 from tests.tasks.test_receipts import prove as seen
 
@@ -28,7 +29,8 @@ def test_a_task_starts_in_one_call_with_steps_as_an_agent_writes_them(agent: Cal
     lines = agent.lines("start", title="Parse .env files", steps=STEPS)
     assert lines[0] == "TASK-001 started (PLAN-001)"
     assert lines[1] == "s:0 parser | s:1 docs | s:2 release"
-    assert lines[2] == "next: s:0 parser; in a shell: clew prove --task TASK-001 -- pytest -q; then close step=s:0"
+    run = clew_command("prove --task TASK-001 -- pytest -q")
+    assert lines[2] == f"next: s:0 parser; in a shell: {run}; then close step=s:0"
     assert len("\n".join(lines)) <= 300
 
 
@@ -72,7 +74,7 @@ def test_a_reported_run_counts_as_claimed(agent: Caller) -> None:
     agent("start", title="Parse", steps=STEPS)
     lines = agent.lines("close", proof={"command": "pytest -q", "exit_code": 0})
     assert lines[0].startswith("s:0 closed 1/3: CLAIMED: pytest -q -> exit 0")
-    assert lines[1] == "next: s:1 docs; in a shell: clew prove --task TASK-001 -- make docs"
+    assert lines[1] == f"next: s:1 docs; in a shell: {clew_command('prove --task TASK-001 -- make docs')}"
     assert len("\n".join(lines)) <= 300
 
 

@@ -37,6 +37,7 @@ from clew.project_files import changed_since, git_state, scope_of_run, take_snap
 from clew.registry.context import Context
 from clew.registry.envelope import one_line
 from clew.store.workspaces import declare_events
+from clew.surroundings import clew_command
 from clew.tasks.commands import hides_failure, named_commands, same_command
 from clew.tasks.proof_receipts import SEEN, latest_receipts
 from clew.tasks.proofs import Proof, proof_state
@@ -90,7 +91,8 @@ def _guard_line(objection: Objection) -> str:
 
 
 def _way(id: str) -> str:
-    return f'The user can let it pass in a terminal: clew guards override {id} --why "..."'
+    run = clew_command(f'guards override {id} --why "..."')
+    return f"The user can let it pass in a terminal: {run}"
 
 
 def _call_key(args: Moment) -> str:
@@ -311,6 +313,6 @@ def unproven(ctx: Context, step: Step) -> Proof | None:
 
 def unproven_line(step: Step, proof: Proof) -> str:
     named = named_commands(step.tests)
-    way = f"clew prove -- {named[0]}" if named else "clew prove -- the command that shows it"
+    way = clew_command(f"prove -- {named[0]}" if named else "prove -- the command that shows it")
     title = shorten(one_line(step.title), 80)
     return f"{step.task} {step.path} ({title}) is not proven: {shorten(proof.line(), 120)}. {way} proves it."

@@ -178,7 +178,7 @@ def retracted_among(ctx: Context, ids: list[str]) -> dict[str, RetractionRow]:
     found = sorted(find_many(ctx.tx, ctx.workspace, RetractionRow, ids, "id"), key=lambda ended: ended.seq)
     last = {ended.id: ended for ended in found}
     status = {row["ref"]: row["status"] for row in item_reads.items_by_ref(ctx.tx, ctx.workspace, sorted(last))}
-    return {id: ended for id, ended in last.items() if not _holds_again(ended, status.get(id))}
+    return {id: ended for id, ended in last.items() if not holds_again(ended, status.get(id))}
 
 
 def replaced_by_any(ctx: Context, ids: list[str]) -> dict[str, str]:
@@ -187,6 +187,9 @@ def replaced_by_any(ctx: Context, ids: list[str]) -> dict[str, str]:
     return {ended.replaced_by: ended.id for ended in found if ended.replaced_by is not None}
 
 
-def _holds_again(ended: RetractionRow, status: str | None) -> bool:
-    """Cards and blocks have a status that can be changed back; a proposal to take a block back may not be applied."""
+def holds_again(ended: RetractionRow, status: str | None) -> bool:
+    """Work that was opened again may have been closed since. Cards and blocks have a status that can be changed back;
+    a proposal to take a block back may not be applied."""
+    if ended.status == "reopened":
+        return status is not None and status.lower() == "done"
     return ended.kind in ("card", "block") and status is not None and status not in ENDED

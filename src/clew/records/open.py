@@ -12,7 +12,7 @@ from clew.index.item_reads import item_named
 from clew.reasoning.activity import history_of
 from clew.reasoning.documents import branch_name
 from clew.reasoning.openers import open_card, summary
-from clew.records.links import ENDED, SOURCES, RetractionRow, links_of, retracted_among, retraction_of
+from clew.records.links import ENDED, SOURCES, RetractionRow, holds_again, links_of, retracted_among, retraction_of
 from clew.records.work import step_named
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
@@ -142,7 +142,8 @@ def _cut_list(items: list[str], most: int) -> list[str]:
 def _record_lines(record: dict[str, Any]) -> list[str]:
     lines = []
     ended = record.get("retraction")
-    if ended:
+    # A step that was opened again and closed since is done like any other; its history tells the rest.
+    if ended and not (ended["status"] == "reopened" and ended.get("lifted")):
         instead = f" -> {ended['replaced_by']}" if ended.get("replaced_by") else ""
         lines.append(f"{ended['status']}{instead}: {ended['why']} ({ended.get('by', 'unnamed')}, {ended['ts'][:10]})")
     lines += [f"replaces {old['id']}{': ' + old['why'] if old['why'] else ''}" for old in record.get("replaces", [])]
@@ -224,6 +225,8 @@ def _as_it_stands(ended: RetractionRow, opened: Opened) -> dict[str, Any]:
     """The retraction as far as it still holds: a card may be open again, a proposal applied in the meantime."""
     now = opened.get("status") or opened.get("card", {}).get("status")
     shown = ended.to_json()
+    if ended.status == "reopened" and holds_again(ended, now):
+        return {**shown, "lifted": True}
     if opened["kind"] not in ("card", "block") or now == ended.status:
         return shown
     if ended.proposal is None:

@@ -33,6 +33,7 @@ from clew.registry.callers import own_focus
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Names, Text, Title, Whole, operation
 from clew.registry.vocabulary import STANDING, THOUGHT, read_kind
+from clew.surroundings import clew_command
 from clew.tasks.plans import Work, work_by_id
 from clew.tasks.steps import first_open
 
@@ -137,7 +138,10 @@ class Remember(Input):
     review_by: Annotated[Name | None, Field(description="A date by which to look at it again.")] = None
     guard: Annotated[
         dict[str, Any] | None,
-        Field(description="Of a rule or decision: paths, commands, must, must_not, action (inform, ask, deny)."),
+        Field(
+            description="Checks edits or commands once the user approved it: {paths: ['*.sql'], commands:"
+            " ['git push *'], must: [text that has to be in it], must_not: [text], action: inform|ask|deny, message}."
+        ),
     ] = None
 
 
@@ -165,7 +169,7 @@ def remember_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     if result["state"] == "kept":
         lines = [f"{result['id']} {result['kind']} kept, findable now"]
     else:
-        run = f" (clew approve {result['proposal']})" if result.get("proposal") else ""
+        run = f" ({clew_command('approve ' + result['proposal'])})" if result.get("proposal") else ""
         lines = [f"{result['id']} {result['kind']} proposed: waits for a person{run}, findable as proposed"]
     if result.get("reason"):
         lines.append(f"because {shorten(result['reason'], 100)}")
@@ -178,7 +182,7 @@ def remember_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     if result.get("replaced"):
         lines.append(f"replaces {result['replaced']}")
     if result.get("guard"):
-        lines.append(f"its check waits for the user: clew guards approve {result['id']}")
+        lines.append(f"its check waits for the user: {clew_command('guards approve ' + result['id'])}")
     return lines
 
 

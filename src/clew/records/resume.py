@@ -22,6 +22,7 @@ from clew.registry.envelope import command, one_line
 from clew.registry.operation import Input, Name, operation
 from clew.registry.permission import other_workspaces
 from clew.store.events import EventRow, events_after
+from clew.surroundings import clew_command
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import Work, open_plans, open_tasks, tasks_of, work_by_id
 from clew.tasks.proof_receipts import UNPROVEN
@@ -253,14 +254,14 @@ def _waits(standing: Standing | None, records: Records) -> str:
     if staged:
         named = ", ".join(f"{block.id} {shorten(_proposal(block), 60)}".strip() for block in staged[:2])
         more = f" and {len(staged) - 2} more" if len(staged) > 2 else ""
-        run = f"clew approve {staged[0].id}" if len(staged) == 1 else "clew inbox"
+        run = clew_command(f"approve {staged[0].id}" if len(staged) == 1 else "inbox")
         found.append(f"{len(staged)} proposal{'s' if len(staged) > 1 else ''} for a person ({named}{more}): {run}")
     checks = list(records.unapproved)
     if checks:
-        found.append(f"check of {_listed(checks)} (clew guards approve {checks[0]})")
+        found.append(f"check of {_listed(checks)} ({clew_command(f'guards approve {checks[0]}')})")
     stale = [proof for proof in standing.proofs.values() if proof.state == STALE] if standing else []
     if stale and standing:
-        found.append(f"stale proofs: clew prove --task {standing.work.id} --again --stale")
+        found.append(f"stale proofs: {clew_command(f'prove --task {standing.work.id} --again --stale')}")
     delegated = standing.delegated if standing else None
     if delegated is not None and delegated.job is not None:
         job = delegated.job
@@ -288,7 +289,7 @@ def _next(ctx: Context, standing: Standing) -> str:
     if step is not None and standing.open_proof is not None and standing.open_proof.settled:
         return command("close", {**named, "step": step.path})
     if step is not None and step.tests:
-        run = proving(task.id, one_line(step.tests[0]), 80)
+        run = proving(task.id, one_line(step.tests[0]))
         return f"{run} (in a shell), then {command('close', {**named, 'step': step.path})}"
     if step is not None:
         return command("close", {**named, "step": step.path}) + " proof={command, exit_code}"

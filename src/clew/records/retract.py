@@ -19,6 +19,7 @@ from clew.registry.operation import Input, Name, Title, operation
 from clew.registry.record import Retracted, Retraction, retracter, writer
 from clew.secrets import screened
 from clew.store.workspaces import declare_events
+from clew.surroundings import clew_command
 
 declare_events({"record_retracted": "A record of whatever store was taken back, with a reason."})
 
@@ -42,7 +43,8 @@ class Retract(Input):
 def retract_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     """At most 400 characters, however long the reason and the ids are."""
     instead = f" -> {result['replaced_by']}" if result.get("replaced_by") else ""
-    waits = f" waits for a person (clew approve {result['waits_for']})" if result.get("waits_for") else ""
+    run = clew_command(f"approve {result['waits_for']}")
+    waits = f" waits for a person ({run})" if result.get("waits_for") else ""
     head = f"{result['status']} {result['id']} ({result['kind']}){instead}{waits}: "
     lines = [head + shorten(result["why"], max(20, 200 - len(head)))]
     if result.get("note"):
@@ -74,7 +76,8 @@ def retract(ctx: Context, args: Retract) -> dict[str, Any]:
     """Take back any record by its id: a decision, card, thought, step, task, evidence, receipt or proposal.
 
     Nothing is deleted: the record says from now on that it no longer holds, why, and what holds instead; what rested on
-    it is listed. A block of another author is staged for review.
+    it is listed. A closed step or task is open again; a step whose proof is taken back says so. A block of another
+    author is staged for review.
     """
     id = bare_id(ctx, args.id)
     said = retraction(ctx, id, args.why, args.replaced_by)

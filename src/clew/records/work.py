@@ -1,7 +1,7 @@
-"""start and close: work as an agent meets it.
+"""start: a task with its steps in one call; and which work and step a caller means.
 
-A task with its steps begins in one call; each step ends with proof, or openly without it. Both act on the caller's own
-focus only. The focus of the workspace belongs to the operations of the seeds and stays where it is.
+It moves the caller's own focus only. The focus of the workspace belongs to the operations of the seeds and stays where
+it is.
 """
 
 from __future__ import annotations
@@ -11,30 +11,25 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
 
-from clew.errors import ClewError, invalid, shorten, suggest
+from clew.errors import invalid, shorten, suggest
 from clew.ids import STEP, STEP_PATH, TASK, normal_id
 from clew.registry.callers import last_state, own_focus, set_own_focus
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, StrictModel, operation
+from clew.surroundings import clew_command
 from clew.tasks.changes import StepSpec, add_steps
 from clew.tasks.commands import named_commands
-from clew.tasks.creation import Home, NewTask, attempt, bootstrap
-from clew.tasks.endings import set_status
-from clew.tasks.evidence_capture import CapturedProof, capture_proof
-from clew.tasks.gates import Override, proof_refused
+from clew.tasks.creation import Home, NewTask, bootstrap
 from clew.tasks.macros import inbox
-from clew.tasks.plans import Work, find_work, known_work, open_tasks, plan_titled, work_by_id
-from clew.tasks.proof_receipts import UNPROVEN, receipts
-from clew.tasks.proofs import ProjectFiles, Proof, proof_state, waive
-from clew.tasks.steps import Step, find_step, first_open, step_selector, steps_of
-from clew.tasks.stepwork import close_step, note_step
-from clew.tasks.texts import Heading, Lines, Prose, heading, lines, read_step
+from clew.tasks.plans import Work, find_work, open_tasks, plan_titled, work_by_id
+from clew.tasks.steps import Step, steps_of
+from clew.tasks.texts import Heading, Lines, heading, lines, read_step
 from clew.tasks.views.outlook import OVER
 
 MOST_STEPS = 200
 SHOWN_STEPS = 8
-CONFIRMED = {"criteria": True, "tests": True}
-"""Closing a step says that its criteria are met and its tests were looked at."""
+LONGEST_RUN = 300
+"""A test command longer than this is not repeated in every answer; `open` shows it."""
 _STEP_OF = re.compile(rf"(?:({TASK.pattern})[\s/:.]*)?({STEP_PATH.pattern})", re.IGNORECASE)
 
 
@@ -81,7 +76,7 @@ def start_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     if result.get("added"):
         return [f"{result['task']}: {len(steps)} step{'s' * (len(steps) != 1)} added", shorten(" | ".join(shown), 200)]
     first = steps[0]
-    run = f"; in a shell: {proving(result['task'], first['tests'][0], 60)}" if first["tests"] else ""
+    run = f"; in a shell: {proving(result['task'], first['tests'][0])}" if first["tests"] else ""
     return [
         f"{result['task']} started ({result['plan']}{mode})",
         shorten(" | ".join(shown), 110) + more,
@@ -89,10 +84,12 @@ def start_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     ]
 
 
-def proving(task: str, test: str, most: int) -> str:
+def proving(task: str, test: str) -> str:
     """The shell command that proves the first open step of a task."""
+    # Whole, because it is pasted: a command that was cut runs something else.
     named = named_commands([test])
-    return f"clew prove --task {task} -- {shorten(named[0] if named else test, most)}"
+    run = named[0] if named else test
+    return clew_command(f"prove --task {task} -- {run if len(run) <= LONGEST_RUN else 'COMMAND'}")
 
 
 @operation(
@@ -117,7 +114,7 @@ def start(ctx: Context, args: Start) -> dict[str, Any]:
         "title": done.task.title,
         "plan": done.plan.id,
         "strict": args.strict,
-        "steps": [_step_json(step) for step in done.steps],
+        "steps": [step_json(step) for step in done.steps],
     }
 
 
@@ -133,7 +130,7 @@ def _more_steps(ctx: Context, task: Work, args: Start) -> dict[str, Any]:
         "title": task.title,
         "plan": task.parent,
         "strict": task.reasoning_mode == "strict",
-        "steps": [_step_json(step) for step in steps],
+        "steps": [step_json(step) for step in steps],
         "added": True,
     }
 
@@ -144,7 +141,7 @@ def _spec(step: StepWish) -> StepSpec:
     return StepSpec(title, lines(step.criteria) or (title,), lines(step.tests))
 
 
-def _step_json(step: Step) -> dict[str, Any]:
+def step_json(step: Step) -> dict[str, Any]:
     return {"path": step.path, "title": step.title, "tests": list(step.tests)}
 
 
@@ -162,120 +159,6 @@ def _home(ctx: Context, named: str | None) -> Home:
 
 def _plan_of(ctx: Context, work: Work) -> Work:
     return work_by_id(ctx, work.parent) if work.parent else work
-
-
-class RunProof(StrictModel):
-    """A run as the agent saw it. Clew did not see it, so it counts as claimed."""
-
-    command: Annotated[Prose, Field(min_length=1, description="What was run.")]
-    exit_code: Annotated[int, Field(ge=-255, le=255)] = 0
-    output: Annotated[Prose | None, Field(description="Its last lines.")] = None
-    files: Annotated[list[Name], Field(max_length=1000, description="Files that it covers.")] = []
-
-
-def run_proof(given: Any) -> Any:
-    """An object under the names that other tools give to a run."""
-    if not isinstance(given, dict):
-        return given
-    named = {_RUN_NAMES.get(key, key): value for key, value in given.items()}
-    return {**named, "files": [named["files"]]} if isinstance(named.get("files"), str) else named
-
-
-_RUN_NAMES = {
-    **dict.fromkeys(("cmd", "run", "shell"), "command"),
-    **dict.fromkeys(("exitCode", "exit", "code", "status", "returncode"), "exit_code"),
-    **dict.fromkeys(("stdout", "result", "tail"), "output"),
-    "covers": "files",
-}
-
-ProofGiven = Annotated[
-    Prose | RunProof,
-    BeforeValidator(run_proof),
-    Field(
-        description="Receipt id of `clew prove`, or {command, exit_code, output, files}.",
-        json_schema_extra={"anyOf": [{"type": "string"}, {"type": "object"}]},
-    ),
-]
-
-
-class Close(Input):
-    synonyms: ClassVar[dict[str, str]] = {"step_id": "step", "path": "step", "reason": "unproven", "evidence": "proof"}
-
-    step: Annotated[Name | None, Field(description="s:1 or STEP-...; default: your first open step.")] = None
-    proof: ProofGiven | None = None
-    unproven: Annotated[Prose | None, Field(description="Why it closes without proof; stays listed.")] = None
-    note: Annotated[Prose | None, Field(description="What to know about it later.")] = None
-    task: Annotated[Name | None, Field(description="Default: the task you started or named last.")] = None
-
-
-def close_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
-    shown = [f"{result['step']} closed {result['closed']}/{result['of']}: {result['proof']}"]
-    if result["next"] is not None:
-        following = result["next"]
-        run = f"; in a shell: {proving(result['task'], following['tests'][0], 60)}" if following["tests"] else ""
-        shown.append(f"next: {following['path']} {shorten(following['title'], 60)}{run}")
-    else:
-        shown.append(f"{result['task']} {result['status']}")
-    return shown
-
-
-@operation("close", writes=True, portal=True, lines=close_lines, example={"step": "s:0", "unproven": "prose only"})
-def close(ctx: Context, args: Close) -> dict[str, Any]:
-    """Close a step with proof: a run that Clew saw, or one you report. Without proof it says so and stays listed."""
-    task, step = _open_step(ctx, args)
-    if args.unproven is not None and not args.unproven.strip():
-        raise invalid("unproven", "must say why", "Give the reason.", kind="non_empty")
-    if args.note is not None:
-        task, _ = note_step(ctx, task, step, args.note)
-    # Before the state is asked for, so that the proof of this very call counts.
-    if args.proof is not None:
-        task, _ = capture_proof(ctx, task, step, _proof(ctx, args.proof))
-    proof = proof_state(ctx, step)
-    if proof.state == UNPROVEN and args.unproven is None:
-        raise _nothing_proves(step)
-    override, strict = None, task.reasoning_mode == "strict"
-    # Stricter than the gate of the step, which lets pass what names no test and requires no proof.
-    if strict and args.unproven is None and not proof.settled:
-        raise proof_refused(step, proof)
-    if args.unproven is not None and not proof.settled:
-        # A strict task keeps the reason as an override with a risk; any other just says that nothing proves the step.
-        if strict:
-            override = Override(reason=args.unproven, risk="closed without proof that Clew saw")
-        elif proof.state == UNPROVEN:
-            waive(ctx, step, UNPROVEN, args.unproven)
-    task, step, _ = close_step(ctx, task, step, CONFIRMED, override)
-    proof = proof_state(ctx, step)
-    set_own_focus(ctx, task.id)
-    return _closed(ctx, task, step, proof)
-
-
-def _open_step(ctx: Context, args: Close) -> tuple[Work, Step]:
-    """The step that is meant, of the task that is named or the caller's own. Another's focus is never acted on."""
-    # Not the focus of the workspace: another agent may have moved it a moment ago.
-    named = args.task or own_focus(ctx)
-    if named is None and args.step is not None and STEP.fullmatch(args.step.strip().upper()):
-        found = find_step(ctx, args.step.strip().upper())
-        named = found.task if found is not None else None
-    if named is None:
-        raise _no_task(ctx, args)
-    task = work_by_id(ctx, named.strip().upper())
-    if not task.is_task:
-        raise invalid("task", f"{task.id} is a plan, and only steps of tasks close", "Name a task.", known_work(ctx))
-    if args.step is None:
-        step = first_open(ctx, task.id)
-        if step is None:
-            ways = [suggest("resume", "Shows where the work stands.", "high", task=task.id)]
-            raise ClewError("CONFLICT", f"{task.id} has no open step", "Start another task.", suggestions=ways)
-        return task, step
-    try:
-        return task, step_selector(ctx, task, step_name(args.step), "step")
-    except ClewError as error:
-        following = first_open(ctx, task.id)
-        if error.code in ("UNKNOWN_ID", "INVALID_INPUT") and following is not None:
-            given = args.model_dump(exclude_none=True, exclude={"workspace", "task", "step"})
-            reason = f"Closes {following.path} {shorten(following.title, 60)}, the first open step."
-            error.suggestions = [suggest("close", reason, "high", **given, task=task.id, step=following.path)]
-        raise
 
 
 def current_work(ctx: Context) -> Work | None:
@@ -313,66 +196,3 @@ def step_name(given: str) -> str:
     bare = plain.lower().removeprefix("step").strip(" :-")
     number = bare.removeprefix("s").strip(" :")
     return f"s:{number}" if number.isdigit() and not STEP.fullmatch(plain.upper()) else plain
-
-
-def _proof(ctx: Context, given: str | RunProof) -> CapturedProof:
-    if isinstance(given, str):
-        return CapturedProof(receipts(given), [], [], ["tests"])
-    item: dict[str, Any] = {"command": given.command, "exit_code": given.exit_code}
-    if given.output is not None:
-        item["output"] = given.output
-    if given.files:
-        item |= {"covers": given.files, "files": ProjectFiles(ctx).digests(given.files)}
-    return CapturedProof([], [item], [], ["tests"])
-
-
-def _closed(ctx: Context, task: Work, step: Step, proof: Proof) -> dict[str, Any]:
-    steps = steps_of(ctx, task.id)
-    following = first_open(ctx, task.id)
-    status = "done" if following is None else "open"
-    if following is None:
-        try:
-            # In a savepoint: the step is closed even if the task as a whole may not be, for a stale proof of another
-            # step, say.
-            with attempt(ctx):
-                set_status(ctx, task, "DONE")
-        except ClewError as error:
-            status = f"stays open: {error.message}"
-    return {
-        "task": task.id,
-        "step": step.path,
-        "closed": sum(item.completed for item in steps),
-        "of": len(steps),
-        "state": proof.state,
-        "proof": proof.line(),
-        "status": status,
-        "next": _step_json(following) if following is not None else None,
-    }
-
-
-def _nothing_proves(step: Step) -> ClewError:
-    run = f" -- {step.tests[0]}" if step.tests else " -- COMMAND"
-    return ClewError(
-        "PROOF_REQUIRED",
-        f"nothing proves {step.path} {shorten(step.title, 60)}",
-        f"In a shell: clew prove --step {step.id}{run}. Or proof={{command, exit_code}}, or unproven with a reason.",
-        # A reason that nobody thought about must not be at hand: only what the step asks for is.
-        suggestions=[suggest("open", "Shows what the step asks for.", "high", id=step.id)],
-        details={"step_id": step.id, "path": step.path},
-    )
-
-
-def _no_task(ctx: Context, args: Close) -> ClewError:
-    """Names the open tasks with the same call about each of them."""
-    given = args.model_dump(exclude_none=True, exclude={"workspace", "task"})
-    ways = [
-        suggest("close", f"Closes a step of {work.id} {shorten(work.title, 60)}.", "high", **given, task=work.id)
-        for work in open_tasks(ctx, 3)
-    ]
-    return ClewError(
-        "INVALID_INPUT",
-        "task: you have not started or named one on this connection",
-        "Name the task; resume shows what is open.",
-        [{"kind": "missing_required", "field": "task"}],
-        ways or [suggest("resume", "Shows what is open.")],
-    )

@@ -32,7 +32,8 @@ EVERYDAY_WORDS: dict[str, str] = {
     "resume": "continue where left off was back again lost context memory standing state start session catch up",
     "remember": "save keep store write down note record memorize preference prefer rule decide lesson learn fact",
     "recall": "search look lookup find remember memory know known why when who choose chose decide fact answer",
-    "retract": "forget undo delete remove wrong mistake false obsolete outdated withdraw revoke cancel memory",
+    "retract": "forget undo delete remove wrong mistake false obsolete outdated withdraw revoke cancel memory"
+    " reopen closed step task again open take back disown receipt proof",
     "start": "begin create task todo list plan work project steps",
     "close": "finish done complete mark check tick step proof prove",
     "think": "brainstorm reason reflect consider idea thought problem step by",
@@ -55,6 +56,7 @@ EVERYDAY_WORDS: dict[str, str] = {
     "tasks_handoff": "hand over off handover takeover transfer summary report successor",
     "tasks_evidence_capture": "attach test output log proof prove result artifact file command",
     "tasks_proofs": "proof valid stale outdated still verify evidence require",
+    "tasks_progress": "reopen closed step open again",
     "tasks_undo": "revert roll back last change mistake",
     "tasks_redo": "revert again reapply",
     "tasks_context": "list all tasks plans todo open show",

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from clew.errors import invalid
+from clew.errors import invalid, shorten
 from clew.ids import RECEIPT
 from clew.project_files import MOST_FILES, is_inside
 from clew.registry.context import Context
-from clew.registry.operation import Input, Name, Text, Whole, operation
+from clew.registry.operation import AgentForm, Input, Name, Text, Whole, operation
 from clew.store.events import event_id, first_broken_event
 from clew.store.rows import find_many
 from clew.tasks.evidence import EvidenceDraft
@@ -45,10 +45,24 @@ class ReceiptRecord(OfStep):
     again: Annotated[Name | None, Field(description="The receipt whose command was run again.")] = None
 
 
+def receipt_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    """What was kept, and what it makes of the step."""
+    receipt, proof = result["receipt"], result["proof"]
+    ran = f"{shorten(receipt['command'], 200)} -> exit {receipt['exit_code']}"
+    covers = f", covers {result['files']} file{'s' * (result['files'] != 1)}" if result["files"] else ""
+    disputes = f", disputes {result['disputes']}" if result["disputes"] else ""
+    lines = [f"{receipt['id']} {receipt['grade']}: {ran}{covers}{disputes}"]
+    if proof is not None:
+        lacks = f": {proof['reason']}" if proof["reason"] else ""
+        lines.append(f"{result['task']} {proof['path']} is {proof['state']}{lacks}")
+    return lines
+
+
 @operation(
     "tasks_receipt_record",
     writes=True,
     example={"task": "TASK-001", "path": "s:0", "command": "make test", "exit_code": 0},
+    agent=AgentForm(("task", "path", "command", "exit_code", "output_tail"), receipt_lines),
 )
 def tasks_receipt_record(ctx: Context, args: ReceiptRecord) -> dict[str, Any]:
     """Keep the receipt of a command for a step. It is graded seen when Clew ran the command itself, else claimed."""

@@ -60,6 +60,8 @@ _SUBCOMMANDS = {name: frozenset(words.split()) for name, words in _EXECUTABLES.i
 """Executables that a line may begin with, and arguments that make it a command without a flag or a path."""
 _SCRIPT = re.compile(r"(?:\.{1,2}|bin|scripts?)/[\w./-]*\w")
 """A program named by its path, as in `./check.sh` or `scripts/test`. `tests/test_a.py` names a file, not a program."""
+_BEFORE = re.compile(r"^(?:\s*(?:cd\s+\S+\s*&&|[A-Za-z_]\w*=\S*\s))+\s*")
+"""What may stand before the command that counts: `cd web && npm test`, `CI=1 make test`."""
 _RUNNERS = frozenset({"pytest", "tox", "nox", "ctest", "rspec", "jest", "vitest", "make", "just"})
 """Programs that test without an argument."""
 # Words of test runners. A zero before them is a success, and so is `xfailed`.
@@ -85,18 +87,28 @@ _NONE_FAILED = re.compile(r"\b(?:0|no|none|zero)\s+(?:tests?\s+)?(?:fail\w*|erro
 
 def is_command(line: str) -> bool:
     """A known executable with an argument that is one beyond doubt. `just keep going` is a sentence."""
-    words = line.split()
+    words = _BEFORE.sub("", line).split()
     if words and _SCRIPT.fullmatch(words[0]):
         return True
-    if len(words) < 2 or words[0] not in _SUBCOMMANDS:
+    program = _program(words[0]) if words else ""
+    # A path leads to a program and to nothing else: `.venv/bin/pytest` needs no argument to be a command.
+    if program in _RUNNERS and "/" in words[0]:
+        return True
+    if len(words) < 2 or program not in _SUBCOMMANDS:
         return False
     # Sentences end with these, and so do commands that are quoted in one.
     argument = words[1].rstrip(".,;:!?")
     return (
-        argument in _SUBCOMMANDS[words[0]]
+        argument in _SUBCOMMANDS[program]
         or (argument.startswith("-") and len(argument) > 1)
         or _PATH.fullmatch(argument) is not None
     )
+
+
+def _program(word: str) -> str:
+    """The name of a program, wherever it lies and whatever version it has: `/opt/bin/python3.12` is python3."""
+    name = posixpath.basename(word)
+    return name if name in _SUBCOMMANDS else re.sub(r"(?<=\d)\.\d+$", "", name)
 
 
 def named_commands(lines: Iterable[str]) -> list[str]:
@@ -149,6 +161,12 @@ _LOOKS = frozenset(
         *("cat", "tac", "nl", "head", "tail", "wc", "less", "more", "tee"),
     }
 )
+_NEVER_FAILS = re.compile(
+    r"true|:|pwd|date|whoami|hostname|(?:exit|return)(?: 0)?|sleep [\d.]+[smhd]?|(?:echo|printf)(?: .*)?"
+    r"|(?:cd|export|set|unset)(?: .*)?|(?:ba|z|da|k)?sh -\w*c .*",
+    re.DOTALL,
+)
+"""Commands that end with 0 whatever the state of the work is. The whole form, for `date parsing checked` is prose."""
 _GIT_LOOKS = frozenset({"status", "log", "diff", "show", "branch", "remote", "stash", "add", "commit", "blame"})
 _GIT_CHECKS = frozenset({"--exit-code", "--check", "--quiet"})
 _IDLE: dict[str, frozenset[str]] = {
@@ -223,6 +241,16 @@ def cannot_fail(line: str) -> bool:
     """Whether everything that is run only prepares, looks around, or lists what could be run."""
     commands = [command for command in simple_commands(_inner(line)) if command.words]
     return all(_shows_nothing(command) for command in commands)
+
+
+def never_fails(line: str) -> bool:
+    """Whether nothing that is run could have ended otherwise: `true`, `echo ok`, `exit 0`, `cd web && :`.
+
+    Narrower than `cannot_fail`: `ls README.md` looks around, and fails where there is no such file.
+    """
+    # What a shell is given as text is listed as commands of its own.
+    commands = [command.line for command in simple_commands(_inner(line)) if command.words]
+    return bool(commands) and all(_NEVER_FAILS.fullmatch(command) for command in commands)
 
 
 def _shows_nothing(command: Simple) -> bool:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from clew.clock import rfc3339
 from clew.errors import shorten, unknown_id
-from clew.index.items import Item, index_item
+from clew.index.items import Item, index_item, mark_item
 from clew.registry.context import Context
 from clew.store.database import placeholders
-from clew.store.rows import TableRow, insert, load
+from clew.store.rows import TableRow, chunks, insert, load, update
 from clew.tasks.commands import claims_failure, says_failed
 from clew.tasks.proof_receipts import (
     CLAIMED,
@@ -128,6 +128,29 @@ def linked(ctx: Context, entities: Iterable[str]) -> dict[str, BackedCheckpoints
     return {
         entity: BackedCheckpoints(frozenset(evidence), frozenset(proof)) for entity, (evidence, proof) in found.items()
     }
+
+
+def without_receipt(ctx: Context, entities: Iterable[str]) -> set[str]:
+    """The steps with proof from before there were receipts; of everything later a receipt says how far it goes."""
+    found: set[str] = set()
+    for part in chunks(list(entities)):
+        rows = ctx.tx.all(
+            "SELECT DISTINCT entity FROM evidence_checkpoint AS own"
+            f" WHERE workspace = ? AND entity IN ({placeholders(len(part))}) AND proves = 1 AND NOT EXISTS"
+            " (SELECT 1 FROM proof_receipt WHERE workspace = own.workspace AND evidence = own.evidence)",
+            ctx.workspace,
+            *part,
+        )
+        found.update(row["entity"] for row in rows)
+    return found
+
+
+def disown_evidence(ctx: Context, id: str) -> None:
+    """From now on it proves nothing, also for the checkpoints that it was given for; what it said stays."""
+    update(ctx.tx, ctx.workspace, replace(evidence_by_id(ctx, id), proves=False))
+    sql = "UPDATE evidence_checkpoint SET proves = 0 WHERE workspace = ? AND evidence = ?"
+    ctx.tx.run(sql, ctx.workspace, id)
+    mark_item(ctx.tx, ctx.workspace, id, "disowned")
 
 
 def linked_to(ctx: Context, entity: str) -> BackedCheckpoints:

@@ -282,10 +282,12 @@ def read_proof(given: str | list[str] | ProofObject | None, note: str | None) ->
 
 
 def capture_proof(ctx: Context, task: Work, step: Step, proof: CapturedProof) -> tuple[Work, dict[str, Any] | None]:
-    """Keep what is real of the proof. A form that nobody filled in is not kept, and the gate then says so."""
+    """Keep what is real of the proof. A form that nobody filled in is not kept, and the gate then says so.
+
+    That a proof is weak is said by the caller, in the words of its own tool.
+    """
     drafts = proofs(ctx, proof.items, without_cited(ctx, step, proof.checks), proof.attachments)
     if not drafts:
         return task, None
     task, event, _ = capture(ctx, task, step, drafts, proof.checkpoints)
-    warn_weak(ctx, proof.checks, proof.attachments)
     return task, event

@@ -20,6 +20,7 @@ from clew.reasoning.premises import Suspect, any_fallen, suspects
 from clew.reasoning.scope import Scope, scope_of
 from clew.registry.context import Context
 from clew.registry.operation import StrictModel
+from clew.surroundings import clew_command
 from clew.tasks.commands import named_commands
 from clew.tasks.evidence import NOTHING, BackedCheckpoints, linked, linked_to
 from clew.tasks.plans import Work, find_work
@@ -176,7 +177,7 @@ def proof_refused(step: Step, proof: Proof) -> ClewError:
     """The proof is there and not good enough."""
     named = named_commands(step.tests)
     command = (proof.receipt.command if proof.receipt else None) or (named[0] if named else None)
-    run = f"clew prove --step {step.id} -- {command}" if command else f"clew prove --step {step.id} -- COMMAND"
+    run = clew_command(f"prove --step {step.id} -- {command or 'COMMAND'}")
     return ClewError(
         "PROOF_REQUIRED",
         f"{step.path} ({step.id}) is not proven: {proof.line()}",

@@ -36,7 +36,7 @@ from clew.tasks.creation import (
     write_steps,
 )
 from clew.tasks.endings import Status, set_status
-from clew.tasks.evidence_capture import ProofArg, capture_proof, read_proof
+from clew.tasks.evidence_capture import ProofArg, capture_proof, read_proof, warn_weak
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import Work, check_revision, plan_titled, qualified_id, work_by_id
 from clew.tasks.steps import Step, first_open, select_step, step_ref
@@ -152,6 +152,8 @@ def _close(ctx: Context, task: Work, step: Step, args: MacroCloseStep) -> dict[s
         proof = read_proof(args.proof, note)
         if proof is not None:
             task, proven = capture_proof(ctx, task, step, proof)
+            if proven is not None:
+                warn_weak(ctx, proof.checks, proof.attachments)
         task, step, _ = close_step(ctx, task, step, checkpoint_values(args.checkpoints), args.override)
     return {
         "task": task.id,

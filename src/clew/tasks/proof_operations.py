@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from clew.canonical import sha256_hex
-from clew.errors import ClewError
+from clew.errors import ClewError, shorten
 from clew.ids import confined
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
-from clew.registry.operation import Bounded, operation
+from clew.registry.operation import AgentForm, Bounded, operation
 from clew.tasks.commands import named_commands
 from clew.tasks.evidence import Evidence, evidence_of
-from clew.tasks.proofs import Proof, current_proofs, proof_states
+from clew.tasks.proofs import STALE, Proof, current_proofs, proof_states
 from clew.tasks.steps import Step, steps_of
 from clew.tasks.targets import OfWork, target_work
 
@@ -51,7 +52,31 @@ class Proofs(OfWork, Bounded):
     limit: Annotated[int, Field(ge=1, le=200, description="Most evidence to show, newest first.")] = 100
 
 
-@operation("tasks_proofs", mode="own", intent="proofs", budget=PROOFS_BUDGET, example={"task": "TASK-001"})
+def proofs_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    """A line for each step and for each piece of evidence; what changed under one stands in its line."""
+    steps = [f"{row['path']} {'done' if row['completed'] else 'open'}, {row['line']}" for row in result["steps"]]
+    evidence = [_evidence_line(row) for row in result["evidence"]]
+    stale = [f"stale: {', '.join(result['stale'])}"] if result["stale"] else []
+    head = f"{result['target']['id']}: {len(steps)} steps, {len(evidence)} pieces of evidence"
+    return [head, *steps, *evidence, *stale]
+
+
+def _evidence_line(row: dict[str, Any]) -> str:
+    said = shorten(" ".join((row["command"] or row.get("text", "")).split()), 120)
+    code = f" -> exit {row['exit_code']}" if row["exit_code"] is not None else ""
+    changed = f"; changed since: {', '.join(row['changed'][:5])}" if row["changed"] else ""
+    proves = "" if row["proves"] else "; proves nothing"
+    return f"{row['id']} {row['path'] or 'task'} {said}{code}{proves}{changed}"
+
+
+@operation(
+    "tasks_proofs",
+    mode="own",
+    intent="proofs",
+    budget=PROOFS_BUDGET,
+    example={"task": "TASK-001"},
+    agent=AgentForm(("task", "limit"), proofs_lines),
+)
 def tasks_proofs(ctx: Context, args: Proofs) -> dict[str, Any]:
     """List the evidence of a plan or task, and say which proofs are stale because a file under them has changed."""
     with ctx.reading() as bound:
@@ -62,18 +87,34 @@ def tasks_proofs(ctx: Context, args: Proofs) -> dict[str, Any]:
         states = proof_states(bound, steps)
     look = Given(args.files) if args.files is not None else Project(ctx)
     verdicts = {proof.id: _verdict(proof, look) for proof in current}
+    changed = _changed_by_step(current, verdicts)
+    # Of a long list of files only the receipt has the digests, so what is stale by its receipt is named as well.
+    seen = [proof.receipt.evidence for proof in states.values() if proof.state == STALE and proof.receipt]
+    stale = [id for id, verdict in verdicts.items() if False in verdict.values()]
     return {
         "workspace": ctx.workspace,
         "target": {"id": work.id, "kind": work.kind},
         "evidence": [_evidence_row(item, verdicts.get(item.id, {})) for item in found],
-        "stale": [id for id, verdict in verdicts.items() if False in verdict.values()],
-        "steps": [_step_json(step, states[step.id]) for step in steps],
+        "stale": [*stale, *(id for id in seen if id is not None and id not in stale)],
+        "steps": [_step_json(step, states[step.id], changed.get(step.id, set())) for step in steps],
     }
 
 
-def _step_json(step: Step, proof: Proof) -> dict[str, Any]:
+def _changed_by_step(current: Sequence[Evidence], verdicts: Mapping[str, Mapping[str, bool]]) -> dict[str, set[str]]:
+    """The files that changed under the evidence of each step."""
+    changed: dict[str, set[str]] = {}
+    for proof in current:
+        changed.setdefault(proof.entity, set()).update(path for path, same in verdicts[proof.id].items() if not same)
+    return changed
+
+
+def _step_json(step: Step, proof: Proof, changed: set[str]) -> dict[str, Any]:
+    # What changed under any evidence of the step: a row that says nothing beside stale evidence would deny it.
+    shown = replace(proof, changed=tuple(sorted({*proof.changed, *changed})))
+    # What proves the step is not weaker for an older claim whose files changed.
+    line = (proof if proof.settled else shown).line()
     names = {"tests": named_commands(step.tests), "completed": step.completed, "began_ms": step.created_at_ms}
-    return {**proof.to_json(), **names}
+    return {**shown.to_json(), "line": line, **names}
 
 
 def _verdict(proof: Evidence, look: Given | Project) -> dict[str, bool]:

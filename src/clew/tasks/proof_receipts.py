@@ -23,7 +23,7 @@ from clew.store.workspaces import chained, last_count
 SEEN, CLAIMED, FAILED = "seen", "claimed", "failed"
 UNPROVEN, OVERRIDDEN = "unproven", "overridden"
 DISOWNED = "disowned"
-"""The grade of a row that takes an earlier run back: from then on that command has shown nothing."""
+"""The grade of a row that takes an earlier one back: `again` names it, and the step is as if it had not been."""
 WAIVERS = (UNPROVEN, OVERRIDDEN)
 """Grades of rows that hold a reason instead of a run: why work was closed without proof, or against it."""
 SAID = "said"
@@ -200,7 +200,7 @@ def write_receipt(
         grade=grade,
         source=details.source,
         text=shorten(text, 1000),
-        command=run.command if run else None,
+        command=(run.command or None) if run else None,
         exit_code=run.exit_code if run else None,
         duration_ms=details.duration_ms,
         output_digest=details.output_digest,
@@ -235,23 +235,38 @@ def receipt_by_id(ctx: Context, id: str) -> ProofReceipt:
     return found
 
 
+_RUN_KEY = f"CASE WHEN grade = '{DISOWNED}' THEN id ELSE coalesce(command, id) END"
+_DISOWNED_RUN = (
+    "SELECT 1 FROM proof_receipt AS mark JOIN proof_receipt AS gone"
+    " ON gone.workspace = mark.workspace AND gone.id = mark.again"
+    f" WHERE mark.workspace = own.workspace AND mark.entity = own.entity AND mark.grade = '{DISOWNED}'"
+    f" AND (gone.id = own.id OR (gone.grade = '{FAILED}' AND gone.command = own.command AND gone.number > own.number"
+    f" AND (gone.source <> '{SAID}' OR own.source = '{SAID}') AND own.grade <> '{DISOWNED}'))"
+)
+
+
 def latest_receipts(ctx: Context, entities: Sequence[str]) -> dict[str, list[ProofReceipt]]:
     """Of each step the receipts that count, oldest first: of the runs of one command only the last one seen, or else
-    the last one claimed, because a claim cannot take back what was seen."""
+    the last one claimed, because a claim cannot take back what was seen.
+
+    What was disowned does not count, and the row that says so stands in the list. A failure that is disowned takes the
+    runs before it along: otherwise disowning it would prove the step by a run that was already refuted.
+    """
     found: dict[str, dict[tuple[str, bool], ProofReceipt]] = {}
     for part in chunks(list(entities)):
         marks = placeholders(len(part))
         rows = ctx.tx.all(
             f"SELECT * FROM proof_receipt WHERE workspace = ? AND entity IN ({marks}) AND number IN"
-            f" (SELECT max(number) FROM proof_receipt WHERE workspace = ? AND entity IN ({marks})"
-            " GROUP BY entity, coalesce(command, id), CASE WHEN source = 'said' THEN 0 ELSE 1 END) ORDER BY number",
+            f" (SELECT max(number) FROM proof_receipt AS own WHERE workspace = ? AND entity IN ({marks})"
+            f" AND NOT EXISTS ({_DISOWNED_RUN})"
+            f" GROUP BY entity, {_RUN_KEY}, CASE WHEN source = 'said' THEN 0 ELSE 1 END) ORDER BY number",
             ctx.workspace,
             *part,
             ctx.workspace,
             *part,
         )
         for receipt in (_loaded(row) for row in rows):
-            key = (receipt.command or receipt.id, receipt.witnessed)
+            key = (receipt.id if receipt.grade == DISOWNED else receipt.command or receipt.id, receipt.witnessed)
             found.setdefault(receipt.entity, {})[key] = receipt
     return {entity: _without_lesser_claims(latest) for entity, latest in found.items()}
 

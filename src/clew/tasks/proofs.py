@@ -1,7 +1,8 @@
-"""What a plan or task has been proven with, and whether its proofs and conclusions still stand."""
+"""How far each step is proven: which of its receipts decides, and whether it still stands."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,8 +11,8 @@ from clew.errors import shorten
 from clew.project_files import changed_files, git_head, is_inside, take_snapshot
 from clew.registry.context import Context
 from clew.store.rows import find_many, load
-from clew.tasks.commands import doubt, named_commands, same_command
-from clew.tasks.evidence import NOTHING, Evidence, linked
+from clew.tasks.commands import doubt, named_commands, never_fails, same_command
+from clew.tasks.evidence import Evidence, without_receipt
 from clew.tasks.plans import finished_tasks
 from clew.tasks.proof_receipts import (
     CLAIMED,
@@ -65,6 +66,8 @@ def current_proofs(ctx: Context, owner: str) -> list[Evidence]:
     return sorted((item for item in last.values() if item.proves), key=lambda item: item.number)
 
 
+_OWN = re.compile(r"sha256:[0-9a-f]{64}")
+"""A digest as `take_snapshot` writes it."""
 PROVEN, STALE = "proven", "stale"
 STATES = (PROVEN, CLAIMED, UNPROVEN, FAILED, STALE, OVERRIDDEN)
 MOST_STEPS = 500
@@ -134,13 +137,11 @@ def proof_state(ctx: Context, step: Step) -> Proof:
 def proof_states(ctx: Context, steps: Sequence[Step]) -> dict[str, Proof]:
     """How far each step is proven now, by step id; covered files are looked at where this process stands by them."""
     ids = [step.id for step in steps]
-    receipts, given = latest_receipts(ctx, ids), linked(ctx, ids)
+    receipts, older = latest_receipts(ctx, ids), without_receipt(ctx, ids)
     # One for all steps: the limit of files that are looked at is meant for the whole call.
     checkout = ProjectFiles(ctx)
     return {
-        step.id: _with_commands(
-            step, _judge(step, receipts.get(step.id, []), bool(given.get(step.id, NOTHING).proof), checkout)
-        )
+        step.id: _with_commands(step, _judge(step, receipts.get(step.id, []), step.id in older, checkout))
         for step in steps
     }
 
@@ -202,13 +203,14 @@ def unproven_since(ctx: Context) -> list[tuple[Step, Proof]]:
     return [(step, states[step.id]) for step in steps if states[step.id].state in DOUBTED]
 
 
-def _judge(step: Step, receipts: list[ProofReceipt], has_evidence: bool, checkout: ProjectFiles) -> Proof:
-    runs = [item for item in receipts if item.grade not in (*WAIVERS, DISOWNED)]
+def _judge(step: Step, receipts: list[ProofReceipt], older: bool, checkout: ProjectFiles) -> Proof:
+    runs = [item for item in receipts if item.grade not in (*WAIVERS, DISOWNED) and not _is_idle(item)]
     waiver = next((item for item in reversed(receipts) if item.grade in WAIVERS), None)
     proof = _failure(step, runs) or _success(step, runs, checkout)
     if proof is None:
         # Evidence from before there were receipts: somebody said so.
-        proof = Proof(step.id, step.path, CLAIMED if has_evidence else UNPROVEN)
+        state, reason = (CLAIMED, None) if older else (UNPROVEN, _nothing_left(receipts))
+        proof = Proof(step.id, step.path, state, reason=reason)
     decided = proof.receipt.number if proof.receipt is not None else 0
     # Receipts are numbered in order. A waiver that is older than the deciding run was overtaken by that run.
     if waiver is None or proof.settled or waiver.number < decided:
@@ -217,6 +219,19 @@ def _judge(step: Step, receipts: list[ProofReceipt], has_evidence: bool, checkou
     if waiver.grade == OVERRIDDEN or proof.state == UNPROVEN:
         return replace(proof, state=waiver.grade, reason=waiver.text)
     return proof
+
+
+def _is_idle(receipt: ProofReceipt) -> bool:
+    """`true` and its like: seen or claimed, it shows nothing, and takes back no failure."""
+    return receipt.grade != FAILED and receipt.command is not None and never_fails(receipt.command)
+
+
+def _nothing_left(receipts: list[ProofReceipt]) -> str | None:
+    """Why nothing proves a step for which something was given."""
+    last = next((item for item in reversed(receipts) if item.grade not in WAIVERS), None)
+    if last is None:
+        return None
+    return last.text if last.grade == DISOWNED else f"`{shorten(last.command or '', 60)}` passes whatever is done"
 
 
 def _failure(step: Step, runs: list[ProofReceipt]) -> Proof | None:
@@ -261,7 +276,9 @@ def _success(step: Step, runs: list[ProofReceipt], checkout: ProjectFiles) -> Pr
     relevant = [run for run in proving if not named or any(same_command(run.command or "", name) for name in named)]
     lacking = [name for name in named if not any(same_command(run.command or "", name) for run in relevant)]
     if not relevant or lacking:
-        return Proof(step.id, step.path, CLAIMED, passed[-1], reason=_unseen(passed[-1], lacking))
+        best = max(passed, key=lambda run: _worth(run, named))
+        changed = tuple(checkout.changed(best))
+        return Proof(step.id, step.path, CLAIMED, best, changed, reason=_unseen(best, lacking))
     stale = {run.id: changed for run in relevant if (changed := checkout.changed(run))}
     if stale:
         first = next(run for run in relevant if run.id in stale)
@@ -270,14 +287,21 @@ def _success(step: Step, runs: list[ProofReceipt], checkout: ProjectFiles) -> Pr
     return Proof(step.id, step.path, PROVEN, relevant[-1], repeat=tuple(run.id for run in relevant))
 
 
-def _unseen(last: ProofReceipt, lacking: list[str]) -> str | None:
-    """What a claim lacks, in words; nothing where no run was reported at all."""
-    if last.grade == SEEN and (found := _doubt(last)) is not None:
+def _worth(run: ProofReceipt, named: list[str]) -> tuple[bool, bool, int]:
+    """Of several claims the one that counts: a run of what the step names, then one with an exit code, the newest."""
+    return any(same_command(run.command or "", name) for name in named), run.exit_code is not None, run.number
+
+
+def _unseen(best: ProofReceipt, lacking: list[str]) -> str | None:
+    """What a claim lacks, in words; nothing where the step names no command and nothing speaks against the run."""
+    found = _doubt(best) if best.grade == SEEN or best.exit_code is not None else None
+    if best.grade == SEEN and found is not None:
         return found
     if not lacking:
-        return None
-    own = last.command is not None and same_command(last.command, lacking[0])
-    return "Clew did not see the run" if own else f"no seen run of {lacking[0]}"
+        return found
+    if any(same_command(best.command or "", name) for name in lacking):
+        return found or "Clew did not see the run"
+    return f"no seen run of {lacking[0]}" if best.grade == SEEN else f"not the step's test: {lacking[0]}"
 
 
 def waive(ctx: Context, step: Step, grade: str, reason: str) -> ProofReceipt:
@@ -305,6 +329,9 @@ class ProjectFiles:
         if self._root is None:
             return []
         files = receipt.files or {}  # below the project by their form: tasks_receipt_record takes no others
+        if not receipt.witnessed:
+            # A claim may name anything; only what close took down itself can be compared with the files.
+            files = {path: digest for path, digest in files.items() if is_inside(path) and _OWN.fullmatch(digest)}
         if not files:
             # A receipt that covers no files is tied to the commit it was run on: any other commit makes it stale.
             head = git_head(self._root) if receipt.git_commit else None

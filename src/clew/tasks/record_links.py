@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from clew.index.items import mark_item
 from clew.reasoning.graph import nodes
 from clew.reasoning.scope import scope_of
 from clew.reasoning.visibility import CARD_TYPES
 from clew.registry.context import Context
 from clew.registry.record import RecordLink, Retracted, Retraction, linker, retracter
-from clew.store.rows import update
+from clew.store.rows import find_many
 from clew.tasks.changes import change_step
 from clew.tasks.endings import set_status
-from clew.tasks.evidence import evidence_by_id
+from clew.tasks.evidence import Evidence, disown_evidence, evidence_by_id
+from clew.tasks.gates import gate_of
 from clew.tasks.jobs.claims import cancel_job
 from clew.tasks.jobs.job import QUEUED, RUNNING, job_by_id
 from clew.tasks.journal import Change
 from clew.tasks.plans import Work, tasks_of, work_by_id
-from clew.tasks.proof_receipts import DISOWNED, FAILED, WAIVERS, Run, receipt_by_id, write_receipt
+from clew.tasks.proof_receipts import (
+    CLAIMED,
+    DISOWNED,
+    FAILED,
+    UNPROVEN,
+    WAIVERS,
+    ProofReceipt,
+    Run,
+    receipt_by_id,
+    write_receipt,
+)
+from clew.tasks.proofs import proof_state
 from clew.tasks.steps import Step, find_step, step_tag, steps_of
 from clew.tasks.stepwork import reopen_step
 
@@ -75,9 +87,15 @@ def _proves(grade: str) -> bool:
     return grade not in (FAILED, DISOWNED, *WAIVERS)
 
 
-def _disowned(ctx: Context, step: str) -> set[str]:
-    sql = "SELECT again FROM proof_receipt WHERE workspace = ? AND entity = ? AND grade = ?"
-    return {row["again"] for row in ctx.tx.all(sql, ctx.workspace, step, DISOWNED)}
+def _disowned(ctx: Context, entity: str) -> set[str]:
+    """The receipts of a step that were taken back, and their evidence."""
+    sql = (
+        "SELECT gone.id, gone.evidence FROM proof_receipt AS mark JOIN proof_receipt AS gone"
+        " ON gone.workspace = mark.workspace AND gone.id = mark.again"
+        " WHERE mark.workspace = ? AND mark.entity = ? AND mark.grade = ?"
+    )
+    rows = ctx.tx.all(sql, ctx.workspace, entity, DISOWNED)
+    return {id for row in rows for id in (row["id"], row["evidence"]) if id is not None}
 
 
 @linker("evidence")
@@ -85,7 +103,8 @@ def evidence_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
     item = evidence_by_id(ctx, id)
     sql = "SELECT id FROM proof_receipt WHERE workspace = ? AND evidence = ? ORDER BY number LIMIT ?"
     rows = ctx.tx.all(sql, ctx.workspace, id, limit)
-    own = RecordLink(id, PROVES if item.proves else ABOUT, item.entity)
+    proves = item.proves and id not in _disowned(ctx, item.entity)
+    own = RecordLink(id, PROVES if proves else ABOUT, item.entity)
     return [own, *(RecordLink(row["id"], PART_OF, id) for row in rows)]
 
 
@@ -138,22 +157,45 @@ def _reopened(ctx: Context, task: Work, step: Step) -> Retracted:
 
 @retracter("evidence")
 def retract_evidence(ctx: Context, id: str, said: Retraction) -> Retracted:
-    """Disowned evidence proves nothing any more; what it said stays."""
+    """Disowned evidence proves nothing any more, and neither does its receipt; what they said stays."""
     item = evidence_by_id(ctx, id)
-    update(ctx.tx, ctx.workspace, replace(item, proves=False))
-    mark_item(ctx.tx, ctx.workspace, id, "disowned")
-    return Retracted("disowned")
+    return _disown(ctx, item.entity, find_many(ctx.tx, ctx.workspace, ProofReceipt, [id], "evidence"), id, said)
 
 
 @retracter("receipt")
 def retract_receipt(ctx: Context, id: str, said: Retraction) -> Retracted:
-    """Receipts are never changed. A new one, the last of its command, says that the run does not count."""
+    """The step is as if the run had not been."""
     receipt = receipt_by_id(ctx, id)
-    if receipt.command:
-        run = Run(receipt.source, receipt.command, None, again=receipt.id)
-        text = f"disowned {id}: {said.line}"
-        write_receipt(ctx, receipt.owner, receipt.entity, receipt.path, DISOWNED, text, run)
-    return Retracted("disowned")
+    return _disown(ctx, receipt.entity, [receipt], receipt.evidence, said)
+
+
+def _disown(
+    ctx: Context, entity: str, receipts: Sequence[ProofReceipt], evidence: str | None, said: Retraction
+) -> Retracted:
+    """Take back one run under both of its names. Receipts are never changed: a new one says that it does not count."""
+    gone = _disowned(ctx, entity)
+    for receipt in receipts:
+        if receipt.id not in gone:
+            run = Run(receipt.source, receipt.command or "", None, again=receipt.id)
+            text = f"disowned {receipt.id}: {said.line}"
+            write_receipt(ctx, receipt.owner, entity, receipt.path, DISOWNED, text, run)
+    # A task that was deleted took its evidence along; its receipts stay.
+    if evidence is not None and find_many(ctx.tx, ctx.workspace, Evidence, [evidence]):
+        disown_evidence(ctx, evidence)
+    step = find_step(ctx, entity)
+    return Retracted("disowned", note=_left_behind(ctx, step) if step is not None and step.completed else None)
+
+
+def _left_behind(ctx: Context, step: Step) -> str:
+    """What a done step rests on now. Where proof is demanded it is open again, as if it had never been closed."""
+    proof, task = proof_state(ctx, step), work_by_id(ctx, step.task)
+    strict = task.reasoning_mode == "strict" and proof.state in (UNPROVEN, CLAIMED, FAILED)
+    if strict or gate_of(ctx, step).missing_proof:
+        _reopened(ctx, task, step)
+        return f"{step.path} is open again, for it closes with proof only"
+    if proof.state == UNPROVEN:
+        return f"{step.path} stays done, UNPROVEN now; close step={step.path} with proof mends it"
+    return f"{step.path} stays done, now {proof.line()}"
 
 
 @retracter("job")

@@ -29,6 +29,7 @@ from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Names, Text, operation
 from clew.store.rows import TableRow, delete, find, insert, load, upsert
 from clew.store.workspaces import declare_events
+from clew.surroundings import clew_command
 
 declare_events(
     {
@@ -232,7 +233,7 @@ def guard_propose(ctx: Context, args: Propose) -> dict[str, Any]:
         "id": block.id,
         "state": "waits",
         "in_words": check.in_words(),
-        "approve": f"clew guards approve {block.id}",
+        "approve": clew_command(f"guards approve {block.id}"),
     }
 
 
@@ -243,7 +244,7 @@ class Approve(Input):
 @operation("guard_approve", writes=True, mode="own", example={"id": "R-1"})
 def guard_approve(ctx: Context, args: Approve) -> dict[str, Any]:
     """Approve the check of a rule or decision, so that it guards. For a person only, at the shell or on the page."""
-    _check_person(ctx, f"clew guards approve {shorten(args.id, 40)}")
+    _check_person(ctx, f"guards approve {shorten(args.id, 40)}")
     with governed(ctx) as bound:
         block = _rule(bound, args.id)
         if block.status not in HOLDING:
@@ -264,7 +265,7 @@ def guard_approve(ctx: Context, args: Approve) -> dict[str, Any]:
 @operation("guard_revoke", writes=True, mode="own", example={"id": "R-1"})
 def guard_revoke(ctx: Context, args: Approve) -> dict[str, Any]:
     """Take the approval of a check back. For a person only, at the shell or on the page."""
-    _check_person(ctx, f"clew guards revoke {shorten(args.id, 40)}")
+    _check_person(ctx, f"guards revoke {shorten(args.id, 40)}")
     with ctx.writing() as bound:
         guard = _guard(bound, args.id)
         # The check stays in the rule and waits again; only the approval is gone.
@@ -283,7 +284,7 @@ class OverrideInput(Input):
 @operation("guard_override", writes=True, mode="own", example={"id": "R-1", "why": "a hotfix for 2.1"})
 def guard_override(ctx: Context, args: OverrideInput) -> dict[str, Any]:
     """Let a guard pass for some minutes, with a reason that is kept. For a person only, at the shell or on the page."""
-    _check_person(ctx, f"clew guards override {shorten(args.id, 40)} --why ...")
+    _check_person(ctx, f"guards override {shorten(args.id, 40)} --why ...")
     why = " ".join(clean(args.why).split())
     if not why:
         raise invalid("why", "must not be empty", "Say why the guard is let pass.", kind="non_empty")
@@ -307,7 +308,7 @@ def _guard(ctx: Context, id: str) -> Guard:
     return found
 
 
-def _check_person(ctx: Context, command: str) -> None:
+def _check_person(ctx: Context, words: str) -> None:
     """An agent that could approve checks or let guards pass would be guarded by itself.
 
     Agents run shells too, so being at the shell is not enough: `clew guards` has asked at a terminal and got an answer.
@@ -317,7 +318,7 @@ def _check_person(ctx: Context, command: str) -> None:
         raise ClewError(
             "NOT_ALLOWED",
             "guards are approved, revoked and overridden by a person, at the shell or on the page",
-            f"Ask the user to run: {command}",
+            f"Ask the user to run: {clew_command(words)}",
             details={"rule": "person", "ends": None},
         )
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import orjson
@@ -15,24 +13,19 @@ from clew.canonical import canonical
 from clew.registry.context import Context
 from clew.registry.operation import Input, Meta, Name, operation
 from clew.store.database import Row
+from clew.surroundings import own_program
 from clew.tasks.jobs.job import LONGEST_TTL, MAX_LEASE_RUNNER, SHORTEST_TTL, LeaseTtl, RunnerId, check_runner
 
 
 def runner_command(ctx: Context) -> dict[str, str]:
     """A shell command that starts a runner. It never contains a database address, which may hold a password."""
     home = str(ctx.settings.home)
-    program = _program()
+    program = own_program()
     return {
         "cmd": f'{program} --home "{home}" --workspace "{ctx.workspace}" runner',
         "runner_bin": program,
         "storage_dir": home,
     }
-
-
-def _program() -> str:
-    # Beside this interpreter, so that the runner is of the same installation, whatever PATH says.
-    own = Path(sys.executable).parent / "clew"
-    return f'"{own}"' if own.exists() else f'"{sys.executable}" -m clew'
 
 
 # As in BranchMind's contract: a silent runner counts as offline after 20 seconds.

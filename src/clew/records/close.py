@@ -1,0 +1,286 @@
+"""close: a step ends with proof, or openly without it; more proof may follow when it is done.
+
+Acts on the caller's own focus only.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, Field
+
+from clew.errors import ClewError, invalid, shorten, suggest
+from clew.ids import STEP
+from clew.records.work import proving, step_json, step_name
+from clew.registry.callers import own_focus, set_own_focus
+from clew.registry.context import Context
+from clew.registry.operation import Input, Name, StrictModel, operation
+from clew.surroundings import clew_command
+from clew.tasks.commands import doubt, named_commands, never_fails, same_command
+from clew.tasks.creation import attempt
+from clew.tasks.endings import set_status
+from clew.tasks.evidence_capture import CapturedProof, capture_proof
+from clew.tasks.gates import Override, proof_refused
+from clew.tasks.plans import Work, known_work, open_tasks, work_by_id
+from clew.tasks.proof_receipts import FAILED, UNPROVEN, command_of, receipts
+from clew.tasks.proofs import ProjectFiles, Proof, proof_state, waive
+from clew.tasks.steps import Step, find_step, first_open, step_selector, steps_of
+from clew.tasks.stepwork import close_step, note_step
+from clew.tasks.texts import Prose
+
+CONFIRMED = {"criteria": True, "tests": True}
+"""Closing a step says that its criteria are met and its tests were looked at."""
+
+
+class RunProof(StrictModel):
+    """A run as the agent saw it. Clew did not see it, so it counts as claimed."""
+
+    command: Annotated[Prose, Field(min_length=1, description="What was run.")]
+    exit_code: Annotated[int, Field(ge=-255, le=255)] = 0
+    output: Annotated[Prose | None, Field(description="Its last lines.")] = None
+    files: Annotated[list[Name], Field(max_length=1000, description="Files that it covers.")] = []
+
+
+def run_proof(given: Any) -> Any:
+    """An object under the names that other tools give to a run."""
+    if not isinstance(given, dict):
+        return given
+    named = {_RUN_NAMES.get(key, key): value for key, value in given.items()}
+    return {**named, "files": [named["files"]]} if isinstance(named.get("files"), str) else named
+
+
+_RUN_NAMES = {
+    **dict.fromkeys(("cmd", "run", "shell"), "command"),
+    **dict.fromkeys(("exitCode", "exit", "code", "status", "returncode"), "exit_code"),
+    **dict.fromkeys(("stdout", "result", "tail"), "output"),
+    "covers": "files",
+}
+
+ProofGiven = Annotated[
+    Prose | RunProof,
+    BeforeValidator(run_proof),
+    Field(
+        description="Receipt id of `clew prove`, or {command, exit_code, output, files}.",
+        json_schema_extra={"anyOf": [{"type": "string"}, {"type": "object"}]},
+    ),
+]
+
+
+class Close(Input):
+    synonyms: ClassVar[dict[str, str]] = {"step_id": "step", "path": "step", "reason": "unproven", "evidence": "proof"}
+
+    step: Annotated[Name | None, Field(description="s:1 or STEP-...; default: your first open step.")] = None
+    proof: ProofGiven | None = None
+    unproven: Annotated[Prose | None, Field(description="Why it closes without proof; stays listed.")] = None
+    note: Annotated[Prose | None, Field(description="What to know about it later.")] = None
+    task: Annotated[Name | None, Field(description="Default: the task you started or named last.")] = None
+
+
+def close_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+    if result["was"] is None:
+        shown = [f"{result['step']} closed {result['closed']}/{result['of']}: {result['proof']}"]
+    else:
+        before = f" (was {shorten(result['was'], 100)})" if result["was"] != result["proof"] else ""
+        shown = [f"proof of {result['step']} is now {result['proof']}{before}"]
+    if result["next"] is not None:
+        following = result["next"]
+        run = f"; in a shell: {proving(result['task'], following['tests'][0])}" if following["tests"] else ""
+        shown.append(f"next: {following['path']} {shorten(following['title'], 60)}{run}")
+    else:
+        shown.append(f"{result['task']} {result['status']}")
+    return shown
+
+
+@operation("close", writes=True, portal=True, lines=close_lines, example={"step": "s:0", "unproven": "prose only"})
+def close(ctx: Context, args: Close) -> dict[str, Any]:
+    """Close a step with proof: a run that Clew saw, or one you report. Without proof it says so and stays listed.
+
+    With proof for a step that is done already, the proof is added, and the better one counts.
+    """
+    task, step = _meant_step(ctx, args)
+    if step.completed:
+        return _prove_again(ctx, task, step, args)
+    if args.unproven is not None and not args.unproven.strip():
+        raise invalid("unproven", "must say why", "Give the reason.", kind="non_empty")
+    if args.note is not None:
+        task, _ = note_step(ctx, task, step, args.note)
+    # Before the state is asked for, so that the proof of this very call counts.
+    if args.proof is not None:
+        task = _keep_proof(ctx, task, step, args.proof)
+    proof = proof_state(ctx, step)
+    if proof.state == UNPROVEN and args.unproven is None:
+        raise _nothing_proves(step, proof.reason)
+    override, strict = None, task.reasoning_mode == "strict"
+    # Stricter than the gate of the step, which lets pass what names no test and requires no proof.
+    if strict and args.unproven is None and not proof.settled:
+        raise proof_refused(step, proof)
+    if args.unproven is not None and not proof.settled:
+        # A strict task keeps the reason as an override with a risk; any other just says that nothing proves the step.
+        if strict:
+            override = Override(reason=args.unproven, risk="closed without proof that Clew saw")
+        elif proof.state == UNPROVEN:
+            waive(ctx, step, UNPROVEN, args.unproven)
+    task, step, _ = close_step(ctx, task, step, CONFIRMED, override)
+    proof = proof_state(ctx, step)
+    set_own_focus(ctx, task.id)
+    return _closed(ctx, task, step, proof)
+
+
+def _prove_again(ctx: Context, task: Work, step: Step, args: Close) -> dict[str, Any]:
+    """More proof for a step that is done: the better one counts, whichever came first."""
+    before = proof_state(ctx, step)
+    if args.proof is None:
+        raise _done_already(step, before)
+    if args.note is not None:
+        task, _ = note_step(ctx, task, step, args.note)
+    task = _keep_proof(ctx, task, step, args.proof)
+    proof = proof_state(ctx, step)
+    # What shows that the work is wrong, and in a strict task what Clew did not see, mends no proof.
+    if proof.state == FAILED or (task.reasoning_mode == "strict" and not proof.settled):
+        raise proof_refused(step, proof)
+    set_own_focus(ctx, task.id)
+    return {**_closed(ctx, task, step, proof), "was": before.line()}
+
+
+def _meant_step(ctx: Context, args: Close) -> tuple[Work, Step]:
+    """The step that is meant, of the task that is named or the caller's own. Another's focus is never acted on."""
+    # Not the focus of the workspace: another agent may have moved it a moment ago.
+    named = args.task or own_focus(ctx)
+    if named is None and args.step is not None and STEP.fullmatch(args.step.strip().upper()):
+        found = find_step(ctx, args.step.strip().upper())
+        named = found.task if found is not None else None
+    if named is None:
+        raise _no_task(ctx, args)
+    task = work_by_id(ctx, named.strip().upper())
+    if not task.is_task:
+        raise invalid("task", f"{task.id} is a plan, and only steps of tasks close", "Name a task.", known_work(ctx))
+    if args.step is None:
+        step = first_open(ctx, task.id)
+        if step is None:
+            ways = [suggest("resume", "Shows where the work stands.", "high", task=task.id)]
+            raise ClewError("CONFLICT", f"{task.id} has no open step", "Start another task.", suggestions=ways)
+        return task, step
+    try:
+        return task, step_selector(ctx, task, step_name(args.step), "step")
+    except ClewError as error:
+        following = first_open(ctx, task.id)
+        if error.code in ("UNKNOWN_ID", "INVALID_INPUT") and following is not None:
+            given = args.model_dump(exclude_none=True, exclude={"workspace", "task", "step"})
+            reason = f"Closes {following.path} {shorten(following.title, 60)}, the first open step."
+            error.suggestions = [suggest("close", reason, "high", **given, task=task.id, step=following.path)]
+        raise
+
+
+def _proof(ctx: Context, given: str | RunProof) -> CapturedProof:
+    if isinstance(given, str):
+        return CapturedProof(receipts(given), [], [], ["tests"])
+    item: dict[str, Any] = {"command": given.command, "exit_code": given.exit_code}
+    if given.output is not None:
+        item["output"] = given.output
+    if given.files:
+        item |= {"covers": given.files, "files": ProjectFiles(ctx).digests(given.files)}
+    return CapturedProof([], [item], [], ["tests"])
+
+
+def _closed(ctx: Context, task: Work, step: Step, proof: Proof) -> dict[str, Any]:
+    steps = steps_of(ctx, task.id)
+    following = first_open(ctx, task.id)
+    status = "done" if following is None else "open"
+    if following is None and task.status != "DONE":
+        try:
+            # In a savepoint: the step is closed even if the task as a whole may not be, for a stale proof of another
+            # step, say.
+            with attempt(ctx):
+                set_status(ctx, task, "DONE")
+        except ClewError as error:
+            status = f"stays open: {error.message}"
+    return {
+        "task": task.id,
+        "step": step.path,
+        "closed": sum(item.completed for item in steps),
+        "of": len(steps),
+        "state": proof.state,
+        "proof": proof.line(),
+        "was": None,
+        "status": status,
+        "next": step_json(following) if following is not None else None,
+    }
+
+
+def _keep_proof(ctx: Context, task: Work, step: Step, given: str | RunProof) -> Work:
+    """Keep what was given as proof, and say what it lacks; what could never have failed is refused."""
+    said = _reported(given)
+    if said and all(never_fails(command) for command in said):
+        raise _nothing_proves(step, f"`{shorten(said[0], 60)}` passes whatever is done")
+    task, kept = capture_proof(ctx, task, step, _proof(ctx, given))
+    weakness = _weakness(step, given) if kept is not None else None
+    if weakness is not None:
+        run = _prove_step(step)
+        fix = f"Close {step.path} again with proof={{command, exit_code, output}}, or in a shell: {run}"
+        ctx.warn("PROOF_WEAK", weakness, fix)
+    return task
+
+
+def _reported(given: str | RunProof) -> list[str]:
+    """What is said to have been run, line by line."""
+    if isinstance(given, RunProof):
+        return [given.command]
+    return [command_of(line) or line for line in receipts(given)]
+
+
+def _weakness(step: Step, given: str | RunProof) -> str | None:
+    """Why a report is worth less than a run of what the step names; None where it is such a run."""
+    named = named_commands(step.tests)
+    said = shorten(_reported(given)[0], 80)
+    wanted = f"; the step names `{shorten(named[0], 120)}`" if named else ""
+    if isinstance(given, str):
+        return f"`{said}` tells no command with its exit code{wanted}"
+    if named and not any(same_command(given.command, name) for name in named):
+        return f"the step names `{shorten(named[0], 120)}`; this was `{said}`"
+    found = doubt(given.command, given.output)
+    return f"`{said}` shows little: {found}" if found is not None else None
+
+
+def _prove_step(step: Step) -> str:
+    named = named_commands(step.tests) or list(step.tests) or ["COMMAND"]
+    return clew_command(f"prove --step {step.id} -- {named[0]}")
+
+
+def _done_already(step: Step, proof: Proof) -> ClewError:
+    return ClewError(
+        "INVALID_INPUT",
+        f"{step.path} ({step.id}) is done already: {proof.line()}",
+        "With proof={command, exit_code, output} this adds a better proof;"
+        f" retract id={step.id}, with why, opens it again.",
+        [{"kind": "state", "field": "step"}],
+        [suggest("resume", "Shows what is next.", "high", task=step.task)],
+    )
+
+
+def _nothing_proves(step: Step, reason: str | None) -> ClewError:
+    because = f": {reason}" if reason else ""
+    return ClewError(
+        "PROOF_REQUIRED",
+        f"nothing proves {step.path} {shorten(step.title, 60)}{because}",
+        f"In a shell: {_prove_step(step)}. Or proof={{command, exit_code, output}} of a command that can fail, or"
+        " unproven with a reason.",
+        # A reason that nobody thought about must not be at hand: only what the step asks for is.
+        suggestions=[suggest("open", "Shows what the step asks for.", "high", id=step.id)],
+        details={"step_id": step.id, "path": step.path},
+    )
+
+
+def _no_task(ctx: Context, args: Close) -> ClewError:
+    """Names the open tasks with the same call about each of them."""
+    given = args.model_dump(exclude_none=True, exclude={"workspace", "task"})
+    ways = [
+        suggest("close", f"Closes a step of {work.id} {shorten(work.title, 60)}.", "high", **given, task=work.id)
+        for work in open_tasks(ctx, 3)
+    ]
+    return ClewError(
+        "INVALID_INPUT",
+        "task: you have not started or named one on this connection",
+        "Name the task; resume shows what is open.",
+        [{"kind": "missing_required", "field": "task"}],
+        ways or [suggest("resume", "Shows what is open.")],
+    )

@@ -277,8 +277,8 @@ def _success(step: Step, runs: list[ProofReceipt], checkout: ProjectFiles) -> Pr
     lacking = [name for name in named if not any(same_command(run.command or "", name) for run in relevant)]
     if not relevant or lacking:
         best = max(passed, key=lambda run: _worth(run, named))
-        changed = tuple(checkout.changed(best))
-        return Proof(step.id, step.path, CLAIMED, best, changed, reason=_unseen(best, lacking))
+        since = tuple(checkout.changed(best))
+        return Proof(step.id, step.path, CLAIMED, best, since, reason=_unseen(best, lacking))
     stale = {run.id: changed for run in relevant if (changed := checkout.changed(run))}
     if stale:
         first = next(run for run in relevant if run.id in stale)

@@ -8,6 +8,9 @@ from typing import Any
 
 import orjson
 
+Json = dict[str, Any]
+"""A JSON object whose names belong to a contract: an answer, a part of one, or the payload of an event."""
+
 
 def canonical(value: Any) -> str:
     """Compact JSON with sorted keys."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.clock import iso_millis
 from clew.ledger.chains import Point
 from clew.ledger.inputs import Id, LedgerInput, SessionRef
@@ -103,7 +104,7 @@ class SessionAnalyze(LedgerInput):
 
 
 @operation("session_analyze", aliases=("session.analyze",), example=EXAMPLE)
-def session_analyze(ctx: Context, args: SessionAnalyze) -> dict[str, Any]:
+def session_analyze(ctx: Context, args: SessionAnalyze) -> Json:
     """Count what a session's shape says: linearity, revisions, branches, completion, open hypotheses."""
     return analysis_of(ctx, session_named(ctx, args.session_id))
 
@@ -172,7 +173,7 @@ def figures_of(ctx: Context, session: LedgerSession) -> SessionFigures:
     )
 
 
-def analysis_of(ctx: Context, session: LedgerSession) -> dict[str, Any]:
+def analysis_of(ctx: Context, session: LedgerSession) -> Json:
     figures = figures_of(ctx, session)
     structure = _structure(figures)
     metadata = {
@@ -199,7 +200,7 @@ def analysis_of(ctx: Context, session: LedgerSession) -> dict[str, Any]:
     }
 
 
-def _structure(figures: SessionFigures) -> dict[str, Any]:
+def _structure(figures: SessionFigures) -> Json:
     count = figures.thoughts or 1
     turns = figures.revisions + figures.main_forks + figures.forked
     # A session of one thought has no duration; its density is given as 0 instead of infinite.
@@ -212,7 +213,7 @@ def _structure(figures: SessionFigures) -> dict[str, Any]:
     }
 
 
-def _quality(session: LedgerSession, figures: SessionFigures) -> dict[str, Any]:
+def _quality(session: LedgerSession, figures: SessionFigures) -> Json:
     return {
         "critiqueRequests": session.critique_count,
         # By seq, not by number: the main line goes on after a branch only if its last thought was written later.
@@ -244,7 +245,7 @@ ORDER BY seq LIMIT ?
 """
 
 
-def _content(ctx: Context, session: LedgerSession) -> dict[str, Any]:
+def _content(ctx: Context, session: LedgerSession) -> Json:
     key = (ctx.workspace, session.id)
 
     def points(sql: str) -> list[str]:
@@ -280,18 +281,18 @@ class DeepAnalysis(LedgerInput):
 
 
 @operation("deep_analysis", example=EXAMPLE)
-def deep_analysis(ctx: Context, args: DeepAnalysis) -> dict[str, Any]:
+def deep_analysis(ctx: Context, args: DeepAnalysis) -> Json:
     """Look closer at a session: patterns, load, decision points, times; compared with others if asked."""
     session = session_named(ctx, args.session_id)
     steps, arrows = steps_of(ctx, session), arrows_of(ctx, session)
-    parts: dict[str, Any] = {
+    parts: Json = {
         "patterns": _patterns(ctx, session, steps),
         "cognitive_load": _load(session, steps, arrows),
         "decision_points": _decisions(steps),
     }
     names = {"patterns": "patterns", "cognitive_load": "cognitiveLoad", "decision_points": "decisionPoints"}
     wanted = list(parts) if args.analysis_type == "full" else [args.analysis_type]
-    result: dict[str, Any] = {"sessionId": session.id, "analysisType": args.analysis_type}
+    result: Json = {"sessionId": session.id, "analysisType": args.analysis_type}
     result |= {names[name]: parts[name] for name in wanted}
     if args.options.includeTimeline:
         result["timeline"] = _timeline(session, steps)
@@ -300,7 +301,7 @@ def deep_analysis(ctx: Context, args: DeepAnalysis) -> dict[str, Any]:
     return result | {"timestamp": iso_millis(ctx.ws.updated_at_ms)}
 
 
-def _patterns(ctx: Context, session: LedgerSession, steps: list[BareThought]) -> dict[str, Any]:
+def _patterns(ctx: Context, session: LedgerSession, steps: list[BareThought]) -> Json:
     length = ctx.tx.value(
         f"SELECT avg(length(entry.content)) FROM thought{entry_join('thought')}"
         " WHERE thought.workspace = ? AND thought.session = ?",
@@ -315,7 +316,7 @@ def _patterns(ctx: Context, session: LedgerSession, steps: list[BareThought]) ->
     }
 
 
-def _load(session: LedgerSession, steps: list[BareThought], arrows: list[Arrow]) -> dict[str, Any]:
+def _load(session: LedgerSession, steps: list[BareThought], arrows: list[Arrow]) -> Json:
     """Breadth and depth as counted; the complexity score grows with thoughts, turns and links, up to 100."""
     turns = sum(step.is_revision or step.forks for step in steps)
     score = min(100, 2 * len(steps) + 5 * turns + 3 * len(arrows)) if steps else 0
@@ -326,7 +327,7 @@ def _load(session: LedgerSession, steps: list[BareThought], arrows: list[Arrow])
     }
 
 
-def _decisions(steps: list[BareThought]) -> list[dict[str, Any]]:
+def _decisions(steps: list[BareThought]) -> list[Json]:
     found = []
     for step in steps:
         kind = (
@@ -339,7 +340,7 @@ def _decisions(steps: list[BareThought]) -> list[dict[str, Any]]:
     return found[:200]
 
 
-def _timeline(session: LedgerSession, steps: list[BareThought]) -> dict[str, Any]:
+def _timeline(session: LedgerSession, steps: list[BareThought]) -> Json:
     return {
         "createdAt": iso_millis(session.created_at_ms),
         "updatedAt": iso_millis(session.updated_at_ms),
@@ -349,7 +350,7 @@ def _timeline(session: LedgerSession, steps: list[BareThought]) -> dict[str, Any
     }
 
 
-def _compared(ctx: Context, other: str) -> dict[str, Any]:
+def _compared(ctx: Context, other: str) -> Json:
     session = session_named(ctx, other)
     figures = figures_of(ctx, session)
     return {"sessionId": session.id, "title": session.title, "thoughtCount": figures.thoughts, **_structure(figures)}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from clew.canonical import Json
 from clew.errors import ClewError, invalid, suggest
 from clew.ledger.sessions import LedgerSession, from_row, no_session
 from clew.registry.context import Context
@@ -208,7 +209,7 @@ def no_thought(session: str, point: Point, field: str) -> ClewError:
     )
 
 
-def taken(session: str, point: Point, chain: Chain, arguments: dict[str, Any]) -> ClewError:
+def taken(session: str, point: Point, chain: Chain, arguments: Json) -> ClewError:
     mended = {**arguments, "thoughtNumber": chain.next_number}
     return ClewError(
         "CONFLICT",

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+
+from clew.canonical import Json
 
 KINDS: dict[str, str] = {
     "H": "hypothesis",
@@ -181,9 +182,9 @@ def anchors(text: str) -> list[str]:
     return list(dict.fromkeys(_ANCHOR.findall(text)))
 
 
-def described(reading: CipherReading) -> dict[str, Any]:
+def described(reading: CipherReading) -> Json:
     """The parts that were understood, for the answer; empty for prose without references."""
-    parts: dict[str, Any] = {}
+    parts: Json = {}
     if reading.kind:
         parts["type"] = reading.kind
     if reading.references:

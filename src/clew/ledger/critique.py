@@ -6,11 +6,9 @@ ends with the request; the client's next round brings the reply and a sealed sta
 
 from __future__ import annotations
 
-from typing import Any
-
 import orjson
 
-from clew.canonical import canonical
+from clew.canonical import Json, canonical
 from clew.clock import iso_millis
 from clew.ledger.chains import Point
 from clew.ledger.exchange.imports import storable
@@ -35,7 +33,7 @@ ASK = "Name the weakest point of the current thought, what it takes for granted,
 declare_events({"thought_critiqued": "The client's model was asked for a critique of a thought."})
 
 
-def critique(ctx: Context, seq: int) -> dict[str, Any]:
+def critique(ctx: Context, seq: int) -> Json:
     """Ask the model, store the result or the failure, and return it. Raises no error: the thought itself is stored."""
     sampler = ctx.connection.sampler
     if sampler is None:
@@ -57,7 +55,7 @@ def critique(ctx: Context, seq: int) -> dict[str, Any]:
     return _keep(ctx, seq, _ok(reply))
 
 
-def _ok(reply: InputReply) -> dict[str, Any]:
+def _ok(reply: InputReply) -> Json:
     if not reply.text.strip():
         return {"status": "failed", "reason": "the client's model answered with nothing"}
     return {"status": "ok", "text": storable(reply.text), "model": storable(reply.model)}
@@ -84,7 +82,7 @@ def _before(ctx: Context, thought: Thought) -> list[Thought]:
     return found[::-1]
 
 
-def _keep(ctx: Context, seq: int, result: dict[str, Any]) -> dict[str, Any]:
+def _keep(ctx: Context, seq: int, result: Json) -> Json:
     with ctx.writing() as bound:
         result = {**result, "timestamp": iso_millis(bound.now_ms)}
         bound.tx.run(

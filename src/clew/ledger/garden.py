@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from clew.canonical import canonical
+from clew.canonical import Json, canonical
 from clew.clock import iso_millis
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import CHAIN
@@ -41,8 +41,8 @@ class Pattern(TableRow):
     created_at_ms: int
     updated_at_ms: int
 
-    def to_dict(self, full: bool = True) -> dict[str, Any]:
-        shown: dict[str, Any] = {
+    def to_dict(self, full: bool = True) -> Json:
+        shown: Json = {
             "id": self.id,
             "title": self.title,
             "description": self.description,
@@ -66,7 +66,7 @@ class GardenNote(TableRow):
     created_at_ms: int
     updated_at_ms: int
 
-    def to_dict(self, full: bool = True) -> dict[str, Any]:
+    def to_dict(self, full: bool = True) -> Json:
         shown = {
             "id": self.id,
             "title": self.title,

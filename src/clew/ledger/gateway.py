@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import ConfigDict, Field
 
-from clew.canonical import canonical
+from clew.canonical import Json, canonical
 from clew.errors import ClewError, Suggestion, shorten, suggest
 from clew.ledger.inputs import LedgerInput
 from clew.ledger.stages import GATEWAY, check_stage, peek_place
@@ -81,7 +81,7 @@ class Gateway(LedgerInput):
 class Route:
     wire: str
     entry: OperationEntry
-    arguments: dict[str, Any]
+    arguments: Json
 
     @property
     def session(self) -> str | None:
@@ -134,7 +134,7 @@ def routed(args: Gateway) -> Route:
     return Route(wire, _entry(wire), arguments)
 
 
-def _object(value: Any, field: str) -> dict[str, Any]:
+def _object(value: Any, field: str) -> Json:
     """The value as an object. Some clients send the JSON text of one."""
     if isinstance(value, str):
         try:
@@ -199,7 +199,7 @@ def _no_operation(wire: str) -> ClewError:
     )
 
 
-def _arguments(route: Route) -> dict[str, Any]:
+def _arguments(route: Route) -> Json:
     """The given arguments. Stateless clients send a sessionId with every call; it goes only where the schema has it."""
     arguments = {name: value for name, value in route.arguments.items() if value is not None}
     if "sessionId" in route.entry.input_schema.get("properties", {}):
@@ -221,11 +221,11 @@ def _translated(ctx: Context, answer: Answer, route: Route | None = None) -> Ans
     return replace(_in_json(envelope, _result_object(envelope)), resources=answer.resources)
 
 
-def _in_json(envelope: dict[str, Any], shown: dict[str, Any]) -> Answer:
+def _in_json(envelope: Json, shown: Json) -> Answer:
     return Answer(envelope["success"], envelope, canonical(shown), shown)
 
 
-def seed_error(error: dict[str, Any]) -> dict[str, Any]:
+def seed_error(error: Json) -> Json:
     code = error["code"]
     if code in SEED_CODES:
         return error
@@ -233,7 +233,7 @@ def seed_error(error: dict[str, Any]) -> dict[str, Any]:
     return {**error, "code": translated, "details": {**error.get("details", {}), "code": code}}
 
 
-def _error_object(error: dict[str, Any], route: Route | None) -> dict[str, Any]:
+def _error_object(error: Json, route: Route | None) -> Json:
     """The error and a correct call, as the text of the answer, because many clients show nothing else."""
     details = {name: value for name, value in error.get("details", {}).items() if name != "example"}
     shown = {"error": error["message"], "code": error["code"], "suggestion": error.get("recovery")}
@@ -245,7 +245,7 @@ def _error_object(error: dict[str, Any], route: Route | None) -> dict[str, Any]:
     return {**details, **{name: value for name, value in shown.items() if value is not None}} | {"code": error["code"]}
 
 
-def _failure_mark(wire: str) -> dict[str, Any]:
+def _failure_mark(wire: str) -> Json:
     """The field by which the clients of each group recognise a failure."""
     group = wire.partition(".")[0]
     if group in ("session", "notebook"):
@@ -253,7 +253,7 @@ def _failure_mark(wire: str) -> dict[str, Any]:
     return {"status": "failed"} if group == "thought" else {}
 
 
-def _expected(route: Route, error: dict[str, Any]) -> dict[str, Any]:
+def _expected(route: Route, error: Json) -> Json:
     """The arguments of the operation, and a well-formed example call through the gateway."""
     schema, example = route.entry.input_schema, {"operation": wire_name(route.entry)}
     # Some are asked for by the function and not by the schema, so that the refusal can name the choices there are.
@@ -277,11 +277,11 @@ def _local_advice(recovery: str | None) -> str | None:
     return recovery
 
 
-def _warnings(envelope: dict[str, Any]) -> list[str]:
+def _warnings(envelope: Json) -> list[str]:
     return [f"{item['message']} {item['recovery']}" for item in envelope["warnings"]]
 
 
-def _result_object(envelope: dict[str, Any]) -> dict[str, Any]:
+def _result_object(envelope: Json) -> Json:
     result = envelope["result"]
     if not result.get("budget", {}).get("truncated"):
         result = {name: value for name, value in result.items() if name != "budget"}
@@ -289,7 +289,7 @@ def _result_object(envelope: dict[str, Any]) -> dict[str, Any]:
     return {**result, **({"warnings": warnings} if warnings else {}), **_next_call(envelope)}
 
 
-def _next_call(envelope: dict[str, Any]) -> dict[str, Any]:
+def _next_call(envelope: Json) -> Json:
     """The call for the next page or a larger budget, if something was left out."""
     result = envelope["result"]
     places = [place for place in (result, result.get("pagination"), result.get("budget")) if isinstance(place, dict)]

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import CHAIN
 from clew.ledger.garden import (
@@ -66,7 +67,7 @@ class CreatePattern(LedgerInput):
     writes=True,
     example={"title": "Stale statistics", "description": "Plans go wrong after an upgrade.", "content": "Run ANALYZE."},
 )
-def knowledge_create_pattern(ctx: Context, args: CreatePattern) -> dict[str, Any]:
+def knowledge_create_pattern(ctx: Context, args: CreatePattern) -> Json:
     """Keep a pattern for next time: written out, or taken from a session's learning in one call."""
     draft = _draft(ctx, args)
     for name in ("title", "description", "content"):
@@ -133,7 +134,7 @@ class GetPattern(LedgerInput):
 
 
 @operation("knowledge_get_pattern", aliases=("knowledge.get_pattern",), example={"id": "stale-statistics"})
-def knowledge_get_pattern(ctx: Context, args: GetPattern) -> dict[str, Any]:
+def knowledge_get_pattern(ctx: Context, args: GetPattern) -> Json:
     """Show a pattern."""
     return {"pattern": pattern_named(ctx, args.id).to_dict()}
 
@@ -154,7 +155,7 @@ class UpdatePattern(LedgerInput):
     idempotent=True,
     example={"id": "stale-statistics", "description": "Plans go wrong after a major upgrade."},
 )
-def knowledge_update_pattern(ctx: Context, args: UpdatePattern) -> dict[str, Any]:
+def knowledge_update_pattern(ctx: Context, args: UpdatePattern) -> Json:
     """Change a pattern; what it said before stays stored."""
     before = pattern_named(ctx, args.id)
     given = {name: getattr(args, name) for name in ("title", "description", "content") if getattr(args, name)}
@@ -174,7 +175,7 @@ class ListPatterns(LedgerBounded):
 
 
 @operation("knowledge_list_patterns", aliases=("knowledge.list_patterns",), budget=LIST_BUDGET)
-def knowledge_list_patterns(ctx: Context, args: ListPatterns) -> dict[str, Any]:
+def knowledge_list_patterns(ctx: Context, args: ListPatterns) -> Json:
     """List patterns by tags and words, without their content."""
     found = _search(ctx, args.search) if args.search and args.search.strip() else _in_order(ctx, args)
     wanted = {tag.strip().casefold() for tag in args.tags}
@@ -214,7 +215,7 @@ class DeletePattern(LedgerInput):
     destructive=True,
     example={"id": "stale-statistics"},
 )
-def knowledge_delete_pattern(ctx: Context, args: DeletePattern) -> dict[str, Any]:
+def knowledge_delete_pattern(ctx: Context, args: DeletePattern) -> Json:
     """Remove a pattern from lists and search; its last version stays stored."""
     remove(ctx, "pattern", pattern_named(ctx, args.id))
     return {"id": args.id, "deleted": True}
@@ -225,7 +226,7 @@ class KnowledgeTags(LedgerInput):
 
 
 @operation("knowledge_list_tags", aliases=("knowledge.list_tags",))
-def knowledge_list_tags(ctx: Context, args: KnowledgeTags) -> dict[str, Any]:
+def knowledge_list_tags(ctx: Context, args: KnowledgeTags) -> Json:
     """List the tags of patterns with how many have each."""
     rows = ctx.tx.all("SELECT * FROM pattern WHERE workspace = ? ORDER BY id", ctx.workspace)
     counts = Counter(tag for row in rows for tag in load(Pattern, row).tags)
@@ -238,7 +239,7 @@ class KnowledgeStats(LedgerInput):
 
 
 @operation("knowledge_stats", aliases=("knowledge.stats",))
-def knowledge_stats(ctx: Context, args: KnowledgeStats) -> dict[str, Any]:
+def knowledge_stats(ctx: Context, args: KnowledgeStats) -> Json:
     """Count what the knowledge zone holds."""
     patterns = int(ctx.tx.value("SELECT count(*) FROM pattern WHERE workspace = ?", ctx.workspace))
     notes = int(ctx.tx.value("SELECT count(*) FROM scratchpad WHERE workspace = ?", ctx.workspace))
@@ -272,7 +273,7 @@ class WriteScratchpad(LedgerInput):
     writes=True,
     example={"title": "Search latency", "content": "Ask the DBA about autovacuum."},
 )
-def knowledge_write_scratchpad(ctx: Context, args: WriteScratchpad) -> dict[str, Any]:
+def knowledge_write_scratchpad(ctx: Context, args: WriteScratchpad) -> Json:
     """Write a scratchpad note, or add to one; what it said before stays stored."""
     key = args.id or slug(args.title or "")
     if not CHAIN.fullmatch(key):
@@ -296,7 +297,7 @@ class ReadScratchpad(LedgerInput):
 
 
 @operation("knowledge_read_scratchpad", aliases=("knowledge.read_scratchpad",), example={"id": "search-latency"})
-def knowledge_read_scratchpad(ctx: Context, args: ReadScratchpad) -> dict[str, Any]:
+def knowledge_read_scratchpad(ctx: Context, args: ReadScratchpad) -> Json:
     """Show a scratchpad note."""
     return {"note": note_named(ctx, args.id).to_dict()}
 
@@ -308,7 +309,7 @@ class ListScratchpad(LedgerBounded):
 
 
 @operation("knowledge_list_scratchpad", aliases=("knowledge.list_scratchpad",), budget=NOTES_BUDGET)
-def knowledge_list_scratchpad(ctx: Context, args: ListScratchpad) -> dict[str, Any]:
+def knowledge_list_scratchpad(ctx: Context, args: ListScratchpad) -> Json:
     """List scratchpad notes, the last written first, without their content."""
     found = _notes(ctx, args.search)
     shown = found[args.offset : args.offset + args.limit]
@@ -344,7 +345,7 @@ class DeleteScratchpad(LedgerInput):
     destructive=True,
     example={"id": "search-latency"},
 )
-def knowledge_delete_scratchpad(ctx: Context, args: DeleteScratchpad) -> dict[str, Any]:
+def knowledge_delete_scratchpad(ctx: Context, args: DeleteScratchpad) -> Json:
     """Remove a scratchpad note; its last version stays stored."""
     remove(ctx, "scratchpad", note_named(ctx, args.id))
     return {"id": args.id, "deleted": True}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clew.canonical import canonical
+from clew.canonical import Json, canonical
 from clew.clock import iso_millis
 from clew.errors import shorten, suggest
 from clew.ledger.analysis import Arrow, analysis_of, arrows_of
@@ -126,7 +126,7 @@ def _fallen(shape: Shape, thought: Thought) -> bool:
 def _signal(ctx: Context, session: LedgerSession) -> Learning:
     """The session as one line of figures, by which sessions can be compared."""
     figures = analysis_of(ctx, session)
-    line: dict[str, Any] = {
+    line: Json = {
         "timestamp": iso_millis(session.updated_at_ms),
         "session": session.id,
         "signal": "success" if figures["quality"]["isComplete"] else "incomplete",
@@ -182,12 +182,12 @@ class ExtractLearnings(LedgerInput):
     aliases=("session.extract_learnings",),
     example={"sessionId": "00000000-0000-4000-8000-000000000000"},
 )
-def session_extract_learnings(ctx: Context, args: ExtractLearnings) -> dict[str, Any]:
+def session_extract_learnings(ctx: Context, args: ExtractLearnings) -> Json:
     """Find what a session teaches: what was confirmed, what was rejected, which corrections held."""
     session = session_named(ctx, args.session_id)
     learnings = with_moments(ctx, session, args.key_moments)
     shown = [item for item in learnings if item.type in args.target_types][:MOST]
-    result: dict[str, Any] = {
+    result: Json = {
         "sessionId": session.id,
         "extractedCount": len(shown),
         "learnings": [learning_json(session, item) for item in shown],
@@ -235,7 +235,7 @@ def _from_moment(thought: Thought, moment: KeyMoment, thoughts: dict[Point, Thou
     return replace(learning, content=f"{moment.summary.strip()}\n\n{learning.content}")
 
 
-def learning_json(session: LedgerSession, item: Learning) -> dict[str, Any]:
+def learning_json(session: LedgerSession, item: Learning) -> Json:
     return {
         "id": item.id,
         "type": item.type,

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import orjson
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import ClewError, suggest, unknown_id
 from clew.ledger.inputs import LedgerBounded, LedgerInput, MaybeSession
 from clew.ledger.stages import DOMAINS, peek_place
@@ -139,7 +140,7 @@ class GetModel(LedgerInput):
     aliases=("mental_models.get_model",),
     example={"modelId": "five-whys"},
 )
-def get_model(ctx: Context, args: GetModel) -> dict[str, Any]:
+def get_model(ctx: Context, args: GetModel) -> Json:
     """Get a mental model as text: when to use it, how, an example, what to avoid."""
     if not args.model_id:
         raise ClewError(
@@ -161,7 +162,7 @@ class ListModels(LedgerBounded):
 
 
 @operation("mental_models_list_models", mode="own", aliases=("mental_models.list_models",), budget=LIST_BUDGET)
-def list_models(ctx: Context, args: ListModels) -> dict[str, Any]:
+def list_models(ctx: Context, args: ListModels) -> Json:
     """List mental models, narrowed by tags or by the session's domain."""
     wanted = [tag for tag in (args.tag, *(args.tags or ())) if tag]
     _check_tags(ctx, wanted)
@@ -169,7 +170,7 @@ def list_models(ctx: Context, args: ListModels) -> dict[str, Any]:
     found = [model for model in models(ctx.settings.home).values() if set(wanted) <= set(model.tags)]
     if domain is not None:
         found = [model for model in found if model.name in DOMAINS.get(domain, ()) or domain in model.tags]
-    result: dict[str, Any] = {"models": [_summary(model) for model in found], "count": len(found)}
+    result: Json = {"models": [_summary(model) for model in found], "count": len(found)}
     if wanted or domain:
         result["filter"] = ", ".join(wanted or [str(domain)])
     if unreadable := problems(ctx.settings.home):
@@ -182,7 +183,7 @@ class ListTags(LedgerInput):
 
 
 @operation("mental_models_list_tags", mode="own", aliases=("mental_models.list_tags",))
-def list_tags(ctx: Context, args: ListTags) -> dict[str, Any]:
+def list_tags(ctx: Context, args: ListTags) -> Json:
     """List the tags of mental models, each with when to look there."""
     tags = [{"name": name, "description": text} for name, text in tags_of(ctx.settings.home).items()]
     return {"tags": tags, "count": len(tags)}
@@ -221,7 +222,7 @@ def _domain(ctx: Context, session: str | None) -> str | None:
     return peek_place(ctx, session).domain
 
 
-def _summary(model: Model) -> dict[str, Any]:
+def _summary(model: Model) -> Json:
     return {"name": model.name, "title": model.title, "description": model.description, "tags": list(model.tags)}
 
 

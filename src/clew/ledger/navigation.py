@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ledger.inputs import LedgerInput, MaybeSession
 from clew.ledger.session_start import Part, Work
@@ -30,7 +31,7 @@ class Navigate(LedgerInput):
 
 
 @operation("navigate", writes=True, idempotent=True, example={"domain": "debugging"})
-def navigate(ctx: Context, args: Navigate) -> dict[str, Any]:
+def navigate(ctx: Context, args: Navigate) -> Json:
     """Choose a project, task or aspect that sessions are about, or a domain of mental models."""
     nested = args.target or Work()
     wanted = {name: getattr(args, name) or getattr(nested, name) for name in (*WORK, "domain")}
@@ -91,7 +92,7 @@ class ListRoots(LedgerInput):
 
 
 @operation("list_roots", mode="own")
-def list_roots(ctx: Context, args: ListRoots) -> dict[str, Any]:
+def list_roots(ctx: Context, args: ListRoots) -> Json:
     """Ask the client which directories it works in."""
     roots = client_roots(ctx)
     if roots is None:
@@ -134,7 +135,7 @@ class BindRoot(LedgerInput):
 
 
 @operation("bind_root", writes=True, mode="own", idempotent=True, example={"rootUri": "file:///home/me/project"})
-def bind_root(ctx: Context, args: BindRoot) -> dict[str, Any]:
+def bind_root(ctx: Context, args: BindRoot) -> Json:
     """Make a directory of the client the project of what follows."""
     roots = client_roots(ctx)
     root = _chosen_root(args.root_uri, roots)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from clew.canonical import Json
 from clew.errors import shorten
 from clew.index.item_reads import items_by_ref
 from clew.index.items import mark_item
@@ -36,7 +35,7 @@ def session_names(ctx: Context, ids: list[str]) -> list[Named]:
 
 
 @opener("session")
-def open_session(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any]:
+def open_session(ctx: Context, id: str, limit: int, include_drafts: bool) -> Json:
     session = session_named(ctx, id)
     newest = newest_thoughts(ctx, session.id, limit)
     return {
@@ -51,7 +50,7 @@ def open_session(ctx: Context, id: str, limit: int, include_drafts: bool) -> dic
 
 
 @opener("thought")
-def open_thought(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any]:
+def open_thought(ctx: Context, id: str, limit: int, include_drafts: bool) -> Json:
     """A thought with its links both ways; `suspect` if something it rests on no longer holds."""
     thought = _indexed(ctx, id)
     session = session_named(ctx, thought.session)
@@ -81,7 +80,7 @@ def _indexed(ctx: Context, id: str) -> Thought:
     return thought
 
 
-def _links(ctx: Context, thought: Thought, own: str, other: str, limit: int) -> list[dict[str, Any]]:
+def _links(ctx: Context, thought: Thought, own: str, other: str, limit: int) -> list[Json]:
     rows = ctx.tx.all(_LINKS.format(own=own, other=other), ctx.workspace, thought.seq, limit)
     return [{"rel": row["relation"], "id": node_id(row["session"], Point(row["chain"], row["number"]))} for row in rows]
 
@@ -116,7 +115,7 @@ def retract_thought(ctx: Context, id: str, said: Retraction) -> Retracted:
 
 
 @opener("notebook")
-def open_notebook(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any]:
+def open_notebook(ctx: Context, id: str, limit: int, include_drafts: bool) -> Json:
     """A notebook with its first cells; long cells are cut."""
     row, cells = notebook_named(ctx, id), cells_of(ctx, id)
     return {
@@ -129,11 +128,11 @@ def open_notebook(ctx: Context, id: str, limit: int, include_drafts: bool) -> di
     }
 
 
-def _cut_cell(cell: dict[str, Any]) -> dict[str, Any]:
+def _cut_cell(cell: Json) -> Json:
     return {name: shorten(value, MOST_CELL) if isinstance(value, str) else value for name, value in cell.items()}
 
 
 @opener("pattern")
-def open_pattern(ctx: Context, id: str, limit: int, include_drafts: bool) -> dict[str, Any]:
+def open_pattern(ctx: Context, id: str, limit: int, include_drafts: bool) -> Json:
     pattern = pattern_named(ctx, id.removeprefix("pattern:"))
     return {"kind": "pattern", "id": id, "summary": pattern.description, "pattern": pattern.to_dict()}

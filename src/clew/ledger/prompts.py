@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from clew.canonical import Json
 from clew.errors import ClewError
 from clew.ledger.gateway import served, wire_name
 from clew.ledger.resources import complete_session_id
@@ -53,7 +52,7 @@ def _gateway_table(ctx: Context) -> list[str]:
     return ["", f"Operations of `{GATEWAY}`:", "", "| operation | arguments |", "| --- | --- |", *shown, ""]
 
 
-def _arguments(schema: dict[str, Any]) -> str:
+def _arguments(schema: Json) -> str:
     """The argument names: required ones first and in bold."""
     needed = schema.get("required", [])
     rest = [name for name in schema.get("properties", {}) if name not in (*needed, "workspace")]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from clew.canonical import canonical
+from clew.canonical import Json, canonical
 from clew.clock import iso_millis
 from clew.errors import ClewError
 from clew.ledger.chains import MAIN, Point, chains_of, no_thought, seq_of
@@ -273,7 +271,7 @@ def _thoughts(ctx: Context, seqs: set[int]) -> list[Thought]:
 def queried(session: str, query: str, found: list[Thought]) -> str:
     """The answer of every query resource: the query and the thoughts, at most MOST."""
     shown = found[:MOST]
-    result: dict[str, Any] = {
+    result: Json = {
         "sessionId": session,
         "query": query,
         "thoughts": [_brief(thought) for thought in shown],
@@ -283,7 +281,7 @@ def queried(session: str, query: str, found: list[Thought]) -> str:
     return canonical(result)
 
 
-def _brief(thought: Thought) -> dict[str, Any]:
+def _brief(thought: Thought) -> Json:
     return {
         "thoughtNumber": thought.point.number,
         "thought": thought.text,

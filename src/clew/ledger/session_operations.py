@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import invalid, shorten
 from clew.ledger.chains import Chain, chains_of
 from clew.ledger.inputs import Cursor, LedgerBounded, LedgerInput, SessionRef, SessionTitle, Tags, Words
@@ -74,7 +75,7 @@ class SessionList(LedgerBounded):
 
 
 @operation("session_list", aliases=("session.list",), budget=SESSIONS_BUDGET)
-def session_list(ctx: Context, args: SessionList) -> dict[str, Any]:
+def session_list(ctx: Context, args: SessionList) -> Json:
     """List sessions by tags, project, task and words, page by page."""
     work = {name: getattr(args, name) for name in WORK}
     query = SessionQuery(
@@ -107,7 +108,7 @@ class SessionGet(LedgerBounded):
     budget=THOUGHTS_BUDGET,
     example={"sessionId": "00000000-0000-4000-8000-000000000000"},
 )
-def session_get(ctx: Context, args: SessionGet) -> dict[str, Any]:
+def session_get(ctx: Context, args: SessionGet) -> Json:
     """Show a session with its branches and thoughts, in the order they were written, page by page."""
     session = session_named(ctx, args.session_id)
     found = following_thoughts(ctx, session.id, args.cursor or 0, args.limit + 1)
@@ -121,11 +122,11 @@ def session_get(ctx: Context, args: SessionGet) -> dict[str, Any]:
     }
 
 
-def page(cursor: int | None, limit: int, shown: list[Thought], more: bool) -> dict[str, Any]:
+def page(cursor: int | None, limit: int, shown: list[Thought], more: bool) -> Json:
     return page_json(cursor, limit, len(shown), shown[-1].seq if more and shown else None)
 
 
-def branches_json(chains: list[Chain]) -> dict[str, dict[str, Any]]:
+def branches_json(chains: list[Chain]) -> dict[str, Json]:
     return {
         chain.chain: {
             "forks": chain.origin_number,
@@ -144,7 +145,7 @@ class SessionSearch(LedgerBounded):
 
 
 @operation("session_search", aliases=("session.search",), budget=SESSIONS_BUDGET, example={"query": "latency"})
-def session_search(ctx: Context, args: SessionSearch) -> dict[str, Any]:
+def session_search(ctx: Context, args: SessionSearch) -> Json:
     """Find sessions by what was thought in them, or by title, description and tags."""
     hits = _thought_hits(ctx, args.query)
     # One more than the limit tells whether there are more.
@@ -186,7 +187,7 @@ def _by_relevance(ctx: Context, hits: dict[str, list[Hit]], by_words: list[Ledge
     return sorted(known.values(), key=lambda item: (item.id not in named, -best.get(item.id, 0.0), item.id))
 
 
-def _hit_json(session: LedgerSession, hits: list[Hit]) -> dict[str, Any]:
+def _hit_json(session: LedgerSession, hits: list[Hit]) -> Json:
     matches = [
         {
             "thoughtNumber": thought.point.number,
@@ -213,7 +214,7 @@ class SessionResume(LedgerInput):
     budget=CONTEXT_BUDGET,
     example=EXAMPLE,
 )
-def session_resume(ctx: Context, args: SessionResume) -> dict[str, Any]:
+def session_resume(ctx: Context, args: SessionResume) -> Json:
     """Make another session the current one; the notation has to be shown again before its first thought."""
     session = session_named(ctx, args.session_id)
     before = place_of(ctx, session.id)
@@ -250,7 +251,7 @@ class SessionUpdate(LedgerInput):
     idempotent=True,
     example={**EXAMPLE, "title": "Search latency"},
 )
-def session_update(ctx: Context, args: SessionUpdate) -> dict[str, Any]:
+def session_update(ctx: Context, args: SessionUpdate) -> Json:
     """Rename, describe or retag a session."""
     session = session_named(ctx, args.session_id)
     if args.title is not None and not args.title.strip():
@@ -268,7 +269,7 @@ class SessionComplete(LedgerInput):
 
 
 @operation("session_complete", aliases=("session.complete",), writes=True, idempotent=True, example=EXAMPLE)
-def session_complete(ctx: Context, args: SessionComplete) -> dict[str, Any]:
+def session_complete(ctx: Context, args: SessionComplete) -> Json:
     """Mark a session as completed without another thought; a later thought or resume goes on with it."""
     session = session_named(ctx, args.session_id)
     if session.status == ACTIVE:
@@ -281,7 +282,7 @@ class SessionDelete(LedgerInput):
 
 
 @operation("session_delete", aliases=("session.delete",), writes=True, destructive=True, example=EXAMPLE)
-def session_delete(ctx: Context, args: SessionDelete) -> dict[str, Any]:
+def session_delete(ctx: Context, args: SessionDelete) -> Json:
     """Remove a session from every view and search; its entries stay in the log."""
     session = session_named(ctx, args.session_id)
     ctx.tx.run(

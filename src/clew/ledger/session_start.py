@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import shorten, suggest
 from clew.ledger.chains import MAIN, chains_of, find_chain
 from clew.ledger.exchange.thoughtbox_directory import original_directory, some_sessions
@@ -78,7 +79,7 @@ class StartNew(LedgerInput):
 
 
 @operation("start_new", writes=True, example={"sessionTitle": "Why is search slow?"})
-def start_new(ctx: Context, args: StartNew) -> dict[str, Any]:
+def start_new(ctx: Context, args: StartNew) -> Json:
     """Start a thought session and make it the current one."""
     before = place_of(ctx, None)
     work = args.work()
@@ -104,7 +105,7 @@ def start_new(ctx: Context, args: StartNew) -> dict[str, Any]:
     }
 
 
-def _standing(place: StageOfCaller) -> dict[str, Any]:
+def _standing(place: StageOfCaller) -> Json:
     return {"stage": place.stage, "stageName": place.stage_name}
 
 
@@ -114,7 +115,7 @@ def _next_step(ctx: Context, place: StageOfCaller, session: str) -> None:
         ctx.suggest(suggest(GATEWAY, "Shows the notation and opens thinking.", "high", operation="cipher", **handle))
 
 
-def _started_text(place: StageOfCaller, session: LedgerSession, near: list[dict[str, Any]], cipher: bool) -> str:
+def _started_text(place: StageOfCaller, session: LedgerSession, near: list[Json], cipher: bool) -> str:
     lines = [
         f"Session started: {session.title}",
         f"sessionId: {session.id}",
@@ -137,14 +138,14 @@ class LoadContext(LedgerInput):
     budget=CONTEXT_BUDGET,
     example={"sessionId": "00000000-0000-4000-8000-000000000000"},
 )
-def load_context(ctx: Context, args: LoadContext) -> dict[str, Any]:
+def load_context(ctx: Context, args: LoadContext) -> Json:
     """Go on with a session: makes it current and shows its state, its branches and its last thoughts."""
     session = session_named(ctx, args.session_id)
     place = moved(place_of(ctx, session.id), session)
     return restored(ctx, session, place)
 
 
-def restored(ctx: Context, session: LedgerSession, place: StageOfCaller) -> dict[str, Any]:
+def restored(ctx: Context, session: LedgerSession, place: StageOfCaller) -> Json:
     """Enter a session, reopening it if it was completed; returns everything needed to go on."""
     reopened = reopen_session(ctx, session)
     touch_session(ctx, session)
@@ -171,7 +172,7 @@ def restored(ctx: Context, session: LedgerSession, place: StageOfCaller) -> dict
     return result | {"text": _loaded_text(place, session, result)}
 
 
-def _loaded_text(place: StageOfCaller, session: LedgerSession, result: dict[str, Any]) -> str:
+def _loaded_text(place: StageOfCaller, session: LedgerSession, result: Json) -> str:
     lines = [
         f"Loaded session: {session.title}",
         f"ID: {session.id}",
@@ -196,7 +197,7 @@ class GetState(LedgerInput):
 
 
 @operation("get_state")
-def get_state(ctx: Context, args: GetState) -> dict[str, Any]:
+def get_state(ctx: Context, args: GetState) -> Json:
     """Say at which stage the caller is, in which session, and what comes next."""
     place = place_of(ctx, args.session_id)
     session = find_session(ctx, place.session) if place.session else None  # another connection may have deleted it
@@ -231,7 +232,7 @@ class CipherInput(LedgerInput):
 
 
 @operation("cipher", writes=True, mode="own", idempotent=True)
-def cipher(ctx: Context, args: CipherInput) -> dict[str, Any]:
+def cipher(ctx: Context, args: CipherInput) -> Json:
     """Show the notation for thoughts; the gateway then accepts thoughts."""
     if ctx.connection.durable:
         place = replace(place_of(ctx, None), cipher=True)
@@ -279,7 +280,7 @@ class ListSessions(LedgerInput):
 
 
 @operation("list_sessions")
-def list_sessions(ctx: Context, args: ListSessions) -> dict[str, Any]:
+def list_sessions(ctx: Context, args: ListSessions) -> Json:
     """List sessions, the last changed first, before one is chosen."""
     nested = args.filters or Filters()
     work = {name: getattr(args, name) or getattr(nested, name) for name in WORK}

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from clew.canonical import canonical
+from clew.canonical import Json, canonical
 from clew.clock import iso_millis
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import normal_tags
@@ -51,8 +51,8 @@ class LedgerSession:
     branch_count: int
     revision_count: int
     critique_count: int
-    place: dict[str, Any]
-    extra: dict[str, Any]
+    place: Json
+    extra: Json
     created_at_ms: int
     updated_at_ms: int
     accessed_at_ms: int
@@ -74,8 +74,8 @@ class NewSession:
     tags: tuple[str, ...] = ()
     id: str | None = None
     created_at_ms: int | None = None
-    place: dict[str, Any] | None = None
-    extra: dict[str, Any] | None = None
+    place: Json | None = None
+    extra: Json | None = None
 
 
 def from_row(row: Row) -> LedgerSession:
@@ -255,8 +255,8 @@ def touch_session(ctx: Context, session: LedgerSession) -> None:
     )
 
 
-def session_json(session: LedgerSession) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+def session_json(session: LedgerSession) -> Json:
+    shown: Json = {
         "id": session.id,
         "title": session.title,
         "description": session.description,
@@ -335,7 +335,7 @@ def escaped(text: str) -> str:
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 
-def related(ctx: Context, session: LedgerSession, limit: int) -> list[dict[str, Any]]:
+def related(ctx: Context, session: LedgerSession, limit: int) -> list[Json]:
     """Other sessions of the same project, task or aspect, those that share most of them first."""
     tags = [tag.casefold() for tag in work_tags(dict(session.work))]
     if not tags:

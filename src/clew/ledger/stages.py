@@ -9,7 +9,7 @@ import threading
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from clew.canonical import canonical
+from clew.canonical import Json, canonical
 from clew.errors import ClewError, Suggestion, suggest
 from clew.ledger.sessions import WORK, LedgerSession, find_session, session_named
 from clew.registry.context import Context
@@ -126,7 +126,7 @@ def keep_place(ctx: Context, place: StageOfCaller) -> None:
         )
 
 
-def stored(place: StageOfCaller) -> dict[str, Any]:
+def stored(place: StageOfCaller) -> Json:
     return {"cipher": place.cipher, "domain": place.domain, "root": place.root}
 
 

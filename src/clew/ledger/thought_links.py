@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from clew.canonical import Json
 from clew.errors import shorten
 from clew.ledger.chains import Chain, Point, resolve_all, seq_of
 from clew.ledger.cipher import MARKS, CipherReading, Reference
@@ -117,7 +118,7 @@ def _targets(ctx: Context, session: LedgerSession, known: Known, reference: Refe
 
 def _nth_of_kind(ctx: Context, session: LedgerSession, kind: str, number: int) -> list[tuple[Point, int]]:
     """The n-th thought of a kind: `H2` is the session's second hypothesis in the order of writing."""
-    row: dict[str, Any] | None = ctx.tx.one(
+    row: Json | None = ctx.tx.one(
         "SELECT chain, number, seq FROM thought WHERE workspace = ? AND session = ? AND kind = ? ORDER BY seq"
         " LIMIT 1 OFFSET ?",
         ctx.workspace,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from clew.canonical import Json
 from clew.errors import invalid
 from clew.ids import check_chain
 from clew.index.items import Item, index_items, mark_item
@@ -54,7 +54,7 @@ class Past:
     revised: Point | None
     label: str | None = None
     agent: str | None = None
-    critique: dict[str, Any] | None = None
+    critique: Json | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class ThoughtDraft:
     from_chain: str | None = None
     kind: str | None = None
     needs_more: bool | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: Json = field(default_factory=dict)
     past: Past | None = None
 
 
@@ -226,7 +226,7 @@ def _is_free(ctx: Context, session: LedgerSession, chain: Chain, number: int) ->
     return chain.is_free(number) or not has_thought(ctx, session.id, Point(chain.chain, number))
 
 
-def _again(session: LedgerSession, draft: ThoughtDraft) -> dict[str, Any]:
+def _again(session: LedgerSession, draft: ThoughtDraft) -> Json:
     return {
         "thought": draft.text,
         "nextThoughtNeeded": draft.next_needed,
@@ -376,7 +376,7 @@ def _count(ctx: Context, session: LedgerSession, plan: ThoughtPlan) -> None:
 
 def _emit(ctx: Context, session: LedgerSession, plan: ThoughtPlan, seq: int) -> None:
     type = "thought_revised" if plan.revised else "thought_branched" if plan.opens_branch else "thought_added"
-    payload: dict[str, Any] = {
+    payload: Json = {
         "node": node_id(session.id, plan.point),
         "thoughtNumber": plan.point.number,
         "branchId": plan.point.chain or None,

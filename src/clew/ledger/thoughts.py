@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import orjson
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import invalid
 from clew.ledger import critique
 from clew.ledger.chains import MAIN, Chain, Point, chains_of, has_thought, session_and_chain
@@ -71,7 +72,7 @@ class ThoughtInput(LedgerInput):
     mode="own",
     example={"thought": "S1|O|Page loads take 4 s since Monday", "nextThoughtNeeded": True},
 )
-def thought(ctx: Context, args: ThoughtInput) -> dict[str, Any]:
+def thought(ctx: Context, args: ThoughtInput) -> Json:
     """Record a thought in the current session; the server numbers it.
 
     Without a session one is started, named after the first sentence. Text such as `S3|E|S2|logs show it` is read as
@@ -93,7 +94,7 @@ def thought(ctx: Context, args: ThoughtInput) -> dict[str, Any]:
 class WrittenThought:
     session: str
     seq: int
-    answer: dict[str, Any]
+    answer: Json
 
 
 def _check(args: ThoughtInput) -> None:
@@ -117,7 +118,7 @@ def _resumed(ctx: Context, args: ThoughtInput) -> WrittenThought | None:
     return WrittenThought(found.session, seq, _small(found.point.number, found.session, found.point.chain))
 
 
-def _small(number: int, session: str, chain: str) -> dict[str, Any]:
+def _small(number: int, session: str, chain: str) -> Json:
     return {"thoughtNumber": number, "sessionId": session, **({"branchId": chain} if chain else {})}
 
 
@@ -216,7 +217,7 @@ def _session_after(recorded: Recorded) -> LedgerSession:
     )
 
 
-def _answer(ctx: Context, args: ThoughtInput, recorded: Recorded, reopened: bool) -> dict[str, Any]:
+def _answer(ctx: Context, args: ThoughtInput, recorded: Recorded, reopened: bool) -> Json:
     plan = recorded.plan
     answer = _small(plan.point.number, recorded.session.id, plan.point.chain)
     understood = _understood(recorded)
@@ -236,7 +237,7 @@ def _answer(ctx: Context, args: ThoughtInput, recorded: Recorded, reopened: bool
     return answer if args.next_thought_needed else answer | _counts(ctx, args, recorded)
 
 
-def _understood(recorded: Recorded) -> dict[str, Any]:
+def _understood(recorded: Recorded) -> Json:
     plan = recorded.plan
     parts = described(plan.reading)
     if plan.kind:
@@ -248,7 +249,7 @@ def _understood(recorded: Recorded) -> dict[str, Any]:
     return parts
 
 
-def _counts(ctx: Context, args: ThoughtInput, recorded: Recorded) -> dict[str, Any]:
+def _counts(ctx: Context, args: ThoughtInput, recorded: Recorded) -> Json:
     """The counts in a verbose answer and in the answer to a final thought."""
     session = _session_after(recorded)
     return {
@@ -259,7 +260,7 @@ def _counts(ctx: Context, args: ThoughtInput, recorded: Recorded) -> dict[str, A
     }
 
 
-def _guidance(ctx: Context, args: ThoughtInput, recorded: Recorded) -> dict[str, Any]:
+def _guidance(ctx: Context, args: ThoughtInput, recorded: Recorded) -> Json:
     """Addresses of resources that may help now. The texts are long, so only their addresses are given."""
     plan = recorded.plan
     ends = plan.point.number == 1 or (args.total_thoughts is not None and plan.point.number == plan.total)
@@ -269,7 +270,7 @@ def _guidance(ctx: Context, args: ThoughtInput, recorded: Recorded) -> dict[str,
     return {"resources": links} if links else {}
 
 
-def _more(recorded: Recorded) -> dict[str, Any]:
+def _more(recorded: Recorded) -> Json:
     plan, session = recorded.plan, recorded.session
     ids = {"prev": plan.prev, "revisesNode": plan.revised, "branchOrigin": plan.origin}
     return {
@@ -281,9 +282,9 @@ def _more(recorded: Recorded) -> dict[str, Any]:
     }
 
 
-def closing(ctx: Context, session: str) -> dict[str, Any]:
+def closing(ctx: Context, session: str) -> Json:
     """What the answer to a final thought adds. If the export file cannot be written, that is only a warning."""
-    closed: dict[str, Any] = {"sessionId": None, "sessionClosed": True, "closedSessionId": session}
+    closed: Json = {"sessionId": None, "sessionClosed": True, "closedSessionId": session}
     with ctx.reading() as bound:
         exported = export_json(bound, session_named(bound, session))
     try:
@@ -293,7 +294,7 @@ def closing(ctx: Context, session: str) -> dict[str, Any]:
     return closed
 
 
-def write_export(folder: Path, session: str, exported: dict[str, Any]) -> Path:
+def write_export(folder: Path, session: str, exported: Json) -> Path:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     stamp = exported["exportedAt"].replace(":", "-").replace(".", "-")
     path = folder / f"{session}-{stamp}.json"

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
+from clew.canonical import Json
 from clew.errors import ClewError, Hint, Suggestion, shorten, suggest
 from clew.registry.operation import Input, Operation
 
@@ -19,7 +20,7 @@ MOST_EXPLAINED = 100
 """Faults that are looked at for words and for a mended call. Nobody who sent more can have meant them."""
 
 
-def check_raw(arguments: Any) -> dict[str, Any]:
+def check_raw(arguments: Any) -> Json:
     """Refuse what no model should ever see: non-objects, huge or deep values, text that cannot be stored."""
     if arguments is None:
         return {}
@@ -106,7 +107,7 @@ def encodable(text: str) -> bool:
     return True
 
 
-def parse(operation: Operation, arguments: dict[str, Any]) -> Input:
+def parse(operation: Operation, arguments: Json) -> Input:
     """The checked input of an operation."""
     if len(arguments) > MOST_ARGUMENTS:
         raise ClewError(
@@ -133,9 +134,9 @@ def parse(operation: Operation, arguments: dict[str, Any]) -> Input:
     return checked
 
 
-def _named(operation: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
+def _named(operation: Operation, arguments: Json) -> Json:
     """The arguments under their own names; two names of one argument must not say different things."""
-    named: dict[str, Any] = {}
+    named: Json = {}
     for given, value in arguments.items():
         name = operation.input.synonyms.get(given, given)
         # Many clients send null for every argument that they leave out.
@@ -157,7 +158,7 @@ def argument_names(operation: Operation) -> list[str]:
     return [field.alias or name for name, field in operation.input.model_fields.items()]
 
 
-def explained(operation: Operation, arguments: dict[str, Any], problem: ValidationError) -> ClewError:
+def explained(operation: Operation, arguments: Json, problem: ValidationError) -> ClewError:
     """A validation error in words, with hints and calls that run."""
     errors = problem.errors(include_url=False, include_context=True, include_input=False)
     known = argument_names(operation)
@@ -187,7 +188,7 @@ def complete_refusal(operation: Operation | None, error: ClewError) -> None:
         )
 
 
-def _example(operation: Operation) -> dict[str, Any]:
+def _example(operation: Operation) -> Json:
     return {"name": operation.name, "arguments": operation.example}
 
 
@@ -237,7 +238,7 @@ def nearest(name: str, known: list[str]) -> str | None:
     return folded[found[0]] if found else None
 
 
-def _ways_out(operation: Operation, arguments: dict[str, Any], errors: list[Any]) -> list[Suggestion]:
+def _ways_out(operation: Operation, arguments: Json, errors: list[Any]) -> list[Suggestion]:
     ways = []
     mended = _mended(operation, arguments, errors) if len(errors) <= MOST_EXPLAINED else None
     if mended is not None:
@@ -248,7 +249,7 @@ def _ways_out(operation: Operation, arguments: dict[str, Any], errors: list[Any]
     return ways
 
 
-def _mended(operation: Operation, arguments: dict[str, Any], errors: list[Any]) -> dict[str, Any] | None:
+def _mended(operation: Operation, arguments: Json, errors: list[Any]) -> Json | None:
     """The arguments with misspelt names corrected and numbers moved into range, when that is all that is wrong."""
     mended = dict(arguments)
     for error in errors:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from clew.canonical import Json
 from clew.errors import ClewError, Suggestion, invalid, suggest
 from clew.registry.operation import Operation
 
@@ -106,7 +107,7 @@ def _says_nothing(text: str) -> bool:
     return bool(lines) and all(line in _HEADINGS for line in lines)
 
 
-def refuse_forms(operation: Operation, arguments: dict[str, Any]) -> None:
+def refuse_forms(operation: Operation, arguments: Json) -> None:
     """Refuse what nobody filled in, with the same call without it where that still says something.
 
     For operations that write: in a question a form is no mistake.
@@ -120,7 +121,7 @@ def refuse_forms(operation: Operation, arguments: dict[str, Any]) -> None:
         raise _refusal(operation, arguments, looked_at, field)
 
 
-def _refusal(operation: Operation, arguments: dict[str, Any], looked_at: dict[str, Any], field: str) -> ClewError:
+def _refusal(operation: Operation, arguments: Json, looked_at: Json, field: str) -> ClewError:
     rest = {**arguments, **{name: _filled(value) for name, value in looked_at.items()}}
     return invalid(
         field,
@@ -131,7 +132,7 @@ def _refusal(operation: Operation, arguments: dict[str, Any], looked_at: dict[st
     )
 
 
-def _way_out(operation: Operation, mended: dict[str, Any]) -> Suggestion:
+def _way_out(operation: Operation, mended: Json) -> Suggestion:
     """The call with what was said in it; where nobody said anything, what it takes."""
     schema = suggest("op_search", "Shows what it takes.", "medium", query=operation.name, detail="schema")
     if not any(" " in text for text in _texts(mended)):

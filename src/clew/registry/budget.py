@@ -11,12 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from clew.canonical import Json
 from clew.registry.toolsets import tier_of
 
 SMALLEST = 2
 LARGEST = 1_000_000
 
-Result = dict[str, Any]
+Result = Json
 
 
 class Follow(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from clew import hooks
+from clew.canonical import Json
 from clew.ids import BLOCK_PREFIXES, PATTERNS
 from clew.registry import operation as operations
 from clew.registry import reference
@@ -21,7 +22,7 @@ PAGE_FACTS = Path(__file__).parents[1] / "faces" / "web" / "static" / "js" / "fa
 DOCS = Path(__file__).parents[3] / "docs"  # there in a source tree only
 
 
-def index() -> dict[str, list[dict[str, Any]]]:
+def index() -> dict[str, list[Json]]:
     """Everything that Clew declares, in a fixed order; a test may have declared more in this process."""
     import_everything()
     ordered = sorted(operations.declared().values(), key=lambda item: (TIERS.index(item.tier), item.name))
@@ -41,7 +42,7 @@ def render() -> bytes:
     return orjson.dumps(index(), option=orjson.OPT_INDENT_2) + b"\n"
 
 
-def _operation(item: Operation) -> dict[str, Any]:
+def _operation(item: Operation) -> Json:
     return {
         "name": item.name,
         "tier": item.tier,
@@ -60,12 +61,12 @@ def _operation(item: Operation) -> dict[str, Any]:
     }
 
 
-def _agent_form(form: AgentForm) -> dict[str, Any]:
+def _agent_form(form: AgentForm) -> Json:
     return {"arguments": list(form.arguments), "defaults": dict(form.defaults)}
 
 
-def input_schema(item: Operation) -> dict[str, Any]:
-    schema: dict[str, Any] = slim(item.input.model_json_schema())
+def input_schema(item: Operation) -> Json:
+    schema: Json = slim(item.input.model_json_schema())
     if not item.workspace:
         schema.get("properties", {}).pop("workspace", None)
     schema.pop("description", None)
@@ -93,12 +94,12 @@ def slim(value: Any) -> Any:
     return {key: _properties(item) if key == "properties" else slim(item) for key, item in kept.items()}
 
 
-def _properties(properties: dict[str, Any]) -> dict[str, Any]:
+def _properties(properties: Json) -> Json:
     """Here `title` is a field's name and stays."""
     return {name: slim(schema) for name, schema in properties.items()}
 
 
-def _resource(item: resources.Resource) -> dict[str, Any]:
+def _resource(item: resources.Resource) -> Json:
     return {
         "uri": item.uri,
         "name": item.name,
@@ -110,7 +111,7 @@ def _resource(item: resources.Resource) -> dict[str, Any]:
     }
 
 
-def _prompt(item: resources.Prompt) -> dict[str, Any]:
+def _prompt(item: resources.Prompt) -> Json:
     arguments = [{"name": a.name, "description": a.description, "required": a.required} for a in item.arguments]
     return {
         "name": item.name,
@@ -142,7 +143,7 @@ def page_facts() -> str:
     return "\n".join(["// Written by `make index` from the declarations; edit those.\n", *parts])
 
 
-def _hook(item: hooks.Hook) -> dict[str, Any]:
+def _hook(item: hooks.Hook) -> Json:
     return {"point": item.point, "key": item.key, "module": item.module}
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from clew import hooks
+from clew.canonical import Json
 from clew.registry.toolsets import TOOLSETS, tier_of
 
 TIERS = ("core", "daily", "full")
@@ -32,10 +33,10 @@ class OperationEntry(NamedTuple):
     destructive: bool
     idempotent: bool
     lines: bool
-    input_schema: dict[str, Any]
-    example: dict[str, Any]
+    input_schema: Json
+    example: Json
     aliases: tuple[str, ...] = ()
-    agent: dict[str, Any] | None = None
+    agent: Json | None = None
     """Which arguments the toolset `agent` lists, and with which defaults, where these are not all."""
 
     def for_agents(self) -> OperationEntry:
@@ -63,7 +64,7 @@ class PromptEntry(NamedTuple):
     title: str
     summary: str
     module: str
-    arguments: tuple[dict[str, Any], ...]
+    arguments: tuple[Json, ...]
 
 
 class HookEntry(NamedTuple):
@@ -140,7 +141,7 @@ def import_everything() -> None:
                 importlib.import_module(module.name)
 
 
-Schema = dict[str, Any]
+Schema = Json
 
 
 _GUARDS = frozenset({"maxLength", "minLength", "maxItems", "pattern"})

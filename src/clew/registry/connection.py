@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from clew.canonical import Json
+
 
 class InputRequest(NamedTuple):
     """A question to the client's model; `key` names it, so that a reply in a later round finds it again."""
@@ -47,7 +49,7 @@ class InputFailed(Exception):
 Sampler = Callable[[InputRequest, float], InputReply]
 """Asks the client's model, waiting at most so many seconds; raises InputFailed or InputRequired."""
 
-Roots = Callable[[float], list[dict[str, Any]]]
+Roots = Callable[[float], list[Json]]
 """Asks the client for its roots, waiting at most so many seconds: [{uri, name}]; raises InputFailed."""
 
 
@@ -78,10 +80,10 @@ class Connection:
     by a client."""
     witness: str | None = None
     """Which part of Clew ran a command itself (`prove`, `runner`). Set in this process only, never by a client."""
-    state: dict[str, Any] = field(default_factory=dict)
+    state: Json = field(default_factory=dict)
     """What a domain keeps for as long as the connection lives, under the domain's name."""
 
-    def kept(self) -> dict[str, Any]:
+    def kept(self) -> Json:
         """What the connection needs to go on as itself with another server."""
         return {name: getattr(self, name) for name in _KEPT}
 

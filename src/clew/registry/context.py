@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from clew.canonical import Json
 from clew.clock import Clock
 from clew.errors import ClewError, Suggestion, warning
 from clew.registry.callers import keep_seen
@@ -30,7 +31,7 @@ class Remarks:
         self.resources: list[str] = []
         """Addresses of what may help now; a face that can link to them does."""
         self.after: list[Callable[[], None]] = []
-        self.call: tuple[str, dict[str, Any]] | None = None
+        self.call: tuple[str, Json] | None = None
         """Name and arguments of the call, for a suggestion that repeats it elsewhere."""
         # The time of the newest write that the answer rests on: the same state gives the same bytes. 0: on none.
         self.state_ms = 0
@@ -104,7 +105,7 @@ class Context:
         topic: str,
         type: str,
         subject: str | None = None,
-        payload: dict[str, Any] | None = None,
+        payload: Json | None = None,
         path: str | None = None,
     ) -> Row:
         return self.ws.emit(topic, type, subject, payload, path)

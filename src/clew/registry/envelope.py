@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from clew.canonical import canonical
+from clew.canonical import Json, canonical
 from clew.clock import rfc3339
 from clew.errors import ClewError, Suggestion
 from clew.registry.connection import InputRequired
@@ -20,9 +20,9 @@ class Answer:
     """One answer in the forms that faces need: the whole `envelope`, and `text` as a model reads it."""
 
     ok: bool
-    envelope: dict[str, Any]
+    envelope: Json
     text: str = ""
-    structured: dict[str, Any] | None = None
+    structured: Json | None = None
     """The object that `text` holds as JSON; None when the text is lines or prose. Clients show a model this instead
     of the text, so the two must never say different things."""
     lines: list[str] = field(default_factory=list)
@@ -33,29 +33,27 @@ class Answer:
 
 def success(
     intent: str,
-    result: dict[str, Any],
+    result: Json,
     warnings: list[dict[str, str]],
     suggestions: list[Suggestion],
     ts_ms: int,
-) -> dict[str, Any]:
+) -> Json:
     return _envelope(True, intent, result, warnings, suggestions, None, ts_ms)
 
 
-def failure(
-    error: ClewError, warnings: list[dict[str, str]], suggestions: list[Suggestion], ts_ms: int
-) -> dict[str, Any]:
+def failure(error: ClewError, warnings: list[dict[str, str]], suggestions: list[Suggestion], ts_ms: int) -> Json:
     return _envelope(False, "error", {}, warnings, suggestions, error.to_dict(), ts_ms)
 
 
 def _envelope(
     ok: bool,
     intent: str,
-    result: dict[str, Any],
+    result: Json,
     warnings: list[dict[str, str]],
     suggestions: list[Suggestion],
-    error: dict[str, Any] | None,
+    error: Json | None,
     ts_ms: int,
-) -> dict[str, Any]:
+) -> Json:
     return {
         "success": ok,
         "intent": intent,
@@ -71,7 +69,7 @@ def _envelope(
 Cursor = int | str | None
 
 
-def page_json(cursor: Cursor, limit: int, count: int, next_cursor: Cursor) -> dict[str, Any]:
+def page_json(cursor: Cursor, limit: int, count: int, next_cursor: Cursor) -> Json:
     """What was asked for, what came, and where to go on; without a next cursor there is no more."""
     return {
         "cursor": cursor,
@@ -86,7 +84,7 @@ _BARE = re.compile(r"[A-Za-z0-9_./:@+-]+")
 SILENT_WARNINGS = frozenset({"ALREADY_DONE"})
 
 
-def command(name: str, params: dict[str, Any], default_workspace: str | None = None) -> str:
+def command(name: str, params: Json, default_workspace: str | None = None) -> str:
     """`name key=value ...`, keys sorted, nulls left out, the default workspace left out."""
     parts = [name]
     for key in sorted(params):
@@ -111,14 +109,14 @@ def suggestion_line(suggestion: Suggestion, default_workspace: str | None = None
     return command(suggestion["target"], suggestion["params"], default_workspace)
 
 
-def error_lines(error: dict[str, Any], suggestions: list[Suggestion], default_workspace: str | None) -> list[str]:
+def error_lines(error: Json, suggestions: list[Suggestion], default_workspace: str | None) -> list[str]:
     advice = _advice(error, default_workspace)
     fix = f" | fix: {advice}" if advice else ""
     lines = [one_line(f"ERROR: {error['code']} {error['message']}{fix}")]
     return lines + [suggestion_line(item, default_workspace) for item in suggestions[:2]]
 
 
-def _advice(error: dict[str, Any], default_workspace: str | None) -> str:
+def _advice(error: Json, default_workspace: str | None) -> str:
     """The recovery, with the example itself where it speaks of its place in the envelope: lines have no such place."""
     example = error.get("details", {}).get("example")
     if not example:
@@ -151,7 +149,7 @@ WIDEST = 160
 FURNITURE = frozenset({"workspace", "budget"})
 
 
-def outline(result: dict[str, Any]) -> list[str]:
+def outline(result: Json) -> list[str]:
     """`name: value` lines; lists have an entry on each line, and what is deeper is indented."""
     return [line for name, value in result.items() if name not in FURNITURE for line in _field(name, value)]
 

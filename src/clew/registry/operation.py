@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, get_t
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from clew.canonical import Json
 from clew.registry.budget import Budget
 from clew.registry.context import Context
 
@@ -24,7 +25,7 @@ Name = Annotated[str, Field(max_length=1024)]
 Title = Annotated[str, Field(max_length=1000)]
 Names = Annotated[list[Annotated[str, Field(max_length=1024)]], Field(max_length=1000)]
 Whole = Annotated[int, Field(ge=0, le=MAX_NUMBER)]
-Meta = Annotated[dict[str, Any], Field(description="Any JSON object; kept as given.")]
+Meta = Annotated[Json, Field(description="Any JSON object; kept as given.")]
 
 
 class StrictModel(BaseModel):
@@ -86,16 +87,16 @@ class Operation:
     portal: bool | tuple[Tier, ...]
     """It answers in lines, everywhere or in the toolsets named; there `fmt` may ask for JSON."""
     raw_text: bool
-    bare: Callable[[dict[str, Any]], Any] | None
+    bare: Callable[[Json], Any] | None
     """Picks the JSON that the text block shows instead of the envelope, where a seed's client parses it."""
     intent: str
     workspace: bool
-    example: dict[str, Any]
+    example: Json
     """A minimal valid call."""
     writes: bool
     aliases: tuple[str, ...] = ()
     agent: AgentForm | None = None
-    idle: Callable[[Context, Any], dict[str, Any] | None] | None = None
+    idle: Callable[[Context, Any], Json | None] | None = None
     """Asked first, in a read. If it has an answer, there is nothing to write: those who ask often do not queue up with
     those who write."""
 
@@ -118,13 +119,13 @@ def operation(
     lines: Callable[..., list[str]] | None = None,
     portal: bool | tuple[Tier, ...] = False,
     raw_text: bool = False,
-    bare: Callable[[dict[str, Any]], Any] | None = None,
+    bare: Callable[[Json], Any] | None = None,
     intent: str | None = None,
     workspace: bool = True,
-    example: dict[str, Any] | None = None,
+    example: Json | None = None,
     aliases: Iterable[str] = (),
     agent: AgentForm | None = None,
-    idle: Callable[[Context, Any], dict[str, Any] | None] | None = None,
+    idle: Callable[[Context, Any], Json | None] | None = None,
 ) -> Callable[[Fn], Fn]:
     """Declare a function `(ctx, input) -> result` as an operation. `Operation` says what each argument means."""
 

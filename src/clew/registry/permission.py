@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from clew.canonical import Json
 from clew.errors import ClewError, suggest
 from clew.settings import PLACE, Settings
 from clew.store.database import Database, Row, Transaction
@@ -83,7 +84,7 @@ ON_PURPOSE = frozenset({"init", "import_branchmind"})
 """Operations that are meant to make a workspace, whatever its name looks like."""
 
 
-def check_not_mistyped(tx: Transaction, settings: Settings, name: str, call: tuple[str, dict[str, Any]] | None) -> None:
+def check_not_mistyped(tx: Transaction, settings: Settings, name: str, call: tuple[str, Json] | None) -> None:
     """Refuse to write into a new workspace whose name looks like a slip of a known one's."""
     operation, arguments = call or ("init", {})
     known = {*workspace_names(tx), settings.workspace} - {name}

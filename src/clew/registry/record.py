@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
 
+from clew.canonical import Json
 from clew.hooks import HookPoint
 from clew.registry.context import Context
 
-Opened = dict[str, Any]
+Opened = Json
 Opener = Callable[[Context, str, int, bool], Opened | None]
 """`(ctx, id, limit, include_drafts)` -> the record with `kind` and `id` or `ref`, or None. Reads only."""
 
@@ -34,7 +34,7 @@ class Named:
     title: str
     status: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         return {"id": self.id, "kind": self.kind, "title": self.title, "status": self.status}
 
 
@@ -104,10 +104,10 @@ class Matter:
     until_ms: int | None = None
     """Put off until then by the domain itself."""
     advice: str | None = None
-    facts: dict[str, Any] | None = None
+    facts: Json | None = None
     """What the ways out need to know."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         return {
             "id": self.id,
             "kind": self.kind,

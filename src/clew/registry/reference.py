@@ -13,17 +13,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import orjson
 
+from clew.canonical import Json
 from clew.errors import ERROR_CODES
 from clew.registry.catalogue import Schema, choices, options, resolved
 from clew.setting_readers import Setting
 from clew.settings import SETTINGS
 from clew.store.workspaces import EVENT_TYPES
 
-Index = dict[str, list[dict[str, Any]]]
+Index = dict[str, list[Json]]
 
 DOMAINS = {
     "registry": "Discovery",
@@ -164,7 +164,7 @@ def _answers(contract: SeedContract) -> Iterator[tuple[str, str, str, str]]:
             yield cause, answer, what, f"`{test.rpartition('::')[2]}`"
 
 
-def _by_domain(index: Index) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def _by_domain(index: Index) -> Iterator[tuple[str, list[Json]]]:
     order = {domain: place for place, domain in enumerate(DOMAINS)}
     rows = sorted(index["operations"], key=lambda row: (order[row["domain"]], row["name"]))
     for domain, group in groupby(rows, key=lambda row: str(row["domain"])):
@@ -179,11 +179,11 @@ def _overview(index: Index) -> str:
     return "".join(parts)
 
 
-def _domain_page(domain: str, rows: list[dict[str, Any]]) -> str:
+def _domain_page(domain: str, rows: list[Json]) -> str:
     return f"# {DOMAINS[domain]}\n\n" + "\n".join(_operation(row) for row in rows)
 
 
-def _operation(row: dict[str, Any]) -> str:
+def _operation(row: Json) -> str:
     kinds = [row["tier"], "reads" if row["read_only"] else "writes"]
     kinds += [word for word in ("destructive", "idempotent") if row[word] and not row["read_only"]]
     parts = [f"## {row['name']}\n", f"{row['summary']}\n", f"{row['description']}\n" if row["description"] else ""]
@@ -239,7 +239,7 @@ def _resources_page(index: Index) -> str:
     )
 
 
-def _prompt_arguments(row: dict[str, Any]) -> str:
+def _prompt_arguments(row: Json) -> str:
     return ", ".join(f"`{item['name']}`" + ("" if item["required"] else "?") for item in row["arguments"])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from clew.canonical import Json
 from clew.errors import ClewError
 from clew.registry.connection import InputRequired
 from clew.registry.context import Context, Remarks
@@ -61,5 +62,5 @@ def _forget(ctx: Context, request: StoredRequest) -> None:
         forget_request(bound.tx, request)
 
 
-def _answer(remarks: Remarks, result: dict[str, Any]) -> dict[str, Any]:
+def _answer(remarks: Remarks, result: Json) -> Json:
     return {"result": result, "warnings": remarks.warnings, "suggestions": remarks.suggestions}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from annotated_types import Le
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from clew.canonical import Json
 from clew.errors import Suggestion
 from clew.registry.catalogue import TIERS, Catalogue
 from clew.registry.toolsets import tier_of
@@ -76,7 +75,7 @@ def _swapped(suggestion: Suggestion, toolset: str) -> Suggestion:
     if target == "tasks_context" and not _ONE & set(suggestion["params"]):
         return suggestion
     instead = _INSTEAD[target]
-    params: dict[str, Any] = {k: v for k, v in suggestion["params"].items() if k in _KEPT[instead]}
+    params: Json = {k: v for k, v in suggestion["params"].items() if k in _KEPT[instead]}
     return {**suggestion, "target": instead, "params": params}
 
 
@@ -89,7 +88,7 @@ def _tier_needed(suggestions: list[Suggestion], catalogue: Catalogue, toolset: s
     return TIERS[max(missing)] if missing else None
 
 
-def next_page(shown: dict[str, Any], model: type[BaseModel], own: dict[str, Any]) -> dict[str, Any] | None:
+def next_page(shown: Json, model: type[BaseModel], own: Json) -> Json | None:
     """The argument that leads on from a page, whatever the operation calls it; None where nothing is left."""
     page = shown.get("pagination")
     page = page if isinstance(page, dict) else shown
@@ -108,9 +107,9 @@ def next_page(shown: dict[str, Any], model: type[BaseModel], own: dict[str, Any]
     return _longer_lists(model, own)
 
 
-def _longer_lists(model: type[BaseModel], own: dict[str, Any]) -> dict[str, Any] | None:
+def _longer_lists(model: type[BaseModel], own: Json) -> Json | None:
     """For lists that cannot be paged: each of their limits twice as high."""
-    longer: dict[str, Any] = {}
+    longer: Json = {}
     for name, field in model.model_fields.items():
         now = own.get(name, field.default)
         if (name == "limit" or name.startswith("limit_")) and isinstance(now, int):
@@ -118,7 +117,7 @@ def _longer_lists(model: type[BaseModel], own: dict[str, Any]) -> dict[str, Any]
     return longer or None
 
 
-def _longer(field: FieldInfo, name: str, now: int) -> dict[str, Any]:
+def _longer(field: FieldInfo, name: str, now: int) -> Json:
     """Twice the limit, as far as the argument goes; nothing where it is at its end."""
     most = next((rule.le for rule in field.metadata if isinstance(rule, Le)), None)
     longer = 2 * max(now, 1) if most is None else min(2 * max(now, 1), int(str(most)))

@@ -14,13 +14,15 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ValidationError
 
+from clew.canonical import Json
+
 MOST_ROUNDS = 12
 """One value is mended in each round: more wrong values than this are no slip."""
 TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 MISSING = object()
 
 
-def understood(model: type[BaseModel], data: dict[str, Any], problem: ValidationError) -> dict[str, Any] | None:
+def understood(model: type[BaseModel], data: Json, problem: ValidationError) -> Json | None:
     """The arguments as they were meant, or None where that is not clear."""
     for _ in range(MOST_ROUNDS):
         step = _next_step(model, data, problem)
@@ -34,8 +36,8 @@ def understood(model: type[BaseModel], data: dict[str, Any], problem: Validation
 
 
 def _next_step(
-    model: type[BaseModel], data: dict[str, Any], problem: ValidationError
-) -> tuple[dict[str, Any], ValidationError | None] | None:
+    model: type[BaseModel], data: Json, problem: ValidationError
+) -> tuple[Json, ValidationError | None] | None:
     """The data with one value read differently such that fewer faults are left, and these faults."""
     # Each reading validates the whole input again, so the work grows with the square of the faults.
     if problem.error_count() > 200:
@@ -51,7 +53,7 @@ def _next_step(
     return None
 
 
-def _faults_of(model: type[BaseModel], data: dict[str, Any]) -> ValidationError | None:
+def _faults_of(model: type[BaseModel], data: Json) -> ValidationError | None:
     try:
         model.model_validate(data)
     except ValidationError as problem:
@@ -59,7 +61,7 @@ def _faults_of(model: type[BaseModel], data: dict[str, Any]) -> ValidationError 
     return None
 
 
-def _readings(model: type[BaseModel], data: dict[str, Any], fault: Any) -> Iterator[dict[str, Any]]:
+def _readings(model: type[BaseModel], data: Json, fault: Any) -> Iterator[Json]:
     kind = str(fault["type"])
     path = _path_in(data, fault["loc"])
     if kind == "extra_forbidden" and len(fault["loc"]) == 1:
@@ -82,7 +84,7 @@ _TOO_LITTLE = frozenset(
 )
 
 
-def _is_blank(model: type[BaseModel], data: dict[str, Any], fault: Any) -> bool:
+def _is_blank(model: type[BaseModel], data: Json, fault: Any) -> bool:
     """Some models fill in every optional argument, with 0 or an empty text where they mean nothing."""
     if fault["type"] not in _TOO_LITTLE or not fault["loc"] or data.get(fault["loc"][0]) not in (0, "", []):
         return False
@@ -91,7 +93,7 @@ def _is_blank(model: type[BaseModel], data: dict[str, Any], fault: Any) -> bool:
     return field is not None and not field.is_required() and field.default is None
 
 
-def _is_blank_within(model: type[BaseModel], data: dict[str, Any], path: tuple[Any, ...], fault: Any) -> bool:
+def _is_blank_within(model: type[BaseModel], data: Json, path: tuple[Any, ...], fault: Any) -> bool:
     """The same below the first level: there the field says that it is optional by taking null."""
     if fault["type"] not in _TOO_LITTLE or not isinstance(path[-1], str) or _at(data, path) not in (0, "", []):
         return False
@@ -99,7 +101,7 @@ def _is_blank_within(model: type[BaseModel], data: dict[str, Any], path: tuple[A
     return rest is None or all(_path_in(data, other["loc"]) != path for other in rest.errors(include_url=False))
 
 
-def _renamed(model: type[BaseModel], data: dict[str, Any], given: str) -> Iterator[dict[str, Any]]:
+def _renamed(model: type[BaseModel], data: Json, given: str) -> Iterator[Json]:
     """`taskTitle` and `task-title` are task_title."""
     plain = _folded(given)
     for name, field in model.model_fields.items():

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from clew.canonical import canonical
+from clew.canonical import Json, canonical
 from clew.reasoning.adopted_log import Adoption, adopt_entries, adopt_scope, as_object
 from clew.reasoning.scope import create_scope
 from clew.registry.context import Context
@@ -67,7 +67,7 @@ def _lists(work: Adoption) -> Lists:
     return found
 
 
-def _shared(row: Row, lists: Lists) -> dict[str, Any]:
+def _shared(row: Row, lists: Lists) -> Json:
     return {
         "id": row["id"],
         "number": _number(row["id"]),
@@ -103,7 +103,7 @@ def _plan(row: Row, lists: Lists) -> Work:
 
 
 def _task(row: Row, lists: Lists) -> Work:
-    named: dict[str, Any] = {name: row.get(name) for name in ("domain", "phase", "component", "assignee")}
+    named: Json = {name: row.get(name) for name in ("domain", "phase", "component", "assignee")}
     mode = row.get("reasoning_mode") or "normal"
     return Work(kind="task", parent=row["parent_plan_id"], reasoning_mode=mode, **named, **_shared(row, lists))
 
@@ -130,7 +130,7 @@ def _steps(work: Adoption, lists: Lists) -> list[Step]:
 
 
 def _step(row: Row, path: str, lists: Lists) -> Step:
-    fields: dict[str, Any] = {name: tuple(lists[row["step_id"], name]) for name in Step.LISTS}
+    fields: Json = {name: tuple(lists[row["step_id"], name]) for name in Step.LISTS}
     fields |= {f"{name}_confirmed": bool(row.get(f"{name}_confirmed")) for name in CHECKPOINTS}
     fields |= {f"proof_{name}_mode": _mode(row.get(f"proof_{name}_mode")) for name in PROVABLE}
     return Step(

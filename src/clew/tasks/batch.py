@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import check_agent
 from clew.registry.context import Context
@@ -42,8 +43,8 @@ _SHORT = ("id", "task", "plan", "revision", "step", "steps", "node")
 class BatchOperation(StrictModel):
     tool: Name | None = None
     name: Annotated[Name | None, Field(description="Same as tool.")] = None
-    args: dict[str, Any] | None = None
-    arguments: Annotated[dict[str, Any] | None, Field(description="Same as args.")] = None
+    args: Json | None = None
+    arguments: Annotated[Json | None, Field(description="Same as args.")] = None
 
 
 class Batch(Input):
@@ -60,7 +61,7 @@ class Batch(Input):
     intent="batch",
     example={"operations": [{"tool": "tasks_create", "args": {"title": "Importer"}}]},
 )
-def tasks_batch(ctx: Context, args: Batch) -> dict[str, Any]:
+def tasks_batch(ctx: Context, args: Batch) -> Json:
     """Run several task operations: in one transaction, or each in its own until one fails."""
     calls = [_call(ctx, item, number) for number, item in enumerate(args.operations)]
     answers = _together(ctx, calls) if args.atomic else _one_by_one(ctx, calls)
@@ -76,7 +77,7 @@ def tasks_batch(ctx: Context, args: Batch) -> dict[str, Any]:
     }
 
 
-Call = tuple[str, dict[str, Any]]
+Call = tuple[str, Json]
 
 
 def _call(ctx: Context, item: BatchOperation, number: int) -> Call:
@@ -100,9 +101,9 @@ def _call(ctx: Context, item: BatchOperation, number: int) -> Call:
     return name, arguments
 
 
-def _together(ctx: Context, calls: list[Call]) -> list[dict[str, Any]]:
+def _together(ctx: Context, calls: list[Call]) -> list[Json]:
     with ctx.writing() as bound:
-        answers: list[dict[str, Any]] = []
+        answers: list[Json] = []
         for number, call in enumerate(calls):
             try:
                 answers.append(_run(bound, call))
@@ -113,8 +114,8 @@ def _together(ctx: Context, calls: list[Call]) -> list[dict[str, Any]]:
         return answers
 
 
-def _one_by_one(ctx: Context, calls: list[Call]) -> list[dict[str, Any]]:
-    answers: list[dict[str, Any]] = []
+def _one_by_one(ctx: Context, calls: list[Call]) -> list[Json]:
+    answers: list[Json] = []
     for number, call in enumerate(calls):
         try:
             with ctx.writing() as bound:
@@ -124,7 +125,7 @@ def _one_by_one(ctx: Context, calls: list[Call]) -> list[dict[str, Any]]:
     return answers
 
 
-def _run(ctx: Context, call: Call) -> dict[str, Any]:
+def _run(ctx: Context, call: Call) -> Json:
     name, arguments = call
     return ctx.dispatcher.invoke(_acting(ctx, arguments.get("agent_id")), name, arguments)
 
@@ -135,7 +136,7 @@ def _acting(ctx: Context, agent: Any) -> Context:
     return Context(ctx.dispatcher, ctx.connection, ctx.workspace, ctx.ws.agent, None, ctx.remarks, ctx.ws)
 
 
-def _short(answer: dict[str, Any]) -> dict[str, Any]:
+def _short(answer: Json) -> Json:
     return {name: answer[name] for name in _SHORT if name in answer}
 
 

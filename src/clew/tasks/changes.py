@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from clew.canonical import Json
 from clew.errors import ClewError, Suggestion, suggest
 from clew.index.items import Item, index_item, unindex_item
 from clew.reasoning.graph import drop_node, node, put_edge, put_node
@@ -106,9 +107,7 @@ class StepSpec:
     proof_tests_mode: str = "off"
 
 
-def create_work(
-    ctx: Context, kind: str, title: str, parent: str | None = None, **fields: Any
-) -> tuple[Work, dict[str, Any]]:
+def create_work(ctx: Context, kind: str, title: str, parent: str | None = None, **fields: Any) -> tuple[Work, Json]:
     """A new plan or task with its own branch and documents; returns it with its event."""
     number = ctx.ws.count(kind)
     id = f"{kind.upper()}-{number:03d}"
@@ -134,14 +133,14 @@ def create_work(
 
 def change_work(
     ctx: Context, old: Work, new: Work, change: Change, override: Override | None = None
-) -> tuple[Work, dict[str, Any]]:
+) -> tuple[Work, Json]:
     """Replace what a plan or task says; returns it with its event."""
     new, event = put_work(ctx, new, change, override)
     record(ctx, new.id, new.id, None, change, old.content(), new.content(), event)
     return new, event
 
 
-def put_work(ctx: Context, new: Work, change: Change, override: Override | None = None) -> tuple[Work, dict[str, Any]]:
+def put_work(ctx: Context, new: Work, change: Change, override: Override | None = None) -> tuple[Work, Json]:
     """The same without a line in the undo log: what undo itself uses."""
     # Here and not in the operations: undo, patch and macros come through here as well.
     if new.is_task and new.status == "DONE":
@@ -161,7 +160,7 @@ def change_step(
     change: Change,
     asked: Collection[str] = (),
     override: Override | None = None,
-) -> tuple[Work, Step, dict[str, Any]]:
+) -> tuple[Work, Step, Json]:
     """Replace what a step says."""
     task, new, event = put_step(ctx, task, old, new, change, asked, override)
     record(ctx, task.id, new.id, new.path, change, old.content(), new.content(), event)
@@ -176,7 +175,7 @@ def put_step(
     change: Change,
     asked: Collection[str] = (),
     override: Override | None = None,
-) -> tuple[Work, Step, dict[str, Any]]:
+) -> tuple[Work, Step, Json]:
     """The same without a line in the undo log.
 
     A step that ends up done has passed its gates, whichever way it came here.
@@ -198,9 +197,7 @@ def put_step(
     return task, new, event
 
 
-def _pass_gates(
-    ctx: Context, task: Work, step: Step, asked: Collection[str], override: Override | None
-) -> dict[str, Any]:
+def _pass_gates(ctx: Context, task: Work, step: Step, asked: Collection[str], override: Override | None) -> Json:
     """Checkpoints, proof, reasoning; returns what the closing event has to say about them."""
     # Checkpoints first, because they are the quickest to mend.
     found = check_gate(ctx, step, asked)
@@ -212,7 +209,7 @@ def _pass_gates(
 
 def add_steps(
     ctx: Context, task: Work, parent: Step | None, specs: Sequence[StepSpec]
-) -> tuple[Work, list[Step], dict[str, Any]]:
+) -> tuple[Work, list[Step], Json]:
     """New steps at the end of the task or below a step."""
     _check_not_done(task, "add steps")
     if parent is not None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, WithJsonSchema
 
+from clew.canonical import Json
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import PLAN, TASK
 from clew.reasoning.scope import Target, target_id
@@ -35,7 +36,7 @@ class WorkCreation(Input):
 
 
 @operation("tasks_create", writes=True, intent="create", example={"title": "Ship the importer"})
-def tasks_create(ctx: Context, args: WorkCreation) -> dict[str, Any]:
+def tasks_create(ctx: Context, args: WorkCreation) -> Json:
     """Create a plan, or a task under a plan with its first steps."""
     kind = args.kind or ("task" if args.parent else "plan")
     if kind == "plan":
@@ -81,7 +82,7 @@ def parent_plan(ctx: Context, parent: str | None) -> Work:
     return work_by_id(ctx, parent.strip())
 
 
-def write_steps(ctx: Context, task: Work, wanted: Sequence[StepSpec]) -> tuple[Work, list[Step], list[dict[str, Any]]]:
+def write_steps(ctx: Context, task: Work, wanted: Sequence[StepSpec]) -> tuple[Work, list[Step], list[Json]]:
     """Add steps, then define those that bring tests or blockers: one event for each act."""
     bare = [StepSpec(spec.title, spec.success_criteria, proof_tests_mode=spec.proof_tests_mode) for spec in wanted]
     task, steps, event = add_steps(ctx, task, None, bare)
@@ -95,7 +96,7 @@ def write_steps(ctx: Context, task: Work, wanted: Sequence[StepSpec]) -> tuple[W
     return task, steps, events
 
 
-def _create_plan(ctx: Context, args: WorkCreation) -> dict[str, Any]:
+def _create_plan(ctx: Context, args: WorkCreation) -> Json:
     if args.parent is not None:
         raise invalid("parent", "a plan has none", "Leave parent out, or create a task.")
     if args.steps:
@@ -112,7 +113,7 @@ def _create_plan(ctx: Context, args: WorkCreation) -> dict[str, Any]:
     return {**_made(ctx, plan), "event": event}
 
 
-def _made(ctx: Context, work: Work) -> dict[str, Any]:
+def _made(ctx: Context, work: Work) -> Json:
     return {
         "id": work.id,
         "qualified_id": qualified_id(ctx, work.id),
@@ -121,10 +122,10 @@ def _made(ctx: Context, work: Work) -> dict[str, Any]:
     }
 
 
-_EXAMPLE: dict[str, Any] = {"plan_title": "Inbox", "task_title": "New task", "template": "basic-task"}
+_EXAMPLE: Json = {"plan_title": "Inbox", "task_title": "New task", "template": "basic-task"}
 
 
-Stage = Annotated[Prose, Field(description="The stage as text.")] | dict[str, Any]
+Stage = Annotated[Prose, Field(description="The stage as text.")] | Json
 
 
 class Think(StrictModel):
@@ -136,7 +137,7 @@ class Think(StrictModel):
     test: Stage | None = None
     evidence: Stage | None = None
     decision: Stage | None = None
-    status: dict[str, Any] | None = None
+    status: Json | None = None
     note_decision: bool | None = None
     note_title: Name | None = None
     note_format: Name | None = None
@@ -182,8 +183,8 @@ class Bootstrapped:
     plan_created: bool
     task: Work
     steps: list[Step]
-    events: list[dict[str, Any]] = field(default_factory=list)
-    think: dict[str, Any] | None = None
+    events: list[Json] = field(default_factory=list)
+    think: Json | None = None
 
 
 class Bootstrap(NewTask):
@@ -196,7 +197,7 @@ class Bootstrap(NewTask):
     intent="tasks_bootstrap",
     example={"plan_title": "Importer", "task_title": "Read files", "template": "basic-task"},
 )
-def tasks_bootstrap(ctx: Context, args: Bootstrap) -> dict[str, Any]:
+def tasks_bootstrap(ctx: Context, args: Bootstrap) -> Json:
     """Create a task with its steps, and its plan if need be, in one transaction."""
     home = task_home(ctx, args) or implicit_home(ctx)
     if home is None:
@@ -273,7 +274,7 @@ def bootstrap(ctx: Context, args: NewTask, home: Home, wanted: Sequence[StepSpec
     return Bootstrapped(plan, home.plan is None, task, steps, [*events, created, *made], thought)
 
 
-def bootstrapped_json(ctx: Context, done: Bootstrapped) -> dict[str, Any]:
+def bootstrapped_json(ctx: Context, done: Bootstrapped) -> Json:
     plan, task = done.plan, done.task
     answer = {
         "workspace": ctx.workspace,
@@ -295,7 +296,7 @@ def no_home() -> ClewError:
     )
 
 
-def _bootstrap_plan(ctx: Context, home: Home, template: str | None) -> tuple[Work, list[dict[str, Any]]]:
+def _bootstrap_plan(ctx: Context, home: Home, template: str | None) -> tuple[Work, list[Json]]:
     if home.plan is not None:
         return home.plan, []
     checklist = template_by_id(template, "plan", "plan_template").checklist if template is not None else ()
@@ -303,7 +304,7 @@ def _bootstrap_plan(ctx: Context, home: Home, template: str | None) -> tuple[Wor
     return plan, [event]
 
 
-def _think(ctx: Context, task: Work, args: NewTask) -> dict[str, Any] | None:
+def _think(ctx: Context, task: Work, args: NewTask) -> Json | None:
     """Seed the reasoning. A thought that cannot be written does not cost the task."""
     if args.think is None:
         return None

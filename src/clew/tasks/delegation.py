@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import invalid
 from clew.ids import check_anchor
 from clew.reasoning.anchors.map import Kind, upsert
@@ -54,7 +55,7 @@ class MacroDelegate(TitledTask, Resumes):
     lines=macro_lines,
     example={"task_title": "Storage: measure the writers"},
 )
-def tasks_macro_delegate(ctx: Context, args: MacroDelegate) -> dict[str, Any]:
+def tasks_macro_delegate(ctx: Context, args: MacroDelegate) -> Json:
     """Hand work over: a strict task with its cockpit card and anchor, and a job for a runner."""
     done = _start(ctx, args)
     anchor = _anchor(ctx, args)
@@ -70,7 +71,7 @@ def tasks_macro_delegate(ctx: Context, args: MacroDelegate) -> dict[str, Any]:
 
 def _start(ctx: Context, args: MacroDelegate) -> Bootstrapped:
     names = ("task_title", "description", "plan", "parent", "target", "plan_title", "plan_template", "agent_id")
-    given: dict[str, Any] = {name: getattr(args, name) for name in names}
+    given: Json = {name: getattr(args, name) for name in names}
     new = NewTask(**given, template=PRINCIPAL, reasoning_mode=args.reasoning_mode or "strict")
     home = task_home(ctx, new) or implicit_home(ctx) or inbox(ctx)
     return bootstrap(ctx, new, home, step_specs(new))
@@ -120,7 +121,7 @@ def _job(ctx: Context, done: Bootstrapped, args: MacroDelegate, anchor: str, car
     return job
 
 
-def _job_json(job: Job | None) -> dict[str, Any] | None:
+def _job_json(job: Job | None) -> Json | None:
     if job is None:
         return None
     return {
@@ -148,7 +149,7 @@ class MacroFanoutJobs(OfTask):
     writes=True,
     example={"task": "TASK-001", "anchors": ["a:storage", "a:search"], "prompt": "List what is slow, with numbers."},
 )
-def tasks_macro_fanout_jobs(ctx: Context, args: MacroFanoutJobs) -> dict[str, Any]:
+def tasks_macro_fanout_jobs(ctx: Context, args: MacroFanoutJobs) -> Json:
     """Queue one job for each area of a task, in one transaction."""
     task = target_task(ctx, args)
     jobs = []
@@ -204,7 +205,7 @@ class MacroMergeReport(OfTask):
 
 
 @operation("tasks_macro_merge_report", writes=True, example={"task": "TASK-001", "jobs": ["JOB-001", "JOB-002"]})
-def tasks_macro_merge_report(ctx: Context, args: MacroMergeReport) -> dict[str, Any]:
+def tasks_macro_merge_report(ctx: Context, args: MacroMergeReport) -> Json:
     """Gather how jobs ended into one update card of the task, and publish it; jobs without proof are marked."""
     task = target_task(ctx, args)
     found = [_outcome(ctx, job) for job in _jobs(ctx, args.jobs)]
@@ -233,7 +234,7 @@ def _jobs(ctx: Context, ids: list[str]) -> list[Job]:
     return sorted(jobs.values(), key=lambda job: job.number)
 
 
-def _outcome(ctx: Context, job: Job) -> dict[str, Any]:
+def _outcome(ctx: Context, job: Job) -> Json:
     refs = _completion_refs(ctx, job)
     return {
         "job_id": job.id,
@@ -260,7 +261,7 @@ def _completion_refs(ctx: Context, job: Job) -> list[str]:
     return [ref for ref in orjson.loads(row["refs"]) if ref != job.id] if row else []
 
 
-def _line(row: dict[str, Any]) -> str:
+def _line(row: Json) -> str:
     parts = [f"- {row['job_id']} {row['status']}", *([row["anchor"]] if row["anchor"] else []), row["last_ref"]]
     if row["completion_refs"]:
         parts.append(f"refs: {', '.join(row['completion_refs'])}")

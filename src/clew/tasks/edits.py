@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import invalid, suggest
 from clew.ids import NODE_PATH, PLAN, TASK, normal_tags
 from clew.registry.context import Context
@@ -42,7 +43,7 @@ class WorkEdit(OfWork, Revised):
 
 
 @operation("tasks_edit", writes=True, intent="edit", example={"task": "TASK-001", "title": "Read every file"})
-def tasks_edit(ctx: Context, args: WorkEdit) -> dict[str, Any]:
+def tasks_edit(ctx: Context, args: WorkEdit) -> Json:
     """Change title, description, context, priority, tags, dependencies or mode of a plan or task."""
     work = target_work(ctx, args)
     check_revision(work, args.expected_revision)
@@ -71,7 +72,7 @@ _ARGUMENTS = (
 _FIELD = {"new_domain": "domain"}
 
 
-def with_fields(ctx: Context, work: Work, fields: dict[str, Any]) -> Work:
+def with_fields(ctx: Context, work: Work, fields: Json) -> Work:
     """The work with other fields, each checked; used by edit and patch alike."""
     for name in fields:
         check_belongs(work, name)
@@ -136,7 +137,7 @@ class PlanChecklist(OfPlan, Revised):
 
 
 @operation("tasks_plan", writes=True, intent="plan", example={"plan": "PLAN-001", "steps": ["design", "build"]})
-def tasks_plan(ctx: Context, args: PlanChecklist) -> dict[str, Any]:
+def tasks_plan(ctx: Context, args: PlanChecklist) -> Json:
     """Replace a plan's checklist, or move on in it."""
     plan = target_plan(ctx, args)
     check_revision(plan, args.expected_revision)
@@ -178,7 +179,7 @@ class PlanContract(OfPlan, Revised):
 @operation(
     "tasks_contract", writes=True, intent="contract", example={"plan": "PLAN-001", "current": "No data is lost."}
 )
-def tasks_contract(ctx: Context, args: PlanContract) -> dict[str, Any]:
+def tasks_contract(ctx: Context, args: PlanContract) -> Json:
     """Set or clear what a plan promises."""
     plan = target_plan(ctx, args)
     check_revision(plan, args.expected_revision)
@@ -231,7 +232,7 @@ _OPS = {
     "mode": ("set", "unset"),
     "list": ("set", "unset", "append", "remove"),
 }
-_EMPTY: dict[str, Any] = {"flag": False, "text": None, "object": None, "mode": "off", "list": ()}
+_EMPTY: Json = {"flag": False, "text": None, "object": None, "mode": "off", "list": ()}
 
 
 class PatchOp(StrictModel):
@@ -262,7 +263,7 @@ class WorkPatch(OfStep, Revised):
         "ops": [{"op": "set", "field": "next_action", "value": "write the parser"}],
     },
 )
-def tasks_patch(ctx: Context, args: WorkPatch) -> dict[str, Any]:
+def tasks_patch(ctx: Context, args: WorkPatch) -> Json:
     """Set, unset, append to or remove from single fields of a plan, task, step or task node."""
     work = target_work(ctx, args)
     check_revision(work, args.expected_revision)
@@ -309,7 +310,7 @@ def subject_of(ctx: Context, work: Work, place: PatchPlace) -> Subject:
 
 def with_ops(ctx: Context, work: Work, subject: Subject, kind: str, ops: Sequence[PatchOp]) -> Subject:
     """The subject after the edits; nothing is written."""
-    values: dict[str, Any] = {}
+    values: Json = {}
     for number, op in enumerate(ops):
         holds = _holds(kind, op, number)
         # The edits build on one another: the second append sees what the first one added.
@@ -322,9 +323,7 @@ def with_ops(ctx: Context, work: Work, subject: Subject, kind: str, ops: Sequenc
     return redefine(subject, values) if isinstance(subject, Step) else replace(subject, **values)
 
 
-def apply_patch(
-    ctx: Context, work: Work, place: PatchPlace, ops: Sequence[PatchOp]
-) -> tuple[Work, Subject, dict[str, Any]]:
+def apply_patch(ctx: Context, work: Work, place: PatchPlace, ops: Sequence[PatchOp]) -> tuple[Work, Subject, Json]:
     subject, kind = subject_of(ctx, work, place), patch_kind(place)
     new = with_ops(ctx, work, subject, kind, ops)
     fields = sorted({op.field for op in ops})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import ClewError, invalid, suggest
 from clew.index.items import unindex_item
 from clew.reasoning.scope import forget_scope
@@ -40,7 +41,7 @@ class Complete(OfWork, Revised):
 
 
 @operation("tasks_complete", writes=True, intent="complete", example={"task": "TASK-001", "status": "ACTIVE"})
-def tasks_complete(ctx: Context, args: Complete) -> dict[str, Any]:
+def tasks_complete(ctx: Context, args: Complete) -> Json:
     """Set the status of a plan or task. DONE needs every step closed; PARKED may name a time to wake."""
     work = target_work(ctx, args)
     check_revision(work, args.expected_revision)
@@ -50,7 +51,7 @@ def tasks_complete(ctx: Context, args: Complete) -> dict[str, Any]:
 
 def set_status(
     ctx: Context, work: Work, status: str, parked_until: int | None = None, override: Override | None = None
-) -> tuple[Work, dict[str, Any] | None]:
+) -> tuple[Work, Json | None]:
     """The status as wished; when it is so already, nothing is written and the answer says so."""
     # A retry of the same call is a warning and no error: what was wanted holds.
     if (work.status, work.parked_until_ts_ms) == (status, parked_until):
@@ -91,7 +92,7 @@ class CloseTask(OfTask, Revised):
 
 
 @operation("tasks_close_task", writes=True, intent="close_task", example={"task": "TASK-001"})
-def tasks_close_task(ctx: Context, args: CloseTask) -> dict[str, Any]:
+def tasks_close_task(ctx: Context, args: CloseTask) -> Json:
     """Make last edits and complete the task, all or nothing; without apply=true only show what would change."""
     task = target_task(ctx, args)
     check_revision(task, args.expected_revision)
@@ -107,7 +108,7 @@ def tasks_close_task(ctx: Context, args: CloseTask) -> dict[str, Any]:
     return {"applied": True, "task": rows_json(ctx, [task])[0], "revision": task.revision, "events": events}
 
 
-def _preview(ctx: Context, task: Work, args: CloseTask) -> dict[str, Any]:
+def _preview(ctx: Context, task: Work, args: CloseTask) -> Json:
     diff = [_difference(ctx, task, patch) for patch in args.patches]
     gates = gates_of(ctx, [step for step in steps_of(ctx, task.id) if not step.completed])
     left = {
@@ -129,7 +130,7 @@ def _preview(ctx: Context, task: Work, args: CloseTask) -> dict[str, Any]:
     }
 
 
-def _difference(ctx: Context, task: Work, patch: ClosingPatch) -> dict[str, Any]:
+def _difference(ctx: Context, task: Work, patch: ClosingPatch) -> Json:
     subject, kind = subject_of(ctx, task, patch), patch_kind(patch)
     before, after = subject.content(), with_ops(ctx, task, subject, kind, patch.ops).content()
     changed = [name for name in sorted(after) if before.get(name) != after[name]]
@@ -146,7 +147,7 @@ class Delete(OfStep, Revised):
 
 
 @operation("tasks_delete", writes=True, destructive=True, intent="delete", example={"task": "TASK-001", "path": "s:0"})
-def tasks_delete(ctx: Context, args: Delete) -> dict[str, Any]:
+def tasks_delete(ctx: Context, args: Delete) -> Json:
     """Delete a plan, a task with its steps, or a step with everything below it.
 
     Jobs that wait or run for a deleted task are canceled; their history stays.
@@ -158,7 +159,7 @@ def tasks_delete(ctx: Context, args: Delete) -> dict[str, Any]:
     return _delete_task(ctx, work) if work.is_task else _delete_plan(ctx, work)
 
 
-def _delete_step(ctx: Context, task: Work, step: Step) -> dict[str, Any]:
+def _delete_step(ctx: Context, task: Work, step: Step) -> Json:
     gone = subtree(ctx, step)
     before = _remove_steps(ctx, task, gone)
     task = touch(ctx, task)
@@ -169,12 +170,12 @@ def _delete_step(ctx: Context, task: Work, step: Step) -> dict[str, Any]:
     return {"id": step.id, "kind": "step", "task": task.id, "revision": task.revision, "event": event}
 
 
-def _delete_task(ctx: Context, task: Work) -> dict[str, Any]:
+def _delete_task(ctx: Context, task: Work) -> Json:
     before = {**task.content(), **_remove_steps(ctx, task, steps_of(ctx, task.id))}
     return {**_delete_work(ctx, task, before), "jobs_canceled": cancel_jobs_of(ctx, task.id)}
 
 
-def _delete_plan(ctx: Context, plan: Work) -> dict[str, Any]:
+def _delete_plan(ctx: Context, plan: Work) -> Json:
     tasks = tasks_of(ctx, plan.id)
     if tasks:
         raise ClewError(
@@ -186,7 +187,7 @@ def _delete_plan(ctx: Context, plan: Work) -> dict[str, Any]:
     return _delete_work(ctx, plan, plan.content())
 
 
-def _delete_work(ctx: Context, work: Work, before: dict[str, Any]) -> dict[str, Any]:
+def _delete_work(ctx: Context, work: Work, before: Json) -> Json:
     _remove_evidence(ctx, [work.id])
     payload = {"kind": work.kind, "title": work.title, "parent": work.parent}
     forget_work(ctx, work)
@@ -201,7 +202,7 @@ def _delete_work(ctx: Context, work: Work, before: dict[str, Any]) -> dict[str, 
     return {"id": work.id, "kind": work.kind, "event": event}
 
 
-def _remove_steps(ctx: Context, task: Work, steps: list[Step]) -> dict[str, Any]:
+def _remove_steps(ctx: Context, task: Work, steps: list[Step]) -> Json:
     """Take steps with their nodes, leases and evidence away; returns what they were."""
     for step in steps:
         check_lease(ctx, step)
@@ -223,7 +224,7 @@ def _remove_steps(ctx: Context, task: Work, steps: list[Step]) -> dict[str, Any]
     }
 
 
-def _remove_evidence(ctx: Context, entities: list[str]) -> list[dict[str, Any]]:
+def _remove_evidence(ctx: Context, entities: list[str]) -> list[Json]:
     if not entities:
         return []
     marks = placeholders(len(entities))

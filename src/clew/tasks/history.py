@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.clock import rfc3339
 from clew.errors import ClewError, suggest
 from clew.registry.budget import Budget, Drop, Trim
@@ -43,9 +44,9 @@ class UndoEntry:
     entity: str
     path: str | None
     intent: str
-    payload: dict[str, Any]
-    before: dict[str, Any] | None
-    after: dict[str, Any] | None
+    payload: Json
+    before: Json | None
+    after: Json | None
     undoable: bool
     undone: bool
     ts_ms: int
@@ -56,7 +57,7 @@ class History(OfWork, Bounded):
 
 
 @operation("tasks_history", intent="history", budget=HISTORY_BUDGET)
-def tasks_history(ctx: Context, args: History) -> dict[str, Any]:
+def tasks_history(ctx: Context, args: History) -> Json:
     """List what was done to a plan or task, newest first; without a target and a focus, in the whole workspace."""
     owner = explicit_target(args) or ctx.ws.focus
     where, params = (" AND task = ?", (owner,)) if owner else ("", ())
@@ -83,7 +84,7 @@ class Redo(Undo):
 
 
 @operation("tasks_undo", writes=True, intent="undo", example={"task": "TASK-001"})
-def tasks_undo(ctx: Context, args: Undo) -> dict[str, Any]:
+def tasks_undo(ctx: Context, args: Undo) -> Json:
     """Take back the last change of a plan or task that can be taken back."""
     work = target_work(ctx, args)
     found = _last_done(ctx, work)
@@ -93,7 +94,7 @@ def tasks_undo(ctx: Context, args: Undo) -> dict[str, Any]:
 
 
 @operation("tasks_redo", writes=True, intent="redo", example={"task": "TASK-001"})
-def tasks_redo(ctx: Context, args: Redo) -> dict[str, Any]:
+def tasks_redo(ctx: Context, args: Redo) -> Json:
     """Apply the change again that was taken back last; a newer change ends that possibility."""
     work = target_work(ctx, args)
     found = _next_undone(ctx, work)
@@ -102,7 +103,7 @@ def tasks_redo(ctx: Context, args: Redo) -> dict[str, Any]:
     return _turn(ctx, work, found, undo=False)
 
 
-def operation_json(done: UndoEntry) -> dict[str, Any]:
+def operation_json(done: UndoEntry) -> Json:
     return {
         "seq": done.seq,
         "ts": rfc3339(done.ts_ms),
@@ -118,7 +119,7 @@ def operation_json(done: UndoEntry) -> dict[str, Any]:
     }
 
 
-def _turn(ctx: Context, work: Work, done: UndoEntry, undo: bool) -> dict[str, Any]:
+def _turn(ctx: Context, work: Work, done: UndoEntry, undo: bool) -> Json:
     expected, wanted = (done.after, done.before) if undo else (done.before, done.after)
     assert expected is not None and wanted is not None
     payload = {"task": work.id, "path": done.path, "intent": done.intent, "op_seq": done.seq, "undo": undo}
@@ -132,8 +133,8 @@ def _turn(ctx: Context, work: Work, done: UndoEntry, undo: bool) -> dict[str, An
 
 
 def _restore(
-    ctx: Context, work: Work, done: UndoEntry, expected: dict[str, Any], wanted: dict[str, Any], change: Change
-) -> tuple[Work, dict[str, Any]]:
+    ctx: Context, work: Work, done: UndoEntry, expected: Json, wanted: Json, change: Change
+) -> tuple[Work, Json]:
     """Put the content back, through the same checks as any other change."""
     subject = _subject(ctx, done.entity)
     # Contents are compared, not revisions: a change of another step raises the task's revision and is no reason to

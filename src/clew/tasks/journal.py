@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from clew.canonical import canonical
+from clew.canonical import Json, canonical
 from clew.clock import rfc3339
 from clew.errors import invalid, suggest
 from clew.reasoning.documents import TRACE, append
@@ -60,13 +60,11 @@ class Change:
 
     event: str
     intent: str
-    payload: dict[str, Any]
+    payload: Json
     undoable: bool = True
 
 
-def write_event(
-    ctx: Context, owner: str, type: str, payload: dict[str, Any], path: str | None = None
-) -> dict[str, Any]:
+def write_event(ctx: Context, owner: str, type: str, payload: Json, path: str | None = None) -> Json:
     """The event of a mutation, ingested into the owner's trace; returned as callers see it."""
     event = EventRow(**ctx.emit("tasks", type, owner, payload, path))
     scope = scope_of(ctx, owner)
@@ -87,7 +85,7 @@ def write_event(
     return event_json(event)
 
 
-def event_json(event: EventRow, id_field: str = "task_id") -> dict[str, Any]:
+def event_json(event: EventRow, id_field: str = "task_id") -> Json:
     return {
         "event_id": event.id,
         "ts": rfc3339(event.ts_ms),
@@ -105,9 +103,9 @@ def record(
     entity: str,
     path: str | None,
     change: Change,
-    before: dict[str, Any] | None,
-    after: dict[str, Any] | None,
-    event: dict[str, Any],
+    before: Json | None,
+    after: Json | None,
+    event: Json,
 ) -> None:
     """The line in the undo log. Numbers come from the workspace, so the log is in commit order."""
     # As in an editor: after going back and changing something else, the old way forward is gone.
@@ -168,7 +166,7 @@ class Delta(Bounded):
 
 
 @operation("tasks_delta", intent="delta", budget=DELTA_BUDGET)
-def tasks_delta(ctx: Context, args: Delta) -> dict[str, Any]:
+def tasks_delta(ctx: Context, args: Delta) -> Json:
     """Read the task events of the workspace in order, on from an event you know."""
     rows = topic_events(ctx.tx, ctx.workspace, "tasks", position(args.since), args.limit + 1)
     shown = rows[: args.limit]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import ClewError, invalid, suggest
 from clew.registry.context import Context
 from clew.registry.operation import Name, operation
@@ -71,7 +72,7 @@ def lease_held(step: Step, lease: StepLease) -> ClewError:
     )
 
 
-def lease_json(lease: StepLease | None) -> dict[str, Any] | None:
+def lease_json(lease: StepLease | None) -> Json | None:
     if lease is None:
         return None
     return {"holder_agent_id": lease.holder, "acquired_seq": lease.acquired_seq, "expires_seq": lease.expires_seq}
@@ -100,7 +101,7 @@ class LeaseClaim(LeaseRenew):
 
 
 @operation("tasks_step_lease_get", intent="step_lease_get", example={"task": "TASK-001", "path": "s:0"})
-def tasks_step_lease_get(ctx: Context, args: LeaseGet) -> dict[str, Any]:
+def tasks_step_lease_get(ctx: Context, args: LeaseGet) -> Json:
     """Show who holds the lease of a step."""
     task, step = target_step(ctx, args)
     return _answer(ctx, task, step, lease_of(ctx, step.id))
@@ -112,7 +113,7 @@ def tasks_step_lease_get(ctx: Context, args: LeaseGet) -> dict[str, Any]:
     intent="step_lease_claim",
     example={"task": "TASK-001", "path": "s:0", "agent_id": "builder"},
 )
-def tasks_step_lease_claim(ctx: Context, args: LeaseClaim) -> dict[str, Any]:
+def tasks_step_lease_claim(ctx: Context, args: LeaseClaim) -> Json:
     """Take the lease of a step, so that only you can change it for a while."""
     task, step = target_step(ctx, args)
     agent = _agent(ctx)
@@ -133,7 +134,7 @@ def tasks_step_lease_claim(ctx: Context, args: LeaseClaim) -> dict[str, Any]:
     intent="step_lease_renew",
     example={"task": "TASK-001", "path": "s:0", "agent_id": "builder"},
 )
-def tasks_step_lease_renew(ctx: Context, args: LeaseRenew) -> dict[str, Any]:
+def tasks_step_lease_renew(ctx: Context, args: LeaseRenew) -> Json:
     """Extend a lease you hold."""
     task, step = target_step(ctx, args)
     _check_held(ctx, step)
@@ -146,7 +147,7 @@ def tasks_step_lease_renew(ctx: Context, args: LeaseRenew) -> dict[str, Any]:
     intent="step_lease_release",
     example={"task": "TASK-001", "path": "s:0", "agent_id": "builder"},
 )
-def tasks_step_lease_release(ctx: Context, args: LeaseRelease) -> dict[str, Any]:
+def tasks_step_lease_release(ctx: Context, args: LeaseRelease) -> Json:
     """Give back a lease you hold."""
     task, step = target_step(ctx, args)
     _check_held(ctx, step)
@@ -155,7 +156,7 @@ def tasks_step_lease_release(ctx: Context, args: LeaseRelease) -> dict[str, Any]
     return {**_answer(ctx, task, step, None), "event": event}
 
 
-def _write(ctx: Context, task: Work, step: Step, type: str, ttl: int, taken_from: str | None) -> dict[str, Any]:
+def _write(ctx: Context, task: Work, step: Step, type: str, ttl: int, taken_from: str | None) -> Json:
     """The lease counts from its own event, so a lease for one event outlives its claim."""
     payload = {**_payload(ctx, step), "ttl_seq": ttl, "takeover_from": taken_from}
     event = write_event(ctx, task.id, type, payload, step.path)
@@ -177,11 +178,11 @@ def _write(ctx: Context, task: Work, step: Step, type: str, ttl: int, taken_from
     return {**_answer(ctx, task, step, lease_of(ctx, step.id)), "event": event}
 
 
-def _answer(ctx: Context, task: Work, step: Step, lease: StepLease | None) -> dict[str, Any]:
+def _answer(ctx: Context, task: Work, step: Step, lease: StepLease | None) -> Json:
     return {"task": task.id, "step": step_ref(step), "lease": lease_json(lease), "now_seq": ctx.ws.event_seq}
 
 
-def _payload(ctx: Context, step: Step) -> dict[str, Any]:
+def _payload(ctx: Context, step: Step) -> Json:
     return {"step_id": step.id, "path": step.path, "agent_id": ctx.agent}
 
 
@@ -215,5 +216,5 @@ def _check_held(ctx: Context, step: Step) -> None:
     )
 
 
-def _look(step: Step) -> dict[str, Any]:
+def _look(step: Step) -> Json:
     return suggest("tasks_step_lease_get", "Shows the lease.", "high", task=step.task, step_id=step.id)

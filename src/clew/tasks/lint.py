@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.reasoning.documents import has_entries
 from clew.reasoning.graph import CARD_TYPES, nodes
 from clew.reasoning.scope import Scope, scope_damage, scope_json, scope_of
@@ -18,7 +19,7 @@ from clew.tasks.proofs import stale_proofs
 from clew.tasks.targets import OfWork, target_work
 
 
-def work_health(ctx: Context, work: Work) -> dict[str, Any]:
+def work_health(ctx: Context, work: Work) -> Json:
     """The health of a plan's or task's own scope, which may be damaged."""
     damage = scope_damage(ctx, work.id)
     if damage == "no scope":
@@ -28,7 +29,7 @@ def work_health(ctx: Context, work: Work) -> dict[str, Any]:
     return context_health(ctx, scope_of(ctx, work.id))
 
 
-def context_health(ctx: Context, scope: Scope) -> dict[str, Any]:
+def context_health(ctx: Context, scope: Scope) -> Json:
     notes, trace = (has_entries(ctx, scope.branch.id, doc) for doc in (scope.notes, scope.trace))
     cards = bool(nodes(ctx, scope.branch, scope.graph, types=CARD_TYPES, limit=1).nodes)
     issues = []
@@ -45,12 +46,12 @@ def context_health(ctx: Context, scope: Scope) -> dict[str, Any]:
     return {"status": "warn" if issues else "ok", "issues": issues, "stats": stats}
 
 
-def _unusable(code: str, message: str) -> dict[str, Any]:
+def _unusable(code: str, message: str) -> Json:
     stats = {"notes_present": False, "trace_present": False, "cards_present": False, "reasoning_ref": None}
     return {"status": "error", "issues": [_health_issue(code, "error", message)], "stats": stats}
 
 
-def _health_issue(code: str, severity: str, message: str) -> dict[str, Any]:
+def _health_issue(code: str, severity: str, message: str) -> Json:
     return {
         "code": code,
         "severity": severity,
@@ -81,7 +82,7 @@ class Lint(OfWork, Bounded):
 
 
 @operation("tasks_lint", tier="daily", intent="lint", budget=LINT_BUDGET)
-def tasks_lint(ctx: Context, args: Lint) -> dict[str, Any]:
+def tasks_lint(ctx: Context, args: Lint) -> Json:
     """Check a plan or task for what would make it hard to finish or to prove, with edits that mend it."""
     work = target_work(ctx, args)
     found, health = findings(ctx, work), work_health(ctx, work)
@@ -101,7 +102,7 @@ def tasks_lint(ctx: Context, args: Lint) -> dict[str, Any]:
     }
 
 
-def summary(issues: list[dict[str, Any]]) -> dict[str, int]:
+def summary(issues: list[Json]) -> dict[str, int]:
     severities = [issue["severity"] for issue in issues]
     return {
         "total": len(issues),

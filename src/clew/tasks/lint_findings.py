@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from clew.canonical import Json
 from clew.errors import shorten
 from clew.reasoning.anchors.registry import names_anchor
 from clew.registry.context import Context
@@ -30,7 +31,7 @@ class LintIssue:
     def rank(self) -> tuple[int, str, str, str]:
         return (SEVERITIES.index(self.severity), self.kind, self.code, self.target.get("step_id", ""))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         return {
             "code": self.code,
             "severity": self.severity,
@@ -48,10 +49,10 @@ class SuggestedPatch:
     id: str
     purpose: str
     tool: str
-    arguments: dict[str, Any]
+    arguments: Json
     notes: str | None = None
 
-    def to_json(self, workspace: str) -> dict[str, Any]:
+    def to_json(self, workspace: str) -> Json:
         apply = {"tool": self.tool, "arguments": {"workspace": workspace, **self.arguments}}
         shown = {"id": self.id, "purpose": self.purpose, "apply": apply}
         return {**shown, "notes": self.notes} if self.notes else shown

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
+from clew.canonical import Json
 from clew.errors import shorten
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
@@ -131,7 +131,7 @@ class Marks(Input):
 
 
 @operation("tasks_marks", example={})
-def tasks_marks(ctx: Context, args: Marks) -> dict[str, Any]:
+def tasks_marks(ctx: Context, args: Marks) -> Json:
     """Count by task what a board marks: steps that are blocked, and closed ones that nobody has seen proven."""
     blocked, doubtful = blocked_steps(ctx, MARKED), doubtful_work(ctx, MARKED)
     return {"workspace": ctx.workspace, "blocked": _by_task(blocked), "doubtful": _by_task(doubtful)}

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from clew.canonical import canonical
+from clew.canonical import Json, canonical
 from clew.errors import suggest
 from clew.ids import normal_tags
 from clew.index.item_reads import index_gaps
@@ -54,13 +54,13 @@ class StepTally:
         }
 
 
-def rows_json(ctx: Context, works: Sequence[Work]) -> list[dict[str, Any]]:
+def rows_json(ctx: Context, works: Sequence[Work]) -> list[Json]:
     """Plans and tasks as rows, their steps counted in one query for each kind."""
     tallies = _tallies(ctx, works)
     return [_row(ctx, work, tallies.get(work.id, StepTally())) for work in works]
 
 
-def _row(ctx: Context, work: Work, tally: StepTally) -> dict[str, Any]:
+def _row(ctx: Context, work: Work, tally: StepTally) -> Json:
     shared = {
         "id": work.id,
         "qualified_id": qualified_id(ctx, work.id),
@@ -121,7 +121,7 @@ def _count(ctx: Context, key: str, join: str, ids: list[str]) -> dict[str, StepT
     return {row["id"]: _tally(row) for row in rows}
 
 
-def _tally(row: dict[str, Any]) -> StepTally:
+def _tally(row: Json) -> StepTally:
     confirmed = tuple(int(row[name]) for name in CHECKPOINTS)
     return StepTally(
         int(row["total"]), int(row["completed"]), confirmed, int(row["with_criteria"]), int(row["with_tests"])
@@ -186,7 +186,7 @@ class WorkFilter:
 
 
 @operation("tasks_context", intent="context", budget=CONTEXT_BUDGET)
-def tasks_context(ctx: Context, args: ListWork) -> dict[str, Any]:
+def tasks_context(ctx: Context, args: ListWork) -> Json:
     """List plans and tasks, filtered and paged.
 
     Work that is canceled, or parked and not yet due, is counted in `hidden` and listed only when asked for.
@@ -252,7 +252,7 @@ def _tagged(args: ListWork, conditions: list[str], params: list[Any], hides: str
     return WorkFilter(tuple(conditions), tuple(params), hides)
 
 
-def _page(ctx: Context, wanted: WorkFilter, cursor: int, limit: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _page(ctx: Context, wanted: WorkFilter, cursor: int, limit: int) -> tuple[list[Json], Json]:
     total = _count_works(ctx, wanted, visible=True)
     rows = ctx.tx.all(
         f"SELECT * FROM work WHERE workspace = ?{wanted.where(True)} ORDER BY number LIMIT ? OFFSET ?",
@@ -287,7 +287,7 @@ class TasksStorage(Input):
 
 
 @operation("tasks_storage", intent="tasks_storage")
-def tasks_storage(ctx: Context, args: TasksStorage) -> dict[str, Any]:
+def tasks_storage(ctx: Context, args: TasksStorage) -> Json:
     """Show where the store is, and the branch and documents that are used by default."""
     return {
         "workspace": ctx.workspace,
@@ -306,7 +306,7 @@ DIAGNOSTICS_BUDGET = Budget((Drop("golden_path"), Trim("issues", drop="last")), 
 
 
 @operation("diagnostics", budget=DIAGNOSTICS_BUDGET)
-def diagnostics(ctx: Context, args: Diagnostics) -> dict[str, Any]:
+def diagnostics(ctx: Context, args: Diagnostics) -> Json:
     """Check the workspace and one target, and say how to mend what is wrong."""
     scope = resolve_scope(ctx, args.target or args.task or args.plan)
     health = context_health(ctx, scope)
@@ -326,7 +326,7 @@ def diagnostics(ctx: Context, args: Diagnostics) -> dict[str, Any]:
     }
 
 
-def _work_issues(ctx: Context, scope: Scope) -> list[dict[str, Any]]:
+def _work_issues(ctx: Context, scope: Scope) -> list[Json]:
     """What lint says about the plan or task in scope."""
     work = find_work(ctx, scope.target) if scope.target else None
     if work is None:
@@ -337,7 +337,7 @@ def _work_issues(ctx: Context, scope: Scope) -> list[dict[str, Any]]:
     return [issue.to_json() for issue in sorted(found.issues, key=lambda issue: issue.rank())]
 
 
-def _store_issues(ctx: Context) -> list[dict[str, Any]]:
+def _store_issues(ctx: Context) -> list[Json]:
     lag = index_gaps(ctx.tx, ctx.workspace)
     if not lag:
         return []

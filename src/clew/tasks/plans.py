@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from clew.canonical import Json
 from clew.errors import ClewError, suggest, unknown_id
 from clew.ids import normal_id
 from clew.registry.context import Context
@@ -44,7 +45,7 @@ class Work(TableRow):
     tags: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
     contract: str | None = None
-    contract_data: dict[str, Any] | None = None
+    contract_data: Json | None = None
     contract_versions: int = 0
     checklist: tuple[str, ...] = ()
     checklist_current: int = 0
@@ -64,11 +65,11 @@ class Work(TableRow):
     def plan_progress(self) -> str:
         return f"{min(self.checklist_current, len(self.checklist))}/{len(self.checklist)}"
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> Json:
         """What undo puts back: everything a caller can change, nothing that only counts."""
         return {name: _plain(getattr(self, name)) for name in CONTENT}
 
-    def with_content(self, content: dict[str, Any]) -> Work:
+    def with_content(self, content: Json) -> Work:
         lists = {name: tuple(content[name]) for name in self.LISTS}
         return replace(self, **{**{name: content[name] for name in CONTENT}, **lists})
 
@@ -109,7 +110,7 @@ def work_by_id(ctx: Context, id: str) -> Work:
     return found
 
 
-def known_work(ctx: Context, limit: int = 2, under: str | None = None) -> list[dict[str, Any]]:
+def known_work(ctx: Context, limit: int = 2, under: str | None = None) -> list[Json]:
     """Calls that lead to work that exists, or to starting some; of a plan alone where one is meant."""
     of_plan, params = ("AND parent = ?", [under]) if under is not None else ("", [])
     rows = ctx.tx.all(

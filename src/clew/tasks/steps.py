@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from clew.canonical import Json
 from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import STEP, STEP_PATH
 from clew.reasoning.scope import StepFocus, step_finder
@@ -63,14 +64,14 @@ class Step(TableRow):
         """How much proof a checkpoint asks for; criteria are judged, not proven."""
         return str(getattr(self, f"proof_{checkpoint}_mode")) if checkpoint in PROVABLE else "off"
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> Json:
         """What undo puts back."""
         # What the step says, not where it stands: undo never moves one.
         values = {name: getattr(self, name) for name in CONTENT}
         lists = {name: list(values[name]) for name in self.LISTS}
         return {**values, **lists, "step_id": self.id, "path": self.path, "task": self.task}
 
-    def with_content(self, content: dict[str, Any]) -> Step:
+    def with_content(self, content: Json) -> Step:
         lists = {name: tuple(content[name]) for name in self.LISTS}
         return replace(self, **{**{name: content[name] for name in CONTENT}, **lists})
 
@@ -224,7 +225,7 @@ def _by_path(ctx: Context, task: Work, path: str, field: str = "path") -> Step:
     return load(Step, row)
 
 
-def look(task: Work) -> list[dict[str, Any]]:
+def look(task: Work) -> list[Json]:
     return [suggest("tasks_snapshot", "Shows the task and its next step.", "high", task=task.id)]
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, WithJsonSchema
 
+from clew.canonical import Json
 from clew.errors import ClewError, Suggestion, invalid, suggest
 from clew.reasoning.documents import append
 from clew.reasoning.scope import scope_of
@@ -57,7 +58,7 @@ class Decompose(OfTask, Revised):
     intent="decompose",
     example={"task": "TASK-001", "steps": [{"title": "Read the file", "success_criteria": ["every row is read"]}]},
 )
-def tasks_decompose(ctx: Context, args: Decompose) -> dict[str, Any]:
+def tasks_decompose(ctx: Context, args: Decompose) -> Json:
     """Add steps to a task, or below one of its steps."""
     task = target_task(ctx, args)
     check_revision(task, args.expected_revision)
@@ -81,12 +82,12 @@ class Define(OfStep, Revised):
 @operation(
     "tasks_define", writes=True, intent="define", example={"task": "TASK-001", "path": "s:0", "tests": ["make test"]}
 )
-def tasks_define(ctx: Context, args: Define) -> dict[str, Any]:
+def tasks_define(ctx: Context, args: Define) -> Json:
     """Say what a step is: title, success criteria, tests, blockers. New criteria or tests must be confirmed anew."""
     task, step = target_step(ctx, args)
     check_revision(task, args.expected_revision)
     names = ("success_criteria", "tests", "blockers")
-    given: dict[str, Any] = {name: lines(getattr(args, name)) for name in names if getattr(args, name) is not None}
+    given: Json = {name: lines(getattr(args, name)) for name in names if getattr(args, name) is not None}
     if args.title is not None:
         given["title"] = heading(args.title)
     if not given:
@@ -95,7 +96,7 @@ def tasks_define(ctx: Context, args: Define) -> dict[str, Any]:
     return _done(task, step, event)
 
 
-def define_step(ctx: Context, task: Work, step: Step, given: Mapping[str, Any]) -> tuple[Work, Step, dict[str, Any]]:
+def define_step(ctx: Context, task: Work, step: Step, given: Mapping[str, Any]) -> tuple[Work, Step, Json]:
     new = redefine(step, given)
     payload = {"task": task.id, "step_id": step.id, "path": step.path, "fields": sorted(given)}
     return change_step(ctx, task, step, new, Change("step_defined", "step_define", payload))
@@ -103,7 +104,7 @@ def define_step(ctx: Context, task: Work, step: Step, given: Mapping[str, Any]) 
 
 def redefine(step: Step, given: Mapping[str, Any]) -> Step:
     """A step with other fields; what was confirmed about the old criteria or tests says nothing about new ones."""
-    reset: dict[str, Any] = {}
+    reset: Json = {}
     if "blockers" in given:
         reset["blockers"] = blockers(given["blockers"])
     if "success_criteria" in given and given["success_criteria"] != step.success_criteria:
@@ -121,7 +122,7 @@ class StepNote(OfStep, Revised):
 @operation(
     "tasks_note", writes=True, intent="note", example={"task": "TASK-001", "path": "s:0", "note": "Parser works."}
 )
-def tasks_note(ctx: Context, args: StepNote) -> dict[str, Any]:
+def tasks_note(ctx: Context, args: StepNote) -> Json:
     """Write a progress note about a step; it appears in the task's notes too."""
     task, step = target_step(ctx, args)
     check_revision(task, args.expected_revision)
@@ -141,7 +142,7 @@ def _after_note(ctx: Context, task: Work, step: Step, proof: list[str]) -> Sugge
     return suggest("tasks_macro_close_step", "Closes the step once it holds.", "medium", **call)
 
 
-def note_step(ctx: Context, task: Work, step: Step, note: str) -> tuple[Work, dict[str, Any]]:
+def note_step(ctx: Context, task: Work, step: Step, note: str) -> tuple[Work, Json]:
     if not note.strip():
         raise invalid("note", "must not be blank", "Write what was seen or done.", kind="non_empty")
     check_lease(ctx, step)
@@ -172,7 +173,7 @@ class Verify(OfStep, Revised):
 @operation(
     "tasks_verify", writes=True, intent="verify", example={"task": "TASK-001", "path": "s:0", "checkpoints": "gate"}
 )
-def tasks_verify(ctx: Context, args: Verify) -> dict[str, Any]:
+def tasks_verify(ctx: Context, args: Verify) -> Json:
     """Confirm checkpoints of a step, or withdraw a confirmation."""
     task, step = target_step(ctx, args)
     check_revision(task, args.expected_revision)
@@ -193,8 +194,8 @@ def checkpoint_values(given: Literal["gate", "all"] | CheckpointMap) -> dict[str
     return named
 
 
-def verify_step(ctx: Context, task: Work, step: Step, values: Mapping[str, bool]) -> tuple[Work, Step, dict[str, Any]]:
-    confirmed: dict[str, Any] = {f"{name}_confirmed": value for name, value in values.items()}
+def verify_step(ctx: Context, task: Work, step: Step, values: Mapping[str, bool]) -> tuple[Work, Step, Json]:
+    confirmed: Json = {f"{name}_confirmed": value for name, value in values.items()}
     change = Change("step_verified", "step_verify", {**_place(task, step), **confirmed})
     return change_step(ctx, task, step, replace(step, **confirmed), change)
 
@@ -204,7 +205,7 @@ class Done(OfStep, Revised):
 
 
 @operation("tasks_done", writes=True, intent="done", example={"task": "TASK-001", "path": "s:0"})
-def tasks_done(ctx: Context, args: Done) -> dict[str, Any]:
+def tasks_done(ctx: Context, args: Done) -> Json:
     """Close a step whose checkpoints are confirmed and whose proofs are there."""
     task, step = target_step(ctx, args)
     check_revision(task, args.expected_revision)
@@ -214,7 +215,7 @@ def tasks_done(ctx: Context, args: Done) -> dict[str, Any]:
 
 def finish_step(
     ctx: Context, task: Work, step: Step, intent: str, asked: tuple[str, ...], override: Override | None
-) -> tuple[Work, Step, dict[str, Any]]:
+) -> tuple[Work, Step, Json]:
     """Close an open step through its gates."""
     _check_open(step)
     new = replace(step, completed=True, completed_at_ms=ctx.now_ms)
@@ -244,7 +245,7 @@ class CloseStep(OfStep, Revised):
     intent="close_step",
     example={"task": "TASK-001", "path": "s:0", "checkpoints": "gate"},
 )
-def tasks_close_step(ctx: Context, args: CloseStep) -> dict[str, Any]:
+def tasks_close_step(ctx: Context, args: CloseStep) -> Json:
     """Confirm checkpoints and close the step, both or neither."""
     task, step = target_step(ctx, args)
     check_revision(task, args.expected_revision)
@@ -254,7 +255,7 @@ def tasks_close_step(ctx: Context, args: CloseStep) -> dict[str, Any]:
 
 def close_step(
     ctx: Context, task: Work, step: Step, values: Mapping[str, bool], override: Override | None = None
-) -> tuple[Work, Step, list[dict[str, Any]]]:
+) -> tuple[Work, Step, list[Json]]:
     """Verified, then done: two events, one transaction. A checkpoint that the caller denies is asked for."""
     _check_open(step)
     # The confirmation is written before the gate is asked, which looks at the stored step. If it refuses, both are
@@ -273,7 +274,7 @@ class StepProgress(OfStep, Revised):
 @operation(
     "tasks_progress", writes=True, intent="progress", example={"task": "TASK-001", "path": "s:0", "completed": False}
 )
-def tasks_progress(ctx: Context, args: StepProgress) -> dict[str, Any]:
+def tasks_progress(ctx: Context, args: StepProgress) -> Json:
     """Close a step through its gates, or open a closed one again."""
     task, step = target_step(ctx, args)
     check_revision(task, args.expected_revision)
@@ -284,7 +285,7 @@ def tasks_progress(ctx: Context, args: StepProgress) -> dict[str, Any]:
     return {**_done(task, step, event), "completed": step.completed}
 
 
-def reopen_step(ctx: Context, task: Work, step: Step) -> tuple[Work, Step, dict[str, Any]]:
+def reopen_step(ctx: Context, task: Work, step: Step) -> tuple[Work, Step, Json]:
     new = replace(step, completed=False, completed_at_ms=None)
     return change_step(ctx, task, step, new, Change("step_reopened", "step_progress", _place(task, step)))
 
@@ -297,7 +298,7 @@ class StepBlock(OfStep, Revised):
 @operation(
     "tasks_block", writes=True, intent="block", example={"task": "TASK-001", "path": "s:0", "reason": "no access"}
 )
-def tasks_block(ctx: Context, args: StepBlock) -> dict[str, Any]:
+def tasks_block(ctx: Context, args: StepBlock) -> Json:
     """Mark a step as blocked with a reason, or lift the block."""
     task, step = target_step(ctx, args)
     check_revision(task, args.expected_revision)
@@ -309,9 +310,9 @@ def tasks_block(ctx: Context, args: StepBlock) -> dict[str, Any]:
     return {**_done(task, step, event), "blocked": step.blocked, "reason": step.block_reason}
 
 
-def _place(task: Work, step: Step) -> dict[str, Any]:
+def _place(task: Work, step: Step) -> Json:
     return {"task": task.id, "step_id": step.id, "path": step.path}
 
 
-def _done(task: Work, step: Step, event: dict[str, Any]) -> dict[str, Any]:
+def _done(task: Work, step: Step, event: Json) -> Json:
     return {"task": task.id, "revision": task.revision, "step": step_ref(step), "event": event}

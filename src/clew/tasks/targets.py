@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import ClewError, invalid, suggest
 from clew.reasoning.scope import Target, TargetRef, target_id
 from clew.registry.callers import focus_of_all, own_focus
@@ -161,7 +162,7 @@ class FocusGet(Input):
 
 
 @operation("tasks_focus_get", intent="focus_get")
-def tasks_focus_get(ctx: Context, args: FocusGet) -> dict[str, Any]:
+def tasks_focus_get(ctx: Context, args: FocusGet) -> Json:
     """Show which plan or task is in focus."""
     return {"workspace": ctx.workspace, "focus": ctx.ws.focus}
 
@@ -171,7 +172,7 @@ class FocusSet(OfWork):
 
 
 @operation("tasks_focus_set", writes=True, idempotent=True, intent="focus_set", example={"task": "TASK-001"})
-def tasks_focus_set(ctx: Context, args: FocusSet) -> dict[str, Any]:
+def tasks_focus_set(ctx: Context, args: FocusSet) -> Json:
     """Set the plan or task that later calls mean when they name none."""
     named = explicit_target(args)
     if named is None:
@@ -186,7 +187,7 @@ class FocusClear(Input):
 
 
 @operation("tasks_focus_clear", writes=True, idempotent=True, intent="focus_clear")
-def tasks_focus_clear(ctx: Context, args: FocusClear) -> dict[str, Any]:
+def tasks_focus_clear(ctx: Context, args: FocusClear) -> Json:
     """Clear the focus."""
     previous = set_focus(ctx, None)
     return {"workspace": ctx.workspace, "previous": previous, "cleared": previous is not None}

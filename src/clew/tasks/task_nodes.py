@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import invalid, unknown_id
 from clew.ids import NODE_PATH
 from clew.registry.context import Context
@@ -54,7 +55,7 @@ class TaskNode(TableRow):
     risks: tuple[str, ...] = ()
     success_criteria: tuple[str, ...] = ()
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> Json:
         values = {name: getattr(self, name) for name in CONTENT}
         return {**values, **{name: list(values[name]) for name in LISTS}, "node_id": self.id, "path": self.path}
 
@@ -91,7 +92,7 @@ class NodeAdd(NodeFields):
     intent="task_add",
     example={"task": "TASK-001", "parent_step": "s:0", "title": "Handle quotes"},
 )
-def tasks_task_add(ctx: Context, args: NodeAdd) -> dict[str, Any]:
+def tasks_task_add(ctx: Context, args: NodeAdd) -> Json:
     """Add a task node to the plan inside a step."""
     task = target_task(ctx, args)
     check_revision(task, args.expected_revision)
@@ -115,7 +116,7 @@ class NodeDefine(NodeFields):
     intent="task_define",
     example={"task": "TASK-001", "path": "s:0.t:0", "status": "DONE"},
 )
-def tasks_task_define(ctx: Context, args: NodeDefine) -> dict[str, Any]:
+def tasks_task_define(ctx: Context, args: NodeDefine) -> Json:
     """Change a task node."""
     task = target_task(ctx, args)
     check_revision(task, args.expected_revision)
@@ -140,7 +141,7 @@ class NodeDelete(OfTask, Revised):
     intent="task_delete",
     example={"task": "TASK-001", "path": "s:0.t:0"},
 )
-def tasks_task_delete(ctx: Context, args: NodeDelete) -> dict[str, Any]:
+def tasks_task_delete(ctx: Context, args: NodeDelete) -> Json:
     """Delete a task node; the history keeps what it said."""
     task = target_task(ctx, args)
     check_revision(task, args.expected_revision)
@@ -156,14 +157,14 @@ def tasks_task_delete(ctx: Context, args: NodeDelete) -> dict[str, Any]:
 
 def change_node(
     ctx: Context, task: Work, old: TaskNode, new: TaskNode, intent: str, fields: list[str]
-) -> tuple[Work, TaskNode, dict[str, Any]]:
+) -> tuple[Work, TaskNode, Json]:
     change = Change("task_node_defined", intent, {"fields": fields})
     task, new, event = put_node(ctx, task, new, change)
     record(ctx, task.id, new.id, new.path, change, old.content(), new.content(), event)
     return task, new, event
 
 
-def put_node(ctx: Context, task: Work, new: TaskNode, change: Change) -> tuple[Work, TaskNode, dict[str, Any]]:
+def put_node(ctx: Context, task: Work, new: TaskNode, change: Change) -> tuple[Work, TaskNode, Json]:
     """The same without a line in the undo log."""
     check_node_lease(ctx, new)
     new = replace(new, updated_at_ms=ctx.now_ms)
@@ -200,9 +201,9 @@ def check_node_lease(ctx: Context, node: TaskNode) -> None:
         check_lease(ctx, step)
 
 
-def given_fields(args: NodeFields) -> dict[str, Any]:
+def given_fields(args: NodeFields) -> Json:
     """The fields that the caller gave, in the form they are kept."""
-    values: dict[str, Any] = {}
+    values: Json = {}
     for name in ("status", *FLAGS, *TEXTS, *LISTS):
         value = getattr(args, name)
         if value is not None:
@@ -231,9 +232,9 @@ def _record_change(
     task: Work,
     node: TaskNode,
     change: Change,
-    before: dict[str, Any] | None,
-    after: dict[str, Any] | None,
-) -> tuple[Work, dict[str, Any]]:
+    before: Json | None,
+    after: Json | None,
+) -> tuple[Work, Json]:
     task = touch(ctx, task)
     payload = {**_place(task, node), "title": node.title}
     event = write_event(ctx, task.id, change.event, payload, node.path)
@@ -248,11 +249,11 @@ def _normal(task: Work, path: str) -> str:
     return ".".join(f"s:{number}" for number in path_key(head)) + f".t:{int(last)}"
 
 
-def _place(task: Work, node: TaskNode) -> dict[str, Any]:
+def _place(task: Work, node: TaskNode) -> Json:
     return {"task": task.id, "node_id": node.id, "path": node.path}
 
 
-def _answer(task: Work, node: TaskNode, event: dict[str, Any]) -> dict[str, Any]:
+def _answer(task: Work, node: TaskNode, event: Json) -> Json:
     return {
         "task": task.id,
         "revision": task.revision,

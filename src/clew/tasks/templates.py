@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from clew.canonical import Json
 from clew.errors import suggest, unknown_id
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
@@ -116,12 +116,12 @@ class TemplatesList(Input):
 
 
 @operation("tasks_templates_list", intent="templates_list")
-def tasks_templates_list(ctx: Context, args: TemplatesList) -> dict[str, Any]:
+def tasks_templates_list(ctx: Context, args: TemplatesList) -> Json:
     """List the built-in templates for plans and tasks."""
     return {"workspace": ctx.workspace, "templates": [template_json(template) for template in TEMPLATES]}
 
 
-def template_json(template: Template) -> dict[str, Any]:
+def template_json(template: Template) -> Json:
     shared = {
         "id": template.id,
         "kind": template.kind,
@@ -149,7 +149,7 @@ def template_by_id(id: str, kind: str, field: str = "template") -> Template:
     )
 
 
-def _step_json(spec: StepSpec) -> dict[str, Any]:
+def _step_json(spec: StepSpec) -> Json:
     return {
         "title": spec.title,
         "success_criteria": list(spec.success_criteria),

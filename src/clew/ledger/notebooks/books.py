@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from clew.canonical import Json
 from clew.clock import iso_millis
 from clew.errors import ClewError, suggest, unknown_id
 from clew.ledger.notebooks.srcmd import PACKAGE, Book, Cell
@@ -129,7 +128,7 @@ def check_room(cells: list[Row]) -> None:
         )
 
 
-def notebook_json(row: Row, count: int) -> dict[str, Any]:
+def notebook_json(row: Row, count: int) -> Json:
     return {
         "id": row["id"],
         "title": row["title"],
@@ -140,7 +139,7 @@ def notebook_json(row: Row, count: int) -> dict[str, Any]:
     }
 
 
-def cell_json(row: Row) -> dict[str, Any]:
+def cell_json(row: Row) -> Json:
     """A whole cell, with the seed's field names for its kind."""
     shared = {"id": row["id"], "type": row["type"], "content": row["content"]}
     if row["type"] not in EXECUTABLE:
@@ -157,7 +156,7 @@ def cell_json(row: Row) -> dict[str, Any]:
     }
 
 
-def short_cell(row: Row) -> dict[str, Any]:
+def short_cell(row: Row) -> Json:
     if row["type"] not in EXECUTABLE:
         return {"id": row["id"], "type": row["type"], "text": row["content"]}
     return {

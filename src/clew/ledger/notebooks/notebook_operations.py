@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import ClewError, invalid
 from clew.ids import confined
 from clew.ledger.inputs import Id, LedgerBounded, LedgerInput
@@ -35,7 +36,7 @@ class NotebookCreate(LedgerInput):
 
 
 @operation("notebook_create", writes=True, aliases=("notebook.create",), example={"name": "Lock timing"})
-def notebook_create(ctx: Context, args: NotebookCreate) -> dict[str, Any]:
+def notebook_create(ctx: Context, args: NotebookCreate) -> Json:
     """Create a notebook of prose and code that is kept with its results."""
     title = args.name.strip()
     if not title or "\n" in title:
@@ -56,7 +57,7 @@ class Load(LedgerInput):
     aliases=("notebook.load",),
     example={"content": '<!-- srcbook:{"language":"javascript"} -->\n\n# Loaded\n'},
 )
-def notebook_load(ctx: Context, args: Load) -> dict[str, Any]:
+def notebook_load(ctx: Context, args: Load) -> Json:
     """Load a notebook from a .src.md file or its text."""
     if (args.path is None) == (args.content is None):
         raise ClewError(
@@ -94,7 +95,7 @@ class List(LedgerBounded):
     aliases=("notebook.list",),
     budget=Budget((Trim("notebooks", drop="last", count="count", more="hasMore"),), 16_000),
 )
-def notebook_list(ctx: Context, args: List) -> dict[str, Any]:
+def notebook_list(ctx: Context, args: List) -> Json:
     """List notebooks, the last changed first."""
     rows = ctx.tx.all(
         "SELECT notebook.*, (SELECT count(*) FROM notebook_cell WHERE notebook_cell.workspace = notebook.workspace"
@@ -126,7 +127,7 @@ class AddCell(LedgerInput):
     aliases=("notebook.add_cell",),
     example={"notebookId": "NB-001", "type": "code", "content": "console.log(6 * 7)"},
 )
-def notebook_add_cell(ctx: Context, args: AddCell) -> dict[str, Any]:
+def notebook_add_cell(ctx: Context, args: AddCell) -> Json:
     """Add a title, Markdown or code cell."""
     notebook = books.notebook_named(ctx, args.notebook_id)
     cells = books.cells_of(ctx, notebook["id"])
@@ -180,7 +181,7 @@ class UpdateCell(LedgerInput):
     aliases=("notebook.update_cell",),
     example={"notebookId": "NB-001", "cellId": "CELL-0001", "content": "A better title"},
 )
-def notebook_update_cell(ctx: Context, args: UpdateCell) -> dict[str, Any]:
+def notebook_update_cell(ctx: Context, args: UpdateCell) -> Json:
     """Change a cell's content; what it printed before no longer counts as its result."""
     cell = books.cell_named(ctx, args.notebook_id, args.cell_id)
     if cell["type"] == "title" and "\n" in args.content:
@@ -212,7 +213,7 @@ class CellPlace(LedgerBounded):
     aliases=("notebook.delete_cell",),
     example={"notebookId": "NB-001", "cellId": "CELL-0002"},
 )
-def notebook_delete_cell(ctx: Context, args: CellPlace) -> dict[str, Any]:
+def notebook_delete_cell(ctx: Context, args: CellPlace) -> Json:
     """Remove a cell; its runs stay in the history."""
     cell = books.cell_named(ctx, args.notebook_id, args.cell_id)
     ctx.tx.run(
@@ -236,7 +237,7 @@ CELL_BUDGET = Budget((Clip("cell.output", 4000), Clip("cell.source", 4000), Clip
     budget=CELL_BUDGET,
     example={"notebookId": "NB-001", "cellId": "CELL-0001"},
 )
-def notebook_get_cell(ctx: Context, args: CellPlace) -> dict[str, Any]:
+def notebook_get_cell(ctx: Context, args: CellPlace) -> Json:
     """Show a whole cell with its last result and its runs."""
     cell = books.cell_named(ctx, args.notebook_id, args.cell_id)
     runs = ctx.tx.all(
@@ -259,7 +260,7 @@ class NotebookPlace(LedgerBounded):
     budget=Budget((Trim("cells", drop="last", count="count"),), 30_000),
     example={"notebookId": "NB-001"},
 )
-def notebook_list_cells(ctx: Context, args: NotebookPlace) -> dict[str, Any]:
+def notebook_list_cells(ctx: Context, args: NotebookPlace) -> Json:
     """List a notebook's cells in order."""
     notebook = books.notebook_named(ctx, args.notebook_id)
     cells = [books.short_cell(row) for row in books.cells_of(ctx, notebook["id"])]
@@ -280,11 +281,11 @@ class NotebookExport(LedgerInput):
     aliases=("notebook.export",),
     example={"notebookId": "NB-001"},
 )
-def notebook_export(ctx: Context, args: NotebookExport) -> dict[str, Any]:
+def notebook_export(ctx: Context, args: NotebookExport) -> Json:
     """Export a notebook as .src.md text, and as a file when a path is given."""
     with ctx.reading() as bound:
         text = srcmd.encode(books.book_of(bound, args.notebook_id))
-    result: dict[str, Any] = {"success": True, "content": text}
+    result: Json = {"success": True, "content": text}
     if args.path is not None:
         result["path"] = _write(ctx, args.path, text)
     return result
@@ -318,6 +319,6 @@ def _replace(file: Path, text: str) -> None:
         raise
 
 
-def _answer(ctx: Context, row: Any) -> dict[str, Any]:
+def _answer(ctx: Context, row: Any) -> Json:
     count = len(books.cells_of(ctx, row["id"]))
     return {"success": True, "notebookId": row["id"], "notebook": books.notebook_json(row, count)}

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import Field
 
-from clew.canonical import sha256_hex
+from clew.canonical import Json, sha256_hex
 from clew.errors import ClewError, invalid, suggest
 from clew.ledger.inputs import LedgerInput
 from clew.ledger.notebooks import books, sandbox
@@ -63,7 +63,7 @@ class RunCell(LedgerInput):
     aliases=("notebook.run_cell",),
     example={"notebookId": "NB-001", "cellId": "CELL-0003"},
 )
-def notebook_run_cell(ctx: Context, args: RunCell) -> dict[str, Any]:
+def notebook_run_cell(ctx: Context, args: RunCell) -> Json:
     """Run a code cell (TypeScript, JavaScript or Python) in a sandbox without files, network or environment."""
     with ctx.writing() as bound:
         cell, source = _begin(bound, args)
@@ -180,7 +180,7 @@ def _record(ctx: Context, notebook: str, cell: Row, source: str, outcome: Outcom
     return run
 
 
-def _answer(notebook: str, cell: Row, run: Row, outcome: Outcome) -> dict[str, Any]:
+def _answer(notebook: str, cell: Row, run: Row, outcome: Outcome) -> Json:
     """The result, and a receipt line that a step accepts as proof."""
     code = outcome.exit_code if outcome.exit_code is not None else outcome.status
     receipt = (
@@ -196,7 +196,7 @@ def _answer(notebook: str, cell: Row, run: Row, outcome: Outcome) -> dict[str, A
     }
 
 
-def _execution(outcome: Outcome) -> dict[str, Any]:
+def _execution(outcome: Outcome) -> Json:
     return {
         "stdout": outcome.stdout,
         "stderr": outcome.stderr,
@@ -223,7 +223,7 @@ class InstallDeps(LedgerInput):
     aliases=("notebook.install_deps",),
     example={"notebookId": "NB-001"},
 )
-def notebook_install_deps(ctx: Context, args: InstallDeps) -> dict[str, Any]:
+def notebook_install_deps(ctx: Context, args: InstallDeps) -> Json:
     """Fetch the packages of package.json into a cache that cells then use offline."""
     find_deno()
     wanted = dict(_spec(text) for text in args.packages or ())
@@ -275,7 +275,7 @@ def _install(ctx: Context, notebook: str, dependencies: dict[str, str]) -> Outco
     return replace(done, stdout=f"Ready: {', '.join(specs)}")
 
 
-def _install_result(done: Outcome) -> dict[str, Any]:
+def _install_result(done: Outcome) -> Json:
     error = None if done.ok else done.stderr
     return {"success": done.ok, "output": done.stdout, "error": error, "execution": _execution(done)}
 
@@ -292,7 +292,7 @@ def _spec(text: str) -> tuple[str, str]:
     return match.group("name"), match.group("version") or "*"
 
 
-def _package(text: str) -> dict[str, Any]:
+def _package(text: str) -> Json:
     try:
         package = orjson.loads(text)
     except orjson.JSONDecodeError as problem:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
+from clew.canonical import Json
 from clew.errors import ClewError, invalid
 from clew.ledger.notebooks.runtimes import ENDINGS, LANGUAGES, language_of
 from clew.registry.arguments import check_inner
@@ -38,7 +38,7 @@ class Book:
 
 
 def encode(book: Book) -> str:
-    about: dict[str, Any] = {"language": book.language}
+    about: Json = {"language": book.language}
     if book.tsconfig is not None:
         about["tsconfig.json"] = book.tsconfig
     parts = [f"<!-- srcbook:{orjson.dumps(about).decode()} -->"]
@@ -90,7 +90,7 @@ def decode(text: str) -> Book:
     return Book(about["language"], tuple(cells), about.get("tsconfig.json"))
 
 
-def _about(text: str) -> dict[str, Any]:
+def _about(text: str) -> Json:
     try:
         about = orjson.loads(text)
     except orjson.JSONDecodeError as problem:

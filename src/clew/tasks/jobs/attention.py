@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from clew.canonical import Json
 from clew.registry.context import Context
 from clew.store.rows import load
 from clew.tasks.jobs.claims import EXPIRED
@@ -88,7 +88,7 @@ class JobState:
     needs_proof: bool = False
     last_message: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         attention = {
             "has_error": self.has_error,
             "needs_manager": self.needs_manager,
@@ -104,7 +104,7 @@ class RunnerState:
     idle: int = 0
     offline: int = 0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         counts = {"live_count": self.live, "idle_count": self.idle, "offline_count": self.offline}
         return {"status": self.status, **counts}
 
@@ -118,9 +118,9 @@ class WorkState:
     start_command: str | None = None
     """How to start a runner, if jobs wait and no runner is alive."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         """The part of `capsule.where` about delegated work."""
-        shown: dict[str, Any] = {
+        shown: Json = {
             "inbox": {"running": self.running, "queued": self.queued},
             "runner_status": self.runner.to_json(),
         }

@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import ClewError, invalid, shorten, suggest
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, Text, operation
@@ -64,7 +65,7 @@ class JobsClaim(Input):
     announce: Annotated[bool, Field(description="Renew the runner's own lease too, as live on this job.")] = False
 
 
-def _nothing_waits(ctx: Context, args: JobsClaim) -> dict[str, Any] | None:
+def _nothing_waits(ctx: Context, args: JobsClaim) -> Json | None:
     # Bad arguments are refused even if no job waits; otherwise a runner would learn of its mistake only later.
     check_runner(args.runner_id), lease_ttl(args.lease_ttl_ms)
     waits = args.job is not None or next_job(ctx, args.allow_stale, args.kinds) is not None
@@ -72,7 +73,7 @@ def _nothing_waits(ctx: Context, args: JobsClaim) -> dict[str, Any] | None:
 
 
 @operation("tasks_jobs_claim", writes=True, idle=_nothing_waits, example={"job": "JOB-001", "runner_id": "host:1"})
-def tasks_jobs_claim(ctx: Context, args: JobsClaim) -> dict[str, Any]:
+def tasks_jobs_claim(ctx: Context, args: JobsClaim) -> Json:
     """Take a queued job to work on it; job.revision in the answer is the token for reports and completion.
 
     Without `job` the next one is taken; `job` is null in the answer when none waits.
@@ -92,7 +93,7 @@ def _choose_job(ctx: Context, args: JobsClaim) -> Job | None:
     return job_by_id(ctx, args.job) if args.job is not None else next_job(ctx, args.allow_stale, args.kinds)
 
 
-def _nothing(ctx: Context) -> dict[str, Any]:
+def _nothing(ctx: Context) -> Json:
     # No error: a queue without jobs is the normal state of a runner.
     return {"workspace": ctx.workspace, "job": None, "event": None}
 
@@ -153,7 +154,7 @@ def _check_free(ctx: Context, job: Job, allow_stale: bool) -> None:
     raise ClewError("CONFLICT", f"{job.id} is {job.status}, not {QUEUED}", hint, suggestions=ways)
 
 
-def claim_job(ctx: Context, job: Job, runner: str, ttl: int) -> tuple[Job, dict[str, Any]]:
+def claim_job(ctx: Context, job: Job, runner: str, ttl: int) -> tuple[Job, Json]:
     reclaimed = job.status == RUNNING
     previous = job.runner
     # The revision fences the claim: the former holder has a smaller one, so its writes are refused.
@@ -175,7 +176,7 @@ def claim_job(ctx: Context, job: Job, runner: str, ttl: int) -> tuple[Job, dict[
     return held, event
 
 
-def _look(job: Job) -> dict[str, Any]:
+def _look(job: Job) -> Json:
     return suggest("tasks_jobs_open", "Shows the job and its last events.", "high", job=job.id)
 
 
@@ -198,7 +199,7 @@ class JobsReport(Claimed):
     writes=True,
     example={"job": "JOB-001", "runner_id": "host:1", "claim_revision": 1, "message": "Half of the rows are read."},
 )
-def tasks_jobs_report(ctx: Context, args: JobsReport) -> dict[str, Any]:
+def tasks_jobs_report(ctx: Context, args: JobsReport) -> Json:
     """Report on a job you hold; each report renews the claim.
 
     Heartbeats in a row are kept as one event. `meta` is added to the job's meta.
@@ -234,7 +235,7 @@ class JobsComplete(Claimed):
     writes=True,
     example={"job": "JOB-001", "runner_id": "host:1", "claim_revision": 1, "status": "DONE", "refs": ["CARD-1"]},
 )
-def tasks_jobs_complete(ctx: Context, args: JobsComplete) -> dict[str, Any]:
+def tasks_jobs_complete(ctx: Context, args: JobsComplete) -> Json:
     """End a job you hold as DONE, FAILED or CANCELED, with refs to where the evidence is."""
     status = check_status(args.status, TERMINAL)
     job = check_claim(ctx, args.job, args.runner_id, args.claim_revision)
@@ -251,7 +252,7 @@ def tasks_jobs_complete(ctx: Context, args: JobsComplete) -> dict[str, Any]:
     return {"workspace": ctx.workspace, "job": job_json(ended), "event": event}
 
 
-def end_job(ctx: Context, job: Job, status: str, summary: str | None, remark: Remark) -> tuple[Job, dict[str, Any]]:
+def end_job(ctx: Context, job: Job, status: str, summary: str | None, remark: Remark) -> tuple[Job, Json]:
     """End a job. Any claim on it is void from now on."""
     ended = replace(
         job,

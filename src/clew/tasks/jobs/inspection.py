@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.ids import check_anchor
 from clew.reasoning.anchors.registry import canonical
 from clew.reasoning.scope import Target
@@ -47,7 +48,7 @@ def clamped(given: int, low: int, high: int) -> int:
     return min(max(given, low), high)
 
 
-def list_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+def list_lines(result: Json, default_workspace: str) -> list[str]:
     if "jobs" not in result:
         return [f"{place(result, default_workspace)}jobs"]
     remark = "".join(f" {name}={value}" for name, value in result["filters"].items())
@@ -78,7 +79,7 @@ class JobsList(JobFilter):
 
 
 @operation("tasks_jobs_list", lines=list_lines, budget=LIST_BUDGET, example={"status": "QUEUED"})
-def tasks_jobs_list(ctx: Context, args: JobsList) -> dict[str, Any]:
+def tasks_jobs_list(ctx: Context, args: JobsList) -> Json:
     """List jobs, those changed last first."""
     filters, where, params = conditions(ctx, args)
     limit = clamped(args.limit, 1, MOST)
@@ -95,12 +96,12 @@ def tasks_jobs_list(ctx: Context, args: JobsList) -> dict[str, Any]:
     }
 
 
-def event_line(event: dict[str, Any]) -> str:
+def event_line(event: Json) -> str:
     refs = f" | refs: {', '.join(event['refs'][:3])}" if event["refs"] else ""
     return f"- {event['ref']} {event['kind']}: {free(event['message'], 160)}{refs}"
 
 
-def open_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+def open_lines(result: Json, default_workspace: str) -> list[str]:
     if "job" not in result:
         return [f"{place(result, default_workspace)}job"]
     job = result["job"]
@@ -145,11 +146,11 @@ class JobsOpen(Bounded):
 
 
 @operation("tasks_jobs_open", lines=open_lines, budget=OPEN_BUDGET, example={"job": "JOB-001"})
-def tasks_jobs_open(ctx: Context, args: JobsOpen) -> dict[str, Any]:
+def tasks_jobs_open(ctx: Context, args: JobsOpen) -> Json:
     """Show a job: its state and newest events; prompt and meta on request."""
     job = job_by_id(ctx, args.job)
     prompt, meta = prompt_and_meta(ctx, job) if args.include_prompt or args.include_meta else ("", {})
-    shown: dict[str, Any] = {"workspace": ctx.workspace, "job": job_json(job)}
+    shown: Json = {"workspace": ctx.workspace, "job": job_json(job)}
     if args.include_prompt:
         shown["prompt"] = prompt
     if args.include_meta:
@@ -163,7 +164,7 @@ def tasks_jobs_open(ctx: Context, args: JobsOpen) -> dict[str, Any]:
     return shown
 
 
-def tail_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+def tail_lines(result: Json, default_workspace: str) -> list[str]:
     if "job_id" not in result or "after_seq" not in result:
         return [f"{place(result, default_workspace)}job tail"]
     events, after = result.get("events", []), result["after_seq"]
@@ -175,7 +176,7 @@ def tail_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     return [*lines, *shown, *([f"MORE: after_seq={following}"] if more else [])]
 
 
-def _next_after(whole: int, result: dict[str, Any]) -> int:
+def _next_after(whole: int, result: Json) -> int:
     """Where to continue if a budget removed the newest events."""
     events = result["events"]
     return int(events[-1]["seq"]) if events else int(result["after_seq"])
@@ -204,7 +205,7 @@ class JobsTail(Bounded):
 
 
 @operation("tasks_jobs_tail", lines=tail_lines, budget=TAIL_BUDGET, example={"job": "JOB-001", "after_seq": 0})
-def tasks_jobs_tail(ctx: Context, args: JobsTail) -> dict[str, Any]:
+def tasks_jobs_tail(ctx: Context, args: JobsTail) -> Json:
     """Follow a job's events from a place on, oldest first."""
     job = job_by_id(ctx, args.job)
     limit = clamped(args.limit, 1, MOST)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import orjson
 from pydantic import Field
 
-from clew.canonical import canonical
+from clew.canonical import Json, canonical
 from clew.errors import invalid, shorten, suggest, unknown_id
 from clew.ids import CONTROL, JOB
 from clew.index.items import Item, index_item
@@ -119,7 +119,7 @@ class Job(TableRow):
         return self.status == RUNNING and (expires is None or not now_ms < expires <= now_ms + LONGEST_TTL)
 
 
-def job_json(job: Job) -> dict[str, Any]:
+def job_json(job: Job) -> Json:
     return {
         "job_id": job.id,
         "revision": job.revision,
@@ -155,12 +155,12 @@ def job_by_id(ctx: Context, given: str, field: str = "job") -> Job:
     return load(Job, row)
 
 
-def prompt_and_meta(ctx: Context, job: Job) -> tuple[str, dict[str, Any]]:
+def prompt_and_meta(ctx: Context, job: Job) -> tuple[str, Json]:
     row = ctx.tx.one("SELECT prompt, meta FROM job_brief WHERE workspace = ? AND job = ?", ctx.workspace, job.id)
     return (row["prompt"], orjson.loads(row["meta"])) if row else ("", {})
 
 
-def merge_meta(ctx: Context, job: Job, meta: dict[str, Any] | None) -> None:
+def merge_meta(ctx: Context, job: Job, meta: Json | None) -> None:
     """Add keys to the job's meta; others stay, such as the skill profile that the job was created with."""
     if not meta:
         return

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import invalid, shorten
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
@@ -49,13 +50,13 @@ class JobIssue:
     def order(self) -> tuple[Any, ...]:
         return (_RANK[self.severity], self.kind, self.runner or "", self.job or "")
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         shown = {"severity": self.severity, "kind": self.kind, "message": self.message}
         named = {"runner_id": self.runner, "job_id": self.job}
         return {**shown, **{name: value for name, value in named.items() if value is not None}}
 
 
-def diagnostics(ctx: Context, leases: Sequence[RunnerLease]) -> dict[str, Any]:
+def diagnostics(ctx: Context, leases: Sequence[RunnerLease]) -> Json:
     """Contradictions between leases and jobs, the worst first, at most MOST_ISSUES."""
     found = sorted([*_of_leases(ctx, leases), *_of_jobs(ctx, leases)], key=lambda issue: issue.order)
     return {
@@ -126,7 +127,7 @@ def _named_jobs(ctx: Context, leases: Sequence[RunnerLease]) -> dict[str, Job]:
 LINES_RUNNERS, LINES_OFFLINE, LINES_ISSUES = 15, 10, 5
 
 
-def radar_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+def radar_lines(result: Json, default_workspace: str) -> list[str]:
     return [
         place(result, default_workspace) + _header(result),
         *_start(result),
@@ -137,7 +138,7 @@ def radar_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     ]
 
 
-def _header(result: dict[str, Any]) -> str:
+def _header(result: Json) -> str:
     status = result.get("runner_status", {"status": "offline"})
     counts = {name: status.get(f"{name}_count", 0) for name in ("live", "idle", "offline")}
     runners = " ".join(f"{name}:{count}" for name, count in counts.items()) if any(counts.values()) else "none"
@@ -146,12 +147,12 @@ def _header(result: dict[str, Any]) -> str:
     return f"jobs_radar count={result.get('count', 0)} runner={status['status']} runners={runners}{filters}{more}"
 
 
-def _start(result: dict[str, Any]) -> Iterator[str]:
+def _start(result: Json) -> Iterator[str]:
     if "runner_bootstrap" in result:
         yield f"CMD: {result['runner_bootstrap']['cmd']}"
 
 
-def _runners(result: dict[str, Any]) -> Iterator[str]:
+def _runners(result: Json) -> Iterator[str]:
     runners = result.get("runner_leases", {}).get("runners", [])
     for lease in runners[:LINES_RUNNERS]:
         job = lease["active_job_id"]
@@ -162,14 +163,14 @@ def _runners(result: dict[str, Any]) -> Iterator[str]:
         yield "runner offline (no active lease)"
 
 
-def _offline(result: dict[str, Any]) -> Iterator[str]:
+def _offline(result: Json) -> Iterator[str]:
     for lease in result.get("runner_leases_offline", {}).get("runners", [])[:LINES_OFFLINE]:
         job, id = lease["active_job_id"], lease["runner_id"]
         worked = f" last_job={job} | open id={job}" if job else ""
         yield f"runner offline {id} last={lease['last_status']} | open id=runner:{id}{worked}"
 
 
-def _issues(result: dict[str, Any]) -> Iterator[str]:
+def _issues(result: Json) -> Iterator[str]:
     for issue in result.get("runner_diagnostics", {}).get("issues", [])[:LINES_ISSUES]:
         sign = "~" if issue["severity"] == "stale" else "!"
         runner = f" runner={issue['runner_id']}" if "runner_id" in issue else ""
@@ -179,7 +180,7 @@ def _issues(result: dict[str, Any]) -> Iterator[str]:
         yield f"{sign} diag {issue['kind']}{runner}{job} | open id={target} | {message}"
 
 
-def _row(job: dict[str, Any]) -> str:
+def _row(job: Json) -> str:
     last = job.get("last")
     ref = last["ref"] if last else job["job_id"]
     mark = f" {job['mark']}" if job["mark"] else ""
@@ -241,7 +242,7 @@ RADAR_BUDGET = Budget(
     budget=RADAR_BUDGET,
     example={},
 )
-def tasks_jobs_radar(ctx: Context, args: JobsRadar) -> dict[str, Any]:
+def tasks_jobs_radar(ctx: Context, args: JobsRadar) -> Json:
     """Show jobs that wait or run, those that need an answer first, and which runners are alive.
 
     With reply_job and reply_message it answers that job first, in the same transaction.
@@ -260,7 +261,7 @@ def tasks_jobs_radar(ctx: Context, args: JobsRadar) -> dict[str, Any]:
         return {"reply": {"job_id": job.id, "ref": event["ref"], "seq": event["seq"]}, **_radar(bound, args)}
 
 
-def _radar(ctx: Context, args: JobsRadar) -> dict[str, Any]:
+def _radar(ctx: Context, args: JobsRadar) -> Json:
     filters, where, params = conditions(ctx, args)
     if "status" not in filters:
         where += f" AND status IN ('{RUNNING}', '{QUEUED}')"
@@ -270,7 +271,7 @@ def _radar(ctx: Context, args: JobsRadar) -> dict[str, Any]:
     leases = active_leases(ctx)
     status = runner_status(ctx, leases)
     given = {**filters, "stale_after_s": args.stale_after_s}
-    shown: dict[str, Any] = {
+    shown: Json = {
         "workspace": ctx.workspace,
         "filters": {name: value for name, value in given.items() if value is not None},
         "runner_status": status.to_json(),
@@ -288,7 +289,7 @@ def _radar(ctx: Context, args: JobsRadar) -> dict[str, Any]:
     return shown
 
 
-def _rows(ctx: Context, jobs: Sequence[Job], leases: Sequence[RunnerLease]) -> list[dict[str, Any]]:
+def _rows(ctx: Context, jobs: Sequence[Job], leases: Sequence[RunnerLease]) -> list[Json]:
     alive = {lease.runner: lease for lease in leases}
     marks = {job.id: attention_of(job, ctx.now_ms) for job in jobs}
     seqs = {job.id: last_seq(job, marks[job.id]) for job in jobs}
@@ -307,14 +308,14 @@ def _rows(ctx: Context, jobs: Sequence[Job], leases: Sequence[RunnerLease]) -> l
     return rows
 
 
-def _leases_json(leases: Sequence[RunnerLease], args: JobsRadar) -> dict[str, Any]:
+def _leases_json(leases: Sequence[RunnerLease], args: JobsRadar) -> Json:
     wanted = [lease for lease in leases if args.runners_status in (None, lease.status)]
     limit = clamped(args.runners_limit, 1, MOST_RUNNERS)
     runners = [lease.to_json() for lease in wanted[:limit]]
     return {"runners": runners, "count": len(runners), "has_more": len(wanted) > limit}
 
 
-def _offline_json(ctx: Context, limit: int) -> dict[str, Any] | None:
+def _offline_json(ctx: Context, limit: int) -> Json | None:
     gone = expired_leases(ctx, limit + 1) if limit else []
     if not gone:
         return None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clew.canonical import canonical
+from clew.canonical import Json, canonical
 from clew.errors import ClewError, invalid, suggest
 from clew.ids import check_anchor
 from clew.reasoning.anchors.registry import ensure_anchor
@@ -62,7 +62,7 @@ class JobsCreate(Input):
 @operation(
     "tasks_jobs_create", writes=True, example={"title": "Measure the importer", "prompt": "Time it on 1,000 rows."}
 )
-def tasks_jobs_create(ctx: Context, args: JobsCreate) -> dict[str, Any]:
+def tasks_jobs_create(ctx: Context, args: JobsCreate) -> Json:
     """Queue a job for a runner; nothing is executed here."""
     job, event = create_job(
         ctx,
@@ -97,8 +97,8 @@ def create_job(
     priority: str = "MEDIUM",
     task: str | None = None,
     anchor: str | None = None,
-    meta: dict[str, Any] | None = None,
-) -> tuple[Job, dict[str, Any]]:
+    meta: Json | None = None,
+) -> tuple[Job, Json]:
     """Queue a job with its prompt; returns the job and its first event."""
     order = cut(ctx, prompt, MAX_PROMPT, "prompt")
     if not order:
@@ -148,7 +148,7 @@ class JobsRequeue(OfJob):
 
 
 @operation("tasks_jobs_requeue", writes=True, example={"job": "JOB-001", "reason": "The disk was full."})
-def tasks_jobs_requeue(ctx: Context, args: JobsRequeue) -> dict[str, Any]:
+def tasks_jobs_requeue(ctx: Context, args: JobsRequeue) -> Json:
     """Queue an ended job for another attempt; the holder of a claim gives a running one back.
 
     The next attempt starts afresh: runner, claim, summary and completion are cleared, the thread stays.

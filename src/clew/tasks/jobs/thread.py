@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import orjson
 
-from clew.canonical import canonical, canonical_or_none
+from clew.canonical import Json, canonical, canonical_or_none
 from clew.errors import ClewError, shorten, suggest
 from clew.ids import ANCHOR, JOB, PLAN, TASK
 from clew.registry.context import Context
@@ -118,12 +117,12 @@ class Remark:
     message: str
     refs: tuple[str, ...] = ()
     percent: int | None = None
-    meta: dict[str, Any] | None = None
+    meta: Json | None = None
     runner: str | None = None
     claim_revision: int | None = None
 
 
-def say(ctx: Context, job: Job, remark: Remark) -> tuple[Job, dict[str, Any], bool]:
+def say(ctx: Context, job: Job, remark: Remark) -> tuple[Job, Json, bool]:
     """Write an event and update the job. A heartbeat after a heartbeat overwrites it, so that they do not pile up.
 
     Returns the job, the event as JSON, and whether it is a new event.
@@ -154,7 +153,7 @@ def with_marks(job: Job, row: Row) -> Job:
     return replace(job, **marks)
 
 
-def event_json(row: Row, with_meta: bool = True) -> dict[str, Any]:
+def event_json(row: Row, with_meta: bool = True) -> Json:
     shown = {
         "seq": row["seq"],
         "job_id": row["job"],
@@ -238,7 +237,7 @@ class JobsMessage(OfJob):
     fmt: Format = None
 
 
-def message_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
+def message_lines(result: Json, default_workspace: str) -> list[str]:
     event = result["event"]
     head = f"job {event['job_id']} message posted | ref={event['ref']} kind={event['kind']}"
     return [place(result, default_workspace) + head, shorten(one_line(event["message"]), 200)]
@@ -250,13 +249,13 @@ def message_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     lines=message_lines,
     example={"job": "JOB-001", "message": "Use the smaller data set."},
 )
-def tasks_jobs_message(ctx: Context, args: JobsMessage) -> dict[str, Any]:
+def tasks_jobs_message(ctx: Context, args: JobsMessage) -> Json:
     """Write to a job that waits or runs: an answer, a correction, a ref it should see."""
     job, event = post_message(ctx, job_by_id(ctx, args.job), args.message, args.refs)
     return {"workspace": ctx.workspace, "job": job_json(job), "event": event}
 
 
-def post_message(ctx: Context, job: Job, message: str, refs: list[str]) -> tuple[Job, dict[str, Any]]:
+def post_message(ctx: Context, job: Job, message: str, refs: list[str]) -> tuple[Job, Json]:
     if not job.active:
         raise ClewError(
             "CONFLICT",
@@ -274,7 +273,7 @@ def post_message(ctx: Context, job: Job, message: str, refs: list[str]) -> tuple
     return job, event
 
 
-def place(result: dict[str, Any], default_workspace: str) -> str:
+def place(result: Json, default_workspace: str) -> str:
     """The workspace as prefix of a line, if it is not the reader's own."""
     workspace = result.get("workspace", default_workspace)
     return "" if workspace == default_workspace else f"{workspace} "

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from clew.canonical import Json
 from clew.errors import Suggestion, shorten, suggest
 from clew.reasoning.anchors.registry import slug_title
 from clew.reasoning.cards.forms import DOUBT_PROPOSAL
@@ -31,7 +32,7 @@ class Action:
 
     kind: str
     tool: str
-    args: dict[str, Any]
+    args: Json
     purpose: str
     path: str | None = None
     needs: tuple[str, ...] = ()
@@ -40,8 +41,8 @@ class Action:
     toolset: str | None = None
     """The toolset that lists the call, if the caller's own does not."""
 
-    def to_json(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {
+    def to_json(self) -> Json:
+        shown: Json = {
             "kind": self.kind,
             "tool": self.tool,
             "args": self.args,
@@ -51,7 +52,7 @@ class Action:
         rest = {"path": self.path, "needs": list(self.needs), "proof": list(self.proof), "do": self.do}
         return {**shown, **{name: value for name, value in rest.items() if value}}
 
-    def escalation(self) -> dict[str, Any] | None:
+    def escalation(self) -> Json | None:
         if self.toolset is None:
             return None
         return {"required": True, "toolset": self.toolset, "tool": self.tool}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
+from clew.canonical import Json
 from clew.ids import ANCHOR
 from clew.reasoning.cards.card_selection import Lens, card_stats, edges_of, select
 from clew.reasoning.cards.queries import cards_json
@@ -96,15 +97,15 @@ START = Cursors()
 class EntryPage:
     """Notes or trace entries, oldest first."""
 
-    entries: list[dict[str, Any]] = field(default_factory=list)
+    entries: list[Json] = field(default_factory=list)
     cursor: int | None = None
     next_cursor: int | None = None
     limit: int = 0
 
-    def page(self) -> dict[str, Any]:
+    def page(self) -> Json:
         return page_json(self.cursor, self.limit, len(self.entries), self.next_cursor)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         return {"entries": self.entries, "pagination": self.page()}
 
 
@@ -117,7 +118,7 @@ class CardPage:
     next_cursor: int | None = None
     limit: int = 0
 
-    def page(self) -> dict[str, Any]:
+    def page(self) -> Json:
         return page_json(self.cursor, self.limit, len(self.nodes), self.next_cursor)
 
 
@@ -133,7 +134,7 @@ class Material:
     trace: EntryPage
     cards: CardPage
     edges: list[Edge]
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[Json] = field(default_factory=list)
     """The cards as JSON; filled in after `narrowed` has decided which cards stay."""
 
     def narrowed(self, referenced: set[str]) -> Material:
@@ -156,10 +157,10 @@ class Material:
         notes = [f"{entry['doc']}@{entry['seq']}" for entry in self.notes.entries[-1:]]
         return [*ids, *notes]
 
-    def pages(self) -> dict[str, dict[str, Any]]:
+    def pages(self) -> dict[str, Json]:
         return {"notes": self.notes.page(), "trace": self.trace.page(), "cards": self.cards.page()}
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         return {
             "notes": self.notes.to_json(),
             "trace": {**self.trace.to_json(), "sequential": sequential_graph(self.trace.entries)},
@@ -189,7 +190,7 @@ class Spot:
     where: str = UNKNOWN
     top_anchors: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         return {"where": self.where, "top_anchors": list(self.top_anchors)}
 
 
@@ -281,7 +282,7 @@ def _entry_page(ctx: Context, scope: Scope, doc: str, cursor: int | None, limit:
     """The newest `limit` entries before the cursor, oldest first."""
     if limit == 0:
         return EntryPage([], cursor, None, 0)
-    found: list[dict[str, Any]] = []
+    found: list[Json] = []
     for entry in _newest_first(ctx, view(ctx, scope.branch), doc, cursor, min(limit + 1, CHUNK), drafts):
         if len(found) == limit:
             return EntryPage(found[::-1], cursor, entry["seq"] + 1, limit)
@@ -308,7 +309,7 @@ def _step_page(
     return EntryPage(own, None, None if missed is None else missed + 1, limit)
 
 
-def _filled(ctx: Context, own: list[dict[str, Any]], rows: list[Row], limit: int, drafts: bool) -> list[dict[str, Any]]:
+def _filled(ctx: Context, own: list[Json], rows: list[Row], limit: int, drafts: bool) -> list[Json]:
     taken = {entry["seq"] for entry in own}
     # Drafts are dropped from these rows, so twice as many as wanted are looked at.
     others = [row for row in rows if row["seq"] not in taken][-2 * limit :]
@@ -317,7 +318,7 @@ def _filled(ctx: Context, own: list[dict[str, Any]], rows: list[Row], limit: int
     return sorted([*own, *more], key=lambda entry: entry["seq"])
 
 
-def _newest_missed(ctx: Context, shown: list[dict[str, Any]], rows: list[Row], drafts: bool) -> int | None:
+def _newest_missed(ctx: Context, shown: list[Json], rows: list[Row], drafts: bool) -> int | None:
     # Drafts that the view hides do not count as missed.
     taken = {entry["seq"] for entry in shown}
     for row in reversed(rows):
@@ -328,7 +329,7 @@ def _newest_missed(ctx: Context, shown: list[dict[str, Any]], rows: list[Row], d
 
 def _newest_first(
     ctx: Context, ranges: list[Range], doc: str, cursor: int | None, chunk: int, drafts: bool
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Json]:
     while True:
         part = tail(ctx, ranges, doc, cursor, chunk)
         yield from reversed(_visible(ctx, part.entries, drafts))
@@ -337,7 +338,7 @@ def _newest_first(
         cursor = part.entries[0]["seq"]
 
 
-def _visible(ctx: Context, rows: list[Row], drafts: bool) -> list[dict[str, Any]]:
+def _visible(ctx: Context, rows: list[Row], drafts: bool) -> list[Json]:
     entries = entries_json(ctx, rows)
     return entries if drafts else [entry for entry in entries if not is_draft_entry(entry)]
 

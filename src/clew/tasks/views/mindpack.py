@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import shorten
 from clew.reasoning.anchors.registry import names_anchor
 from clew.reasoning.branches import END, checked_out
@@ -37,7 +38,7 @@ MOST_TASKS = 50
 
 declare_events({"mindpack_updated": "The workspace's mindpack got a new version."})
 
-Meta = dict[str, Any]
+Meta = Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ MINDPACK_BUDGET = Budget(
 
 
 @operation("tasks_mindpack", writes=True, mode="own", idempotent=True, intent="mindpack", budget=MINDPACK_BUDGET)
-def tasks_mindpack(ctx: Context, args: Mindpack) -> dict[str, Any]:
+def tasks_mindpack(ctx: Context, args: Mindpack) -> Json:
     """Show the workspace's mindpack, the short page to resume from, and renew it when something changed."""
     with ctx.reading() as reading:
         stored, meta = newest(reading), present_meta(reading)
@@ -209,7 +210,7 @@ def _command(call: Meta) -> str:
 
 def _answer(
     ctx: Context, stored: StoredMindpack | None, meta: Meta, updated: bool, before: StoredMindpack | None = None
-) -> dict[str, Any]:
+) -> Json:
     """The stored version if it is up to date, else what a new one would be."""
     current = stored is not None and not differs(stored, meta)
     earlier = before if updated else stored

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from clew.canonical import Json
 from clew.clock import rfc3339
 from clew.errors import shorten
 from clew.reasoning.branches import branch_by_id, chain
@@ -36,16 +37,16 @@ SCANNED = 500
 class Timeline:
     """The newest events, in the order they happened."""
 
-    events: list[dict[str, Any]] = field(default_factory=list)
+    events: list[Json] = field(default_factory=list)
     limit: int = 0
 
     @property
-    def last(self) -> dict[str, Any] | None:
+    def last(self) -> Json | None:
         if not self.events:
             return None
         return {name: self.events[-1][name] for name in ("event_id", "ts", "ts_ms", "type", "path")}
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         return {"events": self.events, "limit": self.limit}
 
 
@@ -78,7 +79,7 @@ class Signal:
     words: Mapping[str, Any] = field(default_factory=dict)
     """Title, text and tags of a card."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         return {
             **{name: getattr(self, name) for name in ("id", "type", "label", "status")},
             **self.words,
@@ -99,7 +100,7 @@ class Signals:
     def stats(self) -> dict[str, int]:
         return {name: len(getattr(self, name)) for name in ("blockers", "decisions", "evidence")}
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         return {
             "blockers": self.blockers,
             "decisions": [signal.to_json() for signal in self.decisions],
@@ -141,16 +142,16 @@ class GraphChanges:
     base: str | None
     branch: str
     doc: str
-    changes: list[dict[str, Any]]
+    changes: list[Json]
     cursor: int | None
     limit: int
     has_more: bool
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Json:
         kinds = [change["kind"] for change in self.changes]
         return {"nodes": kinds.count("node"), "edges": kinds.count("edge"), "has_more": self.has_more}
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         after = self.changes[-1]["seq"] if self.has_more else None
         return {
             "from": self.base,
@@ -204,17 +205,17 @@ class Since:
     since: int
     until: int
     limit: int
-    notes: list[dict[str, Any]]
-    cards: list[dict[str, Any]]
-    decisions: list[dict[str, Any]]
-    evidence: list[dict[str, Any]]
+    notes: list[Json]
+    cards: list[Json]
+    decisions: list[Json]
+    evidence: list[Json]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
         kinds = ("notes", "cards", "decisions", "evidence")
         sections = {name: self._section(getattr(self, name)) for name in kinds}
         return {"mode": "since_last", "since_seq": self.since, "until_seq": self.until, **sections}
 
-    def _section(self, items: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    def _section(self, items: Sequence[Json]) -> Json:
         shown = list(items[: self.limit])
         dropped = len(items) - len(shown)
         return {"count": len(shown), "items": shown, "truncated": dropped > 0, "dropped": dropped}
@@ -227,7 +228,7 @@ def since_of(ctx: Context, scope: Scope, since: int | None, limit: int) -> Since
     since = until if since is None else since
     most = min(max(limit, 1) * SCAN_FACTOR, MOST_SCANNED)
     notes = [_note(row) for row in _new_notes(ctx, scope, since, most)]
-    kinds: dict[str, list[dict[str, Any]]] = {"cards": [], "decision": [], "evidence": []}
+    kinds: dict[str, list[Json]] = {"cards": [], "decision": [], "evidence": []}
     for card in _new_cards(ctx, scope, since, most):
         kinds[card.type if card.type in kinds else "cards"].append(_card(card))
     return Since(since, until, limit, notes, kinds["cards"], kinds["decision"], kinds["evidence"])
@@ -246,7 +247,7 @@ def _new_cards(ctx: Context, scope: Scope, since: int, most: int) -> list[Node]:
     return [card for card in page.nodes if card.last_seq > since]
 
 
-def _note(row: Row) -> dict[str, Any]:
+def _note(row: Row) -> Json:
     title = {"title": row["title"]} if row["title"] else {}
     return {
         "ref": f"{row['doc']}@{row['seq']}",
@@ -257,7 +258,7 @@ def _note(row: Row) -> dict[str, Any]:
     }
 
 
-def _card(card: Node) -> dict[str, Any]:
+def _card(card: Node) -> Json:
     title = {"title": card.title} if card.title else {}
     return {
         "id": card.id,

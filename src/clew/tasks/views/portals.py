@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from clew.canonical import Json
 from clew.errors import suggest
 from clew.registry.budget_fit import bounded, budget_warnings
 from clew.registry.context import Context
@@ -63,7 +64,7 @@ class Radar(OfWork, Bounded):
 
 
 @operation("tasks_radar", intent="radar", budget=RADAR_BUDGET)
-def tasks_radar(ctx: Context, args: Radar) -> dict[str, Any]:
+def tasks_radar(ctx: Context, args: Radar) -> Json:
     """Show now, why, verify, next and blockers of a plan or task on one screen."""
     standing = standing_of(ctx, target_work(ctx, args), Wish(requested=requested(args)))
     return render(standing, sections.RADAR)
@@ -75,12 +76,12 @@ class TasksHandoff(OfWork, Bounded):
 
 
 @operation("tasks_handoff", intent="handoff", budget=HANDOFF_BUDGET)
-def tasks_handoff(ctx: Context, args: TasksHandoff) -> dict[str, Any]:
+def tasks_handoff(ctx: Context, args: TasksHandoff) -> Json:
     """Report for whoever takes over: done, remaining, risks, and the radar."""
     return handoff_json(ctx, target_work(ctx, args), args.limit)
 
 
-def handoff_json(ctx: Context, work: Work, limit: int = MOST) -> dict[str, Any]:
+def handoff_json(ctx: Context, work: Work, limit: int = MOST) -> Json:
     return render(standing_of(ctx, work, Wish(Extra.HANDOFF)), sections.handoff_sections(limit))
 
 
@@ -90,7 +91,7 @@ class TasksContextPack(OfWork, Bounded):
 
 
 @operation("tasks_context_pack", intent="context_pack", budget=CONTEXT_PACK_BUDGET)
-def tasks_context_pack(ctx: Context, args: TasksContextPack) -> dict[str, Any]:
+def tasks_context_pack(ctx: Context, args: TasksContextPack) -> Json:
     """Give the radar of a plan or task and its last events."""
     wish = Wish(Extra.TIMELINE, limits=replace(FULL, events=args.delta_limit))
     return render(standing_of(ctx, target_work(ctx, args), wish), sections.CONTEXT_PACK)
@@ -102,7 +103,7 @@ class TasksResume(OfWork, Bounded):
 
 
 @operation("tasks_resume", writes=True, mode="own", idempotent=True, intent="resume", budget=RESUME_BUDGET)
-def tasks_resume(ctx: Context, args: TasksResume) -> dict[str, Any]:
+def tasks_resume(ctx: Context, args: TasksResume) -> Json:
     """Load a plan or task with all its steps and its last events."""
     wish = Wish(Extra.TIMELINE, limits=replace(FULL, events=args.events_limit), requested=requested(args))
     return _view_in_focus(ctx, args, wish, sections.RESUME)
@@ -116,7 +117,7 @@ class ResumePack(OfWork, Bounded):
 
 
 @operation("tasks_resume_pack", writes=True, mode="own", idempotent=True, intent="resume_pack", budget=PACK_BUDGET)
-def tasks_resume_pack(ctx: Context, args: ResumePack) -> dict[str, Any]:
+def tasks_resume_pack(ctx: Context, args: ResumePack) -> Json:
     """Resume a plan or task: radar, last events, decisions, evidence and blockers."""
     limits = replace(FULL, events=args.events_limit, decisions=args.decisions_limit, evidence=args.evidence_limit)
     wish = Wish(Extra.TIMELINE | Extra.SIGNALS, limits=limits, requested=requested(args))
@@ -150,7 +151,7 @@ class ResumeSuper(ResumeLimits):
 
 
 @operation("tasks_resume_super", writes=True, mode="own", idempotent=True, intent="resume_super", budget=SUPER_BUDGET)
-def tasks_resume_super(ctx: Context, args: ResumeSuper) -> dict[str, Any]:
+def tasks_resume_super(ctx: Context, args: ResumeSuper) -> Json:
     """Resume a plan or task: work, notes, trace, cards, signals, engine and the capsule, in one of five views."""
     view = args.view or ("smart" if args.context_budget is not None else "full")
     return _view_in_focus(ctx, args, _wish(args, view, args.graph_diff), sections.RESUME_SUPER)
@@ -170,7 +171,7 @@ def _wish(args: ResumeLimits, view: str, graph_diff: bool) -> Wish:
     )
 
 
-def _view_in_focus(ctx: Context, args: Any, wish: Wish, shown: dict[str, sections.Section]) -> dict[str, Any]:
+def _view_in_focus(ctx: Context, args: Any, wish: Wish, shown: dict[str, sections.Section]) -> Json:
     """Render a view and make the work the focus, unless the caller only reads.
 
     Nearly always the focus is right already, so a read transaction comes first, which takes no lock.
@@ -206,7 +207,7 @@ class TasksSnapshot(ResumeLimits):
     budget=SNAPSHOT_BUDGET,
     intent="snapshot",
 )
-def tasks_snapshot(ctx: Context, args: TasksSnapshot) -> dict[str, Any]:
+def tasks_snapshot(ctx: Context, args: TasksSnapshot) -> Json:
     """Show where a plan or task stands and the next command; the focus when none is named."""
     if args.delta is None:
         args = args.model_copy(update={"delta": ctx.settings.dx})
@@ -236,7 +237,7 @@ def _snapshot(ctx: Context, args: TasksSnapshot) -> Standing:
     return replace(standing, names_refs=args.refs)
 
 
-def _answer(ctx: Context, standing: Standing, args: TasksSnapshot) -> dict[str, Any]:
+def _answer(ctx: Context, standing: Standing, args: TasksSnapshot) -> Json:
     if args.delta:
         last = baseline(ctx, standing.work.id)
         standing = replace(standing, since=since_of(ctx, standing.subject.scope, last, args.delta_limit))
@@ -261,7 +262,7 @@ class Resumes(Input):
     resume_max_chars: Annotated[Whole | None, Field(description="Most characters of the resume.")] = None
 
 
-def closing_resume(ctx: Context, work: Work, args: Resumes) -> dict[str, Any]:
+def closing_resume(ctx: Context, work: Work, args: Resumes) -> Json:
     """Focus the work and show it, cut by a budget of its own, in the macro's transaction, which sees its writes."""
     set_focus(ctx, work.id)
     limit = args.resume_max_chars
@@ -281,7 +282,7 @@ class Mirror(OfWork):
 
 
 @operation("tasks_mirror", intent="mirror")
-def tasks_mirror(ctx: Context, args: Mirror) -> dict[str, Any]:
+def tasks_mirror(ctx: Context, args: Mirror) -> Json:
     """Export the steps of a task, or of all tasks of a plan, in a compact form."""
     work = target_work(ctx, args)
     steps = _mirror_steps(ctx, work, args.path)
@@ -305,7 +306,7 @@ def _mirror_steps(ctx: Context, work: Work, path: str | None) -> list[Step]:
     return [step for task in tasks_of(ctx, work.id) for step in steps_of(ctx, task.id)]
 
 
-def _mirror_row(step: Step, gate: Gate, work: Work) -> dict[str, Any]:
+def _mirror_row(step: Step, gate: Gate, work: Work) -> Json:
     return {
         **({} if work.is_task else {"task": step.task}),
         **step_ref(step),

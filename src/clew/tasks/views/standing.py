@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import Flag, auto
 from typing import Any
 
+from clew.canonical import Json
 from clew.reasoning.pack_parts import engine_block
 from clew.reasoning.scope import StepFocus
 from clew.registry.context import Context
@@ -124,7 +125,7 @@ class Standing:
     timeline: Timeline = field(default_factory=Timeline)
     signals: Signals = field(default_factory=lambda: Signals([], [], []))
     material: Material = NO_MATERIAL
-    engine: dict[str, Any] | None = None
+    engine: Json | None = None
     changes: GraphChanges | None = None
     spot: Spot = UNPLACED
     delegated: WorkState | None = None
@@ -195,7 +196,7 @@ def _with_material(ctx: Context, standing: Standing) -> Standing:
 
 def _engine(
     ctx: Context, subject: Subject, material: Material, limits: SectionLimits, step: StepFocus | None
-) -> dict[str, Any] | None:
+) -> Json | None:
     cards, trace = material.cards.nodes, material.trace.entries
     return engine_block(ctx, subject.scope, cards, material.edges, trace, (limits.signals, limits.actions), step)
 

@@ -6,13 +6,11 @@ They are made from the answer after its budget has cut it, so any part may be mi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from clew.canonical import Json
 from clew.errors import shorten
 from clew.registry.envelope import command, one_line
 from clew.tasks.views.cuts import trimmed_sections
-
-Json = dict[str, Any]
 
 OPEN_CHARS = 8000
 MOST_TRIMMED = 3

@@ -45,6 +45,7 @@ def matching(tx: Transaction, workspace: str, words: list[str], limit: int, sour
         f" FROM item JOIN item_terms ON item_terms.id = item.id WHERE item.workspace = ? {only}) found) scored"
         " WHERE score > 0 ORDER BY score DESC, ref LIMIT ?"
     )
+    # Terms stand one to a line. With a blank on both sides of each, LIKE finds whole terms only.
     patterns = [f"% {_WILD.sub(_ESCAPED, word)} %" for word in wanted]
     return tx.all(sql, *patterns, "\n", workspace, *sources, limit)
 
@@ -101,7 +102,8 @@ def items_as_of(tx: Transaction, workspace: str, column: str, moment: int) -> li
         moment,
         moment,
     )
-    # Of versions that begin alike the one that ended first was live then: a mark moves no beginning.
+    # Versions may begin at the same moment, because a mark changes a status and leaves seq and time as they are. The
+    # one that ended first comes last and overwrites the others in the dict.
     return list({row["id"]: row for row in found}.values())
 
 

@@ -124,6 +124,7 @@ def import_memory(ctx: Context, args: ImportMemory) -> dict[str, Any]:
     found = [(path, part.id, part.text) for path, text in files.items() for part in parse_file(text).parts]
     _check_found(ctx, found)
     for start in range(0, len(found), PORTION):
+        # One transaction for each portion, so that other writers do not wait for the whole import.
         with ctx.reading() if args.dry_run else ctx.writing() as bound:
             _take(bound, found[start : start + PORTION], args, done, skipped)
     if not args.dry_run:
@@ -159,6 +160,7 @@ def _take(
         if what in ("conflicts", "rejected"):
             skipped.append({"block_id": id, "why": what})
         elif what != "same" and not args.dry_run:
+            # `file` is where the block stands now; a replacement does not move it to the archive's place.
             pending.put(file, id, text, fresh=old is None)
             known[id] = (file, text)
     pending.write()

@@ -42,6 +42,7 @@ class BlockVersion:
         """The changed lines with a few around them; a first version is all new, a removal all gone."""
         before = self.before.text.splitlines() if self.before and not self.before.gone else []
         after = [] if self.block.gone else self.block.text.splitlines()
+        # The first two lines name files, and a block's versions have none.
         return "\n".join(list(unified_diff(before, after, lineterm="", n=around))[2:])
 
 
@@ -169,6 +170,7 @@ def _following(shown: int, result: dict[str, Any]) -> int | None:
 def _current(ctx: Context, args: ListBlocks) -> list[Block]:
     if args.kind == "any":
         return blocks.current(ctx)
+    # One query for each prefix, because several prefixes may share a name of a kind.
     prefixes = KNOWLEDGE if args.kind == "knowledge" else NAMES[args.kind]
     return [block for prefix in prefixes for block in blocks.current(ctx, prefix=prefix)]
 

@@ -72,6 +72,7 @@ def _write(ctx: Context, args: ShareFact, text: str, source_block: str | None) -
 
 def _free_id(ctx: Context) -> str:
     """`FACT-YYYYMMDD-HHMMSS`, the next free second."""
+    # In Mind-Mem two facts of one second share an id; here the later one takes the next second that is free.
     moment = datetime.fromtimestamp(ctx.now_ms / 1000, UTC)
     while True:
         id = f"FACT-{moment.strftime('%Y%m%d-%H%M%S')}"

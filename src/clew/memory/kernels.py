@@ -1,7 +1,7 @@
 """Kernels: INI files in the workspace that steer recall. Typed and checked here, strings on the wire.
 
-Kernels as Mind-Mem ships them are taken too. It reads k1, b and the weights of fields itself; its other keys are
-decoration there as well, so they are known here and steer nothing. A weight that somebody tuned keeps its proportion:
+Kernels as Mind-Mem ships them are accepted too. Mind-Mem itself reads only k1, b and the weights of fields; its other
+keys have no effect there, so Clew knows them and ignores them. A weight that somebody tuned keeps its proportion:
 Statement at twice what Mind-Mem ships makes Clew's headline count twice.
 """
 
@@ -91,6 +91,7 @@ def parse(name: str, text: str) -> LoadedKernel:
 
     A kernel that Clew does not have steers nothing, so nothing in it is a problem: it may be a person's own, or code.
     """
+    # The text is part of the cache's key, so an edited file is read anew at the next call.
     reader = _Reader(name)
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.split("#", 1)[0].strip()
@@ -212,7 +213,7 @@ def _remarks(loaded: LoadedKernel) -> dict[str, Any]:
 def _place(ctx: Context, name: str) -> dict[str, Any]:
     """Where the file is. The first change to the workspace writes those that are missing; until then it says so."""
     root, path = root_of(ctx), path_of(name)
-    there = plain_files.text(ctx, path) is not None
+    there = path in plain_files.paths(ctx, KERNELS)
     return {"path": str(root / path) if root else path, **({} if there else {"exists": False})}
 
 
@@ -300,6 +301,7 @@ def scaled(kernel: str, section: str, key: str, value: str) -> tuple[str, Settin
         factor = float(value) / target[1] if target else 1.0
     except ValueError:
         return None
+    # 10 is also the upper end of the range that Clew's own field weights accept.
     if target is None or not 0 <= factor <= 10:
         return None
     default = float(DEFAULTS[kernel][section][target[0]].default)

@@ -42,6 +42,7 @@ Rules = tuple[tuple[str, str, re.Pattern[str]], ...]
 
 
 def _rules(table: dict[str, dict[str, str]]) -> Rules:
+    # Confidence is the outer loop: every strong pattern of any kind is tried before the first weak one.
     return tuple(
         (kind, confidence, re.compile(rf"\b(?:{pattern})", re.IGNORECASE))
         for confidence in PRIORITIES
@@ -105,6 +106,7 @@ def in_log(text: str) -> Iterator[Notice]:
     """Decisions, tasks and new names in a daily log. Headings and lines that name a block are passed over."""
     for number, line in enumerate(text.splitlines(), 1):
         said = _MARKS.sub("", line).strip()
+        # A line that names a block is about something that is recorded already; Mind-Mem's capture skips it too.
         if not said or said.startswith("#") or _BLOCK_ID.search(said):
             continue
         found = _first(_LOG, said)

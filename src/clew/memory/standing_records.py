@@ -115,6 +115,7 @@ def _store(ctx: Context, record: Record, replaced: Sequence[Block], restated: Se
     prefix = PREFIXES[record.kind]
     shared = prefix == "D" and _made_elsewhere(ctx)
     id = blocks.dated_id(ctx, prefix) if shared else blocks.short_id(ctx, prefix)
+    # What the record replaces or restates is no contradiction to it, and no repetition.
     without = (*(block.id for block in replaced), *restated)
     clashing = detection.clashing(ctx, id, record.text, without)
     contradicts = tuple(item for item in clashing if item.sure)

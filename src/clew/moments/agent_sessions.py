@@ -129,6 +129,7 @@ MOST_READ = 400
 """Deeds that are looked back over: more than lie between a failure and its end."""
 LONGEST_SUBJECT = 500
 
+# A tag that is never closed hides everything after it.
 _PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
 _REDIRECTED = re.compile(r"\s*\d?>&\d\s*")
 
@@ -183,6 +184,7 @@ def keep_run(ctx: Context, session: str, command: str, exit_code: int, output: s
             ctx.ws.count("agent_deed"),
             session,
             RUN,
+            # Screened before it is cut, because half a secret would not be recognised.
             public(command)[:LONGEST_SUBJECT],
             exit_code,
             failure.line if failure else None,

@@ -154,6 +154,7 @@ def _drop(brief: Brief, choice: Choice, fits: Callable[[Brief], bool]) -> Brief:
     """Leave out as few of the chosen entries as are needed, the lowest-ranked first; all when that is not enough."""
     chosen = [(section, entry) for section in brief.sections for entry in section.entries if choice(section, entry)]
     chosen.sort(key=lambda pair: -pair[1].rank)  # stable: within one rank, what stands later goes first
+    # A binary search, because each try renders the whole brief.
     low, high = 0, len(chosen)
     while low < high:
         middle = (low + high + 1) // 2
@@ -165,6 +166,7 @@ def _drop(brief: Brief, choice: Choice, fits: Callable[[Brief], bool]) -> Brief:
 
 
 def _without(brief: Brief, gone: Sequence[tuple[Section, BriefLine]]) -> Brief:
+    # By identity: two entries may be equal, and only the chosen one goes.
     out = {(section.name, id(entry)) for section, entry in gone}
     sections = [
         replace(section, entries=tuple(entry for entry in section.entries if (section.name, id(entry)) not in out))

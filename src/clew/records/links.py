@@ -120,7 +120,7 @@ def add_link(ctx: Context, start: str, rel: Relation, end: str, why: str | None 
 def links_of(ctx: Context, id: str, limit: int = 50) -> Links:
     """Everything that points to a record and that it points to, at most `limit` in each direction."""
     found = {*_stored_links(ctx, id, limit), *_indexed(ctx, id, limit), *_owned(ctx, id, limit)}
-    # A mention says no more than any other relation between the same two.
+    # A mention adds nothing where another relation links the same two records.
     named = {(link.start, link.end) for link in found if link.rel != "mentions"}
     told = [link for link in found if link.rel != "mentions" or (link.start, link.end) not in named]
     incoming = sorted((link for link in told if link.end == id and link.start != id), key=_order)
@@ -129,11 +129,13 @@ def links_of(ctx: Context, id: str, limit: int = 50) -> Links:
 
 
 def _order(link: RecordLink) -> tuple[bool, str, str, str]:
+    # Mentions last: they say least, so a limit leaves them out first.
     return (link.rel == "mentions", link.rel, link.start, link.end)
 
 
 def _stored_links(ctx: Context, id: str, limit: int) -> list[RecordLink]:
     sql = "SELECT from_id, rel, to_id FROM record_link WHERE workspace = ? AND {column} = ? ORDER BY seq LIMIT ?"
+    # A part of a UNION takes its own LIMIT only inside a subquery, and PostgreSQL wants a name for each.
     ends = [f"SELECT * FROM ({sql.format(column=column)}) AS {column}s" for column in ("from_id", "to_id")]
     found = ctx.tx.all(" UNION ALL ".join(ends), *(ctx.workspace, id, limit) * 2)
     return [RecordLink(row["from_id"], row["rel"], row["to_id"]) for row in found]

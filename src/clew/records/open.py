@@ -173,6 +173,7 @@ def open_id(ctx: Context, args: Open) -> dict[str, Any]:
     kind = kind_by_form(id)
     catch_up = refresh.find(kind) if kind is not None else None
     if catch_up is not None:
+        # Before the snapshot is taken, so that it holds the hand edits which this reads in.
         catch_up(ctx)
     with ctx.reading() as bound:
         return _opened(bound, id, args)
@@ -190,6 +191,7 @@ def bare_id(ctx: Context, given: str, field: str = "id") -> str:
 
 def find_record(ctx: Context, id: str, args: Open) -> Opened | None:
     """A record of whatever store as its domain shows it."""
+    # Cards come last, because a card may have any id, also one that looks like something else's.
     return _by_form(ctx, id, args) or _by_source(ctx, id, args) or open_card(ctx, id, args.limit)
 
 

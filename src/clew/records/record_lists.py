@@ -27,7 +27,7 @@ BOOKKEEPING = frozenset({"signal", "proposal", "receipt", "contradiction", "drif
 WORK = frozenset({"plan", "task", "step", "job", "proof", "thought"})
 """Kinds with places of their own on the page; a list shows them when they are asked for by name."""
 NEWEST_EVENTS = 50_000
-"""How far back authors are looked for; the answer says so when there was more."""
+"""Authors are looked for in so many of the newest events; `authors_since` says where that begins."""
 MOST_WRITTEN = 5_000
 MOST_AUTHORS, MOST_AREAS = 50, 200
 MOST_FILES = 32

@@ -142,7 +142,7 @@ def record_view(ctx: Context, args: RecordView) -> dict[str, Any]:
     if catch_up is not None:
         catch_up(ctx)
     with ctx.reading() as bound:
-        # Reading what is linked asks for one more than is shown: so the page can say that something is left out.
+        # 50 is the most that `open` accepts.
         opened = find_record(bound, id, Open(id=id, limit=min(args.limit, 50), include_drafts=True))
         if opened is None:
             raise unknown_record(id)
@@ -151,6 +151,7 @@ def record_view(ctx: Context, args: RecordView) -> dict[str, Any]:
 
 def _view(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str, Any]:
     around = surroundings(ctx, id, opened, min(limit, 50))
+    # One more than is shown, so that `more_links` can say that something is left out.
     links = links_of(ctx, id, limit + 1)
     chain = chain_of(ctx, id, opened, links)
     names = names_of(

@@ -32,6 +32,7 @@ from clew.tasks.texts import Heading, Prose, anchor_for, heading
 from clew.tasks.views.portals import Resumes, closing_resume
 from clew.tasks.views.state_line import macro_lines
 
+# What BranchMind's delegate macro puts on its jobs.
 JOB_META = {"skill_profile": "strict", "skill_max_chars": 1200}
 
 
@@ -132,6 +133,7 @@ def _job_json(job: Job | None) -> Json | None:
     }
 
 
+# BranchMind's bounds: 10 areas for one fan-out, 50 jobs for one report.
 MOST_AREAS = 10
 
 

@@ -74,6 +74,7 @@ class EvidenceDraft:
     @property
     def proves(self) -> bool:
         """A command that failed is worth keeping and proves nothing."""
+        # Exit code 0 is not enough: a pipe or `|| true` hides a failure that the text still shows.
         return self.exit_code in (None, 0) and not self._speaks_of_failure()
 
     @property

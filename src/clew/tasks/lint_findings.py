@@ -29,6 +29,7 @@ class LintIssue:
     severity: str = "warning"
 
     def rank(self) -> tuple[int, str, str, str]:
+        # BranchMind's order of findings.
         return (SEVERITIES.index(self.severity), self.kind, self.code, self.target.get("step_id", ""))
 
     def to_json(self) -> Json:
@@ -116,6 +117,7 @@ def stale_issue(work: Work, stale: StaleProof) -> LintIssue:
     return LintIssue("STALE_PROOF", "unproveable", message, again, target)
 
 
+# BranchMind's bound on the patches that one finding suggests.
 MOST_TASKS = 5
 
 
@@ -262,6 +264,7 @@ def _wording(task: Work, step: Step, found: LintFindings) -> None:
         found.issues.append(LintIssue("MISSING_TESTS", "unverifiable", message, "Add a test.", here))
         value = f"Check: {step.success_criteria[0] if step.success_criteria else step.title}"
         found.patches.append(field_patch(task, step, "seed_tests", "tests", value, "Add a test", "append"))
+    # As in BranchMind, the title alone tells that a step is research.
     if "research" in step.title.lower() and not step.stop_criteria:
         message = f"{step.path} is research without an end"
         recovery = "Say when it stops."

@@ -186,6 +186,7 @@ def write_receipt(
 ) -> ProofReceipt:
     """Add a receipt to the chain of the workspace."""
     number = ctx.ws.count("receipt")
+    # The counter was raised in this transaction, so no other writer can add a row between this one and the last.
     before = ctx.tx.value(
         "SELECT digest FROM proof_receipt WHERE workspace = ? AND number = ?", ctx.workspace, number - 1
     )
@@ -254,6 +255,7 @@ def latest_receipts(ctx: Context, entities: Sequence[str]) -> dict[str, list[Pro
     """
     found: dict[str, dict[tuple[str, bool], ProofReceipt]] = {}
     for part in chunks(list(entities)):
+        # A receipt without a command (a link, an attachment) stands for itself, hence `coalesce(command, id)`.
         marks = placeholders(len(part))
         rows = ctx.tx.all(
             f"SELECT * FROM proof_receipt WHERE workspace = ? AND entity IN ({marks}) AND number IN"
@@ -276,6 +278,7 @@ def _loaded(row: Row) -> ProofReceipt:
     try:
         return load(ProofReceipt, row)
     except ValueError:
+        # Whatever stands here, the digest of the row no longer fits it, so `intact` is false.
         return load(ProofReceipt, {**row, "files": '{"": "damaged"}', "stats": None})
 
 

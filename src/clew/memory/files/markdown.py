@@ -20,8 +20,10 @@ HEADER = re.compile(rf"\[(?<![^\n\ufeff]\[)({ANY_BLOCK.pattern})\][ \t]*\r?$", r
 
 It begins with the bracket and looks back only then: a search for a plain sign is ten times as fast.
 """
+# A bracket with `(`, `:` or `[` after it is a Markdown link or its definition, not a header that was meant.
 _LIKE_HEADER = re.compile(r"(?:^|(?<=\ufeff))\[([A-Za-z]{1,16}-[^\]\n]*)\](?![(:\[])[^\n]*$", re.MULTILINE)
 _RULE = re.compile(r"^---", re.MULTILINE)
+# `(?!//)`: a line that begins with an address is not a field.
 _FIELD = re.compile(r"([A-Z][A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*):(?!//)[ \t]*(.*)")
 _ITEM = re.compile(r"([ \t]*)-(?:[ \t]+(.*))?$")
 _ESCAPED_DASH = re.compile(r"\A(\s*)\\(\\*-(?:\s|$))")
@@ -68,6 +70,7 @@ def parse_file(text: str) -> ParsedFile:
 
 
 def _part(header: re.Match[str], chunk: str) -> MarkdownPart:
+    # A rule separates blocks, so it and whatever follows it belong to the gap.
     rule = _RULE.search(chunk)
     text = (chunk[: rule.start()] if rule else chunk).rstrip(" \t\r\n")
     return MarkdownPart(header.group(1), text, chunk[len(text) :])
@@ -153,6 +156,7 @@ class _Reader:
         """Whether the open field takes the line: as an item, or as more of its last value."""
         item = _ITEM.match(line)
         indent = len(line) - len(line.lstrip(" \t"))
+        # An item that is indented two or more deeper than its list is nested, and stays text of the item above it.
         if item and (self.items is None or self.item_indent < 0 or indent <= self.item_indent + 1):
             self._add_item(item)
             return True
@@ -249,6 +253,7 @@ def print_block(id: str, fields: Mapping[str, Value | None]) -> str:
 def set_field(text: str, name: str, value: Value) -> str:
     """The block with one field replaced, or added at its end."""
     lines = text.split("\n")
+    # The default is an empty span behind the last line: a missing field is appended.
     start, end = parse_block(text).spans.get(name, (len(lines), len(lines) - 1))
     return "\n".join([*lines[:start], print_field(name, value), *lines[end + 1 :]])
 

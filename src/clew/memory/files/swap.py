@@ -21,24 +21,24 @@ import os
 import signal
 import stat
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
+from urllib.parse import quote, unquote
 
+from clew.canonical import sha256_hex
 from clew.platforms import SAFELY, fcntl, has_leases
 
 if TYPE_CHECKING:
     from ctypes import CDLL
-from collections.abc import Callable
-from dataclasses import dataclass
-from urllib.parse import quote, unquote
-
-from clew.canonical import sha256_hex
 
 ATTEMPTS = 100
 """Somebody who saves this often in a few microseconds does not exist; the bound only ends a loop."""
 WRITER_SECONDS = 1.0
 """How long to wait for an editor that is in the middle of a save; a save in place takes milliseconds."""
+# RENAME_EXCHANGE and AT_FDCWD as Linux defines them; Python has no names for them.
 _EXCHANGE, _HERE = 2, -100
 
 
@@ -46,6 +46,7 @@ def swap(draft: Path, target: Path) -> list[Path]:
     """Put `draft` in the place of `target`. Returns where the files are that stood there: none, one, seldom more."""
     taken: list[Path] = []
     for number in range(ATTEMPTS):
+        # An exchange hands back one file only. Once a file was moved away, another must not be lost that way.
         if not taken and exchange(draft, target):
             _put_back_unless_a_file(draft, target)
             return [draft]
@@ -70,6 +71,7 @@ def exchange(draft: Path, target: Path) -> bool:
     import ctypes
 
     number = ctypes.get_errno()
+    # ENOSYS is an old kernel; EINVAL and ENOTSUP a file system that cannot exchange.
     if number in (errno.ENOENT, errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
         return False
     raise OSError(number, os.strerror(number))

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 LONGEST_LINE = 20_000
+# How deep `bash -c` and `$(...)` are followed; the bound ends the recursion on a line made to be endless.
 DEEPEST = 4
 _OPERATORS = frozenset(";&|\n()")
 _BEFORE = {

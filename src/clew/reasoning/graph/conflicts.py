@@ -57,6 +57,7 @@ class KeyClash:
     def id(self, workspace: str) -> str:
         """The id of the conflict. It depends on the incoming version, but not on later changes at the destination."""
         parts = (workspace, self.source.id, self.into.id, self.doc, self.kind.name, self.key, self.theirs.last_seq)
+        # No name may hold this sign, so different parts never give the same text.
         text = "\x1f".join(str(part) for part in parts)
         return f"CONFLICT-{digest(text, 16)}"
 
@@ -244,6 +245,7 @@ def graph_conflicts(ctx: Context, args: GraphConflicts) -> dict[str, Any]:
         into.id,
         doc,
         *statuses,
+        # Above every seq: the first page is read by the same statement as the others.
         2**62 if args.cursor is None else args.cursor,
         limit + 1,
     )

@@ -15,6 +15,7 @@ from clew.tasks.views.standing import Standing
 Json = dict[str, Any]
 Section = Callable[[Standing], Any]
 
+# Criteria and tests are required of every step, so no `require_...` is shown for them.
 OPTIONAL = CHECKPOINTS[2:]
 CAPSULE_VERSION = 1
 CAPSULE_LINES = 5

@@ -45,7 +45,7 @@ def matching(tx: Transaction, workspace: str, words: list[str], limit: int, sour
         f" FROM item JOIN item_terms ON item_terms.id = item.id WHERE item.workspace = ? {only}) found) scored"
         " WHERE score > 0 ORDER BY score DESC, ref LIMIT ?"
     )
-    # Terms stand one to a line. With a blank on both sides of each, LIKE finds whole terms only.
+    # The terms of each field are one line. With a blank on both sides of every term, LIKE finds whole terms only.
     patterns = [f"% {_WILD.sub(_ESCAPED, word)} %" for word in wanted]
     return tx.all(sql, *patterns, "\n", workspace, *sources, limit)
 

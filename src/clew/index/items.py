@@ -273,6 +273,7 @@ def _writes(workspace: str, entries: list[NumberedItem]) -> Iterator[tuple[str, 
     known = [entry for entry in entries if not entry.fresh]
     fresh = [entry for entry in entries if entry.fresh]
     moved = [entry for entry in known if entry.moved]
+    # The past is copied from the item as it stands, so this comes before the item is updated.
     yield _KEEP, [(entry.item.seq, entry.item.ts_ms, entry.id) for entry in known if entry.differs]
     yield (
         _PROLONG,

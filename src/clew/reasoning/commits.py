@@ -15,8 +15,7 @@ from clew.errors import ClewError, invalid, suggest, unknown_id
 from clew.ids import check_name
 from clew.reasoning.branches import branch_named, checked_out
 from clew.reasoning.document_log import (
-    _TAGS,
-    _tag,
+    SHOW_TAGS,
     commit_json,
     head,
     log_entries,
@@ -24,6 +23,7 @@ from clew.reasoning.document_log import (
     point_seq,
     resolve_ref,
     rewind,
+    tag_named,
     visible,
 )
 from clew.reasoning.documents import NOTES, append, branch_name
@@ -135,13 +135,13 @@ def tag_create(ctx: Context, args: TagCreate) -> dict[str, Any]:
         raise invalid("name", "must not be a number, which would name a seq", "Use a word.", kind="value")
     point = resolve_ref(ctx, args.from_, "from")
     seq = point_seq(ctx, point, "from")
-    if _tag(ctx, name) is not None and not args.force:
+    if tag_named(ctx, name) is not None and not args.force:
         again = {"name": name, "force": True, "from": str(seq) if args.from_ is None else args.from_}
         raise ClewError(
             "CONFLICT",
             f"tag {name} exists already",
             "Choose another name, or move it with force=true.",
-            suggestions=[suggest("tag_create", "Moves the tag.", "medium", **again), _TAGS],
+            suggestions=[suggest("tag_create", "Moves the tag.", "medium", **again), SHOW_TAGS],
         )
     ctx.tx.run("DELETE FROM note_tag WHERE workspace = ? AND name = ?", ctx.workspace, name)
     row = {"name": name, "branch": point.branch.id, "doc": NOTES, "seq": seq, "created_at_ms": ctx.now_ms}
@@ -181,7 +181,7 @@ def tag_delete(ctx: Context, args: TagDelete) -> dict[str, Any]:
     """Remove a tag; the note it named stays."""
     name = check_name(args.name, "name")
     if not ctx.tx.changed("DELETE FROM note_tag WHERE workspace = ? AND name = ?", ctx.workspace, name):
-        raise unknown_id("tag", name, "Name a tag that exists.", [_TAGS])
+        raise unknown_id("tag", name, "Name a tag that exists.", [SHOW_TAGS])
     ctx.emit("reasoning", "tag_deleted", name)
     return {"workspace": ctx.workspace, "name": name, "deleted": True}
 

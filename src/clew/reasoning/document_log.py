@@ -188,8 +188,8 @@ def commit_json(ctx: Context, row: Row) -> dict[str, Any]:
     }
 
 
-_TAGS = suggest("tag_list", "Shows the tags.")
+SHOW_TAGS = suggest("tag_list", "Shows the tags.")
 
 
-def _tag(ctx: Context, name: str) -> Row | None:
+def tag_named(ctx: Context, name: str) -> Row | None:
     return ctx.tx.one("SELECT * FROM note_tag WHERE workspace = ? AND name = ?", ctx.workspace, name)

@@ -65,8 +65,7 @@ class Step(TableRow):
         return str(getattr(self, f"proof_{checkpoint}_mode")) if checkpoint in PROVABLE else "off"
 
     def content(self) -> Json:
-        """What undo puts back."""
-        # What the step says, not where it stands: undo never moves one.
+        """What undo puts back: what the step says, not where it stands, because undo never moves a step."""
         values = {name: getattr(self, name) for name in CONTENT}
         lists = {name: list(values[name]) for name in self.LISTS}
         return {**values, **lists, "step_id": self.id, "path": self.path, "task": self.task}

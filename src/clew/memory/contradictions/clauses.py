@@ -151,6 +151,8 @@ def _may_be_verb(word: str) -> bool:
 def _noun_follows(words: list[str], at: int) -> bool:
     """`the release manager announces`: a verb before another verb is part of the subject."""
     after = words[at + 1] if at + 2 < len(words) else ""
+    if words[at].endswith("s") and after.endswith("s") and after not in AUXILIARY:
+        return False  # `approves changes`: what follows is its object
     return after in AUXILIARY or (stem(after) in _VERBS and after not in _ARTICLES)
 
 
@@ -216,12 +218,18 @@ def _duty(words: list[str], at: int, found: Clause) -> Duty | None:
         who, what = _content(words[place + 1 :]), subject | (_content(words[at:place]) - {found.verb})
     else:
         who, what = subject, told
+    if found.verb == "belong":
+        who, what = told, subject
     active = passive or words[at] not in AUXILIARY
     return Duty(_HOLDING.get(found.verb, found.verb), what, who) if active and who and what else None
 
 
-_HOLDING = dict.fromkeys(map(stem, ("hold", "keep", "retain", "own", "possess", "have")), "own")
-"""Verbs that say whose something is."""
+_HOLDING = {
+    **dict.fromkeys(map(stem, ("hold", "keep", "retain", "own", "possess", "have", "belong")), "own"),
+    **dict.fromkeys(map(stem, ("sign", "authorise", "authorize", "confirm", "approve")), "approv"),
+    **dict.fromkeys(map(stem, ("handle", "manage", "administer", "maintain")), "handl"),
+}
+"""Verbs that make somebody answerable in the same way."""
 THINGS = frozenset(
     """
     load test order report file release build log index cache mail email post search change contact support water

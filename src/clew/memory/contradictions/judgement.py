@@ -15,6 +15,7 @@ from pathlib import Path
 
 import orjson
 
+from clew.memory.contradictions.clauses import other_doers
 from clew.memory.contradictions.meanings import Alignment, align, refuses_a_rival
 from clew.memory.contradictions.observations import conflicting, features, slot_fillers
 from clew.memory.contradictions.sentences import Sentence, arguable, sentence
@@ -71,7 +72,7 @@ def pair(one: str, other: str) -> Pair | None:
     The tests come in the order of their cost: most pairs that share words are settled by the first ones.
     """
     a, b = sentence(one), sentence(other)
-    if not weighed(a, b):
+    if not weighed(a, b) and not (other_doers(read(one).duty, read(other).duty) and not a.other_instance(b)):
         return None
     rule = ruled(one, other)
     if rule is None and not arguable(a, b):
@@ -114,7 +115,11 @@ def weighed(a: Sentence, b: Sentence) -> bool:
     Of the pairs that are found with less in common too few are worth the time that weighing takes.
     """
     fewer, shared = min(len(a.means), len(b.means)), len(a.means & b.means)
-    if not shared or shared < LEAST_SHARED * fewer or fewer - shared > MOST_OWN:
+    if not shared or shared < LEAST_SHARED * (fewer - 1) or fewer - shared > MOST_OWN + 1:
+        return False
+    enough = shared >= LEAST_SHARED * fewer and fewer - shared <= MOST_OWN
+    # What excludes the other is not expected to be shared: `encrypted`, `unencrypted`.
+    if not enough and not a.contrast.excludes(b.contrast):
         return False
     return a.plain != b.plain and not a.other_instance(b)
 
@@ -175,4 +180,13 @@ def _weaker_reason(a: Sentence, b: Sentence, seen: dict[str, float], found: Alig
         return "slot", f"{x.word} against {y.word}"
     if seen["number_differs"]:
         return "number", "they name different numbers"
-    return "", ""
+    return _rest_of(a, b, found) if seen["swap"] else ("", "")
+
+
+def _rest_of(a: Sentence, b: Sentence, found: Alignment) -> tuple[str, str]:
+    """What each has for itself, where the two agree but for that."""
+    own = [
+        " ".join(token.word for token, near in zip(side.tokens, best, strict=True) if near < 0.4 and token.weight == 1)
+        for side, best in ((a, found.first), (b, found.second))
+    ]
+    return ("slot", " against ".join(own)) if all(own) else ("", "")

@@ -218,7 +218,7 @@ RESPONSIBLE = frozenset(
     """
     approve sign decide own lead head chair announce handle maintain manage review release publish authorise authorize
     keep hold appoint hire assign retain possess choose select pay book order answer moderate administer supervise audit
-    confirm grant grade schedule coordinate negotiate close triage win
+    confirm grant grade schedule coordinate negotiate close triage win belong set draft prepare organise organize plan
     """.split()  # noqa: SIM905
 )
 """Verbs by which somebody answers for something: one thing has one such doer."""

@@ -11,7 +11,7 @@ from sys import intern
 from clew.index.terms import fold, stem
 from clew.memory.contradictions.amounts import Amount, amounts, is_measure, with_periods
 from clew.memory.contradictions.lexicon import SHORT_FORMS, SILENT
-from clew.memory.contradictions.word_groups import MOST_PHRASE, vocabulary
+from clew.memory.contradictions.word_groups import MOST_PHRASE, vocabulary, without_denial
 from clew.memory.contradictions.word_order import (
     ALLOWING,
     BACKWARD,
@@ -49,6 +49,8 @@ _SHUT_STARTS = frozenset({"closed", "off", "out"})
 _CONTRAST = re.compile(r",\s+not\s+")
 _NAME = re.compile(r"(?<=[\w,;:'] )[\"'`]?([A-Z0-9][\w.+#-]*)")
 _MONEY = re.compile(r"([$€£])\s?(\d[\d.,]*\d|\d)")
+_ACRONYMS = re.compile(r"\b([A-Z]{2,4})s\b")
+"""`NDAs` are `NDA`: no stemmer knows them."""
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _SIGNS = {"$": "dollars", "€": "euros", "£": "pounds"}
 _DOUBLE = re.compile(
@@ -92,11 +94,17 @@ class Contrast:
     """Whether it says who does it."""
     named: bool
 
-    def meets(self, other: Contrast) -> bool:
+    def excludes(self, other: Contrast) -> bool:
+        """Whether they have opposites, or values of one kind."""
         return not (
             self.groups.isdisjoint(other.groups)
             and self.against.isdisjoint(other.words)
-            and self.measures.isdisjoint(other.measures)
+            and other.against.isdisjoint(self.words)
+        )
+
+    def meets(self, other: Contrast) -> bool:
+        return self.excludes(other) or not (
+            self.measures.isdisjoint(other.measures)
             and not (self.named and other.named)
             and not (self.done and other.done)
         )
@@ -203,7 +211,7 @@ def arguable(a: Sentence, b: Sentence) -> bool:
 
 
 def plain_words(statement: str) -> list[str]:
-    text = statement.replace("’", "'")
+    text = _ACRONYMS.sub(r"\1", statement.replace("’", "'"))
     if any(sign in text for sign in _SIGNS):
         text = _MONEY.sub(lambda found: f"{found[2]} {_SIGNS[found[1]]}", text)
     text = fold(text).replace("never:", "never")  # what was rejected denies what it names
@@ -293,7 +301,9 @@ def _contrast(tokens: Sequence[Meaning], kept: Sequence[Amount]) -> Contrast:
     known, words = vocabulary(), frozenset(token.mean for token in tokens)
     return Contrast(
         words,
-        _NOTHING.union(*(known.against[word] for word in words if word in known.against)),
+        _NOTHING.union(
+            *(known.against[word] for word in words if word in known.against), filter(None, map(without_denial, words))
+        ),
         _NO_GROUP.union(*(known.values[word] for word in words if word in known.values)),
         frozenset(item.measure for item in kept),
         any(token.role == "doer" for token in tokens),

@@ -35,7 +35,7 @@ class Vocabulary:
         return self.head.get(root, root)
 
     def opposed(self, one: str, other: str) -> bool:
-        return frozenset((one, other)) in self.opposites
+        return frozenset((one, other)) in self.opposites or other == without_denial(one) or one == without_denial(other)
 
     def rivals(self, one: str, other: str) -> bool:
         """Whether two words are different values of one kind: two databases, two weekdays."""
@@ -47,6 +47,14 @@ class Vocabulary:
 
 
 _NONE: frozenset[int] = frozenset()
+
+
+def without_denial(word: str) -> str:
+    """What a word denies by its first syllable (unencrypted, non-refundable); empty where there is none."""
+    for denial in ("non-", "non", "un"):
+        if word.startswith(denial) and len(word) > len(denial) + 3:
+            return word[len(denial) :]
+    return ""
 
 
 @cache

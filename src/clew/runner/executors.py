@@ -112,6 +112,7 @@ class ProcessExecutor:
         return ()
 
     def answer_text(self, files: Files, ended: Ended) -> str:
+        # A program that was not told of the file prints its answer instead.
         if files.answer.exists() and files.answer.stat().st_size:
             with files.answer.open(encoding="utf-8", errors="replace") as stream:
                 return stream.read(MAX_ANSWER)
@@ -247,6 +248,7 @@ class Executors:
                 self.unusable[name] = problem
                 continue
             for kind in own.kinds:
+                # Two executors may name one kind: the first that is usable here takes its jobs.
                 self._by_kind.setdefault(kind, make_executor(own, configuration))
 
     @property
@@ -322,6 +324,7 @@ class VerifyExecutor:
         """The words to run; None if not allowed. A shell runs only a line that the owner wrote down exactly, because a
         pattern such as `pytest *` would also match `pytest x; anything`."""
         if command in self._own.allow:
+            # One word with blanks or signs in it is run by a shell (see `observe`).
             return [command]
         if _SHELL_CONTROL.search(command) or not any(fnmatch.fnmatchcase(command, name) for name in self._own.allow):
             return None

@@ -70,6 +70,7 @@ def notebook_load(ctx: Context, args: Load) -> Json:
     if len(book.cells) > books.MAX_CELLS:
         raise invalid("content", f"more than {books.MAX_CELLS} cells")
     title = next((cell.content for cell in book.cells if cell.type == "title"), "Untitled notebook")
+    # Read and decoded before this, so that the lock is held only while cells are written.
     with ctx.writing() as bound:
         return _answer(bound, books.create_notebook(bound, title[:1000], book))
 
@@ -163,6 +164,7 @@ def _position(args: AddCell, cells: list[Any]) -> int:
         if not found:
             raise invalid("afterCellId", f"no cell {args.after_cell_id[:60]} in this notebook")
         return int(found[0]) + 1
+    # The caller counts the cells there are; stored positions have gaps where cells were deleted.
     if args.position is not None and args.position < len(cells):
         return int(cells[args.position]["position"])
     return end
@@ -312,6 +314,7 @@ def _replace(file: Path, text: str) -> None:
     try:
         with os.fdopen(number, "w", encoding="utf-8") as out:
             out.write(text)
+        # mkstemp lets only the owner read the file.
         Path(fresh).chmod(0o644)
         Path(fresh).replace(file)
     except OSError:

@@ -105,6 +105,7 @@ def _of_jobs(ctx: Context, leases: Sequence[RunnerLease]) -> Iterator[JobIssue]:
         ctx.workspace,
         ctx.now_ms,
         *sorted(held),
+        # One more than is shown, so that has_more can be told.
         MOST_ISSUES + 1,
     )
     for job in (load(Job, row) for row in rows):

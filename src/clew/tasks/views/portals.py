@@ -181,6 +181,7 @@ def _view_in_focus(ctx: Context, args: Any, wish: Wish, shown: dict[str, section
         if args.read_only or reading.ws.focus == work.id:
             return render(standing_of(reading, work, wish), shown)
     with ctx.writing() as writing:
+        # Read again: another writer may have changed it between the two transactions.
         work = target_work(writing, args)
         restored = _restoration(work, set_focus(writing, work.id))
         return render(replace(standing_of(writing, work, wish), restored=restored), shown)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+# The most that tasks_context and tasks_mirror accept.
 PAGE = 200
 STEPS = 1000
 WIDE = 200
@@ -74,6 +75,7 @@ def listing(clew: Clew, arguments: Row) -> Row | Answer:
     found: Row = {"plans": [], "tasks": []}
     cursors: Row = {"plans_cursor": 0, "tasks_cursor": 0}
     while True:
+        # One call pages both lists; the one that is at its end gives empty pages meanwhile.
         asked = {**arguments, **cursors, "plans_limit": PAGE, "tasks_limit": PAGE, "max_chars": 1_000_000}
         answer = call(clew, "tasks_context", asked)
         if not answer.ok:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+CPU_OF_ALL_THREADS = 2
+"""Linux: the low bits of a clock's number say which time of a process it shows."""
 
 
 class StdioServer:
@@ -77,8 +79,8 @@ class StdioServer:
 
     def cpu_ms(self) -> float:
         """Processor time that the server has used; says more than the clock on a busy machine."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
+        # The number of another process's clock, as `clock_getcpuclockid` makes it; /proc counts in ticks of 10 ms.
+        return time.clock_gettime(~self.process.pid << 3 | CPU_OF_ALL_THREADS) * 1000
 
     def __enter__(self) -> StdioServer:
         return self

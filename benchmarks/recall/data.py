@@ -64,19 +64,19 @@ def locomo(path: Path) -> list[Collection]:
     return [from_conversation(conversation, "locomo") for conversation in read_conversations(path)]
 
 
-def agentmem(path: Path) -> list[Collection]:
+def agentmem(path: Path, shape: str = "agentmem") -> list[Collection]:
     """Every project of a directory, or the one project of a file."""
     files = sorted(path.glob("*.json")) if path.is_dir() else [path]
-    return [_project(_json(file), file.stem) for file in files]
+    return [_project(_json(file), file.stem, shape) for file in files]
 
 
-def _project(data: dict[str, Any], name: str) -> Collection:
+def _project(data: dict[str, Any], name: str, shape: str) -> Collection:
     records = [_memory(item) for item in data["items"]]
     questions = [
         Question(item["q"], frozenset(item["evidence"]), item["kind"], frozenset(item.get("stale") or ()))
         for item in data["questions"]
     ]
-    return Collection(f"agentmem/{name}", "agentmem", records, questions, [item["q"] for item in data["unanswerable"]])
+    return Collection(f"{shape}/{name}", shape, records, questions, [item["q"] for item in data["unanswerable"]])
 
 
 def _memory(item: dict[str, Any]) -> Record:

@@ -235,15 +235,26 @@ SCATTERED = (
 )
 
 
-def scattered(collection: Collection, count: int = 40) -> Collection:
+SPREAD = (
+    "When did the {a} {b} the {c} {d} {e}?",
+    "Why does {a} like {b} and {c} at the {d}?",
+    "Which {a} was {b} before {c} and {d}?",
+    "What did {name} say about {a}, {b} and {c} {d}?",
+    "How does the {a} of {b} {c} the {d}?",
+    "{a} {b} {c} {d} {e}",
+)
+"""Of four and five words: the longer a question, the more it looks like one that somebody had a reason to ask."""
+
+
+def scattered(collection: Collection, forms: tuple[str, ...] = SCATTERED, count: int = 40) -> Collection:
     """The same store, asked in words of its own that have nothing to do with each other."""
     chance = random.Random(collection.name)
     said = {word for record in collection.records for word in _WORD.findall(record.text.lower())}
     words, names = sorted(said - FILLER), sorted({record.author or "" for record in collection.records})
-    asked = []
+    letters, asked = [letter for letter in "abcde" if any(f"{{{letter}}}" in form for form in forms)], []
     for _ in range(count):
-        a, b, c = chance.sample(words, 3)
-        asked.append(chance.choice(SCATTERED).format(name=chance.choice(names), a=a, b=b, c=c))
+        drawn = dict(zip(letters, chance.sample(words, len(letters)), strict=True))
+        asked.append(chance.choice(forms).format(name=chance.choice(names), **drawn))
     return replace(collection, shape="scattered", questions=[], unanswerable=asked)
 
 

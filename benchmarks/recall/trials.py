@@ -53,6 +53,10 @@ class Trial:
     shown: bool
     place: int | None
     """Where the evidence stands by the shipped weights, from 0; None where there is no evidence to find."""
+    alike: bool = False
+    """Whether something is so alike in meaning that it is shown in any case."""
+    taken: bool = False
+    """Whether its evidence was taken out of sight: a good question that nothing answers now."""
 
     @property
     def answerable(self) -> bool:
@@ -84,8 +88,9 @@ class Trial:
         return sorted(best, key=lambda ref: (ref in gone, -best[ref], ref))
 
 
-def gather(place: Context, collection: Collection, model: Embedder | None) -> Iterator[Trial]:
-    """Every question of a stored collection, from the pipeline itself."""
+def gather(place: Context, collection: Collection, model: Embedder | None, take: bool = False) -> Iterator[Trial]:
+    """Every question of a stored collection, from the pipeline itself; to `take` is to ask once more without the
+    evidence."""
     asked: list[tuple[str, Question | None]] = [(question.text, question) for question in collection.questions]
     asked += [(text, None) for text in collection.unanswerable]
     with place.reading() as ctx, library(ctx.database).lock:
@@ -93,13 +98,19 @@ def gather(place: Context, collection: Collection, model: Embedder | None) -> It
         for text, question in asked:
             ranked, heirs = _ranked(ctx, kernel, text, model)
             yield _trial(collection, ranked, heirs, kernel, text, question)
+        for question in collection.questions if take else ():
+            ranked, heirs = _ranked(ctx, kernel, question.text, model, question.evidence | question.stale)
+            yield replace(_trial(collection, ranked, heirs, kernel, question.text, None), taken=True)
 
 
-def _ranked(ctx: Context, kernel: Kernel, text: str, model: Embedder | None) -> tuple[Ranked, dict[int, int]]:
+def _ranked(
+    ctx: Context, kernel: Kernel, text: str, model: Embedder | None, hidden: frozenset[str] = frozenset()
+) -> tuple[Ranked, dict[int, int]]:
     search = Search(ctx, Request(text))
     search.model = model
     query, corpus = analyse(text, kernel, ctx.now_ms), library(ctx.database).current(ctx, kernel)
-    ranked, _, _ = search._rank(ctx, corpus, query, kernel, corpus.alive.copy())
+    visible = corpus.alive & np.array([ref not in hidden for ref in corpus.refs], bool)
+    ranked, _, _ = search._rank(ctx, corpus, query, kernel, visible)
     late: list[int] = [] if query.history else ranked.slots[outdated(corpus, ranked.slots)].tolist()
     return ranked, successors(ctx, corpus, late[:MOST_OUTDATED]) if late else {}
 
@@ -124,6 +135,7 @@ def _trial(
         worth=bool(verdict.worth_showing.any()),
         shown=verdict.relevant,
         place=None,
+        alike=verdict.alike,
     )
     return replace(trial, place=_place(trial, ranked.weights)) if question is not None else trial
 

@@ -28,7 +28,7 @@ class Stage:
 
 
 def young(path: Path = DATA) -> list[Collection]:
-    return [replace(found, name=f"young/{found.name.partition('/')[2]}", shape="young") for found in agentmem(path)]
+    return agentmem(path, "young")
 
 
 def stages(ctx: Context, collection: Collection, sizes: tuple[int, ...] = SIZES) -> Iterator[Stage]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.recall import generated, kept_trials, mixture
-from benchmarks.recall.bar import fitted_bar, judged
+from benchmarks.recall.bar import fitted_bar, judged, worths
 from benchmarks.recall.bm25 import bm25
 from benchmarks.recall.data import Collection, read
 from benchmarks.recall.locomo import Conversation, Question, Tally, Turn, read_conversations
@@ -240,10 +241,22 @@ def test_a_bar_is_fitted_so_that_it_tells_good_from_bad() -> None:
     good = [trial(at, shape, True, 0.6 + at / 100) for shape in ("one", "other") for at in range(30)]
     bad = [trial(at, shape, False, 0.1 + at / 100) for shape in ("one", "other") for at in range(30)]
     bar = fitted_bar(good + bad, ("held", "words"))
-    reached = judged(good + bad, bar)
+    reached = judged(good + bad, lambda _: bar)
     assert reached["silence"] > 0.9
     assert reached["refused"] <= 0.04
     assert reached["auc"] == 1.0
+
+
+def test_what_was_taken_away_teaches_but_is_not_counted_as_unanswerable() -> None:
+    good = [trial(at, "one", True, 0.6 + at / 100) for at in range(30)]
+    bad = [trial(at, "one", False, 0.1 + at / 100) for at in range(30)]
+    taken = [replace(trial(at, "one", False, 0.5), taken=True) for at in range(30)]
+    shares = worths(good + bad + taken, ("held", "words"))
+    assert shares[:30].sum() == pytest.approx(shares[30:].sum())
+    assert shares[30:60].sum() > shares[60:].sum() > 0
+    bar = fitted_bar(good + bad + taken, ("held", "words"))
+    assert judged(good + bad + taken, lambda _: bar)["silence"] > 0.9
+    assert judged(taken)["silence"] == 0
 
 
 def test_weights_are_learned_from_where_nothing_is_known() -> None:
@@ -320,7 +333,7 @@ def test_generated_talk_is_the_same_each_time_and_names_its_evidence(name: str) 
 
 def test_scattered_words_are_the_stores_own() -> None:
     collection = generated.shape("talk")[0]
-    made = generated.scattered(collection, 5)
+    made = generated.scattered(collection, generated.SPREAD, 5)
     said = " ".join(record.text.lower() for record in collection.records)
     assert (made.questions, len(made.unanswerable), made.records) == ([], 5, collection.records)
     assert all(any(word in said for word in text.lower().strip("?").split()[-2:]) for text in made.unanswerable)

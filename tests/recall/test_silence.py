@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from clew.app import Clew
@@ -85,6 +86,7 @@ def test_what_speaks_for_itself_needs_no_bar(store: Caller) -> None:
     wanted = {
         "zeppelin": "note-57",
         "zepelin": "note-57",
+        "porridge walrus": "note-57",
         "users.email_hash": "note-123",
         "users.em": "note-123",
         "QX-4711": "note-123",
@@ -112,26 +114,43 @@ def test_explain_shows_what_the_verdict_rests_on(store: Caller) -> None:
 def test_what_sort_of_answer_is_wanted_need_not_stand_in_it(store: Caller) -> None:
     plain = floor_of(store, "which is the glacier that tokenaa lifted")["signs"]
     asked = floor_of(store, "what kinds of the glacier that tokenaa lifted are mentioned")["signs"]
-    # How far the best stands ahead is a matter of all words, not of the telling ones.
-    assert {**asked, "ahead": 0} == {**plain, "ahead": 0}
+    # How far the best stands ahead, and how much is said, is a matter of all words, not of the telling ones.
+    others = {"ahead": 0, "long": 0}
+    assert {**asked, **others} == {**plain, **others}
 
 
 @pytest.mark.parametrize(
     ("query", "sign"),
     [
         ("How many walruses were there?", 1.0),
-        ("Which version of the walrus migration is it?", 1.0),
         ("How many zeppelins landed near Reykjavik?", 0.0),
+        ("Which version of the walrus migration is it?", 1.0),
+        ("Which version of porridge is served?", 0.0),
+        ("What does the walrus migration cost?", 1.0),
+        ("What does tea cost at the mill?", 0.0),
+        ("Why was tea chosen over coffee?", 1.0),
+        ("Why was porridge chosen over gruel?", 0.0),
         ("Why was there a walrus?", 0.0),
+        ("How many walruses were there, and where is tea served?", 0.0),
     ],
 )
-def test_whoever_asks_for_a_number_needs_one_in_the_answer(clew: Clew, call: Caller, query: str, sign: float) -> None:
-    """The number of a record's id is none."""
-    keep(clew, ["The walrus migration is under way.", "Three zeppelins landed near Reykjavik.", "Tea is at the mill."])
+def test_whoever_asks_for_a_sort_of_answer_needs_one_among_the_closest(clew: Clew, query: str, sign: float) -> None:
+    """The number of a record's id is none, and what stands in the fourth item answers nothing."""
+    walrus = ["The walrus migration is under way.", "A walrus sleeps.", "The walrus eats."]
+    tea = ["Tea at the mill is sold for four euro.", "Tea is good.", "Porridge 2.4, not gruel, is served."]
+    keep(clew, [*walrus, *tea, "Three zeppelins landed near Reykjavik."])
     with Context(clew.dispatcher, Connection(), "ws", None).reading() as ctx:
         kernel, corpus = kernel_of(ctx), library(ctx.database).current(ctx, kernel_of(ctx))
         ranked = rank(corpus, analyse(query, kernel, ctx.now_ms), kernel, corpus.alive)
-    assert Evidence(ranked).number() == sign
+    assert Evidence(ranked).lacks() == sign
+
+
+def test_a_question_is_as_long_as_it_has_words_or_terms(store: Caller) -> None:
+    signs = {
+        text: floor_of(store, text)["signs"] for text in ("which glacier is it that tokenaa lifted", "violin 夜里数据")
+    }
+    assert signs["which glacier is it that tokenaa lifted"]["long"] == pytest.approx(np.log1p(7), abs=1e-3)
+    assert signs["violin 夜里数据"]["long"] > np.log1p(2)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from clew.errors import ClewError, shorten, suggest
 from clew.memory.files import plain_files
 from clew.memory.files.directory import CONFIGURATION, KERNELS, root_of
 from clew.memory.files.sync import sync
-from clew.memory.kernel_defaults import DEFAULTS, Key, Setting, kernel_text
+from clew.memory.kernel_defaults import DEFAULTS, RETIRED, Key, Setting, kernel_text
 from clew.registry.context import Context
 from clew.registry.operation import Input, operation
 
@@ -140,6 +140,8 @@ class _Reader:
             self.values[self.section][key] = typed(f"{self.section}.{key}", value, spec)
         elif is_foreign(self.name, self.section, key):
             self._set_foreign(key, value)
+        elif self.section.startswith("floor_") and key in RETIRED:
+            self.unused.append(f"{self.section}.{key}")
         else:
             known = ", ".join(self.specs.get(self.section, {})) or "none"
             raise ValueError(f"key {self.section}.{key} is read by nothing; known: {known}")

@@ -1,13 +1,14 @@
 """When to stay silent: whether the best candidates answer the question, and which of the others are worth showing.
 
 A question that the store cannot answer may still consist of its words. Weighted signs are summed and compared with a
-bar, which `benchmarks/silence.py` fits. In conversations of few items the signs mean little, so no bar is applied;
-among pages the bar grows with the store.
+bar, which `benchmarks/silence.py` fits for talk and `benchmarks/left_out.py` for pages. In conversations of few items
+the signs mean little, so no bar is applied; among pages the bar grows with the store.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -35,6 +36,15 @@ _ASKS_NUMBER = re.compile(
     r"|threshold|throughput|width|height|length)\b|\b(?:maximum|minimum|largest|smallest)\b|\bp\d\d\b",
     re.IGNORECASE,
 )
+_ASKS_PRICE = re.compile(
+    r"^\s*(?:how|what|which)\b.*\b(?:costs?|price|pays?|charged?|fee|rent|budget|discount|margin)\b", re.IGNORECASE
+)
+_ASKS_VERSION = re.compile(r"^\s*(?:what|which)\b.*\bversions?\b", re.IGNORECASE)
+_PREFERRED_TO = re.compile(
+    r"\b(?:why|choose|chose|chosen|prefer|preferred)\b.*\b(?:over|than|instead of|rather than)\s+([\w.-]+)",
+    re.IGNORECASE,
+)
+_DOTTED = re.compile(r"\d\.\d")
 _NUMBERS = """
 two three four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty sixty hundred thousand
 million
@@ -43,6 +53,10 @@ monday tuesday wednesday thursday friday saturday sunday
 """
 NUMBERS = frozenset(stem(word) for word in _NUMBERS.split())
 """Words that can answer a question for a number, beside digits."""
+MONEY = frozenset(stem(word) for word in ("euro", "eur", "cent", "dollar", "usd", "credit", "cost", "price", "pay"))
+VERSION = stem("version")
+CLOSEST = 3
+"""How many of the best items may hold the number or price that is asked for: the first need not be the answer."""
 UNKNOWN = 0.5
 """Weight of a word that no item holds, as a share of the rarest word's: items may use a synonym of it."""
 
@@ -62,8 +76,11 @@ LEAST_WORDS = 2
 LINKED = 0.05
 HALF = 0.5
 FULL_SIZE = 100
+GROWS = 0.8
+"""The share of the bar that grows with the store: how a question is put does not depend on how much is kept."""
 AT_THE_BAR = -1.05
-"""The log-odds of an answer exactly at the bar of pages, fitted on as many answerable questions as others."""
+"""The log-odds of an answer exactly at the bar of pages, fitted on as many answerable questions as others; the same by
+words and with a model."""
 PLAIN = 0.95
 """The probability shown where no bar was needed."""
 HIGH, MIDDLE = 0.75, 0.5
@@ -152,20 +169,31 @@ class Evidence:
         """The logarithm of the number of telling words: a question of few words is met by many items."""
         return float(np.log1p(len(self.places)))
 
-    def number(self) -> float:
-        """1 if the question asks for a number and the best item holds none."""
+    def long(self) -> float:
+        """The logarithm of the question's length in words: people describe what they know was written. Scripts without
+        spaces count by their terms."""
+        return float(np.log1p(max(len(self.ranked.scene.query.text.split()), len(self.places))))
+
+    def asks(self) -> float:
+        """1 for a question. Key words and plans accept whatever is near; only a question can be without an answer."""
+        return float(bool(_ASKS.search(self.ranked.scene.query.text)))
+
+    def lacks(self) -> float:
+        """1 when a number, a version, a price or the other of two is asked for, and none of the closest holds one."""
         query = self.ranked.scene.query
         # A question for several things may be answered in the others.
-        asked = not query.parts and _ASKS_NUMBER.search(query.text) is not None
-        return float(asked and not self._counts(int(self.ranked.slots[0])))
+        tests = [] if query.parts else _sorts_of_answer(query.text)
+        if not tests:
+            return 0.0
+        found = [self._words_of(int(slot)) for slot in self.ranked.slots[:CLOSEST]]
+        return float(not all(any(map(test, found)) for test in tests))
 
-    def _counts(self, slot: int) -> bool:
-        """Whether an item holds a number, apart from those in its id and in the name of its speaker."""
+    def _words_of(self, slot: int) -> set[str]:
+        """The words of an item, apart from those in its id and in the name of its speaker."""
         corpus = self.ranked.scene.corpus
         keys, known = corpus.reading(slot), corpus.words()
         words = {known[number] for number in (keys[keys % FIELD_COUNT != SPEAKER] // FIELD_COUNT).tolist()}
-        words -= set(terms(corpus.refs[slot]))
-        return any(word in NUMBERS or any(map(str.isdigit, word)) for word in words)
+        return words - set(terms(corpus.refs[slot]))
 
     def ahead(self) -> float:
         """How far the best score exceeds the mean of the next nine: an answer stands out."""
@@ -184,6 +212,22 @@ class Evidence:
         return float((self.tells @ found).max(initial=0.0))
 
 
+def _sorts_of_answer(text: str) -> list[Callable[[set[str]], bool]]:
+    """What the words of an answer must show, by what the question asks for."""
+    asked: list[tuple[re.Pattern[str], Callable[[set[str]], bool]]] = [
+        (_ASKS_NUMBER, _counts),
+        (_ASKS_PRICE, lambda words: bool(words & MONEY)),
+        (_ASKS_VERSION, lambda words: VERSION in words or any(map(_DOTTED.search, words))),
+    ]
+    found = [test for pattern, test in asked if pattern.search(text)]
+    other = _PREFERRED_TO.search(text)
+    return [*found, set(terms(other.group(1))).issubset] if other else found
+
+
+def _counts(words: set[str]) -> bool:
+    return any(word in NUMBERS or any(map(str.isdigit, word)) for word in words)
+
+
 def signs(evidence: Evidence) -> dict[str, float]:
     """The signs for and against an answer; the weights of the bar are fitted on them."""
     features = evidence.ranked.features
@@ -196,11 +240,11 @@ def signs(evidence: Evidence) -> dict[str, float]:
         "proximity": float(features["proximity"][:LOOKED_AT].max()),
         "unknown": evidence.unknown(),
         "alone": evidence.alone(),
-        "dense": float(features["dense"].max()) if "dense" in features else 0.0,
+        "dense": _alike(evidence.ranked),
         "words": evidence.words(),
-        # Key words and plans accept whatever is near; only a question can be without an answer.
-        "asks": float(bool(_ASKS.search(evidence.ranked.scene.query.text))),
-        "number": evidence.number(),
+        "long": evidence.long(),
+        "asks": evidence.asks(),
+        "lacks": evidence.lacks(),
         "ahead": evidence.ahead(),
     }
     return {name: round(value, 4) for name, value in found.items()}
@@ -213,10 +257,12 @@ class Verdict:
     worth_showing: NDArray[np.bool_]
     signs: dict[str, float] = field(default_factory=dict)
     """The signs that the value was summed from; empty where no bar was needed."""
+    alike: bool = False
+    """Whether an item is so similar in meaning that it is shown, however unlikely it is the answer."""
 
     @property
     def relevant(self) -> bool:
-        return bool(self.worth_showing.any()) and self.value >= self.needed
+        return bool(self.worth_showing.any()) and (self.alike or self.value >= self.needed)
 
     @property
     def probability(self) -> float:
@@ -239,21 +285,27 @@ def judge(ranked: Ranked, kernel: Kernel, query: Query) -> Verdict:
     if not len(ranked.slots) or _plain(evidence, kernel, query):
         return Verdict(0.0, 0.0, worth)
     section = "floor_meaning" if "dense" in ranked.features else "floor_words"
-    growth = 1.0
+    growth, alike = 1.0, False
     if _among_pages(ranked):
-        section, growth = f"{section}_pages", grown(ranked.matches.size)
+        section, growth = f"{section}_pages", asked_of(ranked.matches.size)
+        alike = _alike(ranked) >= kernel.number("floor", "alike")
     needed = kernel.number(section, "needed") * growth
     found = signs(evidence)
     value = sum(kernel.number(section, name) * sign for name, sign in found.items())
-    return Verdict(round(value, 4), round(needed, 4), worth, found)
+    return Verdict(round(value, 4), round(needed, 4), worth, found, alike)
 
 
 def _among_pages(ranked: Ranked) -> bool:
     return ranked.matches.pages >= HALF
 
 
+def asked_of(items: int) -> float:
+    """How much of the bar is asked of a store of this size."""
+    return 1 - GROWS + GROWS * grown(items)
+
+
 def grown(items: int) -> float:
-    """The part of the bar that holds for a store of this size.
+    """How good the best item is by chance alone, as a share of that in a store of full size.
 
     By chance alone the best of many unrelated items is better than the best of a few: the largest of n draws grows
     with the square root of log n.
@@ -262,15 +314,15 @@ def grown(items: int) -> float:
 
 
 def _plain(evidence: Evidence, kernel: Kernel, query: Query) -> bool:
-    """Whether no bar is needed: the question quotes a record, the store is small, the question names a date, a phrase
-    or an identifier that is there, or one place holds nearly all of its words."""
+    """Whether no bar is needed: the question quotes a record, the store is small, the question is two known key words,
+    names a date, a phrase or an identifier that is there, or one place holds nearly all of its words."""
     ranked, pages = evidence.ranked, _among_pages(evidence.ranked)
     if "wording" in ranked.features:
         return True
     if not evidence.places or (not pages and ranked.matches.size < kernel.number("floor", "least_items")):
         return True
-    # One known word, or words that every item holds, give no sign that the answer is missing.
-    if (len(evidence.places) == 1 and not evidence.unheld.any()) or not evidence.tells.any():
+    # One or two known key words, or words that every item holds, give no sign that the answer is missing.
+    if (_few_key_words(evidence) and not evidence.unheld.any()) or not evidence.tells.any():
         return True
     # `before the migration` names no time by itself; whether the migration is known shows in the signs.
     if query.period is not None and query.period.side is None:
@@ -281,6 +333,16 @@ def _plain(evidence: Evidence, kernel: Kernel, query: Query) -> bool:
         return True
     # Not among pages: a long question finds many of its words in a page on its subject, answered or not.
     return not pages and evidence.amount() >= kernel.number("floor", "plenty")
+
+
+def _alike(ranked: Ranked) -> float:
+    """The similarity in meaning of the most similar candidate; 0 without a model."""
+    return float(ranked.features["dense"].max()) if "dense" in ranked.features else 0.0
+
+
+def _few_key_words(evidence: Evidence) -> bool:
+    """Whether one telling word is asked for, or two words that are no question, such as `deploy freeze`."""
+    return len(evidence.places) == 1 or (not evidence.asks() and len(evidence.ranked.scene.query.text.split()) <= 2)
 
 
 def _identified(ranked: Ranked, query: Query) -> bool:

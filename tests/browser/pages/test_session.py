@@ -52,7 +52,7 @@ def test_the_address_of_a_thought_shows_it(page: Reader, long: str) -> None:
 
 def test_a_replay_pauses_and_goes_on(page: Reader, long: str) -> None:
     page.open_session(long, 120)
-    page.choose("#speed", "16")
+    page.choose("#speed", "1")
     page.press_on("#play")
     page.says("#play", "pause")
     page.until("Number(document.getElementById('time').value) >= 3")

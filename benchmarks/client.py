@@ -82,6 +82,11 @@ class StdioServer:
         # The number of another process's clock, as `clock_getcpuclockid` makes it; /proc counts in ticks of 10 ms.
         return time.clock_gettime(~self.process.pid << 3 | CPU_OF_ALL_THREADS) * 1000
 
+    def cpu_exact_ms(self) -> float:
+        """The same to the microsecond, of the threads that are alive; for calls that take less than a tick."""
+        threads = Path(f"/proc/{self.process.pid}/task").iterdir()
+        return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e6
+
     def __enter__(self) -> StdioServer:
         return self
 

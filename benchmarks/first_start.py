@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.memory import write_decisions
 from benchmarks.peer import PEER, mind_mem_python
@@ -32,10 +33,13 @@ root = Path(sys.argv[1])
 
 def used():
     own = resource.getrusage(resource.RUSAGE_SELF)
-    return own.ru_utime + own.ru_stime, own.ru_maxrss // 1024
+    # Not ru_maxrss: a process inherits that from the one that started it.
+    peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+    return own.ru_utime + own.ru_stime, int(peak.split()[1]) // 1024
 
 flags = {"home": root / "home", "workspace": "bench", "workspace_lock": False, "memory_dir": root / "memory"}
 clew = open_clew(load_settings(flags, {}, root))
+print(json.dumps(["start", used()[0], 0, used()[1]]))
 for what, name, given in (("files in", "list_proposals", {}), ("scan", "scan", {}), ("scan again", "scan", {}),
                           ("first question", "recall", {"query": "word1 word7"})):
     before, started = used()[0], time.perf_counter()
@@ -44,7 +48,7 @@ for what, name, given in (("files in", "list_proposals", {}), ("scan", "scan", {
 clew.close()
 """
 
-SCAN_LIMIT = 30
+SCAN_LIMIT = 10
 """Seconds of CPU that the peer may take for a scan, which compares every pair: 15 for 1,000 decisions."""
 _PEER = (
     f"""
@@ -61,7 +65,9 @@ root = str(Path(sys.argv[1]) / "memory")
 
 def used():
     own = resource.getrusage(resource.RUSAGE_SELF)
-    return own.ru_utime + own.ru_stime, own.ru_maxrss // 1024
+    # Not ru_maxrss: a process inherits that from the one that started it.
+    peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+    return own.ru_utime + own.ru_stime, int(peak.split()[1]) // 1024
 
 class Stopped(BaseException):
     pass
@@ -82,9 +88,10 @@ def scan():
 
 steps = (("files in", lambda: build_index(root)), ("first question", lambda: query_index(root, "word1 word7")),
          ("scan", scan))
+print(json.dumps(["start", used()[0], 0, used()[1]]))
 with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
     init(root)
-    for what, step in steps:
+    for what, step in steps[: 3 if "scan" in sys.argv else 2]:
         before, started = used()[0], time.perf_counter()
         try:
             step()
@@ -99,17 +106,32 @@ with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.St
 def main(quick: bool = False) -> None:
     count = 1_000 if quick else BLOCKS
     report = Report("first_start", f"First start on a folder with {count} decisions")
-    measure(report, "clew", sys.executable, _CLEW, count, {})
-    measure(report, "clew, words only", sys.executable, _CLEW, count, {"recall": {"vector_enabled": False}})
     peer = mind_mem_python()
-    if peer:
-        measure(report, PEER, peer, _PEER, count, None)
+    measured = {"clew": clew_steps(count, model=True), "clew, words only": clew_steps(count, model=False)}
+    for system, found in {**measured, **({PEER: peer_steps(peer, count, scan=True)} if peer else {})}.items():
+        for step in found:
+            cpu, wall = round(step.cpu, 2), round(step.wall, 2)
+            report.row(system=system, what=step.what, cpu_s=cpu, wall_s=wall, peak_mb=step.peak_mb)
     report.save()
 
 
-def measure(
-    report: Report, system: str, python: str, program: str, count: int, configuration: dict[str, object] | None
-) -> None:
+class Step(NamedTuple):
+    what: str
+    cpu: float
+    wall: float
+    peak_mb: int
+
+
+def clew_steps(count: int, *, model: bool) -> list[Step]:
+    return steps(sys.executable, _CLEW, count, {} if model else {"recall": {"vector_enabled": False}})
+
+
+def peer_steps(python: str, count: int, *, scan: bool) -> list[Step]:
+    return steps(python, _PEER, count, None, *(["scan"] if scan else []))
+
+
+def steps(python: str, program: str, count: int, configuration: dict[str, object] | None, *more: str) -> list[Step]:
+    """What a program on a fresh folder with so many decisions says of its steps."""
     with tempfile.TemporaryDirectory(prefix="clew-bench-start-") as name:
         root = Path(name)
         write_decisions(root / "memory", count)
@@ -117,12 +139,10 @@ def measure(
             (root / "memory/mind-mem.json").write_text(json.dumps(configuration), encoding="utf-8")
         ours = python == sys.executable
         environment = {key: value for key, value in os.environ.items() if ours or key != "PYTHONPATH"}
-        command = [python, "-c", program, str(root)]
+        command = [python, "-c", program, str(root), *more]
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=environment)
         assert done.returncode == 0, done.stderr[-2000:]
-    for line in done.stdout.splitlines():
-        what, cpu, wall, peak = json.loads(line)
-        report.row(system=system, what=what, cpu_s=round(cpu, 2), wall_s=round(wall, 2), peak_mb=peak)
+    return [Step(*json.loads(line)) for line in done.stdout.splitlines()]
 
 
 if __name__ == "__main__":

@@ -228,6 +228,8 @@ _BEHIND = {
     "xox": frozenset(b"abeoprs"),
 }
 """The bytes that may follow a clue in a secret."""
+_VALUE = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_-.~+/=") | frozenset(range(0x80, 0x100))
+_LEAST_VALUE = {"bearer": 6, "basic": 8}
 
 
 def _likely_clues(lowered: str) -> list[str]:
@@ -246,18 +248,32 @@ def _likely_clues(lowered: str) -> list[str]:
             window = windows[value]
             if window.clue not in found:
                 behind = places[values == value] * 4 + (offset + window.behind)
-                if _may_follow(window.clue, signs.take(behind, mode="clip"), signs.take(behind + 1, mode="clip")):
+                if _may_follow(window.clue, signs, behind):
                     found.add(window.clue)
     if "@" not in lowered:  # an address without one names no password
         found.discard("://")
     return [clue for clue in _CLUES if clue in found]
 
 
-def _may_follow(clue: str, first: Any, second: Any) -> bool:
+def _may_follow(clue: str, signs: Any, behind: Any) -> bool:
+    """Whether at any place the bytes behind a clue are such as a secret has."""
+    first = signs.take(behind, mode="clip")
     likely = _byte_table(_BEHIND[clue])[first]
-    if clue in _NAMES:  # a word behind a space is no value: `the key to it`
-        likely &= (first != ord(" ")) | _byte_table(_SPACED)[second]
+    if clue in _NAMES or clue in _LEAST_VALUE:
+        # Behind a single space a name has no value (`the key to it`), and the others have one of some length.
+        fits = (first != ord(" ")) | _byte_table(_SPACED)[signs.take(behind + 1, mode="clip")]
+        likely &= fits | _is_long(signs, behind + 1, _LEAST_VALUE.get(clue))
     return bool(likely.any())
+
+
+def _is_long(signs: Any, begin: Any, least: int | None) -> Any:
+    """Where so many bytes in a row may be parts of a value."""
+    if least is None:
+        return False
+    found = _byte_table(_VALUE)[signs.take(begin, mode="clip")]
+    for place in range(1, least):
+        found &= _byte_table(_VALUE)[signs.take(begin + place, mode="clip")]
+    return found
 
 
 @cache

@@ -167,6 +167,16 @@ def _thought(
     )
 
 
+def is_plain(thought: Thought) -> bool:
+    """On the main line, followed by another, and with nothing to tell but its number, time and text."""
+    told = (thought.kind, thought.agent, thought.critique, thought.revises, thought.origin)
+    ordinary = thought.next_needed and not thought.is_revision and not thought.extra and not thought.point.chain
+    return ordinary and told == _NOTHING
+
+
+_NOTHING = (None,) * 5
+
+
 def data_json(thought: Thought) -> dict[str, Any]:
     """The seed's ThoughtData, without options that were not given."""
     data = {

@@ -263,6 +263,33 @@ def _batch(call: Caller, task: str) -> None:
     call.answer("tasks_batch", operations=operations, atomic=True)
 
 
+def _taken_back(*codes: int) -> Way:
+    """Runs that Clew saw, of which the last is disowned before the step is closed."""
+
+    def way(call: Caller, task: str) -> None:
+        last = [prove(call.clew, task, "s:0", code=code)["receipt"]["id"] for code in codes][-1]
+        call("retract", id=last, why="It ran elsewhere")
+        _macro()(call, task)
+
+    return way
+
+
+def _taken_back_afterwards(call: Caller, task: str) -> None:
+    prove(call.clew, task, "s:0")
+    _macro()(call, task)
+    call("retract", id="EV-001", why="It ran elsewhere")
+
+
+def _closed(*proofs: Any) -> Way:
+    """The tool of agents, once for each proof: what it refuses is left out."""
+
+    def way(call: Caller, task: str) -> None:
+        for proof in proofs:
+            call.answer("close", task=task, step="s:0", proof=proof)
+
+    return way
+
+
 WAYS: dict[str, Way] = {
     "nothing": _macro(),
     "a word": _macro(proof="lol"),
@@ -323,6 +350,14 @@ WAYS: dict[str, Way] = {
     "undo and redo": _undo_and_redo,
     "a batch": _batch,
     "override of a task that is not strict": _macro(override={"reason": "trust me", "risk": "none"}),
+    "a run that was taken back": _taken_back(0),
+    "a failed run that was taken back": _taken_back(1),
+    "a refuted run whose refutation was taken back": _taken_back(0, 1),
+    "evidence that was taken back afterwards": _taken_back_afterwards,
+    "a report of true": _closed({"command": "true", "exit_code": 0}),
+    "words of an agent": _closed("tests passed"),
+    "a report of another command": _closed({"command": "make lint", "exit_code": 0}),
+    "one report after the other": _closed("tests passed", {"command": "make test", "exit_code": 0}, "seen by me"),
     "confirmations only": lambda call, task: call("tasks_verify", task=task, path="s:0", checkpoints="all"),
 }
 

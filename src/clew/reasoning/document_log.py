@@ -1,8 +1,11 @@
-"""The log of a document: which entries a branch shows, where its head stands, and what a ref means."""
+"""The log of a document: which entries a branch shows, where its head stands, and what a ref means.
+
+At the end: importing the version control of a BranchMind store, its tags, its reflog, and heads that were reset.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +14,7 @@ import orjson
 from clew.clock import rfc3339
 from clew.errors import ClewError, suggest, unknown_id
 from clew.ids import DOC_ENTRY, check_name
+from clew.reasoning.adopted_log import Adoption
 from clew.reasoning.branches import END, Branch, branch_by_id, chain, checked_out, find_branch
 from clew.reasoning.documents import NOTES, branch_name
 from clew.registry.context import Context
@@ -193,3 +197,71 @@ SHOW_TAGS = suggest("tag_list", "Shows the tags.")
 
 def tag_named(ctx: Context, name: str) -> Row | None:
     return ctx.tx.one("SELECT * FROM note_tag WHERE workspace = ? AND name = ?", ctx.workspace, name)
+
+
+REFS = ("vcs_tags", "vcs_refs", "vcs_reflog")
+
+
+def adopt_refs(ctx: Context, work: Adoption) -> None:
+    _adopt_tags(ctx, work)
+    moves = list(work.rows("vcs_reflog", "ts_ms, new_seq"))
+    _adopt_reflog(ctx, work, moves)
+    _adopt_heads(ctx, work, moves)
+
+
+def _adopt_tags(ctx: Context, work: Adoption) -> None:
+    found = [(row, _adopted_branch(work, row)) for row in work.rows("vcs_tags", "name")]
+    rows = [
+        (ctx.workspace, row["name"], branch.id, row.get("doc") or "notes", row["seq"], row.get("created_at_ms") or 0)
+        for row, branch in found
+        if branch is not None
+    ]
+    ctx.tx.many(
+        "INSERT INTO note_tag (workspace, name, branch, doc, seq, created_at_ms) VALUES (?, ?, ?, ?, ?, ?)", rows
+    )
+    work.counted("tags", rows)
+
+
+def _adopt_reflog(ctx: Context, work: Adoption, moves: list[Row]) -> None:
+    found = [(row, _adopted_branch(work, row)) for row in moves]
+    rows = [
+        (
+            ctx.workspace,
+            ctx.ws.next_seq(),
+            branch.id,
+            row["doc"],
+            row.get("old_seq"),
+            row["new_seq"],
+            row.get("message") or "",
+            row["ts_ms"],
+        )
+        for row, branch in found
+        if branch is not None
+    ]
+    ctx.tx.many(
+        "INSERT INTO reflog (workspace, seq, branch, doc, old_seq, new_seq, message, ts_ms)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        rows,
+    )
+    work.counted("reflog", rows)
+
+
+def _adopt_heads(ctx: Context, work: Adoption, moves: Iterable[Row]) -> None:
+    """Import heads. One that was reset to an earlier note hides later ones; any other is just the newest note."""
+    last = {(row["ref"], row["doc"]): row for row in moves}
+    kept = 0
+    for row in work.rows("vcs_refs", "ref, doc"):
+        branch, moved = _adopted_branch(work, row), last.get((row["ref"], row["doc"]))
+        if branch is None:
+            continue
+        kept += 1
+        old = moved.get("old_seq") if moved is not None else None
+        if old is not None and row["seq"] < old:
+            values = (ctx.workspace, branch.id, row["doc"], row["seq"], work.last_seq)
+            ctx.tx.run("INSERT INTO log_cut (workspace, branch, doc, low, high) VALUES (?, ?, ?, ?, ?)", *values)
+    work.counted("heads", range(kept))
+
+
+def _adopted_branch(work: Adoption, row: Row) -> Branch | None:
+    """The branch that a row names. A ref has the name of its branch."""
+    return work.branches.get(row.get("branch") or row.get("ref") or "")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from clew.clock import iso_millis
-from clew.index.past import CHANGES, Page, change_counts, changes_since, held_counts, held_items
+from clew.index.item_lists import CHANGES, Page, change_counts, changes_since, held_counts, held_items
 from clew.ledger import cipher
 from clew.recall.search import moment_of
 from clew.registry.budget import Budget, Clip, Follow, Step, Trim

@@ -10,7 +10,7 @@ from pydantic import Field
 from clew.errors import ClewError, suggest
 from clew.ids import check_workspace, confined
 from clew.reasoning.adopted_log import Adoption, adopt_log
-from clew.reasoning.adopted_refs import REFS, adopt_refs
+from clew.reasoning.document_log import REFS, adopt_refs
 from clew.registry.context import Context
 from clew.registry.operation import Input, Name, operation
 from clew.store.sqlite_files import ForeignStore, opened_foreign

@@ -200,6 +200,11 @@ def test_the_next_card_survives_a_small_budget(call: Caller) -> None:
     assert size({name: value for name, value in shown.items() if name != "budget"}) <= 120
 
 
+@pytest.mark.parametrize("name", ["tasks_radar", "tasks_resume_pack", "tasks_resume"])
+def test_a_small_budget_keeps_what_is_now(call: Caller, task: str, name: str) -> None:
+    assert call(name, task=task, max_chars=120)["radar"]["now"] == "s:0 Read rows"
+
+
 def test_an_export_keeps_its_target_in_a_small_budget(call: Caller, task: str) -> None:
     call("notes_commit", target=task, content="word " * 500)
     shown = call("export", target=task, max_chars=400)

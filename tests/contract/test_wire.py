@@ -20,7 +20,7 @@ from mcp_types import (
 )
 
 from clew.registry.toolsets import MIND_MEM_TOOLS
-from tests.contract.mind_mem import DECISIONS, TASKS, decision, issues, make_workspace
+from tests.contract.mind_mem import DECISIONS, STATE, TASKS, decision, issues, make_workspace
 from tests.contract.wire import Wire, serving
 
 TASK = {"plan_title": "Import", "task_title": "Importer", "steps": [{"title": "Read", "success_criteria": ["read"]}]}
@@ -129,6 +129,15 @@ def test_a_workspace_of_mind_mem_is_used_and_handed_back(mind_mem: Wire, theirs:
     back = json.loads(mind_mem.send("rollback_proposal", {"receipt_ts": done["receipt_ts"]}).text)
     assert back["status"] == "rolled_back"
     assert {path: (theirs / path).read_text() for path in before} == before
+    assert issues(theirs) == []
+    made = json.loads(mind_mem.send("propose_update", {"block_type": "task", "statement": "Warm the cache"}).text)
+    applied = {"proposal_id": made["proposal_id"], "dry_run": False}
+    assert json.loads(mind_mem.send("approve_apply", applied).text)["status"] == "applied"
+    by_hand = decision("D-20260901-001", "Logs are kept for 90 days")
+    (theirs / DECISIONS).write_text(f"{(theirs / DECISIONS).read_text()}\n{by_hand}\n\n---\n")
+    assert json.loads(mind_mem.send("recall", {"query": "logs kept 90 days"}).text)[0]["_id"] == "D-20260901-001"
+    state = json.loads((theirs / "memory/intel-state.json").read_text())
+    assert {name: state[name] for name in STATE} == STATE, "nothing that only Mind-Mem knows is lost"
     assert issues(theirs) == []
 
 

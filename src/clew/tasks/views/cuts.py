@@ -30,7 +30,7 @@ RADAR_STEPS: tuple[Step, ...] = (
     Trim("radar.blockers", drop="last"),
     Trim("radar.next", drop="last", floor=1),
 )
-RADAR_BUDGET = Budget(RADAR_STEPS, 16_000, keep=("workspace", "focus"))
+RADAR_BUDGET = Budget(RADAR_STEPS, 16_000, keep=("radar", "workspace", "focus"))
 HANDOFF_BUDGET = Budget(
     (
         Trim("handoff.done", drop="first", floor=3),
@@ -65,7 +65,7 @@ RESUME_STEPS: tuple[Step, ...] = (
     Trim("steps", drop="last", floor=1),
     *RADAR_STEPS,
 )
-RESUME_BUDGET = Budget(RESUME_STEPS, None, keep=("workspace", "focus"))
+RESUME_BUDGET = Budget(RESUME_STEPS, None, keep=("radar", "workspace", "focus"))
 
 PACK_STEPS: tuple[Step, ...] = (
     *SHORTER_SIGNALS,
@@ -82,7 +82,7 @@ PACK_STEPS: tuple[Step, ...] = (
     Drop("signals"),
     *RADAR_STEPS[8:],
 )
-PACK_BUDGET = Budget(PACK_STEPS, 16_000, keep=("workspace", "focus"))
+PACK_BUDGET = Budget(PACK_STEPS, 16_000, keep=("radar", "workspace", "focus"))
 
 # The order in which an answer names the sections that were cut.
 SECTIONS = ("notes", "trace", "cards", "signals", "timeline", "graph_diff", "engine", "capsule")

@@ -29,7 +29,7 @@ def test_open_tells_what_it_is_and_its_links(clew: Clew) -> None:
     agent("close", proof={"command": "pytest -q", "exit_code": 0})
     lines = agent.lines("open", id="TASK-001")
     assert lines[0] == "TASK-001 (task, TODO 1/2): Parse"
-    assert "s:0 reader: done, CLAIMED: pytest -q -> exit 0" in lines and "s:1 writer: open" in lines
+    assert lines[1:4] == ["1 of 2 done: 1 claimed", "s:0 reader: done, claimed", "s:1 writer: open"]
     assert "resume task=TASK-001" in lines
     assert agent.lines("open", id="EV-001")[0] == "EV-001 (evidence): pytest -q"
 

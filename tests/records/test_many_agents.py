@@ -70,6 +70,8 @@ class Play:
             self._close(agent, other, {"task": other})
         elif move == "resume other's" and other is not None:
             agent.call("resume", task=other)
+            # A task that was named is meant from then on, as long as something is left to do in it.
+            agent.focus = other if self.open[other] else agent.focus
         elif move == "seed focus" and other is not None:
             agent.call("tasks_focus_set", task=other)
         elif move in ("remember", "note"):

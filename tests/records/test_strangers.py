@@ -114,7 +114,7 @@ def test_resume_tells_reasons_what_would_replace_what_and_checks_that_wait(clew:
     )
     told = "\n".join(agent.lines("resume"))
     assert f"{RULE}. Why: It must run on a bare python." in told
-    assert "D-1 The file named last wins. Why: Shells do so. (D-2 would replace it: P-" in told
+    assert "D-1 The file named last wins -> D-2 proposed: The file named first wins. Why: Safer." in told
     assert f"check of R-1 ({clew_command('guards approve R-1')})" in told
 
 

@@ -51,8 +51,9 @@ def test_one_resume_tells_a_fresh_connection_what_the_first_session_left(played:
     assert played.missing("decision", "rejected") == []
     assert played.missing("question", "hypothesis") == []
     assert "REJECTED python-dotenv: it skips bad lines silently" in told
-    assert "s:0 parser (STALE: " in told and "s:1 interpolation (proven)" in told
-    assert "s:2 merge (CLAIMED: " in told and "s:3 command line (UNPROVEN: tried by hand only)" in told
+    assert "4 of 5 done: 2 seen, 1 claimed, 1 unproven (s:3), 1 stale (files changed since: s:0)" in told
+    assert "s:0 parser (seen, stale); s:1 interpolation (seen); s:2 merge (claimed)" in told
+    assert "s:3 command line (unproven: tried by hand only)" in told
     assert "To be taken back" not in told
     for name, texts in played.first.answers.items():
         assert max(len(text) for text in texts) <= LIMITS.get(name, 2000), name

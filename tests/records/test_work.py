@@ -65,7 +65,7 @@ def test_nothing_proves_nothing_and_no_reason_is_put_into_anyones_mouth(agent: C
     assert answer.envelope["error"]["code"] == "PROOF_REQUIRED"
     for way in answer.envelope["suggestions"]:
         assert agent.answer(way["target"], **way["params"]).ok
-    assert "0/3 done" in agent.lines("resume")[0], "a suggestion pasted unread closes nothing"
+    assert agent.lines("resume")[1] == "0 of 3 done", "a suggestion pasted unread closes nothing"
     closed = agent("close", step="s:0", unproven="prose, nothing to run")
     assert (closed["state"], closed["proof"]) == ("unproven", "UNPROVEN: prose, nothing to run")
 
@@ -113,7 +113,7 @@ def test_strict_work_is_done_with_the_agents_own_tools(agent: Caller) -> None:
     assert claimed["code"] == "PROOF_REQUIRED" and "where Clew sees it" in claimed["recovery"]
     assert agent("close", unproven="the user reads it first")["state"] == "overridden"
     assert agent.error("close", proof="12 FAILED, 0 passed")["message"].startswith("s:2 ")
-    assert "s:1 docs (OVERRIDDEN: the user reads it first" in "\n".join(agent.lines("resume"))
+    assert "s:1 docs (overridden: the user reads it first" in "\n".join(agent.lines("resume"))
 
 
 @pytest.mark.parametrize("named", ["s:1", "S:1", "1", "s1", "step 1"])

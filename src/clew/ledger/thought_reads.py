@@ -44,15 +44,10 @@ RECENT_SESSIONS = 20
 
 def rejected_thoughts(ctx: Context, most: int) -> list[tuple[str, str]]:
     """Ids and texts of rejections in the most recent sessions, newest first, without those that were revised since."""
-    rows = ctx.tx.tuples(
-        "SELECT id FROM ledger_session WHERE workspace = ? AND deleted_at_ms IS NULL ORDER BY updated_at_ms DESC, id"
-        " LIMIT ?",
-        ctx.workspace,
-        RECENT_SESSIONS,
-    )
-    if not rows:
+    recent = _recent_sessions(ctx)
+    if not recent:
         return []
-    among, recent = f"thought.session IN ({placeholders(len(rows))})", [row[0] for row in rows]
+    among = f"thought.session IN ({placeholders(len(recent))})"
     found = thoughts_where(
         # Some more than wanted, because revised rejections are dropped below.
         ctx,
@@ -67,6 +62,38 @@ def rejected_thoughts(ctx: Context, most: int) -> list[tuple[str, str]]:
     revised = {(thought.session, thought.revises) for thought in revisions}
     held = [thought for thought in found if (thought.session, thought.point) not in revised]
     return [(thought.node_id, read(thought.text).content) for thought in held[:most]]
+
+
+def _recent_sessions(ctx: Context) -> list[str]:
+    rows = ctx.tx.tuples(
+        "SELECT id FROM ledger_session WHERE workspace = ? AND deleted_at_ms IS NULL ORDER BY updated_at_ms DESC, id"
+        " LIMIT ?",
+        ctx.workspace,
+        RECENT_SESSIONS,
+    )
+    return [row[0] for row in rows]
+
+
+_SETTLED = """
+EXISTS (
+    SELECT 1 FROM thought_link JOIN thought AS later
+    ON later.workspace = thought_link.workspace AND later.seq = thought_link.from_seq
+    WHERE thought_link.workspace = thought.workspace AND thought_link.to_seq = thought.seq
+    AND (thought_link.relation IN ('revises', 'contradicts') OR later.kind IN ('C', 'X'))
+)
+"""
+
+
+def open_hypotheses(ctx: Context, most: int) -> list[tuple[str, str]]:
+    """Id and words of hypotheses of the sessions that were thought in last, the newest first.
+
+    One that a later thought revised, contradicted or drew a conclusion from is settled."""
+    recent = _recent_sessions(ctx)
+    if not recent:
+        return []
+    condition = f"thought.session IN ({placeholders(len(recent))}) AND thought.kind = 'H' AND NOT {_SETTLED}"
+    found = thoughts_where(ctx, condition, *recent, order="thought.seq DESC", limit=most)
+    return [(thought.node_id, read(thought.text).content) for thought in found]
 
 
 class ReadThoughts(LedgerBounded):

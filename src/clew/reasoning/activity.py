@@ -82,7 +82,12 @@ def history_of(ctx: Context, subject: str, limit: int, path: str | None = None) 
     """The events about one subject, or about one part of it, newest first."""
     events = events_about(ctx.tx, ctx.workspace, subject, limit, path=path)
     return [
-        {"event": event.type, "ts": rfc3339(event.ts_ms), **({"by": event.agent} if event.agent else {})}
+        {
+            "event": event.type,
+            "ts": rfc3339(event.ts_ms),
+            **({"by": event.agent} if event.agent else {}),
+            **({"path": event.path} if event.path and path is None else {}),
+        }
         for event in events
     ]
 

@@ -1,28 +1,40 @@
 """A brief: where work stands, in lines, within a number of characters.
 
-What must go when the room is small goes in a fixed order: reasons, history, done steps, records that have nothing to do
-with the task, words beyond a line's width, then the lower-ranked decisions, open questions and rules. What is unproven,
-failed, stale, suspect or contradicted goes last of all. What is left out is counted by kind, with the call that shows
-it.
+What must go when the room is small goes in a fixed order, which `_CUTS` spells out: first the names of done steps and
+the reasons, then words beyond a line's width, then records that have nothing to do with the task, then facts, lessons,
+rejections, open questions, what changed, and decisions, the lowest-ranked first. Rules go last of all, and their text
+is shortened last. What is left out is counted by kind, with the call that shows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from clew.errors import shorten
 from clew.registry.envelope import command, one_line
 
-WIDTHS = (320, 160, 96, 64)
+WIDTHS = (320, 160, 100, 72)
 """Characters of one record's text: as it should read, and how far it is narrowed before records are left out. `open`
 shows a record whole, so a narrowed one is still there to be found; one that is left out is not."""
-WITH_REASON = WIDTHS[0]
-"""At this width a line also says why."""
 TITLED = WIDTHS[1]
 """In less room than this a title says more than the beginning of a text."""
+OLD_WIDTH = 40
+"""Fewest characters of a record that another one would replace; the other one is what matters."""
+NOW_WIDTH = 120
 PLURALS = {"hypothesis": "hypotheses", "history": "events", "rejected": "rejected alternatives"}
+
+
+class Look(NamedTuple):
+    """How much of a record its line says."""
+
+    width: int
+    reasons: bool = False
+
+
+WHOLE = Look(WIDTHS[0], reasons=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +52,37 @@ class BriefLine:
     why: str = ""
     short: str = ""
     """Its title, for a line that is too narrow for the text."""
+    instead: BriefLine | None = None
+    """What was proposed to take its place; it has no line of its own."""
 
-    def line(self, width: int) -> str:
-        says = one_line(self.text)
-        if len(says) > width < TITLED and self.short:
-            says = one_line(self.short)
-        elif self.why and width >= WITH_REASON:
-            says = f"{says} Why: {one_line(self.why)}" if says.endswith(".") else f"{says}. Why: {one_line(self.why)}"
-        says = shorten(says, width)
+    @property
+    def count(self) -> int:
+        """How many records the line tells."""
+        return 1 if self.instead is None else 2
+
+    def line(self, look: Look) -> str:
         # A label in capitals (REJECTED) reads as a mark before the text, any other as the name of its kind.
         colon = "" if self.label.isupper() else ":"
         named = f"{self.id} {self.label}{colon}" if self.label else self.id
-        return " ".join(part for part in (named, says, f"({self.alarm})" if self.alarm else "") if part)
+        if self.instead is not None:
+            old = shorten(one_line(self.text), max(OLD_WIDTH, look.width // 4))
+            return f"{named} {old} -> {self.instead.id} proposed: {self.instead.words(look)}"
+        return " ".join(part for part in (named, self.words(look), f"({self.alarm})" if self.alarm else "") if part)
+
+    def words(self, look: Look) -> str:
+        """What it says and why, as far as there is room."""
+        says = one_line(self.text)
+        if len(says) > look.width < TITLED and self.short:
+            says = one_line(self.short)
+        elif self.why and look.reasons:
+            says = f"{says} Why: {one_line(self.why)}" if says.endswith(".") else f"{says}. Why: {one_line(self.why)}"
+        return shorten(says, look.width)
 
     def to_json(self) -> dict[str, Any]:
         optional = {"label": self.label, "alarm": self.alarm, "why": self.why}
         shown = {"kind": self.kind, "id": self.id, "text": self.text}
-        return {**shown, **{name: value for name, value in optional.items() if value}}
+        instead = {"instead": self.instead.to_json()} if self.instead is not None else {}
+        return {**shown, **{name: value for name, value in optional.items() if value}, **instead}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +99,17 @@ class Section:
     """More of these than were read; counted, never shown."""
     unread_kind: str = ""
 
+    @property
+    def total(self) -> int:
+        return sum(entry.count for entry in self.entries) + self.unread
+
+    def title(self, shown: int) -> str:
+        """The line above the entries, or before them where they stand in one line."""
+        if self.inline:
+            return self.heading or self.name
+        count = str(self.total) if shown == self.total else f"{shown} of {self.total}"
+        return f"{self.heading or self.name} ({count})"
+
 
 @dataclass(frozen=True, slots=True)
 class Brief:
@@ -83,6 +120,8 @@ class Brief:
     next: str = ""
     again: dict[str, Any] = field(default_factory=dict)
     """The arguments of the call that this answers, beside its limit."""
+    done: str = ""
+    """How many steps are done and how far they are proven, in a line."""
 
     def section(self, name: str) -> Section:
         return next(section for section in self.sections if section.name == name)
@@ -97,20 +136,219 @@ class Cut:
     omitted: dict[str, int]
 
 
+class _Stage(NamedTuple):
+    """One thing that may be done for room: groups, the first one first, get narrower lines or keep fewer of them."""
+
+    groups: tuple[str, ...]
+    look: Look | None = None
+    """How their lines are narrowed; None leaves entries out."""
+    keep: int = 0
+    """How many of each group stay."""
+    unrelated: bool = False
+    """Only what has nothing to do with the task."""
+
+
+_RECORDS = ("thoughts", "notes", "fact", "lesson", "rejected", "open", "since", "decision")
+"""From what matters least to what matters most."""
+_WORK = ("unproven", "work", "then", "urgent")
+_SPARE = ("fact", "lesson", "rejected", "decision")
+
+
+def _drop(keep: int, *groups: str) -> _Stage:
+    return _Stage(groups, keep=keep)
+
+
+_CUTS = (
+    _drop(0, "done"),
+    _Stage((*_RECORDS, *_WORK), Look(WIDTHS[1])),
+    _Stage(("rules",), Look(WIDTHS[0])),
+    _Stage((*_RECORDS, *_WORK), Look(WIDTHS[2])),
+    _drop(8, "work", "then"),
+    _drop(0, "thoughts", "notes"),
+    _Stage(_SPARE, unrelated=True),
+    _Stage((*_RECORDS, *_WORK), Look(WIDTHS[3])),
+    _Stage(("rules",), Look(WIDTHS[1])),
+    # A share for each before any group goes whole: the ninth decision says less than the only open question.
+    _drop(2, "fact", "lesson"),
+    _drop(3, "rejected"),
+    _drop(4, "open", "since", "unproven", "work", "then"),
+    _drop(12, "decision"),
+    _drop(0, "fact", "lesson", "rejected"),
+    _drop(2, "unproven", "then"),
+    _drop(8, "decision"),
+    _drop(2, "open", "since"),
+    _drop(4, "decision"),
+    _drop(0, "open", "since", "decision"),
+    _drop(1, "unproven", "work", "then"),
+    _drop(0, "unproven", "work", "then", "urgent"),
+)
+"""What goes first stands first."""
+_RULE_CUTS = (
+    _Stage(("rules",), Look(WIDTHS[2])),
+    _Stage(("rules",), Look(WIDTHS[3])),
+    _drop(0, "rules"),
+)
+"""After everything else, and after the frame was made smaller."""
+
+
+def _group(section: Section, entry: BriefLine) -> str:
+    """What an entry is cut with."""
+    if section.name in ("decisions", "known", "open", "doubts") and (entry.alarm or entry.instead):
+        return "urgent"
+    return entry.kind if section.name in ("decisions", "known") else section.name
+
+
 def fit(brief: Brief, max_chars: int) -> Cut:
-    whole = len(_text(brief, brief, WIDTHS[0], 0))
-    kept, width = brief, WIDTHS[0]
-    for stage in _stages():
-        if len(_text(kept, brief, width, whole)) <= max_chars:
-            break
-        if isinstance(stage, int):
-            width = stage
+    layout = _Layout(brief)
+    for _ in _cuts(layout):
+        if layout.fits(max_chars):
+            return Cut(layout.text(), layout.shown(), layout.omitted())
+    text = _smallest(layout.frame, _room(layout.whole), sum(layout.omitted().values()), max_chars)
+    return Cut(text, layout.shown(), layout.omitted())
+
+
+def _cuts(layout: _Layout) -> Iterator[None]:
+    """Makes the brief smaller step by step: so with more room no record goes that stays with less."""
+    yield
+    for stage in _CUTS:
+        yield from _cut(layout, stage)
+    # Rules outlive what is said around them, as long as the head and the next call stand.
+    layout.frame = replace(layout.frame, waits="")
+    yield
+    layout.frame = replace(layout.frame, now=shorten(layout.frame.now, NOW_WIDTH))
+    yield
+    for stage in _RULE_CUTS:
+        yield from _cut(layout, stage)
+
+
+def _cut(layout: _Layout, stage: _Stage) -> Iterator[None]:
+    for group in stage.groups:
+        places = layout.places(group)
+        if stage.look is None:
+            chosen = [place for place in places[stage.keep :] if not (stage.unrelated and layout.entry(place).rank)]
         else:
-            kept = _drop(kept, stage, _fitting(brief, width, whole, max_chars))
-    text = _text(kept, brief, width, whole)
-    if len(text) > max_chars:
-        text = _smallest(kept, _room(whole), sum(_omitted(kept, brief).values()), max_chars)
-    return Cut(text, kept, _omitted(kept, brief))
+            chosen = places
+        for place in reversed(chosen):
+            layout.change(place, stage.look)
+            yield
+
+
+Place = tuple[int, int]
+"""Which section, and which entry of it."""
+
+
+class _Layout:
+    """A brief while it is cut: how much each line says, and how long the text is, kept up to date entry by entry."""
+
+    def __init__(self, brief: Brief) -> None:
+        self.brief = self.frame = brief
+        self._looks: dict[Place, Look] = {}
+        self._lengths: dict[Place, int] = {}
+        self._groups: dict[str, list[Place]] = {}
+        self._size = [0 for _ in brief.sections]
+        self._count = [0 for _ in brief.sections]
+        self._lines = [0 for _ in brief.sections]
+        for number, section in enumerate(brief.sections):
+            for index, entry in enumerate(section.entries):
+                self._groups.setdefault(_group(section, entry), []).append((number, index))
+                self._add((number, index), WHOLE)
+        for group in self._groups.values():
+            group.sort(key=lambda place: -self.entry(place).rank)  # stable: of one rank, what stands first matters most
+        self._gone: Counter[str] = Counter()
+        for section in brief.sections:
+            if section.unread:
+                self._gone[section.unread_kind] += section.unread
+        self._dropped, self.whole = False, 0
+        self.whole = len(self.text())
+
+    def entry(self, place: Place) -> BriefLine:
+        return self.brief.sections[place[0]].entries[place[1]]
+
+    def places(self, group: str) -> list[Place]:
+        """The entries of a group that are still there, the foremost first."""
+        return [place for place in self._groups.get(group, []) if place in self._looks]
+
+    def change(self, place: Place, look: Look | None) -> None:
+        """Narrow a line, or leave it out."""
+        self._remove(place)
+        if look is not None:
+            self._add(place, look)
+        else:
+            self._gone[self.entry(place).kind] += self.entry(place).count
+            self._dropped = True
+
+    def _add(self, place: Place, look: Look) -> None:
+        self._looks[place], self._lengths[place] = look, len(self.entry(place).line(look))
+        self._size[place[0]] += self._lengths[place]
+        self._count[place[0]] += self.entry(place).count
+        self._lines[place[0]] += 1
+
+    def _remove(self, place: Place) -> None:
+        del self._looks[place]
+        self._size[place[0]] -= self._lengths.pop(place)
+        self._count[place[0]] -= self.entry(place).count
+        self._lines[place[0]] -= 1
+
+    def fits(self, max_chars: int) -> bool:
+        length = sum(len(line) + 1 for line in self._frame() if line) - 1
+        length += sum(self._length(number) for number in range(len(self.brief.sections)))
+        # The last line is made only where it decides.
+        return length <= max_chars and length + len(self._more()) + bool(self._more()) <= max_chars
+
+    def _length(self, number: int) -> int:
+        """Characters of a section with the ends of its lines."""
+        lines = self._lines[number]
+        if not lines:
+            return 0
+        section = self.brief.sections[number]
+        between = 2 * (lines - 1) + 1 if section.inline else 3 * lines
+        return len(section.title(self._count[number])) + 1 + self._size[number] + between
+
+    def _frame(self) -> tuple[str, ...]:
+        frame = self.frame
+        return (frame.head, frame.done, frame.now, frame.waits, f"next: {frame.next}" if frame.next else "")
+
+    def text(self) -> str:
+        head, done, now, waits, following = self._frame()
+        lines = [head, done, now]
+        for number, section in enumerate(self.brief.sections):
+            shown = [
+                entry.line(self._looks[number, index])
+                for index, entry in enumerate(section.entries)
+                if (number, index) in self._looks
+            ]
+            title = section.title(self._count[number])
+            if shown:
+                lines += (
+                    [f"{title} {'; '.join(shown)}"] if section.inline else [title, *(f"  {line}" for line in shown)]
+                )
+        return "\n".join(line for line in [*lines, waits, self._more(), following] if line)
+
+    def shown(self) -> Brief:
+        sections = [
+            replace(
+                section,
+                entries=tuple(e for index, e in enumerate(section.entries) if (number, index) in self._looks),
+            )
+            for number, section in enumerate(self.brief.sections)
+        ]
+        return replace(self.frame, sections=tuple(sections))
+
+    def omitted(self) -> dict[str, int]:
+        return {kind: count for kind, count in self._gone.items() if count}
+
+    def _more(self) -> str:
+        if not self._gone:
+            return ""
+        counted = ", ".join(f"{count} {_plural(kind, count)}" for kind, count in self._in_order())
+        # What was never read is shown by no limit.
+        again = {**self.brief.again, "max_chars": _room(self.whole)}
+        return f"more: {counted}" + (f": {command('resume', again)}" if self._dropped else "")
+
+    def _in_order(self) -> Iterable[tuple[str, int]]:
+        """What matters most first, whatever was left out first."""
+        kinds = dict.fromkeys(entry.kind for section in self.brief.sections for entry in section.entries)
+        return [(kind, self._gone[kind]) for kind in {**kinds, **self._gone} if self._gone[kind]]
 
 
 def _smallest(bare: Brief, room: int, omitted: int, max_chars: int) -> str:
@@ -118,9 +356,8 @@ def _smallest(bare: Brief, room: int, omitted: int, max_chars: int) -> str:
     more = f"more: {omitted} records: {command('resume', {**bare.again, 'max_chars': room})}" if omitted else ""
     following = f"next: {bare.next}" if bare.next else ""
     frames = (
-        (bare.head, bare.now, bare.waits, more, following),
+        (bare.head, bare.done, bare.now, more, following),
         (bare.head, bare.now, more, following),
-        (bare.head, shorten(bare.now, 120), more, following),
         (bare.head, more, following),
         (shorten(bare.head, 60), following),
         (bare.head,),
@@ -129,99 +366,9 @@ def _smallest(bare: Brief, room: int, omitted: int, max_chars: int) -> str:
     return next((text for text in texts if len(text) <= max_chars), bare.head[:max_chars])
 
 
-def _fitting(brief: Brief, width: int, whole: int, max_chars: int) -> Callable[[Brief], bool]:
-    return lambda cut: len(_text(cut, brief, width, whole)) <= max_chars
-
-
-Choice = Callable[[Section, BriefLine], bool]
-
-
-def _stages() -> Iterable[Choice | int]:
-    """What may go, one stage after the other; a number narrows the lines instead."""
-    yield WIDTHS[1]
-    yield lambda section, entry: section.name == "since"
-    yield lambda section, entry: section.name == "done" and not entry.alarm
-    yield lambda section, entry: section.name in ("decisions", "known") and not entry.rank and not entry.alarm
-    yield from WIDTHS[2:]
-    yield lambda section, entry: section.name == "known" and not entry.alarm
-    yield lambda section, entry: section.name == "decisions" and not entry.alarm
-    yield lambda section, entry: section.name in ("open", "work") and not entry.alarm
-    yield lambda section, entry: section.name == "rules" and not entry.alarm
-    yield lambda section, entry: True
-
-
-def _drop(brief: Brief, choice: Choice, fits: Callable[[Brief], bool]) -> Brief:
-    """Leave out as few of the chosen entries as are needed, the lowest-ranked first; all when that is not enough."""
-    chosen = [(section, entry) for section in brief.sections for entry in section.entries if choice(section, entry)]
-    chosen.sort(key=lambda pair: -pair[1].rank)  # stable: within one rank, what stands later goes first
-    # A binary search, because each try renders the whole brief.
-    low, high = 0, len(chosen)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if fits(_without(brief, chosen[middle:])):
-            low = middle
-        else:
-            high = middle - 1
-    return _without(brief, chosen[low:])
-
-
-def _without(brief: Brief, gone: Sequence[tuple[Section, BriefLine]]) -> Brief:
-    # By identity: two entries may be equal, and only the chosen one goes.
-    out = {(section.name, id(entry)) for section, entry in gone}
-    sections = [
-        replace(section, entries=tuple(entry for entry in section.entries if (section.name, id(entry)) not in out))
-        for section in brief.sections
-    ]
-    return replace(brief, sections=tuple(sections))
-
-
-def _omitted(kept: Brief, brief: Brief) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for before, after in zip(brief.sections, kept.sections, strict=True):
-        for entry in before.entries:
-            counts[entry.kind] = counts.get(entry.kind, 0) + 1
-        for entry in after.entries:
-            counts[entry.kind] -= 1
-        if before.unread:
-            counts[before.unread_kind] = counts.get(before.unread_kind, 0) + before.unread
-    return {kind: count for kind, count in counts.items() if count}
-
-
-def _text(kept: Brief, brief: Brief, width: int, whole: int) -> str:
-    lines = [kept.head, kept.now]
-    for before, after in zip(brief.sections, kept.sections, strict=True):
-        lines += _section_lines(before, after, width)
-    lines += [kept.waits, _more(kept, brief, whole), f"next: {kept.next}" if kept.next else ""]
-    return "\n".join(line for line in lines if line)
-
-
-def _section_lines(before: Section, after: Section, width: int) -> list[str]:
-    total, shown = len(before.entries) + before.unread, len(after.entries)
-    if not shown:
-        return []
-    if after.inline:
-        return [f"{after.heading or after.name} {', '.join(entry.line(width) for entry in after.entries)}"]
-    count = str(total) if shown == total else f"{shown} of {total}"
-    return [f"{after.name} ({count})", *(f"  {entry.line(width)}" for entry in after.entries)]
-
-
-def _more(kept: Brief, brief: Brief, whole: int) -> str:
-    omitted = _omitted(kept, brief)
-    readable = sum(len(before.entries) - len(after.entries) for before, after in _pairs(brief, kept))
-    if not omitted:
-        return ""
-    counted = ", ".join(f"{count} {_plural(kind, count)}" for kind, count in omitted.items())
-    call = f": {command('resume', {**brief.again, 'max_chars': _room(whole)})}" if readable else ""
-    return f"more: {counted}{call}"
-
-
 def _room(whole: int) -> int:
     """With this limit everything that was read fits. Rounded up, so that a changed word does not change the call."""
     return -(-whole // 100) * 100 + 100
-
-
-def _pairs(brief: Brief, kept: Brief) -> Iterable[tuple[Section, Section]]:
-    return zip(brief.sections, kept.sections, strict=True)
 
 
 def _plural(kind: str, count: int) -> str:
@@ -232,6 +379,7 @@ def brief_json(cut: Cut) -> dict[str, Any]:
     brief = cut.shown
     return {
         "head": brief.head,
+        "progress": brief.done or None,
         "now": brief.now or None,
         **{section.name: [entry.to_json() for entry in section.entries] for section in brief.sections},
         "waits": brief.waits or None,

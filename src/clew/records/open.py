@@ -9,9 +9,11 @@ from pydantic import Field
 from clew.errors import ClewError, shorten, suggest, unknown_id
 from clew.ids import CONTROL, kind_by_form, normal_id
 from clew.index.item_reads import item_named
+from clew.ledger.thought_reads import open_hypotheses
 from clew.reasoning.activity import history_of
 from clew.reasoning.documents import branch_name
 from clew.reasoning.openers import open_card, summary
+from clew.records.deeds import history_told
 from clew.records.links import ENDED, SOURCES, RetractionRow, holds_again, links_of, retracted_among, retraction_of
 from clew.records.work import step_named
 from clew.registry.budget import Budget, Clip, Drop, Trim
@@ -19,6 +21,7 @@ from clew.registry.context import Context
 from clew.registry.operation import AgentForm, Bounded, Name, operation
 from clew.registry.record import Opened, opener, refresh
 from clew.store.database import Row
+from clew.tasks.views.outlook import OVER
 
 RECORD_PARTS = ("history", "incoming", "outgoing", "rests_on_it")
 OPEN_BUDGET = Budget(
@@ -29,6 +32,7 @@ OPEN_BUDGET = Budget(
         Trim("history", drop="last", floor=3),
         Trim("outline", drop="last", floor=3),
         Trim("notes", drop="last", floor=1),
+        Trim("thoughts", drop="last", floor=1),
         *(Trim(f"record.{part}", drop="last", floor=3) for part in RECORD_PARTS),
         Drop("block.fields"),
         Trim("cards", drop="last", floor=3),
@@ -39,7 +43,7 @@ OPEN_BUDGET = Budget(
         Trim("history", drop="last"),
         Drop("record.history"),
         Drop("links"),
-        *(Drop(name) for name in ("outline", "notes")),
+        *(Drop(name) for name in ("outline", "notes", "thoughts")),
         *(Drop(name) for name in ("state", "context")),
         Trim("events", drop="last", count="count", more="has_more_events"),
         *(Trim(name, drop="last") for name in ("cards", "edges.supports", "edges.blocks")),
@@ -71,6 +75,8 @@ class Open(Bounded):
 TEXT = 1_500
 MOST_STEPS = 20
 """Steps of a task that an answer in lines names."""
+MOST_THOUGHTS = 50
+"""Open hypotheses that are looked through for those of a task."""
 TOLD = 8
 """Links and events that an answer in lines names; the rest is counted."""
 
@@ -114,11 +120,21 @@ def _work_lines(result: Opened) -> list[str]:
     if result["kind"] not in ("task", "plan"):
         return []
     handoff = (result.get("capsule") or {}).get("handoff") or {}
-    names = ("risks",) if result["kind"] == "task" else ("done", "remaining", "risks")
-    told = [f"{name}: {'; '.join(handoff[name][:TOLD])}" for name in names if handoff.get(name)]
     if result["kind"] == "plan":
-        return told
-    return [*_cut_list(result.get("outline", []), MOST_STEPS), *told, f"resume task={result['id']}"]
+        return [f"{name}: {'; '.join(handoff[name][:TOLD])}" for name in HANDED_ON if handoff.get(name)]
+    # How far each step is proven stands in its own line.
+    risks = [risk for risk in handoff.get("risks", []) if not risk.startswith("not proven: ")]
+    return [
+        *([result["progress"]] if result.get("progress") else []),
+        *_cut_list(result.get("outline", []), MOST_STEPS),
+        *(f"note on {shorten(' '.join(note.split()), 200)}" for note in result.get("notes", [])[:TOLD]),
+        *(f"open thought {item['id']}: {shorten(item['text'], 200)}" for item in result.get("thoughts", [])[:TOLD]),
+        *_counted("risks", risks, "; "),
+        *([f"resume task={result['id']}"] if result["status"] not in OVER else []),
+    ]
+
+
+HANDED_ON = ("done", "remaining", "risks")
 
 
 def _step_lines(result: Opened) -> list[str]:
@@ -151,12 +167,12 @@ def _record_lines(record: dict[str, Any]) -> list[str]:
         links = [f"{link['id']} ({link['rel']})" for link in record.get(name, []) if link["rel"] != "replaces"]
         lines += _counted(word, links)
     lines += _counted("rests on it", record.get("rests_on_it", []))
-    return lines + _counted("history", [f"{event['event']} {event['ts'][:10]}" for event in record.get("history", [])])
+    return lines + _counted("history", history_told(record.get("history", [])))
 
 
-def _counted(word: str, items: list[str]) -> list[str]:
+def _counted(word: str, items: list[str], between: str = ", ") -> list[str]:
     more = f" and {len(items) - TOLD} more" if len(items) > TOLD else ""
-    return [f"{word}: {', '.join(items[:TOLD])}{more}"] if items else []
+    return [f"{word}: {between.join(items[:TOLD])}{more}"] if items else []
 
 
 @operation(
@@ -200,9 +216,19 @@ def _opened(ctx: Context, id: str, args: Open) -> Opened:
     opened = find_record(ctx, id, args)
     if opened is None:
         raise unknown_record(id)
+    if opened["kind"] == "task":
+        opened = {**opened, "thoughts": _open_thoughts(ctx, opened["id"], args.limit)}
     around = surroundings(ctx, str(opened.get("id") or id), opened, args.limit)
     shown = {"workspace": ctx.workspace, **opened, **({"record": around} if around else {})}
     return _compact(shown) if args.verbosity == "compact" else shown
+
+
+def _open_thoughts(ctx: Context, task: str, limit: int) -> list[dict[str, str]]:
+    """Hypotheses that were thought while working on a task, and that nothing has settled since."""
+    own = {link.start for link in links_of(ctx, task).incoming}
+    found = [(id, text) for id, text in open_hypotheses(ctx, MOST_THOUGHTS) if id in own]
+    gone = retracted_among(ctx, [id for id, _ in found])
+    return [{"id": id, "text": text} for id, text in found if id not in gone][:limit]
 
 
 def surroundings(ctx: Context, id: str, opened: Opened, limit: int) -> dict[str, Any]:

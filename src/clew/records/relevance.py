@@ -9,7 +9,7 @@ from itertools import permutations
 
 from clew.ids import ANCHOR
 from clew.index.item_reads import newest_items
-from clew.ledger.thought_reads import rejected_thoughts
+from clew.ledger.thought_reads import open_hypotheses, rejected_thoughts
 from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.contradictions.resolutions import open_entries
@@ -34,6 +34,7 @@ KNOWN = ("lesson", "fact")
 ENDED = frozenset({"superseded", "revoked", "retracted", "rejected", "disproved", "expired", "rolled_back", "archived"})
 MOST_READ = 300
 MOST_REJECTED = 10
+MOST_THOUGHTS = 5
 """Newest records of a kind that are read; what the task's words recall is read however old it is."""
 RECALLED = 30
 MOST_QUERY = 600
@@ -41,6 +42,10 @@ LINKED, SAME_FILE, SAME_AREA, BY_RECALL, BY_WORDS = 8.0, 4.0, 3.0, 3.0, 0.5
 """A link was made on purpose and says most; a shared word says little. Two words at least, at most four count."""
 OWN, OF_PLAN = 6.0, 2.0
 """Cards that were written for the task, or for its plan."""
+NEW, MOST_NEW = 2.0, 5
+"""The records that were written last, as far as they have to do with the task."""
+ANY = 1.0
+"""Where there is no task, no record has less to do with it than another."""
 _PATH = re.compile(r"[\w.-]*[\w-]/[\w./-]*\w|\b[\w-]+\.[a-z]\w{0,4}\b")
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _COMMON_WORDS = """
@@ -136,6 +141,10 @@ class Records:
     """Those whose check waits for a person."""
     staged: tuple[Block, ...]
     """Proposals that wait for a person."""
+    proposed: dict[str, str]
+    """Of each of them what it would do, where that is known: `to replace D-3`."""
+    thoughts: tuple[BriefLine, ...]
+    """Hypotheses that were only thought, and that nothing has settled since."""
 
 
 def records_of(ctx: Context, work: Work | None, topic: Topic) -> Records:
@@ -145,7 +154,10 @@ def records_of(ctx: Context, work: Work | None, topic: Topic) -> Records:
         for one, other in permutations(sides, 2):
             against[one] = other
     staged = blocks.current(ctx, prefix="P", status="staged")
-    standing, unread, unapproved = _standing(ctx, topic, against, _pending(staged))
+    pending = _pending(staged)
+    standing, unread, unapproved = _standing(ctx, topic, against, pending)
+    if work is None:
+        standing = [_at_least(entry, ANY) for entry in standing]
     cards = _cards(ctx, work, topic)
     # Rules bind whatever the task is about, so no rule ranks as one that has nothing to do with it.
     rules = [_at_least(entry, 1.0) for entry in standing if entry.kind in RULES]
@@ -159,6 +171,8 @@ def records_of(ctx: Context, work: Work | None, topic: Topic) -> Records:
         unread,
         unapproved,
         tuple(staged),
+        {change.proposal: change.words(id) for id, change in pending.items()},
+        _ranked(_thoughts(ctx, topic)),
     )
 
 
@@ -178,7 +192,7 @@ def _clash(entry: Block, sides: list[str]) -> BriefLine:
 
 
 def _standing(
-    ctx: Context, topic: Topic, against: dict[str, str], pending: dict[str, str]
+    ctx: Context, topic: Topic, against: dict[str, str], pending: dict[str, PendingChange]
 ) -> tuple[list[BriefLine], dict[str, int], tuple[str, ...]]:
     """Rules, preferences, decisions, rejected alternatives, lessons and facts, newest first."""
     found: list[Block] = []
@@ -192,6 +206,7 @@ def _standing(
             unread[kinds[prefix]] = in_force - len(live)
         found += live
     ids = [block.id for block in found]
+    newest = {block.id for block in sorted(found, key=lambda block: -block.seq)[:MOST_NEW]}
     gone, overdue = retracted_among(ctx, ids), blocks.overdue(ctx, ids)
     replaced = replaced_by_any(ctx, ids)
     entries = []
@@ -199,26 +214,69 @@ def _standing(
         if block.id not in gone:
             alarm = f"CONTRADICTED by {against[block.id]}" if block.id in against else ""
             alarm = alarm or (f"STALE: review was due {overdue[block.id]}" if block.id in overdue else "")
-            alarm = alarm or pending.get(block.id, "")
-            entries.append(_block_entry(block, topic.rank(block.id, block.text), alarm, _old(block, replaced)))
-    return entries, unread, tuple(without_approval(ctx, found))
+            rank = topic.rank(block.id, block.text)
+            # Of two that say as much about the task, the newer one is less likely to be known.
+            rank += NEW if rank and block.id in newest else 0.0
+            entries.append(_block_entry(block, rank, alarm, _old(block, replaced, pending)))
+    return _with_pending(entries, pending), unread, tuple(without_approval(ctx, found))
 
 
-def _old(block: Block, replaced: dict[str, str]) -> str:
-    """What a record took the place of, by its own field or by a retraction that named it."""
-    return ", ".join(block.replaces) or replaced.get(block.id, "")
+def _old(block: Block, replaced: dict[str, str], pending: dict[str, PendingChange]) -> str:
+    """What a record took the place of, by its own field or by a retraction that named it; not what it only may."""
+    named = list(block.replaces) or ([replaced[block.id]] if block.id in replaced else [])
+    return ", ".join(id for id in named if id not in pending)
 
 
-def _pending(staged: Iterable[Block]) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class PendingChange:
+    """What a proposal that waits would do to a record."""
+
+    proposal: str
+    status: str
+    instead: str | None = None
+    """What it would put in its place."""
+
+    def words(self, id: str) -> str:
+        return f"to replace {id}" if self.instead else f"to retract {id}"
+
+    def alarm(self) -> str:
+        doing = f"{self.instead} would replace it" if self.instead else f"to be {self.status}"
+        return f"{doing}: {self.proposal}"
+
+
+def _pending(staged: Iterable[Block]) -> dict[str, PendingChange]:
     """Of records that a proposal would change: which one, and to what."""
-    found: dict[str, str] = {}
+    found: dict[str, PendingChange] = {}
     for proposal in staged:
         for op in read_ops(proposal.fields.get("Ops")):
             if op.target and op.op == "replace_block":
-                found[op.target] = f"{op.value} would replace it: {proposal.id}"
+                found[op.target] = PendingChange(proposal.id, "superseded", op.value)
             elif op.target and op.op == "set_status" and (op.status or "") in ENDED:
-                found[op.target] = f"to be {op.status}: {proposal.id}"
+                found[op.target] = PendingChange(proposal.id, op.status or "")
     return found
+
+
+def _with_pending(entries: list[BriefLine], pending: dict[str, PendingChange]) -> list[BriefLine]:
+    """Each record that is to be replaced with what would replace it in one line; that has no line of its own then."""
+    known = {entry.id: entry for entry in entries}
+    told: dict[str, BriefLine] = {}
+    folded: set[str] = set()
+    for entry in entries:
+        change = pending.get(entry.id)
+        new = known.get(change.instead or "") if change is not None else None
+        if change is None:
+            told[entry.id] = entry
+        # One that is to be replaced itself, or that stands under another heading, keeps its own line.
+        elif new is not None and new.id not in pending and _heading(new) == _heading(entry) and new.id not in folded:
+            told[entry.id] = replace(entry, instead=replace(new, label=""), rank=max(entry.rank, new.rank))
+            folded.add(new.id)
+        else:
+            told[entry.id] = replace(entry, alarm=entry.alarm or change.alarm())
+    return [entry for entry in told.values() if entry.id not in folded]
+
+
+def _heading(entry: BriefLine) -> tuple[str, ...]:
+    return next(kinds for kinds in (RULES, DECISIONS, KNOWN) if entry.kind in kinds)
 
 
 def _block_entry(block: Block, rank: float, alarm: str, replaced: str) -> BriefLine:
@@ -257,6 +315,12 @@ def _rejected(ctx: Context, topic: Topic) -> list[BriefLine]:
     found = rejected_thoughts(ctx, MOST_REJECTED)
     gone = retracted_among(ctx, [id for id, _ in found])
     return [BriefLine("rejected", id, text, "REJECTED", topic.rank(id, text)) for id, text in found if id not in gone]
+
+
+def _thoughts(ctx: Context, topic: Topic) -> list[BriefLine]:
+    found = open_hypotheses(ctx, MOST_THOUGHTS)
+    gone = retracted_among(ctx, [id for id, _ in found])
+    return [BriefLine("thought", id, text, rank=topic.rank(id, text)) for id, text in found if id not in gone]
 
 
 def open_cards(ctx: Context, most: int) -> tuple[BriefLine, ...]:

@@ -13,7 +13,8 @@ from pydantic import Field
 from clew.errors import invalid, shorten
 from clew.ids import ANCHOR, CARD
 from clew.ledger.inputs import Kind as ThoughtKind
-from clew.ledger.thoughts import ThoughtInput, write_thought
+from clew.ledger.thought_rows import thought_by_seq
+from clew.ledger.thoughts import ThoughtInput, WrittenThought, write_thought
 from clew.memory.files.governed_write import governed
 from clew.memory.guards.check import Check, read_check
 from clew.memory.standing_records import Kept, Kind, Record, keep_within
@@ -85,8 +86,11 @@ def think(ctx: Context, args: ThinkInput) -> dict[str, Any]:
         "isRevision": True if args.revises is not None else None,
     }
     thought = ThoughtInput.model_validate({name: value for name, value in given.items() if value is not None})
-    answer = write_thought(ctx, thought).answer
+    written = write_thought(ctx, thought)
+    answer = written.answer
     understood = answer.get("parsed", {})
+    if understood.get("type") == HYPOTHESIS:
+        _belongs(ctx, written)
     return {
         "number": answer["thoughtNumber"],
         "session": answer["sessionId"],
@@ -95,6 +99,17 @@ def think(ctx: Context, args: ThinkInput) -> dict[str, Any]:
         "links": understood.get("links", []),
         "unresolved": understood.get("unresolved", []),
     }
+
+
+HYPOTHESIS = "H"
+
+
+def _belongs(ctx: Context, written: WrittenThought) -> None:
+    """A hypothesis stays open for whoever takes up the task, so it is linked with it; other thoughts are passed."""
+    with ctx.writing() as bound:
+        task, thought = own_focus(bound), thought_by_seq(bound, written.seq)
+        if task is not None and thought is not None:
+            add_link(bound, thought.node_id, "about", task)
 
 
 SHOWN = 3

@@ -12,23 +12,25 @@ from clew.errors import ClewError, shorten
 from clew.memory import blocks
 from clew.memory.files.sync import sync
 from clew.memory.governance.proposals import statement_of
+from clew.reasoning.documents import noted_by_path
 from clew.recall.figures import note_told
 from clew.records.brief import Brief, BriefLine, Section, brief_json, fit
+from clew.records.deeds import deeds_told
 from clew.records.relevance import Records, Topic, open_cards, recall_of, records_of, topic_of
 from clew.records.work import current_work, only_task, proving
-from clew.registry.callers import own_focus, unseen_since
+from clew.registry.callers import name_focus, own_focus, unseen_since
 from clew.registry.context import Context
 from clew.registry.envelope import command, one_line
 from clew.registry.operation import Input, Name, operation
 from clew.registry.permission import other_workspaces
-from clew.store.events import EventRow, events_after
+from clew.store.events import events_after
 from clew.surroundings import clew_command
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import Work, open_plans, open_tasks, tasks_of, work_by_id
-from clew.tasks.proof_receipts import UNPROVEN
-from clew.tasks.proofs import STALE, Proof, unproven_since
+from clew.tasks.proof_receipts import CLAIMED, FAILED, OVERRIDDEN, SEEN, UNPROVEN
+from clew.tasks.proofs import PROVEN, STALE, Proof, unproven_since
 from clew.tasks.steps import Step, first_open
-from clew.tasks.views.outlook import OVER
+from clew.tasks.views.outlook import OVER, progress
 from clew.tasks.views.standing import Extra, Standing, Wish, standing_of
 
 DEFAULT_CHARS = 2_000
@@ -38,44 +40,15 @@ MOST_UNPROVEN = 5
 MOST_OPEN = 30
 MOST_OTHERS = 5
 ALARM = 90
-FEW_DONE = 4
-PEOPLE = ("", "observatory", "clew-cli")
-"""Authors behind which a person sits: the page, the shell, an edited file."""
-VERBS = {
-    "step_done": "closed",
-    "step_reopened": "reopened",
-    "step_blocked": "blocked",
-    "step_unblocked": "unblocked",
-    "step_defined": "changed",
-    "step_deleted": "deleted",
-    "step_noted": "noted on",
-    "steps_added": "added steps to",
-    "task_created": "created",
-    "task_completed": "set the status of",
-    "task_edited": "edited",
-    "task_deleted": "deleted",
-    "plan_created": "created",
-    "evidence_captured": "proved",
-    "card_written": "wrote",
-    "card_changed": "changed",
-    "block_written": "wrote",
-    "block_removed": "removed",
-    "memory_edited": "edited",
-    "proposal_staged": "proposed",
-    "proposal_applied": "approved",
-    "proposal_rejected": "rejected",
-    "proposal_rolled_back": "rolled back",
-    "record_retracted": "retracted",
-    "job_completed": "completed",
-    "job_failed": "failed",
-}
-"""What happened, as one would tell it; other events are bookkeeping and are not told."""
+FEW_DONE = 5
+"""Done steps that are named; of more only those that nobody saw pass or claimed."""
+MOST_NOTES = 20
 
 
 class Resume(Input):
     synonyms: ClassVar[dict[str, str]] = {"target": "task", "id": "task", "task_id": "task", "plan": "task"}
 
-    task: Annotated[Name | None, Field(description="TASK- or PLAN- id; default: what you work on.")] = None
+    task: Annotated[Name | None, Field(description="TASK- or PLAN- id, then yours; default: what you work on.")] = None
     max_chars: Annotated[int, Field(ge=0, le=200_000, description="Most characters of the answer.")] = DEFAULT_CHARS
 
 
@@ -87,9 +60,20 @@ def resume_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
 @operation("resume", mode="own", portal=True, lines=resume_lines)
 def resume(ctx: Context, args: Resume) -> dict[str, Any]:
     """Show where the work stands: next step, rules, decisions, what is open, unproven or waits. Reads only."""
+    _take_up(ctx, args.task)
     told = where_it_stands(ctx, args)
     note_told(ctx, "resume", len(told["text"]))
     return told
+
+
+def _take_up(ctx: Context, named: str | None) -> None:
+    """What was named is what `close` and `remember` are about from now on, unless nothing is left to do there."""
+    if named is None:
+        return
+    with ctx.reading() as reading:
+        work = work_by_id(reading, named.strip().upper())
+    if work.is_task and work.status not in OVER:
+        name_focus(ctx, work.id)
 
 
 def where_it_stands(ctx: Context, args: Resume) -> dict[str, Any]:
@@ -130,15 +114,15 @@ def _texts(ctx: Context, work: Work | None) -> list[str]:
 def _of_task(ctx: Context, task: Work, recalled: dict[str, float]) -> Brief:
     standing = standing_of(ctx, task, Wish(Extra.DELEGATED | Extra.PROOFS))
     records = records_of(ctx, task, topic_of(ctx, standing, recalled))
-    steps = standing.subject.steps
-    done = _done_steps([step for step in steps if step.completed], standing.proofs)
-    closed = sum(step.completed for step in steps)
+    steps, proofs = standing.subject.steps, standing.proofs
+    done = _done_steps([step for step in steps if step.completed], proofs)
     later = standing.subject.open_steps[1:]
     doubts = (*(BriefLine("suspect step", "", line, alarm="SUSPECT", rank=1.0) for line in standing.outlook.suspects),)
     strict = ", strict" if task.reasoning_mode == "strict" else ""
     state = "" if task.status in ("TODO", "ACTIVE") else f" {task.status}"
     return Brief(
-        head=f"{task.id} {_title(task)} ({task.parent}{strict}){state} {closed}/{len(steps)} done",
+        head=f"{task.id} {_title(task)} ({task.parent}{strict}){state}",
+        done=progress(steps, proofs),
         now=_now(standing),
         sections=(
             Section("done", done, inline=True),
@@ -146,8 +130,9 @@ def _of_task(ctx: Context, task: Work, recalled: dict[str, float]) -> Brief:
                 "then", tuple(BriefLine("open step", step.path, step.title, rank=1.0) for step in later), inline=True
             ),
             Section("doubts", doubts + records.doubts),
-            *_record_sections(records),
-            _since(ctx),
+            *_record_sections(records, _since(ctx, records, proofs)),
+            Section("notes", _notes(ctx, standing)),
+            Section("thoughts", records.thoughts, heading="open thoughts"),
         ),
         waits=_waits(standing, records),
         next=_next(ctx, standing),
@@ -160,21 +145,28 @@ def _title(work: Work) -> str:
 
 
 def _done_steps(steps: list[Step], proofs: Mapping[str, Proof]) -> tuple[BriefLine, ...]:
-    """Done steps by name while they are few; of many only those that somebody must look at, and the number."""
-    told = [_done(step, proofs.get(step.id)) for step in steps]
-    settled = [entry for entry in told if not entry.alarm]
-    # Steps with an alarm do not count: they are named in any case.
-    if len(settled) <= FEW_DONE:
-        return tuple(told)
-    proven = sum(1 for step in steps if (proof := proofs.get(step.id)) is not None and proof.settled)
-    return (BriefLine("done step", "", f"{len(settled)} steps, {proven} of them proven"), *(e for e in told if e.alarm))
+    """Done steps by name while they are few; of many only those that nobody has so much as claimed to work."""
+    few = len(steps) <= FEW_DONE
+    return tuple(_done(step, proofs[step.id]) for step in steps if few or proofs[step.id].state in UNTRIED)
 
 
-def _done(step: Step, proof: Proof | None) -> BriefLine:
-    """A done step with its grade; whatever is not proven is an alarm."""
-    if proof is None or proof.settled:
-        return BriefLine("done step", step.path, f"{step.title} (proven)" if proof else step.title)
-    return BriefLine("done step", step.path, step.title, alarm=shorten(proof.line(), ALARM))
+UNTRIED = (UNPROVEN, FAILED, OVERRIDDEN)
+
+
+def _done(step: Step, proof: Proof) -> BriefLine:
+    """A done step with its grade, and the reason of one that was closed without proof; never the command."""
+    grade = SEEN if proof.state in (PROVEN, STALE) else proof.state
+    stale = ", stale" if proof.changed else ""
+    reason = f": {shorten(proof.reason, ALARM)}" if proof.reason and proof.state in UNTRIED else ""
+    return BriefLine("done step", step.path, f"{step.title} ({grade}{stale}{reason})")
+
+
+def _notes(ctx: Context, standing: Standing) -> tuple[BriefLine, ...]:
+    """What was noted about done steps; of an open one it stands where the step is opened."""
+    scope, task = standing.subject.scope, standing.work
+    done = {step.path for step in standing.subject.steps if step.completed}
+    noted = noted_by_path(ctx, scope.branch.id, scope.notes, task.id, MOST_NOTES)
+    return tuple(BriefLine("note", path, note["text"]) for path in sorted(done & set(noted)) for note in noted[path])
 
 
 def _now(standing: Standing) -> str:
@@ -199,66 +191,55 @@ def _now(standing: Standing) -> str:
     return f"now {step.path} {shorten(one_line(step.title), 120)}" + (f": {shorten(told, 480)}" if told else "")
 
 
-def _record_sections(records: Records) -> tuple[Section, ...]:
+def _record_sections(records: Records, since: Section) -> tuple[Section, ...]:
+    """In the order in which they are read: what binds, what was decided, what is new, what is open, what is known."""
     kept = {"rules": records.rules, "decisions": records.decisions, "known": records.known}
     kinds = {"rules": "rule", "decisions": "decision", "known": "fact"}
     counted = dict.fromkeys(kept, 0)
     for kind, count in records.unread.items():
         home = "rules" if kind in ("rule", "preference") else "known" if kind in ("lesson", "fact") else "decisions"
         counted[home] += count
-    sections = [Section(name, entries, unread=counted[name], unread_kind=kinds[name]) for name, entries in kept.items()]
-    return (*sections, Section("open", records.open))
+    rules, decisions, known = (
+        Section(name, entries, unread=counted[name], unread_kind=kinds[name]) for name, entries in kept.items()
+    )
+    return (rules, decisions, since, Section("open", records.open), known)
 
 
-def _since(ctx: Context) -> Section:
+def _since(ctx: Context, records: Records, proofs: Mapping[str, Proof]) -> Section:
     """What others did since the caller was last here, the newest first; one entry for each author and deed."""
     since = unseen_since(ctx)
     if since is None:
         return Section("since")
     # After a long absence only the end is read; how many came before it is counted below.
     first = max(since, ctx.ws.event_seq - MOST_EVENTS)
-    deeds: dict[tuple[str, str], list[str]] = {}
     # The newest first, so that a deed stands where it happened last.
-    for event in reversed(events_after(ctx.tx, ctx.workspace, first, MOST_EVENTS)):
-        if event.type in VERBS and event.agent != ctx.agent and not _is_proof(event):
-            things = deeds.setdefault((_who(event), VERBS[event.type]), [])
-            thing = _thing(event)
-            if thing not in things:
-                things.append(thing)
-    entries = [BriefLine("change", "", f"{who} {verb} {_listed(things)}") for (who, verb), things in deeds.items()]
+    events = [event for event in events_after(ctx.tx, ctx.workspace, first, MOST_EVENTS) if event.agent != ctx.agent]
+    told = deeds_told(ctx, events[::-1], proofs, records.proposed)
     return Section(
-        "since", tuple(entries), inline=True, heading="since you were here:", unread=first - since, unread_kind="event"
+        "since",
+        tuple(BriefLine("change", "", line) for line in told),
+        inline=True,
+        heading="since you were here:",
+        unread=first - since,
+        unread_kind="event",
     )
-
-
-def _is_proof(event: EventRow) -> bool:
-    """A run of `clew prove`: mostly the caller's own shell, and the step shows its grade anyway."""
-    return event.type == "evidence_captured" and event.agent == "clew-prove"
-
-
-def _who(event: EventRow) -> str:
-    return "a person" if (event.agent or "") in PEOPLE or event.type == "memory_edited" else str(event.agent)
-
-
-def _thing(event: EventRow) -> str:
-    return " ".join(part for part in (event.subject, event.path) if part)
-
-
-def _listed(things: list[str]) -> str:
-    return ", ".join(things[:4]) + (f" and {len(things) - 4} more" if len(things) > 4 else "")
 
 
 def _waits(standing: Standing | None, records: Records) -> str:
     """What goes on only when somebody else acts: proposals, questions of jobs, queued jobs."""
     staged, found = records.staged, []
     if staged:
-        named = ", ".join(f"{block.id} {shorten(_proposal(block), 60)}".strip() for block in staged[:2])
-        more = f" and {len(staged) - 2} more" if len(staged) > 2 else ""
+        # Those about a record stand in the line of that record.
+        others = [block for block in staged if block.id not in records.proposed]
+        named = ", ".join(f"{block.id} {shorten(_proposal(block), 60)}".strip() for block in others[:2])
+        more = f" and {len(others) - 2} more" if len(others) > 2 else ""
         run = clew_command(f"approve {staged[0].id}" if len(staged) == 1 else "inbox")
-        found.append(f"{len(staged)} proposal{'s' if len(staged) > 1 else ''} for a person ({named}{more}): {run}")
+        about = f" ({named}{more})" if named else ""
+        found.append(f"{len(staged)} proposal{'s' if len(staged) > 1 else ''} for a person{about}: {run}")
     checks = list(records.unapproved)
     if checks:
-        found.append(f"check of {_listed(checks)} ({clew_command(f'guards approve {checks[0]}')})")
+        more = f" and {len(checks) - 3} more" if len(checks) > 3 else ""
+        found.append(f"check of {', '.join(checks[:3])}{more} ({clew_command(f'guards approve {checks[0]}')})")
     stale = [proof for proof in standing.proofs.values() if proof.state == STALE] if standing else []
     if stale and standing:
         found.append(f"stale proofs: {clew_command(f'prove --task {standing.work.id} --again --stale')}")
@@ -293,9 +274,23 @@ def _next(ctx: Context, standing: Standing) -> str:
         return f"{run} (in a shell), then {command('close', {**named, 'step': step.path})}"
     if step is not None:
         return command("close", {**named, "step": step.path}) + " proof={command, exit_code}"
-    if task.status in OVER or not standing.subject.steps:
-        return command("op_call", {"name": "tasks_snapshot", "arguments": {"task": task.id}})
+    if task.status in OVER:
+        return _another(ctx)
+    if not standing.subject.steps:
+        return command("start", {"title": task.id}) + " steps=[...], which adds steps"
     return command("op_call", {"name": "tasks_complete", "arguments": {"task": task.id}})
+
+
+def _another(ctx: Context) -> str:
+    """What to do when a task is over: another one that is open, else a new one."""
+    left = open_tasks(ctx, MOST_TASKS)
+    if not left:
+        return BEGIN
+    more = f", {len(left) - 1} more open" if len(left) > 1 else ""
+    return f"{command('resume', {'task': left[0].id})} ({shorten(one_line(left[0].title), 60)}{more}), or {BEGIN}"
+
+
+BEGIN = "start, with the title of what is to be done"
 
 
 def _of_plans(ctx: Context, plan: Work | None, recalled: dict[str, float]) -> Brief:
@@ -317,8 +312,8 @@ def _of_plans(ctx: Context, plan: Work | None, recalled: dict[str, float]) -> Br
             Section("work", work),
             Section("doubts", records.doubts),
             _unproven(ctx, plan),
-            *_record_sections(replace(records, open=_open_anywhere(ctx, records))),
-            _since(ctx),
+            *_record_sections(replace(records, open=_open_anywhere(ctx, records)), _since(ctx, records, {})),
+            Section("thoughts", records.thoughts, heading="open thoughts"),
         ),
         waits=_waits(None, records),
         next=command("resume", {"task": tasks[0].id}) if tasks else _begin(ctx),
@@ -328,27 +323,40 @@ def _of_plans(ctx: Context, plan: Work | None, recalled: dict[str, float]) -> Br
 
 def _begin(ctx: Context) -> str:
     """What to do where nothing is to be done; in an empty workspace, what is kept may be in another one."""
-    begin = "start, with the title of what is to be done"
     # An empty workspace mostly means that a client was started in another directory than before.
     others = other_workspaces(ctx, MOST_OTHERS) if not ctx.ws.event_seq else []
     if not others:
-        return begin
+        return BEGIN
     named = ", ".join(f"{row['id']} ({row['events']} events)" for row in others)
-    return f"{begin}. This workspace is empty; others here: {named}; workspace={others[0]['id']} in a call reads one"
+    return f"{BEGIN}. This workspace is empty; others here: {named}; workspace={others[0]['id']} in a call reads one"
 
 
 def _unproven(ctx: Context, plan: Work | None) -> Section:
-    """What finished tasks were closed on without proof: it stays listed until it is proven."""
+    """What finished tasks were closed on without proof, a line for each: it stays listed until it is proven."""
     found = unproven_since(ctx)
     if plan is not None:
         mine = {task.id for task in tasks_of(ctx, plan.id)}
         found = [(step, proof) for step, proof in found if step.task in mine]
-    entries = [
-        BriefLine("unproven step", f"{step.task} {step.path}", step.title, rank=1.0, alarm=shorten(proof.line(), ALARM))
-        for step, proof in found[:MOST_UNPROVEN]
+    tasks: dict[str, list[tuple[Step, Proof]]] = {}
+    for step, proof in found:
+        tasks.setdefault(step.task, []).append((step, proof))
+    entries = [BriefLine("unproven task", task, _doubted(steps), rank=1.0) for task, steps in tasks.items()]
+    left = max(0, len(entries) - MOST_UNPROVEN)
+    return Section("unproven", tuple(entries[:MOST_UNPROVEN]), unread=left, unread_kind="unproven task")
+
+
+def _doubted(found: list[tuple[Step, Proof]]) -> str:
+    """Such as `3 steps: 2 claimed; s:1 writer unproven: no compiler here`."""
+    claimed = sum(proof.state == CLAIMED for _, proof in found)
+    named = [
+        f"{step.path} {shorten(one_line(step.title), 40)} {proof.state}"
+        + (f": {shorten(one_line(proof.reason), 40)}" if proof.reason else "")
+        for step, proof in found
+        if proof.state != CLAIMED
     ]
-    left = max(0, len(found) - MOST_UNPROVEN)
-    return Section("unproven", tuple(entries), unread=left, unread_kind="unproven step")
+    told = [f"{claimed} claimed"] if claimed else []
+    more = [f"and {len(named) - 3} more"] if len(named) > 3 else []
+    return f"{len(found)} step{'s' * (len(found) != 1)}: {'; '.join([*told, *named[:3], *more])}"
 
 
 def _open_anywhere(ctx: Context, records: Records) -> tuple[BriefLine, ...]:

@@ -211,16 +211,35 @@ def unseen_since(ctx: Context) -> int | None:
 
 def own_focus(ctx: Context) -> str | None:
     """The plan or task that this caller works on; calls of other agents and connections never move it."""
+    named: str | None = ctx.connection.state.get(_NAMED, {}).get(_place(ctx))
     own = own_state(ctx)
-    return own.focus if own is not None else None
+    return named or (own.focus if own is not None else None)
 
 
 def set_own_focus(ctx: Context, id: str | None) -> str | None:
     """Move the caller's own focus; returns where it was."""
-    previous = own_focus(ctx)
-    if previous != id:
+    previous, own = own_focus(ctx), own_state(ctx)
+    ctx.connection.state.get(_NAMED, {}).pop(_place(ctx), None)
+    if (own.focus if own is not None else None) != id:
         _keep(ctx, "focus", id)
     return previous
+
+
+def name_focus(ctx: Context, id: str) -> None:
+    """What the caller named last in a call that only reads: its focus for as long as the connection lives.
+
+    Nothing is written, so that a reader never waits for a writer, and no other connection ever sees it.
+    """
+    if ctx.connection.durable:
+        ctx.connection.state.setdefault(_NAMED, {})[_place(ctx)] = id
+
+
+_NAMED = "task named last"
+
+
+def _place(ctx: Context) -> tuple[str, str]:
+    # By family: a connection has no number yet before it writes, and its agent is then called otherwise.
+    return ctx.workspace, caller_of(ctx).family
 
 
 ACTIVE_MS = 6 * 3_600_000

@@ -6,7 +6,7 @@ from typing import Any
 
 from clew.errors import shorten, suggest
 from clew.ids import JOB_EVENT
-from clew.reasoning.documents import noted_about
+from clew.reasoning.documents import noted_about, noted_by_path
 from clew.reasoning.scope import scope_of
 from clew.registry.callers import own_focus
 from clew.registry.context import Context
@@ -21,10 +21,11 @@ from clew.tasks.jobs.thread import event_json, newest_events
 from clew.tasks.leases import lease_json, lease_of
 from clew.tasks.overview import rows_json
 from clew.tasks.plans import Work, work_by_id
-from clew.tasks.proof_receipts import UNPROVEN, ProofReceipt, receipt_by_id, receipt_json
-from clew.tasks.proofs import Proof, proof_state, proof_states
-from clew.tasks.steps import Step, find_step, steps_of
+from clew.tasks.proof_receipts import SEEN, UNPROVEN, ProofReceipt, receipt_by_id, receipt_json
+from clew.tasks.proofs import PROVEN, STALE, Proof, proof_state, proof_states
+from clew.tasks.steps import Step, find_step
 from clew.tasks.task_nodes import nodes_of
+from clew.tasks.views.outlook import progress
 from clew.tasks.views.sections import OPENED, sections_json
 from clew.tasks.views.standing import everything, standing_of
 
@@ -68,13 +69,19 @@ def open_target(ctx: Context, id: str, limit: int, include_drafts: bool) -> Open
     """A plan or task through the lens of its step in focus; with drafts, of the audit view."""
     work = work_by_id(ctx, id)
     standing = standing_of(ctx, work, everything("audit" if include_drafts else "focus_only"))
+    steps = standing.subject.steps
+    proofs = proof_states(ctx, steps)
+    scope = standing.subject.scope
+    noted = noted_by_path(ctx, scope.branch.id, scope.notes, work.id, limit)
     return {
         "kind": work.kind,
         "id": work.id,
         "summary": shorten(work.title, 140),
         "status": work.status,
         "focus": ctx.ws.focus or own_focus(ctx),
-        "outline": _outline(ctx, work)[:limit],
+        "progress": progress(steps, proofs) if work.is_task else None,
+        "outline": [_outlined(step, proofs[step.id]) for step in steps[:limit]],
+        "notes": [f"{step.path}: {note['text']}" for step in steps for note in noted.get(step.path, [])],
         "target": describe_target(ctx, id),
         **sections_json(standing, OPENED),
         "cards": standing.material.rows[:limit],
@@ -82,16 +89,12 @@ def open_target(ctx: Context, id: str, limit: int, include_drafts: bool) -> Open
     }
 
 
-def _outline(ctx: Context, work: Work) -> list[str]:
-    """A task's steps in a line each, with how far each is done and proven."""
-    steps = steps_of(ctx, work.id) if work.is_task else []
-    proofs = proof_states(ctx, steps)
-    return [f"{step.path} {shorten(step.title, 80)}: {_how_far(step, proofs[step.id])}" for step in steps]
-
-
-def _how_far(step: Step, proof: Proof) -> str:
-    told = "" if not step.completed and proof.state == UNPROVEN else f", {shorten(proof.line(), 90)}"
-    return _step_status(step) + told
+def _outlined(step: Step, proof: Proof) -> str:
+    """A step in a line, with how far it is done and proven; what was run is told where the step is opened."""
+    told = [_step_status(step)]
+    if step.completed or proof.state != UNPROVEN:
+        told += [SEEN if proof.state in (PROVEN, STALE) else proof.state, *(["stale"] if proof.changed else [])]
+    return f"{step.path} {shorten(step.title, 80)}: {', '.join(told)}"
 
 
 OWN = ("priority", "assignee", "tags", "depends_on", "context", "domain")

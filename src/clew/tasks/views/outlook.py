@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,11 +15,14 @@ from clew.registry.envelope import one_line
 from clew.tasks.gates import Gate, gates_of, suspect_steps
 from clew.tasks.leases import StepLease, lease_of
 from clew.tasks.plans import ACTIVE_LIMIT, STALE_AFTER_MS, Work, qualified_id, tasks_of
-from clew.tasks.proofs import PROVEN, Proof, proof_states, unproven_since
+from clew.tasks.proof_receipts import CLAIMED, FAILED, OVERRIDDEN, SEEN, UNPROVEN
+from clew.tasks.proofs import PROVEN, STALE, Proof, proof_states, unproven_since
 from clew.tasks.steps import Step, steps_of
 
 MOST_LINES = 20
 MOST_NEXT = 3
+MOST_RUNS = 6
+"""Paths of steps, or stretches of them, that one line names."""
 LINE = 200
 OVER = ("DONE", "CANCELED")
 
@@ -230,6 +234,44 @@ def _grades(subject: Subject) -> str:
     more = f" and {len(doubted) - MOST_LINES} more" if len(doubted) > MOST_LINES else ""
     listed = [f"{', '.join(doubted[:MOST_LINES])}{more}"] if doubted else []
     return "; ".join(proven + listed)
+
+
+def progress(steps: Sequence[Step], proofs: Mapping[str, Proof]) -> str:
+    """How many steps are done and on what, such as `8 of 10 done: 1 seen, 7 claimed, 5 stale (files changed since:
+    s:0-s:3, s:6)`. No command is repeated: a step of that path says what was run."""
+    done = [(step, proofs.get(step.id)) for step in steps if step.completed]
+    grades: dict[str, list[str]] = {}
+    for step, proof in done:
+        if proof is not None:
+            grades.setdefault(SEEN if proof.state in (PROVEN, STALE) else proof.state, []).append(step.path)
+    told = [f"{len(grades[state])} {state}" for state in (SEEN, CLAIMED) if state in grades]
+    told += [f"{len(grades[state])} {state} ({paths_told(grades[state])})" for state in _NAMED if state in grades]
+    stale = [step.path for step, proof in done if proof is not None and proof.changed]
+    told += [f"{len(stale)} stale (files changed since: {paths_told(stale)})"] if stale else []
+    return f"{len(done)} of {len(steps)} done" + (f": {', '.join(told)}" if told else "")
+
+
+_NAMED = (UNPROVEN, FAILED, OVERRIDDEN)
+"""Somebody has to look at these, so the line says which steps they are."""
+
+
+def paths_told(paths: Sequence[str]) -> str:
+    """Paths of steps with neighbours drawn together: `s:0-s:3, s:6`."""
+    runs: list[list[str]] = []
+    for path in paths:
+        before = _number(runs[-1][-1]) if runs else None
+        if before is not None and _number(path) == before + 1:
+            runs[-1].append(path)
+        else:
+            runs.append([path])
+    told = [run[0] if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+    return ", ".join(told[:MOST_RUNS]) + (" ..." if len(told) > MOST_RUNS else "")
+
+
+def _number(path: str) -> int | None:
+    """The place of a step at the top; deeper ones are not drawn together."""
+    number = path.removeprefix("s:")
+    return int(number) if number.isdigit() else None
 
 
 def _of_plan(ctx: Context, plan: Work) -> Outlook:

@@ -115,11 +115,10 @@ def weighed(a: Sentence, b: Sentence) -> bool:
     Of the pairs that are found with less in common too few are worth the time that weighing takes.
     """
     fewer, shared = min(len(a.means), len(b.means)), len(a.means & b.means)
-    if not shared or shared < LEAST_SHARED * (fewer - 1) or fewer - shared > MOST_OWN + 1:
+    if not shared or shared < LEAST_SHARED * (fewer - 1) or fewer - shared > MOST_OWN:
         return False
-    enough = shared >= LEAST_SHARED * fewer and fewer - shared <= MOST_OWN
     # What excludes the other is not expected to be shared: `encrypted`, `unencrypted`.
-    if not enough and not a.contrast.excludes(b.contrast):
+    if shared < LEAST_SHARED * fewer and not a.contrast.excludes(b.contrast):
         return False
     return a.plain != b.plain and not a.other_instance(b)
 

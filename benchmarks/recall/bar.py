@@ -42,7 +42,7 @@ class Bar:
     """The log-odds of an answer for what just reaches the bar, among as many good questions as bad ones."""
 
     def passes(self, trial: Trial) -> bool:
-        return trial.alike or self.margin(trial) >= 0
+        return trial.anyway or self.margin(trial) >= 0
 
     def margin(self, trial: Trial) -> float:
         """How far a question stands above the bar; endless where none is asked."""

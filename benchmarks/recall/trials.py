@@ -53,8 +53,8 @@ class Trial:
     shown: bool
     place: int | None
     """Where the evidence stands by the shipped weights, from 0; None where there is no evidence to find."""
-    alike: bool = False
-    """Whether something is so alike in meaning that it is shown in any case."""
+    anyway: bool = False
+    """Whether the best is shown whatever the bar says: it is very alike in meaning, or the store is tiny."""
     taken: bool = False
     """Whether its evidence was taken out of sight: a good question that nothing answers now."""
 
@@ -135,7 +135,7 @@ def _trial(
         worth=bool(verdict.worth_showing.any()),
         shown=verdict.relevant,
         place=None,
-        alike=verdict.alike,
+        anyway=verdict.anyway,
     )
     return replace(trial, place=_place(trial, ranked.weights)) if question is not None else trial
 

@@ -201,6 +201,13 @@ def test_an_answer_says_how_likely_it_is_one(store: Caller) -> None:
     assert none["nearest"]["_id"]
 
 
+def test_the_best_of_next_to_nothing_is_shown_but_not_as_an_answer(clew: Clew, call: Caller) -> None:
+    keep(clew, [remark(0)])
+    answer = call("recall", query="which harbour version", sources=["notes"])
+    assert [hit["_id"] for hit in answer["results"]] == ["note-0"]
+    assert answer["confidence"] == "low"
+
+
 def test_what_is_asked_of_an_answer_grows_with_the_store(clew: Clew, call: Caller) -> None:
     needed = []
     for size in (5, 60, 150):

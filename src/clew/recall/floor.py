@@ -76,6 +76,8 @@ LEAST_WORDS = 2
 LINKED = 0.05
 HALF = 0.5
 FULL_SIZE = 100
+FEW_ITEMS = 5
+"""A store of fewer items shows the best it has: the bar was fitted on stores of five items and more."""
 GROWS = 0.8
 """The share of the bar that grows with the store: how a question is put does not depend on how much is kept."""
 AT_THE_BAR = -1.05
@@ -257,12 +259,13 @@ class Verdict:
     worth_showing: NDArray[np.bool_]
     signs: dict[str, float] = field(default_factory=dict)
     """The signs that the value was summed from; empty where no bar was needed."""
-    alike: bool = False
-    """Whether an item is so similar in meaning that it is shown, however unlikely it is the answer."""
+    anyway: bool = False
+    """Whether an item is so similar in meaning, or the store so small, that the best is shown, however unlikely it is
+    the answer."""
 
     @property
     def relevant(self) -> bool:
-        return bool(self.worth_showing.any()) and (self.alike or self.value >= self.needed)
+        return bool(self.worth_showing.any()) and (self.anyway or self.value >= self.needed)
 
     @property
     def probability(self) -> float:
@@ -285,14 +288,14 @@ def judge(ranked: Ranked, kernel: Kernel, query: Query) -> Verdict:
     if not len(ranked.slots) or _plain(evidence, kernel, query):
         return Verdict(0.0, 0.0, worth)
     section = "floor_meaning" if "dense" in ranked.features else "floor_words"
-    growth, alike = 1.0, False
+    growth, anyway = 1.0, False
     if _among_pages(ranked):
         section, growth = f"{section}_pages", asked_of(ranked.matches.size)
-        alike = _alike(ranked) >= kernel.number("floor", "alike")
+        anyway = ranked.matches.size < FEW_ITEMS or _alike(ranked) >= kernel.number("floor", "alike")
     needed = kernel.number(section, "needed") * growth
     found = signs(evidence)
     value = sum(kernel.number(section, name) * sign for name, sign in found.items())
-    return Verdict(round(value, 4), round(needed, 4), worth, found, alike)
+    return Verdict(round(value, 4), round(needed, 4), worth, found, anyway)
 
 
 def _among_pages(ranked: Ranked) -> bool:

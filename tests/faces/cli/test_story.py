@@ -67,5 +67,5 @@ def test_the_demo_serves_the_page(clew: Shell, tmp_path: Path) -> None:
 def test_the_tour_walks_the_loop_by_itself(clew: Shell) -> None:
     ran = clew("tour", "--yes")
     assert ran.code == 0
-    for sign in ("TASK-001 started", "nothing fits", "PROOF_REQUIRED", "PROVEN", "STALE"):
+    for sign in ("TASK-001 started", "nothing fits", "PROOF_REQUIRED", "PROVEN", "stale (files changed since: "):
         assert sign in ran.out

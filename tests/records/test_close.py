@@ -144,7 +144,7 @@ def test_a_step_whose_only_proof_is_taken_back_stays_done_and_says_that_nothing_
     assert "s:0 stays done, UNPROVEN now; close step=s:0 with proof mends it" in shown and len(shown) <= 400
     why = "disowned RCPT-001: It proves nothing about the parser."
     assert agent("open", id="s:0")["proof"] == f"UNPROVEN: {why}"
-    assert "UNPROVEN" in told(agent, "resume") and "CLAIMED" not in told(agent, "resume")
+    assert "1 unproven (s:0)" in told(agent, "resume") and "claimed" not in told(agent, "resume")
     assert not agent("open", id="EV-001")["evidence"]["proves"]
     assert "EV-001 (about)" in told(agent, "open", id="s:0")
     assert told(agent, "close", step="s:0", proof=RAN).startswith("proof of s:0 is now CLAIMED")
@@ -174,7 +174,7 @@ def test_a_step_that_demands_proof_is_open_again_when_its_proof_is_taken_back(ag
     assert agent("close", task="TASK-002", proof="RCPT-001")["status"] == "done"
     shown = told(agent, "retract", id="RCPT-001", why="It ran elsewhere.")
     assert "s:0 is open again" in shown
-    assert "0/1 done" in told(agent, "resume", task="TASK-002")
+    assert "0 of 1 done" in told(agent, "resume", task="TASK-002")
 
 
 def test_steps_and_evidence_agree_about_what_changed(agent: Caller) -> None:
@@ -187,7 +187,7 @@ def test_steps_and_evidence_agree_about_what_changed(agent: Caller) -> None:
     assert (found["stale"], found["steps"][0]["changed"], found["steps"][1]["changed"]) == (["EV-001"], ["log.py"], [])
     shown = told(agent, "op_read", name="tasks_proofs", arguments={"task": "TASK-001"})
     assert "1 file changed since" in shown and "changed since: log.py" in shown and "stale: EV-001" in shown
-    assert "1 file changed" in told(agent, "resume")
+    assert "1 stale (files changed since: s:0)" in told(agent, "resume")
 
 
 def test_a_recorded_receipt_is_answered_in_two_lines(agent: Caller) -> None:

@@ -145,9 +145,12 @@ def _title(work: Work) -> str:
 
 
 def _done_steps(steps: list[Step], proofs: Mapping[str, Proof]) -> tuple[BriefLine, ...]:
-    """Done steps by name while they are few; of many only those that nobody has so much as claimed to work."""
+    """Done steps by name while they are few; of many only those whose test nobody has so much as claimed to pass."""
     few = len(steps) <= FEW_DONE
-    return tuple(_done(step, proofs[step.id]) for step in steps if few or proofs[step.id].state in UNTRIED)
+    found = [(step, proofs[step.id]) for step in steps]
+    return tuple(
+        _done(step, proof) for step, proof in found if few or proof.state in UNTRIED or proof.of_another_command
+    )
 
 
 UNTRIED = (UNPROVEN, FAILED, OVERRIDDEN)
@@ -156,9 +159,9 @@ UNTRIED = (UNPROVEN, FAILED, OVERRIDDEN)
 def _done(step: Step, proof: Proof) -> BriefLine:
     """A done step with its grade, and the reason of one that was closed without proof; never the command."""
     grade = SEEN if proof.state in (PROVEN, STALE) else proof.state
-    stale = ", stale" if proof.changed else ""
+    marks = (", not the step's test" if proof.of_another_command else "") + (", stale" if proof.changed else "")
     reason = f": {shorten(proof.reason, ALARM)}" if proof.reason and proof.state in UNTRIED else ""
-    return BriefLine("done step", step.path, f"{step.title} ({grade}{stale}{reason})")
+    return BriefLine("done step", step.path, f"{step.title} ({grade}{marks}{reason})")
 
 
 def _notes(ctx: Context, standing: Standing) -> tuple[BriefLine, ...]:

@@ -97,6 +97,13 @@ class Proof:
         """Whether nobody has to look at it any more."""
         return self.state == PROVEN
 
+    @property
+    def of_another_command(self) -> bool:
+        """Whether it is claimed by a run of something that the step does not name as its test."""
+        ran = self.receipt.command or "" if self.receipt is not None else ""
+        named = self.state == CLAIMED and self.commands
+        return bool(named) and not any(same_command(ran, name) for name in self.commands)
+
     def line(self) -> str:
         """Such as `STALE: pytest -q -> exit 0, 3 files changed since`; the state first, because lines are cut."""
         parts = [self._outcome()] if self.receipt is not None and self.state not in WAIVERS else []

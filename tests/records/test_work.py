@@ -73,7 +73,7 @@ def test_nothing_proves_nothing_and_no_reason_is_put_into_anyones_mouth(agent: C
 def test_a_reported_run_counts_as_claimed(agent: Caller) -> None:
     agent("start", title="Parse", steps=STEPS)
     lines = agent.lines("close", proof={"command": "pytest -q", "exit_code": 0})
-    assert lines[0].startswith("s:0 closed 1/3: CLAIMED: pytest -q -> exit 0")
+    assert lines[0].startswith("TASK-001 s:0 closed 1/3: CLAIMED: pytest -q -> exit 0")
     assert lines[1] == f"next: s:1 docs; in a shell: {clew_command('prove --task TASK-001 -- make docs')}"
     assert len("\n".join(lines)) <= 300
 

@@ -78,7 +78,7 @@ class Close(Input):
 
 def close_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     if result["was"] is None:
-        shown = [f"{result['step']} closed {result['closed']}/{result['of']}: {result['proof']}"]
+        shown = [f"{result['task']} {result['step']} closed {result['closed']}/{result['of']}: {result['proof']}"]
     else:
         before = f" (was {shorten(result['was'], 100)})" if result["was"] != result["proof"] else ""
         shown = [f"proof of {result['step']} is now {result['proof']}{before}"]

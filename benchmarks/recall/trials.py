@@ -107,7 +107,7 @@ def _ranked(
     ctx: Context, kernel: Kernel, text: str, model: Embedder | None, hidden: frozenset[str] = frozenset()
 ) -> tuple[Ranked, dict[int, int]]:
     search = Search(ctx, Request(text))
-    search.model = model
+    search.semantic.model = model
     query, corpus = analyse(text, kernel, ctx.now_ms), library(ctx.database).current(ctx, kernel)
     visible = corpus.alive & np.array([ref not in hidden for ref in corpus.refs], bool)
     ranked, _, _ = search._rank(ctx, corpus, query, kernel, visible)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from clew.clock import rfc3339
 from clew.errors import ClewError, invalid
 from clew.index.item_reads import items_by_id, items_of_past
-from clew.index.vectors import Packed, lag
 from clew.memory.blocks import locate, turns
 from clew.memory.files.sync import sync
 from clew.recall.answer import NOTICE, excerpt, proposed_json, replaced_by, replaces_json, result_json
@@ -21,14 +20,13 @@ from clew.recall.authors import authors_of
 from clew.recall.corpus import Corpus
 from clew.recall.features import outdated
 from clew.recall.figures import note_question
-from clew.recall.filler import embedded, waiting_texts, wake_filler
 from clew.recall.floor import Verdict, beside_the_best, judge, near_the_best, worth_showing
 from clew.recall.graph import linked, proposed_instead, successors
 from clew.recall.kernel import Kernel, kernel_of
 from clew.recall.library import library
-from clew.recall.likeness import Likeness, Topped
+from clew.recall.likeness import Likeness
 from clew.recall.models import ACTIVE as MODEL_CHOICE
-from clew.recall.models import Embedder, ModelFiles, chosen_files, load, stored_choice
+from clew.recall.models import stored_choice
 from clew.recall.query import Query, analyse
 from clew.recall.ranking import Ranked, rank, with_links, with_successors
 from clew.recall.selection import (
@@ -41,6 +39,7 @@ from clew.recall.selection import (
     idle_work,
     work_among,
 )
+from clew.recall.semantic_arm import SemanticArm
 from clew.recall.uses import note_use
 from clew.recall.wording import slots_of_signs, with_wording
 from clew.registry.context import Context
@@ -97,12 +96,9 @@ class Search:
     def __init__(self, ctx: Context, request: Request) -> None:
         self.ctx = ctx
         self.request = request
-        self.model: Embedder | None = None
-        self.reason = ""
+        self.semantic = SemanticArm(ctx, request.query, request.words_only, request.as_of is not None)
         self.known_first = not (request.sources or request.kinds or asks_for_work(request.query))
         """Whether work stands behind what is known: decisions and facts answer, steps and proofs rarely do."""
-        self.fresh: dict[int, Packed] = {}
-        """Vectors of new items that are not stored yet, by item id."""
 
     def run(self) -> dict[str, Any]:
         if not self.request.sources or "block" in self.request.sources:
@@ -112,19 +108,19 @@ class Search:
         for _ in range(MOST_SWITCHES):
             with self.ctx.reading() as ctx:
                 kernel = self.request.kernel or kernel_of(ctx)
-                choice, files = stored_choice(ctx.tx, MODEL_CHOICE), self._model_files(ctx, kernel)
-            self._load_model(files)
+                choice, files = stored_choice(ctx.tx, MODEL_CHOICE), self.semantic.files(ctx, kernel)
+            self.semantic.load(files)
             with self.ctx.reading() as ctx:
                 # Another model may have been chosen while this one was loaded; then its vectors are gone.
                 serves = files is None or stored_choice(ctx.tx, MODEL_CHOICE) == choice
-                waiting = self._waiting(ctx)
+                waiting = self.semantic.waiting(ctx)
                 if serves and not waiting:
                     return self._search(ctx, kernel)
-            self._embed(waiting)
+            self.semantic.embed(waiting)
             with self.ctx.reading() as ctx:
                 if serves and stored_choice(ctx.tx, MODEL_CHOICE) == choice:
                     return self._search(ctx, kernel)
-        self.model, self.reason = None, "the embedding model is being changed"
+        self.semantic.give_up("the embedding model is being changed")
         with self.ctx.reading() as ctx:
             return self._search(ctx, kernel)
 
@@ -151,47 +147,6 @@ class Search:
     def _is_led_by_work(self, ranked: Ranked) -> bool:
         """Whether a step or a proof stands before everything that is known, and nobody asked for such."""
         return self.known_first and bool(work_among(ranked.scene.corpus, ranked.slots[:1]).any())
-
-    def _model_files(self, ctx: Context, kernel: Kernel) -> ModelFiles | None:
-        if self.request.words_only:
-            self.reason = "only words were asked for"
-            return None
-        if not kernel.whole("vector", "enabled"):
-            self.reason = "the kernel hybrid switches vectors off"
-            return None
-        try:
-            files = chosen_files(ctx.settings, ctx.tx)
-        except ClewError as problem:
-            self._without_model(problem)
-            return None
-        self.reason = "" if files is not None else "no embedding model is installed"
-        return files
-
-    def _load_model(self, files: ModelFiles | None) -> None:
-        """Load the model and embed the question, outside of any transaction. The model caches the question's vector."""
-        try:
-            self.model = load(files) if files is not None else None
-        except ClewError as problem:
-            self._without_model(problem)
-        if self.model is not None:
-            self.model.embed_query(self.request.query)
-
-    def _waiting(self, ctx: Context) -> dict[int, str]:
-        """New items that have no vector yet."""
-        if self.model is None or self.request.as_of is not None:
-            return {}
-        return waiting_texts(ctx, self.model)
-
-    def _embed(self, waiting: dict[int, str]) -> None:
-        """Embed the new items, outside of any transaction."""
-        self.fresh = embedded(self.model, waiting) if self.model is not None and waiting else {}
-
-    def _without_model(self, problem: ClewError) -> None:
-        """Go on by words alone, with a warning, if the model cannot be used."""
-        if self.reason == problem.message:
-            return
-        self.reason = problem.message
-        self.ctx.warn("SEMANTIC_UNAVAILABLE", problem.message, problem.recovery or "See `clew doctor`.")
 
     def corpus(self, ctx: Context, kernel: Kernel) -> Corpus:
         if self.request.as_of is None:
@@ -224,7 +179,7 @@ class Search:
     def _rank(
         self, ctx: Context, corpus: Corpus, query: Query, kernel: Kernel, visible: NDArray[np.bool_]
     ) -> tuple[Ranked, Likeness | None, dict[str, Any]]:
-        likeness, arms = self._likeness(ctx, corpus, query, kernel)
+        likeness, arms = self.semantic.likeness(ctx, corpus, query, kernel)
         ranked = rank(corpus, query, kernel, visible, likeness)
         if query.intent.graph_depth and len(ranked.slots) and self.request.as_of is None:
             ways = linked(ctx, corpus, ranked.slots.tolist(), query.intent.graph_depth)
@@ -245,23 +200,6 @@ class Search:
         allowed = self._of_any_kind(corpus)
         heirs = {old: new for old, new in after.items() if allowed[new]}
         return with_successors(ranked, heirs, likeness)
-
-    def _likeness(
-        self, ctx: Context, corpus: Corpus, query: Query, kernel: Kernel
-    ) -> tuple[Likeness | None, dict[str, Any]]:
-        """The similarity of meaning, if there is a model with vectors; and which arms ran, with the reason if not."""
-        if self.model is None:
-            return None, {"lexical": True, "semantic": False, "reason": self.reason}
-        likeness = library(ctx.database).likeness(ctx, kernel, corpus, self.model, query.text)
-        if self.fresh:
-            likeness = Topped(corpus, likeness, self.model.embed_query(query.text), self.fresh)
-        waiting = lag(ctx.tx, ctx.workspace, self.model.id)
-        if waiting:
-            wake_filler(ctx, self.model)
-        arms = {"lexical": True, "semantic": likeness is not None, "model": self.model.id, "lag": waiting}
-        if likeness is None:
-            arms["reason"] = "no vectors yet; they are being made"
-        return likeness, arms
 
     def _choose(
         self, corpus: Corpus, ranked: Ranked, query: Query, verdict: Verdict

@@ -295,7 +295,7 @@ def _add_folder(found: DirectoryScan, base: Path, folder: SessionFolder, project
     head = _head(folder, key)
     if project is not None:
         head["thoughtboxProject"] = project
-    exported = {"version": "1.0", "session": head, "nodes": sorted(folder.nodes, key=_writing_order)}
+    exported = {"version": "1.0", "session": head, "nodes": _in_writing_order(folder.nodes)}
     found.sources[key] = Source(key, place, exported, folder.integrity)
 
 
@@ -326,7 +326,7 @@ def _add_export(found: DirectoryScan, path: Path) -> None:
     key = session_id(head.get("id"))
     nodes = [node for node in value["nodes"] if isinstance(node, dict)]
     if key not in found.sources:
-        exported = {**value, "session": {**head, "id": key}, "nodes": sorted(nodes, key=_writing_order)}
+        exported = {**value, "session": {**head, "id": key}, "nodes": _in_writing_order(nodes)}
         found.sources[key] = Source(key, f"exports/{path.name}", exported, merged_exports=1)
         return
     _merge(found.sources[key], nodes, head)
@@ -336,7 +336,7 @@ def _merge(source: Source, nodes: list[dict[str, Any]], head: dict[str, Any]) ->
     """Add thoughts of an export that the session directory has lost; the directory's own texts win."""
     known = {node.get("id") for node in source.exported["nodes"]}
     fresh = [node for node in nodes if node.get("id") not in known]
-    source.exported["nodes"] = sorted([*source.exported["nodes"], *fresh], key=_writing_order)
+    source.exported["nodes"] = _in_writing_order([*source.exported["nodes"], *fresh])
     # The directory's own fields win, because an export is written once and then grows old.
     source.exported["session"] = {**head, **source.exported["session"]}
     source.merged_exports += 1
@@ -347,12 +347,21 @@ def _time(node: dict[str, Any]) -> int | None:
     return time_ms(data.get("timestamp")) if isinstance(data, dict) else None
 
 
-def _writing_order(node: dict[str, Any]) -> tuple[float, float, str]:
-    """Sort key by time, then by number: times give the order of writing more reliably than the stored links."""
-    data = node.get("data") if isinstance(node.get("data"), dict) else {}
-    assert isinstance(data, dict)
-    at, number = _time(node), sound_number(data.get("thoughtNumber"))
-    return (float("inf") if at is None else at, number or float("inf"), str(node.get("id", "")))
+def _in_writing_order(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Nodes by time, then by number: times give the order of writing more reliably than the stored links.
+
+    Thoughts of several chains may stem from the same millisecond. Those that follow the same thought have their order
+    in its `next`.
+    """
+    followers = [node["next"] for node in nodes if isinstance(node.get("next"), list)]
+    place = {str(id): at for ids in followers for at, id in enumerate(ids)}
+
+    def key(node: dict[str, Any]) -> tuple[float, float, float, str]:
+        data = node["data"] if isinstance(node.get("data"), dict) else {}
+        at, number, id = _time(node), sound_number(data.get("thoughtNumber")), str(node.get("id", ""))
+        return float("inf") if at is None else at, number or float("inf"), place.get(id, float("inf")), id
+
+    return sorted(nodes, key=key)
 
 
 _NODE = ("id", "data", "prev", "next", "revisesNode", "branchOrigin", "branchId")

@@ -110,7 +110,8 @@ def _ranked(
     search.semantic.model = model
     query, corpus = analyse(text, kernel, ctx.now_ms), library(ctx.database).current(ctx, kernel)
     visible = corpus.alive & np.array([ref not in hidden for ref in corpus.refs], bool)
-    ranked, _, _ = search._rank(ctx, corpus, query, kernel, visible)
+    likeness, _ = search.semantic.likeness(ctx, corpus, query, kernel)
+    ranked = search._rank(ctx, corpus, query, kernel, visible, likeness)
     late: list[int] = [] if query.history else ranked.slots[outdated(corpus, ranked.slots)].tolist()
     return ranked, successors(ctx, corpus, late[:MOST_OUTDATED]) if late else {}
 

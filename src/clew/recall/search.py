@@ -133,12 +133,13 @@ class Search:
     def _rank_and_answer(self, ctx: Context, query: Query, kernel: Kernel) -> dict[str, Any]:
         corpus = self.corpus(ctx, kernel)
         visible = self.visible(corpus)
-        ranked, likeness, arms = self._rank(ctx, corpus, query, kernel, visible)
+        likeness, arms = self.semantic.likeness(ctx, corpus, query, kernel)
+        ranked = self._rank(ctx, corpus, query, kernel, visible, likeness)
         # Judged before replacements take the place of outdated records, which may hold the question's words.
         verdict = judge(ranked, kernel, query)
         if self._is_led_by_work(ranked):
             known = visible & ~work_among(corpus, np.arange(len(visible)))
-            of_known = judge(self._rank(ctx, corpus, query, kernel, known)[0], kernel, query)
+            of_known = judge(self._rank(ctx, corpus, query, kernel, known, likeness), kernel, query)
             verdict, self.known_first = (of_known, True) if of_known.relevant else (verdict, False)
         ranked = self._current_first(ctx, ranked, query, likeness)
         order, folded = self._choose(corpus, ranked, query, verdict)
@@ -177,15 +178,20 @@ class Search:
         return found
 
     def _rank(
-        self, ctx: Context, corpus: Corpus, query: Query, kernel: Kernel, visible: NDArray[np.bool_]
-    ) -> tuple[Ranked, Likeness | None, dict[str, Any]]:
-        likeness, arms = self.semantic.likeness(ctx, corpus, query, kernel)
+        self,
+        ctx: Context,
+        corpus: Corpus,
+        query: Query,
+        kernel: Kernel,
+        visible: NDArray[np.bool_],
+        likeness: Likeness | None,
+    ) -> Ranked:
         ranked = rank(corpus, query, kernel, visible, likeness)
         if query.intent.graph_depth and len(ranked.slots) and self.request.as_of is None:
             ways = linked(ctx, corpus, ranked.slots.tolist(), query.intent.graph_depth)
             ranked = with_links(ranked, ways, likeness)
         signs = slots_of_signs(ctx.tx, ctx.workspace, corpus, query.text) if self.request.as_of is None else NO_SLOTS
-        return with_wording(ranked, query.text, signs, likeness), likeness, arms
+        return with_wording(ranked, query.text, signs, likeness)
 
     def _current_first(self, ctx: Context, ranked: Ranked, query: Query, likeness: Likeness | None) -> Ranked:
         """Rank what holds before what does not, unless the question or `as_of` asks for the past."""

@@ -22,12 +22,13 @@ WORK = ("task", "evidence")
 _WORK_WORDS = """
 task tasks step steps plan plans todo proof proofs proven evidence progress
 """
+WORK_WORDS = frozenset(_WORK_WORDS.split())
 MOST_WORK = 2
 """So many steps and proofs at most stand behind what is known: those of one piece of work are much alike."""
 
 
 def asks_for_work(question: str) -> bool:
-    return not set(_WORK_WORDS.split()).isdisjoint(question.lower().replace("?", " ").split())
+    return not WORK_WORDS.isdisjoint(question.lower().replace("?", " ").split())
 
 
 def work_among(corpus: Corpus, slots: NDArray[np.int64]) -> NDArray[np.bool_]:

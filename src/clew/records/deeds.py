@@ -10,7 +10,7 @@ from clew.registry.context import Context
 from clew.store.events import EventRow
 from clew.store.rows import find_many
 from clew.tasks.proofs import Proof, proof_states
-from clew.tasks.steps import Step, path_key, steps_of
+from clew.tasks.steps import path_key, steps_of
 from clew.tasks.views.outlook import paths_told
 
 PEOPLE = ("", "observatory", "clew-cli")
@@ -145,11 +145,11 @@ def _grades(ctx: Context, closed: set[tuple[str | None, str | None]], known: Map
     for task in sorted({task for task, _ in closed if task})[:MOST_TASKS]:
         steps = [step for step in steps_of(ctx, task) if (task, step.path) in closed and step.completed]
         proofs = {**proof_states(ctx, [step for step in steps if step.id not in known]), **known}
-        found |= {(task, step.path): _grade(step, proofs[step.id]) for step in steps}
+        found |= {(task, step.path): _grade(proofs[step.id]) for step in steps}
     return found
 
 
-def _grade(step: Step, proof: Proof) -> str:
+def _grade(proof: Proof) -> str:
     return "" if proof.settled else f" ({proof.state})"
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 DENYING = frozenset(
     """
     not never no avoid forbid forbidden prohibit prohibited ban banned disallow disallowed refuse reject rejected stop
@@ -392,3 +395,17 @@ SHORT_FORMS = {
     "read-only": "readonly",
 }
 """Spellings that are replaced before the text is cut into words."""
+
+LETTERS = re.compile(r"[^a-z']+")
+"""What stands between words of letters."""
+CONTRAST = re.compile(r",\s+not\s+")
+_SPELLED = re.compile(
+    "|".join(rf"(?<![a-z]){re.escape(long)}(?![a-z])" for long in sorted(SHORT_FORMS, key=len, reverse=True))
+)
+_SPELLED_STARTS = frozenset(LETTERS.split(long)[0] for long in SHORT_FORMS)
+"""First words of the spellings: a text without any of them needs no search for the long ones."""
+
+
+def usual_spellings(text: str, words: Iterable[str]) -> str:
+    """The text, whose words of letters these are, with the usual form in the place of every other spelling."""
+    return text if _SPELLED_STARTS.isdisjoint(words) else _SPELLED.sub(lambda match: SHORT_FORMS[match.group()], text)

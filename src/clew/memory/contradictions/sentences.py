@@ -10,7 +10,7 @@ from sys import intern
 
 from clew.index.terms import fold, stem
 from clew.memory.contradictions.amounts import Amount, amounts, is_measure, with_periods
-from clew.memory.contradictions.lexicon import SHORT_FORMS, SILENT
+from clew.memory.contradictions.lexicon import CONTRAST, LETTERS, SILENT, usual_spellings
 from clew.memory.contradictions.word_groups import MOST_PHRASE, vocabulary, without_denial
 from clew.memory.contradictions.word_order import (
     ALLOWING,
@@ -39,14 +39,7 @@ from clew.memory.contradictions.word_order import (
 )
 
 _WORD = re.compile(r"[a-z0-9]+(?:[.'+#_/-][a-z0-9]+)*|%|[;:]|[.,](?=\s|$)")
-_SPELLED = re.compile(
-    "|".join(rf"(?<![a-z]){re.escape(long)}(?![a-z])" for long in sorted(SHORT_FORMS, key=len, reverse=True))
-)
-_START = re.compile(r"[^a-z']+")
-_SPELLED_STARTS = frozenset(_START.split(long)[0] for long in SHORT_FORMS)
-"""A text without any of these words needs no search for the long spellings."""
 _SHUT_STARTS = frozenset({"closed", "off", "out"})
-_CONTRAST = re.compile(r",\s+not\s+")
 _NAME = re.compile(r"(?<=[\w,;:'] )[\"'`]?([A-Z0-9][\w.+#-]*)")
 _MONEY = re.compile(r"([$€£])\s?(\d[\d.,]*\d|\d)")
 _ACRONYMS = re.compile(r"\b([A-Z]{2,4})s\b")
@@ -216,14 +209,13 @@ def plain_words(statement: str) -> list[str]:
         text = _MONEY.sub(lambda found: f"{found[2]} {_SIGNS[found[1]]}", text)
     text = fold(text).replace("never:", "never")  # what was rejected denies what it names
     if "," in text:
-        text = _CONTRAST.sub(" insteadof ", _THOUSANDS.sub("", text))
+        text = CONTRAST.sub(" insteadof ", _THOUSANDS.sub("", text))
     text = with_periods(text)
-    said = set(_START.split(text))
-    if not said.isdisjoint(_SPELLED_STARTS):
-        text = _SPELLED.sub(lambda match: SHORT_FORMS[match.group()], text)
+    said = set(LETTERS.split(text))
+    text = usual_spellings(text, said)
     if not said.isdisjoint(_SHUT_STARTS):
         text = _SHUT.sub("forbidden for", text)
-    if not DENYING.isdisjoint(_START.split(text)):
+    if not DENYING.isdisjoint(LETTERS.split(text)):
         text = _DOUBLE.sub(_demand, text)
         text = _MISSING.sub(lambda found: f"must have {found['what']}", text)
     found = _WORD.findall(text)

@@ -29,23 +29,18 @@ from clew.memory.contradictions.clauses import (
 )
 from clew.memory.contradictions.lexicon import (
     CONCEPTS,
+    CONTRAST,
     DENYING,
     EXCLUSIVE,
+    LETTERS,
     OPPOSED,
     PLACES,
     RANKING,
-    SHORT_FORMS,
     SILENT,
+    usual_spellings,
 )
 
 _WORD = re.compile(r"[a-z0-9]+(?:[.'+#_/-][a-z0-9]+)*|%")
-_SPELLED = re.compile(
-    "|".join(rf"(?<![a-z]){re.escape(long)}(?![a-z])" for long in sorted(SHORT_FORMS, key=len, reverse=True))
-)
-_START = re.compile(r"[^a-z']+")
-_SPELLED_STARTS = frozenset(_START.split(long)[0] for long in SHORT_FORMS)
-"""First words of the spellings: a text without any of them needs no search for the long ones."""
-_CONTRAST = re.compile(r",\s+not\s+")
 _GROUP = {word: number for number, group in enumerate(EXCLUSIVE) for word in group}
 _GROUP_STEMS = {stem(word): number for word, number in _GROUP.items()}
 _PLACE = {stem(word): (number, word) for number, group in enumerate(PLACES) for word in group}
@@ -209,10 +204,9 @@ def _clash(first: str, second: str) -> Clash | None:
 def _words(statement: str) -> list[str]:
     text = fold(statement.replace("’", "'"))
     if "," in text:
-        text = _CONTRAST.sub(" insteadof ", text)
+        text = CONTRAST.sub(" insteadof ", text)
     text = with_periods(text)
-    if not _SPELLED_STARTS.isdisjoint(_START.split(text)):
-        text = _SPELLED.sub(lambda match: SHORT_FORMS[match.group()], text)
+    text = usual_spellings(text, LETTERS.split(text))
     return list(map(_usual, _WORD.findall(text)))
 
 

@@ -78,6 +78,19 @@ def test_tags_name_commits(call: Caller) -> None:
     assert call.error("tag_delete", name="start")["code"] == "UNKNOWN_ID"
 
 
+def test_a_tag_goes_with_its_branch_and_leaves_its_name(call: Caller) -> None:
+    first = commit(call, "one")
+    call("branch_create", name="side")
+    call("checkout", ref="side")
+    commit(call, "two")
+    call("tag_create", name="here")
+    call("checkout", ref="main")
+    call("branch_delete", name="side")
+    assert call("tag_list")["tags"] == []
+    assert call.error("log", ref="here")["code"] == "UNKNOWN_ID"
+    assert call("tag_create", name="here")["tag"]["seq"] == first
+
+
 def test_a_branch_logs_what_it_inherits(call: Caller) -> None:
     commit(call, "one")
     call("branch_create", name="x")

@@ -214,3 +214,10 @@ def test_a_foreign_lease_bars_the_macro(call: Caller) -> None:
     assert call.error("tasks_macro_close_step", note="mine", agent_id="me")["code"] == "STEP_LEASE_HELD"
     assert state(call) == before
     assert call("tasks_macro_close_step", agent_id="other")["step"]["path"] == "s:0"
+
+
+def test_steps_may_be_plain_texts_with_or_without_a_test(call: Caller) -> None:
+    call("tasks_macro_start", task_title="Reader", steps=["reader", "writer; every row; test: pytest -q"])
+    first, second = call("tasks_mirror", task="TASK-001")["steps"]
+    assert (first["title"], second["title"]) == ("reader", "writer")
+    assert call("open", id=second["step_id"])["step"]["tests"] == ["pytest -q"]

@@ -196,7 +196,14 @@ SHOW_TAGS = suggest("tag_list", "Shows the tags.")
 
 
 def tag_named(ctx: Context, name: str) -> Row | None:
-    return ctx.tx.one("SELECT * FROM note_tag WHERE workspace = ? AND name = ?", ctx.workspace, name)
+    """The tag of that name; one on a deleted branch is gone with it, as `tag_list` says."""
+    return ctx.tx.one(
+        "SELECT note_tag.* FROM note_tag JOIN branch"
+        " ON branch.workspace = note_tag.workspace AND branch.id = note_tag.branch"
+        " WHERE note_tag.workspace = ? AND note_tag.name = ? AND branch.deleted_at_ms IS NULL",
+        ctx.workspace,
+        name,
+    )
 
 
 REFS = ("vcs_tags", "vcs_refs", "vcs_reflog")

@@ -100,8 +100,9 @@ def doubtful_work(ctx: Context, limit: int) -> list[Matter]:
         LOOKED_AT,
     )
     steps = done_steps(ctx, [row["id"] for row in rows])[:LOOKED_AT]
-    judged = [*proof_states(ctx, steps).values(), *(proof for _, proof in unproven_since(ctx))]
-    known = {step.id: step for step in (*steps, *(step for step, _ in unproven_since(ctx)))}
+    since = unproven_since(ctx)
+    judged = [*proof_states(ctx, steps).values(), *(proof for _, proof in since)]
+    known = {step.id: step for step in (*steps, *(step for step, _ in since))}
     doubtful = [proof for proof in judged if not proof.settled]
     tasks = sorted({known[proof.step].task for proof in doubtful})
     closers = last_doers(ctx.tx, ctx.workspace, "step_done", tasks)

@@ -34,6 +34,14 @@ def test_the_tree_as_json_nests_steps_in_tasks_in_plans(started: Shell) -> None:
     assert [step["path"] for step in tree["plans"][0]["tasks"][0]["steps"]] == ["s:0", "s:1"]
 
 
+def test_no_step_of_a_plan_with_very_many_is_dropped_without_a_word(clew: Shell) -> None:
+    steps = json.dumps([f"Row {number}" for number in range(200)])
+    for number in range(6):
+        clew("call", "tasks_macro_start", f"task_title=Part {number}", f"steps:={steps}")
+    tasks = clew("tasks", "--json").json["plans"][0]["tasks"]
+    assert [len(task["steps"]) for task in tasks] == [200] * 6
+
+
 def test_canceled_work_is_shown_on_request(started: Shell) -> None:
     started("call", "tasks_complete", "task=TASK-001", "status=CANCELED")
     assert "TASK-001" not in started("tasks").out

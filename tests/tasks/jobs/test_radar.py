@@ -135,6 +135,12 @@ def test_runners_are_listed_live_first_and_those_that_went_away(call: Caller, cl
     assert [lease["runner_id"] for lease in few["runners"]] == ["b:1"]
 
 
+def test_a_lease_of_a_clock_that_was_set_back_is_over_everywhere(call: Caller, clock: TickingClock) -> None:
+    call("tasks_runner_heartbeat", runner_id="a:1", status="live")
+    clock.now_ms -= 30 * 86_400_000
+    assert "runners=live:0 idle:0 offline:1" in call.lines("tasks_jobs_radar", fmt="lines")[0]
+
+
 def test_a_job_without_a_lease_behind_it_reads_offline_even_when_runners_are_cut(call: Caller, runner: Runner) -> None:
     for number in range(4):
         call("tasks_runner_heartbeat", runner_id=f"r:{number}", status="idle")

@@ -97,32 +97,38 @@ def find_lease(ctx: Context, runner: str) -> RunnerLease | None:
     return _lease(row) if row else None
 
 
+_ENDED = "workspace = ? AND (lease_expires_at_ms <= ? OR lease_expires_at_ms > ?)"
+"""What `RunnerLease.holds` denies: an end further away than any lease lasts comes from a clock that was set back."""
+
+
+def _ended(ctx: Context) -> tuple[str, int, int]:
+    return ctx.workspace, ctx.now_ms, ctx.now_ms + LONGEST_TTL
+
+
 def active_leases(ctx: Context) -> list[RunnerLease]:
     """Leases that hold: live runners first, then those that hold longest."""
     rows = ctx.tx.all(
-        "SELECT * FROM runner_lease WHERE workspace = ? AND lease_expires_at_ms > ?"
+        "SELECT * FROM runner_lease WHERE workspace = ? AND lease_expires_at_ms > ? AND lease_expires_at_ms <= ?"
         " ORDER BY CASE status WHEN 'live' THEN 0 ELSE 1 END, lease_expires_at_ms DESC, runner",
         ctx.workspace,
         ctx.now_ms,
+        ctx.now_ms + LONGEST_TTL,
     )
     return [_lease(row) for row in rows]
 
 
 def expired_leases(ctx: Context, limit: int) -> list[RunnerLease]:
-    """Leases that have expired, newest first."""
+    """Leases that do not hold, newest first."""
     rows = ctx.tx.all(
-        "SELECT * FROM runner_lease WHERE workspace = ? AND lease_expires_at_ms <= ?"
-        " ORDER BY updated_at_ms DESC, runner LIMIT ?",
-        ctx.workspace,
-        ctx.now_ms,
+        f"SELECT * FROM runner_lease WHERE {_ENDED} ORDER BY updated_at_ms DESC, runner LIMIT ?",
+        *_ended(ctx),
         limit,
     )
     return [_lease(row) for row in rows]
 
 
 def count_expired(ctx: Context) -> int:
-    sql = "SELECT count(*) FROM runner_lease WHERE workspace = ? AND lease_expires_at_ms <= ?"
-    return int(ctx.tx.value(sql, ctx.workspace, ctx.now_ms))
+    return int(ctx.tx.value(f"SELECT count(*) FROM runner_lease WHERE {_ENDED}", *_ended(ctx)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,9 @@ def inbox(
     if left:
         say(f"and {left} more: clew inbox -n {min(result['total'], MOST)}")
     if not result["total"]:
-        say("Nothing was put off." if later else "Nothing waits for you.")
+        what = "Nothing was put off" if later else "Nothing waits for you"
+        # A person in another directory looks into another memory; its name says so.
+        say(f"{what} in workspace {result['workspace']}.")
 
 
 def _say_details(item: Row) -> None:

@@ -60,12 +60,9 @@ def gather(clew: Clew, target: str | None, show_all: bool) -> Row | Answer:
     listed = listing(clew, {"include_all": show_all, **({"target": target} if target else {})})
     if isinstance(listed, Answer):
         return listed
-    steps = {plan["id"]: steps_of(clew, plan["id"]) for plan in listed["plans"]}
     for plan in listed["plans"]:
         own = [task for task in listed["tasks"] if task["parent"] == plan["id"]]
-        plan["tasks"] = [
-            {**task, "steps": [step for step in steps[plan["id"]] if step["task"] == task["id"]]} for task in own
-        ]
+        plan["tasks"] = with_steps(clew, plan["id"], own)
     focus = call(clew, "tasks_focus_get", {}).envelope["result"]["focus"]
     return {"workspace": clew.settings.workspace, "focus": focus, "plans": listed["plans"]}
 
@@ -88,10 +85,24 @@ def listing(clew: Clew, arguments: Row) -> Row | Answer:
             return found
 
 
-def steps_of(clew: Clew, plan: str) -> list[Row]:
-    answer = call(clew, "tasks_mirror", {"plan": plan, "limit": STEPS})
-    steps: list[Row] = answer.envelope["result"].get("steps", [])
-    return steps
+def with_steps(clew: Clew, plan: str, tasks: list[Row]) -> list[Row]:
+    """The tasks of a plan with their steps: by one call, or by one for each task of a plan that has very many."""
+    together = mirror(clew, {"plan": plan})
+    if not together.get("has_more"):
+        steps = together.get("steps", [])
+        return [{**task, "steps": [step for step in steps if step["task"] == task["id"]]} for task in tasks]
+    return [with_own_steps(task, mirror(clew, {"task": task["id"]})) for task in tasks]
+
+
+def with_own_steps(task: Row, found: Row) -> Row:
+    steps = [{"task": task["id"], **step} for step in found["steps"]]
+    more = found["total"] - len(steps)
+    return {**task, "steps": steps, **({"more_steps": more} if more else {})}
+
+
+def mirror(clew: Clew, scope: Row) -> Row:
+    found: Row = call(clew, "tasks_mirror", {**scope, "limit": STEPS}).envelope["result"]
+    return found
 
 
 def draw(found: Row) -> None:
@@ -106,6 +117,8 @@ def draw(found: Row) -> None:
         for task in plan["tasks"]:
             branch = tree.add(work_text(task, task["progress"], found["focus"]))
             add_steps(branch, task["steps"])
+            if task.get("more_steps"):
+                branch.add(f"and {task['more_steps']} more steps")
         console.print(tree)
 
 

@@ -116,9 +116,8 @@ class Project:
     def __init__(self, store: Store, directory: Path) -> None:
         self._directory = directory
         self._environ = {
-            "CLEW_HOME": str(store.home),
+            "HOME": str(store.home),
             "CLEW_DATABASE_URL": store.url,
-            "CLEW_WORKSPACE": "envmerge",
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "PYTHONDONTWRITEBYTECODE": "1",
         }

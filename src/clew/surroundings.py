@@ -18,6 +18,9 @@ from pathlib import Path
 from clew.errors import ClewError
 
 _caller: ContextVar[tuple[Mapping[str, str], Path] | None] = ContextVar("clew_surroundings", default=None)
+_typed: ContextVar[bool] = ContextVar("clew_typed", default=False)
+GIVEN = {"--home": "CLEW_HOME", "--workspace": "CLEW_WORKSPACE"}
+"""What `clew connect` writes into a client's configuration, as an option of every command."""
 
 
 @contextmanager
@@ -28,6 +31,16 @@ def surrounded(environ: Mapping[str, str], directory: Path) -> Iterator[None]:
         yield
     finally:
         _caller.reset(token)
+
+
+@contextmanager
+def typed() -> Iterator[None]:
+    """Everything inside answers a command that was typed in a shell, which shares this environment."""
+    token = _typed.set(True)
+    try:
+        yield
+    finally:
+        _typed.reset(token)
 
 
 def environment() -> Mapping[str, str]:
@@ -62,10 +75,14 @@ def clew_command(words: str) -> str:
     """A line for the caller's shell that runs this Clew: by its name where the PATH finds it, else by its place.
 
     Everything that tells an agent or a person to run `clew ...` asks here. Clients start the server by an absolute
-    path, so often no shell of theirs knows the name.
+    path, so often no shell of theirs knows the name; nor does it know the home and the workspace that the client's
+    configuration gives the server alone.
     """
-    known = shutil.which("clew", path=environment().get("PATH", ""))
-    return f"{'clew' if known else own_program()} {words}"
+    environ = environment()
+    known = shutil.which("clew", path=environ.get("PATH", ""))
+    given = {} if _typed.get() else {option: environ.get(name) for option, name in GIVEN.items()}
+    options = [f"{option} {shlex.quote(value)}" for option, value in given.items() if value]
+    return " ".join(["clew" if known else own_program(), *options, words])
 
 
 def own_program() -> str:

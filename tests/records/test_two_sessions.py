@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.client import ROOT, StdioServer
 from benchmarks.economy import RECORDS, Meter, Project, first_session
 from benchmarks.stores import Store
 
@@ -59,3 +64,20 @@ def test_one_resume_tells_a_fresh_connection_what_the_first_session_left(played:
         assert max(len(text) for text in texts) <= LIMITS.get(name, 2000), name
     assert played.first.characters < 15_000
     assert len(played.tools) <= 9_000
+
+
+def test_advice_for_the_shell_carries_the_home_that_only_the_server_was_given(tmp_path: Path) -> None:
+    project, home = tmp_path / "project", tmp_path / "a home"
+    project.mkdir()
+    (project / "reader.py").write_text("ROWS = 1\n")
+    given = {"CLEW_HOME": str(home), "CLEW_WORKSPACE": "shop"}
+    with StdioServer([sys.executable, "-m", "clew", "serve"], project, **given) as server:
+        server.initialize("claude-code")
+        told = Meter(server)
+        told("start", title="Parse", steps=[f"reader; test: {sys.executable} -m compileall -q ."])
+        (advised,) = re.findall(r"next: (.*) \(in a shell\)", told("resume"))
+        assert f"--home '{home}' --workspace shop prove --task TASK-001" in advised
+        shell = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT / "src")}
+        subprocess.run(["sh", "-c", advised], cwd=project, env=shell, check=True, timeout=120)
+        assert "PROVEN" in told("close")
+    assert not (tmp_path / ".clew").exists()

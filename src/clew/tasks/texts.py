@@ -34,7 +34,7 @@ def read_step(given: Any) -> Any:
         title, *rest = [part for part in _PART.split(given.strip()) if part] or [""]
         tests = [match.group(1) for part in rest if (match := _TEST.fullmatch(part))]
         criteria = [part for part in rest if not _TEST.fullmatch(part)]
-        return {"title": title, "success_criteria": criteria or [title], "tests": tests or None}
+        return {"title": title, "success_criteria": criteria or [title], **({"tests": tests} if tests else {})}
     if not isinstance(given, dict):
         return given
     named = {_STEP_NAMES.get(key, key): value for key, value in given.items()}

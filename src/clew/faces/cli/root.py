@@ -24,6 +24,7 @@ from clew.registry.connection import Connection
 from clew.registry.context import Progress
 from clew.registry.envelope import Answer
 from clew.settings import Settings, load_settings
+from clew.surroundings import typed
 
 if TYPE_CHECKING:
     from typer._click import Command, Context
@@ -143,7 +144,8 @@ def call(
     connection = Connection(
         toolset=toolset, agent_id=clew.settings.agent_id, client="clew-cli", durable=False, local=True
     )
-    return clew.dispatcher.call(name, arguments, connection, progress)
+    with typed():
+        return clew.dispatcher.call(name, arguments, connection, progress)
 
 
 Home = Annotated[str | None, typer.Option(help="Data directory, instead of CLEW_HOME.", metavar="DIR")]

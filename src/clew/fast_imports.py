@@ -21,11 +21,13 @@ def without_collection() -> Iterator[None]:
 @contextmanager
 def collecting_later() -> Iterator[None]:
     """For a batch whose objects end without a cycle: the collector would look through thousands of them for nothing,
-    again and again. It runs as before when the batch is done."""
+    again and again. What stays when the batch is done (readings that are kept) it leaves alone from then on; that ends
+    when nothing refers to it any more, as everything does. All else is collected as before."""
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
+            gc.freeze()
             gc.enable()

@@ -26,10 +26,15 @@ _stem = Stemmer.Stemmer("english")
 
 def terms(text: str) -> list[str]:
     """The terms of a text, in order, with repeats."""
-    return list(chain.from_iterable(map(_word_terms, _WORD.findall(unicodedata.normalize("NFKC", text)))))
+    return list(chain.from_iterable(map(_chunk_terms, unicodedata.normalize("NFKC", text).split())))
 
 
 @lru_cache(maxsize=20_000)
+def _chunk_terms(chunk: str) -> tuple[str, ...]:
+    """The terms of what stands between spaces. No word has a space in it, and most chunks were met before."""
+    return tuple(chain.from_iterable(map(_word_terms, _WORD.findall(chunk))))
+
+
 def _word_terms(word: str) -> tuple[str, ...]:
     if word.isascii() and word.isalnum() and (word.islower() or word.isdigit()):
         return (stem(word),)  # most words have no parts

@@ -321,7 +321,7 @@ def _version(ctx: Context, id: str, text: str, parsed: ParsedBlock, file: str, o
     )
 
 
-def record_removals(ctx: Context, old: Sequence[Block], *, origin: str, cause: str | None = None) -> None:
+def record_removals(ctx: Context, old: Sequence[Block], *, origin: str, cause: str | None = None) -> list[Block]:
     """Store a version of each that says it is gone."""
     gone = [
         Block(
@@ -342,6 +342,7 @@ def record_removals(ctx: Context, old: Sequence[Block], *, origin: str, cause: s
     ]
     _store(ctx, gone, {})
     unindex_items(ctx.tx, ctx.workspace, [block.id for block in gone])
+    return gone
 
 
 def _store(ctx: Context, versions: list[Block], parsed: Mapping[str, ParsedBlock]) -> None:

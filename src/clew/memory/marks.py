@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import chain
 
 from clew.canonical import sha256_hex
 from clew.index.terms import fold, stem
@@ -60,10 +61,15 @@ _SPELLINGS = {
 def normal_words(statement: str) -> list[str]:
     """The words that carry the meaning, in order."""
     text = fold(unicodedata.normalize("NFKC", statement[:MOST_CHARS])).replace("’", "'")
-    return [normal for word in _WORD.findall(text) if (normal := _normal(word)) is not None]
+    return list(chain.from_iterable(map(_chunk_words, text.split())))
 
 
 @lru_cache(maxsize=20_000)
+def _chunk_words(chunk: str) -> tuple[str, ...]:
+    """Those of what stands between spaces: no word has a space in it, and most chunks were met before."""
+    return tuple(normal for word in _WORD.findall(chunk) if (normal := _normal(word)) is not None)
+
+
 def _normal(word: str) -> str | None:
     """None for a filler."""
     if word in _NEGATIVE:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 from clew.index.terms import stem
 from clew.memory.contradictions.lexicon import PERIODS, SECONDS, UNITS, WORDS
@@ -132,7 +133,7 @@ def with_periods(text: str) -> str:
     times of the day as one word, and with `half an hour` and `a month` in figures.
 
     The rules and the sentence ask for the same text one after the other, so the last few are kept."""
-    said = set(_LETTERS.findall(text))
+    said = set(chain.from_iterable(map(_letters, text.split())))
     if "-" in text:
         text = _HYPHENATED.sub(r"\1 ", text)
     if "month" in said:
@@ -154,6 +155,12 @@ def with_periods(text: str) -> str:
         for pattern, plain in _PARTS:
             text = pattern.sub(plain, text)
     return _SINGLE.sub(r"\1 1 ", text) if said & _ARTICLES and said & _SPANS else text
+
+
+@lru_cache(maxsize=4_000)
+def _letters(chunk: str) -> tuple[str, ...]:
+    """The runs of letters in what stands between spaces."""
+    return tuple(_LETTERS.findall(chunk))
 
 
 def _bare_hour(match: re.Match[str]) -> str:
@@ -197,6 +204,8 @@ def _period(match: re.Match[str]) -> str:
 
 def amounts(words: list[str]) -> tuple[tuple[Amount, ...], set[str]]:
     """The amounts of a sentence, and the words that make them up."""
+    if not any(map(_counts, words)):
+        return (), set()
     found, used = [], set[str]()
     for at, word in enumerate(words):
         if not _counts(word):

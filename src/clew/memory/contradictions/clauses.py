@@ -7,8 +7,9 @@ no clause, and the checks that need one stay silent.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from clew.index.terms import fold, stem
 from clew.memory.contradictions.amounts import is_measure, is_period
@@ -48,6 +49,8 @@ _NO_VERB_AFTER = _ARTICLES | _OF | UNIVERSAL
 _VERBS = frozenset(map(stem, VERBS))
 _TAKING = frozenset(map(stem, TAKING))
 _RESPONSIBLE = frozenset(map(stem, RESPONSIBLE))
+WORDS_KEPT = 4_000
+"""Words of which a process keeps what they can be: the common ones make up most of any text."""
 MOST_SUBJECT = 8
 """Words before the verb; a longer subject is a sentence that was cut at the wrong word."""
 LEAST_SHARED = 0.6
@@ -75,9 +78,8 @@ class Clause:
         return self.rest | self.marks | {self.head}
 
 
-def clause_and_duty(words: list[str]) -> tuple[Clause | None, Duty | None]:
-    """The clause of a sentence, and what it makes somebody answerable for."""
-    at = _verb(words)
+def clause_and_duty(words: list[str], at: int | None) -> tuple[Clause | None, Duty | None]:
+    """The clause of a sentence whose verb stands at a place, and what it makes somebody answerable for."""
     found = None if at is None else _clause(words, at)
     return found, _duty(words, at, found) if at is not None and found is not None else None
 
@@ -88,12 +90,13 @@ _NUMBERING = frozenset({"number", "no", "nr", "nr.", "num"})
 _VALUED = frozenset(map(stem, ("require", "need", "support", "run", "be", "is", "port", "version")))
 
 
-def named_by_number(words: list[str]) -> frozenset[str]:
+def named_by_number(words: list[str], at: int | None) -> frozenset[str]:
     """The number that names the subject, with its noun: `boat number 3 leaks`, `room 12 has a projector`.
 
     Such a number is an identity and no value. What is used or required has a version instead: `node 18 is required`.
     """
-    at = _verb(words)
+    if not any(map(str.isdigit, words)):
+        return frozenset()
     for place, word in enumerate(words):
         if place and word.isdigit() and not is_measure(words[place - 1]):
             numbered = words[place - 1] in _NUMBERING
@@ -133,17 +136,17 @@ def _said(words: list[str]) -> tuple[str, ...]:
     return tuple(stem(word) for word in words if word not in _ARTICLES)
 
 
-def _verb(words: list[str]) -> int | None:
+def verb_at(words: list[str]) -> int | None:
     """Where the verb stands: behind a noun, and no noun itself (`the build fails`, `every build is signed`)."""
-    for at, word in enumerate(words[: MOST_SUBJECT + 1]):
-        before = words[at - 1] if at else ""
-        if at and word in AUXILIARY and before not in _ARTICLES:
+    for at, word in enumerate(words[1 : MOST_SUBJECT + 1], 1):
+        if word in AUXILIARY and words[at - 1] not in _ARTICLES:
             return at
-        if at and _may_be_verb(word) and before not in _NO_VERB_AFTER and not _noun_follows(words, at):
+        if _may_be_verb(word) and words[at - 1] not in _NO_VERB_AFTER and not _noun_follows(words, at):
             return at
     return None
 
 
+@lru_cache(maxsize=WORDS_KEPT)
 def _may_be_verb(word: str) -> bool:
     return stem(word) in _VERBS and not word.endswith("ing")
 
@@ -164,7 +167,7 @@ def _main_verb(words: list[str], at: int) -> str:
     return stem(words[at])
 
 
-def _content(words: list[str]) -> frozenset[str]:
+def _content(words: Sequence[str]) -> frozenset[str]:
     return frozenset(stem(word) for word in words if _telling(word) and word not in DENYING)
 
 
@@ -248,12 +251,12 @@ def other_doers(a: Duty | None, b: Duty | None) -> bool:
     return bool(a.who - b.who) and bool(b.who - a.who)
 
 
-def for_some_only(one: list[str], other: list[str]) -> bool:
+def for_some_only(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether one sentence says of all what the other keeps for some: `to every customer`, `only to beta customers`."""
     return _some_of_all(one, other) or _some_of_all(other, one)
 
 
-def _some_of_all(whole: list[str], part: list[str]) -> bool:
+def _some_of_all(whole: Sequence[str], part: Sequence[str]) -> bool:
     if ONLY not in part or ONLY in whole or not UNIVERSAL.intersection(whole):
         return False
     _, said = _without(whole, min(whole.index(word) for word in UNIVERSAL if word in whole))
@@ -264,7 +267,7 @@ def _some_of_all(whole: list[str], part: list[str]) -> bool:
     return shared / len(said | kept) >= LEAST_SHARED or (shared > 1 and (said <= kept or kept <= said))
 
 
-def _without(words: list[str], at: int) -> tuple[frozenset[str], frozenset[str]]:
+def _without(words: Sequence[str], at: int) -> tuple[frozenset[str], frozenset[str]]:
     """What a quantifier counts (the words up to the verb or the next phrase), and the other content of the sentence."""
     end = at + 1
     while end < len(words) and words[end] in _JOINTS | _ARTICLES:
@@ -275,7 +278,7 @@ def _without(words: list[str], at: int) -> tuple[frozenset[str], frozenset[str]]
     return _content(words[start:end]), _content([*words[:at], *words[end:]])
 
 
-def _ends_phrase(words: list[str], at: int, *, first: bool) -> bool:
+def _ends_phrase(words: Sequence[str], at: int, *, first: bool) -> bool:
     """`only failed requests are`: what looks like a verb may be the first word of the phrase."""
     return words[at] in AUXILIARY or words[at] in _JOINTS or (not first and stem(words[at]) in _VERBS)
 
@@ -308,7 +311,7 @@ _THEY = re.compile(r"^(?P<who>[\w -]{1,40}?) (?:can|may|are allowed to|is allowe
 
 def frames(statement: str, words: list[str]) -> Frames:
     """Every slot of the sentence with its value; none when the sentence names possibilities (`may`, `or`)."""
-    if _OPEN.intersection(words):
+    if not any(map(_opens_slot, words)) or _OPEN.intersection(words):
         return {}
     kept = [word for word in words if word not in _SMALL]
     marks = [(at, word, stem(word)) for at, word in enumerate(kept)]
@@ -317,10 +320,16 @@ def frames(statement: str, words: list[str]) -> Frames:
     for at, word, root in marks:
         if loose and word not in _MANNER:
             continue
-        if word in PLACING or word in _BEING or root in _TAKING or root in _FUNCTIONAL:
+        if _opens_slot(word):
             for key, value in _slots(kept, at, root, statement):
                 found.setdefault(key, value)
     return found
+
+
+@lru_cache(maxsize=WORDS_KEPT)
+def _opens_slot(word: str) -> bool:
+    root = stem(word)
+    return word in PLACING or word in _BEING or root in _TAKING or root in _FUNCTIONAL
 
 
 def _slots(words: list[str], at: int, root: str, statement: str) -> Iterator[tuple[str, frozenset[str]]]:
@@ -387,9 +396,12 @@ def _doing(statement: str, verb: str) -> re.Match[str] | None:
 
 def others_kept_out(a: str, b: str) -> bool:
     """Whether one sentence keeps a right for some (`only support can ...`) that the other gives to others."""
-    one, said = _ONLY.match(fold(a).strip(" .")), fold(b).strip(" .")
-    other = _THEY.match(said) or (one and _doing(said, one["what"].split()[0]))
-    if one is None or not other or other["who"].startswith("only "):
+    one = _ONLY.match(fold(a).strip(" ."))
+    if one is None:
+        return False
+    said = fold(b).strip(" .")
+    other = _THEY.match(said) or _doing(said, one["what"].split()[0])
+    if other is None or other["who"].startswith("only "):
         return False
     who, they = _slot_words(one["who"].split()), _slot_words(other["who"].split())
     what, done = _slot_words(one["what"].split()), _slot_words(other["what"].split())

@@ -7,15 +7,16 @@ person may defer it. The file, `scan`, `list_contradictions` and the resource re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from clew.ids import MENTIONED
 from clew.memory import blocks
 from clew.memory.blocks import Block
 from clew.memory.contradictions.judgement import clash, forms_of, judged, sharpness, words_of
-from clew.memory.contradictions.signatures import conflict, signatures
+from clew.memory.contradictions.signatures import Signature, conflict, signatures
 from clew.memory.files.markdown import listed, one_line, parse_block, set_field
 from clew.memory.governance.patches import ProposalDraft
 from clew.memory.kinds import prefix_of
@@ -30,6 +31,8 @@ COMPARED = ("D", "R", "U", "X", "F")
 """Kinds of records that can contradict each other."""
 LEARNED = ("L",)
 """Kinds that are only looked up for repeats: a lesson tells what happened, and two events do not contradict."""
+HEARD = ("active", "proposed")
+"""In which status a record's words are known to others."""
 ORIGIN = "contradictions"
 SOURCE = "clew"
 MAKER = "scan"
@@ -54,21 +57,29 @@ class Found:
     confidence: float
 
 
-def follow(ctx: Context, ids: Sequence[str]) -> None:
-    """After blocks changed: settle their entries and compare the changed decisions with their neighbours."""
+def follow(ctx: Context, ids: Sequence[str], written: Mapping[str, Block] | None = None) -> None:
+    """After blocks changed: settle their entries and compare the changed decisions with their neighbours.
+
+    `written` has the newest version of each; without it they are read.
+    """
     wanted = [id for id in dict.fromkeys(ids) if prefix_of(id) in (*COMPARED, *LEARNED)]
     if not wanted:
         return
-    known = blocks.current(ctx, ids=wanted, status=("active", "proposed"))
+    known = blocks.current(ctx, ids=wanted, status=HEARD) if written is None else _heard(written[id] for id in wanted)
     live = {block.id: block for block in known if block.status == "active" and prefix_of(block.id) in COMPARED}
     settle(ctx, set(wanted))
-    sayings = {block.id: _saying(block) for block in known}
+    claims = {block.id: _claim(block) for block in known}
+    sayings = {id: _saying(claim) for id, claim in claims.items()}
     _learn_words(ctx, wanted, sayings.values())
     entries = _known(ctx) if live else {}
-    for one, other in _pairs(ctx, live, [sayings[id] for id in live]):
+    for one, other in _pairs(ctx, {id: claims[id] for id in live}, [sayings[id] for id in live]):
         found = _compare(one, other)
         if found is not None:
             _keep(ctx, found, entries)
+
+
+def _heard(versions: Iterable[Block]) -> list[Block]:
+    return sorted((item for item in versions if not item.gone and item.status in HEARD), key=lambda item: item.id)
 
 
 def _learn_words(ctx: Context, ids: Sequence[str], sayings: Iterable[Saying]) -> None:
@@ -82,15 +93,33 @@ def _learn_words(ctx: Context, ids: Sequence[str], sayings: Iterable[Saying]) ->
         ctx.tx.many("INSERT INTO decision_word (workspace, word, sharp, id) VALUES (?, ?, ?, ?)", rows)
 
 
-def _pairs(ctx: Context, live: dict[str, Block], sayings: list[Saying]) -> Iterable[tuple[Block, Block]]:
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What is compared of a block."""
+
+    block: Block
+    scope: str
+    statement: str
+    signatures: list[Signature]
+
+    @property
+    def id(self) -> str:
+        return self.block.id
+
+
+def _claim(block: Block) -> Claim:
+    return Claim(block, block.get("Scope").lower() or "global", statement_of(block), signatures(block.text))
+
+
+def _pairs(ctx: Context, live: dict[str, Claim], sayings: list[Saying]) -> Iterable[tuple[Claim, Claim]]:
     """Each changed decision with the live ones it may clash with."""
     seen: set[tuple[str, str]] = set()
     near = nearby(ctx, sayings)
     others = {id for ids in near.values() for id in ids} - set(live)
-    known = {**live, **{block.id: block for block in _live(ctx, others)}}
+    known = {**live, **{block.id: _claim(block) for block in _live(ctx, others)}}
     for id, ids in near.items():
         for other in ids:
-            pair = (min(id, other), max(id, other))
+            pair = (id, other) if id < other else (other, id)
             if other in known and pair not in seen:
                 seen.add(pair)
                 yield known[pair[0]], known[pair[1]]
@@ -114,26 +143,27 @@ class Saying:
         return [*((form, 0) for form in sorted(self.forms)), *((word, 2 - self.sharp) for word in sorted(self.words))]
 
 
-def _saying(block: Block) -> Saying:
-    """What is compared of a block. Forms are keys that only decisions about the very same thing share."""
-    said = statement_of(block)
-    forms = forms_of(said) | {f"signature:{item.group}" for item in signatures(block.text)}
-    return Saying(block.id, words_of(said), forms, sharpness(said))
+def _saying(claim: Claim) -> Saying:
+    """By what a claim is found. Forms are keys that only decisions about the very same thing share."""
+    said = claim.statement
+    forms = forms_of(said) | {f"signature:{item.group}" for item in claim.signatures}
+    return Saying(claim.id, words_of(said), forms, sharpness(said))
 
 
 def nearby(ctx: Context, sayings: list[Saying]) -> dict[str, list[str]]:
     """Live decisions that share words which few decisions hold, those with most in common first."""
-    asked = list(dict.fromkeys(pair for saying in sayings for pair in saying.asked()))
+    wanted = {saying.id: saying.asked() for saying in sayings}
+    asked = list(dict.fromkeys(chain.from_iterable(wanted.values())))
     found = ctx.tx.each(_HOLDING, [(ctx.workspace, word, least, COMMON + 1) for word, least in asked])
-    holders = {pair: [row["id"] for row in rows] for pair, rows in zip(asked, found, strict=True)}
-    return {saying.id: _closest(saying, holders) for saying in sayings}
+    holders = {pair: [row["id"] for row in rows] for pair, rows in zip(asked, found, strict=True) if rows}
+    return {saying.id: _closest(saying, wanted[saying.id], holders) for saying in sayings}
 
 
-def _closest(saying: Saying, holders: dict[tuple[str, int], list[str]]) -> list[str]:
+def _closest(saying: Saying, asked: list[tuple[str, int]], holders: dict[tuple[str, int], list[str]]) -> list[str]:
     shared: Counter[str] = Counter()
-    for word, least in saying.asked():
-        known = holders[(word, least)]
-        if word in saying.forms or len(known) <= COMMON:
+    for pair in filter(holders.__contains__, asked):
+        known = holders[pair]
+        if len(known) <= COMMON or pair[0] in saying.forms:
             shared.update(known)
     del shared[saying.id]
     return sorted(shared, key=lambda id: (-shared[id], id))[:CANDIDATES]
@@ -162,24 +192,31 @@ def _live(ctx: Context, ids: Iterable[str]) -> list[Block]:
     return [block for block in found if prefix_of(block.id) in COMPARED]
 
 
-def _compare(one: Block, other: Block) -> Found | None:
-    if not _scopes_meet(one, other) or _succeeds(one, other):
+def _compare(one: Claim, other: Claim) -> Found | None:
+    if not _scopes_meet(one.scope, other.scope):
         return None
-    exact = [
-        found for a in signatures(one.text) for b in signatures(other.text) if (found := conflict(a, b)) is not None
-    ]
-    if exact:
-        worst = max(exact, key=lambda item: item.confidence)
-        return Found(one.id, other.id, worst.severity, "signatures", worst.reason, worst.confidence)
-    plain = clash(statement_of(one), statement_of(other))
+    found = _exact_conflict(one, other) or _plain_conflict(one, other)
+    # Asked last, because hardly a pair gets here.
+    return None if found is None or _succeeds(one.block, other.block) else found
+
+
+def _exact_conflict(one: Claim, other: Claim) -> Found | None:
+    exact = [found for a in one.signatures for b in other.signatures if (found := conflict(a, b)) is not None]
+    if not exact:
+        return None
+    worst = max(exact, key=lambda item: item.confidence)
+    return Found(one.id, other.id, worst.severity, "signatures", worst.reason, worst.confidence)
+
+
+def _plain_conflict(one: Claim, other: Claim) -> Found | None:
+    plain = clash(one.statement, other.statement)
     if plain is None:
         return None
     severity = "high" if plain.confidence >= 0.85 else "medium"
     return Found(one.id, other.id, severity, plain.kind, plain.reason, plain.confidence)
 
 
-def _scopes_meet(one: Block, other: Block) -> bool:
-    first, second = one.get("Scope").lower() or "global", other.get("Scope").lower() or "global"
+def _scopes_meet(first: str, second: str) -> bool:
     return "global" in (first, second) or first == second
 
 
@@ -267,7 +304,7 @@ def endings(ctx: Context, touched: set[str] | None) -> list[Ending]:
         if len(pair) != 2:
             continue  # written by hand about something else
         sides = [live[id] for id in pair if id in live]
-        if len(sides) < 2 or (_ours(entry) and _compare(*_ordered(sides[0], sides[1])) is None):
+        if len(sides) < 2 or (_ours(entry) and _compare(*map(_claim, _ordered(sides[0], sides[1]))) is None):
             found.append(Ending(entry, f"no longer so on {blocks.day_of(ctx.now_ms)}"))
         elif first.setdefault(pair, entry.id) != entry.id:
             found.append(Ending(entry, f"the same pair as {first[pair]}", is_twin=True))
@@ -321,7 +358,7 @@ def similar(ctx: Context, id: str, statement: str) -> list[Block]:
     asked = [(ctx.workspace, word, 0, COMMON + 1) for word in sorted(words_of(statement[:MOST_CHARS]))]
     shared: Counter[str] = Counter(row["id"] for rows in ctx.tx.each(_HOLDING, asked) for row in rows)
     ids = [other for other, _ in shared.most_common(CANDIDATES) if other != id]
-    found = blocks.current(ctx, ids=ids, status=("active", "proposed")) if ids else []
+    found = blocks.current(ctx, ids=ids, status=HEARD) if ids else []
     return [other for other in found if _share(words, set(normal_words(other.headline))) >= REPEATED]
 
 

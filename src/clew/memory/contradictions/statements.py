@@ -10,10 +10,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
+from sys import intern
 
 from clew.index.terms import fold, stem
 from clew.memory.contradictions.amounts import Amount, amounts, is_measure, with_periods
 from clew.memory.contradictions.clauses import (
+    WORDS_KEPT,
     Clause,
     Duty,
     Frames,
@@ -26,6 +29,7 @@ from clew.memory.contradictions.clauses import (
     other_doers,
     other_things,
     others_kept_out,
+    verb_at,
 )
 from clew.memory.contradictions.lexicon import (
     CONCEPTS,
@@ -110,10 +114,11 @@ class Clash:
 def read(statement: str) -> Reading:
     words = _words(statement)
     kept, refused = _refusals(words)
-    stems = [stem(word) for word in kept]
+    stems = list(map(stem, kept))
     denies = sum(map(DENYING.__contains__, kept)) % 2 == 1
     values = _values(kept)
-    names = named_by_number(kept)
+    verb = verb_at(kept)
+    names = named_by_number(kept, verb)
     found, numeric = amounts(kept)
     found = tuple(amount for amount in found if names.isdisjoint(amount.text.split()))
     places = _places(stems)
@@ -131,7 +136,7 @@ def read(statement: str) -> Reading:
         _purpose(kept),
         _order(kept),
         frames(statement, kept),
-        *clause_and_duty(kept),
+        *clause_and_duty(kept, verb),
         tuple(kept),
         names,
     )
@@ -139,8 +144,10 @@ def read(statement: str) -> Reading:
 
 def _purpose(words: list[str]) -> frozenset[str]:
     """The words after the last `for`, without numbers: what the thing is meant for."""
-    at = max((at for at, word in enumerate(words) if word == "for"), default=None)
-    return frozenset() if at is None else _telling([word for word in words[at + 1 :] if not is_measure(word)])
+    if "for" not in words:
+        return frozenset()
+    at = max(at for at, word in enumerate(words) if word == "for")
+    return _telling([word for word in words[at + 1 :] if not is_measure(word)])
 
 
 def rules_seen(first: str, second: str, found: Clash | None) -> dict[str, float]:
@@ -187,9 +194,9 @@ def _clash(first: str, second: str) -> Clash | None:
     if a.names and b.names and a.names != b.names:
         return None
     # The same words never contradict themselves, not even "X instead of X".
-    if a == b:
+    if a.sequence == b.sequence and a == b:
         return None
-    if for_some_only(list(a.sequence), list(b.sequence)):
+    if for_some_only(a.sequence, b.sequence):
         return Clash("only", "one says it of all, the other of some only", 0.8)
     if other_doers(a.duty, b.duty) and a.denies == b.denies:
         return Clash("slot", "they make different people or things answerable for it", 0.75)
@@ -206,14 +213,24 @@ def _words(statement: str) -> list[str]:
     if "," in text:
         text = CONTRAST.sub(" insteadof ", text)
     text = with_periods(text)
-    text = usual_spellings(text, LETTERS.split(text))
-    return list(map(_usual, _WORD.findall(text)))
+    text = usual_spellings(text, chain.from_iterable(map(_letters, text.split())))
+    return list(chain.from_iterable(map(_chunk_words, text.split())))
+
+
+@lru_cache(maxsize=WORDS_KEPT)
+def _letters(chunk: str) -> tuple[str, ...]:
+    return tuple(LETTERS.split(chunk))
 
 
 @lru_cache(maxsize=20_000)
+def _chunk_words(chunk: str) -> tuple[str, ...]:
+    """The words of what stands between spaces: no word has a space in it, and most chunks were met before."""
+    return tuple(map(_usual, _WORD.findall(chunk)))
+
+
 def _usual(word: str) -> str:
-    """What a word counts as. Thousands of readings are kept, and by this they share their words."""
-    return _CONCEPT.get(stem(word)) or _SAME.get(word, word)
+    """What a word counts as. Thousands of readings are kept, and by `intern` they share their words."""
+    return intern(_CONCEPT.get(stem(word)) or _SAME.get(word, word))
 
 
 def _refusals(words: list[str]) -> tuple[list[str], frozenset[str]]:
@@ -228,19 +245,23 @@ def _refusals(words: list[str]) -> tuple[list[str], frozenset[str]]:
 
 def _values(words: list[str]) -> dict[int, frozenset[str]]:
     found: dict[int, set[str]] = {}
-    for word in words:
-        group = _GROUP.get(word, _GROUP_STEMS.get(stem(word)))
+    for word, group in zip(words, map(_group, words), strict=True):
         if group is not None:
             found.setdefault(group, set()).add(stem(word))
     return {group: frozenset(items) for group, items in found.items()}
 
 
+@lru_cache(maxsize=WORDS_KEPT)
+def _group(word: str) -> int | None:
+    """The group of values that exclude each other to which a word belongs."""
+    return _GROUP.get(word, _GROUP_STEMS.get(stem(word)))
+
+
 def _places(stems: list[str]) -> dict[int, frozenset[str]]:
     found: dict[int, set[str]] = {}
-    for item in stems:
-        if item in _PLACE:
-            group, word = _PLACE[item]
-            found.setdefault(group, set()).add(stem(_SAME.get(word, word)))
+    for item in filter(_PLACE.__contains__, stems):
+        group, word = _PLACE[item]
+        found.setdefault(group, set()).add(stem(_SAME.get(word, word)))
     return {group: frozenset(items) for group, items in found.items()}
 
 
@@ -272,8 +293,10 @@ def _by_value(a: Reading, b: Reading) -> Clash | None:
 
 
 def _by_number(a: Reading, b: Reading) -> Clash | None:
+    if not a.amounts or not b.amounts or a.denies != b.denies:
+        return None
     likeness = _alike(a, b)
-    if a.denies != b.denies or likeness < CLOSE or _crossed(a, b) or _two_things(a, b) or _loosely(a, b):
+    if likeness < CLOSE or _crossed(a, b) or _two_things(a, b) or _loosely(a, b):
         return None
     for one in a.amounts:
         for other in b.amounts:
@@ -286,6 +309,8 @@ def _by_number(a: Reading, b: Reading) -> Clash | None:
 
 def _by_bound(a: Reading, b: Reading) -> Clash | None:
     """One sets a limit where the other says that there is none."""
+    if _UNLIMITED not in a.words and _UNLIMITED not in b.words:
+        return None
     for free, bound in ((a, b), (b, a)):
         limits = [item for item in bound.amounts if item.low != item.high]
         if _UNLIMITED in free.words and limits and not free.amounts and _alike(a, b, _BOUNDLESS) >= CLOSE:
@@ -347,6 +372,8 @@ def _elsewhere(a: Reading, b: Reading) -> bool:
 
 def _by_refusal(a: Reading, b: Reading) -> Clash | None:
     """One says `instead of Y`, the other says Y."""
+    if not a.refused and not b.refused:
+        return None
     for refusing, other in ((a, b), (b, a)):
         said = refusing.refused & other.words
         if said and not other.denies and not (refusing.words & other.words & _GROUP_STEMS.keys()):
@@ -358,7 +385,7 @@ def _by_refusal(a: Reading, b: Reading) -> Clash | None:
 
 def _by_slot(a: Reading, b: Reading) -> Clash | None:
     """The same words around another value."""
-    if a.denies or b.denies or _crossed(a, b):
+    if a.denies or b.denies or a.frames.keys().isdisjoint(b.frames) or _crossed(a, b):
         return None
     found = excluded(a.frames, b.frames)
     return Clash("slot", f"{found[0]} against {found[1]}", 0.7) if found else None
@@ -366,9 +393,9 @@ def _by_slot(a: Reading, b: Reading) -> Clash | None:
 
 def _order(words: list[str]) -> tuple[frozenset[str], frozenset[str]] | None:
     """What stands before and after a word that ranks them: `prefer A over B`."""
-    at = next((at for at, word in enumerate(words) if word in RANKING), None)
-    if at is None:
+    if RANKING.isdisjoint(words):
         return None
+    at = next(at for at, word in enumerate(words) if word in RANKING)
     return _telling(words[:at]), _telling(words[at + 1 :])
 
 

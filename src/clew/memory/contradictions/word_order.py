@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from clew.index.terms import stem
 from clew.memory.contradictions.word_groups import vocabulary
@@ -29,6 +30,8 @@ PREPOSITIONS = words_in("""
     against without above below across about when if while once unless because so that which who where than
 """)  # fmt: skip
 ARTICLES = words_in("a an the our your its their this that these those my his her all every each any no some only")
+_VERBAL = BEING | MODAL
+_PHRASE_ENDS = (BREAKS | PREPOSITIONS) - {"of"}
 PRONOUNS = words_in("we you they i he she it one everybody everyone nobody anybody anyone somebody")
 DENYING = words_in("""
     not no never none nobody nothing neither nor cannot without forbid forbids forbidden prohibit prohibits prohibited
@@ -84,13 +87,13 @@ PARTICIPLES = words_in("""
 def verb_place(words: Sequence[str]) -> int | None:
     """Where the verb stands."""
     verbs = vocabulary().verbs
-    for at, word in enumerate(words[:12]):
-        if word in BREAKS and at > 1:
+    for at, word in enumerate(words[1:12], 1):
+        if not _may_act(word):
             continue
-        before = words[at - 1] if at else ""
-        if at and (word in BEING or word in MODAL) and before not in ARTICLES:
+        before = words[at - 1]
+        if word in _VERBAL and before not in ARTICLES:
             return at
-        if not at or before in ARTICLES or before in PREPOSITIONS or stem(word) not in verbs:
+        if before in ARTICLES or before in PREPOSITIONS or stem(word) not in verbs:
             continue
         after = words[at + 1] if at + 1 < len(words) else ""
         if after in BEING or after in MODAL:
@@ -99,6 +102,12 @@ def verb_place(words: Sequence[str]) -> int | None:
         if (word.endswith("s") and not before.endswith("s")) or (plural and not word.endswith("s")) or PAST.match(word):
             return at
     return None
+
+
+@lru_cache(maxsize=4_000)
+def _may_act(word: str) -> bool:
+    """Whether a word can be the verb: most can not, and need no look at their neighbours."""
+    return word in _VERBAL or (word not in BREAKS and stem(word) in vocabulary().verbs)
 
 
 def roles_of(words: Sequence[str], at: int | None) -> list[str]:
@@ -140,8 +149,8 @@ def _mark(roles: list[str], words: Sequence[str], start: int, role: str) -> list
     at = start
     while at < len(words) and (words[at] in ARTICLES or words[at] in PRONOUNS):
         at += 1
-    while at < len(words) and words[at] not in BREAKS and (words[at] not in PREPOSITIONS or words[at] == "of"):
-        if at > start and (words[at] in BEING or words[at] in MODAL):
+    while at < len(words) and words[at] not in _PHRASE_ENDS:
+        if at > start and words[at] in _VERBAL:
             break
         roles[at] = role
         at += 1

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import orjson
 
 from clew.memory import blocks
+from clew.memory.blocks import Block
 from clew.memory.files import places
 from clew.memory.files.file_merge import common_prefix, common_suffix, header_after, header_before
 from clew.memory.files.markdown import HEADER, ParsedFile, gap_problems, parse_file
@@ -109,23 +110,23 @@ def _ids_in(ctx: Context, region: Region) -> list[str]:
     return [row["id"] for row in ctx.tx.all(f"{sql}{bound} ORDER BY ordinal", *params)]
 
 
-def take_in(ctx: Context, plans: list[EditedStretch]) -> list[str]:
-    """Make versions of what changed, over all files at once so that a moved block is one change. Returns their ids."""
+def take_in(ctx: Context, plans: list[EditedStretch]) -> dict[str, Block]:
+    """Make versions of what changed, over all files at once so that a moved block is one change."""
     new_ids = {part.id for item in plans for part in item.edited.parts}
     # Over all files: a block that left one file and appeared in another has moved, and was not removed.
     leaving = {id for item in plans for id in item.old_ids} - new_ids
     freed = {id for item in plans for id in item.old_ids}
-    changed: list[str] = []
+    changed: list[Block] = []
     settled: set[str] = set()
     for item in plans:
         changed += _take_in_file(ctx, item, freed, settled)
     changed += _remove(ctx, sorted(leaving))
     # Last, because only now the ids that are gone are free.
     changed += _promote(ctx, sorted(leaving))
-    return changed
+    return {block.id: block for block in changed}
 
 
-def _promote(ctx: Context, gone: list[str]) -> list[str]:
+def _promote(ctx: Context, gone: list[str]) -> list[Block]:
     """Of two blocks with one id, the second was kept as text. When the first goes, the second becomes a block."""
     changed = []
     for path in _files_repeating(ctx, gone):
@@ -147,7 +148,7 @@ def _files_repeating(ctx: Context, ids: list[str]) -> list[str]:
     return sorted({row["file"] for row in rows if any(f'"{id} is used twice' in row["problems"] for id in ids)})
 
 
-def _take_in_file(ctx: Context, item: EditedStretch, freed: set[str], settled: set[str]) -> list[str]:
+def _take_in_file(ctx: Context, item: EditedStretch, freed: set[str], settled: set[str]) -> list[Block]:
     path = item.region.file
     ctx.ws.next_seq()
     before, parts = _without_repeats(ctx, item, freed, settled)
@@ -157,13 +158,13 @@ def _take_in_file(ctx: Context, item: EditedStretch, freed: set[str], settled: s
         for part in parts
         if part.id not in old or (old[part.id].text, old[part.id].file) != (part.text, path)
     }
-    blocks.record_all(ctx, changed, file=path, origin="edit")
+    versions = blocks.record_all(ctx, changed, file=path, origin="edit")
     places.replace(ctx, item.region, parts, before)
     if item.region.byte == 0:
         _keep_preamble(ctx, path, before)
     shown = {"changed": list(changed)[:50], "count": len(changed)}
     ctx.emit("memory", "memory_edited", path, shown)
-    return list(changed)
+    return versions
 
 
 def _keep_preamble(ctx: Context, path: str, text: str) -> None:
@@ -196,9 +197,8 @@ def _without_repeats(
     return before, parts
 
 
-def _remove(ctx: Context, ids: Iterable[str]) -> list[str]:
-    gone = blocks.current(ctx, ids=ids)
-    blocks.record_removals(ctx, gone, origin="edit")
+def _remove(ctx: Context, ids: Iterable[str]) -> list[Block]:
+    gone = blocks.record_removals(ctx, blocks.current(ctx, ids=ids), origin="edit")
     for block in gone:
         ctx.emit("memory", "block_removed", block.id, {"file": block.file, "origin": "edit"})
-    return [block.id for block in gone]
+    return gone

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from clew.errors import ClewError
 from clew.fast_imports import collecting_later
+from clew.memory.blocks import Block
 from clew.memory.files import hand_edits, places, plain_files, snapshots
 from clew.memory.files.directory import (
     CONFIGURATION,
@@ -265,7 +266,9 @@ def _take_in(ctx: Context, directory: Directory, state: State, found: list[Edite
         heads = {row["path"]: row["seq"] for row in _heads(bound)}
         reached = {path: (last_splice(bound, path), heads.get(path, 0)) for path in taken | same}
         snapshots.take_in(bound, directory)
-        proposals.follow_changes(bound, changed)  # what they write is newer than the files and is rendered next
+        proposals.follow_changes(
+            bound, list(changed), changed
+        )  # what they write is newer than the files and is rendered next
     for item in late:
         # Only after the commit: until then the copy in `.clew/late` is the only place where that save exists.
         directory.late.settle(item)
@@ -321,7 +324,7 @@ def _take_in_plain(ctx: Context, edit: EditedFile) -> bool:
     return plain_files.text(ctx, edit.path) == edit.text and not edit.late
 
 
-def _take_in_blocks(ctx: Context, saved: list[EditedFile]) -> tuple[set[str], list[str]]:
+def _take_in_blocks(ctx: Context, saved: list[EditedFile]) -> tuple[set[str], dict[str, Block]]:
     """Returns the files that the store now has exactly as they are, and the blocks that changed.
 
     Several saves of one file are merged one after the other, each into what the one before made of the file, and
@@ -350,13 +353,21 @@ def _long(edit: EditedFile) -> bool:
 def _import(ctx: Context, edit: EditedFile) -> None:
     """A long file that is new to the store, in portions: each is a state of its own, and any process can go on."""
     ends = hand_edits.portions(edit.text)
-    for number, (start, end) in enumerate(zip([0, *ends], ends, strict=False), 1):
-        with collecting_later(), ctx.writing() as bound:
-            if places.file_row(bound, edit.path)["bytes"] != size(edit.text[:start]):
-                return  # not new, or changed meanwhile; the ordinary way merges it
-            changed = hand_edits.take_in(bound, [hand_edits.plan(bound, edit.path, edit.text[:start], edit.text[:end])])
-            proposals.follow_changes(bound, changed)
-        ctx.progress(number, len(ends), edit.path)
+    with collecting_later():
+        for number, (start, end) in enumerate(zip([0, *ends], ends, strict=False), 1):
+            if not _import_portion(ctx, edit, start, end):
+                return
+            ctx.progress(number, len(ends), edit.path)
+
+
+def _import_portion(ctx: Context, edit: EditedFile, start: int, end: int) -> bool:
+    """False where the file is not new, or changed meanwhile: the ordinary way merges it."""
+    with ctx.writing() as bound:
+        if places.file_row(bound, edit.path)["bytes"] != size(edit.text[:start]):
+            return False
+        changed = hand_edits.take_in(bound, [hand_edits.plan(bound, edit.path, edit.text[:start], edit.text[:end])])
+        proposals.follow_changes(bound, list(changed), changed)
+    return True
 
 
 def _stored(ctx: Context, edit: EditedFile) -> str:

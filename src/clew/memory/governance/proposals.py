@@ -5,7 +5,7 @@ Each has a fingerprint over its operations, so that nobody approves something el
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -240,11 +240,19 @@ def _reject_record(ctx: Context, record: Block | None, cause: str) -> None:
         blocks.write(ctx, record.id, text, origin="review", cause=cause)
 
 
-def follow_changes(ctx: Context, ids: Sequence[str]) -> None:
-    """Update what depends on changed blocks, in the same transaction: after an approval, a hand edit or a rollback."""
-    if ids:
-        _follow_edits(ctx, ids)
-        detection.follow(ctx, [*ids, *_follow_hand_approvals(ctx, ids)])
+def follow_changes(ctx: Context, ids: Sequence[str], written: Mapping[str, Block] | None = None) -> None:
+    """Update what depends on changed blocks, in the same transaction: after an approval, a hand edit or a rollback.
+
+    `written` has the newest version of each, where the caller has just made them; without it they are read.
+    """
+    if not ids:
+        return
+    seq = ctx.ws.seq
+    _follow_edits(ctx, ids)
+    if written is None or any("Proposal" in block.fields for block in written.values()):
+        ids = [*ids, *_follow_hand_approvals(ctx, ids)]
+    # Rejections and approvals write blocks, maybe newer versions of these: every block takes a seq.
+    detection.follow(ctx, ids, written if ctx.ws.seq == seq else None)
 
 
 def _follow_hand_approvals(ctx: Context, ids: Sequence[str]) -> list[str]:

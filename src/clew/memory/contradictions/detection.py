@@ -68,11 +68,11 @@ def follow(ctx: Context, ids: Sequence[str], written: Mapping[str, Block] | None
     known = blocks.current(ctx, ids=wanted, status=HEARD) if written is None else _heard(written[id] for id in wanted)
     live = {block.id: block for block in known if block.status == "active" and prefix_of(block.id) in COMPARED}
     settle(ctx, set(wanted))
-    claims = {block.id: _claim(block) for block in known}
-    sayings = {id: _saying(claim) for id, claim in claims.items()}
+    assertions = {block.id: _assertion(block) for block in known}
+    sayings = {id: _saying(assertion) for id, assertion in assertions.items()}
     _learn_words(ctx, wanted, sayings.values())
     entries = _known(ctx) if live else {}
-    for one, other in _pairs(ctx, {id: claims[id] for id in live}, [sayings[id] for id in live]):
+    for one, other in _pairs(ctx, {id: assertions[id] for id in live}, [sayings[id] for id in live]):
         found = _compare(one, other)
         if found is not None:
             _keep(ctx, found, entries)
@@ -94,7 +94,7 @@ def _learn_words(ctx: Context, ids: Sequence[str], sayings: Iterable[Saying]) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Assertion:
     """What is compared of a block."""
 
     block: Block
@@ -107,16 +107,16 @@ class Claim:
         return self.block.id
 
 
-def _claim(block: Block) -> Claim:
-    return Claim(block, block.get("Scope").lower() or "global", statement_of(block), signatures(block.text))
+def _assertion(block: Block) -> Assertion:
+    return Assertion(block, block.get("Scope").lower() or "global", statement_of(block), signatures(block.text))
 
 
-def _pairs(ctx: Context, live: dict[str, Claim], sayings: list[Saying]) -> Iterable[tuple[Claim, Claim]]:
+def _pairs(ctx: Context, live: dict[str, Assertion], sayings: list[Saying]) -> Iterable[tuple[Assertion, Assertion]]:
     """Each changed decision with the live ones it may clash with."""
     seen: set[tuple[str, str]] = set()
     near = nearby(ctx, sayings)
     others = {id for ids in near.values() for id in ids} - set(live)
-    known = {**live, **{block.id: _claim(block) for block in _live(ctx, others)}}
+    known = {**live, **{block.id: _assertion(block) for block in _live(ctx, others)}}
     for id, ids in near.items():
         for other in ids:
             pair = (id, other) if id < other else (other, id)
@@ -143,11 +143,11 @@ class Saying:
         return [*((form, 0) for form in sorted(self.forms)), *((word, 2 - self.sharp) for word in sorted(self.words))]
 
 
-def _saying(claim: Claim) -> Saying:
-    """By what a claim is found. Forms are keys that only decisions about the very same thing share."""
-    said = claim.statement
-    forms = forms_of(said) | {f"signature:{item.group}" for item in claim.signatures}
-    return Saying(claim.id, words_of(said), forms, sharpness(said))
+def _saying(assertion: Assertion) -> Saying:
+    """By what a assertion is found. Forms are keys that only decisions about the very same thing share."""
+    said = assertion.statement
+    forms = forms_of(said) | {f"signature:{item.group}" for item in assertion.signatures}
+    return Saying(assertion.id, words_of(said), forms, sharpness(said))
 
 
 def nearby(ctx: Context, sayings: list[Saying]) -> dict[str, list[str]]:
@@ -183,7 +183,7 @@ def statement_of(block: Block) -> str:
 
 
 def statement_as(prefix: str, text: str) -> str:
-    """What a record of this kind claims: a rejected alternative denies what it names."""
+    """What a record of this kind assertions: a rejected alternative denies what it names."""
     return (f"Never: {text}" if prefix == "X" else text)[:MOST_CHARS]
 
 
@@ -192,7 +192,7 @@ def _live(ctx: Context, ids: Iterable[str]) -> list[Block]:
     return [block for block in found if prefix_of(block.id) in COMPARED]
 
 
-def _compare(one: Claim, other: Claim) -> Found | None:
+def _compare(one: Assertion, other: Assertion) -> Found | None:
     if not _scopes_meet(one.scope, other.scope):
         return None
     found = _exact_conflict(one, other) or _plain_conflict(one, other)
@@ -200,7 +200,7 @@ def _compare(one: Claim, other: Claim) -> Found | None:
     return None if found is None or _succeeds(one.block, other.block) else found
 
 
-def _exact_conflict(one: Claim, other: Claim) -> Found | None:
+def _exact_conflict(one: Assertion, other: Assertion) -> Found | None:
     exact = [found for a in one.signatures for b in other.signatures if (found := conflict(a, b)) is not None]
     if not exact:
         return None
@@ -208,7 +208,7 @@ def _exact_conflict(one: Claim, other: Claim) -> Found | None:
     return Found(one.id, other.id, worst.severity, "signatures", worst.reason, worst.confidence)
 
 
-def _plain_conflict(one: Claim, other: Claim) -> Found | None:
+def _plain_conflict(one: Assertion, other: Assertion) -> Found | None:
     plain = clash(one.statement, other.statement)
     if plain is None:
         return None
@@ -304,7 +304,7 @@ def endings(ctx: Context, touched: set[str] | None) -> list[Ending]:
         if len(pair) != 2:
             continue  # written by hand about something else
         sides = [live[id] for id in pair if id in live]
-        if len(sides) < 2 or (_ours(entry) and _compare(*map(_claim, _ordered(sides[0], sides[1]))) is None):
+        if len(sides) < 2 or (_ours(entry) and _compare(*map(_assertion, _ordered(sides[0], sides[1]))) is None):
             found.append(Ending(entry, f"no longer so on {blocks.day_of(ctx.now_ms)}"))
         elif first.setdefault(pair, entry.id) != entry.id:
             found.append(Ending(entry, f"the same pair as {first[pair]}", is_twin=True))

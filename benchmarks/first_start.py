@@ -12,11 +12,12 @@ import os
 import subprocess
 import sys
 import tempfile
+from functools import cache as cache_result
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.memory import write_decisions
-from benchmarks.peer import PEER, mind_mem_python
+from benchmarks.peer import PEER, cache, mind_mem_python
 from benchmarks.report import Report
 
 BLOCKS = 10_000
@@ -123,7 +124,14 @@ class Step(NamedTuple):
 
 
 def clew_steps(count: int, *, model: bool) -> list[Step]:
+    _compile_modules()
     return steps(sys.executable, _CLEW, count, {} if model else {"recall": {"vector_enabled": False}})
+
+
+@cache_result
+def _compile_modules() -> None:
+    """A first run writes the bytecode that the measured ones load."""
+    steps(sys.executable, _CLEW, 100, {"recall": {"vector_enabled": False}})
 
 
 def peer_steps(python: str, count: int, *, scan: bool) -> list[Step]:
@@ -137,12 +145,18 @@ def steps(python: str, program: str, count: int, configuration: dict[str, object
         write_decisions(root / "memory", count)
         if configuration is not None:
             (root / "memory/mind-mem.json").write_text(json.dumps(configuration), encoding="utf-8")
-        ours = python == sys.executable
-        environment = {key: value for key, value in os.environ.items() if ours or key != "PYTHONPATH"}
         command = [python, "-c", program, str(root), *more]
+        environment = _environment(ours=python == sys.executable)
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=environment)
         assert done.returncode == 0, done.stderr[-2000:]
     return [Step(*json.loads(line)) for line in done.stdout.splitlines()]
+
+
+def _environment(*, ours: bool) -> dict[str, str]:
+    """Both with compiled modules, as installed: a checkout may be run without any, and pip compiles the peer."""
+    environment = {key: value for key, value in os.environ.items() if ours or key != "PYTHONPATH"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return {**environment, "PYTHONPYCACHEPREFIX": str(cache() / "bytecode")} if ours else environment
 
 
 if __name__ == "__main__":

@@ -9,25 +9,27 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Imports make objects that stay, yet the collector looks through them again and again: an eighth of a start."""
+    """For what makes many objects that stay, such as imports of modules and the readings of thousands of statements:
+    the collector would look through them again and again (an eighth of a start). It leaves them alone from then on;
+    they end when nothing refers to them any more, as everything does."""
+    enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         gc.freeze()
-        gc.enable()
+        if enabled:
+            gc.enable()
 
 
 @contextmanager
 def collecting_later() -> Iterator[None]:
-    """For a batch whose objects end without a cycle: the collector would look through thousands of them for nothing,
-    again and again. What stays when the batch is done (readings that are kept) it leaves alone from then on; that ends
-    when nothing refers to it any more, as everything does. All else is collected as before."""
+    """For a batch whose objects end with it and without a cycle: the collector would look through thousands of them for
+    nothing, again and again. It runs as before when the batch is done."""
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
-            gc.freeze()
             gc.enable()

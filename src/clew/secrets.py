@@ -239,20 +239,25 @@ def _likely_clues(lowered: str) -> list[str]:
     table, windows = _windows()
     data = lowered.encode()
     signs = np.frombuffer(data, np.uint8)
+    places, words = (np.concatenate(parts) for parts in zip(*_hits(data, table), strict=True))
     found: set[str] = set()
-    for offset in range(4):
-        words = np.frombuffer(data, "<u4", (len(data) - offset) // 4, offset)
-        places = np.flatnonzero(table.take(_slots(words)))
-        values = words[places]
-        for value in set(values.tolist()) & windows.keys():
-            window = windows[value]
-            if window.clue not in found:
-                behind = places[values == value] * 4 + (offset + window.behind)
-                if _may_follow(window.clue, signs, behind):
-                    found.add(window.clue)
+    for value in windows.keys() & np.unique(words).tolist():
+        window = windows[value]
+        if window.clue not in found and _may_follow(window.clue, signs, places[words == value] + window.behind):
+            found.add(window.clue)
     if "@" not in lowered:  # an address without one names no password
         found.discard("://")
     return [clue for clue in _CLUES if clue in found]
+
+
+def _hits(data: bytes, table: Any) -> Iterator[tuple[Any, Any]]:
+    """Where four bytes stand that may be a window, and these as a number, for each way to cut the text by four."""
+    import numpy as np
+
+    for offset in range(4):
+        words = np.frombuffer(data, "<u4", (len(data) - offset) // 4, offset)
+        places = np.flatnonzero(table.take(_slots(words)))
+        yield places * 4 + offset, words[places]
 
 
 def _may_follow(clue: str, signs: Any, behind: Any) -> bool:

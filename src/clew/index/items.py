@@ -56,7 +56,9 @@ class Item:
 
     def targets(self) -> list[tuple[str, str]]:
         """Relation and ref of everything it points to: what its links say, then what its text mentions."""
-        mentions = MENTIONED.findall(f"{self.title or ''}\n{(self.body or '')[:BODY_LIMIT]}")
+        words = f"{self.title or ''}\n{(self.body or '')[:BODY_LIMIT]}".split()
+        # No id has a space in it, and each has one of these signs, as few other words do.
+        mentions = [id for word in words if "-" in word or ":" in word for id in MENTIONED.findall(word)]
         pairs = {(relation, target) for relation, target in self.links if target != self.ref}
         named = {target for _, target in pairs}
         pairs |= {("mentions", target) for target in mentions if target != self.ref and target not in named}

@@ -36,7 +36,7 @@ def render_cipher(session: dict[str, Any], thoughts: list[Thought], header: bool
 
 
 def _line(thought: Thought) -> str:
-    marked = "".join([f" [{flag}]" for flag in _flags(thought)])
+    marked = "" if is_plain(thought) else "".join([f" [{flag}]" for flag in _flags(thought)])
     text = thought.text
     if "\\" in text or "\n" in text or "\r" in text:
         text = text.translate(_ESCAPE)
@@ -140,8 +140,7 @@ def render_markdown(session: dict[str, Any], thoughts: list[Thought], marks: boo
         before: Point | None = None
         for place, thought in placed:
             if marks:
-                mark = _mark(thought, place if place != shown else None, before)
-                parts.append(f"{mark}\n{_heading(thought)}\n\n{_escaped(thought.text)}\n{_END}\n")
+                parts.append(_marked(thought, place if place != shown else None, before))
             else:
                 parts.append(f"{_heading(thought)}\n\n{thought.text}\n")
             shown, before = shown + 1, thought.point
@@ -177,15 +176,22 @@ def _escaped(text: str) -> str:
     return _MARKED_LINE.sub(lambda found: "\\" + found.group(), text) if "<!-- " in text else text
 
 
+def _marked(thought: Thought, place: int | None, before: Point | None) -> str:
+    """A thought with heading and marks."""
+    if place is not None or thought.prev not in (None, before) or not is_plain(thought):
+        return f"{_mark(thought, place, before)}\n{_heading(thought)}\n\n{_escaped(thought.text)}\n{_END}\n"
+    # The same in a third of the time; nearly all thoughts of a long session are such.
+    number, total, time = thought.point.number, thought.total, iso_millis(thought.ts_ms)
+    return (
+        f'{_THOUGHT}{{"data":{{"thoughtNumber":{number},"timestamp":"{time}","totalThoughts":{total}}}}}{_CLOSE}\n'
+        f"### Thought {number}/{total}\n\n{_escaped(thought.text)}\n{_END}\n"
+    )
+
+
 def _mark(thought: Thought, place: int | None, before: Point | None) -> str:
     """Everything that heading and text do not show. Left out, because they would double the size: ids, which follow
     from chain and number, and `prev` where it is simply the thought before in the chain."""
-    prev = thought.prev
-    if place is None and prev in (None, before) and is_plain(thought):
-        # As canonical JSON of the same, in a third of the time; nearly all thoughts of a long session are such.
-        told = f'"thoughtNumber":{thought.point.number},"timestamp":"{iso_millis(thought.ts_ms)}"'
-        return f'{_THOUGHT}{{"data":{{{told},"totalThoughts":{thought.total}}}}}{_CLOSE}'
-    data = data_json(thought)
+    prev, data = thought.prev, data_json(thought)
     del data["thought"]
     if thought.next_needed:
         del data["nextThoughtNeeded"]

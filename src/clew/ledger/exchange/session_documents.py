@@ -12,6 +12,7 @@ from pydantic import Field
 from clew.canonical import canonical
 from clew.clock import iso_millis
 from clew.errors import ClewError, invalid, suggest
+from clew.fast_imports import collecting_later
 from clew.ids import confined
 from clew.ledger.chains import Point, chains_of
 from clew.ledger.cipher import anchors
@@ -116,7 +117,8 @@ class SessionExport(LedgerInput):
 def session_export(ctx: Context, args: SessionExport) -> dict[str, Any]:
     """Export a session with all its branches, as JSON, Markdown or cipher; each can be imported again."""
     session = session_named(ctx, args.session_id)
-    content = _render(ctx, session, args)
+    with collecting_later():
+        content = _render(ctx, session, args)
     result = {"sessionId": session.id, "format": args.format}
     if args.destination is not None:
         return {**result, "exportPath": str(_save(ctx, args, content)), "characters": len(content)}

@@ -144,7 +144,7 @@ class Saying:
 
 
 def _saying(assertion: Assertion) -> Saying:
-    """By what a assertion is found. Forms are keys that only decisions about the very same thing share."""
+    """By what an assertion is found. Forms are keys that only decisions about the very same thing share."""
     said = assertion.statement
     forms = forms_of(said) | {f"signature:{item.group}" for item in assertion.signatures}
     return Saying(assertion.id, words_of(said), forms, sharpness(said))
@@ -183,7 +183,7 @@ def statement_of(block: Block) -> str:
 
 
 def statement_as(prefix: str, text: str) -> str:
-    """What a record of this kind assertions: a rejected alternative denies what it names."""
+    """What a record of this kind claims: a rejected alternative denies what it names."""
     return (f"Never: {text}" if prefix == "X" else text)[:MOST_CHARS]
 
 

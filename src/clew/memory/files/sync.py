@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from clew.errors import ClewError
-from clew.fast_imports import collecting_later
+from clew.fast_imports import without_collection
 from clew.memory.blocks import Block
 from clew.memory.files import hand_edits, places, plain_files, snapshots
 from clew.memory.files.directory import (
@@ -353,7 +353,7 @@ def _long(edit: EditedFile) -> bool:
 def _import(ctx: Context, edit: EditedFile) -> None:
     """A long file that is new to the store, in portions: each is a state of its own, and any process can go on."""
     ends = hand_edits.portions(edit.text)
-    with collecting_later():
+    with without_collection():
         for number, (start, end) in enumerate(zip([0, *ends], ends, strict=False), 1):
             if not _import_portion(ctx, edit, start, end):
                 return

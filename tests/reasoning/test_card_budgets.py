@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.app import Clew, open_clew
-from clew.registry.budget_fit import size
+from clew.registry.budget import size
 from clew.settings import load_settings
 from tests.conftest import Caller, TickingClock
 from tests.reasoning.thinking import think

@@ -50,8 +50,8 @@ def test_the_graph_speaks_only_of_the_entries_shown(call: Caller) -> None:
     assert part["missing"]["branchFromThought"] == [3]
     for limit in range(200, 2500, 150):
         result = call("trace_hydrate", max_chars=limit)
-        if "entries" not in result:
-            continue
+        if not {"entries", "sequential"} <= result.keys():
+            continue  # the smallest answers name an entry, without a graph that could mislead
         seqs = {entry["seq"] for entry in result["entries"]}
         nodes = result["sequential"]["nodes"] if result["sequential"] else []
         assert {node["seq"] for node in nodes} == seqs

@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.registry.budget import Budget, Clip, Drop, Trim
-from clew.registry.budget_fit import escalated, fit, size
+from clew.registry.budget import Budget, Clip, Drop, Trim, size
+from clew.registry.budget_fit import budget_warnings, escalated, fit
+from clew.registry.short_form import short_forms
 from tests.conftest import Caller
 
 ENTRIES = Budget(
@@ -39,7 +41,8 @@ def results() -> st.SearchStrategy[dict[str, Any]]:
 
 
 def shown(result: dict[str, Any]) -> int:
-    return sum(len(entry["content"]) for entry in result.get("entries", [])) + len(result.get("entries", [])) * 1000
+    entries = result.get("entries", [])
+    return sum(len(entry.get("content", "")) for entry in entries) + len(entries) * 1000
 
 
 @given(result=results(), limit=st.integers(0, 3000))
@@ -70,6 +73,104 @@ def test_what_a_budget_left_out_is_told_and_can_be_paged_to(result: dict[str, An
     assert page["has_more"] is True
     assert page["count"] == len(kept)
     assert page["next_cursor"] == (kept[0]["seq"] if kept else None)
+
+
+SEVERAL = Budget(
+    (
+        Clip("nodes[].text", 80),
+        Trim("nodes", drop="last", floor=1, count="count", more="has_more"),
+        Trim("inner.hits", drop="last"),
+        Drop("extra"),
+        Trim("log", drop="first"),
+        Drop("log"),
+        Trim("inner.words", drop="last"),
+        Trim("nodes", drop="last", count="count", more="has_more"),
+    ),
+    keep=("branch", "count"),
+)
+
+
+def several() -> st.SearchStrategy[dict[str, Any]]:
+    text = st.text(max_size=200)
+    node = st.builds(
+        lambda id, title, body: {"id": f"CARD-{id}", "title": title, "text": body, "tags": [title], "meta": {}},
+        st.integers(1, 999),
+        text,
+        text,
+    )
+    line = st.builds(lambda seq, body: {"seq": seq, "content": body}, st.integers(1, 999), text)
+    return st.builds(
+        lambda nodes, hits, words, log, extra: {
+            "branch": "main",
+            "nodes": nodes,
+            "inner": {"hits": hits, "words": words},
+            "log": log,
+            "count": len(nodes),
+            "has_more": False,
+            "extra": extra,
+            "truncated": False,
+        },
+        st.lists(node, max_size=6),
+        st.lists(node, max_size=4),
+        st.lists(text.filter(bool), max_size=4),
+        st.lists(line, max_size=6),
+        text,
+    )
+
+
+@given(result=several(), limit=st.integers(0, 4000))
+def test_a_list_that_had_items_is_never_shown_empty(result: dict[str, Any], limit: int) -> None:
+    fitted = fit(result, SEVERAL, limit)
+    assert fitted.used_chars == size(fitted.result) <= fitted.max_chars
+    for path in ("nodes", "log", "inner.hits", "inner.words"):
+        whole, shown = result, fitted.result
+        for part in path.split("."):
+            whole, shown = whole[part], (shown or {}).get(part)
+        assert shown != [] or whole == [], path
+        assert not shown or len(shown) <= len(whole)
+
+
+@given(result=several(), limit=st.integers(0, 4000))
+def test_the_last_list_is_named_whenever_a_name_fits(result: dict[str, Any], limit: int) -> None:
+    shown = fit(result, SEVERAL, limit).result
+    if result["nodes"] and limit >= size({"nodes": [{"id": result["nodes"][0]["id"]}], "truncated": True}):
+        assert shown["nodes"][0]["id"] == result["nodes"][0]["id"]
+    # What counts the list counts what is shown of it.
+    if "count" in shown:
+        assert shown["count"] == len(shown.get("nodes", []))
+    if "has_more" in shown:
+        assert shown["has_more"] is (len(shown.get("nodes", [])) < len(result["nodes"]))
+
+
+@given(result=several(), limit=st.integers(2, 4000), more=st.integers(0, 500))
+def test_a_larger_budget_never_shows_fewer_items(result: dict[str, Any], limit: int, more: int) -> None:
+    small, large = fit(result, SEVERAL, limit).result, fit(result, SEVERAL, limit + more).result
+    assert len(large.get("nodes", [])) >= len(small.get("nodes", []))
+
+
+@pytest.mark.parametrize(
+    ("item", "name"),
+    [
+        ({"id": "CARD-1", "type": "note", "status": "open", "title": "A", "text": "t" * 500}, {"id": "CARD-1"}),
+        ({"seq": 7, "kind": "note", "doc": "notes", "content": "t" * 500}, {"seq": 7}),
+        ({"from": "A", "rel": "supports", "to": "B", "meta": None}, {"from": "A", "rel": "supports", "to": "B"}),
+        ({"agent": None, "events": 3, "last_seq": 9}, {"events": 3}),
+        ({"code": "ORPHAN", "message": "m" * 500}, {"code": "ORPHAN"}),
+    ],
+)
+def test_short_forms_keep_the_name_and_shrink(item: dict[str, Any], name: dict[str, Any]) -> None:
+    forms = list(short_forms(item))
+    assert forms[-1] == name
+    assert forms[0].keys() == item.keys(), "the first form keeps every field, for whoever reads items"
+    assert all(name.items() <= form.items() for form in forms)
+
+
+def test_what_is_left_of_a_minimal_answer_is_named() -> None:
+    nodes = [{"id": f"CARD-{n}", "text": "t" * 300} for n in range(5)]
+    result = {"branch": "main", "nodes": nodes, "note": "x" * 100}
+    small, signal = fit(result, SEVERAL, 75), fit(result, SEVERAL, 24)
+    assert budget_warnings(small)[0]["message"] == "The answer did not fit; left of it: nodes (1 of 5), branch"
+    assert budget_warnings(signal)[0]["message"] == "The answer did not fit; only a signal is left"
 
 
 @given(default=st.integers(2, 20_000), needed=st.integers(0, 2_000_000))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from clew.registry.budget_fit import UNDECLARED, cut, size
+from clew.registry.budget import size
+from clew.registry.budget_fit import UNDECLARED, cut
 from clew.registry.catalogue import import_everything
 from clew.registry.operation import declared
 from tests.conftest import Caller

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clew.registry.budget import Budget
-from clew.registry.budget_fit import fit, size
+from clew.registry.budget import Budget, size
+from clew.registry.budget_fit import fit
 from clew.registry.lookup import find_operation
 from tests.conftest import Caller
 from tests.tasks.portal import STEP

@@ -43,6 +43,7 @@ CONTEXT_BUDGET = Budget(
     (Clip("recent[].thought", RECENT_TEXT), Drop("text"), Trim("branches", drop="last"), Clip("recent[].thought", 200)),
     32_000,
     keep=("sessionId", "stage", "nextThoughtNumber"),
+    rest=lambda result: suggest("session_get", "Shows its thoughts.", "medium", sessionId=result["sessionId"]),
 )
 ASPECTS = ("understanding", "design", "implementing", "debugging", "reviewing", "documenting")
 

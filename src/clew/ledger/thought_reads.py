@@ -225,7 +225,11 @@ def _revision(thought: Thought) -> list[Any]:
 
 
 OUTLINE_BUDGET = Budget(
-    (Trim("thoughts", drop="last", floor=1, page="pagination"), Drop("branchNames")),
+    (
+        Trim("thoughts", drop="last", floor=1, page="pagination"),
+        Drop("branchNames"),
+        Trim("thoughts", drop="last", page="pagination"),
+    ),
     32_000,
     keep=("sessionId",),
 )

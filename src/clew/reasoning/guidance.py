@@ -6,8 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from clew.errors import Suggestion, suggest
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
+from clew.registry.envelope import suggestion_line
 from clew.registry.operation import Bounded, Name, operation
 
 SKILL_VERSION = "0.1.0"
@@ -82,7 +84,7 @@ class Help(Bounded):
 @operation("help", mode="own", raw_text=True, workspace=False)
 def help(ctx: Context, args: Help) -> dict[str, Any]:
     """Explain the line protocol, proof conventions, delegation and the daily way of working."""
-    return {"text": cut("\n".join(_sections(HELP)), args.max_chars)}
+    return _told(ctx, "\n".join(_sections(HELP)), args.max_chars, suggest("help", "The whole text.", "medium"))
 
 
 class Skill(Bounded):
@@ -96,12 +98,24 @@ def skill(ctx: Context, args: Skill) -> dict[str, Any]:
     """Give a short pack of rules for one way of working, fit to put into a prompt."""
     head = f"skill profile={args.profile} version={SKILL_VERSION}"
     lines = [head, *_sections({args.profile.upper(): PROFILES[args.profile], **SHARED})]
-    return {"text": cut("\n".join(lines), args.max_chars)}
+    whole = suggest("skill", "The whole text.", "medium", profile=args.profile)
+    return _told(ctx, "\n".join(lines), args.max_chars, whole)
 
 
-def cut(text: str, limit: int | None) -> str:
-    """The text cut to `limit` characters; dots mark a cut."""
+def _told(ctx: Context, text: str, limit: int | None, whole: Suggestion) -> dict[str, Any]:
+    """The text within `limit` characters; where it was cut its last line is the call that gives it whole."""
     if limit is None or len(text) <= limit:
+        return {"text": text}
+    ctx.suggest(whole)
+    more = f"\nMORE: {suggestion_line(whole)}"
+    if 2 * len(more) > limit:
+        more = ""
+    return {"text": cut(text, limit - len(more)) + more, "truncated": True}
+
+
+def cut(text: str, limit: int) -> str:
+    """The text cut to `limit` characters; dots mark a cut."""
+    if len(text) <= limit:
         return text
     return text[: limit - 3] + "..." if limit > 3 else text[:limit]
 
@@ -222,6 +236,7 @@ PLAYBOOK_BUDGET = Budget(
         Trim("template.steps", drop="last", floor=1),
         Drop("supported"),
         Clip("name", 40),
+        Trim("template.steps", drop="last"),
     ),
     keep=("name",),
 )

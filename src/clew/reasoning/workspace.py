@@ -16,7 +16,7 @@ from clew.reasoning.documents import GRAPH, NOTES, TRACE
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.catalogue import TIERS, catalogue
 from clew.registry.context import Context
-from clew.registry.envelope import argument, command
+from clew.registry.envelope import argument, command, item_lines
 from clew.registry.operation import Bounded, Input, operation
 from clew.registry.permission import MOST_WORKSPACES, other_workspaces
 from clew.store.events import last_of_topic
@@ -129,7 +129,7 @@ class WorkspaceList(Bounded):
 
 
 def list_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
-    shown = [_workspace_line(row) for row in result.get("workspaces", ())]
+    shown = item_lines(result, result.get("workspaces", ()), _workspace_line)
     left = result.get("count", 0) - len(shown)
     more = [f"and {left} more: raise limit or max_chars"] if left > 0 else []
     return [*shown, *more] or ["no workspace holds anything yet"]

@@ -11,6 +11,7 @@ from clew.index.terms import terms
 from clew.recall.corpus import Corpus
 from clew.recall.query import FILLER, Query
 from clew.recall.ranking import Ranked
+from clew.registry.envelope import item_lines
 from clew.store.database import Row
 
 EXCERPT = 300
@@ -63,7 +64,7 @@ def agent_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     if not hits:
         return [_silence(result), *(_agent_line(hit) for hit in result.get("newest", []))]
     more = [f"and {result['more']} older"] if result.get("more") else []
-    return [*(_agent_line(hit) for hit in hits), *more]
+    return [*item_lines(result, hits, _agent_line), *more]
 
 
 def _agent_line(hit: dict[str, Any]) -> str:

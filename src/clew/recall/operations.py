@@ -36,7 +36,13 @@ Source = Literal[
 IntentName = Literal["WHY", "WHEN", "ENTITY", "WHAT", "HOW", "LIST", "VERIFY", "COMPARE", "TRACE"]
 
 RESULTS_BUDGET = Budget(
-    (Drop("results[].explain"), Trim("results", drop="last", floor=1), Clip("results[].excerpt", 120), Trim("results")),
+    (
+        Drop("results[].explain"),
+        Trim("results", drop="last", floor=1),
+        Clip("results[].excerpt", 120),
+        Drop("arms"),
+        Trim("results", drop="last"),
+    ),
     {"core": 8_000, "daily": 16_000, "full": 32_000},
     keep=("query", "count"),
 )

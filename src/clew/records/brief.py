@@ -134,6 +134,8 @@ class Cut:
     text: str
     shown: Brief
     omitted: dict[str, int]
+    room: int | None = None
+    """With this limit nothing is left out that was read; None where nothing is."""
 
 
 class _Stage(NamedTuple):
@@ -202,9 +204,9 @@ def fit(brief: Brief, max_chars: int) -> Cut:
     layout = _Layout(brief)
     for _ in _cuts(layout):
         if layout.fits(max_chars):
-            return Cut(layout.text(), layout.shown(), layout.omitted())
+            return Cut(layout.text(), layout.shown(), layout.omitted(), layout.room())
     text = _smallest(layout.frame, _room(layout.whole), sum(layout.omitted().values()), max_chars)
-    return Cut(text, layout.shown(), layout.omitted())
+    return Cut(text, layout.shown(), layout.omitted(), layout.room())
 
 
 def _cuts(layout: _Layout) -> Iterator[None]:
@@ -337,13 +339,16 @@ class _Layout:
     def omitted(self) -> dict[str, int]:
         return {kind: count for kind, count in self._gone.items() if count}
 
+    def room(self) -> int | None:
+        # What was never read is shown by no limit.
+        return _room(self.whole) if self._dropped else None
+
     def _more(self) -> str:
         if not self._gone:
             return ""
         counted = ", ".join(f"{count} {_plural(kind, count)}" for kind, count in self._in_order())
-        # What was never read is shown by no limit.
-        again = {**self.brief.again, "max_chars": _room(self.whole)}
-        return f"more: {counted}" + (f": {command('resume', again)}" if self._dropped else "")
+        again = {**self.brief.again, "max_chars": self.room()}
+        return f"more: {counted}" + (f": {command('resume', again)}" if self.room() else "")
 
     def _in_order(self) -> Iterable[tuple[str, int]]:
         """What matters most first, whatever was left out first."""
@@ -360,6 +365,7 @@ def _smallest(bare: Brief, room: int, omitted: int, max_chars: int) -> str:
         (bare.head, bare.now, more, following),
         (bare.head, more, following),
         (shorten(bare.head, 60), following),
+        (shorten(bare.head, 60), more),
         (bare.head,),
     )
     texts = ["\n".join(line for line in frame if line) for frame in frames]

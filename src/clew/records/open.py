@@ -24,6 +24,8 @@ from clew.store.database import Row
 from clew.tasks.views.outlook import OVER
 
 RECORD_PARTS = ("history", "incoming", "outgoing", "rests_on_it")
+THINGS = ("card", "block", "entry", "item", "receipt", "step")
+"""Where an answer holds the thing itself, if it is not named after its kind."""
 OPEN_BUDGET = Budget(
     (
         *(Clip(f"{path}.text", 4000) for path in ("card", "state")),
@@ -50,8 +52,9 @@ OPEN_BUDGET = Budget(
         *(Drop(name) for name in ("conflict", "capsule", "edges", "head")),
         Drop("record"),
         *(Drop(name) for name in ("reasoning_ref", "signals", "step_focus", "steps", "radar", "target", "step")),
+        *(Clip(path, 100) for path in ("card.text", "entry.content", "block.text", "item.body", "prompt")),
     ),
-    keep=("kind", "id", "ref", "summary"),
+    keep=("kind", "id", "ref", "summary", *THINGS),
 )
 
 
@@ -110,7 +113,7 @@ def _tells(line: str, head: str) -> bool:
 
 def inner_of(result: Opened) -> dict[str, Any]:
     """The part of an answer that holds the thing itself; it is named after its kind."""
-    named = [result.get(name) for name in (result["kind"], "card", "block", "entry", "item", "receipt", "step")]
+    named = [result.get(name) for name in (result["kind"], *THINGS)]
     return next((part for part in named if isinstance(part, dict)), {})
 
 

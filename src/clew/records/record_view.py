@@ -121,9 +121,11 @@ VIEW_BUDGET = Budget(
             Trim(name, drop="last")
             for name in ("proofs", "proven", "steps", "events", "versions", "incoming", "outgoing", "chain")
         ),
+        Clip("text", 400),
+        Clip("text", 100),
     ),
     {"core": 8_000, "daily": 16_000, "full": 60_000},
-    keep=("workspace", "id", "kind", "title"),
+    keep=("workspace", "id", "kind", "title", "text"),
 )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from clew.errors import ClewError, shorten
+from clew.errors import ClewError, shorten, suggest
 from clew.memory import blocks
 from clew.memory.files.sync import sync
 from clew.memory.governance.proposals import statement_of
@@ -89,6 +89,8 @@ def where_it_stands(ctx: Context, args: Resume) -> dict[str, Any]:
         work = _work(reading, args.task)
         brief = _of_task(reading, work, recalled) if work and work.is_task else _of_plans(reading, work, recalled)
         cut = fit(brief, args.max_chars)
+        if cut.room is not None:
+            ctx.suggest(suggest("resume", "Shows what was left out.", "medium", **brief.again, max_chars=cut.room))
         return {"task": work.id if work else None, **brief_json(cut)}
 
 

@@ -11,13 +11,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from clew.canonical import Json
+from clew.canonical import Json, canonical
+from clew.errors import Suggestion
 from clew.registry.toolsets import tier_of
 
 SMALLEST = 2
 LARGEST = 1_000_000
 
 Result = Json
+
+
+def size(value: Any) -> int:
+    """Unicode characters of the compact JSON."""
+    return len(canonical(value))
 
 
 class Follow(NamedTuple):
@@ -50,6 +56,11 @@ class Trim:
     mixed: bool = False
     """The list is not in the order of the key: the cursor goes right above the newest item that was left out. A reader
     who pages on may meet an item twice and misses none."""
+
+    def dependents(self) -> list[str]:
+        """The fields of the result that say something of the length of the list."""
+        paths = [self.page, self.count, self.more, self.follow.path if self.follow else None]
+        return [path.split(".")[0] for path in paths if path is not None]
 
 
 class Clip(NamedTuple):
@@ -86,6 +97,10 @@ class Budget(NamedTuple):
     """Object whose `truncated_fields` names what was given up, as far as the object itself still stands."""
     handles: tuple[str, ...] = ()
     """Fields that no budget takes away: they come back beside the numbers in `budget`, which are not counted."""
+    once: tuple[str, ...] = ()
+    """Arguments that act on something. A call that is suggested again for its answer leaves them out."""
+    rest: Callable[[Result], Suggestion] | None = None
+    """From the whole result to the read that shows what was left out, for a call that must not be repeated for it."""
 
     def default_for(self, toolset: str) -> int | None:
         return self.default[tier_of(toolset)] if isinstance(self.default, dict) else self.default

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from clew.canonical import canonical
 from clew.errors import warning
-from clew.registry.budget import LARGEST, SMALLEST, Budget, Clip, Pick, Result, Step, Trim
+from clew.registry.budget import LARGEST, SMALLEST, Budget, Clip, Result, Trim, size
+from clew.registry.budget_steps import Cut, give_up, keeps_a_list, places
+from clew.registry.short_form import named
 
 MINIMAL: tuple[dict[str, Any], ...] = ({"signal": "minimal"}, {"signal": "min"}, {"min": True}, {})
 
@@ -26,11 +26,6 @@ class Fitted(NamedTuple):
     left_out: dict[str, int]
 
 
-def size(value: Any) -> int:
-    """Unicode characters of the compact JSON."""
-    return len(canonical(value))
-
-
 def fit(result: Result, budget: Budget, limit: int) -> Fitted:
     """The result within `limit` characters."""
     clamped = limit < SMALLEST
@@ -45,15 +40,39 @@ def fit(result: Result, budget: Budget, limit: int) -> Fitted:
     if "truncated" in shrunk:
         shrunk["truncated"] = True
     left_out: dict[str, int] = {}
-    for step in budget.steps:
-        _give_up(shrunk, step, limit, left_out, budget.report)
+    for place, step in enumerate(budget.steps):
+        give_up(shrunk, step, limit, left_out, budget.report, keeps_a_list(step, budget.steps[place + 1 :]))
         used = size(shrunk)
         if used <= limit:
             return Fitted(shrunk, limit, used, True, False, clamped, left_out)
-    # Fields that a step dropped come back as candidates for the minimal answer: there `keep` decides, not the order of
-    # steps.
-    smallest = _minimal({**result, **shrunk}, budget, limit, list(shrunk))
+    for step in asked_for(budget):
+        _name_only(shrunk, step)
+        used = size(shrunk)
+        if used <= limit:
+            return Fitted(shrunk, limit, used, True, False, clamped, left_out)
+    smallest = _minimal(result, shrunk, budget, limit)
+    left_out |= {name: len(items) - len(smallest.get(name, ())) for name, items in _lists(result).items()}
     return Fitted(smallest, limit, size(smallest), True, True, clamped, left_out)
+
+
+def _lists(result: Result) -> dict[str, list[Any]]:
+    return {name: items for name, items in result.items() if isinstance(items, list)}
+
+
+def asked_for(budget: Budget) -> list[Trim]:
+    """The lists that are never emptied while the name of an item fits; the one that counts most comes last."""
+    found: dict[str, Trim] = {}
+    for place, step in enumerate(budget.steps):
+        if isinstance(step, Trim) and keeps_a_list(step, budget.steps[place + 1 :]):
+            found[step.path] = step
+    return list(found.values())
+
+
+def _name_only(result: Result, step: Trim) -> None:
+    for holder, name in places(result, step.path):
+        items = holder[name]
+        if isinstance(items, list) and len(items) == 1 and isinstance(items[0], dict):
+            holder[name] = [named(items[0], *([step.key] if step.mixed else []))]
 
 
 def bounded(result: Result, budget: Budget, given: list[int], default: int | None) -> tuple[Result, Fitted | None]:
@@ -138,12 +157,20 @@ def budget_warnings(fitted: Fitted) -> list[dict[str, str]]:
     if fitted.clamped:
         found.append(warning("BUDGET_MIN_CLAMPED", f"max_chars raised to {SMALLEST}", "Give a larger max_chars."))
     if fitted.minimal:
-        message = "The answer did not fit; only a signal is left"
-        found.append(warning("BUDGET_MINIMAL", message, "Give a larger max_chars."))
+        found.append(warning("BUDGET_MINIMAL", f"The answer did not fit; {_left(fitted)}", "Give a larger max_chars."))
     elif fitted.truncated:
         message = f"Left out to fit max_chars: {', '.join(_descriptions(fitted.left_out)) or 'long texts'}"
         found.append(warning("BUDGET_TRUNCATED", message, "Give a larger max_chars or smaller limits."))
     return found
+
+
+def _left(fitted: Fitted) -> str:
+    names = [name for name in fitted.result if name != "truncated"]
+    if fitted.result in MINIMAL or not names:
+        return "only a signal is left"
+    shown = {name: len(fitted.result[name]) for name in names if isinstance(fitted.result[name], list)}
+    of = {name: f" ({count} of {count + fitted.left_out.get(name, 0)})" for name, count in shown.items()}
+    return f"left of it: {', '.join(name + of.get(name, '') for name in names)}"
 
 
 def _descriptions(left_out: dict[str, int]) -> list[str]:
@@ -162,172 +189,83 @@ def escalated(default: int, needed: int) -> int:
     return min(limit, LARGEST)
 
 
-def _minimal(result: Result, budget: Budget, limit: int, left: Sequence[str]) -> Result:
-    """What the budget keeps, and as much as fits of what the steps have left: an emptied list tells what was asked for.
+def _minimal(result: Result, shrunk: Result, budget: Budget, limit: int) -> Result:
+    """What fits of an answer that no step makes small enough.
 
-    An object of the first kind that does not fit is given with its plain fields, as many as fit; any other only whole,
-    for half of a pagination would mislead."""
-    kept: Result = {}
-    for name in dict.fromkeys([*(name for name in budget.keep if name in result), *left]):
-        # It is always added at the end; as a candidate it would take its room twice.
-        if name == "truncated":
-            continue
-        # What is left for the value itself, after its key, the colon and a comma.
-        room = limit - size({**kept, "truncated": True}) - len(canonical(name)) - 2
-        value = result[name]
-        if size(value) > room:
-            value = _slim(value, room) if name in budget.keep and name != "pagination" else None
-        if value is not None and size({**kept, name: value, "truncated": True}) <= limit:
-            kept[name] = value
+    The list that is given up last comes first, by the name of one item; then the fields that the budget keeps, a label
+    for that item, the other lists, and what else fits of what the steps have left. Fields that a step dropped come back
+    as candidates: here `keep` decides.
+    """
+    kept = _last_list(shrunk, budget, limit)
+
+    def add(name: str, value: Any) -> bool:
+        fitting = _as_fits(name, value, budget, limit - size({**kept, name: 0, "truncated": True}) + 1)
+        kept.update({} if fitting is None else {name: fitting})
+        return fitting is not None
+
+    others = [step for step in reversed(asked_for(budget)) if step.path.split(".")[0] not in kept]
+    # What depends on a list can be given only when it is known whether the list is.
+    waiting = {"truncated", *(name for step in others for name in step.dependents())}
+    for name in budget.keep:
+        if name in result and name not in waiting | kept.keys():
+            add(name, shrunk.get(name, result[name]))
+    for name in _lists(kept):
+        any(add(name, [form]) for form in Cut(result, result, name, _last_trim(budget), None).forms())
+    for step in others:
+        name = step.path.split(".")[0]
+        if name in shrunk and name not in kept and not add(name, shrunk[name]):
+            _remove(shrunk, step, budget)
+    for name in dict.fromkeys([*(name for name in budget.keep if name in result), *shrunk]):
+        if name != "truncated" and (name not in kept or isinstance(kept[name], dict)):
+            add(name, shrunk.get(name, result[name]))
     if kept:
         return {**kept, "truncated": True}
     return next(payload for payload in MINIMAL if size(payload) <= limit)
 
 
+def _remove(shrunk: Result, step: Trim, budget: Budget) -> None:
+    for holder, name in list(places(shrunk, step.path)):
+        if holder[name]:
+            Cut(shrunk, holder, name, step, budget.report).remove()
+
+
+def _as_fits(name: str, value: Any, budget: Budget, room: int) -> Any:
+    """A value within the room; None where it does not fit.
+
+    An object that the budget keeps is given with its plain fields, as many as fit; any other only whole, for half of a
+    pagination would mislead.
+    """
+    if size(value) <= room:
+        return value
+    return _slim(value, room) if name in budget.keep and name != "pagination" else None
+
+
+def _last_trim(budget: Budget) -> Trim:
+    """The step that would empty the list that counts most."""
+    last = budget.steps[-1] if budget.steps else None
+    return last if isinstance(last, Trim) and not last.floor else Trim("")
+
+
+def _last_list(shrunk: Result, budget: Budget, limit: int) -> Result:
+    """The list that the last step would empty, alone in its place, if there is room for it; else nothing."""
+    step = _last_trim(budget)
+    for holder, name in places(shrunk, step.path):
+        value: Any = holder[name]
+        for part in reversed(step.path.split(".")):
+            value = {part: value}
+        if holder[name] and size({**value, "truncated": True}) <= limit:
+            return dict(value)
+    return {}
+
+
 def _slim(value: Any, room: int) -> Result | None:
-    """The plain fields of an object, in their order, as far as there is room; None where there are none."""
+    """An object without its lists, in its order, as far as there is room; None where nothing is left."""
     if not isinstance(value, dict):
         return None
     shown: Result = {}
     for name, item in value.items():
-        if isinstance(item, str | int | float | bool) and size({**shown, name: item}) <= room:
-            shown[name] = item
+        left = room - size({**shown, name: 0}) + 1
+        part = item if isinstance(item, str | int | float | bool) else _slim(item, left)
+        if part is not None and size(part) <= left:
+            shown[name] = part
     return shown or None
-
-
-def _give_up(result: Result, step: Step, limit: int, left_out: dict[str, int], report: str | None) -> None:
-    for holder, name in list(_places(result, step.path)):
-        if isinstance(step, Trim):
-            _trim(result, holder, name, step, limit, left_out, report)
-        elif isinstance(step, Clip):
-            if _clip(holder, name, step.chars):
-                _tell(result, report, step.path, True)
-        elif isinstance(step, Pick):
-            if isinstance(holder[name], dict):
-                holder[name] = {key: value for key, value in holder[name].items() if key in step.names}
-                _tell(result, report, step.path, True)
-        elif holder.pop(name, None) is not None:
-            left_out[step.path] = 1
-            _tell(result, report, step.path, True)
-
-
-def _tell(result: Result, report: str | None, path: str, given_up: bool) -> None:
-    """Keep the list of what was given up in step with the result, so that it is counted like the rest.
-
-    Two levels of a path say enough, and a whole section stands for its parts.
-    """
-    holder = result.get(report) if report is not None else None
-    if isinstance(holder, dict):
-        name = _section(path)
-        known = [item for item in holder["truncated_fields"] if item != name and not item.startswith(f"{name}.")]
-        covered = any(name.startswith(f"{item}.") for item in known)
-        holder["truncated_fields"] = [*known, name] if given_up and not covered else known
-
-
-def _section(path: str) -> str:
-    return ".".join(path.replace("[]", "").split(".")[:2])
-
-
-def _is_reported(result: Result, report: str | None, path: str) -> bool:
-    holder = result.get(report) if report is not None else None
-    return isinstance(holder, dict) and _section(path) in holder["truncated_fields"]
-
-
-def _trim(
-    result: Result,
-    holder: dict[str, Any],
-    name: str,
-    step: Trim,
-    limit: int,
-    left_out: dict[str, int],
-    report: str | None,
-) -> None:
-    items = holder[name]
-    if not isinstance(items, list) or len(items) <= step.floor:
-        return
-
-    # What depends on the length of the list is written anew for each length that is tried, from its state before the
-    # first try. So the size that is measured is the size of the answer as it would be sent, and the largest count that
-    # fits can be found by halving: the answer only grows with the count.
-    follow = step.follow
-    followers = [(place, field, place[field]) for place, field in _places(result, follow.path)] if follow else []
-    pages = [(place, field, dict(place[field])) for place, field in _places(result, step.page)] if step.page else []
-    counts = list(_places(result, step.count)) if step.count else []
-    mores = [(place, field, bool(place[field])) for place, field in _places(result, step.more)] if step.more else []
-    before = _is_reported(result, report, step.path)
-
-    def keep(count: int) -> None:
-        holder[name] = items[len(items) - count :] if step.drop == "first" else items[:count]
-        for place, field, page in pages:
-            place[field] = _repaged(page, step, items, count)
-        for place, field, whole in followers:
-            place[field] = follow.mend(whole, result) if follow else whole
-        for place, field in counts:
-            place[field] = count
-        for place, field, already in mores:
-            place[field] = already or count < len(items)
-        _tell(result, report, step.path, before or count < len(items))
-
-    count = _most(len(items), step.floor, lambda count: _fits(result, keep, count, limit))
-    keep(count)
-    if count < len(items):
-        left_out[step.path] = left_out.get(step.path, 0) + len(items) - count
-
-
-def _fits(result: Result, keep: Callable[[int], None], count: int, limit: int) -> bool:
-    keep(count)
-    return size(result) <= limit
-
-
-def _most(high: int, low: int, fits: Callable[[int], bool]) -> int:
-    """The largest count from low to high that fits; low when none does."""
-    while low < high:
-        middle = (low + high + 1) // 2
-        if fits(middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _repaged(page: dict[str, Any], step: Trim, items: list[Any], count: int) -> dict[str, Any]:
-    """The pagination object for the first or last `count` of the items."""
-    page = {**page, "count": count}
-    if count < len(items):
-        page["has_more"] = True
-        page["next_cursor"] = _cursor(page, step, items, count)
-    return page
-
-
-def _cursor(page: dict[str, Any], step: Trim, items: list[Any], count: int) -> Any:
-    first = step.drop == "first"
-    kept = items[len(items) - count :] if first else items[:count]
-    if step.mixed:
-        dropped = items[: len(items) - count] if first else items[count:]
-        newest = 1 + max(item[step.key] for item in dropped)
-        return max(newest, page.get("next_cursor") or 0)
-    if not kept:
-        return page.get("cursor")
-    return (kept[0] if first else kept[-1])[step.key]
-
-
-def _clip(holder: dict[str, Any], name: str, chars: int) -> bool:
-    text = holder[name]
-    if not isinstance(text, str) or len(text) <= chars:
-        return False
-    holder[name] = text[: max(chars - 3, 0)] + "..."
-    return True
-
-
-def _places(result: Any, path: str) -> Iterator[tuple[dict[str, Any], str]]:
-    """Every (object, field) that a path such as `memory.cards[].text` names and that exists."""
-    head, _, rest = path.partition(".")
-    name, many = (head[:-2], True) if head.endswith("[]") else (head, False)
-    if not isinstance(result, dict) or name not in result:
-        return
-    if not rest:
-        yield result, name
-        return
-    children = result[name] if many and isinstance(result[name], list) else [result[name]]
-    for child in children:
-        yield from _places(child, rest)

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from clew.canonical import canonical, digest
+from clew.canonical import Json, canonical, digest
 from clew.clock import Clock, system_clock
 from clew.errors import ClewError, Suggestion, suggest
 from clew.ids import check_agent, check_workspace
 from clew.registry import budget_fit
 from clew.registry import envelope as line_protocol
 from clew.registry.arguments import check_inner, check_raw, complete_refusal, parse
-from clew.registry.budget import LARGEST
+from clew.registry.budget import size
 from clew.registry.callers import AUTO, client_author, stored_agent
 from clew.registry.catalogue import catalogue
 from clew.registry.connection import Connection, InputRequired
@@ -24,7 +24,7 @@ from clew.registry.lookup import find_completer, find_operation, find_prompt, fi
 from clew.registry.operation import AgentForm, Input, Operation
 from clew.registry.permission import own_workspace, permitted
 from clew.registry.repeats import once, once_in_parts, repeated
-from clew.registry.suggestions import fitted, next_page
+from clew.registry.suggestions import fitted, next_page, with_room
 from clew.registry.toolsets import TOOLSETS, tier_of
 from clew.settings import Settings
 from clew.store.database import Database
@@ -228,26 +228,25 @@ class Dispatcher:
         shown, fitted = budget_fit.bounded(result, budget, given, budget.default_for(call.connection.toolset))
         if fitted is not None:
             call.remarks.warnings.extend(budget_fit.budget_warnings(fitted))
-        self._suggest_the_rest(call, operation, shown, budget_fit.size(result) if fitted and fitted.truncated else None)
+        self._suggest_the_rest(call, operation, shown, result if fitted and fitted.truncated else None)
         return shown
 
-    def _suggest_the_rest(self, call: Call, operation: Operation, shown: dict[str, Any], needed: int | None) -> None:
-        """A read that leaves something out says how to get it: with a larger budget, or as the next page."""
-        if operation.writes or call.remarks.call is None:
-            return
-        # The operation has said itself how to go on, and knows better than this general rule.
-        if any(item.get("target") == operation.name for item in call.remarks.suggestions):
+    def _suggest_the_rest(self, call: Call, operation: Operation, shown: Json, whole: Json | None) -> None:
+        """An answer that leaves something out says how to get it. `whole` is what a budget has cut, if it did."""
+        if call.remarks.call is None:
             return
         own = {name: value for name, value in call.remarks.call[1].items() if name != "workspace"}
-        after = next_page(shown, operation.input, own)
-        if needed is not None and "max_chars" in operation.input.model_fields:
-            room = {"max_chars": min(2 * needed, LARGEST)}
-            kept = {name: value for name, value in own.items() if name != "context_budget"}
+        larger = _larger(operation, own, whole) if whole is not None else None
+        if larger is not None:
+            # The operation may have said so itself, and knows better than this general rule.
+            ways = [way["params"] for way in call.remarks.suggestions if way.get("target") == operation.name]
             # First: what was asked for comes before what else could be done.
-            way = suggest(operation.name, "The same with a larger budget.", "medium", **(kept | room))
-            call.remarks.suggestions.insert(0, way)
-        elif after is not None and not call.remarks.suggestions:
-            call.remarks.suggestions.append(suggest(operation.name, "The next page.", "medium", **(own | after)))
+            call.remarks.suggestions[:0] = [] if any("max_chars" in params for params in ways) else [larger]
+        # Only of what is read: what a write answers is no page of anything.
+        elif not operation.writes and not call.remarks.suggestions:
+            after = next_page(shown, operation.input, own)
+            if after is not None:
+                call.remarks.suggestions.append(suggest(operation.name, "The next page.", "medium", **(own | after)))
 
     def _answer(self, call: Call, operation: Operation, result: dict[str, Any]) -> Answer:
         suggestions = self._suggestions(call, call.remarks.suggestions)
@@ -282,6 +281,9 @@ class Dispatcher:
         in_lines = operation is not None and _in_lines(operation, call)
         if operation is not None and operation.bare is not None and call.fmt is None and not in_lines:
             bare = bare_text(operation.bare, shown)
+            if shown["success"] and line_protocol.is_cut(shown["result"]):
+                # What a bare answer has no place for must not be lost with it.
+                bare = {**shown["result"], **{name: shown[name] for name in ("warnings", "suggestions")}}
             answer.text = canonical(bare)
             answer.structured = bare if isinstance(bare, dict) else None
         elif operation is not None and in_lines:
@@ -294,27 +296,41 @@ class Dispatcher:
         default = call.connection.workspace_override or self.settings.workspace
         if not envelope["success"]:
             return line_protocol.error_lines(envelope["error"], envelope["suggestions"], default)
+        warnings = line_protocol.warning_lines(envelope["warnings"])
         if operation.raw_text:
-            return [envelope["result"].get("text", ""), *line_protocol.warning_lines(envelope["warnings"])]
+            return [envelope["result"].get("text", ""), *warnings]
+        agent = call.connection.toolset == "agent"
         form = _agent_form(operation, call)
         lines = form.lines if form is not None else operation.lines
-        if lines is None and call.connection.toolset == "agent":
+        if lines is None and agent:
             told = outline(envelope["result"]) or [f"ok {operation.intent}"]
             ways = [f"next: {line_protocol.suggestion_line(way, default)}" for way in envelope["suggestions"][:2]]
-            return told + line_protocol.warning_lines(envelope["warnings"]) + ways
-        if lines is None:
-            return line_protocol.generic_lines(operation.intent) + line_protocol.warning_lines(envelope["warnings"])
-        rendered = _rendered(lines, envelope["result"], default) or line_protocol.generic_lines(operation.intent)
-        return [line for line in rendered if line] + line_protocol.warning_lines(envelope["warnings"])
+            return told + warnings + ways
+        rendered = _rendered(lines, envelope["result"], default) if lines is not None else []
+        told = [line for line in rendered if line] or line_protocol.generic_lines(operation.intent)
+        return told + warnings + line_protocol.rest_lines(envelope, "next" if agent else "MORE", default)
+
+
+def _larger(operation: Operation, own: Json, whole: Json) -> Suggestion | None:
+    """The call that shows the whole of what a budget has cut; None where only acting again would show it."""
+    budget, fields = operation.budget, operation.input.model_fields
+    if budget is None or budget.rest is not None:
+        return budget.rest(whole) if budget is not None and budget.rest is not None else None
+    if "max_chars" not in fields or (operation.writes and not operation.idempotent and not budget.once):
+        return None
+    kept = {name: value for name, value in own.items() if name not in budget.once}
+    # A view that moves the focus has moved it; to see the rest it need not write again.
+    looks = {"read_only": True} if operation.writes and "read_only" in fields else {}
+    return with_room(operation.name, size(whole), kept | looks)
 
 
 def _rendered(lines: Callable[[dict[str, Any], str], list[str]], result: dict[str, Any], default: str) -> list[str]:
-    """The lines of a result; none where a tiny budget took away a field that they speak of."""
+    """The lines of a result; its outline where a budget took away a field that they speak of."""
     try:
         return lines(result, default)
     except KeyError:
-        if result.get("budget", {}).get("truncated"):
-            return []
+        if line_protocol.is_cut(result):
+            return outline(result)
         raise
 
 

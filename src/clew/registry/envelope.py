@@ -6,6 +6,7 @@ indented text, of which nothing but blanks is left out.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -133,6 +134,35 @@ def warning_lines(warnings: list[dict[str, str]]) -> list[str]:
         for item in warnings
         if item["code"] not in SILENT_WARNINGS
     ]
+
+
+def is_cut(result: Json) -> bool:
+    """Whether a budget left something out."""
+    places = [result, *(part for part in result.values() if isinstance(part, dict))]
+    # A macro answers with a view that has a budget of its own.
+    return any(isinstance(place.get("budget"), dict) and place["budget"].get("truncated") for place in places)
+
+
+def rest_lines(envelope: Json, mark: str, default_workspace: str | None) -> list[str]:
+    """The call that shows what a budget left out, for lines that name no suggestions of their own."""
+    calls = [way for way in envelope["suggestions"] if way["action"] == "call_tool"]
+    if not is_cut(envelope["result"]) or not calls:
+        return []
+    return [f"{mark}: {suggestion_line(calls[0], default_workspace)}"]
+
+
+def item_lines(result: Json, items: Iterable[Json], line: Callable[[Json], str]) -> list[str]:
+    """A line for each item. One that a budget has shortened may lack what its line speaks of, and is shown as it is."""
+    return [shown for item in items for shown in _item_lines(result, item, line)]
+
+
+def _item_lines(result: Json, item: Json, line: Callable[[Json], str]) -> list[str]:
+    try:
+        return [line(item)]
+    except KeyError:
+        if is_cut(result):
+            return _entry(item)
+        raise
 
 
 def generic_lines(intent: str) -> list[str]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from annotated_types import Le
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from clew.canonical import Json
-from clew.errors import Suggestion
+from clew.errors import Suggestion, suggest
+from clew.registry.budget import Budget, size
+from clew.registry.budget_fit import bounded, budget_warnings, escalated
 from clew.registry.catalogue import TIERS, Catalogue
+from clew.registry.context import Context
 from clew.registry.toolsets import tier_of
 
 _INSTEAD = {
@@ -20,7 +25,7 @@ _INSTEAD = {
 }
 _ONE = frozenset({"task", "plan", "target"})
 _KEPT = {
-    "tasks_snapshot": frozenset({"workspace", "task", "plan", "target", "max_chars"}),
+    "tasks_snapshot": frozenset({"workspace", "task", "plan", "target", "max_chars", "read_only"}),
     "status": frozenset({"workspace"}),
 }
 
@@ -86,6 +91,37 @@ def _tier_needed(suggestions: list[Suggestion], catalogue: Catalogue, toolset: s
         TIERS.index(entry.tier) for entry in entries if entry is not None and not catalogue.lists(toolset, entry)
     ]
     return TIERS[max(missing)] if missing else None
+
+
+LEAST_ROOM = 1_000
+"""The smallest budget that is suggested; larger ones are twice, four times, ... as large."""
+
+
+class Limit(NamedTuple):
+    """The budget of a part: what a caller gave, else a default that grows with what is needed."""
+
+    budget: Budget
+    given: int | None
+    default: int | None
+
+
+def with_room(target: str, whole: int, own: Json, reason: str = "The same with a larger budget.") -> Suggestion:
+    """The call with a budget that an answer of so many characters fits into, also when it has grown by a quarter."""
+    kept = {name: value for name, value in own.items() if name != "context_budget"}
+    return suggest(target, reason, "medium", **(kept | {"max_chars": escalated(LEAST_ROOM, whole + whole // 4)}))
+
+
+def bounded_part(ctx: Context, whole: Json, limit: Limit, target: str, own: Json) -> Json:
+    """A part of an answer that has a budget of its own.
+
+    What did not fit is told, and the call that shows all of it comes first: the operation itself has done its work.
+    """
+    shown, fitted = bounded(whole, limit.budget, [] if limit.given is None else [limit.given], limit.default)
+    if fitted is not None:
+        ctx.remarks.warnings.extend(budget_warnings(fitted))
+        if fitted.truncated:
+            ctx.remarks.suggestions.insert(0, with_room(target, size(whole), own, "Gives all of it."))
+    return shown
 
 
 def next_page(shown: Json, model: type[BaseModel], own: Json) -> Json | None:

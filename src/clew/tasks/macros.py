@@ -16,10 +16,10 @@ from clew.clock import rfc3339
 from clew.errors import ClewError, invalid, suggest
 from clew.reasoning.documents import append, last_titled
 from clew.reasoning.scope import Target, scope_of
-from clew.registry.budget_fit import bounded, budget_warnings
 from clew.registry.context import Context
 from clew.registry.envelope import command
 from clew.registry.operation import Input, Name, Whole, operation
+from clew.registry.suggestions import Limit, bounded_part
 from clew.tasks.changes import create_work
 from clew.tasks.creation import (
     Bootstrapped,
@@ -272,11 +272,8 @@ def _last_words(ctx: Context, task: Work) -> str | None:
 
 
 def _handoff(ctx: Context, task: Work, limit: int | None) -> dict[str, Any]:
-    given = [] if limit is None else [limit]
-    shown, fitted = bounded(handoff_json(ctx, task), HANDOFF_BUDGET, given, HANDOFF_BUDGET.default_for("full"))
-    if fitted is not None:
-        ctx.remarks.warnings.extend(budget_warnings(fitted))
-    return shown
+    most = Limit(HANDOFF_BUDGET, limit, HANDOFF_BUDGET.default_for("full"))
+    return bounded_part(ctx, handoff_json(ctx, task), most, "tasks_handoff", {"task": task.id})
 
 
 class Scaffold(Input):

@@ -15,6 +15,7 @@ from clew.errors import ClewError, shorten
 from clew.ids import confined
 from clew.registry.budget import Budget, Drop, Trim
 from clew.registry.context import Context
+from clew.registry.envelope import item_lines
 from clew.registry.operation import AgentForm, Bounded, operation
 from clew.tasks.commands import named_commands
 from clew.tasks.evidence import Evidence, evidence_of
@@ -54,11 +55,15 @@ class Proofs(OfWork, Bounded):
 
 def proofs_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     """A line for each step and for each piece of evidence; what changed under one stands in its line."""
-    steps = [f"{row['path']} {'done' if row['completed'] else 'open'}, {row['line']}" for row in result["steps"]]
-    evidence = [_evidence_line(row) for row in result["evidence"]]
+    steps = item_lines(result, result["steps"], _step_line)
+    evidence = item_lines(result, result["evidence"], _evidence_line)
     stale = [f"stale: {', '.join(result['stale'])}"] if result["stale"] else []
     head = f"{result['target']['id']}: {len(steps)} steps, {len(evidence)} pieces of evidence"
     return [head, *steps, *evidence, *stale]
+
+
+def _step_line(row: dict[str, Any]) -> str:
+    return f"{row['path']} {'done' if row['completed'] else 'open'}, {row['line']}"
 
 
 def _evidence_line(row: dict[str, Any]) -> str:

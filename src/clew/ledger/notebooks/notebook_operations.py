@@ -230,7 +230,11 @@ def notebook_delete_cell(ctx: Context, args: CellPlace) -> Json:
     return {"success": True, "cell": {"id": cell["id"], "type": cell["type"]}}
 
 
-CELL_BUDGET = Budget((Clip("cell.output", 4000), Clip("cell.source", 4000), Clip("cell.content", 4000)), 60_000)
+CELL_BUDGET = Budget(
+    tuple(Clip(f"cell.{name}", most) for most in (4000, 400, 60) for name in ("output", "source", "content")),
+    60_000,
+    keep=("cell",),
+)
 
 
 @operation(

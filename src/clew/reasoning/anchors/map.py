@@ -24,7 +24,7 @@ from clew.reasoning.anchors.registry import (
 )
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
-from clew.registry.envelope import argument, command, one_line
+from clew.registry.envelope import argument, command, item_lines, one_line
 from clew.registry.operation import Bounded, Name, StrictModel, operation
 
 Kind = Literal["boundary", "component", "contract", "data", "test-surface", "ops"]
@@ -50,9 +50,7 @@ def list_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
         return ["anchors"]
     where, shown = {"workspace": result["workspace"]}, result["anchors"][:LISTED]
     lines = [f"anchors count={result['count']} more={argument(result['has_more'])}"]
-    for anchor in shown:
-        title = argument(shorten(one_line(anchor["title"]), 72))
-        lines.append(f"- {anchor['id']} kind={anchor['kind']} status={anchor['status']} title={title}")
+    lines += item_lines(result, shown, _anchor_line)
     if len(shown) < result["count"] or result["has_more"]:
         lines.append("MORE: anchors; narrow with kind=, status= or text=")
     first = shown[0] if shown else {"id": "a:core", "title": "Core", "kind": "component"}
@@ -60,6 +58,11 @@ def list_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     look = ("anchor_snapshot", {"anchor": first["id"]}) if shown else ("anchors_lint", {})
     calls = [look, ("anchors_export", {}), ("macro_anchor_note", note)]
     return lines + [command(name, {**params, **where}, default_workspace) for name, params in calls]
+
+
+def _anchor_line(anchor: dict[str, Any]) -> str:
+    title = argument(shorten(one_line(anchor["title"]), 72))
+    return f"- {anchor['id']} kind={anchor['kind']} status={anchor['status']} title={title}"
 
 
 LIST_BUDGET = Budget(
@@ -103,9 +106,9 @@ def export_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     portal=True,
     lines=export_lines,
     budget=Budget(
-        tuple(Clip("text", most) for most in (20_000, 4000, 800, 160)),
+        tuple(Clip("text", most) for most in (20_000, 4000, 800, 160, 40)),
         ANCHOR_DEFAULT,
-        keep=("workspace", "format", "anchors_count"),
+        keep=("text", "workspace", "format", "anchors_count"),
     ),
 )
 def anchors_export(ctx: Context, args: AnchorsExport) -> dict[str, Any]:
@@ -166,7 +169,12 @@ class AnchorsBootstrap(Bounded):
     "anchors_bootstrap",
     writes=True,
     idempotent=True,
-    budget=Budget((Trim("anchors", drop="last"),), None, keep=("workspace", "count", "created", "updated")),
+    budget=Budget(
+        (Trim("anchors", drop="last"),),
+        None,
+        keep=("workspace", "count", "created", "updated"),
+        rest=lambda result: suggest("anchors_list", "Shows the anchors.", "medium", limit=200),
+    ),
     example={"anchors": [{"id": "a:core", "title": "Core", "kind": "component"}]},
 )
 def anchors_bootstrap(ctx: Context, args: AnchorsBootstrap) -> dict[str, Any]:

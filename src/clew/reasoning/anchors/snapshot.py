@@ -30,7 +30,7 @@ from clew.reasoning.scope import Scope, StepFocus, StepInput, Target, resolve_st
 from clew.reasoning.visibility import CANON, CARD_TYPES, DRAFT, PINNED, PROOF_TYPES, is_canonical, is_pinned
 from clew.registry.budget import Budget, Clip, Trim
 from clew.registry.context import Context
-from clew.registry.envelope import argument, command, one_line
+from clew.registry.envelope import argument, command, item_lines, one_line
 from clew.registry.operation import Bounded, Input, Name, Text, operation
 from clew.registry.record import Named, namer, opener
 from clew.store.database import placeholders
@@ -148,9 +148,7 @@ def snapshot_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
         return ["anchor"]
     head = f"anchor {anchor['id']} kind={anchor['kind']} status={anchor['status']} title={argument(anchor['title'])}"
     lines = [one_line(head), *_task_lines(result, default_workspace)]
-    for card in result["cards"][:SHOWN_CARDS]:
-        label = shorten(one_line(card["title"] or card["text"] or card["id"]), 84)
-        lines.append(f"- {card['type']} {card['id']}: {label}")
+    lines += item_lines(result, result["cards"][:SHOWN_CARDS], _card_line)
     hidden = result["count"] - min(len(result["cards"]), SHOWN_CARDS)
     if hidden > 0:
         lines.append(f"MORE: {hidden} cards; {_line('open', result, default_workspace, id=anchor['id'], limit=50)}")
@@ -158,11 +156,15 @@ def snapshot_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     return [*lines, _line("macro_anchor_note", result, default_workspace, **note["params"])]
 
 
+def _card_line(card: dict[str, Any]) -> str:
+    return f"- {card['type']} {card['id']}: {shorten(one_line(card['title'] or card['text'] or card['id']), 84)}"
+
+
 def _task_lines(result: dict[str, Any], default_workspace: str) -> list[str]:
     tasks = result["tasks"][:SHOWN_TASKS]
     if not tasks:
         return []
-    named = " ".join(f"{task['task']}({task['status'] or '?'})" for task in tasks)
+    named = " ".join(f"{task['task']}({task.get('status') or '?'})" for task in tasks)
     return [f"tasks {named}", _line("tasks_snapshot", result, default_workspace, task=tasks[0]["task"])]
 
 

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from clew.errors import invalid, suggest, unknown_id
+from clew.canonical import Json
+from clew.errors import Suggestion, invalid, suggest, unknown_id
 from clew.ids import check_kind, check_node_id
 from clew.reasoning.cards.card import card_in, change_card, place_params
 from clew.reasoning.documents import TRACE, append
@@ -278,6 +279,11 @@ def think_publish(ctx: Context, args: ThinkPublish) -> dict[str, Any]:
 MERGED, DEDUP = "merged", "dedup"
 
 
+def _merged_cards(result: Json) -> Suggestion:
+    where = {name: result[name] for name in ("branch", "graph_doc")}
+    return suggest("think_query", "Shows the cards that were merged.", "medium", status=MERGED, **where)
+
+
 class ThinkNominalMerge(BoundedPlace):
     candidate_ids: CardIds | None = None
     limit_candidates: Annotated[int, Field(ge=1, le=500, description="Most cards to look at.")] = 50
@@ -288,7 +294,7 @@ class ThinkNominalMerge(BoundedPlace):
     "think_nominal_merge",
     writes=True,
     idempotent=True,
-    budget=Budget((Trim("merged_groups", drop="last"),), None, keep=("branch", "graph_doc")),
+    budget=Budget((Trim("merged_groups", drop="last"),), None, keep=("branch", "graph_doc"), rest=_merged_cards),
 )
 def think_nominal_merge(ctx: Context, args: ThinkNominalMerge) -> dict[str, Any]:
     """Merge cards of equal type, title and text: one stays, the others are marked merged and point to it."""

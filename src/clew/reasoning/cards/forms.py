@@ -279,7 +279,9 @@ class ThinkTemplate(Bounded):
     type: Annotated[Name, Field(description="Card type, such as hypothesis, test or decision.")]
 
 
-TEMPLATE_BUDGET = Budget((Drop("supported_types"), Drop("template.meta"), Drop("template.text")), keep=("type",))
+TEMPLATE_BUDGET = Budget(
+    (Drop("supported_types"), Drop("template.meta"), Drop("template.text")), keep=("type", "template")
+)
 
 
 @operation("think_template", budget=TEMPLATE_BUDGET, example={"type": "hypothesis"})

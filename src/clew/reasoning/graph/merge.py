@@ -168,6 +168,9 @@ MERGE_BUDGET = Budget(
     ),
     60_000,
     keep=("from", "into", "doc", "merged", "skipped", "conflicts_created", "conflict_ids"),
+    rest=lambda result: suggest(
+        "graph_conflicts", "Shows the conflicts.", "medium", into=result["into"], doc=result["doc"]
+    ),
 )
 """Every conflict id is kept; states that do not fit can be read one by one with graph_conflict_show."""
 

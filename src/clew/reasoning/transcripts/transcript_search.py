@@ -136,8 +136,8 @@ SEARCH_BUDGET = Budget(
     (
         Trim("hits", drop="last", floor=3),
         Clip("hits[].message.snippet", 80),
-        Trim("hits", drop="last"),
         Trim("projects", drop="last"),
+        Trim("hits", drop="last"),
     ),
     16_000,
     keep=("root_dir", "scanned"),

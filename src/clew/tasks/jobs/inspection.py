@@ -12,6 +12,7 @@ from clew.reasoning.anchors.registry import canonical
 from clew.reasoning.scope import Target
 from clew.registry.budget import Budget, Clip, Drop, Follow, Trim
 from clew.registry.context import Context
+from clew.registry.envelope import item_lines
 from clew.registry.operation import MAX_NUMBER, Bounded, Name, Whole, operation
 from clew.store.rows import load
 from clew.tasks.jobs.job import Format, Job, JobId, check_status, job_by_id, job_json, prompt_and_meta
@@ -54,12 +55,15 @@ def list_lines(result: Json, default_workspace: str) -> list[str]:
     remark = "".join(f" {name}={value}" for name, value in result["filters"].items())
     more = " has_more=true" if result["has_more"] else ""
     lines = [f"{place(result, default_workspace)}jobs count={result['count']}{remark}{more}"]
-    for job in result["jobs"]:
-        links = "".join(f" | {name}={job[name]}" for name in ("task", "anchor") if job[name])
-        lines.append(f"{job['job_id']} ({job['status']}) {free(job['title'], 80)}{links}")
+    lines += item_lines(result, result["jobs"], _job_line)
     if result["has_more"] and result["count"] < MOST and not result["truncated"]:
         lines.append(f"MORE: limit={min(2 * result['count'], MOST)}")
     return lines
+
+
+def _job_line(job: Json) -> str:
+    links = "".join(f" | {name}={job[name]}" for name in ("task", "anchor") if job.get(name))
+    return f"{job['job_id']} ({job['status']}) {free(job['title'], 80)}{links}"
 
 
 LIST_BUDGET = Budget(
@@ -97,7 +101,7 @@ def tasks_jobs_list(ctx: Context, args: JobsList) -> Json:
 
 
 def event_line(event: Json) -> str:
-    refs = f" | refs: {', '.join(event['refs'][:3])}" if event["refs"] else ""
+    refs = f" | refs: {', '.join(event['refs'][:3])}" if event.get("refs") else ""
     return f"- {event['ref']} {event['kind']}: {free(event['message'], 160)}{refs}"
 
 
@@ -112,8 +116,8 @@ def open_lines(result: Json, default_workspace: str) -> list[str]:
         text = job.get(name) or result.get(name)
         lines.append(f"{name}: {free(text, limit)}" if text else "")
     if result.get("events"):
-        lines += ["events:", *map(event_line, result["events"])]
-    if result.get("has_more_events") and result["events"]:
+        lines += ["events:", *item_lines(result, result["events"], event_line)]
+    if result.get("has_more_events") and result.get("events"):
         lines.append(f"MORE: before_seq={result['events'][-1]['seq']}")
     return lines
 
@@ -172,13 +176,13 @@ def tail_lines(result: Json, default_workspace: str) -> list[str]:
     more = result.get("has_more", True) or result["truncated"]
     head = f"job {result['job_id']} tail after_seq={after} next_after_seq={following} count={len(events)}"
     lines = [place(result, default_workspace) + head + (" has_more=true" if more else "")]
-    shown = ["events:", *map(event_line, events)] if events else []
+    shown = ["events:", *item_lines(result, events, event_line)] if events else []
     return [*lines, *shown, *([f"MORE: after_seq={following}"] if more else [])]
 
 
 def _next_after(whole: int, result: Json) -> int:
     """Where to continue if a budget removed the newest events."""
-    events = result["events"]
+    events = result.get("events")
     return int(events[-1]["seq"]) if events else int(result["after_seq"])
 
 
@@ -188,12 +192,10 @@ TAIL_BUDGET = Budget(
         Clip("events[].message", 120),
         Clip("events[].message", 40),
         Drop("count"),
-        Trim("events", drop="last", follow=Follow("next_after_seq", _next_after), more="has_more"),
-        Drop("events"),
         Drop("workspace"),
-        Drop("has_more"),
+        Trim("events", drop="last", follow=Follow("next_after_seq", _next_after), more="has_more"),
     ),
-    keep=("job_id", "after_seq"),  # not next_after_seq: no event was shown, so reading must continue at after_seq
+    keep=("job_id", "after_seq"),
 )
 
 

@@ -13,6 +13,7 @@ from clew.canonical import Json
 from clew.errors import invalid, shorten
 from clew.registry.budget import Budget, Clip, Drop, Trim
 from clew.registry.context import Context
+from clew.registry.envelope import item_lines
 from clew.registry.operation import MAX_NUMBER, Name, operation
 from clew.store.database import placeholders
 from clew.store.rows import load
@@ -135,7 +136,7 @@ def radar_lines(result: Json, default_workspace: str) -> list[str]:
         *_runners(result),
         *_offline(result),
         *_issues(result),
-        *(_row(job) for job in result.get("jobs", ())),
+        *item_lines(result, result.get("jobs", ()), _row),
     ]
 
 
@@ -155,30 +156,38 @@ def _start(result: Json) -> Iterator[str]:
 
 def _runners(result: Json) -> Iterator[str]:
     runners = result.get("runner_leases", {}).get("runners", [])
-    for lease in runners[:LINES_RUNNERS]:
-        job = lease["active_job_id"]
-        works = f" job={job} | open id={job}" if job else ""
-        yield f"runner {lease['status']} {lease['runner_id']} | open id=runner:{lease['runner_id']}{works}"
+    yield from item_lines(result, runners[:LINES_RUNNERS], _runner)
     # A filter or a budget may have removed the list; only the status tells that no runner is alive.
     if result.get("runner_status", {}).get("status") == "offline":
         yield "runner offline (no active lease)"
 
 
-def _offline(result: Json) -> Iterator[str]:
-    for lease in result.get("runner_leases_offline", {}).get("runners", [])[:LINES_OFFLINE]:
-        job, id = lease["active_job_id"], lease["runner_id"]
-        worked = f" last_job={job} | open id={job}" if job else ""
-        yield f"runner offline {id} last={lease['last_status']} | open id=runner:{id}{worked}"
+def _runner(lease: Json) -> str:
+    job = lease["active_job_id"]
+    works = f" job={job} | open id={job}" if job else ""
+    return f"runner {lease['status']} {lease['runner_id']} | open id=runner:{lease['runner_id']}{works}"
 
 
-def _issues(result: Json) -> Iterator[str]:
-    for issue in result.get("runner_diagnostics", {}).get("issues", [])[:LINES_ISSUES]:
-        sign = "~" if issue["severity"] == "stale" else "!"
-        runner = f" runner={issue['runner_id']}" if "runner_id" in issue else ""
-        job = f" job={issue['job_id']}" if "job_id" in issue else ""
-        target = issue.get("job_id") or f"runner:{issue.get('runner_id')}"
-        message = free(issue["message"], 120)
-        yield f"{sign} diag {issue['kind']}{runner}{job} | open id={target} | {message}"
+def _offline(result: Json) -> list[str]:
+    return item_lines(result, result.get("runner_leases_offline", {}).get("runners", [])[:LINES_OFFLINE], _gone)
+
+
+def _gone(lease: Json) -> str:
+    job, id = lease["active_job_id"], lease["runner_id"]
+    worked = f" last_job={job} | open id={job}" if job else ""
+    return f"runner offline {id} last={lease['last_status']} | open id=runner:{id}{worked}"
+
+
+def _issues(result: Json) -> list[str]:
+    return item_lines(result, result.get("runner_diagnostics", {}).get("issues", [])[:LINES_ISSUES], _issue)
+
+
+def _issue(issue: Json) -> str:
+    sign = "~" if issue["severity"] == "stale" else "!"
+    runner = f" runner={issue['runner_id']}" if "runner_id" in issue else ""
+    job = f" job={issue['job_id']}" if "job_id" in issue else ""
+    target = issue.get("job_id") or f"runner:{issue.get('runner_id')}"
+    return f"{sign} diag {issue['kind']}{runner}{job} | open id={target} | {free(issue['message'], 120)}"
 
 
 def _row(job: Json) -> str:
@@ -230,6 +239,7 @@ RADAR_BUDGET = Budget(
         Trim("jobs", drop="last", count="count", more="has_more"),
     ),
     keep=("workspace", "count", "runner_status", "has_more"),
+    once=("reply_job", "reply_message", "reply_refs"),
 )
 
 

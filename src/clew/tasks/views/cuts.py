@@ -42,7 +42,7 @@ HANDOFF_BUDGET = Budget(
         Drop("radar"),
     ),
     16_000,
-    keep=("workspace",),
+    keep=("handoff", "radar", "workspace"),
 )
 CONTEXT_PACK_BUDGET = Budget(
     (
@@ -54,7 +54,7 @@ CONTEXT_PACK_BUDGET = Budget(
         *RADAR_STEPS[5:],
     ),
     16_000,
-    keep=("workspace",),
+    keep=("radar", "workspace"),
 )
 
 RESUME_STEPS: tuple[Step, ...] = (

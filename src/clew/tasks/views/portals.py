@@ -12,9 +12,9 @@ from pydantic import Field
 
 from clew.canonical import Json
 from clew.errors import suggest
-from clew.registry.budget_fit import bounded, budget_warnings
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, ContextBounded, Input, Name, Whole, operation
+from clew.registry.suggestions import Limit, bounded_part
 from clew.tasks.gates import Gate, gates_of
 from clew.tasks.plans import Work, tasks_of
 from clew.tasks.steps import CHECKPOINTS, Step, select_step, step_ref, steps_of, subtree
@@ -270,11 +270,9 @@ def closing_resume(ctx: Context, work: Work, args: Resumes) -> Json:
     standing = standing_of(ctx, work, everything(args.view or "smart", limit))
     _suggest_next(ctx, standing)
     answer = render(replace(standing, names_refs=args.refs), sections.RESUME_SUPER)
-    given = [] if limit is None else [limit]
-    shown, fitted = bounded(answer, MACRO_BUDGET, given, MACRO_BUDGET.default_for(ctx.connection.toolset))
-    if fitted is not None:
-        ctx.remarks.warnings.extend(budget_warnings(fitted))
-    return shown
+    most = Limit(MACRO_BUDGET, limit, MACRO_BUDGET.default_for(ctx.connection.toolset))
+    look = {"task" if work.is_task else "plan": work.id, "read_only": True}
+    return bounded_part(ctx, answer, most, "tasks_snapshot", look)
 
 
 class Mirror(OfWork):

@@ -1,0 +1,194 @@
+"""The steps of a budget, carried out on a result: what is shortened, and what has to follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from clew.registry.budget import Clip, Drop, Pick, Result, Step, Trim, size
+from clew.registry.short_form import short_forms
+
+
+def give_up(
+    result: Result, step: Step, limit: int, left_out: dict[str, int], report: str | None, least: bool = False
+) -> None:
+    """Carry out one step, as far as is needed. With `least`, a list keeps its foremost item in a short form."""
+    for holder, name in list(places(result, step.path)):
+        if isinstance(step, Trim):
+            _trim(Cut(result, holder, name, step, report), limit, left_out, least)
+        elif isinstance(step, Clip):
+            if _clip(holder, name, step.chars):
+                _tell(result, report, step.path, True)
+        elif isinstance(step, Pick):
+            if isinstance(holder[name], dict):
+                holder[name] = {key: value for key, value in holder[name].items() if key in step.names}
+                _tell(result, report, step.path, True)
+        elif holder.pop(name, None) is not None:
+            left_out[step.path] = 1
+            _tell(result, report, step.path, True)
+
+
+def _tell(result: Result, report: str | None, path: str, given_up: bool) -> None:
+    """Keep the list of what was given up in step with the result, so that it is counted like the rest.
+
+    Two levels of a path say enough, and a whole section stands for its parts.
+    """
+    holder = result.get(report) if report is not None else None
+    if isinstance(holder, dict):
+        name = _section(path)
+        known = [item for item in holder["truncated_fields"] if item != name and not item.startswith(f"{name}.")]
+        covered = any(name.startswith(f"{item}.") for item in known)
+        holder["truncated_fields"] = [*known, name] if given_up and not covered else known
+
+
+def _section(path: str) -> str:
+    return ".".join(path.replace("[]", "").split(".")[:2])
+
+
+def _is_reported(result: Result, report: str | None, path: str) -> bool:
+    holder = result.get(report) if report is not None else None
+    return isinstance(holder, dict) and _section(path) in holder["truncated_fields"]
+
+
+class Cut:
+    """One list of a result while it is shortened, with the fields that depend on its length.
+
+    These are written anew for each length that is tried, from their state before the first try. So the size that is
+    measured is the size of the answer as it would be sent.
+    """
+
+    def __init__(self, result: Result, holder: dict[str, Any], name: str, step: Trim, report: str | None) -> None:
+        self.result, self.holder, self.name, self.step, self.report = result, holder, name, step, report
+        self.items: Any = holder[name]
+        self._followers = self._fields(step.follow.path if step.follow else None)
+        self._pages = self._fields(step.page)
+        self._counts = self._fields(step.count)
+        self._mores = self._fields(step.more)
+        self._told = _is_reported(result, report, step.path)
+
+    def _fields(self, path: str | None) -> list[tuple[dict[str, Any], str, Any]]:
+        return [(place, field, place[field]) for place, field in places(self.result, path)] if path else []
+
+    @property
+    def foremost(self) -> Any:
+        """The item that counts most: lists are cut from the other end."""
+        return self.items[-1] if self.step.drop == "first" else self.items[0]
+
+    def keep(self, count: int) -> None:
+        items = self.items
+        self.show(items[len(items) - count :] if self.step.drop == "first" else items[:count])
+
+    def show(self, shown: list[Any], shortened: bool = False) -> None:
+        count, whole = len(shown), len(self.items)
+        self.holder[self.name] = shown
+        for place, field, page in self._pages:
+            place[field] = _repaged(dict(page), self.step, self.items, count)
+        for place, field, before in self._followers:
+            place[field] = self.step.follow.mend(before, self.result) if self.step.follow else before
+        for place, field, _ in self._counts:
+            place[field] = count
+        for place, field, already in self._mores:
+            place[field] = bool(already) or count < whole
+        _tell(self.result, self.report, self.step.path, self._told or shortened or count < whole)
+
+    def remove(self) -> None:
+        """Take the list away; what counts or pages it says that nothing of it was shown."""
+        self.show([])
+        del self.holder[self.name]
+
+    def forms(self) -> list[Result]:
+        """The foremost item in its short forms, the longest first."""
+        return list(short_forms(self.foremost, *([self.step.key] if self.step.mixed else [])))
+
+
+def _trim(cut: Cut, limit: int, left_out: dict[str, int], least: bool) -> None:
+    items, path = cut.items, cut.step.path
+    if not isinstance(items, list) or len(items) <= cut.step.floor:
+        return
+
+    def fits(count: int) -> bool:
+        cut.keep(count)
+        return size(cut.result) <= limit
+
+    # The largest count that fits can be found by halving: the answer only grows with the count.
+    count = _most(len(items), cut.step.floor, fits)
+    cut.keep(count)
+    if count == 0 and _shorten(cut, limit, least):
+        count, left_out[f"{path}[]"] = 1, 1
+    if count < len(items):
+        left_out[path] = left_out.get(path, 0) + len(items) - count
+
+
+def _shorten(cut: Cut, limit: int, least: bool) -> bool:
+    """Show the foremost item in the longest short form that fits; whether there is one."""
+    # The last form is the name alone; of a list that must stay it is left when nothing else can be given up.
+    forms = cut.forms()[:-1] if least else cut.forms()
+    for form in forms:
+        cut.show([form], shortened=True)
+        if size(cut.result) <= limit:
+            return True
+    if not (forms and least):
+        # An empty list would say that there is nothing.
+        cut.remove()
+    return bool(forms and least)
+
+
+def keeps_a_list(step: Step, later: Sequence[Step]) -> bool:
+    """Whether a step may empty a list that no later step takes away: then the list is something that was asked for."""
+    if not isinstance(step, Trim) or step.floor:
+        return False
+    return not any(isinstance(other, Drop) and f"{step.path}.".startswith(f"{other.path}.") for other in later)
+
+
+def _most(high: int, low: int, fits: Callable[[int], bool]) -> int:
+    """The largest count from low to high that fits; low when none does."""
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _repaged(page: dict[str, Any], step: Trim, items: list[Any], count: int) -> dict[str, Any]:
+    """The pagination object for the first or last `count` of the items."""
+    page = {**page, "count": count}
+    if count < len(items):
+        page["has_more"] = True
+        page["next_cursor"] = _cursor(page, step, items, count)
+    return page
+
+
+def _cursor(page: dict[str, Any], step: Trim, items: list[Any], count: int) -> Any:
+    first = step.drop == "first"
+    kept = items[len(items) - count :] if first else items[:count]
+    if step.mixed:
+        dropped = items[: len(items) - count] if first else items[count:]
+        newest = 1 + max(item[step.key] for item in dropped)
+        return max(newest, page.get("next_cursor") or 0)
+    if not kept:
+        return page.get("cursor")
+    return (kept[0] if first else kept[-1])[step.key]
+
+
+def _clip(holder: dict[str, Any], name: str, chars: int) -> bool:
+    text = holder[name]
+    if not isinstance(text, str) or len(text) <= chars:
+        return False
+    holder[name] = text[: max(chars - 3, 0)] + "..."
+    return True
+
+
+def places(result: Any, path: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """Every (object, field) that a path such as `memory.cards[].text` names and that exists."""
+    head, _, rest = path.partition(".")
+    name, many = (head[:-2], True) if head.endswith("[]") else (head, False)
+    if not isinstance(result, dict) or name not in result:
+        return
+    if not rest:
+        yield result, name
+        return
+    children = result[name] if many and isinstance(result[name], list) else [result[name]]
+    for child in children:
+        yield from places(child, rest)

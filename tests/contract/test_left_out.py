@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -192,8 +193,9 @@ def test_a_cut_answer_suggests_the_budget_that_is_enough(call: Caller) -> None:
 
 
 def says_so(text: str) -> bool:
-    """Whether a text has the warning, and the call that gives the rest."""
-    return "BUDGET_" in text and "max_chars" in text.split("BUDGET_")[-1] and ("MORE: " in text or "next: " in text)
+    """Whether a text has the warning, and the call that gives the rest: as its fix, or as what to do next."""
+    warned = text.partition("WARNING: BUDGET_")[2]
+    return any("max_chars=" in part or '"max_chars":' in part for part in re.split(r"\| fix: |next: ", warned)[1:])
 
 
 def test_a_cut_answer_in_lines_says_so_and_names_the_call(call: Caller) -> None:

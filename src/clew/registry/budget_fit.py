@@ -197,6 +197,7 @@ def _minimal(result: Result, shrunk: Result, budget: Budget, limit: int) -> Resu
     as candidates: here `keep` decides.
     """
     kept = _last_list(shrunk, budget, limit)
+    last = list(_lists(kept))
 
     def add(name: str, value: Any) -> bool:
         fitting = _as_fits(name, value, budget, limit - size({**kept, name: 0, "truncated": True}) + 1)
@@ -209,14 +210,16 @@ def _minimal(result: Result, shrunk: Result, budget: Budget, limit: int) -> Resu
     for name in budget.keep:
         if name in result and name not in waiting | kept.keys():
             add(name, shrunk.get(name, result[name]))
-    for name in _lists(kept):
+    for name in last:
         any(add(name, [form]) for form in Cut(result, result, name, _last_trim(budget), None).forms())
     for step in others:
         name = step.path.split(".")[0]
         if name in shrunk and name not in kept and not add(name, shrunk[name]):
             _remove(shrunk, step, budget)
     for name in dict.fromkeys([*(name for name in budget.keep if name in result), *shrunk]):
-        if name != "truncated" and (name not in kept or isinstance(kept[name], dict)):
+        # The last list may stand alone in its object so far; with more room it gets the rest of it back.
+        narrow = isinstance(kept.get(name), dict) and name not in budget.keep
+        if name != "truncated" and (name not in kept or narrow):
             add(name, shrunk.get(name, result[name]))
     if kept:
         return {**kept, "truncated": True}

@@ -296,19 +296,18 @@ class Dispatcher:
         default = call.connection.workspace_override or self.settings.workspace
         if not envelope["success"]:
             return line_protocol.error_lines(envelope["error"], envelope["suggestions"], default)
-        warnings = line_protocol.warning_lines(envelope["warnings"])
+        warnings = line_protocol.warning_lines(envelope["warnings"], line_protocol.rest_of(envelope, default))
         if operation.raw_text:
             return [envelope["result"].get("text", ""), *warnings]
-        agent = call.connection.toolset == "agent"
         form = _agent_form(operation, call)
         lines = form.lines if form is not None else operation.lines
-        if lines is None and agent:
+        if lines is None and call.connection.toolset == "agent":
             told = outline(envelope["result"]) or [f"ok {operation.intent}"]
             ways = [f"next: {line_protocol.suggestion_line(way, default)}" for way in envelope["suggestions"][:2]]
-            return told + warnings + ways
+            return told + line_protocol.warning_lines(envelope["warnings"]) + ways
         rendered = _rendered(lines, envelope["result"], default) if lines is not None else []
         told = [line for line in rendered if line] or line_protocol.generic_lines(operation.intent)
-        return told + warnings + line_protocol.rest_lines(envelope, "next" if agent else "MORE", default)
+        return told + warnings
 
 
 def _larger(operation: Operation, own: Json, whole: Json) -> Suggestion | None:

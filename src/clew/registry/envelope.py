@@ -83,6 +83,7 @@ def page_json(cursor: Cursor, limit: int, count: int, next_cursor: Cursor) -> Js
 
 _BARE = re.compile(r"[A-Za-z0-9_./:@+-]+")
 SILENT_WARNINGS = frozenset({"ALREADY_DONE"})
+CUT_WARNINGS = frozenset({"BUDGET_TRUNCATED", "BUDGET_MINIMAL"})
 
 
 def command(name: str, params: Json, default_workspace: str | None = None) -> str:
@@ -128,12 +129,17 @@ def _advice(error: Json, default_workspace: str | None) -> str:
     )
 
 
-def warning_lines(warnings: list[dict[str, str]]) -> list[str]:
+def warning_lines(warnings: list[dict[str, str]], rest: str = "") -> list[str]:
+    """A line for each warning. `rest` is the call that gives what a budget left out: it is how to mend that."""
     return [
-        one_line(f"WARNING: {item['code']} {item['message']} | fix: {item['recovery']}")
+        one_line(f"WARNING: {item['code']} {item['message']} | fix: {_mends(item, rest)}")
         for item in warnings
         if item["code"] not in SILENT_WARNINGS
     ]
+
+
+def _mends(item: dict[str, str], rest: str) -> str:
+    return rest if rest and item["code"] in CUT_WARNINGS else item["recovery"]
 
 
 def is_cut(result: Json) -> bool:
@@ -143,12 +149,10 @@ def is_cut(result: Json) -> bool:
     return any(isinstance(place.get("budget"), dict) and place["budget"].get("truncated") for place in places)
 
 
-def rest_lines(envelope: Json, mark: str, default_workspace: str | None) -> list[str]:
-    """The call that shows what a budget left out, for lines that name no suggestions of their own."""
+def rest_of(envelope: Json, default_workspace: str | None) -> str:
+    """The call that gives what a budget left out, as a command; nothing where nothing was left out."""
     calls = [way for way in envelope["suggestions"] if way["action"] == "call_tool"]
-    if not is_cut(envelope["result"]) or not calls:
-        return []
-    return [f"{mark}: {suggestion_line(calls[0], default_workspace)}"]
+    return suggestion_line(calls[0], default_workspace) if calls and is_cut(envelope["result"]) else ""
 
 
 def item_lines(result: Json, items: Iterable[Json], line: Callable[[Json], str]) -> list[str]:

@@ -194,8 +194,10 @@ TAIL_BUDGET = Budget(
         Drop("count"),
         Drop("workspace"),
         Trim("events", drop="last", follow=Follow("next_after_seq", _next_after), more="has_more"),
+        Drop("events"),  # whoever follows a thread can do without an event, not without its place
+        Drop("has_more"),
     ),
-    keep=("job_id", "after_seq"),
+    keep=("job_id", "after_seq"),  # not next_after_seq: no event was shown, so reading must continue at after_seq
 )
 
 

@@ -47,9 +47,6 @@ def fit(result: Result, budget: Budget, limit: int) -> Fitted:
             return Fitted(shrunk, limit, used, True, False, clamped, left_out)
     for step in asked_for(budget):
         _name_only(shrunk, step)
-        used = size(shrunk)
-        if used <= limit:
-            return Fitted(shrunk, limit, used, True, False, clamped, left_out)
     smallest = _minimal(result, shrunk, budget, limit)
     left_out |= {name: len(items) - len(smallest.get(name, ())) for name, items in _lists(result).items()}
     return Fitted(smallest, limit, size(smallest), True, True, clamped, left_out)

@@ -123,7 +123,8 @@ def test_a_list_that_had_items_is_never_shown_empty(result: dict[str, Any], limi
     fitted = fit(result, SEVERAL, limit)
     assert fitted.used_chars == size(fitted.result) <= fitted.max_chars
     for path in ("nodes", "log", "inner.hits", "inner.words"):
-        whole, shown = result, fitted.result
+        whole: Any = result
+        shown: Any = fitted.result
         for part in path.split("."):
             whole, shown = whole[part], (shown or {}).get(part)
         assert shown != [] or whole == [], path

@@ -42,7 +42,7 @@ from clew.reasoning.trace import cut_bytes
 from clew.registry.budget import Budget, Clip, Drop, Step, Trim
 from clew.registry.context import Context
 from clew.registry.operation import operation
-from clew.registry.suggestions import Limit, bounded_part
+from clew.registry.suggestions import PartBudget, bounded_part
 from clew.secrets import redact
 
 # Most signals and actions, as in the contract.
@@ -357,7 +357,7 @@ def context_pack_export(ctx: Context, args: ContextPackExport) -> dict[str, Any]
     with ctx.reading() as bound:
         pack = context(bound, args)
     given = [limit for limit in (args.max_chars, args.context_budget) if limit is not None]
-    most = Limit(PACK_BUDGET, min(given, default=None), PACK_BUDGET.default_for(ctx.connection.toolset) or 0)
+    most = PartBudget(PACK_BUDGET, min(given, default=None), PACK_BUDGET.default_for(ctx.connection.toolset) or 0)
     again = args.model_dump(exclude_unset=True, exclude={"workspace"})
     # The dispatcher bounds and redacts answers only; what goes into a file is bounded and redacted here.
     shown = bounded_part(ctx, pack, most, "context_pack_export", again)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from clew.errors import warning
 from clew.registry.budget import LARGEST, SMALLEST, Budget, Clip, Result, Trim, size
-from clew.registry.budget_steps import Cut, give_up, keeps_a_list, places
+from clew.registry.budget_steps import ListCut, give_up, keeps_a_list, places
 from clew.registry.short_form import named
 
 MINIMAL: tuple[dict[str, Any], ...] = ({"signal": "minimal"}, {"signal": "min"}, {"min": True}, {})
@@ -189,9 +189,9 @@ def escalated(default: int, needed: int) -> int:
 def _minimal(result: Result, shrunk: Result, budget: Budget, limit: int) -> Result:
     """What fits of an answer that no step makes small enough.
 
-    The list that is given up last comes first, by the name of one item; then the fields that the budget keeps, a label
-    for that item, the other lists, and what else fits of what the steps have left. Fields that a step dropped come back
-    as candidates: here `keep` decides.
+    The list that is given up last comes first, by the name of one item; then the fields that the budget keeps, what
+    counts or pages that list, a label for the item, the other lists, and what else fits of what the steps have left.
+    Fields that a step dropped come back as candidates: here `keep` decides.
     """
     kept = _last_list(shrunk, budget, limit)
     last = list(_lists(kept))
@@ -207,8 +207,14 @@ def _minimal(result: Result, shrunk: Result, budget: Budget, limit: int) -> Resu
     for name in budget.keep:
         if name in result and name not in waiting | kept.keys():
             add(name, shrunk.get(name, result[name]))
-    for name in last:
-        any(add(name, [form]) for form in Cut(result, result, name, _last_trim(budget), None).forms())
+    # Where a list goes on is worth more than a label. Without room for the one there is none of the other, so that a
+    # larger budget does not take the label back.
+    told = [name for name in (_last_trim(budget).dependents() if last else ()) if name in shrunk]
+    for name in told:
+        if name not in kept:
+            add(name, shrunk[name])
+    for name in last if all(name in kept for name in told) else ():
+        any(add(name, [form]) for form in ListCut(result, result, name, _last_trim(budget), None).forms())
     for step in others:
         name = step.path.split(".")[0]
         if name in shrunk and name not in kept and not add(name, shrunk[name]):
@@ -226,7 +232,7 @@ def _minimal(result: Result, shrunk: Result, budget: Budget, limit: int) -> Resu
 def _remove(shrunk: Result, step: Trim, budget: Budget) -> None:
     for holder, name in list(places(shrunk, step.path)):
         if holder[name]:
-            Cut(shrunk, holder, name, step, budget.report).remove()
+            ListCut(shrunk, holder, name, step, budget.report).remove()
 
 
 def _as_fits(name: str, value: Any, budget: Budget, room: int) -> Any:

@@ -15,7 +15,7 @@ def give_up(
     """Carry out one step, as far as is needed. With `least`, a list keeps its foremost item in a short form."""
     for holder, name in list(places(result, step.path)):
         if isinstance(step, Trim):
-            _trim(Cut(result, holder, name, step, report), limit, left_out, least)
+            _trim(ListCut(result, holder, name, step, report), limit, left_out, least)
         elif isinstance(step, Clip):
             if _clip(holder, name, step.chars):
                 _tell(result, report, step.path, True)
@@ -50,7 +50,7 @@ def _is_reported(result: Result, report: str | None, path: str) -> bool:
     return isinstance(holder, dict) and _section(path) in holder["truncated_fields"]
 
 
-class Cut:
+class ListCut:
     """One list of a result while it is shortened, with the fields that depend on its length.
 
     These are written anew for each length that is tried, from their state before the first try. So the size that is
@@ -101,7 +101,7 @@ class Cut:
         return list(short_forms(self.foremost, *([self.step.key] if self.step.mixed else [])))
 
 
-def _trim(cut: Cut, limit: int, left_out: dict[str, int], least: bool) -> None:
+def _trim(cut: ListCut, limit: int, left_out: dict[str, int], least: bool) -> None:
     items, path = cut.items, cut.step.path
     if not isinstance(items, list) or len(items) <= cut.step.floor:
         return
@@ -119,7 +119,7 @@ def _trim(cut: Cut, limit: int, left_out: dict[str, int], least: bool) -> None:
         left_out[path] = left_out.get(path, 0) + len(items) - count
 
 
-def _shorten(cut: Cut, limit: int, least: bool) -> bool:
+def _shorten(cut: ListCut, limit: int, least: bool) -> bool:
     """Show the foremost item in the longest short form that fits; whether there is one."""
     # The last form is the name alone; of a list that must stay it is left when nothing else can be given up.
     forms = cut.forms()[:-1] if least else cut.forms()

@@ -97,7 +97,7 @@ LEAST_ROOM = 1_000
 """The smallest budget that is suggested; larger ones are twice, four times, ... as large."""
 
 
-class Limit(NamedTuple):
+class PartBudget(NamedTuple):
     """The budget of a part: what a caller gave, else a default that grows with what is needed."""
 
     budget: Budget
@@ -111,7 +111,7 @@ def with_room(target: str, whole: int, own: Json, reason: str = "The same with a
     return suggest(target, reason, "medium", **(kept | {"max_chars": escalated(LEAST_ROOM, whole + whole // 4)}))
 
 
-def bounded_part(ctx: Context, whole: Json, limit: Limit, target: str, own: Json) -> Json:
+def bounded_part(ctx: Context, whole: Json, limit: PartBudget, target: str, own: Json) -> Json:
     """A part of an answer that has a budget of its own.
 
     What did not fit is told, and the call that shows all of it comes first: the operation itself has done its work.

@@ -19,7 +19,7 @@ from clew.reasoning.scope import Target, scope_of
 from clew.registry.context import Context
 from clew.registry.envelope import command
 from clew.registry.operation import Input, Name, Whole, operation
-from clew.registry.suggestions import Limit, bounded_part
+from clew.registry.suggestions import PartBudget, bounded_part
 from clew.tasks.changes import create_work
 from clew.tasks.creation import (
     Bootstrapped,
@@ -272,7 +272,7 @@ def _last_words(ctx: Context, task: Work) -> str | None:
 
 
 def _handoff(ctx: Context, task: Work, limit: int | None) -> dict[str, Any]:
-    most = Limit(HANDOFF_BUDGET, limit, HANDOFF_BUDGET.default_for("full"))
+    most = PartBudget(HANDOFF_BUDGET, limit, HANDOFF_BUDGET.default_for("full"))
     return bounded_part(ctx, handoff_json(ctx, task), most, "tasks_handoff", {"task": task.id})
 
 

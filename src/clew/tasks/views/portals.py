@@ -14,7 +14,7 @@ from clew.canonical import Json
 from clew.errors import suggest
 from clew.registry.context import Context
 from clew.registry.operation import Bounded, ContextBounded, Input, Name, Whole, operation
-from clew.registry.suggestions import Limit, bounded_part
+from clew.registry.suggestions import PartBudget, bounded_part
 from clew.tasks.gates import Gate, gates_of
 from clew.tasks.plans import Work, tasks_of
 from clew.tasks.steps import CHECKPOINTS, Step, select_step, step_ref, steps_of, subtree
@@ -270,7 +270,7 @@ def closing_resume(ctx: Context, work: Work, args: Resumes) -> Json:
     standing = standing_of(ctx, work, everything(args.view or "smart", limit))
     _suggest_next(ctx, standing)
     answer = render(replace(standing, names_refs=args.refs), sections.RESUME_SUPER)
-    most = Limit(MACRO_BUDGET, limit, MACRO_BUDGET.default_for(ctx.connection.toolset))
+    most = PartBudget(MACRO_BUDGET, limit, MACRO_BUDGET.default_for(ctx.connection.toolset))
     look = {"task" if work.is_task else "plan": work.id, "read_only": True}
     return bounded_part(ctx, answer, most, "tasks_snapshot", look)
 

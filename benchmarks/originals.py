@@ -32,7 +32,7 @@ def main(quick: bool = False) -> None:
     for size in SIZES[:1] if quick else SIZES:
         thoughtbox(report, size, 3 if quick else 15)
     protocol(report, 15)
-    mind_mem(report, 1_000 if quick else BLOCKS, 1 if quick else 2)
+    mind_mem(report, 1_000 if quick else BLOCKS, 1 if quick else 3)
     report.save()
 
 

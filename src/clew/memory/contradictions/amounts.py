@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 
 from clew.index.terms import stem
 from clew.memory.contradictions.lexicon import PERIODS, SECONDS, UNITS, WORDS
@@ -53,6 +52,7 @@ _PARTIAL = frozenset({"half", "quarter"})
 _ARTICLES = frozenset({"a", "an"})
 _SPANS = frozenset(_SPAN.split("|"))
 """A text without any of these words has none of the forms that the patterns below look for, and is not searched."""
+_TIMELY = frozenset({"month", "th", "st", "nd", "rd", *_MONTHS, *_PERIODIC, *_HOURLY, *_DAYTIME, *_PARTIAL, *_SPANS})
 _PERIOD = "every"
 _CLOCK = "clock"
 _ON = "date"
@@ -133,7 +133,9 @@ def with_periods(text: str) -> str:
     times of the day as one word, and with `half an hour` and `a month` in figures.
 
     The rules and the sentence ask for the same text one after the other, so the last few are kept."""
-    said = set(chain.from_iterable(map(_letters, text.split())))
+    if "-" not in text and ":" not in text and not any(map(_tells_time, text.split())):
+        return text
+    said = set(_LETTERS.findall(text))
     if "-" in text:
         text = _HYPHENATED.sub(r"\1 ", text)
     if "month" in said:
@@ -158,9 +160,9 @@ def with_periods(text: str) -> str:
 
 
 @lru_cache(maxsize=4_000)
-def _letters(chunk: str) -> tuple[str, ...]:
-    """The runs of letters in what stands between spaces."""
-    return tuple(_LETTERS.findall(chunk))
+def _tells_time(chunk: str) -> bool:
+    """Whether what stands between spaces holds a word without which no pattern for times and periods is tried."""
+    return not _TIMELY.isdisjoint(_LETTERS.findall(chunk))
 
 
 def _bare_hour(match: re.Match[str]) -> str:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from clew.ids import MENTIONED
 from clew.memory import blocks
@@ -93,9 +93,8 @@ def _learn_words(ctx: Context, ids: Sequence[str], sayings: Iterable[Saying]) ->
         ctx.tx.many("INSERT INTO decision_word (workspace, word, sharp, id) VALUES (?, ?, ?, ?)", rows)
 
 
-@dataclass(frozen=True, slots=True)
-class Assertion:
-    """What is compared of a block."""
+class Assertion(NamedTuple):
+    """What is compared of a block. A tuple, because reading files in makes thousands."""
 
     block: Block
     scope: str
@@ -125,8 +124,7 @@ def _pairs(ctx: Context, live: dict[str, Assertion], sayings: list[Saying]) -> I
                 yield known[pair[0]], known[pair[1]]
 
 
-@dataclass(frozen=True, slots=True)
-class Saying:
+class Saying(NamedTuple):
     """The words by which a decision is found, and how sharply it speaks (see `judgement.sharpness`)."""
 
     id: str

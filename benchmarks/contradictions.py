@@ -1,9 +1,11 @@
 """How well contradictions between plain statements are found, on pairs that were learned from and on others.
 
-Learned from: `domains` (20 domains by one hand), `develop`, `fresh`, `stranger`, the half `tune` of statements.tsv and
-every other line of `fresh3`. Never looked at: `domains_held` (8 other domains by the same hand, written before the
-mechanism), `fresh2`, the half `held`, the other lines of `fresh3` (72 pairs about software, shops and law, written
-before the mechanism was run on them), and `stranger2`, the other half of 80 pairs by somebody who paraphrased freely.
+Learned from: `domains` (20 domains by one hand), `teams` (what teams write down of their work, by that hand too),
+`develop`, `fresh`, `stranger`, `stranger3`, the half `tune` of statements.tsv and every other line of `fresh3`. Never
+looked at: `domains_held` (8 other domains by the same hand, written before the mechanism), `fresh2`, the half `held`,
+the other lines of `fresh3` (72 pairs about software, shops and law, written before the mechanism was run on them),
+`stranger2`, the other half of 80 pairs by somebody who paraphrased freely, and `stranger4`, the other half of 120 pairs
+by two more people who knew nothing of the mechanism.
 What counts is the grade `contradicts`; what only may contradict stands in a column of its own.
 `python -m benchmarks.contradictions FILE` judges a file of JSON lines with `a`, `b` and `contradict`.
 """
@@ -22,10 +24,10 @@ from clew.memory.contradictions.judgement import clash, judged
 HERE = Path(__file__).parent
 PAIRS = HERE / "statements.tsv"
 """Half, label (contradicting, related, unrelated) and two statements a line. Nobody tunes on `held`."""
-LEARNED = ("develop", "fresh", "stranger")
-FREE = frozenset({"stranger"})
+LEARNED = ("develop", "fresh", "stranger", "stranger3")
+FREE = frozenset({"stranger", "stranger3"})
 """Of the sets learned from, those whose pairs are paraphrases."""
-UNSEEN = ("fresh2", "stranger2")
+UNSEEN = ("fresh2", "stranger2", "stranger4")
 
 Pair = list[str]
 """C where they contradict, else another letter, and two statements."""
@@ -84,6 +86,7 @@ def main(quick: bool = False) -> None:
     report = Report("contradictions", "Contradictions from plain statements, without a model")
     learned = {
         "domains": [pair for _, pair in domains("domains")],
+        "teams": [pair for _, pair in domains("teams")],
         "tune": pairs("tune"),
         **{name: named(name) for name in LEARNED},
         "fresh3, first line of two": named("fresh3")[::2],

@@ -66,7 +66,9 @@ _BARE_HOUR = re.compile(
     r"(?=[.,;]|$| (?:in the|on|and|or|to|every|each|the)\b)(?P<later> in the (?:evening|afternoon))?"
 )
 """`closes at ten`: a bare number behind these words is an hour where nothing else follows that it could count."""
-_SINGLE = re.compile(rf"\b(within|for|after|in|lasts?|takes?|than|least|most) an? (?:full |whole )?(?=(?:{_SPAN})\b)")
+_SINGLE = re.compile(
+    rf"\b(within|for|after|in|lasts?|takes?|than|least|most|have|has|gets?|of) an? (?:full |whole )?(?=(?:{_SPAN})\b)"
+)
 _PAST_HOUR = re.compile(
     rf"\b(?P<part>half|quarter) (?P<side>past|to) (?P<hour>{_COUNT})\b(?P<later>(?: in the)? (?:evening|afternoon|pm))?"
 )
@@ -87,6 +89,8 @@ _DATED = {"until", "by", "after"}
 _ENOUGH = {"ormore", "enough", "suffices", "sufficient"}
 _NO_MORE = {"orless"}
 _ENDLESS = float("inf")
+COUNTED = "of "
+"""Begins the measure of what is counted without a unit: `two replicas`."""
 LONG = 80 * 86_400
 """Seconds from which a span is counted in months and years."""
 
@@ -100,6 +104,11 @@ class Amount:
     high: float
     text: str
 
+    def comparable(self, other: Amount) -> bool:
+        """Whether both measure the same; a bare number may count whatever the other does."""
+        one, two = self.measure, other.measure
+        return one == two or (not one and two.startswith(COUNTED)) or (not two and one.startswith(COUNTED))
+
     def meets(self, other: Amount) -> bool:
         """Whether some value lies in both ranges; a common end does not count."""
         return max(self.low, other.low) < min(self.high, other.high) or (self.low, self.high) == (other.low, other.high)
@@ -112,7 +121,7 @@ class Amount:
     def apart(self, other: Amount) -> bool:
         """Whether the two exclude each other: ranges without a common value, or two upper (or two lower) bounds that
         differ, because then one of them is not the bound."""
-        if self.measure != other.measure or self.same(other):
+        if not self.comparable(other) or self.same(other):
             return False
         if self.low == other.low == -_ENDLESS:
             return self.high != other.high
@@ -265,8 +274,11 @@ def _amount(words: list[str], at: int) -> tuple[Amount | None, set[str]]:
         return None, set()
     after = words[at + 1] if at + 1 < len(words) else ""
     unit = stem(glued or after)
+    further = stem(words[at + 2]) if at + 2 < len(words) and after.isalpha() and after not in _NO_NOUN else ""
+    if unit not in _MEASURES and further in _MEASURES:
+        unit, after = further, words[at + 2]  # `five failed attempts`, `30 calendar days`
     named = _MEASURES.get(unit) or _MEASURES.get(stem(words[at - 1]) if at else "")
-    measure = named or ("version" if words[at].startswith("v") or "." in words[at] else "")
+    measure = named or ("version" if words[at].startswith("v") or "." in words[at] else _counted(words, at))
     before, behind = words[max(0, at - 3) : at], set(words[at + 1 : at + 7])
     if behind & (_ENOUGH | _NO_MORE):
         before = ["atleast" if behind & _ENOUGH else "atmost"]
@@ -275,6 +287,25 @@ def _amount(words: list[str], at: int) -> tuple[Amount | None, set[str]]:
     low, high = _range(number * _SCALE.get(unit, 1), before)
     used = {words[at], *([after] if not glued and after and unit in _MEASURES else [])}
     return Amount(measure, low, high, f"{words[at]} {'' if glued else after}".strip()), used
+
+
+def _counted(words: list[str], at: int) -> str:
+    """What a number without a unit counts: the last of up to two words behind it."""
+    run = []
+    for word in words[at + 1 : at + 3]:
+        if not word.isalpha() or word in _NO_NOUN:
+            break
+        run.append(word)
+    return f"{COUNTED}{stem(run[-1])}" if run else ""
+
+
+_NO_NOUN = frozenset(
+    """
+    a an the of in on at to by for from with is are be must may can should will and or but if when than per each every
+    within until before after under over not no only as that which who has have was were via then so because while
+    """.split()  # noqa: SIM905
+)
+"""Words that end what a number can count."""
 
 
 def is_period(word: str) -> bool:

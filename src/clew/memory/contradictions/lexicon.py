@@ -292,6 +292,8 @@ SHORT_FORMS = {
     "shouldn't": "should not",
     "mustn't": "must not",
     "no longer": "not",
+    "no one": "nobody",
+    "no-one": "nobody",
     "rather than": "insteadof",
     "instead of": "insteadof",
     "but not": "insteadof",
@@ -399,9 +401,7 @@ SHORT_FORMS = {
 LETTERS = re.compile(r"[^a-z']+")
 """What stands between words of letters."""
 CONTRAST = re.compile(r",\s+not\s+")
-_SPELLED = re.compile(
-    "|".join(rf"(?<![a-z]){re.escape(long)}(?![a-z])" for long in sorted(SHORT_FORMS, key=len, reverse=True))
-)
+_SPELLED = re.compile(rf"(?<![a-z])(?:{'|'.join(map(re.escape, sorted(SHORT_FORMS, key=len, reverse=True)))})(?![a-z])")
 _SPELLED_STARTS = frozenset(LETTERS.split(long)[0] for long in SHORT_FORMS)
 """First words of the spellings: a text without any of them needs no search for the long ones."""
 

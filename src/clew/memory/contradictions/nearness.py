@@ -15,6 +15,8 @@ from operator import mul
 from pathlib import Path
 
 PLACE = Path(__file__).with_name("words.bin")
+COMMON, RARE = 100, 6_000
+"""The first words of the table are common, from this row on they are rare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,15 @@ def _table() -> Table:
 def known(root: str) -> bool:
     """Whether the table has a word; names of products and people it mostly has not."""
     return root in _table().rows
+
+
+@lru_cache(maxsize=20_000)
+def rarity(root: str) -> float:
+    """How rare a word is, from 0.5 to 1: the table begins with the common words."""
+    row = _table().rows.get(root)
+    if row is None or row >= RARE:
+        return 1.0
+    return 0.5 + 0.5 * max(0.0, math.log((row + 1) / COMMON) / math.log(RARE / COMMON))
 
 
 @lru_cache(maxsize=60_000)

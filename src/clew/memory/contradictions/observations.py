@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clew.memory.contradictions.amounts import Amount
+from clew.memory.contradictions.differences import close, conflicting, seen_beside
 from clew.memory.contradictions.meanings import KIN, Alignment, Pairs, scaled
 from clew.memory.contradictions.nearness import known, nearest, nearness
 from clew.memory.contradictions.sentences import Meaning, Sentence
@@ -55,13 +56,11 @@ def features(a: Sentence, b: Sentence, found: Alignment) -> dict[str, float]:
         "rest_low": rest[0],
         "rest_high": rest[1],
         "shared": min(shared, 5) / 5,
-        "shared_none": float(shared == 0),
         "shared_one": float(shared == 1),
         "marks_both": float(marks[0] > 0),
         "marks_one": float(marks[0] == 0 < marks[1]),
         "own_none": float(own[1] == 0),
         "own_one": float(own[0] == 0 < own[1]),
-        "own_low": min(own[0], 6) / 6,
         "own_high": min(own[1], 8) / 8,
         "excepts": float(a.excepts or b.excepts),
         "adds": float(a.adds or b.adds),
@@ -73,7 +72,7 @@ def features(a: Sentence, b: Sentence, found: Alignment) -> dict[str, float]:
     out["doer"] = _doers(first, second)
     out |= _slots(a, b) | _heads(a, b, marks) | _swap(a, b, found)
     out["differ"] = max(out[name] for name in CONTRASTS if name != "kin_rest")
-    return out | _together(out, same, cover[1])
+    return out | _together(out, same, cover[1]) | seen_beside(a, b, found, conflicting(a, b))
 
 
 def _together(out: dict[str, float], same: float, high: float) -> dict[str, float]:
@@ -83,6 +82,9 @@ def _together(out: dict[str, float], same: float, high: float) -> dict[str, floa
         if out[name]:
             found[by_same] = out[name] * same
             found[by_high] = out[name] * high
+    for name, alike in _BY_SAME:
+        if out[name]:
+            found[alike] = out[name] * same
     if out["differ"]:
         for name, by_differ in _BY_DIFFER:
             if out[name]:
@@ -93,6 +95,8 @@ def _together(out: dict[str, float], same: float, high: float) -> dict[str, floa
 _BY_COVER = [(name, f"{name}*same", f"{name}*high") for name in (*CONTRASTS, "differ")]
 _SCOPES = ("apart_topic", "marks_both", "past", "rival_topic", "siblings", "opposite_topic", "verb_same",
            "verb_far", "marks_one", "head_same", "past_one")  # fmt: skip
+_BY_SAME = tuple((name, f"{name}*alike") for name in ("marks_both", "siblings", "part", "marks_one", "rival_topic",
+                                                     "opposite_topic", "apart_topic", "kin_topic"))  # fmt: skip
 _BY_DIFFER = [(name, f"{name}*differ") for name in _SCOPES]
 
 
@@ -111,17 +115,16 @@ def _contrasts(found: Alignment) -> dict[str, float]:
         "apart": elsewhere(found.apart),
         "apart_topic": in_topic(found.apart),
         "name_rest": elsewhere(found.names),
-        "name_topic": in_topic(found.names),
         "kin_rest": max((near for x, y, near in found.kin if x.role == y.role == "rest"), default=0.0),
         "kin_topic": max((near for x, y, near in found.kin if x.role == y.role == "topic"), default=0.0),
     }
 
 
 def _numbers(a: Sentence, b: Sentence) -> dict[str, float]:
-    pairs = [(x, y) for x in a.amounts for y in b.amounts if x.measure == y.measure]
+    pairs = [(x, y) for x in a.amounts for y in b.amounts if x.comparable(y)]
     conflicts = conflicting(a, b)
-    equal = any(_close(x, y) for x, y in pairs)
-    differs = [(x, y) for x, y in pairs if not _close(x, y)]
+    equal = any(close(x, y) for x, y in pairs)
+    differs = [(x, y) for x, y in pairs if not close(x, y)]
     return {
         "number": float(bool(conflicts)),
         "number_named": float(any(x.measure for x, _ in conflicts)),
@@ -131,20 +134,12 @@ def _numbers(a: Sentence, b: Sentence) -> dict[str, float]:
         "number_ranges": float(any(_touch(x, y) for x, y in pairs)),
         "number_topic": float(bool(a.topic_amounts) and bool(b.topic_amounts) and bool(conflicts)),
         "number_one": float(bool(a.amounts) != bool(b.amounts)),
+        "number_free": float(
+            ("unlimited" in a.words and bool(b.amounts)) or ("unlimited" in b.words and bool(a.amounts))
+        ),
         "number_other": float(bool(a.amounts) and bool(b.amounts) and not pairs),
         "period": float(any(x.measure == "period" for x, _ in conflicts)),
     }
-
-
-def conflicting(a: Sentence, b: Sentence) -> list[tuple[Amount, Amount]]:
-    """The amounts of one measure that exclude each other."""
-    pairs = [(x, y) for x in a.amounts for y in b.amounts if x.measure == y.measure]
-    return [(x, y) for x, y in pairs if x.apart(y) and not _close(x, y)]
-
-
-def _close(x: Amount, y: Amount) -> bool:
-    """Whether two amounts name the same number, as a bound or by itself."""
-    return x.same(y) or any(end in (y.low, y.high) for end in (x.low, x.high) if abs(end) != float("inf"))
 
 
 def _touch(x: Amount, y: Amount) -> bool:

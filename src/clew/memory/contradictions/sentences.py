@@ -6,12 +6,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from sys import intern
 
 from clew.index.terms import fold, stem
-from clew.memory.contradictions.amounts import Amount, amounts, is_measure, with_periods
-from clew.memory.contradictions.lexicon import CONTRAST, LETTERS, SILENT, usual_spellings
-from clew.memory.contradictions.word_groups import MOST_PHRASE, vocabulary, without_denial
+from clew.memory.contradictions.amounts import COUNTED, Amount, amounts, is_measure
+from clew.memory.contradictions.lexicon import SILENT
+from clew.memory.contradictions.nearness import rarity
+from clew.memory.contradictions.scales import Stand, stands
+from clew.memory.contradictions.spelling import plain_words
+from clew.memory.contradictions.word_groups import MOST_PHRASE, root_of, vocabulary, without_denial
 from clew.memory.contradictions.word_order import (
     ALLOWING,
     BACKWARD,
@@ -38,29 +40,13 @@ from clew.memory.contradictions.word_order import (
     words_in,
 )
 
-_WORD = re.compile(r"[a-z0-9]+(?:[.'+#_/-][a-z0-9]+)*|%|[;:]|[.,](?=\s|$)")
-_SHUT_STARTS = frozenset({"closed", "off", "out"})
 _NAME = re.compile(r"(?<=[\w,;:'] )[\"'`]?([A-Z0-9][\w.+#-]*)")
-_MONEY = re.compile(r"([$€£])\s?(\d[\d.,]*\d|\d)")
-_ACRONYMS = re.compile(r"\b([A-Z]{2,4})s\b")
-"""`NDAs` are `NDA`: no stemmer knows them."""
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
-_SIGNS = {"$": "dollars", "€": "euros", "£": "pounds"}
-_DOUBLE = re.compile(
-    r"\b(?P<no>not|no|never|nobody|nothing|none|cannot)\b(?P<between>[^;:.]{1,60}?)"
-    r"\b(?P<but>but (?:at|in|on|by|with|for|the|a|an)|except|other than|unless|without|until)\b"
-)
-"""`nobody enters without a badge`, `you cannot save anywhere but at a fire`: a demand in the clothes of a denial."""
-_SHUT = re.compile(r"\b(?:closed to|closed for|off limits (?:for|to)|off limits|out of bounds for)\b")
-_MISSING = re.compile(
-    r"\bwithout (?P<what>[^;:.,]{1,40}?) (?:is|are) "
-    r"(?:not (?:allowed|permitted|accepted|possible)|forbidden|banned|prohibited|rejected|refused)"
-)
-"""`a change without a test is rejected`."""
-
-
 LIGHT = 0.35
 """What a verb weighs that says little by itself: use, keep, run."""
+
+
+Scales = dict[int, dict[int, frozenset[str]]]
+"""A scale -> the ends at which a sentence stands, each with the meanings that say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +134,12 @@ class Sentence:
         return not EXCEPT.isdisjoint(self.words)
 
     @cached_property
+    def excepted(self) -> frozenset[str]:
+        """What it takes out of what it says."""
+        at = next((at for at, word in enumerate(self.words) if word in EXCEPT), None)
+        return frozenset() if at is None else means_of(self.words[at + 1 :])
+
+    @cached_property
     def adds(self) -> bool:
         return not MORE.isdisjoint(self.words)
 
@@ -163,6 +155,29 @@ class Sentence:
     @cached_property
     def verb(self) -> str:
         return main_verb(self.words, self.verb_at)
+
+    @cached_property
+    def stands(self) -> tuple[Stand, ...]:
+        return stands(self.words)
+
+    @cached_property
+    def scales(self) -> Scales:
+        found: Scales = {}
+        for stand in self.stands:
+            means = means_of(self.words[stand.start : stand.end])
+            ends = found.setdefault(stand.scale, {})
+            ends[stand.pole] = ends.get(stand.pole, frozenset()) | means
+        return found
+
+    @cached_property
+    def weights(self) -> tuple[float, ...]:
+        """How much each of its words tells: a rare one more than a common one, one of a reason little."""
+        return _weights(self.words, self.tokens)
+
+    @cached_property
+    def marks(self) -> dict[str, frozenset[str]]:
+        """A noun -> the words right before it that tell which one is meant: `basic plan`, `nightly backup`."""
+        return _marks(self.words)
 
     @cached_property
     def slots(self) -> dict[str, tuple[str, ...]]:
@@ -200,43 +215,36 @@ def arguable(a: Sentence, b: Sentence) -> bool:
         or (a.ranked is not None and b.ranked is not None)
         or any(set(a.slots[name]).isdisjoint(b.slots[name]) for name in a.slots.keys() & b.slots.keys())
         or a.contrast.meets(b.contrast)
+        or worded_alike(a.plain, b.plain)
+        or bool(apart_on(a.scales, b.scales))
     )
 
 
-def plain_words(statement: str) -> list[str]:
-    text = _ACRONYMS.sub(r"\1", statement.replace("’", "'"))
-    if any(sign in text for sign in _SIGNS):
-        text = _MONEY.sub(lambda found: f"{found[2]} {_SIGNS[found[1]]}", text)
-    text = fold(text).replace("never:", "never")  # what was rejected denies what it names
-    if "," in text:
-        text = CONTRAST.sub(" insteadof ", _THOUSANDS.sub("", text))
-    text = with_periods(text)
-    said = set(LETTERS.split(text))
-    text = usual_spellings(text, said)
-    if not said.isdisjoint(_SHUT_STARTS):
-        text = _SHUT.sub("forbidden for", text)
-    if not DENYING.isdisjoint(LETTERS.split(text)):
-        text = _DOUBLE.sub(_demand, text)
-        text = _MISSING.sub(lambda found: f"must have {found['what']}", text)
-    found = _WORD.findall(text)
-    if "'s" in text:
-        found = [word.removesuffix("'s") for word in found]
-    return list(map(intern, found))  # thousands of sentences are kept, and have most words in common
+def apart_on(one: Scales, other: Scales) -> list[int]:
+    """The scales at whose different ends two sentences stand."""
+    if one.keys().isdisjoint(other):
+        return []
+    return [scale for scale in sorted(one.keys() & other.keys()) if one[scale].keys().isdisjoint(other[scale])]
 
 
-def _demand(found: re.Match[str]) -> str:
-    between = _ANY.sub("", found["between"])
-    kept = found["but"].removeprefix("but ")
-    return f"{between} onlyif " if kept in ("without", "until", "unless") else f"{between} only {kept} "
+def worded_alike(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two sentences begin and end with the same words, and have others in between."""
+    if one[:1] != other[:1] and one[-1:] != other[-1:]:
+        return False
+    fewer = min(len(one), len(other))
+    start = next((at for at in range(fewer) if one[at] != other[at]), fewer)
+    end = next((at for at in range(fewer - start) if one[-1 - at] != other[-1 - at]), fewer - start)
+    return start + end < fewer and start + end >= LEAST_ALIKE * max(len(one), len(other))
 
 
-_ANY = re.compile(r"\b(?:anywhere|anything|anyone|anybody|any)\b")
+LEAST_ALIKE = 0.5
+"""Share of common words at the beginning and the end that shows two sentences to differ in one place."""
 
 
 def _phrases(words: Sequence[str]) -> list[tuple[int, int, str]]:
     """Start, size and meaning of each word; the words of a known phrase are one."""
     known, found, at = vocabulary(), [], 0
-    roots = [stem(word) for word in words]
+    roots = [root_of(word) for word in words]
     while at < len(words):
         root, size = roots[at], 1
         if root in known.starts:
@@ -266,7 +274,7 @@ def sentence(statement: str) -> Sentence:
         word = words[at] if size == 1 else " ".join(words[at : at + size])
         if word in _UNSAID or word in numeric or _number(word) or word in labels:
             continue
-        tokens.append(_meaning(word, mean, roles[at], bool(names) and stem(word) in names))
+        tokens.append(_meaning(word, mean, roles[at], bool(names) and root_of(word) in names))
     return Sentence(
         tuple(words),
         verb_at,
@@ -274,7 +282,7 @@ def sentence(statement: str) -> Sentence:
         tuple(tokens),
         tuple(item for item in found if labels.isdisjoint(item.text.split())),
         tuple(_denials(words)) if not DENYING.isdisjoint(said) else (),
-        not ONLY.isdisjoint(said),
+        not ONLY.isdisjoint(said) or ("alone" in said and DENYING.isdisjoint(said)),
         called,
         _ranked(words) if not _RANKING.isdisjoint(said) else None,
         frozenset([token.mean for token in tokens if token.weight == 1]),
@@ -297,7 +305,7 @@ def _contrast(tokens: Sequence[Meaning], kept: Sequence[Amount]) -> Contrast:
             *(known.against[word] for word in words if word in known.against), filter(None, map(without_denial, words))
         ),
         _NO_GROUP.union(*(known.values[word] for word in words if word in known.values)),
-        frozenset(item.measure for item in kept),
+        frozenset("" if item.measure.startswith(COUNTED) else item.measure for item in kept),
         any(token.role == "doer" for token in tokens),
         any(token.name for token in tokens),
     )
@@ -323,7 +331,7 @@ def _slots(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
             end = at + 1
             while end < min(len(words), at + 5) and words[end] not in _ENDS:
                 end += 1
-            filler = tuple(sorted(_means(words[at + 1 : end])))
+            filler = tuple(sorted(means_of(words[at + 1 : end])))
             if filler and len(filler) < 4:
                 found[SLOTS[word]] = filler
     return found
@@ -340,17 +348,18 @@ def _is_past(words: Sequence[str]) -> bool:
 def _called(words: Sequence[str], statement: str) -> frozenset[tuple[str, str]]:
     """Nouns with a number or a letter of their own right behind them: `boat 7`, `boat number 7`, `hall C`."""
     letters = {fold(letter) for letter in _LETTERED.findall(statement)}
-    if not letters and not any(map(str.isdigit, words)):
+    if not letters and _SMALL_NUMBERS.isdisjoint(words) and not any(map(str.isdigit, words)):
         return frozenset()
-    versioned = not _VERSIONED.isdisjoint(map(stem, words))
+    versioned = not _VERSIONED.isdisjoint(map(root_of, words))
     found = set()
     for at in range(1, len(words)):
         word, noun = words[at], words[at - 1]
-        if not word.isdigit() and word not in letters:
+        named = word in _SMALL_NUMBERS and at + 1 < len(words) and stem(words[at + 1]) in vocabulary().verbs
+        if not word.isdigit() and word not in letters and not named:
             continue
         if noun in _NUMBERING and at > 1:
             noun = words[at - 2]
-        elif word.isdigit() and (versioned or not _label(words, at)):
+        elif word not in letters and (versioned or not _label(words, at)):
             continue
         if noun.isalpha() and stem(noun) not in VALUED and noun not in FUNCTION and not _number(noun):
             found.add((stem(noun), word))
@@ -359,12 +368,14 @@ def _called(words: Sequence[str], statement: str) -> frozenset[tuple[str, str]]:
 
 def _numbered(words: Sequence[str]) -> set[tuple[str, str]]:
     """Names that end in a number, where a sentence begins: `host12 runs`, `the service alpha3 stores`."""
-    if not _VERSIONED.isdisjoint(map(stem, words)):
+    if not _VERSIONED.isdisjoint(map(root_of, words)):
         return set()
     found = [_GLUED.fullmatch(word) for word in words[:4] if not is_measure(word)]
     return {(match[1], f"#{match[2]}") for match in found if match is not None}
 
 
+_SMALL_NUMBERS = words_in("one two three four five six seven eight nine ten")
+"""`severity one means`: small numbers are written out as often."""
 _GLUED = re.compile(r"([a-z]{3,}-?)(\d+)")
 _LETTERED = re.compile(r"\b[a-z]+ ([A-Z])\b")
 _NUMBERING = words_in("number no nr")
@@ -388,7 +399,7 @@ def _number(word: str) -> bool:
 
 
 def _force(words: Sequence[str]) -> str:
-    roots = set(map(stem, words))
+    roots = set(map(root_of, words))
     denies = sum(word in DENYING for word in words) % 2 == 1
     needs, allows = roots & NEEDING or "onlyif" in words, roots & ALLOWING
     if roots & FREEING and not denies:
@@ -405,18 +416,49 @@ def _force(words: Sequence[str]) -> str:
 def _denials(words: Sequence[str]) -> list[frozenset[str]]:
     """For each word that denies, what it speaks of: the rest of its clause, or what stands before it."""
     found = []
+    double = "without" in words and sum(word in DENYING for word in words) == 2 and BREAKS.isdisjoint(words[1:-1])
     for at, word in enumerate(words):
-        if word not in DENYING:
+        if word not in DENYING or double or (word == "insteadof" and not _CHOICE.isdisjoint(words)):
             continue
         start = next((place + 1 for place in range(at - 1, -1, -1) if words[place] in BREAKS), 0)
         end = next((place for place in range(at + 1, len(words)) if words[place] in BREAKS), len(words))
         if word in ("without", "insteadof"):
             end = min(end, at + 5)
-        after = frozenset() if word in BACKWARD else _means(words[at + 1 : end])
-        found.append(after or _means(words[start:end]))
+        after = frozenset() if word in BACKWARD else means_of(words[at + 1 : end])
+        found.append(after or means_of(words[start:end]))
     return [scope for scope in found if scope]
 
 
+def _weights(words: Sequence[str], tokens: Sequence[Meaning]) -> tuple[float, ...]:
+    cut = next((at for at, word in enumerate(words) if at > 2 and word in _REASONS), len(words))
+    reason = set(words[cut:]) - set(words[:cut])
+    return tuple(
+        token.weight * rarity(token.mean) * (ASIDE if reason and token.word.split()[0] in reason else 1.0)
+        for token in tokens
+    )
+
+
+ASIDE = 0.3
+"""What a word of a reason weighs."""
+_REASONS = words_in("because since")
+
+
+def _marks(words: Sequence[str]) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    run: list[str] = []
+    for at, size, mean in _phrases(words):
+        word = words[at]
+        if size == 1 and (word in _LIGHTEST or _number(word)):
+            run = []
+            continue
+        if run:
+            found[mean] = found.get(mean, frozenset()) | frozenset(run[-2:])
+        run.append(mean)
+    return found
+
+
+_CHOICE = words_in("can may could")
+"""`you can use a PIN instead of a password` refuses nothing."""
 _RANKING = words_in("before until after once then later afterwards")
 
 
@@ -424,18 +466,18 @@ def _ranked(words: Sequence[str]) -> tuple[frozenset[str], frozenset[str]] | Non
     """What comes earlier and what later, in a sentence that puts two things in order."""
     for at, word in enumerate(words):
         if word in ("before", "until") and at and at + 1 < len(words):
-            return _means(words[:at]), _means(words[at + 1 :])
+            return means_of(words[:at]), means_of(words[at + 1 :])
         if word in ("after", "once") and at and at + 1 < len(words):
-            return _means(words[at + 1 :]), _means(words[:at])
+            return means_of(words[at + 1 :]), means_of(words[:at])
         if word in ("then", "later", "afterwards", "after"):
             cut = words.index("first") if "first" in words[:at] else next(
                 (place for place in range(at - 1, 0, -1) if words[place] in BREAKS or words[place] == "and"), at
             )  # fmt: skip
-            return _means(words[:cut]), _means(words[cut + 1 :])
+            return means_of(words[:cut]), means_of(words[cut + 1 :])
     return None
 
 
-def _means(words: Sequence[str]) -> frozenset[str]:
+def means_of(words: Sequence[str]) -> frozenset[str]:
     return frozenset(
         mean
         for at, size, mean in _phrases(words)

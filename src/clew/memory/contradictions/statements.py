@@ -17,6 +17,7 @@ from typing import NamedTuple
 from clew.index.terms import fold, stem
 from clew.memory.contradictions.amounts import Amount, amounts, is_measure, with_periods
 from clew.memory.contradictions.clauses import (
+    AUXILIARY,
     WORDS_KEPT,
     Clause,
     Duty,
@@ -40,8 +41,10 @@ from clew.memory.contradictions.lexicon import (
     LETTERS,
     OPPOSED,
     PLACES,
+    PLACING,
     RANKING,
     SILENT,
+    VERBS,
     usual_spellings,
 )
 
@@ -142,12 +145,16 @@ def read(statement: str) -> Reading:
     )
 
 
+_AFTER_PURPOSE = AUXILIARY | PLACING.keys() | VERBS | {f"{verb}s" for verb in VERBS}
+
+
 def _purpose(words: list[str]) -> frozenset[str]:
-    """The words after the last `for`, without numbers: what the thing is meant for."""
+    """The words after the last `for` up to a verb, without numbers: what the thing is meant for."""
     if "for" not in words:
         return frozenset()
     at = max(at for at, word in enumerate(words) if word == "for")
-    return _telling([word for word in words[at + 1 :] if not is_measure(word)])
+    end = next((place for place in range(at + 2, len(words)) if words[place] in _AFTER_PURPOSE), len(words))
+    return _telling([word for word in words[at + 1 : end] if not is_measure(word)])
 
 
 def rules_seen(first: str, second: str, found: Clash | None) -> dict[str, float]:
@@ -159,8 +166,6 @@ def rules_seen(first: str, second: str, found: Clash | None) -> dict[str, float]
         "rule_elsewhere": float(not _meet(a, b)),
         "rule_things": float(other_things(a.clause, b.clause)),
         "rule_crossed": float(_crossed(a, b)),
-        "rule_two": float(_two_things(a, b)),
-        "rule_loose": float(_loosely(a, b)),
     }
 
 
@@ -366,7 +371,7 @@ def _by_denial(a: Reading, b: Reading) -> Clash | None:
 
 def _elsewhere(a: Reading, b: Reading) -> bool:
     """Whether they speak of different ranges of one measure: `50 euros or more`, `under 50 euros`."""
-    pairs = [(x, y) for x in a.amounts for y in b.amounts if x.measure == y.measure]
+    pairs = [(x, y) for x in a.amounts for y in b.amounts if x.comparable(y)]
     return bool(pairs) and not any(x.meets(y) for x, y in pairs)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from clew.index.terms import stem
@@ -12,6 +12,12 @@ from clew.index.terms import stem
 PLACE = Path(__file__).with_name("vocabulary.txt")
 MOST_PHRASE = 4
 """Words of the longest phrase."""
+
+
+@lru_cache(maxsize=20_000)
+def root_of(word: str) -> str:
+    """The stem of a word. Statements have most words in common, so each is cut down once."""
+    return stem(word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +37,7 @@ class Vocabulary:
     """Stems of verbs."""
 
     def meaning(self, word: str) -> str:
-        root = stem(word)
+        root = root_of(word)
         return self.head.get(root, root)
 
     def opposed(self, one: str, other: str) -> bool:

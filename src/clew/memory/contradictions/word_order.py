@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from clew.index.terms import stem
-from clew.memory.contradictions.word_groups import vocabulary
+from clew.memory.contradictions.word_groups import root_of, vocabulary
 
 
 def words_in(text: str) -> frozenset[str]:
@@ -93,7 +93,7 @@ def verb_place(words: Sequence[str]) -> int | None:
         before = words[at - 1]
         if word in _VERBAL and before not in ARTICLES:
             return at
-        if before in ARTICLES or before in PREPOSITIONS or stem(word) not in verbs:
+        if before in ARTICLES or before in PREPOSITIONS or root_of(word) not in verbs:
             continue
         after = words[at + 1] if at + 1 < len(words) else ""
         if after in BEING or after in MODAL:
@@ -118,7 +118,7 @@ def roles_of(words: Sequence[str], at: int | None) -> list[str]:
         bool(words) and stem(words[0]) in verbs and not words[0].endswith(("s", "ed", "ing")) and (at is None or at > 2)
     )
     if words and commands and not (len(words) > 1 and (words[1] in BEING or words[1] in MODAL)):
-        return _mark(roles, words, 1, "topic")
+        return _mark(roles, words, _object_at(words, 1), "topic")
     if at is None:
         return _mark(roles, words, 0, "topic")
     head = at
@@ -136,12 +136,24 @@ def roles_of(words: Sequence[str], at: int | None) -> list[str]:
         if subject:
             for place in range(head):
                 roles[place] = "doer"
-        return _mark(roles, words, at + 1, "topic")
+        return _mark(roles, words, _object_at(words, at + 1), "topic")
     if not subject:
-        return _mark(roles, words, at + 1, "topic")
+        return _mark(roles, words, _object_at(words, at + 1), "topic")
     for place in range(head):
         roles[place] = "topic"
     return roles
+
+
+def _object_at(words: Sequence[str], at: int) -> int:
+    """Where what is spoken of begins behind a verb: `we use UUIDs for the primary keys` speaks of keys."""
+    if stem(words[at - 1]) in _TAKING and "for" in words[at:]:
+        place = words.index("for", at) + 1
+        if place < len(words) and BREAKS.isdisjoint(words[at:place]):
+            return place
+    return at
+
+
+_TAKING = frozenset(map(stem, words_in("use choose pick adopt prefer take employ")))
 
 
 def _mark(roles: list[str], words: Sequence[str], start: int, role: str) -> list[str]:

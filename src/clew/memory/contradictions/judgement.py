@@ -76,7 +76,7 @@ def pair(one: str, other: str) -> Pair | None:
     The tests come in the order of their cost: most pairs that share words are settled by the first ones.
     """
     a, b = sentence(one), sentence(other)
-    if not weighed(a, b) and not closely(one, other):
+    if not (weighed(a, b) or closely(one, other)) or a.plain == b.plain or a.other_instance(b):
         return None
     rule = ruled(one, other)
     if rule is None and not arguable(a, b):
@@ -120,13 +120,11 @@ def sharpness(statement: str) -> int:
 
 
 def weighed(a: Sentence, b: Sentence) -> bool:
-    """Whether a pair is worth weighing: other words, about the same one of a kind, and enough in common."""
+    """Whether two sentences have enough in common to be worth weighing."""
     fewer, shared = min(len(a.means), len(b.means)), len(a.means & b.means)
     if not shared or shared < LEAST_TELLING * fewer or fewer - shared > MOST_TELLING:
         return False
-    if (shared < LEAST_SHARED * fewer or fewer - shared > MOST_OWN) and not telling(a, b):
-        return False
-    return a.plain != b.plain and not a.other_instance(b)
+    return (shared >= LEAST_SHARED * fewer and fewer - shared <= MOST_OWN) or telling(a, b)
 
 
 def closely(one: str, other: str) -> bool:
@@ -137,8 +135,8 @@ def closely(one: str, other: str) -> bool:
     close = shared > 0 and shared >= LEAST_SHARED * (fewer - 1) and fewer - shared <= MOST_OWN
     # What excludes the other is not expected to be shared: `encrypted`, `unencrypted`.
     if close and (shared >= LEAST_SHARED * fewer or a.contrast.excludes(b.contrast)):
-        return a.plain != b.plain and not a.other_instance(b)
-    return other_doers(read(one).duty, read(other).duty) and not a.other_instance(b)
+        return True
+    return other_doers(read(one).duty, read(other).duty)
 
 
 def clash(first: str, second: str) -> Clash | None:

@@ -30,6 +30,11 @@ PARAPHRASED = [
     ("The new editor is on for every customer.", "The new editor is on for beta customers only."),
     ("Consent forms are kept for 90 days.", "Consent forms are kept for 7 years."),
     ("Refunds are approved by the support lead.", "Refunds are approved by the finance team."),
+    ("The primary database for orders is PostgreSQL.", "The primary database for orders is MySQL."),
+    ("Feature flags for the shop live in LaunchDarkly.", "Feature flags for the shop live in our own config service."),
+    ("Support tickets are assigned automatically.", "Support tickets are assigned by hand."),
+    ("Chat transcripts are kept for good.", "Chat transcripts are purged after a year."),
+    ("Discharge letters must be signed by two doctors.", "One physician's signature is enough on a discharge letter."),
 ]
 AGREEING = [
     ("Never: PostgreSQL as the database of the ledger", "The ledger uses SQLite as its database"),
@@ -42,6 +47,14 @@ AGREEING = [
     ("Passwords have at least 12 characters.", "Administrator passwords have at least 16 characters."),
     ("Server host12 keeps orders in Redis.", "Server host13 never keeps orders in Redis."),
     ("We depreciate laptops over three years.", "Laptops are depreciated over 36 months."),
+    ("Only HR sees salary data.", "Nobody outside of HR can see salaries."),
+    ("The orders database runs on PostgreSQL 15.", "The orders database runs with two read replicas."),
+    ("The freeze runs from 15 December to 3 January.", "The freeze runs from 15 December to 3 January, as always."),
+    ("The limit is 5,000 euros for personal accounts.", "The limit is 25,000 euros for business accounts."),
+    ("Severity one means that customers are affected.", "Severity two means that a workaround exists."),
+    ("Crash dumps are deleted after a week.", "We do not hold crash dumps for longer than seven days."),
+    ("The retry limit of the importer is 3.", "The retry limit of the mailer is 10."),
+    ("You can log in with a PIN instead of a fingerprint.", "A fingerprint is enough to log in."),
 ]
 
 

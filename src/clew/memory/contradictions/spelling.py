@@ -22,8 +22,6 @@ _DOUBLE = re.compile(
     r"\b(?P<but>but (?:at|in|on|by|with|for|the|a|an)|except|other than|unless|without|until)\b"
 )
 """`nobody enters without a badge`, `you cannot save anywhere but at a fire`: a demand in the clothes of a denial."""
-_OUTSIDE = re.compile(r"\b(?:nobody|none) outside (?:of )?")
-"""`nobody outside of HR`: only HR."""
 _BOUNDLESS = re.compile(
     r"\bas (?:many|much|long|often)(?: [a-z]+)? as (?:it|they|you|he|she|we|one) (?:want|like|need|wish|please)s?\b"
 )
@@ -50,7 +48,7 @@ def plain_words(statement: str) -> list[str]:
     if not said.isdisjoint(_SHUT_STARTS):
         text = _SHUT.sub("forbidden for", text)
     if not DENYING.isdisjoint(LETTERS.split(text)):
-        text = _DOUBLE.sub(_demand, _OUTSIDE.sub("only ", text))
+        text = _DOUBLE.sub(_demand, text)
         text = _MISSING.sub(lambda found: f"must have {found['what']}", text)
     found = _WORD.findall(text)
     if "'s" in text:

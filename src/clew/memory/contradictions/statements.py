@@ -238,9 +238,13 @@ def _usual(word: str) -> str:
     return intern(_CONCEPT.get(stem(word)) or _SAME.get(word, word))
 
 
+_CHOICE = frozenset({"can", "may", "could"})
+"""`you can use a PIN instead of a password` refuses nothing."""
+
+
 def _refusals(words: list[str]) -> tuple[list[str], frozenset[str]]:
     """`X instead of Y` says X and refuses Y."""
-    if "insteadof" not in words:
+    if "insteadof" not in words or not _CHOICE.isdisjoint(words):
         return words, frozenset()
     at = words.index("insteadof")
     rest = [word for word in words[at + 1 : at + 4] if word not in SILENT][:2]

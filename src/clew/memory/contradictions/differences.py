@@ -7,7 +7,7 @@ others are looked for in the other sentence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from clew.memory.contradictions.amounts import Amount
 from clew.memory.contradictions.meanings import Alignment
@@ -221,7 +221,7 @@ LEAST_FRAME = 0.45
 """Share of common words from which two sentences are worded alike."""
 
 
-def _changes(one: list[str], other: list[str]) -> list[tuple[str, int, int, int, int]]:
+def _changes(one: list[str], other: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
     """What makes the one of the other. The module is loaded here, because most processes compare nothing."""
     from difflib import SequenceMatcher
 

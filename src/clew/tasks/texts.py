@@ -21,6 +21,7 @@ Heading = Annotated[str, Field(max_length=1000)]
 
 _PART = re.compile(r"\s*;\s*")
 _TEST = re.compile(r"(?:test|tests|check)\s*:\s*(.+)", re.IGNORECASE)
+_JSON = ("[{", '{"', '["')
 _STEP_NAMES = {
     **dict.fromkeys(("criteria", "done_when", "acceptance"), "success_criteria"),
     **dict.fromkeys(("test", "check", "checks"), "tests"),
@@ -30,7 +31,8 @@ _STEP_NAMES = {
 
 def read_step(given: Any) -> Any:
     """`parser; reads every line; test: pytest -q` as an object, and other usual names for its fields."""
-    if isinstance(given, str):
+    # What begins like JSON and is none was meant as objects; as a title it would hide the mistake.
+    if isinstance(given, str) and not given.lstrip().startswith(_JSON):
         title, *rest = [part for part in _PART.split(given.strip()) if part] or [""]
         tests = [match.group(1) for part in rest if (match := _TEST.fullmatch(part))]
         criteria = [part for part in rest if not _TEST.fullmatch(part)]
